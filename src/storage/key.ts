@@ -1,0 +1,69 @@
+import type { AnyCollection, Index, Key, Row } from './storage.js'
+
+/** Sorts behind every real part of a key, so that `[...prefix, AFTER_ALL]` bounds whatever starts with the prefix. */
+export const AFTER_ALL: unique symbol = Symbol('after all')
+
+export type Bound = readonly (Key | typeof AFTER_ALL)[]
+
+/** Orders whole keys: numbers before strings, a key before its own continuations. */
+export function compareKeys(a: Bound, b: Bound): number {
+  const shared = Math.min(a.length, b.length)
+  for (let i = 0; i < shared; i++) {
+    const order = compareParts(a[i] as Key, b[i] as Key)
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}
+
+/** Orders parts of keys: numbers, then strings by UTF-16 code unit, then the end of all. */
+export function compareParts(a: Bound[number], b: Bound[number]): number {
+  if (a === b) return 0
+  if (typeof a === typeof b) return (a as Key) < (b as Key) ? -1 : 1
+  return typeof a === 'number' || b === AFTER_ALL ? -1 : 1
+}
+
+/** A row's whole key in an index: its fields, then its id; undefined where the row is not in that index. */
+export function keyOf<R extends Row>(index: Index<R> | undefined, row: R): Key[] | undefined {
+  if (!index) return [row.id]
+  const key: Key[] = []
+  for (const field of index.fields) {
+    const part = row[field] as Key | undefined | null
+    if (part === undefined || part === null) return undefined
+    if (!isKey(part)) throw unindexable(field)
+    key.push(part)
+  }
+  key.push(row.id)
+  return key
+}
+
+/** Whether two versions of a row stand at one place of an index, or are both not in it. */
+export function sameKey(index: Index<Row> | undefined, a: Row, b: Row): boolean {
+  for (const field of index?.fields ?? [])
+    if (a[field] !== b[field] && !(isAbsent(a[field]) && isAbsent(b[field]))) return false
+  return a.id === b.id
+}
+
+export function hasPrefix(key: readonly Key[], prefix: readonly Key[]): boolean {
+  for (let i = 0; i < prefix.length; i++) if (key[i] !== prefix[i]) return false
+  return true
+}
+
+/** Throws where a row's id, or a field of one of its indexes, cannot be part of a key. */
+export function assertKeys(collection: AnyCollection, row: Row): void {
+  if (!isKey(row.id)) throw new TypeError(`the id of a row of ${collection.name} must be a string or a finite number`)
+  for (const name in collection.indexes)
+    for (const field of (collection.indexes[name] as Index<Row>).fields)
+      if (!isAbsent(row[field]) && !isKey(row[field])) throw unindexable(`${collection.name}.${field}`)
+}
+
+function unindexable(field: string): TypeError {
+  return new TypeError(`${field} is indexed: it must be a string or a finite number`)
+}
+
+function isKey(part: unknown): part is Key {
+  return typeof part === 'string' || (typeof part === 'number' && Number.isFinite(part))
+}
+
+function isAbsent(part: unknown): boolean {
+  return part === undefined || part === null
+}

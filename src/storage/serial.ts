@@ -1,0 +1,128 @@
+import { type Reader, type Row, type State, type Storage, StorageUnavailable, type Writer } from './storage.js'
+import type { Tables } from './tables.js'
+import { type Changes, Transaction } from './transaction.js'
+
+/** Where a serial storage keeps what it commits. */
+export interface Log {
+  /** Takes a commit in the order given; resolves once it is durable. Throws at once what it cannot write down, and takes nothing. */
+  append(commit: Commit): Promise<void>
+  /** The tables hold another state altogether; resolves once that is durable. Nothing is appended before. */
+  replaced(): Promise<void>
+  close(): Promise<void>
+}
+
+/** What one write changed, and the last number of each counter that moved. */
+export interface Commit {
+  readonly changes: readonly Changes[]
+  readonly counters: Readonly<Record<string, number>> | undefined
+}
+
+export interface SerialOptions {
+  /** What kind it is, for the health check. Default `memory`. */
+  readonly name?: string
+  readonly tables: Tables
+  readonly log?: Log
+  /** Runs every write's body twice and keeps the second, so that hidden side effects show. */
+  readonly rerun?: boolean
+}
+
+/**
+ * A storage whose rows are all in memory and whose bodies run one after the other.
+ * A commit is applied in its turn; its caller, and every reader that saw it, waits for the log outside of the queue.
+ */
+export function serialStorage({ name = 'memory', tables, log, rerun = false }: SerialOptions): Storage {
+  let tail: Promise<unknown> = Promise.resolve()
+  let landed: Promise<void> | undefined
+  let group: Promise<void> | undefined
+  let broken: StorageUnavailable | undefined
+  let closing: Promise<void> | undefined
+
+  /** Runs a job in its turn, then waits until all that it saw and did is durable. */
+  async function inTurn<T>(job: () => T | Promise<T>): Promise<T> {
+    if (closing) throw new StorageUnavailable('The storage is closed.')
+    let seen: Promise<void> | undefined
+    const turn = tail.then(async () => {
+      if (broken) throw broken
+      const value = await job()
+      seen = landed
+      return value
+    })
+    tail = turn.catch(ignore)
+    const value = await turn
+    if (seen) await seen
+    return value
+  }
+
+  /** A log that failed leaves memory ahead of the disk: nothing more may be promised on top of it. */
+  function keep(durable: Promise<void>): void {
+    // Commits that reach the disk together share one promise.
+    if (durable === group) return
+    group = durable
+    landed = durable.catch((cause: unknown) => {
+      broken ??= new StorageUnavailable(`The last write could not be kept: ${(cause as Error).message}`, { cause })
+      throw broken
+    })
+    landed.catch(ignore)
+  }
+
+  function land(tx: Transaction): void {
+    const changes = [...tx.changes()]
+    tables.check(changes)
+    const counters = tables.moved()
+    if (log && (changes.length > 0 || counters)) keep(log.append({ changes, counters }))
+    tables.keptMoved()
+    tables.land(changes)
+  }
+
+  async function shut(): Promise<void> {
+    await tail
+    await landed?.catch(ignore)
+    await log?.close()
+  }
+
+  return {
+    name,
+    read: (body: (tx: Reader) => Promise<unknown>) => inTurn(() => body(tables)),
+    write: (body: (tx: Writer) => Promise<unknown>) =>
+      inTurn(async () => {
+        let tx = new Transaction(tables)
+        let result = await body(tx)
+        if (rerun) {
+          tx = new Transaction(tables)
+          result = await body(tx)
+          assertPlain(tx)
+        }
+        land(tx)
+        return result
+      }),
+    export: () => inTurn(() => tables.state()),
+    import: (state) =>
+      inTurn(async () => {
+        tables.load(JSON.parse(JSON.stringify(state)) as State)
+        if (log) keep(log.replaced())
+        // No commit may follow a state that is not on the disk yet.
+        await landed
+      }),
+    close() {
+      closing ??= shut()
+      return closing
+    },
+  } as Storage
+}
+
+function ignore(): void {}
+
+function assertPlain(tx: Transaction): void {
+  for (const { collection, rows } of tx.changes())
+    for (const row of rows.values() as Iterable<Row | null>)
+      if (JSON.stringify(JSON.parse(JSON.stringify(row))) !== JSON.stringify(row) || !isPlain(row))
+        throw new TypeError(`a row of ${collection.name} is not plain JSON: ${JSON.stringify(row)}`)
+}
+
+function isPlain(value: unknown): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object') return false
+  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return false
+  return Object.values(value).every(isPlain)
+}

@@ -1,0 +1,43 @@
+import type { Row, State } from './storage.js'
+
+/** Throws a TypeError that says where a document is not a `State`. */
+export function assertState(document: unknown): asserts document is State {
+  if (!isObject(document)) throw new TypeError('a state is an object')
+  const { counters, rows } = document
+  if (!isObject(counters)) throw new TypeError('"counters" is not an object')
+  for (const [name, last] of Object.entries(counters))
+    if (!Number.isSafeInteger(last) || (last as number) < 0)
+      throw new TypeError(`counters.${name} is not a number given`)
+  if (!isObject(rows)) throw new TypeError('"rows" is not an object')
+  for (const [name, list] of Object.entries(rows)) assertRows(name, list)
+}
+
+function assertRows(name: string, list: unknown): void {
+  if (!Array.isArray(list)) throw new TypeError(`rows.${name} is not a list`)
+  const ids = new Set<unknown>()
+  for (const [at, row] of (list as unknown[]).entries()) {
+    const id = isObject(row) ? row.id : undefined
+    if (typeof id !== 'string' && !Number.isFinite(id)) throw new TypeError(`rows.${name}[${at}] has no id`)
+    if (ids.has(id)) throw new TypeError(`rows.${name}[${at}] repeats the id ${JSON.stringify(id)}`)
+    ids.add(id)
+  }
+}
+
+/** Freezes a row through and through. */
+export function freezeRow<R extends Row>(row: R): R {
+  freeze(row)
+  return row
+}
+
+// What is frozen outside may hold what is not, so every level is looked at.
+function freeze(value: object): void {
+  for (const name in value) {
+    const part = value[name as keyof typeof value] as unknown
+    if (typeof part === 'object' && part !== null) freeze(part)
+  }
+  Object.freeze(value)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

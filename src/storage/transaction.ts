@@ -1,0 +1,82 @@
+import { assertKeys, compareKeys, hasPrefix, keyOf } from './key.js'
+import { freezeRow } from './state.js'
+import type { AnyCollection, Collection, Key, Query, Reader, Row, Writer } from './storage.js'
+
+/** What a transaction reads through to: the committed state, and the counters. */
+export interface Base extends Reader {
+  nextId(of: string): Promise<number>
+}
+
+/** The changes of one collection: the new row, or null for a removed one. */
+export interface Changes {
+  readonly collection: AnyCollection
+  readonly rows: ReadonlyMap<Key, Row | null>
+}
+
+/** The read-your-writes buffer of one write. An adapter lands `changes()` in one step, or drops them all. */
+export class Transaction implements Writer {
+  readonly #base: Base
+  readonly #changes = new Map<string, { collection: AnyCollection; rows: Map<Key, Row | null> }>()
+
+  constructor(base: Base) {
+    this.#base = base
+  }
+
+  nextId(of: string): Promise<number> {
+    return this.#base.nextId(of)
+  }
+
+  put<R extends Row>(into: Collection<R>, row: R): void {
+    assertKeys(into, row)
+    this.#changesOf(into).set(row.id, freezeRow(row))
+  }
+
+  remove<R extends Row>(from: Collection<R>, id: R['id']): void {
+    this.#changesOf(from).set(id, null)
+  }
+
+  async get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
+    const own = this.#changes.get(from.name)?.rows.get(id)
+    if (own === undefined) return this.#base.get(from, id)
+    return (own as R | null) ?? undefined
+  }
+
+  async find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    const own = this.#changes.get(from.name)?.rows
+    if (!own || own.size === 0) return this.#base.find(from, query)
+    const committed = await this.#base.find(from, { ...query, limit: query.limit + own.size })
+    const index = query.index === 'id' ? undefined : from.indexes[query.index]
+    const direction = query.reverse ? -1 : 1
+    const keyed = committed.filter((row) => !own.has(row.id)).map((row) => ({ row, key: keyOf(index, row) as Key[] }))
+    for (const row of own.values() as Iterable<R | null>) {
+      const key = row ? keyOf(index, row) : undefined
+      if (!row || !key || !hasPrefix(key, query.prefix)) continue
+      if (query.after && direction * compareKeys(key, query.after) <= 0) continue
+      keyed.push({ row, key })
+    }
+    keyed.sort((a, b) => direction * compareKeys(a.key, b.key))
+    return keyed.slice(0, query.limit).map(({ row }) => row)
+  }
+
+  changes(): Iterable<Changes> {
+    return this.#changes.values()
+  }
+
+  get isEmpty(): boolean {
+    return this.#changes.size === 0
+  }
+
+  /** Puts these changes into an outer transaction: how a part that may fail alone joins the whole. */
+  into(outer: Writer): void {
+    for (const { collection, rows } of this.#changes.values())
+      for (const [id, row] of rows) row === null ? outer.remove(collection, id) : outer.put(collection, row)
+  }
+
+  #changesOf(collection: AnyCollection): Map<Key, Row | null> {
+    const known = this.#changes.get(collection.name)
+    if (known) return known.rows
+    const rows = new Map<Key, Row | null>()
+    this.#changes.set(collection.name, { collection, rows })
+    return rows
+  }
+}
