@@ -1,0 +1,54 @@
+import type { Seed } from './controls/seed-schema.js'
+import type { Evidence } from './evidence.js'
+import type { Clock, Log, Mailer, Random } from './ports.js'
+import type { Keyring } from './secrets.js'
+import type { Storage } from './storage/storage.js'
+
+export interface Limits {
+  /** The largest request body, in bytes. Default 1 MiB. */
+  readonly bodyBytes: number
+  /** How long a payment's nonce can be validated, in seconds. Default 15 minutes. */
+  readonly nonceSeconds: number
+}
+
+/** What a handler works with beside its transaction: one service's ports and settings. */
+export interface ServiceContext {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly random: Random
+  readonly keys: Keyring
+  readonly mailer: Mailer
+  readonly log: Log
+  readonly limits: Limits
+  /** Where the service is reached, without a trailing slash. */
+  readonly baseUrl: string
+  /** What twins' hostnames end in. */
+  readonly twinDomain: string
+  readonly evidence: Evidence
+  readonly accountCreation: boolean
+  readonly sandbox: SandboxContext | undefined
+}
+
+/** One clock for every expiry, which a sandbox can stop and move. */
+export interface SandboxClock extends Clock {
+  readonly mode: 'real' | 'manual'
+  /** In manual mode time stands still at the moment of the change. */
+  setMode(mode: 'real' | 'manual'): void
+  setTo(ms: number): void
+  /** What to keep, so that a restart goes on at the same time. */
+  state(): ClockState
+  restore(state: ClockState): void
+}
+
+export interface ClockState {
+  readonly mode: 'real' | 'manual'
+  /** Milliseconds ahead of the real clock, or, in manual mode, the time itself. */
+  readonly ms: number
+}
+
+/** What only a sandbox has. */
+export interface SandboxContext {
+  readonly clock: SandboxClock
+  /** What reset goes back to. */
+  readonly seed: Seed
+}

@@ -1,0 +1,141 @@
+import { problem } from '../problem.js'
+import { collection, type Writer } from '../storage/storage.js'
+import { MAX_UNITS } from './amount.js'
+import { type BalanceRow, balanceOf, balances, spendable } from './balance.js'
+
+export type MovementKind = 'issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'purchase' | 'paywall'
+
+/** A movement of value between two twins. It begins `held`, or is born `posted`. */
+export interface MovementRow {
+  readonly id: number
+  readonly kind: MovementKind
+  readonly dq: string
+  /** Smallest units, above zero. */
+  readonly amount: string
+  readonly payer_twin_id: number
+  readonly payee_twin_id: number
+  readonly state: 'held' | 'posted' | 'reversed'
+  readonly created_at: number
+  readonly settled_at: number | null
+  /** The time of the hold while it stands: what the index of open holds orders by. */
+  readonly held_at: number | null
+}
+
+/** One side of a posted movement. The two sides cancel. */
+export interface EntryRow {
+  readonly id: number
+  readonly movement_id: number
+  readonly twin_id: number
+  readonly counterpart_twin_id: number
+  readonly dq: string
+  /** Smallest units, negative for the payer. */
+  readonly amount: string
+  readonly at: number
+}
+
+export const movements = collection<MovementRow>()('movements', { openHolds: { fields: ['held_at'] } })
+
+export const entries = collection<EntryRow>()('entries', {
+  byTwin: { fields: ['twin_id', 'at'] },
+  byMovement: { fields: ['movement_id'] },
+})
+
+/** The parties and the sum of a movement to be made. */
+export interface Order {
+  readonly kind: MovementKind
+  readonly dq: string
+  readonly amount: bigint
+  readonly payerTwinId: number
+  readonly payeeTwinId: number
+  readonly at: number
+  /** Value enters by the issuer's twin going below zero; no other may. */
+  readonly payerIsIssuer?: boolean
+}
+
+/** Moves value at once. Throws `insufficient_funds`, `same_twin`. */
+export async function post(tx: Writer, order: Order): Promise<MovementRow> {
+  const payer = await payerBalance(tx, order)
+  const movement = await newMovement(tx, order, 'posted')
+  await enter(tx, movement, payer, order.at)
+  return movement
+}
+
+/** Sets value aside: no longer the payer's to spend, not yet the payee's. Throws as `post`. */
+export async function hold(tx: Writer, order: Order): Promise<MovementRow> {
+  const payer = await payerBalance(tx, order)
+  tx.put(balances, { ...payer, held: String(BigInt(payer.held) + order.amount) })
+  return newMovement(tx, order, 'held')
+}
+
+/** Gives a held amount to the payee. Throws on a movement that is not held: nothing posts twice. */
+export async function postHold(tx: Writer, movementId: number, at: number): Promise<MovementRow> {
+  const movement = await openHold(tx, movementId)
+  const settled: MovementRow = { ...movement, state: 'posted', held_at: null, settled_at: at }
+  tx.put(movements, settled)
+  await enter(tx, settled, await release(tx, movement), at)
+  return settled
+}
+
+/** Gives a held amount back to the payer. */
+export async function reverseHold(tx: Writer, movementId: number, at: number): Promise<MovementRow> {
+  const movement = await openHold(tx, movementId)
+  const settled: MovementRow = { ...movement, state: 'reversed', held_at: null, settled_at: at }
+  tx.put(movements, settled)
+  tx.put(balances, await release(tx, movement))
+  return settled
+}
+
+async function payerBalance(tx: Writer, order: Order): Promise<BalanceRow> {
+  if (order.amount <= 0n) throw new RangeError('a movement is of more than nothing')
+  if (order.payerTwinId === order.payeeTwinId) throw problem('same_twin')
+  const payer = await balanceOf(tx, order.payerTwinId, order.dq)
+  const left = spendable(payer) - order.amount
+  if (order.payerIsIssuer ? left < -MAX_UNITS : left < 0n)
+    throw order.payerIsIssuer
+      ? problem('amount_invalid', { detail: 'That much cannot be issued.' })
+      : problem('insufficient_funds')
+  return payer
+}
+
+async function newMovement(tx: Writer, order: Order, state: 'held' | 'posted'): Promise<MovementRow> {
+  const movement: MovementRow = {
+    id: await tx.nextId('movements'),
+    kind: order.kind,
+    dq: order.dq,
+    amount: String(order.amount),
+    payer_twin_id: order.payerTwinId,
+    payee_twin_id: order.payeeTwinId,
+    state,
+    created_at: order.at,
+    settled_at: state === 'posted' ? order.at : null,
+    held_at: state === 'held' ? order.at : null,
+  }
+  tx.put(movements, movement)
+  return movement
+}
+
+/** Writes both entries of a movement and the balances they make. */
+async function enter(tx: Writer, movement: MovementRow, payer: BalanceRow, at: number): Promise<void> {
+  const amount = BigInt(movement.amount)
+  const payee = await balanceOf(tx, movement.payee_twin_id, movement.dq)
+  tx.put(balances, { ...payer, amount: String(BigInt(payer.amount) - amount) })
+  tx.put(balances, { ...payee, amount: String(BigInt(payee.amount) + amount) })
+  const both = { movement_id: movement.id, dq: movement.dq, at }
+  const [from, to] = [movement.payer_twin_id, movement.payee_twin_id]
+  const sides = [
+    { twin_id: from, counterpart_twin_id: to, amount: String(-amount) },
+    { twin_id: to, counterpart_twin_id: from, amount: String(amount) },
+  ]
+  for (const side of sides) tx.put(entries, { id: await tx.nextId('entries'), ...both, ...side })
+}
+
+async function openHold(tx: Writer, movementId: number): Promise<MovementRow> {
+  const movement = await tx.get(movements, movementId)
+  if (movement?.state !== 'held') throw new Error(`movement ${movementId} is ${movement?.state ?? 'absent'}, not held`)
+  return movement
+}
+
+async function release(tx: Writer, movement: MovementRow): Promise<BalanceRow> {
+  const payer = await balanceOf(tx, movement.payer_twin_id, movement.dq)
+  return { ...payer, held: String(BigInt(payer.held) - BigInt(movement.amount)) }
+}

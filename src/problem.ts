@@ -1,0 +1,107 @@
+/**
+ * Every error the service answers with: `code: [HTTP status, sentence]`.
+ * The body is `{error, status, code}`; a problem may add a detail to the sentence, headers and extra fields.
+ */
+const problems = {
+  // 400: malformed, or a field is missing or of the wrong type
+  body_malformed: [400, 'The body cannot be read as the Content-Type says.'],
+  path_malformed: [400, 'The path holds a percent-escape that is not UTF-8.'],
+  header_malformed: [400, 'A header cannot be read.'],
+  field_invalid: [400, 'A field is missing or of the wrong type.'],
+  amount_invalid: [400, 'The amount cannot be held in this digital quantity.'],
+  idempotency_key_invalid: [400, 'Idempotency-Key takes 1 to 255 printable ASCII characters.'],
+  dq_unknown: [400, 'No digital quantity has this hash; GET /v4/dq lists them.'],
+  twin_unknown: [400, 'None of your twins has this id; GET /v4/twins lists them.'],
+  nonce_unknown: [400, 'This nonce and timestamp match no payment for this commodity.'],
+  nonce_used: [400, 'This nonce has been used: each validates once.'],
+  nonce_expired: [400, 'This nonce has expired: validate it sooner after the payment.'],
+  twin_nonce_refused: [400, 'This nonce is unknown, used or expired, or was made for another twin.'],
+  cursor_invalid: [400, '`after` is not an id that a list gave.'],
+  // 401: who is calling is not known
+  authorization_missing: [401, 'This needs an Authorization header with a Bearer access token, or a session.'],
+  credentials_missing: [
+    401,
+    'This needs an Authorization header: Basic client credentials, or Bearer and a refresh token.',
+  ],
+  client_unknown: [401, 'The client id or client secret is wrong, or was revoked.'],
+  token_invalid: [401, 'The access token is unknown, expired or revoked; get a new one at /v4/account/oauth/token.'],
+  refresh_token_invalid: [401, 'The refresh token is unknown, used, expired or revoked; use the client credentials.'],
+  bearer_required: [401, 'Only a Bearer access token is accepted here; client credentials obtain one.'],
+  public_secret_unknown: [401, 'No account has this public_secret.'],
+  session_conflict: [
+    401,
+    'The session_id cookie and the X-Session-ID header name different sessions; send one of them.',
+  ],
+  sign_in_required: [401, 'This session is not signed in: ask for a code at /v4/session/code and verify it.'],
+  code_wrong: [401, 'The code is wrong.'],
+  // 402
+  insufficient_funds: [402, "The payer's twin does not hold enough for this."],
+  // 403: known, and not permitted
+  scheme_refused: [403, 'The Authorization scheme must be Basic or Bearer here.'],
+  wrong_principal: [403, 'This token is valid, but not of the kind that may do this.'],
+  not_an_account: [403, 'The token does not identify an account.'],
+  not_owner: [403, 'This belongs to someone else.'],
+  cross_site: [403, 'A session cookie changes nothing for requests from another origin; send X-Session-ID.'],
+  account_creation_refused: [403, 'This service does not let accounts be created.'],
+  sandbox_refused: [403, 'The sandbox controls answer only local callers and pages of the service itself.'],
+  // 404
+  no_such_path: [404, 'Nothing answers at this path.'],
+  not_found: [404, 'There is nothing here by that name.'],
+  // 405 to 429
+  method_not_allowed: [405, 'This path does not take that method; Allow lists those it takes.'],
+  email_taken: [409, 'A user with this email exists; nothing was created.'],
+  already_exists: [409, 'This exists already; nothing was created.'],
+  code_expired: [410, 'The code has expired or was used; ask for a new one.'],
+  body_too_large: [413, 'The body is larger than this service takes.'],
+  content_type_refused: [415, 'Bodies are application/json or application/x-www-form-urlencoded.'],
+  same_twin: [422, 'A twin cannot pay itself.'],
+  idempotency_mismatch: [422, 'This Idempotency-Key was used for another request; use a new key.'],
+  too_many_codes: [429, 'Too many codes were asked for this email; wait.'],
+  too_many_tries: [429, 'Too many wrong codes; ask for a new one.'],
+  // 500 and 501
+  internal_error: [500, 'The service failed; nothing was changed.'],
+  account_creation_failed: [500, 'The account could not be created; nothing was changed.'],
+  provisioning_failed: [500, 'Provisioning failed; nothing was created.'],
+  not_built: [501, 'This operation is part of the interface and not built yet.'],
+  evidence_refused: [501, 'This operation is graded weaker than the evidence this service is set to.'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type ProblemCode = keyof typeof problems
+
+export interface ProblemExtra {
+  /** Added to the sentence: which field, how much, what to do. */
+  detail?: string
+  /** Fields of the body beside error, status and code. */
+  fields?: Record<string, unknown>
+  headers?: Record<string, string>
+  cause?: unknown
+}
+
+/** A refusal the caller is told of. Thrown in a transaction it undoes it; returned from one it keeps what was written. */
+export class Problem extends Error {
+  readonly code: ProblemCode
+  readonly status: number
+  readonly fields: Record<string, unknown>
+  readonly headers: Record<string, string>
+
+  constructor(code: ProblemCode, { detail, fields = {}, headers = {}, cause }: ProblemExtra = {}) {
+    const [status, sentence] = problems[code]
+    super(detail ? `${sentence} ${detail}` : sentence, cause === undefined ? undefined : { cause })
+    this.name = 'Problem'
+    this.code = code
+    this.status = status
+    this.fields = fields
+    this.headers = headers
+  }
+
+  /** The JSON body of interface.md section 7, with the code. */
+  get body(): { error: string; status: number; code: ProblemCode } {
+    return { ...this.fields, error: this.message, status: this.status, code: this.code }
+  }
+}
+
+export const problem = (code: ProblemCode, extra?: ProblemExtra): Problem => new Problem(code, extra)
+
+export const problemCodes = Object.keys(problems) as ProblemCode[]
+export const problemStatus = (code: ProblemCode): number => problems[code][0]
+export const problemSentence = (code: ProblemCode): string => problems[code][1]

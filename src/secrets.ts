@@ -1,0 +1,87 @@
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import type { Random } from './ports.js'
+
+/** SHA-256 of a secret in hex: what is stored in place of one that is never shown again. */
+export const digest = (secret: string): string => bytesToHex(sha256(utf8ToBytes(secret)))
+
+/** Compares two strings in time that depends on their lengths alone. */
+export function sameSecret(a: string, b: string): boolean {
+  let difference = a.length ^ b.length
+  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % (b.length || 1))
+  return difference === 0
+}
+
+/** `length` random bytes in hex. */
+export const randomHex = (random: Random, length: number): string => bytesToHex(random.bytes(length))
+
+export function uuidFrom(bytes: Uint8Array): string {
+  const own = bytes.slice(0, 16)
+  own[6] = ((own[6] as number) & 0x0f) | 0x40
+  own[8] = ((own[8] as number) & 0x3f) | 0x80
+  return bytesToHex(own).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+export const base64url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
+    .replace(/\+/g, '-')
+    .replace(/\//g, '_')
+    .replace(/=+$/, '')
+
+/** The service's own key: derives the secrets that are shown more than once, and seals what must be read back. */
+export interface Keyring {
+  /** HMAC-SHA-256 over purpose and id: the same bytes whenever they are asked for. */
+  derive(purpose: string, id: string | number): Uint8Array
+  /** AES-256-GCM; `context` (record and field) is authenticated with it. */
+  seal(plain: string, context: string): Promise<string>
+  /** The plain text, or undefined when it was sealed under another key or context. */
+  open(sealed: string, context: string): Promise<string | undefined>
+}
+
+/** `key`: 32 bytes, as bytes or 64 hex digits. */
+export function keyring(key: Uint8Array | string, random: Random): Keyring {
+  const bytes = typeof key === 'string' ? hexToBytes(key) : key
+  if (bytes.length !== 32) throw new TypeError('encryptionKey must be 32 bytes: a Uint8Array or 64 hex digits')
+  const deriving = hmac(sha256, bytes, utf8ToBytes('farthing/derive'))
+  const started = hmac.create(sha256, deriving)
+  let sealing: Promise<CryptoKey> | undefined
+  const sealingKey = () => {
+    sealing ??= crypto.subtle.importKey(
+      'raw',
+      hmac(sha256, bytes, utf8ToBytes('farthing/seal')) as BufferSource,
+      'AES-GCM',
+      false,
+      ['encrypt', 'decrypt'],
+    )
+    return sealing
+  }
+  return {
+    derive: (purpose, id) =>
+      started
+        .clone()
+        .update(utf8ToBytes(`${purpose}:${id}`))
+        .digest(),
+    async seal(plain, context) {
+      const iv = random.bytes(12)
+      const params = { name: 'AES-GCM', iv: iv as BufferSource, additionalData: utf8ToBytes(context) as BufferSource }
+      const sealed = await crypto.subtle.encrypt(params, await sealingKey(), utf8ToBytes(plain) as BufferSource)
+      return `${bytesToHex(iv)}.${bytesToHex(new Uint8Array(sealed))}`
+    },
+    async open(sealed, context) {
+      const [iv, text] = sealed.split('.')
+      if (!iv || !text) return undefined
+      try {
+        const params = {
+          name: 'AES-GCM',
+          iv: hexToBytes(iv) as BufferSource,
+          additionalData: utf8ToBytes(context) as BufferSource,
+        }
+        const plain = await crypto.subtle.decrypt(params, await sealingKey(), hexToBytes(text) as BufferSource)
+        return new TextDecoder().decode(plain)
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
