@@ -1,0 +1,22 @@
+const EXPOSED = 'X-Session-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location'
+
+/** Any page may call, with what it sends itself; what a cookie may do is decided by origin.ts. */
+export function corsHeaders(headers: Pick<Headers, 'get'>): Record<string, string> {
+  const origin = headers.get('origin')
+  if (origin === null) return { vary: 'Origin' }
+  return {
+    vary: 'Origin',
+    'access-control-allow-origin': origin,
+    'access-control-allow-credentials': 'true',
+    'access-control-expose-headers': EXPOSED,
+  }
+}
+
+export function preflightHeaders(headers: Pick<Headers, 'get'>, methods: readonly string[]): Record<string, string> {
+  return {
+    allow: methods.join(', '),
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-allow-headers': headers.get('access-control-request-headers') ?? '*',
+    'access-control-max-age': '600',
+  }
+}

@@ -1,0 +1,36 @@
+import { type Reply, streamed } from './reply.js'
+
+/** Which of the two forms of a table the caller takes; CSV where it does not say. */
+export const wantsJson = (headers: Pick<Headers, 'get'>): boolean => {
+  const accept = headers.get('accept') ?? ''
+  const json = accept.indexOf('application/json')
+  const csv = accept.indexOf('text/csv')
+  return json >= 0 && (csv < 0 || json < csv)
+}
+
+/** Records as CSV with a header row. Cells that a spreadsheet would read as a formula are escaped. */
+export function csvReply<R extends object>(columns: readonly (keyof R & string)[], pieces: AsyncIterable<R[]>): Reply {
+  return streamed(csvText(columns, pieces), 'text/csv; charset=utf-8')
+}
+
+async function* csvText<R extends object>(columns: readonly (keyof R & string)[], pieces: AsyncIterable<R[]>) {
+  const { stringify } = await import('csv-stringify/sync')
+  const options = { columns: [...columns], escape_formulas: true }
+  yield stringify([], { ...options, header: true })
+  for await (const records of pieces) yield stringify(records, options)
+}
+
+/** Records as one JSON array. */
+export function jsonReply(pieces: AsyncIterable<object[]>): Reply {
+  return streamed(jsonText(pieces), 'application/json')
+}
+
+async function* jsonText(pieces: AsyncIterable<object[]>) {
+  let separator = '['
+  for await (const records of pieces)
+    for (const record of records) {
+      yield separator + JSON.stringify(record)
+      separator = ','
+    }
+  yield separator === '[' ? '[]' : ']'
+}

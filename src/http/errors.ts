@@ -1,0 +1,45 @@
+import type { ProblemCode } from '../problem.js'
+import { refusal } from './principal.js'
+import type { Auth, Route } from './route.js'
+
+const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_type_refused']
+
+/** Every code that a route may answer with: its own, and those of the frame that serves it. */
+export function errorsOf(route: Route): ProblemCode[] {
+  const codes = new Set<ProblemCode>(route.errors)
+  const add = (when: unknown, ...more: ProblemCode[]) => when && more.forEach((code) => codes.add(code))
+  add(route.body || route.queryInBody, ...decoding)
+  add(route.body || route.query, 'field_invalid')
+  add(route.params, 'path_malformed', 'not_found')
+  for (const code of route.auth.flatMap(errorsOfAuth(route.auth))) codes.add(code)
+  add(route.scope === 'sandbox', 'sandbox_refused', 'no_such_path')
+  add((route.scope ?? 'service') === 'service', 'evidence_refused')
+  add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch')
+  codes.add(route.failure ?? 'internal_error')
+  return [...codes]
+}
+
+const errorsOfAuth =
+  (auth: readonly Auth[]) =>
+  (kind: Auth): ProblemCode[] => {
+    switch (kind) {
+      case 'none':
+        return []
+      case 'account':
+      case 'user':
+        return ['authorization_missing', 'bearer_required', 'token_invalid', ...wrongPrincipal(auth)]
+      case 'session':
+        return ['authorization_missing', 'sign_in_required', 'session_conflict', 'cross_site']
+      case 'guest':
+        return ['session_conflict', 'cross_site']
+      case 'embed':
+        return ['public_secret_unknown']
+      case 'client':
+      case 'refresh':
+        return ['credentials_missing', 'scheme_refused', 'client_unknown', 'refresh_token_invalid']
+    }
+  }
+
+/** Where accounts and users both may call, no token is of the wrong kind. */
+const wrongPrincipal = (auth: readonly Auth[]): ProblemCode[] =>
+  auth.includes('account') && auth.includes('user') ? [] : [refusal(auth)]

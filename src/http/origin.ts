@@ -1,0 +1,58 @@
+import { problem } from '../problem.js'
+
+interface Sent {
+  readonly method: string
+  readonly url: string
+  readonly headers: Pick<Headers, 'get'>
+}
+
+/** True for a request that a page of another origin made. */
+export function isForeign({ url, headers }: Omit<Sent, 'method'>, baseUrl: string): boolean {
+  const origin = headers.get('origin')
+  return origin !== null && !isOwn(origin, url, baseUrl)
+}
+
+const isOwn = (origin: string, url: string, baseUrl: string): boolean =>
+  origin === new URL(baseUrl).origin || origin === new URL(url).origin
+
+/**
+ * The session id that the caller sends: header before cookie.
+ * A cookie counts only where the request cannot come from another site's page: it is not read for foreign origins,
+ * and changes state only with the service's own `Origin`. Throws `cross_site`, `session_conflict`.
+ */
+export function presentedSession(sent: Sent, baseUrl: string): string | undefined {
+  const header = sent.headers.get('x-session-id') ?? undefined
+  const cookie = sessionCookie(sent.headers.get('cookie'))
+  const foreign = isForeign(sent, baseUrl)
+  if (header !== undefined) {
+    // A cookie that a same-site page of another origin happens to send says nothing about the header.
+    if (cookie !== undefined && !foreign && cookie !== header) throw problem('session_conflict')
+    return header
+  }
+  if (cookie === undefined) return undefined
+  const changes = sent.method !== 'GET' && sent.method !== 'HEAD'
+  if (changes && (foreign || sent.headers.get('origin') === null)) throw problem('cross_site')
+  return foreign ? undefined : cookie
+}
+
+const sessionCookie = (header: string | null): string | undefined =>
+  header?.match(/(?:^|;\s*)session_id=([^;\s]*)/)?.[1] || undefined
+
+/** The Set-Cookie that carries a session on, or ends it. */
+export function sessionCookieHeader(sessionId: string | null, baseUrl: string): string {
+  const secure = baseUrl.startsWith('https:') ? '; Secure' : ''
+  const value = sessionId === null ? 'session_id=; Max-Age=0' : `session_id=${sessionId}`
+  return `${value}; Path=/; HttpOnly; SameSite=Lax${secure}`
+}
+
+/** Throws `sandbox_refused` unless the controls are asked by a local process, or by a page of the service itself. */
+export function guardSandbox(sent: Sent, baseUrl: string, peerAddress: string | undefined): void {
+  const host = new URL(sent.url).hostname
+  // A name of someone else's that resolves to this machine would make their page look like our own.
+  const localHost = isLoopback(host) || host === new URL(baseUrl).hostname
+  if ((peerAddress !== undefined && !isLoopback(peerAddress)) || !localHost || isForeign(sent, baseUrl))
+    throw problem('sandbox_refused')
+}
+
+const isLoopback = (address: string): boolean =>
+  /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|::ffff:127(\.\d{1,3}){3}|\[?::1\]?)$/.test(address)

@@ -1,0 +1,108 @@
+import { accountByPublicSecret } from '../accounts/account.js'
+import type { ServiceContext } from '../context.js'
+import { problem } from '../problem.js'
+import { findSession, isSessionId, newSessionId } from '../sessions/session.js'
+import type { Reader } from '../storage/storage.js'
+import { findAccessToken } from '../tokens/token.js'
+import { presentedSession } from './origin.js'
+import type { Auth, CallSession, Principal, UserPrincipal } from './route.js'
+
+/** What of a request says who is calling. */
+export interface Credentials {
+  readonly method: string
+  readonly url: string
+  readonly headers: Pick<Headers, 'get'>
+  /** From the body or the query. */
+  readonly publicSecret: unknown
+}
+
+export interface Caller {
+  readonly principal: Principal
+  readonly session: CallSession | undefined
+}
+
+type Context = Pick<ServiceContext, 'clock' | 'random' | 'baseUrl'>
+
+/** Finds the principal that a route accepts, by the first credential sent: Authorization, session, public_secret. */
+export async function authenticate(
+  tx: Reader,
+  auth: readonly Auth[],
+  sent: Credentials,
+  context: Context,
+): Promise<Caller> {
+  if (auth.includes('none')) return { principal: { kind: 'none' }, session: undefined }
+  const authorization = sent.headers.get('authorization')
+  if (auth.includes('client')) return { principal: exchangeable(authorization), session: undefined }
+  if (auth.includes('guest')) return guest(tx, sent, context)
+  if (authorization !== null) return { principal: await bearer(tx, auth, authorization, context), session: undefined }
+  const sessionId = auth.includes('session') ? presentedSession(sent, context.baseUrl) : undefined
+  if (sessionId !== undefined) return signedIn(tx, sessionId, context)
+  if (auth.includes('embed') && sent.publicSecret !== undefined)
+    return { principal: await embed(tx, sent.publicSecret), session: undefined }
+  throw problem('authorization_missing', CHALLENGE)
+}
+
+const CHALLENGE = { headers: { 'www-authenticate': 'Bearer realm="farthing"' } }
+
+/** What the token endpoint takes (interface.md 4.1 rules 4, 5 and 7). */
+function exchangeable(authorization: string | null): Principal {
+  if (authorization === null) throw problem('credentials_missing', { headers: { 'www-authenticate': 'Basic, Bearer' } })
+  const [, scheme = '', credentials = ''] = /^(\S+)\s*(.*)$/.exec(authorization) ?? []
+  if (/^bearer$/i.test(scheme)) return { kind: 'refresh', refresh_token: credentials }
+  if (!/^basic$/i.test(scheme)) throw problem('scheme_refused')
+  const pair = decodeBase64(credentials)
+  const colon = pair.indexOf(':')
+  if (colon < 0) throw problem('client_unknown')
+  return { kind: 'client', client_id: pair.slice(0, colon), client_secret: pair.slice(colon + 1) }
+}
+
+function decodeBase64(text: string): string {
+  try {
+    return atob(text)
+  } catch {
+    throw problem('client_unknown', { detail: 'The Basic credentials are not base64.' })
+  }
+}
+
+async function bearer(
+  tx: Reader,
+  auth: readonly Auth[],
+  authorization: string,
+  { clock }: Context,
+): Promise<Principal> {
+  const [, accessToken] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? []
+  if (accessToken === undefined) throw problem('bearer_required', CHALLENGE)
+  const token = await findAccessToken(tx, accessToken, clock.now())
+  if (!token) throw problem('token_invalid', CHALLENGE)
+  const { owner_kind, owner_id: id } = token
+  if (!auth.includes(owner_kind)) throw problem(refusal(auth))
+  if (owner_kind === 'account') return { kind: 'account', owner: `account:${id}`, id }
+  return user(id, 'token')
+}
+
+/** What a valid token of another kind is told. */
+export const refusal = (auth: readonly Auth[]) =>
+  auth.every((kind) => kind === 'account') ? 'not_an_account' : 'wrong_principal'
+
+const user = (id: number, via: UserPrincipal['via']): UserPrincipal => ({ kind: 'user', owner: `user:${id}`, id, via })
+
+async function signedIn(tx: Reader, id: string, { clock }: Context): Promise<Caller> {
+  const session = await findSession(tx, id, clock.now())
+  if (!session) throw problem('sign_in_required')
+  return { principal: user(session.user_id, 'session'), session: { id, issued: false } }
+}
+
+/** A session is issued where none is sent, and where what is sent cannot be one. */
+async function guest(tx: Reader, sent: Credentials, context: Context): Promise<Caller> {
+  const presented = presentedSession(sent, context.baseUrl)
+  const known = presented !== undefined && isSessionId(presented)
+  const id = known ? presented : newSessionId(context)
+  const row = known ? await findSession(tx, id, context.clock.now()) : undefined
+  return { principal: { kind: 'guest', user_id: row?.user_id ?? null }, session: { id, issued: !known } }
+}
+
+async function embed(tx: Reader, publicSecret: unknown): Promise<Principal> {
+  const account = typeof publicSecret === 'string' ? await accountByPublicSecret(tx, publicSecret) : undefined
+  if (!account) throw problem('public_secret_unknown')
+  return { kind: 'embed', account_id: account.id }
+}

@@ -1,0 +1,45 @@
+/** An answer whose status, headers or body a handler sets itself. */
+export class Reply {
+  readonly status: number | undefined
+  readonly headers: Readonly<Record<string, string>>
+  /** For the JSON body; ignored where `body` is given. */
+  readonly value: unknown
+  readonly body: string | ReadableStream<Uint8Array> | null | undefined
+  /** The session that the caller goes on with; null signs it out. */
+  readonly session: string | null | undefined
+
+  constructor(parts: {
+    status?: number
+    headers?: Record<string, string>
+    value?: unknown
+    body?: string | ReadableStream<Uint8Array> | null
+    session?: string | null
+  }) {
+    this.status = parts.status
+    this.headers = parts.headers ?? {}
+    this.value = parts.value
+    this.body = parts.body
+    this.session = parts.session
+  }
+}
+
+export const reply = (parts: ConstructorParameters<typeof Reply>[0]): Reply => new Reply(parts)
+
+/** An answer without a body: 204. */
+export const noContent = (): Reply => new Reply({ status: 204, body: null })
+
+/** Text chunks as a streamed body. */
+export function streamed(chunks: AsyncIterator<string>, type: string): Reply {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await chunks.next()
+      if (next.done) controller.close()
+      else controller.enqueue(encoder.encode(next.value))
+    },
+    async cancel() {
+      await chunks.return?.()
+    },
+  })
+  return new Reply({ body, headers: { 'content-type': type } })
+}

@@ -1,0 +1,155 @@
+import type * as z from 'zod/mini'
+import type { ServiceContext } from '../context.js'
+import type { Evidence } from '../evidence.js'
+import type { Owner } from '../owner.js'
+import type { ProblemCode } from '../problem.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import type { Reply } from './reply.js'
+
+export type Version = 'v2' | 'v3' | 'v4'
+
+/** Who may call. `none`: nobody is asked. `session`: a signed-in session. `guest`: any session; one is issued when none is sent. */
+export type Auth = 'none' | 'account' | 'user' | 'session' | 'guest' | 'embed' | 'client' | 'refresh'
+
+export interface AccountPrincipal {
+  readonly kind: 'account'
+  readonly owner: Owner
+  readonly id: number
+}
+export interface UserPrincipal {
+  readonly kind: 'user'
+  readonly owner: Owner
+  readonly id: number
+  readonly via: 'token' | 'session'
+}
+/** The account whose publishable secret a page sent. */
+export interface EmbedPrincipal {
+  readonly kind: 'embed'
+  readonly account_id: number
+}
+export interface GuestPrincipal {
+  readonly kind: 'guest'
+  readonly user_id: number | null
+}
+/** Client credentials as sent, not yet checked: the token endpoint's own business. */
+export interface ClientPrincipal {
+  readonly kind: 'client'
+  readonly client_id: string
+  readonly client_secret: string
+}
+export interface RefreshPrincipal {
+  readonly kind: 'refresh'
+  readonly refresh_token: string
+}
+export interface NoPrincipal {
+  readonly kind: 'none'
+}
+
+interface PrincipalByAuth {
+  none: NoPrincipal
+  account: AccountPrincipal
+  user: UserPrincipal
+  session: UserPrincipal
+  guest: GuestPrincipal
+  embed: EmbedPrincipal
+  client: ClientPrincipal
+  refresh: RefreshPrincipal
+}
+export type Principal = PrincipalByAuth[Auth]
+
+/** The session that a call came with, or the one issued for it. Nothing is stored until it holds something. */
+export interface CallSession {
+  readonly id: string
+  readonly issued: boolean
+}
+
+/** A decoded, checked and authenticated request. */
+export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Auth> {
+  readonly params: P
+  readonly query: Q
+  readonly body: B
+  readonly principal: PrincipalByAuth[A]
+  /** There for routes that take `guest` or `session`. */
+  readonly session: CallSession | undefined
+  readonly version: Version | undefined
+  readonly headers: Pick<Headers, 'get' | 'has'>
+  /** The request's address, whole. */
+  readonly url: string
+}
+
+export type Nothing = z.ZodMiniObject<{}>
+type ObjectSchema = z.ZodMiniObject
+
+/** What a handler gives: a plain value for the JSON body, or a `Reply` where status, headers or body are its own. */
+export type Handled = unknown | Reply
+
+interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends ObjectSchema, A extends Auth> {
+  /** The exported constant's own name; operationId in the OpenAPI document. */
+  readonly id: string
+  readonly summary: string
+  readonly evidence: Evidence | Readonly<Partial<Record<Version, Evidence>>>
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: `/${string}`
+  /** Path prefixes; absent for addresses outside of the versions, as pages and scripts are. */
+  readonly versions?: readonly Version[]
+  /** Documentation's heading; the folder's name where absent. */
+  readonly tag?: string
+  readonly auth: readonly A[]
+  readonly params?: P
+  readonly query?: Q
+  readonly body?: B
+  /** On a GET: the query's fields may also come as a JSON body. */
+  readonly queryInBody?: boolean
+  /** The body may be left out, or sent without a Content-Type, as if it were `{}`. */
+  readonly bodyOptional?: boolean
+  readonly status?: number
+  /** JSON unless another media type is named. */
+  readonly result?: z.ZodMiniType
+  readonly produces?: readonly string[]
+  /** Codes that the handler throws; those of the frame (authentication, decoding) are added by it. */
+  readonly errors?: readonly ProblemCode[]
+  /** What a failure of the service's own is called here, in place of `internal_error`. */
+  readonly failure?: ProblemCode
+  /** Takes `Idempotency-Key`. */
+  readonly idempotent?: boolean
+  /** Answers may be cached and shared: they carry neither value nor secrets. */
+  readonly shareable?: boolean
+  /** `sandbox`: a control, there only where the sandbox is on. `meta`: about the service itself. Strict mode leaves both alone. */
+  readonly scope?: 'service' | 'sandbox' | 'meta'
+  /** Another shape for a version, made from the handler's value. */
+  readonly present?: Readonly<Partial<Record<Version, (value: never) => unknown>>>
+}
+
+/**
+ * The handler is one of three: `read` and `write` run in one transaction together with the caller's authentication;
+ * `handle` opens its own. A problem that `write` throws undoes its transaction; one that it returns keeps it.
+ */
+type RouteHandler<C> =
+  | { read(tx: Reader, call: C, service: ServiceContext): Promise<Handled>; write?: never; handle?: never }
+  | { write(tx: Writer, call: C, service: ServiceContext): Promise<Handled>; read?: never; handle?: never }
+  | { handle(call: C, service: ServiceContext): Promise<Handled>; read?: never; write?: never }
+
+export type RouteDefinition<
+  P extends ObjectSchema,
+  Q extends ObjectSchema,
+  B extends ObjectSchema,
+  A extends Auth,
+> = RouteFacts<P, Q, B, A> & RouteHandler<Call<z.output<P>, z.output<Q>, z.output<B>, A>>
+
+/** One entry of the route table: everything there is to know about an operation. */
+export type Route = RouteFacts<ObjectSchema, ObjectSchema, ObjectSchema, Auth> & RouteHandler<Call>
+
+/** Declares a route; the handler's `call` is typed by the schemas and the principals it names. */
+export function route<
+  A extends Auth,
+  P extends ObjectSchema = Nothing,
+  Q extends ObjectSchema = Nothing,
+  B extends ObjectSchema = Nothing,
+>(definition: RouteDefinition<P, Q, B, A>): Route {
+  return definition as unknown as Route
+}
+
+/** The evidence grade of a route under one version prefix. */
+export function evidenceOf({ evidence }: Route, version: Version | undefined): Evidence {
+  return typeof evidence === 'string' ? evidence : ((version && evidence[version]) ?? 'designed')
+}

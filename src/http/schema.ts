@@ -1,0 +1,74 @@
+import * as z from 'zod/mini'
+import { problem } from '../problem.js'
+
+/** Wire shapes that more than one feature shows. Schemas have no transforms, so that each is also JSON Schema. */
+
+export const Empty = z.object({})
+
+/** A hash of canonical JSON: `41` and 64 hex digits. */
+export const ContentHash = z.string()
+
+export const UnixSeconds = z.int()
+/** Accounts, users and their secrets show times so on create and read. */
+export const UnixSecondsDigits = z.string().check(z.regex(/^\d+$/))
+
+/** A moment on input: Unix seconds, as a number or digits, or an ISO 8601 date-time. */
+export const Time = z.union([z.int(), z.string()])
+
+/** Unix milliseconds of a `Time`. Throws `field_invalid`, which names the field. */
+export function timeOf(field: string, time: number | string | undefined): number | undefined {
+  if (time === undefined) return undefined
+  const ms = /^\d+$/.test(String(time)) ? Number(time) * 1000 : Date.parse(String(time))
+  if (Number.isSafeInteger(ms)) return ms
+  throw problem('field_invalid', {
+    detail: `"${field}" must be Unix seconds or an ISO 8601 date-time.`,
+    fields: { field },
+  })
+}
+
+export const Email = z.string().check(z.trim(), z.maxLength(254), z.regex(/^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@,;<>".]+$/))
+
+/** Path of something known by its hash. */
+export const HashPath = z.object({ hash: z.string() })
+
+/** Path of something known by a number. */
+export const IdPath = z.object({ id: z.int() })
+
+/** A number of value, in the digital quantity. */
+export const Amount = z.number()
+
+/** A user as others see them: without secrets (interface.md section 2). */
+export const userShape = {
+  id: z.int(),
+  email: z.string(),
+  created_at: UnixSecondsDigits,
+  updated_at: UnixSecondsDigits,
+  deleted_at: z.nullable(UnixSecondsDigits),
+  is_android: z.boolean(),
+  is_ios: z.boolean(),
+}
+
+export const UserShape = z.object(userShape)
+
+export const TwinShape = z.object({
+  id: z.int(),
+  hostname: z.string(),
+  key: z.nullable(z.string()),
+  balances: z.record(z.string(), Amount),
+})
+
+/** Part of every list: how many, and past which id. */
+export const pageQuery = {
+  limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
+  after: z.optional(z.int()),
+}
+
+export const PageQuery = z.object(pageQuery)
+
+/** A page of a list under its plural; `next` is the `after` of the next page, or null on the last. */
+export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, item: S) =>
+  z.object({ [plural]: z.array(item), next: z.nullable(z.int()) } as Record<P, z.ZodMiniArray<S>> & {
+    next: z.ZodMiniNullable<z.ZodMiniInt>
+  })
+
+export { z }
