@@ -1,0 +1,159 @@
+import type { ServiceContext } from '../context.js'
+import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { problem } from '../problem.js'
+import { randomHex } from '../secrets.js'
+import { collection, type Reader, type Writer } from '../storage/storage.js'
+import { seconds, secondsDigits } from '../time.js'
+import { type ClientRow, clientsOf, createClient } from '../tokens/client.js'
+import { createTwin, type ShownTwin, showTwin, type TwinContext } from '../twins/twin.js'
+import { createUser, type ShownUser, showUser } from '../users/user.js'
+
+/** A provider integrating the API. */
+export interface AccountRow {
+  readonly id: number
+  readonly name: string | null
+  readonly business_name: string | null
+  /** Publishable: safe in a browser. */
+  readonly public_secret: string
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+export const accounts = collection<AccountRow>()('accounts', {
+  byPublicSecret: { fields: ['public_secret'], unique: true },
+})
+
+/** Users who may act for an account. */
+export interface MembershipRow {
+  readonly id: string
+  readonly account_id: number
+  readonly user_id: number
+  readonly role: 'owner'
+}
+
+export const memberships = collection<MembershipRow>()('memberships', {
+  byUser: { fields: ['user_id'] },
+  byAccount: { fields: ['account_id'] },
+})
+
+export interface NewAccount {
+  readonly at: number
+  readonly name?: string | null | undefined
+  readonly businessName?: string | null | undefined
+  /** Fixed by a seed. */
+  readonly publicSecret?: string | undefined
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+}
+
+/** Makes an account and its client credentials; the client secret is to be seen this once. */
+export async function createAccount(
+  tx: Writer,
+  { at, name, businessName, publicSecret, clientId, clientSecret }: NewAccount,
+  context: Pick<ServiceContext, 'random' | 'keys'>,
+): Promise<{ account: AccountRow; client: ClientRow; client_secret: string }> {
+  const account: AccountRow = {
+    id: await tx.nextId('accounts'),
+    name: name ?? null,
+    business_name: businessName ?? null,
+    public_secret: publicSecret ?? `mp_${randomHex(context.random, 16)}`,
+    created_at: at,
+    updated_at: at,
+  }
+  tx.put(accounts, account)
+  const credentials = { kind: 'account', id: account.id, at, clientId, clientSecret } as const
+  return { account, ...(await createClient(tx, credentials, context)) }
+}
+
+/** Account, primary twin in `dq` and owning user in one go (interface.md 4.1 rule 8). Throws `dq_unknown`, `email_taken`. */
+export async function registerAccount(
+  tx: Writer,
+  { dq, email, at }: { dq: string; email: string; at: number },
+  context: TwinContext,
+): Promise<{ account: ShownAccount; twin: ShownTwin; user: Omit<ShownUser, 'secrets'> }> {
+  await quantityOf(tx, dq)
+  const { account, client, client_secret } = await createAccount(tx, { at }, context)
+  const twin = await createTwin(tx, { owner: `account:${account.id}`, dq, at }, context)
+  const user = await createUser(tx, { email, at, madeBy: account.id }, context)
+  const membership = { account_id: account.id, user_id: user.id, role: 'owner' } as const
+  tx.put(memberships, { id: `${account.id}:${user.id}`, ...membership })
+  return {
+    account: showAccount(account, client, client_secret),
+    twin: await showTwin(tx, twin, null),
+    user: showUser(user),
+  }
+}
+
+export async function accountOf(tx: Reader, id: number): Promise<AccountRow> {
+  const account = await tx.get(accounts, id)
+  if (!account) throw problem('not_found')
+  return account
+}
+
+export async function accountByPublicSecret(tx: Reader, publicSecret: string): Promise<AccountRow | undefined> {
+  const [account] = await tx.find(accounts, { index: 'byPublicSecret', prefix: [publicSecret], limit: 1 })
+  return account
+}
+
+/** Sets the names that are given; null clears, undefined leaves. */
+export async function updateAccount(
+  tx: Writer,
+  id: number,
+  {
+    name,
+    businessName,
+    at,
+  }: { name?: string | null | undefined; businessName?: string | null | undefined; at: number },
+) {
+  const account = await accountOf(tx, id)
+  const updated: AccountRow = {
+    ...account,
+    name: name === undefined ? account.name : name,
+    business_name: businessName === undefined ? account.business_name : businessName,
+    updated_at: at,
+  }
+  tx.put(accounts, updated)
+  return {
+    id,
+    name: updated.name,
+    businessName: updated.business_name,
+    created_at: seconds(updated.created_at),
+    updated_at: seconds(updated.updated_at),
+  }
+}
+
+/** What buyers see as the seller, where the account has named itself. */
+export const sellerName = ({ business_name, name }: AccountRow): string | null => business_name ?? name
+
+export interface ShownAccount {
+  id: number
+  created_at: string
+  updated_at: string
+  secrets: [
+    { public_secret: string; created_at: string; updated_at: string },
+    { client_id: string; client_secret: string | null; created_at: string; updated_at: string },
+  ]
+}
+
+/** The four fields that existing clients map (clients.md 7). */
+export function showAccount(account: AccountRow, client: ClientRow, clientSecret: string | null): ShownAccount {
+  const times = (row: { created_at: number; updated_at: number }) => ({
+    created_at: secondsDigits(row.created_at),
+    updated_at: secondsDigits(row.updated_at),
+  })
+  return {
+    id: account.id,
+    ...times(account),
+    secrets: [
+      { public_secret: account.public_secret, ...times(account) },
+      { client_id: client.id, client_secret: clientSecret, ...times(client) },
+    ],
+  }
+}
+
+export async function readAccount(tx: Reader, id: number) {
+  const account = await accountOf(tx, id)
+  const [client] = await clientsOf(tx, 'account', id)
+  const shown = showAccount(account, client as ClientRow, null)
+  return { ...shown, name: account.name, businessName: account.business_name }
+}

@@ -1,0 +1,39 @@
+import { accounts, memberships } from './accounts/account.js'
+import { commodities } from './commodities/commodity.js'
+import { settings } from './controls/settings.js'
+import { digitalQuantities } from './digital-quantities/digital-quantity.js'
+import { idempotency } from './http/idempotency.js'
+import { balances } from './ledger/balance.js'
+import { entries, movements } from './ledger/movement.js'
+import { outbox } from './outbox/outbox.js'
+import { payments } from './payments/payment.js'
+import { sessions } from './sessions/session.js'
+import { signInCodes } from './sessions/sign-in-code.js'
+import type { AnyCollection } from './storage/storage.js'
+import { clients } from './tokens/client.js'
+import { tokens } from './tokens/token.js'
+import { twins } from './twins/twin.js'
+import { twinNonces } from './twins/twin-nonce.js'
+import { users } from './users/user.js'
+
+/** Every collection of the service, for adapters that must know them all before the first row. */
+export const collections: readonly AnyCollection[] = [
+  accounts,
+  memberships,
+  clients,
+  tokens,
+  users,
+  sessions,
+  signInCodes,
+  twins,
+  twinNonces,
+  digitalQuantities,
+  commodities,
+  payments,
+  balances,
+  movements,
+  entries,
+  idempotency,
+  outbox,
+  settings,
+]

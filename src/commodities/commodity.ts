@@ -1,0 +1,103 @@
+import type { ServiceContext } from '../context.js'
+import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { toAmount, toUnits } from '../ledger/amount.js'
+import type { Owner } from '../owner.js'
+import { problem } from '../problem.js'
+import { uuidFrom } from '../secrets.js'
+import { newestFirst } from '../storage/page.js'
+import { collection, type Reader, type Writer } from '../storage/storage.js'
+import { twins } from '../twins/twin.js'
+
+/** Something a provider sells. The id is its hash. */
+export interface CommodityRow {
+  readonly id: string
+  /** Counts commodities in the order they were made. */
+  readonly number: number
+  /** Name and receipt line. */
+  readonly descriptor: string
+  readonly dq: string
+  /** Smallest units; 0 is free. */
+  readonly cost: string
+  readonly twin_id: number
+  readonly owner: Owner
+  readonly hostname: string
+  readonly created_at: number
+}
+
+export const commodities = collection<CommodityRow>()('commodities', { byOwner: { fields: ['owner', 'number'] } })
+
+export interface NewCommodity {
+  readonly descriptor: string
+  readonly dq: string
+  /** In the digital quantity. */
+  readonly cost: number
+  readonly twinId: number
+  readonly owner: Owner
+  readonly at: number
+  /** Fixed by a seed. */
+  readonly hash?: string | undefined
+}
+
+/** Throws `twin_unknown` for a twin that is not the owner's, `dq_unknown`, `amount_invalid`. */
+export async function createCommodity(
+  tx: Writer,
+  { descriptor, dq, cost, twinId, owner, at, hash }: NewCommodity,
+  { random }: Pick<ServiceContext, 'random'>,
+): Promise<ShownCommodity> {
+  const { decimals } = await quantityOf(tx, dq)
+  const twin = await tx.get(twins, twinId)
+  if (twin?.owner !== owner) throw problem('twin_unknown')
+  const row: CommodityRow = {
+    id: hash ?? uuidFrom(random.bytes(16)),
+    number: await tx.nextId('commodities'),
+    descriptor,
+    dq,
+    cost: String(toUnits(cost, decimals)),
+    twin_id: twin.id,
+    owner,
+    hostname: twin.hostname,
+    created_at: at,
+  }
+  tx.put(commodities, row)
+  return showCommodity(tx, row)
+}
+
+/** Throws `not_found`. */
+export async function commodityOf(tx: Reader, hash: string): Promise<CommodityRow> {
+  const row = await tx.get(commodities, hash)
+  if (!row) throw problem('not_found')
+  return row
+}
+
+/** Throws `not_found`, `not_owner`. */
+export async function ownCommodity(tx: Reader, owner: Owner, hash: string): Promise<CommodityRow> {
+  const row = await commodityOf(tx, hash)
+  if (row.owner !== owner) throw problem('not_owner')
+  return row
+}
+
+export interface ShownCommodity {
+  hash: string
+  descriptor: string
+  dq: string
+  cost: number
+  hostname: string
+}
+
+/** The five documented fields; cost in the digital quantity. */
+export async function showCommodity(tx: Reader, row: CommodityRow): Promise<ShownCommodity> {
+  const { decimals } = await quantityOf(tx, row.dq)
+  const { id: hash, descriptor, dq, hostname } = row
+  return { hash, descriptor, dq, cost: toAmount(row.cost, decimals), hostname }
+}
+
+export async function listCommodities(
+  tx: Reader,
+  owner: Owner,
+  page: { limit?: number | undefined; after?: string | undefined },
+) {
+  const { rows, next } = await newestFirst(tx, commodities, { index: 'byOwner', prefix: [owner], ...page })
+  const shown = []
+  for (const row of rows) shown.push(await showCommodity(tx, row))
+  return { commodities: shown, next: next as string | null }
+}

@@ -1,0 +1,38 @@
+import { type OutboxRow, outbox } from '../outbox/outbox.js'
+import { newestFirst } from '../storage/page.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import { seconds } from '../time.js'
+import { normalEmail } from '../users/user.js'
+
+export interface InboxQuery {
+  readonly to?: string | undefined
+  readonly kind?: 'mail' | undefined
+  readonly limit?: number | undefined
+  readonly after?: number | undefined
+}
+
+/** What left the service, newest first, with the codes and links in it. Throws `cursor_invalid`. */
+export async function readInbox(tx: Reader, { to, limit, after }: InboxQuery) {
+  const [index, prefix] = to === undefined ? (['id', []] as const) : (['byTo', [normalEmail(to)]] as const)
+  const { rows, next } = await newestFirst(tx, outbox, { index, prefix: [...prefix], limit, after })
+  return { messages: rows.map(showMessage), next: next as number | null }
+}
+
+export async function emptyInbox(tx: Writer): Promise<void> {
+  for (;;) {
+    const rows = await tx.find(outbox, { index: 'id', prefix: [], limit: 500 })
+    for (const { id } of rows) tx.remove(outbox, id)
+    if (rows.length < 500) return
+  }
+}
+
+const showMessage = ({ id, kind, to, subject, text, created_at }: OutboxRow) => ({
+  id,
+  kind,
+  to,
+  subject,
+  text,
+  codes: text.match(/\b\d{6}\b/g) ?? [],
+  links: text.match(/https?:\/\/\S+/g) ?? [],
+  created_at: seconds(created_at),
+})

@@ -1,0 +1,177 @@
+import { noContent } from '../http/reply.js'
+import { route } from '../http/route.js'
+import { Amount, ContentHash, Email, pageQuery, Time, timeOf, UnixSeconds, z } from '../http/schema.js'
+import { createSandbox } from './sandbox.js'
+import { SeedSchema } from './seed-schema.js'
+
+const control = { evidence: 'designed', scope: 'sandbox', auth: ['none'] } as const
+
+const Clock = z.object({ mode: z.enum(['real', 'manual']), now: z.string() })
+
+const SeededTwin = z.object({ id: z.int(), hostname: z.string(), key: z.string(), balance: Amount })
+
+export const readHealth = route({
+  ...control,
+  id: 'readHealth',
+  summary: 'Tell what is running, on which storage, at what time.',
+  method: 'GET',
+  path: '/_sandbox/health',
+  result: z.object({
+    ok: z.literal(true),
+    name: z.string(),
+    version: z.string(),
+    storage: z.string(),
+    clock: Clock,
+    evidence: z.string(),
+  }),
+  handle: async (_call, service) => createSandbox(service).health(),
+})
+
+export const resetSandbox = route({
+  ...control,
+  id: 'resetSandbox',
+  summary: 'Go back to the seed.',
+  method: 'POST',
+  path: '/_sandbox/reset',
+  status: 204,
+  async handle(_call, service) {
+    await createSandbox(service).reset()
+    return noContent()
+  },
+})
+
+export const seedSandbox = route({
+  ...control,
+  id: 'seedSandbox',
+  summary: 'Make accounts, users, twins and commodities, all or none; see their credentials.',
+  method: 'POST',
+  path: '/_sandbox/seed',
+  body: SeedSchema,
+  status: 201,
+  result: z.object({
+    digital_quantities: z.array(z.object({ dq: ContentHash, shortcode: z.string() })),
+    accounts: z.array(
+      z.object({
+        id: z.int(),
+        name: z.string(),
+        public_secret: z.string(),
+        client_id: z.string(),
+        client_secret: z.string(),
+        twin: SeededTwin,
+      }),
+    ),
+    users: z.array(
+      z.object({ id: z.int(), email: z.string(), client_id: z.string(), client_secret: z.string(), twin: SeededTwin }),
+    ),
+    twins: z.array(SeededTwin),
+    commodities: z.array(
+      z.object({ hash: z.string(), descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: z.string() }),
+    ),
+  }),
+  errors: ['already_exists', 'email_taken', 'dq_unknown', 'amount_invalid', 'twin_unknown', 'field_invalid'],
+  handle: ({ body }, service) => createSandbox(service).seed(body),
+})
+
+export const fundTwin = route({
+  ...control,
+  id: 'fundTwin',
+  summary: 'Issue value to a twin.',
+  method: 'POST',
+  path: '/_sandbox/fund',
+  body: z.object({ hostname: z.string(), amount: Amount, dq: z.optional(ContentHash) }),
+  result: z.object({ hostname: z.string(), dq: ContentHash, amount: Amount, balance: Amount }),
+  errors: ['not_found', 'dq_unknown', 'amount_invalid'],
+  handle: ({ body }, service) => createSandbox(service).fund(body),
+})
+
+export const readClock = route({
+  ...control,
+  id: 'readClock',
+  summary: "Read the service's clock.",
+  method: 'GET',
+  path: '/_sandbox/clock',
+  result: Clock,
+  handle: async (_call, service) => createSandbox(service).clock(),
+})
+
+export const updateClock = route({
+  ...control,
+  id: 'updateClock',
+  summary: 'Move the clock by a duration, set it, or stop and start it.',
+  method: 'POST',
+  path: '/_sandbox/clock',
+  body: z.object({
+    advance: z.optional(z.union([z.string(), z.number()])),
+    set: z.optional(Time),
+    mode: z.optional(z.enum(['real', 'manual'])),
+  }),
+  result: Clock,
+  errors: ['field_invalid'],
+  handle: ({ body }, service) => createSandbox(service).setClock({ ...body, set: timeOf('set', body.set) }),
+})
+
+export const readOutbox = route({
+  ...control,
+  id: 'readOutbox',
+  summary: 'List the messages that left the service, newest first, with the codes and links in them.',
+  method: 'GET',
+  path: '/_sandbox/outbox',
+  query: z.object({ to: z.optional(Email), kind: z.optional(z.enum(['mail'])), ...pageQuery }),
+  result: z.object({
+    messages: z.array(
+      z.object({
+        id: z.int(),
+        kind: z.enum(['mail']),
+        to: z.string(),
+        subject: z.string(),
+        text: z.string(),
+        codes: z.array(z.string()),
+        links: z.array(z.string()),
+        created_at: UnixSeconds,
+      }),
+    ),
+    next: z.nullable(z.int()),
+  }),
+  errors: ['cursor_invalid'],
+  handle: ({ query }, service) => createSandbox(service).outbox(query),
+})
+
+export const emptyOutbox = route({
+  ...control,
+  id: 'emptyOutbox',
+  summary: 'Forget the messages that left.',
+  method: 'DELETE',
+  path: '/_sandbox/outbox',
+  status: 204,
+  async handle(_call, service) {
+    await createSandbox(service).emptyOutbox()
+    return noContent()
+  },
+})
+
+export const auditLedger = route({
+  ...control,
+  id: 'auditLedger',
+  summary: 'Check every rule of the ledger, and name the first that is broken.',
+  method: 'GET',
+  path: '/_sandbox/ledger',
+  result: z.object({
+    ok: z.boolean(),
+    broken: z.nullable(z.object({ rule: z.string(), rows: z.array(z.record(z.string(), z.unknown())) })),
+    digital_quantities: z.array(z.object({ dq: ContentHash, issued: Amount, balances: Amount, held: Amount })),
+    movements: z.int(),
+  }),
+  handle: (_call, service) => createSandbox(service).ledger(),
+})
+
+export default [
+  readHealth,
+  resetSandbox,
+  seedSandbox,
+  fundTwin,
+  readClock,
+  updateClock,
+  readOutbox,
+  emptyOutbox,
+  auditLedger,
+]

@@ -1,0 +1,99 @@
+import type { ServiceContext } from '../context.js'
+import { allQuantities } from '../digital-quantities/digital-quantity.js'
+import { type Audit, audit } from '../ledger/audit.js'
+import { problem } from '../problem.js'
+import type { Reader } from '../storage/storage.js'
+import { VERSION } from '../version.js'
+import { reset } from './bootstrap.js'
+import { durationMs } from './clock.js'
+import { fund } from './fund.js'
+import { emptyInbox, type InboxQuery, readInbox } from './inbox.js'
+import { plantSeed, type Seeded } from './seed.js'
+import type { Seed } from './seed-schema.js'
+import { keepClock } from './settings.js'
+
+/** What moves a sandbox's clock; one of the three. Times are Unix seconds or ISO 8601. */
+export interface ClockChange {
+  /** `90s`, `15m`, `1h30m`, `2d`, or seconds; negative goes back. */
+  readonly advance?: string | number | undefined
+  /** Unix milliseconds. */
+  readonly set?: number | undefined
+  readonly mode?: 'real' | 'manual' | undefined
+}
+
+/** The controls of a sandbox, as methods: what `/_sandbox` does over HTTP. */
+export interface Sandbox {
+  health(): { ok: true; name: string; version: string; storage: string; clock: ShownClock; evidence: string }
+  /** Back to the seed. */
+  reset(): Promise<void>
+  /** Makes everything the seed names, or nothing; answers with all credentials. */
+  seed(seed: Seed): Promise<Seeded>
+  /** Issues value to a twin. */
+  fund(order: { hostname: string; amount: number; dq?: string | undefined }): ReturnType<typeof fund>
+  clock(): ShownClock
+  setClock(change: ClockChange): Promise<ShownClock>
+  /** Moves the clock on: `await sandbox.advance('1h')`. */
+  advance(duration: string | number): Promise<ShownClock>
+  /** Messages that left, newest first, with the codes and links in them. */
+  outbox(query?: InboxQuery): ReturnType<typeof readInbox>
+  emptyOutbox(): Promise<void>
+  /** Checks every rule of the ledger. */
+  ledger(): Promise<Audit>
+}
+
+export interface ShownClock {
+  readonly mode: 'real' | 'manual'
+  /** ISO 8601 with milliseconds. */
+  readonly now: string
+}
+
+export function createSandbox(service: ServiceContext): Sandbox {
+  const { storage, sandbox } = service
+  if (!sandbox) throw new Error('this service has no sandbox')
+  const { clock } = sandbox
+  const showClock = (): ShownClock => ({ mode: clock.mode, now: new Date(clock.now()).toISOString() })
+  const controls: Sandbox = {
+    health: () => ({
+      ok: true,
+      name: 'farthing',
+      version: VERSION,
+      storage: storage.name,
+      clock: showClock(),
+      evidence: service.evidence,
+    }),
+    reset: () => reset(service),
+    seed: (seed) => storage.write((tx) => plantSeed(tx, seed, service)),
+    fund: (order) => storage.write((tx) => fund(tx, order, service)),
+    clock: showClock,
+    async setClock(change) {
+      move(clock, change)
+      await storage.write(async (tx) => keepClock(tx, clock.state()))
+      return showClock()
+    },
+    advance: (advance) => controls.setClock({ advance }),
+    outbox: (query = {}) => storage.read((tx) => readInbox(tx, query)),
+    emptyOutbox: () => storage.write(emptyInbox),
+    ledger: () => storage.read(auditAll),
+  }
+  return controls
+}
+
+function move(clock: NonNullable<ServiceContext['sandbox']>['clock'], { advance, set, mode }: ClockChange): void {
+  if ([advance, set, mode].filter((each) => each !== undefined).length !== 1)
+    throw problem('field_invalid', { detail: 'Give one of "advance", "set" and "mode".' })
+  if (mode !== undefined) return clock.setMode(mode)
+  const to = set ?? clock.now() + durationMs(advance as string | number)
+  if (!Number.isSafeInteger(to) || to < 0 || to > LAST_TIME)
+    throw problem('field_invalid', { detail: 'The clock takes times from 1970 to 9999.' })
+  clock.setTo(to)
+}
+
+const LAST_TIME = Date.UTC(10_000, 0) - 1
+
+async function auditAll(tx: Reader): Promise<Audit> {
+  const quantities = await allQuantities(tx)
+  return audit(
+    tx,
+    quantities.map(({ id, decimals, issuer_twin_id }) => ({ dq: id, decimals, issuerTwinId: issuer_twin_id })),
+  )
+}

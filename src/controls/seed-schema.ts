@@ -1,0 +1,71 @@
+import * as z from 'zod/mini'
+
+const Hash = z.uuid()
+const Hex = (prefix: string) => z.string().check(z.regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`)))
+const Hostname = z.string().check(z.regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/))
+
+/** What a sandbox begins with. Digital quantities are named by shortcode or hash, accounts by name, users by email. */
+export const SeedSchema = z.object({
+  digital_quantities: z.optional(
+    z.array(
+      z.object({
+        name: z.string(),
+        shortcode: z.string(),
+        shortdescription: z.optional(z.string()),
+        decimals: z.optional(z.int().check(z.minimum(0), z.maximum(9))),
+      }),
+    ),
+  ),
+  /** Each gets a primary twin, in `dq` or the first digital quantity. */
+  accounts: z.optional(
+    z.array(
+      z.object({
+        name: z.string(),
+        businessName: z.optional(z.string()),
+        public_secret: z.optional(Hex('mp')),
+        client_id: z.optional(Hex('mid')),
+        client_secret: z.optional(Hex('mc')),
+        dq: z.optional(z.string()),
+        hostname: z.optional(Hostname),
+        balance: z.optional(z.number()),
+      }),
+    ),
+  ),
+  users: z.optional(
+    z.array(
+      z.object({
+        email: z.string(),
+        client_id: z.optional(Hex('mid')),
+        hostname: z.optional(Hostname),
+        balance: z.optional(z.number()),
+      }),
+    ),
+  ),
+  /** Twins beside the primary ones. */
+  twins: z.optional(
+    z.array(
+      z.object({
+        account: z.optional(z.string()),
+        user: z.optional(z.string()),
+        dq: z.optional(z.string()),
+        hostname: z.optional(Hostname),
+        balance: z.optional(z.number()),
+      }),
+    ),
+  ),
+  commodities: z.optional(
+    z.array(
+      z.object({
+        account: z.string(),
+        descriptor: z.string(),
+        cost: z.number(),
+        dq: z.optional(z.string()),
+        hash: z.optional(Hash),
+        /** One of the account's twins; the primary one where absent. */
+        hostname: z.optional(Hostname),
+      }),
+    ),
+  ),
+})
+
+export type Seed = z.output<typeof SeedSchema>

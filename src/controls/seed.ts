@@ -1,0 +1,179 @@
+import { createAccount } from '../accounts/account.js'
+import { commodities, createCommodity, type ShownCommodity } from '../commodities/commodity.js'
+import type { ServiceContext } from '../context.js'
+import {
+  allQuantities,
+  type DigitalQuantityRow,
+  digitalQuantities,
+  quantityHash,
+} from '../digital-quantities/digital-quantity.js'
+import type { Owner } from '../owner.js'
+import { problem } from '../problem.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import { clients, clientsOf, userClientSecret } from '../tokens/client.js'
+import { createTwin, primaryTwin, type TwinRow, twinByHostname, twinKey } from '../twins/twin.js'
+import { createUser, userByEmail } from '../users/user.js'
+import { fund } from './fund.js'
+import { createQuantity } from './quantity.js'
+import type { Seed } from './seed-schema.js'
+
+type Items<K extends keyof Seed> = NonNullable<Seed[K]>
+
+/** A twin that a seed made. */
+export interface SeededTwin {
+  id: number
+  hostname: string
+  key: string
+  balance: number
+}
+
+/** What a seed made, with the credentials of all of it. */
+export interface Seeded {
+  digital_quantities: { dq: string; shortcode: string }[]
+  accounts: {
+    id: number
+    name: string
+    public_secret: string
+    client_id: string
+    client_secret: string
+    twin: SeededTwin
+  }[]
+  users: { id: number; email: string; client_id: string; client_secret: string; twin: SeededTwin }[]
+  twins: SeededTwin[]
+  commodities: ShownCommodity[]
+}
+
+/** Makes everything a seed names, or nothing. Throws `already_exists`, `email_taken`, `field_invalid`, `dq_unknown`. */
+export async function plantSeed(tx: Writer, seed: Seed, service: ServiceContext): Promise<Seeded> {
+  const quantities = await plantQuantities(tx, seed.digital_quantities ?? [], service)
+  const accounts = await plantAccounts(tx, seed.accounts ?? [], service)
+  const users = await plantUsers(tx, seed.users ?? [], service)
+  const owners = new Map<string, Owner>([
+    ...accounts.map(({ name, id }) => [`account ${name}`, `account:${id}`] as const),
+    ...users.map(({ email, id }) => [`user ${email}`, `user:${id}`] as const),
+  ])
+  const twins = await plantTwins(tx, seed.twins ?? [], owners, service)
+  return {
+    digital_quantities: quantities.map(({ id: dq, shortcode }) => ({ dq, shortcode })),
+    accounts,
+    users,
+    twins,
+    commodities: await plantCommodities(tx, seed.commodities ?? [], owners, service),
+  }
+}
+
+async function plantQuantities(tx: Writer, items: Items<'digital_quantities'>, service: ServiceContext) {
+  const made: DigitalQuantityRow[] = []
+  for (const { shortdescription = '', decimals = 3, ...names } of items) {
+    const definition = { ...names, shortdescription, decimals }
+    if (await tx.get(digitalQuantities, quantityHash(definition))) throw exists(`The digital quantity "${names.name}"`)
+    made.push(await createQuantity(tx, definition, service))
+  }
+  return made
+}
+
+async function plantAccounts(tx: Writer, items: Items<'accounts'>, service: ServiceContext) {
+  const made = []
+  for (const item of items) {
+    await refuseKnownClient(tx, item.client_id)
+    const at = service.clock.now()
+    const fixed = { publicSecret: item.public_secret, clientId: item.client_id, clientSecret: item.client_secret }
+    const names = { name: item.name, businessName: item.businessName }
+    const { account, client, client_secret } = await createAccount(tx, { at, ...names, ...fixed }, service)
+    const twin = await plantTwin(tx, `account:${account.id}`, item, service)
+    const { id, public_secret } = account
+    made.push({ id, name: item.name, public_secret, client_id: client.id, client_secret, twin })
+  }
+  return made
+}
+
+async function plantUsers(tx: Writer, items: Items<'users'>, service: ServiceContext) {
+  const made = []
+  for (const { email, client_id, hostname, balance = 0 } of items) {
+    await refuseKnownClient(tx, client_id)
+    await refuseKnownHostname(tx, hostname)
+    const at = service.clock.now()
+    const user = await createUser(tx, { email, at, madeBy: null, clientId: client_id, hostname }, service)
+    const twin = (await primaryTwin(tx, `user:${user.id}`)) as TwinRow
+    if (balance > 0) await fund(tx, { hostname: twin.hostname, amount: balance }, service)
+    const [client] = await clientsOf(tx, 'user', user.id)
+    const secret = { client_id: client?.id ?? '', client_secret: userClientSecret(client?.id ?? '', service) }
+    made.push({ id: user.id, email: user.email, ...secret, twin: shown(twin, balance, service) })
+  }
+  return made
+}
+
+async function plantTwins(tx: Writer, items: Items<'twins'>, owners: Map<string, Owner>, service: ServiceContext) {
+  const made = []
+  for (const item of items) made.push(await plantTwin(tx, await twinOwner(tx, item, owners), item, service))
+  return made
+}
+
+async function twinOwner(tx: Reader, { account, user }: Items<'twins'>[number], owners: Map<string, Owner>) {
+  if (account !== undefined) return named(owners, `account ${account}`)
+  const email = user?.trim().toLowerCase()
+  const known = email === undefined ? undefined : await userByEmail(tx, email)
+  if (known) return `user:${known.id}` as const
+  return named(owners, `user ${email ?? ''}`)
+}
+
+async function plantTwin(
+  tx: Writer,
+  owner: Owner,
+  { dq, hostname, balance = 0 }: Items<'twins'>[number],
+  service: ServiceContext,
+): Promise<SeededTwin> {
+  await refuseKnownHostname(tx, hostname)
+  const quantity = await quantityNamed(tx, dq)
+  const twin = await createTwin(tx, { owner, dq: quantity.id, at: service.clock.now(), hostname }, service)
+  if (balance > 0) await fund(tx, { hostname: twin.hostname, amount: balance, dq: quantity.id }, service)
+  return shown(twin, balance, service)
+}
+
+async function plantCommodities(
+  tx: Writer,
+  items: Items<'commodities'>,
+  owners: Map<string, Owner>,
+  service: ServiceContext,
+) {
+  const made = []
+  for (const { account, descriptor, cost, dq, hash, hostname } of items) {
+    if (hash !== undefined && (await tx.get(commodities, hash))) throw exists(`The commodity ${hash}`)
+    const owner = named(owners, `account ${account}`)
+    const twin = hostname === undefined ? await primaryTwin(tx, owner) : await twinByHostname(tx, hostname)
+    const order = { descriptor, cost, dq: (await quantityNamed(tx, dq)).id, twinId: twin?.id ?? 0, owner }
+    made.push(await createCommodity(tx, { ...order, hash, at: service.clock.now() }, service))
+  }
+  return made
+}
+
+async function quantityNamed(tx: Reader, name: string | undefined): Promise<DigitalQuantityRow> {
+  const all = await allQuantities(tx)
+  const found = name === undefined ? all[0] : all.find(({ id, shortcode }) => id === name || shortcode === name)
+  if (!found) throw problem('dq_unknown', { detail: `The seed names "${name}".` })
+  return found
+}
+
+function named(owners: Map<string, Owner>, name: string): Owner {
+  const owner = owners.get(name)
+  if (!owner) throw problem('field_invalid', { detail: `The seed refers to ${name}, which it does not name.` })
+  return owner
+}
+
+async function refuseKnownClient(tx: Reader, clientId: string | undefined): Promise<void> {
+  if (clientId !== undefined && (await tx.get(clients, clientId))) throw exists(`The client ${clientId}`)
+}
+
+async function refuseKnownHostname(tx: Reader, hostname: string | undefined): Promise<void> {
+  if (hostname !== undefined && (await twinByHostname(tx, hostname))) throw exists(`The twin ${hostname}`)
+}
+
+const exists = (what: string) =>
+  problem('already_exists', { detail: `${what} is there already; POST /_sandbox/reset starts over.` })
+
+const shown = (twin: TwinRow, balance: number, service: ServiceContext): SeededTwin => ({
+  id: twin.id,
+  hostname: twin.hostname,
+  key: twinKey(twin, service),
+  balance,
+})

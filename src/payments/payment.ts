@@ -1,0 +1,208 @@
+import { type CommodityRow, commodityOf, ownCommodity } from '../commodities/commodity.js'
+import type { ServiceContext } from '../context.js'
+import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { toAmount } from '../ledger/amount.js'
+import { post } from '../ledger/movement.js'
+import type { Owner } from '../owner.js'
+import { problem } from '../problem.js'
+import { base64url, digest } from '../secrets.js'
+import { newestFirst } from '../storage/page.js'
+import { collection, type Reader, type Writer } from '../storage/storage.js'
+import { seconds } from '../time.js'
+import { ownTwin, primaryTwin, type TwinRow, twins } from '../twins/twin.js'
+
+/** A commodity paid for. The nonce proves it to the seller, once; only its digest is kept. */
+export interface PaymentRow {
+  readonly id: number
+  /** The commodity's hash. */
+  readonly hash: string
+  readonly descriptor: string
+  readonly dq: string
+  /** Smallest units. */
+  readonly amount: string
+  readonly payer_owner: Owner
+  readonly payer_twin_id: number
+  readonly payee_owner: Owner
+  readonly payee_twin_id: number
+  /** Null for what was free: nothing moved. */
+  readonly movement_id: number | null
+  readonly kind: 'payment'
+  readonly status: 'posted'
+  readonly created_at: number
+  readonly nonce_digest: string
+  readonly nonce_expires_at: number
+  readonly nonce_used_at: number | null
+}
+
+export const payments = collection<PaymentRow>()('payments', {
+  byNonce: { fields: ['nonce_digest'], unique: true },
+  byPayer: { fields: ['payer_owner'] },
+  byPayee: { fields: ['payee_owner'] },
+  byCommodity: { fields: ['hash'] },
+})
+
+export interface PaymentOrder {
+  readonly hash: string
+  readonly payer: Owner
+  /** One of the payer's twins; the primary one where absent. */
+  readonly hostname?: string | undefined
+  readonly at: number
+}
+
+/**
+ * Pays for a commodity from the payer's twin to its owner's.
+ * Throws `not_found`, `not_owner` (another's twin), `insufficient_funds`, `same_twin`.
+ */
+export async function createPayment(
+  tx: Writer,
+  { hash, payer, hostname, at }: PaymentOrder,
+  { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
+) {
+  const commodity = await commodityOf(tx, hash)
+  const payerTwin = await payingTwin(tx, payer, commodity, hostname)
+  const nonce = base64url(random.bytes(32))
+  const payment: PaymentRow = {
+    id: await tx.nextId('payments'),
+    hash,
+    descriptor: commodity.descriptor,
+    dq: commodity.dq,
+    amount: commodity.cost,
+    payer_owner: payer,
+    payer_twin_id: payerTwin.id,
+    payee_owner: commodity.owner,
+    payee_twin_id: commodity.twin_id,
+    movement_id: await move(tx, commodity, payerTwin, at),
+    kind: 'payment',
+    status: 'posted',
+    created_at: at,
+    nonce_digest: digest(nonce),
+    nonce_expires_at: at + limits.nonceSeconds * 1000,
+    nonce_used_at: null,
+  }
+  tx.put(payments, payment)
+  return { ...(await showPayment(tx, payment)), nonce, timestamp: at }
+}
+
+/** The commodity's own hostname, which some clients send, stands for the primary twin and which changes nothing. */
+async function payingTwin(tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> {
+  if (hostname !== undefined && hostname !== commodity.hostname) return ownTwin(tx, payer, hostname)
+  const twin = await primaryTwin(tx, payer)
+  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
+  return twin
+}
+
+async function move(tx: Writer, commodity: CommodityRow, payer: TwinRow, at: number): Promise<number | null> {
+  const amount = BigInt(commodity.cost)
+  if (amount === 0n) return null
+  const parties = { payerTwinId: payer.id, payeeTwinId: commodity.twin_id }
+  return (await post(tx, { kind: 'payment', dq: commodity.dq, amount, ...parties, at })).id
+}
+
+/** A nonce with the timestamp it was given, in milliseconds or seconds, and the seller who shows them. */
+export interface PaymentProof {
+  readonly hash: string
+  readonly seller: Owner
+  readonly nonce: string
+  readonly timestamp: number | string
+}
+
+/**
+ * Spends the nonce of a payment for the seller's commodity.
+ * Throws `not_found`, `not_owner`, `nonce_unknown`, `nonce_used`, `nonce_expired`.
+ */
+export async function spendNonce(tx: Writer, proof: PaymentProof, at: number) {
+  await ownCommodity(tx, proof.seller, proof.hash)
+  const payment = await findPayment(tx, proof)
+  if (!payment) throw problem('nonce_unknown')
+  if (payment.nonce_used_at !== null) throw problem('nonce_used')
+  if (payment.nonce_expires_at <= at) throw problem('nonce_expired')
+  const spent: PaymentRow = { ...payment, nonce_used_at: at }
+  tx.put(payments, spent)
+  return { valid: true, payment: await showPayment(tx, spent) }
+}
+
+/** Looks at a nonce without spending it. Throws `not_found`, also when it matches no payment for that commodity, and `not_owner`. */
+export async function readNonce(tx: Reader, proof: PaymentProof) {
+  await ownCommodity(tx, proof.seller, proof.hash)
+  const payment = await findPayment(tx, proof)
+  if (!payment) throw problem('not_found')
+  return {
+    created_at: seconds(payment.created_at),
+    expires_at: seconds(payment.nonce_expires_at),
+    used_at: payment.nonce_used_at === null ? null : seconds(payment.nonce_used_at),
+    twin_id: payment.payer_twin_id,
+    nonce: proof.nonce,
+    cost: toAmount(payment.amount, (await quantityOf(tx, payment.dq)).decimals),
+  }
+}
+
+async function findPayment(tx: Reader, { hash, nonce, timestamp }: PaymentProof): Promise<PaymentRow | undefined> {
+  const [payment] = await tx.find(payments, { index: 'byNonce', prefix: [digest(nonce)], limit: 1 })
+  return payment?.hash === hash && isTimeOf(payment, timestamp) ? payment : undefined
+}
+
+/** Sites send the event's milliseconds, or those divided by 1,000 and floored; as a number or digits (clients.md 5). */
+const isTimeOf = ({ created_at }: PaymentRow, timestamp: number | string): boolean =>
+  Number(timestamp) === created_at || Number(timestamp) === seconds(created_at)
+
+export async function showPayment(tx: Reader, payment: PaymentRow) {
+  const { id, hash, descriptor, dq, kind, status } = payment
+  const { decimals } = await quantityOf(tx, dq)
+  return {
+    id,
+    hash,
+    descriptor,
+    dq,
+    amount: toAmount(payment.amount, decimals),
+    hostname: (await tx.get(twins, payment.payer_twin_id))?.hostname ?? '',
+    payee_hostname: (await tx.get(twins, payment.payee_twin_id))?.hostname ?? '',
+    kind,
+    status,
+    created_at: seconds(payment.created_at),
+  }
+}
+
+/** A payment of which the caller is payer or payee. Throws `not_found`, for another's too. */
+export async function readPayment(tx: Reader, caller: Owner, id: number) {
+  const payment = await tx.get(payments, id)
+  if (!payment || (payment.payer_owner !== caller && payment.payee_owner !== caller)) throw problem('not_found')
+  return showPayment(tx, payment)
+}
+
+interface PageOf {
+  limit?: number | undefined
+  after?: number | undefined
+}
+
+/** Payments for one of the seller's commodities, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */
+export async function listTransactions(tx: Reader, seller: Owner, hash: string, page: PageOf) {
+  await ownCommodity(tx, seller, hash)
+  const found = await newestFirst(tx, payments, { index: 'byCommodity', prefix: [hash], ...page })
+  return { transactions: await showAll(tx, found.rows), next: found.next }
+}
+
+/** Payments of which the caller is payer or payee, newest first. */
+export async function listPayments(tx: Reader, caller: Owner, { limit = 20, after }: PageOf) {
+  // The last one seen may be in either of the two indexes, so both are read past its bare id.
+  if (after !== undefined) await readPayment(tx, caller, after).catch(() => Promise.reject(problem('cursor_invalid')))
+  const side = (index: 'byPayer' | 'byPayee') =>
+    tx.find(payments, {
+      index,
+      prefix: [caller],
+      limit: limit + 1,
+      reverse: true,
+      ...(after !== undefined && { after: [caller, after] }),
+    })
+  const both = [...(await side('byPayer')), ...(await side('byPayee'))]
+  const newest = [...new Map(both.map((row) => [row.id, row])).values()].sort((a, b) => b.id - a.id)
+  const rows = newest.slice(0, limit)
+  return { payments: await showAll(tx, rows), next: newest.length > limit ? (rows.at(-1) as PaymentRow).id : null }
+}
+
+async function showAll(tx: Reader, rows: PaymentRow[]): Promise<ShownPayment[]> {
+  const shown = []
+  for (const row of rows) shown.push(await showPayment(tx, row))
+  return shown
+}
+
+export type ShownPayment = Awaited<ReturnType<typeof showPayment>>

@@ -1,0 +1,133 @@
+import type { Evidence } from './evidence.js'
+import { type Route, route, type Version } from './http/route.js'
+import { problem } from './problem.js'
+
+type Planned = readonly [
+  id: string,
+  method: Route['method'],
+  path: `/${string}`,
+  evidence?: Evidence,
+  ...versions: Version[],
+]
+
+/** Operations that are part of the interface and not built yet: they answer 501, never a bare 404. */
+const planned: readonly Planned[] = [
+  ['createSession', 'POST', '/session', 'observed', 'v4', 'v3'],
+  ['listSessions', 'GET', '/sessions'],
+  ['deleteSessionById', 'DELETE', '/sessions/:id'],
+
+  ['createRegistration', 'POST', '/notifications/registrations'],
+  ['listRegistrations', 'GET', '/notifications/registrations'],
+  ['deleteRegistration', 'DELETE', '/notifications/registrations/:id'],
+  ['registerPushToken', 'POST', '/pay/notifications/register', 'observed', 'v3'],
+  ['createAuthenticationRequest', 'POST', '/authentication-requests'],
+  ['readAuthenticationRequest', 'GET', '/authentication-requests/:id'],
+  ['approveAuthenticationRequest', 'POST', '/authentication-requests/:id/approve'],
+  ['rejectAuthenticationRequest', 'POST', '/authentication-requests/:id/reject'],
+  ['listAuthorizations', 'GET', '/paywall/authorizations', 'observed', 'v4', 'v3'],
+  ['answerAuthorization', 'PUT', '/paywall/authorizations', 'observed', 'v4', 'v3'],
+  ['deleteAuthorization', 'DELETE', '/paywall/authorizations', 'observed', 'v4', 'v3'],
+
+  ['listDelegateMapping', 'GET', '/persona/delegates', 'documented', 'v4', 'v3'],
+  ['verifyPersona', 'GET', '/persona/:hash/verify', 'documented', 'v4', 'v3'],
+  ['createPersona', 'POST', '/persona'],
+  ['createDelegate', 'POST', '/persona/:hash/delegate', 'observed', 'v4', 'v3'],
+  ['listDelegates', 'GET', '/persona/:hash/delegates'],
+  ['deleteDelegate', 'DELETE', '/persona/:hash/delegates/:delegate'],
+  ['readPersona', 'GET', '/persona/:hash', 'observed', 'v4', 'v3'],
+
+  ['listCatalogItems', 'GET', '/catalog/items', 'observed'],
+  ['createCatalogItem', 'POST', '/catalog/items'],
+  ['readCatalogItem', 'GET', '/catalog/items/:id', 'observed'],
+  ['updateCatalogItem', 'PUT', '/catalog/items/:id'],
+  ['archiveCatalogItem', 'POST', '/catalog/items/:id/archive'],
+  ['restoreCatalogItem', 'POST', '/catalog/items/:id/restore'],
+  ['listDispatchParameters', 'GET', '/catalog/items/:id/parameters'],
+  ['replaceDispatchParameters', 'PUT', '/catalog/items/:id/parameters'],
+  ['createPurchase', 'POST', '/catalog/items/:id/purchases'],
+  ['listOwnCatalogItems', 'GET', '/catalog/mine'],
+  ['listPurchases', 'GET', '/purchases'],
+  ['readPurchase', 'GET', '/purchases/:id'],
+
+  ['createCheckout', 'POST', '/checkout'],
+  ['readCheckout', 'GET', '/checkout/:token'],
+  ['completeCheckout', 'POST', '/checkout/:token/complete'],
+  ['createCart', 'POST', '/carts'],
+  ['readCart', 'GET', '/carts/:id'],
+  ['deleteCart', 'DELETE', '/carts/:id'],
+  ['addCartItem', 'POST', '/carts/:id/items'],
+  ['updateCartItem', 'PUT', '/carts/:id/items/:line'],
+  ['deleteCartItem', 'DELETE', '/carts/:id/items/:line'],
+  ['payCart', 'POST', '/carts/:id/pay'],
+
+  ['callPaywall', 'POST', '/paywall', 'documented'],
+  ['createTransfer', 'POST', '/transfer', 'observed'],
+  ['listTransfers', 'GET', '/transfers'],
+  ['readTransfer', 'GET', '/transfers/:id'],
+  ['claimTransfer', 'POST', '/transfers/:id/claim'],
+  ['cancelTransfer', 'POST', '/transfers/:id/cancel'],
+  ['createTopup', 'POST', '/twin/:hostname/topup'],
+
+  ['readAgentAccount', 'GET', '/agent/account', 'documented'],
+  ['createAccountChoice', 'POST', '/agent/account-choice'],
+  ['createApproval', 'POST', '/agent/approvals'],
+  ['readApproval', 'GET', '/agent/approvals/:id'],
+  ['applyAccountChange', 'POST', '/agent/account-changes', 'documented'],
+  ['readAgentSettings', 'GET', '/agent/settings'],
+  ['updateAgentSettings', 'PUT', '/agent/settings'],
+  ['listApprovals', 'GET', '/approvals'],
+  ['approveApproval', 'POST', '/approvals/:id/approve'],
+  ['rejectApproval', 'POST', '/approvals/:id/reject'],
+
+  ['readOpenidConfiguration', 'GET', '/oidc/.well-known/openid-configuration', 'documented'],
+  ['readAuthorizationServer', 'GET', '/oidc/.well-known/oauth-authorization-server'],
+  ['readJwks', 'GET', '/oidc/jwks', 'documented'],
+  ['registerOidcClient', 'POST', '/oidc/reg', 'documented'],
+  ['authorizeOidc', 'GET', '/oidc/auth'],
+  ['createOidcToken', 'POST', '/oidc/token', 'documented'],
+  ['introspectOidcToken', 'POST', '/oidc/token/introspection', 'documented'],
+  ['revokeOidcToken', 'POST', '/oidc/token/revocation'],
+  ['readUserinfo', 'GET', '/oidc/me'],
+  ['endOidcSession', 'GET', '/oidc/session/end'],
+
+  ['createTool', 'POST', '/mcp/tools', 'observed'],
+  ['listTools', 'GET', '/mcp/tools', 'observed'],
+  ['updateTool', 'PUT', '/mcp/tools/:id', 'observed'],
+  ['deleteTool', 'DELETE', '/mcp/tools/:id', 'observed'],
+
+  ['embedPayback', 'GET', '/payback/embed/:hash', 'observed', 'v4', 'v3'],
+  ['embedVerify', 'GET', '/verify/embed/:hash', 'observed', 'v4', 'v3'],
+
+  ['listPlans', 'GET', '/billing/plans'],
+  ['readBilling', 'GET', '/billing'],
+  ['updatePlan', 'PUT', '/billing/plan'],
+  ['updateCard', 'PUT', '/billing/card'],
+  ['deleteCard', 'DELETE', '/billing/card'],
+  ['readBillingProfile', 'GET', '/billing/profile'],
+  ['updateBillingProfile', 'PUT', '/billing/profile'],
+  ['listInvoices', 'GET', '/billing/invoices'],
+  ['readInvoice', 'GET', '/billing/invoices/:id'],
+  ['payInvoice', 'POST', '/billing/invoices/:id/pay'],
+
+  ['listEvents', 'GET', '/events'],
+  ['createEvent', 'POST', '/events'],
+  ['readEvent', 'GET', '/events/:id'],
+]
+
+export default planned.map(([id, method, path, evidence = 'designed', ...versions]) =>
+  route({
+    id,
+    summary: 'Part of the interface, and not built yet.',
+    evidence,
+    method,
+    path,
+    versions: versions.length > 0 ? versions : ['v4'],
+    auth: ['none'],
+    tag: 'planned',
+    status: 501,
+    errors: ['not_built'],
+    handle: async () => {
+      throw problem('not_built')
+    },
+  }),
+)

@@ -1,0 +1,31 @@
+import accounts from './accounts/routes.js'
+import commodities from './commodities/routes.js'
+import controls from './controls/routes.js'
+import digitalQuantities from './digital-quantities/routes.js'
+import { openapiRoute } from './http/openapi.js'
+import type { Route } from './http/route.js'
+import payments from './payments/routes.js'
+import planned from './planned.js'
+import sessions from './sessions/routes.js'
+import tokens from './tokens/routes.js'
+import twins from './twins/routes.js'
+import users from './users/routes.js'
+
+/** Every operation of the service, in the order of the documentation. */
+export const routes: readonly Route[] = [
+  ...tagged('accounts', accounts),
+  ...tagged('tokens', tokens),
+  ...tagged('users', users),
+  ...tagged('digital quantities', digitalQuantities),
+  ...tagged('twins', twins),
+  ...tagged('commodities', commodities),
+  ...tagged('payments', payments),
+  ...tagged('sessions', sessions),
+  openapiRoute(() => routes),
+  ...tagged('sandbox', controls),
+  ...planned,
+]
+
+function tagged(tag: string, entries: readonly Route[]): Route[] {
+  return entries.map((entry) => ({ ...entry, tag }))
+}

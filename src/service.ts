@@ -1,0 +1,111 @@
+import type { Limits, ServiceContext } from './context.js'
+import { bootstrap } from './controls/bootstrap.js'
+import { sandboxClock } from './controls/clock.js'
+import { createSandbox, type Sandbox } from './controls/sandbox.js'
+import type { Seed } from './controls/seed-schema.js'
+import { keptClock } from './controls/settings.js'
+import type { Evidence } from './evidence.js'
+import { type FetchSource, RouteTable } from './http/router.js'
+import { deliveringStorage } from './outbox/delivery.js'
+import { type Clock, consoleLog, type Log, type Mailer, type Random, systemClock, systemRandom } from './ports.js'
+import { routes } from './routes.js'
+import { keyring } from './secrets.js'
+import { serialStorage } from './storage/serial.js'
+import type { Storage } from './storage/storage.js'
+import { Tables } from './storage/tables.js'
+
+export interface ServiceOptions {
+  /** Default: this process's memory. */
+  storage?: Storage
+  /** Where the service is reached. Default `http://127.0.0.1:4242`. */
+  baseUrl?: string
+  /** What twins' hostnames end in. Default `twin.localhost`. */
+  twinDomain?: string
+  clock?: Clock
+  random?: Random
+  /** Default: mail goes no further than the sandbox's outbox. */
+  mailer?: Mailer
+  log?: Log
+  /** Operations known by weaker evidence answer 501. Default `designed`: none are refused. */
+  evidence?: Evidence
+  /** The controls under `/_sandbox`, and `service.sandbox`. Default off. */
+  sandbox?: boolean
+  /** What a sandbox's empty storage begins with. */
+  seed?: Seed
+  /** 32 bytes, or 64 hex digits. Keep it with the storage: what it sealed opens under no other. Default: random. */
+  encryptionKey?: Uint8Array | string
+  limits?: Partial<Limits>
+  /** Whether anyone may make accounts. Default true. */
+  accountCreation?: boolean
+}
+
+/** The micropayment service. */
+export interface Service {
+  /** Answers a request: the whole interface. */
+  fetch(request: Request, source?: FetchSource): Promise<Response>
+  /** The controls, where `sandbox` is on. */
+  readonly sandbox: Sandbox
+  /** Resolves once the storage holds what the service needs; `fetch` waits for it by itself. */
+  ready(): Promise<void>
+  /** Lets what is running finish and closes the storage. */
+  close(): Promise<void>
+}
+
+const table = new RouteTable(routes)
+
+/** Puts a service together. Every option has a default. */
+export function createService(options: ServiceOptions = {}): Service {
+  const context = contextOf(options)
+  const sandbox = context.sandbox && createSandbox(context)
+  let starting: Promise<void> | undefined
+  let started = false
+  async function start(): Promise<void> {
+    await context.storage.write((tx) => bootstrap(tx, context))
+    const kept = context.sandbox && (await context.storage.read(keptClock))
+    if (kept) context.sandbox?.clock.restore(kept)
+    started = true
+  }
+  function ready(): Promise<void> {
+    // A failed start is tried again by the next caller.
+    starting ??= start().catch((error: unknown) => {
+      starting = undefined
+      throw error
+    })
+    return starting
+  }
+  return {
+    async fetch(request, source) {
+      if (!started) await ready()
+      return table.respond(request, context, source)
+    },
+    get sandbox() {
+      if (!sandbox) throw new Error('This service has no sandbox: create it with { sandbox: true }.')
+      return sandbox
+    },
+    ready,
+    async close() {
+      await starting?.catch(() => {})
+      await context.storage.close()
+    },
+  }
+}
+
+function contextOf(options: ServiceOptions): ServiceContext {
+  const random = options.random ?? systemRandom
+  const real = options.clock ?? systemClock
+  const sandbox = options.sandbox ? { clock: sandboxClock(real), seed: options.seed ?? {} } : undefined
+  const context: Omit<ServiceContext, 'storage'> = {
+    clock: sandbox?.clock ?? real,
+    random,
+    keys: keyring(options.encryptionKey ?? random.bytes(32), random),
+    mailer: options.mailer ?? { send: async () => {} },
+    log: options.log ?? consoleLog,
+    limits: { bodyBytes: 1_048_576, nonceSeconds: 15 * 60, ...options.limits },
+    baseUrl: (options.baseUrl ?? 'http://127.0.0.1:4242').replace(/\/+$/, ''),
+    twinDomain: options.twinDomain ?? 'twin.localhost',
+    evidence: options.evidence ?? 'designed',
+    accountCreation: options.accountCreation ?? true,
+    sandbox,
+  }
+  return { ...context, storage: deliveringStorage(options.storage ?? serialStorage({ tables: new Tables() }), context) }
+}

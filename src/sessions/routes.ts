@@ -1,0 +1,75 @@
+import { reply } from '../http/reply.js'
+import type { CallSession } from '../http/route.js'
+import { route } from '../http/route.js'
+import { Email, UnixSeconds, UserShape, z } from '../http/schema.js'
+import { endSession, showSession, signIn } from './session.js'
+import { sendCode, spendCode } from './sign-in-code.js'
+
+/** The frame gives every `guest` route a session. */
+const idOf = (session: CallSession | undefined): string => (session as CallSession).id
+
+export const readSession = route({
+  id: 'readSession',
+  summary: 'Read the session of the caller; one is issued when none is sent.',
+  evidence: 'designed',
+  method: 'GET',
+  path: '/session',
+  versions: ['v4'],
+  auth: ['guest'],
+  result: z.object({ session_id: z.string(), user: z.nullable(UserShape), expires_at: UnixSeconds }),
+  read: (tx, { session }, { clock }) => showSession(tx, idOf(session), clock.now()),
+})
+
+export const sendSessionCode = route({
+  id: 'sendSessionCode',
+  summary: 'Mail a six-digit sign-in code, valid ten minutes; an unknown email signs up by it.',
+  evidence: 'designed',
+  method: 'POST',
+  path: '/session/code',
+  versions: ['v4'],
+  auth: ['guest'],
+  body: z.object({ email: Email }),
+  status: 202,
+  result: z.object({ expires_at: UnixSeconds }),
+  errors: ['too_many_codes'],
+  write: (tx, { body, session }, service) =>
+    sendCode(tx, { email: body.email, sessionId: idOf(session), at: service.clock.now() }, service),
+})
+
+export const verifySessionCode = route({
+  id: 'verifySessionCode',
+  summary: 'Sign in by the mailed code; the session goes on under a new id.',
+  evidence: 'designed',
+  method: 'POST',
+  path: '/session/verify',
+  versions: ['v4'],
+  auth: ['guest'],
+  body: z.object({ email: Email, code: z.string() }),
+  result: z.object({ session_id: z.string(), user: UserShape }),
+  errors: ['code_wrong', 'code_expired', 'too_many_tries'],
+  async write(tx, { body, session }, service) {
+    const at = service.clock.now()
+    const sessionId = idOf(session)
+    const refused = await spendCode(tx, { ...body, sessionId, at }, service)
+    if (refused) return refused
+    const value = await signIn(tx, { email: body.email, previousSessionId: sessionId, at }, service)
+    return reply({ value, session: value.session_id })
+  },
+})
+
+export const deleteSession = route({
+  id: 'deleteSession',
+  summary: 'Sign out, everywhere that this session was used.',
+  evidence: 'designed',
+  method: 'DELETE',
+  path: '/session',
+  versions: ['v4'],
+  auth: ['guest'],
+  status: 204,
+  async write(tx, { session }) {
+    await endSession(tx, idOf(session))
+    return reply({ status: 204, body: null, session: null })
+  },
+})
+
+export default [readSession, sendSessionCode, verifySessionCode, deleteSession]

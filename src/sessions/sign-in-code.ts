@@ -1,0 +1,99 @@
+import { bytesToHex } from '@noble/hashes/utils.js'
+import type { ServiceContext } from '../context.js'
+import { postMail } from '../outbox/outbox.js'
+import { type Problem, problem } from '../problem.js'
+import { digest, sameSecret } from '../secrets.js'
+import { collection, type Writer } from '../storage/storage.js'
+import { seconds } from '../time.js'
+import { normalEmail } from '../users/user.js'
+
+const LIFETIME = 10 * 60_000
+const TRIES = 5
+const CODES_PER_WINDOW = 5
+const WINDOW = 15 * 60_000
+
+/** A mailed code: for one email, in the session that asked for it. */
+export interface SignInCodeRow {
+  readonly id: number
+  readonly email: string
+  readonly session_digest: string
+  /** Keyed, as six digits alone would be guessed from a plain digest. */
+  readonly code_mac: string
+  readonly created_at: number
+  readonly expires_at: number
+  readonly tries: number
+  readonly used: boolean
+}
+
+export const signInCodes = collection<SignInCodeRow>()('sign_in_codes', {
+  byEmail: { fields: ['email', 'created_at'] },
+  bySession: { fields: ['session_digest', 'email'] },
+})
+
+type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox'>
+
+/** Mails a code to whoever reads that email, known or not. Throws `too_many_codes`. */
+export async function sendCode(
+  tx: Writer,
+  { email, sessionId, at }: { email: string; sessionId: string; at: number },
+  context: CodeContext,
+): Promise<{ expires_at: number }> {
+  const to = normalEmail(email)
+  await checkRate(tx, to, at)
+  const id = await tx.nextId('sign_in_codes')
+  const code = newCode(to, context)
+  const expires_at = at + LIFETIME
+  const fresh = { tries: 0, used: false, created_at: at, expires_at }
+  tx.put(signInCodes, { id, email: to, session_digest: digest(sessionId), code_mac: mac(id, code, context), ...fresh })
+  const text = `Your code is ${code}. It works once, within ten minutes.\n\nIf you did not ask for it, do nothing.`
+  await postMail(tx, { to, subject: `${code} is your sign-in code`, text, at })
+  return { expires_at: seconds(expires_at) }
+}
+
+async function checkRate(tx: Writer, email: string, at: number): Promise<void> {
+  const sent = await tx.find(signInCodes, { index: 'byEmail', prefix: [email], limit: 100 })
+  const recent = sent.filter(({ created_at }) => created_at > at - WINDOW)
+  // Those past both the window and their own life are of no more use.
+  for (const old of sent) if (old.created_at <= at - WINDOW && old.expires_at <= at) tx.remove(signInCodes, old.id)
+  const [first] = recent
+  if (!first || recent.length < CODES_PER_WINDOW) return
+  const retryAfter = Math.max(1, Math.ceil((first.created_at + WINDOW - at) / 1000))
+  throw problem('too_many_codes', { headers: { 'retry-after': String(retryAfter) } })
+}
+
+/**
+ * Uses up the code that was last sent to the email in this session.
+ * Gives a problem (`code_wrong`, `code_expired`, `too_many_tries`) rather than throwing it: a wrong try must count.
+ */
+export async function spendCode(
+  tx: Writer,
+  { email, code, sessionId, at }: { email: string; code: string; sessionId: string; at: number },
+  context: CodeContext,
+): Promise<Problem | undefined> {
+  const prefix = [digest(sessionId), normalEmail(email)]
+  const [last] = await tx.find(signInCodes, { index: 'bySession', prefix, limit: 1, reverse: true })
+  if (!last) return problem('code_wrong')
+  if (last.used || last.expires_at <= at) return problem('code_expired')
+  if (last.tries >= TRIES) return tooManyTries(last, at)
+  if (!sameSecret(mac(last.id, code, context), last.code_mac)) {
+    tx.put(signInCodes, { ...last, tries: last.tries + 1 })
+    return problem('code_wrong')
+  }
+  tx.put(signInCodes, { ...last, used: true })
+  return undefined
+}
+
+const tooManyTries = ({ expires_at }: SignInCodeRow, at: number) =>
+  problem('too_many_tries', { headers: { 'retry-after': String(Math.max(1, Math.ceil((expires_at - at) / 1000))) } })
+
+const mac = (id: number, code: string, { keys }: CodeContext): string =>
+  bytesToHex(keys.derive('sign-in code', `${id}:${code.trim()}`))
+
+/** Six digits. In a sandbox an address such as `ada+code123456@example.test` fixes its own. */
+function newCode(email: string, { random, sandbox }: CodeContext): string {
+  const fixed = sandbox && /\+code(\d{6})@/.exec(email)?.[1]
+  if (fixed) return fixed
+  const bytes = random.bytes(6)
+  const number = bytes.reduce((sum, byte) => sum * 256 + byte, 0)
+  return String(number % 1_000_000).padStart(6, '0')
+}

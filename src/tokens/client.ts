@@ -1,0 +1,66 @@
+import { bytesToHex } from '@noble/hashes/utils.js'
+import type { ServiceContext } from '../context.js'
+import { problem } from '../problem.js'
+import { digest, randomHex, sameSecret } from '../secrets.js'
+import { collection, type Reader, type Writer } from '../storage/storage.js'
+
+/** Client credentials of an account or user. The id is the client_id. */
+export interface ClientRow {
+  readonly id: string
+  readonly owner_kind: 'account' | 'user'
+  readonly owner_id: number
+  readonly secret_digest: string
+  readonly created_at: number
+  readonly updated_at: number
+  readonly deleted_at: number | null
+}
+
+export const clients = collection<ClientRow>()('clients', {
+  byOwner: { fields: ['owner_kind', 'owner_id', 'created_at'] },
+})
+
+export interface NewClient {
+  readonly kind: 'account' | 'user'
+  readonly id: number
+  readonly at: number
+  /** Given by a seed that fixes its credentials. */
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+}
+
+/** Makes client credentials. An account's secret is random and shown this once; a user's can be derived again. */
+export async function createClient(
+  tx: Writer,
+  { kind, id, at, clientId, clientSecret }: NewClient,
+  { random, keys }: Pick<ServiceContext, 'random' | 'keys'>,
+): Promise<{ client: ClientRow; client_secret: string }> {
+  const client_id = clientId ?? `mid_${randomHex(random, 16)}`
+  const client_secret =
+    clientSecret ?? (kind === 'user' ? userClientSecret(client_id, { keys }) : `mc_${randomHex(random, 16)}`)
+  const client: ClientRow = {
+    id: client_id,
+    owner_kind: kind,
+    owner_id: id,
+    secret_digest: digest(client_secret),
+    created_at: at,
+    updated_at: at,
+    deleted_at: null,
+  }
+  tx.put(clients, client)
+  return { client, client_secret }
+}
+
+/** A user's own client secret, which they may read again: derived from the client id, so that it rests nowhere. */
+export const userClientSecret = (clientId: string, { keys }: Pick<ServiceContext, 'keys'>): string =>
+  `mc_${bytesToHex(keys.derive('client secret', clientId)).slice(0, 32)}`
+
+export const clientsOf = (tx: Reader, kind: 'account' | 'user', id: number): Promise<ClientRow[]> =>
+  tx.find(clients, { index: 'byOwner', prefix: [kind, id], limit: 100 })
+
+/** Throws `client_unknown` for an unknown or revoked client id, or a wrong secret. */
+export async function checkClient(tx: Reader, sent: { client_id: string; client_secret: string }): Promise<ClientRow> {
+  const client = await tx.get(clients, sent.client_id)
+  const matches = sameSecret(digest(sent.client_secret), client?.secret_digest ?? '')
+  if (!client || !matches || client.deleted_at !== null) throw problem('client_unknown')
+  return client
+}

@@ -1,0 +1,52 @@
+import type { ServiceContext } from '../context.js'
+import { type Call, route } from '../http/route.js'
+import { UnixSeconds, z } from '../http/schema.js'
+import type { Writer } from '../storage/storage.js'
+import { checkClient } from './client.js'
+import { refresh, tokenForClient } from './token.js'
+
+const TokenPair = z.object({
+  access_token: z.string(),
+  expires_at: UnixSeconds,
+  refresh_token: z.string(),
+  refresh_expires_at: UnixSeconds,
+})
+
+async function exchange(
+  tx: Writer,
+  { principal }: Call<unknown, unknown, unknown, 'client' | 'refresh'>,
+  service: ServiceContext,
+) {
+  const at = service.clock.now()
+  if (principal.kind === 'refresh') return refresh(tx, principal.refresh_token, at, service)
+  return tokenForClient(tx, await checkClient(tx, principal), at, service)
+}
+
+// One handler for both paths: the principal depends on the credentials, not on the path (interface.md 4.1 rule 6).
+const tokenEndpoint = {
+  evidence: 'documented',
+  method: 'POST',
+  versions: ['v4', 'v2'],
+  auth: ['client', 'refresh'],
+  body: z.object({ grant_type: z.optional(z.string()) }),
+  bodyOptional: true,
+  result: TokenPair,
+  errors: ['client_unknown', 'refresh_token_invalid'],
+  write: exchange,
+} as const
+
+export const createAccountToken = route({
+  ...tokenEndpoint,
+  id: 'createAccountToken',
+  summary: "Get a token pair for an account's client credentials, or a new one for a refresh token.",
+  path: '/account/oauth/token',
+})
+
+export const createUserToken = route({
+  ...tokenEndpoint,
+  id: 'createUserToken',
+  summary: "Get a token pair for a user's client credentials, or a new one for a refresh token.",
+  path: '/user/oauth/token',
+})
+
+export default [createAccountToken, createUserToken]

@@ -1,0 +1,65 @@
+import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
+import { contentHash } from '../hash.js'
+import { toAmount } from '../ledger/amount.js'
+import { type BalanceRow, balances, spendable } from '../ledger/balance.js'
+import { entries } from '../ledger/movement.js'
+import { allRows } from '../storage/page.js'
+import type { Reader } from '../storage/storage.js'
+import { type TwinRow, twins } from './twin.js'
+
+/** One thing that a twin holds now. */
+export interface InventoryRecord {
+  readonly fileIdentity: string
+  /** Hostname of the twin that issues the digital quantity. */
+  readonly issuer: string
+  readonly fileType: string
+  readonly amount: number
+  /** `valid` when the entries behind the balance add up to it. */
+  readonly integrity: 'valid' | 'broken'
+  /** Of the last entry, or of the twin while there is none. */
+  readonly timestamp: string
+}
+
+export const inventoryColumns = [
+  'fileIdentity',
+  'issuer',
+  'fileType',
+  'amount',
+  'integrity',
+  'timestamp',
+] as const satisfies readonly (keyof InventoryRecord)[]
+
+export async function inventoryOf(tx: Reader, twin: TwinRow): Promise<InventoryRecord[]> {
+  const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
+  const sums = await sumEntries(tx, twin)
+  const records = []
+  for (const balance of held) records.push(await describe(tx, twin, balance, sums.get(balance.dq)))
+  return records
+}
+
+interface Sum {
+  amount: bigint
+  lastAt: number
+}
+
+async function sumEntries(tx: Reader, twin: TwinRow): Promise<Map<string, Sum>> {
+  const sums = new Map<string, Sum>()
+  for await (const entry of allRows(tx, entries, { index: 'byTwin', prefix: [twin.id] })) {
+    const sum = sums.get(entry.dq) ?? { amount: 0n, lastAt: entry.at }
+    sums.set(entry.dq, { amount: sum.amount + BigInt(entry.amount), lastAt: Math.max(sum.lastAt, entry.at) })
+  }
+  return sums
+}
+
+async function describe(tx: Reader, twin: TwinRow, balance: BalanceRow, sum?: Sum): Promise<InventoryRecord> {
+  const quantity: DigitalQuantityRow = await quantityOf(tx, balance.dq)
+  const issuer = await tx.get(twins, quantity.issuer_twin_id)
+  return {
+    fileIdentity: contentHash({ twin: twin.address, dq: balance.dq }),
+    issuer: issuer?.hostname ?? '',
+    fileType: balance.dq,
+    amount: toAmount(spendable(balance), quantity.decimals),
+    integrity: (sum?.amount ?? 0n) === BigInt(balance.amount) ? 'valid' : 'broken',
+    timestamp: new Date(sum?.lastAt ?? twin.created_at).toISOString(),
+  }
+}

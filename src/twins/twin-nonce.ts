@@ -1,0 +1,44 @@
+import type { ServiceContext } from '../context.js'
+import type { Owner } from '../owner.js'
+import { problem } from '../problem.js'
+import { base64url, digest } from '../secrets.js'
+import { collection, type Writer } from '../storage/storage.js'
+import { seconds } from '../time.js'
+import { ownTwin, twinByHostname } from './twin.js'
+
+const LIFETIME = 5 * 60_000
+
+/** Proves control of a twin, once. The id is the nonce's digest. */
+export interface TwinNonceRow {
+  readonly id: string
+  readonly twin_id: number
+  readonly expires_at: number
+}
+
+export const twinNonces = collection<TwinNonceRow>()('twin_nonces', { byTwin: { fields: ['twin_id', 'expires_at'] } })
+
+/** Throws `not_found`, `not_owner`. */
+export async function createTwinNonce(
+  tx: Writer,
+  { owner, hostname, at }: { owner: Owner; hostname: string; at: number },
+  { random }: Pick<ServiceContext, 'random'>,
+) {
+  const twin = await ownTwin(tx, owner, hostname)
+  for (const old of await tx.find(twinNonces, { index: 'byTwin', prefix: [twin.id], limit: 20 }))
+    if (old.expires_at <= at) tx.remove(twinNonces, old.id)
+  const nonce = base64url(random.bytes(32))
+  tx.put(twinNonces, { id: digest(nonce), twin_id: twin.id, expires_at: at + LIFETIME })
+  return { nonce, hostname: twin.hostname, expires_at: seconds(at + LIFETIME) }
+}
+
+/** Uses the nonce up. Throws `twin_nonce_refused`. */
+export async function spendTwinNonce(
+  tx: Writer,
+  { hostname, nonce, at }: { hostname: string; nonce: string; at: number },
+) {
+  const twin = await twinByHostname(tx, hostname)
+  const row = await tx.get(twinNonces, digest(nonce))
+  if (!twin || row?.twin_id !== twin.id || row.expires_at <= at) throw problem('twin_nonce_refused')
+  tx.remove(twinNonces, row.id)
+  return { valid: true, hostname }
+}

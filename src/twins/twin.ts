@@ -1,0 +1,126 @@
+import type { ServiceContext } from '../context.js'
+import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { contentHash } from '../hash.js'
+import { toAmount } from '../ledger/amount.js'
+import { balances, emptyBalance, spendable } from '../ledger/balance.js'
+import type { Owner } from '../owner.js'
+import { problem } from '../problem.js'
+import { randomHex, uuidFrom } from '../secrets.js'
+import { newestFirst } from '../storage/page.js'
+import { collection, type Reader, type Writer } from '../storage/storage.js'
+
+/** A wallet and merchant account in one. */
+export interface TwinRow {
+  readonly id: number
+  /** `41` and the SHA-256 of what identifies the twin; its hostname begins with it. */
+  readonly address: string
+  readonly hostname: string
+  readonly owner: Owner
+  /** The digital quantity that it was made for; it may hold others. */
+  readonly dq: string
+  readonly created_at: number
+}
+
+export const twins = collection<TwinRow>()('twins', {
+  byHostname: { fields: ['hostname'], unique: true },
+  byOwner: { fields: ['owner'] },
+})
+
+export type TwinContext = Pick<ServiceContext, 'random' | 'keys' | 'twinDomain'>
+
+/** Makes a twin with a zero balance of its digital quantity. */
+export async function createTwin(
+  tx: Writer,
+  { owner, dq, at, hostname }: { owner: Owner; dq: string; at: number; hostname?: string | undefined },
+  { random, twinDomain }: TwinContext,
+): Promise<TwinRow> {
+  const address = contentHash({ owner, dq, created_at: at, salt: randomHex(random, 16) })
+  const row: TwinRow = {
+    id: await tx.nextId('twins'),
+    address,
+    hostname: hostname ?? `${address.slice(0, 32)}.${twinDomain}`,
+    owner,
+    dq,
+    created_at: at,
+  }
+  tx.put(twins, row)
+  tx.put(balances, emptyBalance(row.id, dq))
+  return row
+}
+
+/** A twin that its owner asks for. Throws `dq_unknown`. */
+export async function createOwnTwin(
+  tx: Writer,
+  order: { owner: Owner; dq: string; at: number },
+  context: TwinContext,
+): Promise<ShownTwin> {
+  await quantityOf(tx, order.dq)
+  const twin = await createTwin(tx, order, context)
+  return showTwin(tx, twin, twinKey(twin, context))
+}
+
+export async function twinByHostname(tx: Reader, hostname: string): Promise<TwinRow | undefined> {
+  const [twin] = await tx.find(twins, { index: 'byHostname', prefix: [hostname], limit: 1 })
+  return twin
+}
+
+/** The first twin that was made for an owner. */
+export async function primaryTwin(tx: Reader, owner: Owner): Promise<TwinRow | undefined> {
+  const [twin] = await tx.find(twins, { index: 'byOwner', prefix: [owner], limit: 1 })
+  return twin
+}
+
+/**
+ * A twin that the caller owns, by hostname or numeric id (clients.md 4).
+ * Throws `not_found`; `not_owner` for another's hostname, while another's id is as if it were absent.
+ */
+export async function ownTwin(tx: Reader, owner: Owner, name: string): Promise<TwinRow> {
+  const byId = /^\d{1,15}$/.test(name)
+  const twin = byId ? await tx.get(twins, Number(name)) : await twinByHostname(tx, name)
+  if (!twin || (byId && twin.owner !== owner)) throw problem('not_found')
+  if (twin.owner !== owner) throw problem('not_owner')
+  return twin
+}
+
+/** The key that the twin's owner is shown: derived, so that it rests nowhere. */
+export const twinKey = ({ address }: TwinRow, { keys }: Pick<TwinContext, 'keys'>): string =>
+  uuidFrom(keys.derive('twin key', address))
+
+export interface ShownTwin {
+  id: number
+  hostname: string
+  key: string | null
+  balances: Record<string, number>
+}
+
+/** A twin as it is shown (interface.md section 2); `key` only to its owner. */
+export async function showTwin(tx: Reader, twin: TwinRow, key: string | null): Promise<ShownTwin> {
+  const shown: Record<string, number> = {}
+  for (const balance of await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 }))
+    shown[balance.dq] = toAmount(spendable(balance), (await quantityOf(tx, balance.dq)).decimals)
+  return { id: twin.id, hostname: twin.hostname, key, balances: shown }
+}
+
+/** Every twin of an owner, newest first, with keys. */
+export async function listTwins(
+  tx: Reader,
+  owner: Owner,
+  page: { limit?: number | undefined; after?: number | undefined },
+  context: Pick<TwinContext, 'keys'>,
+): Promise<{ twins: ShownTwin[]; next: number | null }> {
+  const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })
+  const shown = []
+  for (const twin of rows) shown.push(await showTwin(tx, twin, twinKey(twin, context)))
+  return { twins: shown, next: next as number | null }
+}
+
+/** One of the owner's twins; its key only where a context to derive it is given. Throws as `ownTwin`. */
+export async function readOwnTwin(
+  tx: Reader,
+  owner: Owner,
+  name: string,
+  context?: Pick<TwinContext, 'keys'>,
+): Promise<ShownTwin> {
+  const twin = await ownTwin(tx, owner, name)
+  return showTwin(tx, twin, context ? twinKey(twin, context) : null)
+}

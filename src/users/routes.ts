@@ -1,0 +1,66 @@
+import { route } from '../http/route.js'
+import { Email, PageQuery, pageOf, UnixSecondsDigits, UserShape, userShape, z } from '../http/schema.js'
+import { createUser as create, listUsers as list, readOwnUser, readUserByEmail } from './user.js'
+
+const Secrets = z.array(
+  z.object({
+    client_id: z.string(),
+    client_secret: z.string(),
+    created_at: UnixSecondsDigits,
+    updated_at: UnixSecondsDigits,
+    deleted_at: z.nullable(UnixSecondsDigits),
+  }),
+)
+
+export const createUser = route({
+  id: 'createUser',
+  summary: 'Make a user, with a primary twin, and see their client credentials.',
+  evidence: 'documented',
+  method: 'POST',
+  path: '/user',
+  versions: ['v4', 'v3'],
+  auth: ['account'],
+  body: z.object({ email: Email }),
+  status: 201,
+  result: z.object({ ...userShape, secrets: Secrets }),
+  errors: ['email_taken'],
+  async write(tx, { body, principal }, service) {
+    const user = await create(tx, { email: body.email, at: service.clock.now(), madeBy: principal.id }, service)
+    return readOwnUser(tx, user.id, service)
+  },
+})
+
+export const readUser = route({
+  id: 'readUser',
+  summary: "Read your own record with its secrets; another's, without them, by their email.",
+  evidence: 'documented',
+  method: 'GET',
+  path: '/user/:user_id',
+  versions: ['v4', 'v2'],
+  auth: ['account', 'user', 'session'],
+  params: z.object({ user_id: z.int() }),
+  query: z.object({ email: z.optional(z.string()) }),
+  queryInBody: true,
+  result: z.object({ ...userShape, secrets: z.optional(Secrets) }),
+  errors: ['not_found'],
+  read: (tx, { params, query, principal }, service) =>
+    principal.kind === 'user' && principal.id === params.user_id
+      ? readOwnUser(tx, principal.id, service)
+      : readUserByEmail(tx, params.user_id, query.email),
+})
+
+export const listUsers = route({
+  id: 'listUsers',
+  summary: 'List the users that the account made, newest first, without secrets.',
+  evidence: { v2: 'documented' },
+  method: 'GET',
+  path: '/users',
+  versions: ['v2'],
+  auth: ['account'],
+  query: PageQuery,
+  result: pageOf('users', UserShape),
+  errors: ['cursor_invalid'],
+  read: (tx, { query, principal }) => list(tx, principal.id, query),
+})
+
+export default [createUser, readUser, listUsers]

@@ -1,0 +1,121 @@
+import type { ServiceContext } from '../context.js'
+import { firstQuantity } from '../digital-quantities/digital-quantity.js'
+import { problem } from '../problem.js'
+import { newestFirst } from '../storage/page.js'
+import { collection, type Reader, type Writer } from '../storage/storage.js'
+import { secondsDigits } from '../time.js'
+import { type ClientRow, clientsOf, createClient, userClientSecret } from '../tokens/client.js'
+import { createTwin, type TwinContext } from '../twins/twin.js'
+
+/** An individual micropayer, known by email. */
+export interface UserRow {
+  readonly id: number
+  /** Trimmed and in lower case. */
+  readonly email: string
+  /** The account that made them, or null for one who signed up. */
+  readonly made_by: number | null
+  readonly is_android: boolean
+  readonly is_ios: boolean
+  readonly created_at: number
+  readonly updated_at: number
+  readonly deleted_at: number | null
+}
+
+export const users = collection<UserRow>()('users', {
+  byEmail: { fields: ['email'], unique: true },
+  byMaker: { fields: ['made_by'] },
+})
+
+/** Emails compare without case. */
+export const normalEmail = (email: string): string => email.trim().toLowerCase()
+
+export interface NewUser {
+  readonly email: string
+  readonly at: number
+  readonly madeBy: number | null
+  /** Fixed by a seed. */
+  readonly clientId?: string | undefined
+  readonly hostname?: string | undefined
+}
+
+/** Makes a user, their client credentials, and their primary twin in the service's first digital quantity. Throws `email_taken`. */
+export async function createUser(
+  tx: Writer,
+  { email, at, madeBy, clientId, hostname }: NewUser,
+  context: TwinContext,
+): Promise<UserRow> {
+  if (await userByEmail(tx, email)) throw problem('email_taken')
+  const user: UserRow = {
+    id: await tx.nextId('users'),
+    email: normalEmail(email),
+    made_by: madeBy,
+    is_android: false,
+    is_ios: false,
+    created_at: at,
+    updated_at: at,
+    deleted_at: null,
+  }
+  tx.put(users, user)
+  await createClient(tx, { kind: 'user', id: user.id, at, clientId }, context)
+  const { id: dq } = await firstQuantity(tx)
+  await createTwin(tx, { owner: `user:${user.id}`, dq, at, hostname }, context)
+  return user
+}
+
+export async function userByEmail(tx: Reader, email: string): Promise<UserRow | undefined> {
+  const [user] = await tx.find(users, { index: 'byEmail', prefix: [normalEmail(email)], limit: 1 })
+  return user
+}
+
+/** A user's record for another: only who knows the email sees it, without secrets. Throws `not_found`. */
+export async function readUserByEmail(tx: Reader, id: number, email: string | undefined) {
+  const user = await tx.get(users, id)
+  if (!user || email === undefined || normalEmail(email) !== user.email) throw problem('not_found')
+  return showUser(user)
+}
+
+/** A user's own record, with their client secrets. Throws `not_found`. */
+export async function readOwnUser(tx: Reader, id: number, context: Pick<ServiceContext, 'keys'>) {
+  const user = await tx.get(users, id)
+  if (!user) throw problem('not_found')
+  return { ...showUser(user), secrets: showSecrets(await clientsOf(tx, 'user', id), context) }
+}
+
+export async function listUsers(
+  tx: Reader,
+  accountId: number,
+  page: { limit?: number | undefined; after?: number | undefined },
+) {
+  const { rows, next } = await newestFirst(tx, users, { index: 'byMaker', prefix: [accountId], ...page })
+  return { users: rows.map(showUser), next: next as number | null }
+}
+
+export interface ShownUser {
+  id: number
+  email: string
+  created_at: string
+  updated_at: string
+  deleted_at: string | null
+  is_android: boolean
+  is_ios: boolean
+  secrets: ReturnType<typeof showSecrets>
+}
+
+export const showUser = (user: UserRow): Omit<ShownUser, 'secrets'> => ({
+  id: user.id,
+  email: user.email,
+  created_at: secondsDigits(user.created_at),
+  updated_at: secondsDigits(user.updated_at),
+  deleted_at: user.deleted_at === null ? null : secondsDigits(user.deleted_at),
+  is_android: user.is_android,
+  is_ios: user.is_ios,
+})
+
+const showSecrets = (rows: ClientRow[], context: Pick<ServiceContext, 'keys'>) =>
+  rows.map((client) => ({
+    client_id: client.id,
+    client_secret: userClientSecret(client.id, context),
+    created_at: secondsDigits(client.created_at),
+    updated_at: secondsDigits(client.updated_at),
+    deleted_at: client.deleted_at === null ? null : secondsDigits(client.deleted_at),
+  }))
