@@ -40,7 +40,8 @@ export async function serve(
     // Its own light classes: with Node's native ones the same handler serves a fourth as much.
     { __useSingleWriteHead: true, __useCustomAbortCtrl: true },
   )
-  const server = createServer((req, res) => {
+  // As fetch has it: a header that is sent twice is one with two values, not its first.
+  const server = createServer({ joinDuplicateHeaders: true }, (req, res) => {
     running.add(res)
     res.once('close', () => running.delete(res))
     if (answering instanceof Promise)
@@ -95,25 +96,33 @@ async function answer(handler: Handler, request: Request, req: IncomingMessage):
 
 function sourceOf(req: IncomingMessage): FetchSource {
   const source = { Response: SizedResponse as unknown as typeof Response, ...peerOf(req) }
-  // A `Request` cannot carry the body of a GET, which three calls of the interface have.
-  return req.method === 'GET' && hasBody(req) ? { ...source, body: (limit) => readText(req, limit) } : source
+  // Read from the connection itself: it is quicker, and a `Request` cannot carry the body of a GET.
+  return { ...source, body: hasBody(req) ? (limit) => readBytes(req, limit) : noBytes }
 }
+
+const noBytes = async () => new Uint8Array()
 
 const peerOf = ({ socket: { remoteAddress } }: IncomingMessage) =>
   remoteAddress === undefined ? {} : { peerAddress: remoteAddress }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
-  Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
+  (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
 
-async function readText(req: IncomingMessage, limit: number): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of req) {
-    size += (chunk as Buffer).length
-    if (size > limit) return undefined
-    chunks.push(chunk as Buffer)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+/** The body, or undefined once it is larger than the limit; what follows of it is thrown away unread. */
+function readBytes(req: IncomingMessage, limit: number): Promise<Uint8Array | undefined> {
+  if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.resolve(undefined)
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    req.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > limit) resolve(undefined)
+      else chunks.push(chunk)
+    })
+    req.once('end', () => resolve(Buffer.concat(chunks)))
+    req.once('error', reject)
+    req.once('close', () => reject(new Error('the caller went away')))
+  })
 }
 
 async function closeServer(server: Server, running: ReadonlySet<ServerResponse>): Promise<void> {

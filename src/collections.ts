@@ -10,7 +10,7 @@ import { payments } from './payments/payment.js'
 import { sessions } from './sessions/session.js'
 import { signInCodes } from './sessions/sign-in-code.js'
 import type { AnyCollection } from './storage/storage.js'
-import { clients } from './tokens/client.js'
+import { clientFailures, clients } from './tokens/client.js'
 import { tokens } from './tokens/token.js'
 import { twins } from './twins/twin.js'
 import { twinNonces } from './twins/twin-nonce.js'
@@ -21,6 +21,7 @@ export const collections: readonly AnyCollection[] = [
   accounts,
   memberships,
   clients,
+  clientFailures,
   tokens,
   users,
   sessions,

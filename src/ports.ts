@@ -29,7 +29,29 @@ export interface Log {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-export const systemRandom: Random = { bytes: (count) => globalThis.crypto.getRandomValues(new Uint8Array(count)) }
+const POOL_BYTES = 4096
+
+/** Random bytes come from the system in pools: a call of its own for each few bytes costs more than a payment's ledger. */
+function pooledRandom(): Random {
+  let pool = new Uint8Array(0)
+  let used = 0
+  return {
+    bytes(count) {
+      if (count > POOL_BYTES) return globalThis.crypto.getRandomValues(new Uint8Array(count))
+      if (used + count > pool.length) {
+        pool = globalThis.crypto.getRandomValues(new Uint8Array(POOL_BYTES))
+        used = 0
+      }
+      const taken = pool.slice(used, used + count)
+      // What was given out is not to be found here again.
+      pool.fill(0, used, used + count)
+      used += count
+      return taken
+    },
+  }
+}
+
+export const systemRandom: Random = pooledRandom()
 
 export const consoleLog: Log = {
   error: (message, cause) => globalThis.console.error(`farthing: ${message}`, ...(cause === undefined ? [] : [cause])),

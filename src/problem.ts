@@ -51,12 +51,17 @@ const problems = {
   method_not_allowed: [405, 'This path does not take that method; Allow lists those it takes.'],
   email_taken: [409, 'A user with this email exists; nothing was created.'],
   already_exists: [409, 'This exists already; nothing was created.'],
+  idempotency_unreadable: [
+    409,
+    'This Idempotency-Key was used, and its answer was sealed under another encryption key; nothing was done again.',
+  ],
   code_expired: [410, 'The code has expired or was used; ask for a new one.'],
   body_too_large: [413, 'The body is larger than this service takes.'],
   content_type_refused: [415, 'Bodies are application/json or application/x-www-form-urlencoded.'],
   same_twin: [422, 'A twin cannot pay itself.'],
   idempotency_mismatch: [422, 'This Idempotency-Key was used for another request; use a new key.'],
   too_many_codes: [429, 'Too many codes were asked for this email; wait.'],
+  too_many_failures: [429, 'Too many wrong client secrets for this client id; wait.'],
   too_many_tries: [429, 'Too many wrong codes; ask for a new one.'],
   // 500 and 501
   internal_error: [500, 'The service failed; nothing was changed.'],

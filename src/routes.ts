@@ -2,6 +2,7 @@ import accounts from './accounts/routes.js'
 import commodities from './commodities/routes.js'
 import controls from './controls/routes.js'
 import digitalQuantities from './digital-quantities/routes.js'
+import embeds from './embeds/routes.js'
 import { openapiRoute } from './http/openapi.js'
 import type { Route } from './http/route.js'
 import payments from './payments/routes.js'
@@ -21,6 +22,7 @@ export const routes: readonly Route[] = [
   ...tagged('commodities', commodities),
   ...tagged('payments', payments),
   ...tagged('sessions', sessions),
+  ...tagged('embeds', embeds),
   openapiRoute(() => routes),
   ...tagged('sandbox', controls),
   ...planned,

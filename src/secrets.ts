@@ -1,6 +1,7 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { memoize } from './memo.js'
 import type { Random } from './ports.js'
 
 /** SHA-256 of a secret in hex: what is stored in place of one that is never shown again. */
@@ -20,7 +21,8 @@ export function uuidFrom(bytes: Uint8Array): string {
   const own = bytes.slice(0, 16)
   own[6] = ((own[6] as number) & 0x0f) | 0x40
   own[8] = ((own[8] as number) & 0x3f) | 0x80
-  return bytesToHex(own).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  const hex = bytesToHex(own)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
 export const base64url = (bytes: Uint8Array): string =>
@@ -45,6 +47,8 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
   if (bytes.length !== 32) throw new TypeError('encryptionKey must be 32 bytes: a Uint8Array or 64 hex digits')
   const deriving = hmac(sha256, bytes, utf8ToBytes('farthing/derive'))
   const started = hmac.create(sha256, deriving)
+  // A twin's key is shown with every read of it: remembered, it costs nothing.
+  const derive = memoize((name) => started.clone().update(utf8ToBytes(name)).digest(), 4096)
   let sealing: Promise<CryptoKey> | undefined
   const sealingKey = () => {
     sealing ??= crypto.subtle.importKey(
@@ -57,11 +61,7 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
     return sealing
   }
   return {
-    derive: (purpose, id) =>
-      started
-        .clone()
-        .update(utf8ToBytes(`${purpose}:${id}`))
-        .digest(),
+    derive: (purpose, id) => derive(`${purpose}:${id}`),
     async seal(plain, context) {
       const iv = random.bytes(12)
       const params = { name: 'AES-GCM', iv: iv as BufferSource, additionalData: utf8ToBytes(context) as BufferSource }

@@ -5,7 +5,8 @@ import { createSandbox, type Sandbox } from './controls/sandbox.js'
 import type { Seed } from './controls/seed-schema.js'
 import { keptClock } from './controls/settings.js'
 import type { Evidence } from './evidence.js'
-import { type FetchSource, RouteTable } from './http/router.js'
+import type { FetchSource } from './http/incoming.js'
+import { RouteTable } from './http/router.js'
 import { deliveringStorage } from './outbox/delivery.js'
 import { type Clock, consoleLog, type Log, type Mailer, type Random, systemClock, systemRandom } from './ports.js'
 import { routes } from './routes.js'
@@ -56,7 +57,7 @@ const table = new RouteTable(routes)
 /** Puts a service together. Every option has a default. */
 export function createService(options: ServiceOptions = {}): Service {
   const context = contextOf(options)
-  const sandbox = context.sandbox && createSandbox(context)
+  const sandbox = context.sandbox && createSandbox({ ...context, storage: startedFirst(context.storage, ready) })
   let starting: Promise<void> | undefined
   let started = false
   async function start(): Promise<void> {
@@ -87,6 +88,16 @@ export function createService(options: ServiceOptions = {}): Service {
       await starting?.catch(() => {})
       await context.storage.close()
     },
+  }
+}
+
+/** The same storage, for callers that do not come through `fetch`: it waits until the service has started. */
+function startedFirst(storage: Storage, ready: () => Promise<void>): Storage {
+  return {
+    ...storage,
+    read: (body) => ready().then(() => storage.read(body)),
+    write: (body) => ready().then(() => storage.write(body)),
+    import: (state) => ready().then(() => storage.import(state)),
   }
 }
 

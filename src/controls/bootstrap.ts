@@ -1,17 +1,23 @@
 import type { ServiceContext } from '../context.js'
 import { defaultQuantity, digitalQuantities } from '../digital-quantities/digital-quantity.js'
+import type { Random } from '../ports.js'
+import type { Keyring } from '../secrets.js'
 import { serialStorage } from '../storage/serial.js'
 import type { Writer } from '../storage/storage.js'
 import { Tables } from '../storage/tables.js'
 import { createQuantity } from './quantity.js'
 import { plantSeed } from './seed.js'
 
-/** Makes an empty storage a service's: its first digital quantity and, in a sandbox, the seed. */
+/**
+ * Makes an empty storage a service's: its first digital quantity and, in a sandbox, the seed.
+ * What is random about them comes from the service's key, so that a reset brings the same credentials and hostnames back.
+ */
 export async function bootstrap(tx: Writer, service: ServiceContext): Promise<void> {
   const [known] = await tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })
   if (known) return
-  await createQuantity(tx, defaultQuantity, service)
-  if (service.sandbox) await plantSeed(tx, service.sandbox.seed, service)
+  const repeatable = { ...service, random: repeatableRandom(service.keys) }
+  await createQuantity(tx, defaultQuantity, repeatable)
+  if (service.sandbox) await plantSeed(tx, service.sandbox.seed, repeatable)
 }
 
 /** Goes back to the seed, in one step: what it makes is prepared beside the storage. */
@@ -20,4 +26,16 @@ export async function reset(service: ServiceContext): Promise<void> {
   service.sandbox?.clock.restore({ mode: 'real', ms: 0 })
   await prepared.write((tx) => bootstrap(tx, service))
   await service.storage.import(await prepared.export())
+}
+
+/** Gives the same bytes in the same order each time it is made of one key; nobody guesses them without it. */
+function repeatableRandom(keys: Keyring): Random {
+  let block = 0
+  return {
+    bytes(count) {
+      const bytes = new Uint8Array(count)
+      for (let at = 0; at < count; at += 32) bytes.set(keys.derive('seed', block++).subarray(0, count - at), at)
+      return bytes
+    },
+  }
 }

@@ -32,7 +32,10 @@ const showMessage = ({ id, kind, to, subject, text, created_at }: OutboxRow) => 
   to,
   subject,
   text,
-  codes: text.match(/\b\d{6}\b/g) ?? [],
-  links: text.match(/https?:\/\/\S+/g) ?? [],
+  codes: text.replace(LINK, '').match(/\b\d{6}\b/g) ?? [],
+  links: text.match(LINK) ?? [],
   created_at: seconds(created_at),
 })
+
+/** Without the full stop or bracket that ends the sentence around it. */
+const LINK = /https?:\/\/\S*[^\s.,;:!?)>\]"']/g

@@ -80,7 +80,7 @@ export const fundTwin = route({
   path: '/_sandbox/fund',
   body: z.object({ hostname: z.string(), amount: Amount, dq: z.optional(ContentHash) }),
   result: z.object({ hostname: z.string(), dq: ContentHash, amount: Amount, balance: Amount }),
-  errors: ['not_found', 'dq_unknown', 'amount_invalid'],
+  errors: ['not_found', 'dq_unknown', 'amount_invalid', 'same_twin'],
   handle: ({ body }, service) => createSandbox(service).fund(body),
 })
 

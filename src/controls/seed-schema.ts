@@ -1,10 +1,14 @@
-import * as z from 'zod/mini'
+import { Email, z } from '../http/schema.js'
 
 const Hash = z.uuid()
 const Hex = (prefix: string) => z.string().check(z.regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`)))
-const Hostname = z.string().check(z.regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/))
+/** Not digits alone: those would be read as a twin's id. */
+const Hostname = z.string().check(z.regex(/^(?!\d+$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/))
 
-/** What a sandbox begins with. Digital quantities are named by shortcode or hash, accounts by name, users by email. */
+/**
+ * What a sandbox begins with, and what is added to one: digital quantities are named by shortcode or hash,
+ * accounts by name, users by email, be they of this seed or made before.
+ */
 export const SeedSchema = z.object({
   digital_quantities: z.optional(
     z.array(
@@ -34,7 +38,7 @@ export const SeedSchema = z.object({
   users: z.optional(
     z.array(
       z.object({
-        email: z.string(),
+        email: Email,
         client_id: z.optional(Hex('mid')),
         hostname: z.optional(Hostname),
         balance: z.optional(z.number()),

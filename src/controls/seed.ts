@@ -1,4 +1,4 @@
-import { createAccount } from '../accounts/account.js'
+import { accountByPublicSecret, accounts, createAccount } from '../accounts/account.js'
 import { commodities, createCommodity, type ShownCommodity } from '../commodities/commodity.js'
 import type { ServiceContext } from '../context.js'
 import {
@@ -9,6 +9,7 @@ import {
 } from '../digital-quantities/digital-quantity.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
+import { allRows } from '../storage/page.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { clients, clientsOf, userClientSecret } from '../tokens/client.js'
 import { createTwin, primaryTwin, type TwinRow, twinByHostname, twinKey } from '../twins/twin.js'
@@ -43,23 +44,29 @@ export interface Seeded {
   commodities: ShownCommodity[]
 }
 
-/** Makes everything a seed names, or nothing. Throws `already_exists`, `email_taken`, `field_invalid`, `dq_unknown`. */
+/**
+ * Makes everything a seed names, or nothing.
+ * Throws `already_exists`, `email_taken`, `dq_unknown`, `twin_unknown`, `amount_invalid`, `field_invalid`.
+ */
 export async function plantSeed(tx: Writer, seed: Seed, service: ServiceContext): Promise<Seeded> {
   const quantities = await plantQuantities(tx, seed.digital_quantities ?? [], service)
   const accounts = await plantAccounts(tx, seed.accounts ?? [], service)
   const users = await plantUsers(tx, seed.users ?? [], service)
-  const owners = new Map<string, Owner>([
-    ...accounts.map(({ name, id }) => [`account ${name}`, `account:${id}`] as const),
-    ...users.map(({ email, id }) => [`user ${email}`, `user:${id}`] as const),
-  ])
-  const twins = await plantTwins(tx, seed.twins ?? [], owners, service)
-  return {
-    digital_quantities: quantities.map(({ id: dq, shortcode }) => ({ dq, shortcode })),
-    accounts,
-    users,
-    twins,
-    commodities: await plantCommodities(tx, seed.commodities ?? [], owners, service),
-  }
+  const names = await accountNames(tx)
+  const twins = await plantTwins(tx, seed.twins ?? [], names, service)
+  const commodities = await plantCommodities(tx, seed.commodities ?? [], names, service)
+  const digital_quantities = quantities.map(({ id: dq, shortcode }) => ({ dq, shortcode }))
+  return { digital_quantities, accounts, users, twins, commodities }
+}
+
+/** Ids of the accounts there are, by name. */
+type AccountNames = ReadonlyMap<string, readonly number[]>
+
+async function accountNames(tx: Reader): Promise<AccountNames> {
+  const names = new Map<string, number[]>()
+  for await (const { id, name } of allRows(tx, accounts, { index: 'id', prefix: [] }))
+    if (name !== null) names.set(name, [...(names.get(name) ?? []), id])
+  return names
 }
 
 async function plantQuantities(tx: Writer, items: Items<'digital_quantities'>, service: ServiceContext) {
@@ -76,6 +83,7 @@ async function plantAccounts(tx: Writer, items: Items<'accounts'>, service: Serv
   const made = []
   for (const item of items) {
     await refuseKnownClient(tx, item.client_id)
+    await refuseKnownPublicSecret(tx, item.public_secret)
     const at = service.clock.now()
     const fixed = { publicSecret: item.public_secret, clientId: item.client_id, clientSecret: item.client_secret }
     const names = { name: item.name, businessName: item.businessName }
@@ -95,7 +103,7 @@ async function plantUsers(tx: Writer, items: Items<'users'>, service: ServiceCon
     const at = service.clock.now()
     const user = await createUser(tx, { email, at, madeBy: null, clientId: client_id, hostname }, service)
     const twin = (await primaryTwin(tx, `user:${user.id}`)) as TwinRow
-    if (balance > 0) await fund(tx, { hostname: twin.hostname, amount: balance }, service)
+    if (balance !== 0) await fund(tx, { hostname: twin.hostname, amount: balance }, service)
     const [client] = await clientsOf(tx, 'user', user.id)
     const secret = { client_id: client?.id ?? '', client_secret: userClientSecret(client?.id ?? '', service) }
     made.push({ id: user.id, email: user.email, ...secret, twin: shown(twin, balance, service) })
@@ -103,18 +111,16 @@ async function plantUsers(tx: Writer, items: Items<'users'>, service: ServiceCon
   return made
 }
 
-async function plantTwins(tx: Writer, items: Items<'twins'>, owners: Map<string, Owner>, service: ServiceContext) {
+async function plantTwins(tx: Writer, items: Items<'twins'>, names: AccountNames, service: ServiceContext) {
   const made = []
-  for (const item of items) made.push(await plantTwin(tx, await twinOwner(tx, item, owners), item, service))
+  for (const item of items) made.push(await plantTwin(tx, await twinOwner(tx, item, names), item, service))
   return made
 }
 
-async function twinOwner(tx: Reader, { account, user }: Items<'twins'>[number], owners: Map<string, Owner>) {
-  if (account !== undefined) return named(owners, `account ${account}`)
-  const email = user?.trim().toLowerCase()
-  const known = email === undefined ? undefined : await userByEmail(tx, email)
-  if (known) return `user:${known.id}` as const
-  return named(owners, `user ${email ?? ''}`)
+async function twinOwner(tx: Reader, { account, user }: Items<'twins'>[number], names: AccountNames): Promise<Owner> {
+  if ((account === undefined) === (user === undefined))
+    throw problem('field_invalid', { detail: 'A twin of a seed has either an "account" or a "user".' })
+  return account === undefined ? userKnownAs(tx, user as string) : accountNamed(names, account)
 }
 
 async function plantTwin(
@@ -126,20 +132,15 @@ async function plantTwin(
   await refuseKnownHostname(tx, hostname)
   const quantity = await quantityNamed(tx, dq)
   const twin = await createTwin(tx, { owner, dq: quantity.id, at: service.clock.now(), hostname }, service)
-  if (balance > 0) await fund(tx, { hostname: twin.hostname, amount: balance, dq: quantity.id }, service)
+  if (balance !== 0) await fund(tx, { hostname: twin.hostname, amount: balance, dq: quantity.id }, service)
   return shown(twin, balance, service)
 }
 
-async function plantCommodities(
-  tx: Writer,
-  items: Items<'commodities'>,
-  owners: Map<string, Owner>,
-  service: ServiceContext,
-) {
+async function plantCommodities(tx: Writer, items: Items<'commodities'>, names: AccountNames, service: ServiceContext) {
   const made = []
   for (const { account, descriptor, cost, dq, hash, hostname } of items) {
     if (hash !== undefined && (await tx.get(commodities, hash))) throw exists(`The commodity ${hash}`)
-    const owner = named(owners, `account ${account}`)
+    const owner = accountNamed(names, account)
     const twin = hostname === undefined ? await primaryTwin(tx, owner) : await twinByHostname(tx, hostname)
     const order = { descriptor, cost, dq: (await quantityNamed(tx, dq)).id, twinId: twin?.id ?? 0, owner }
     made.push(await createCommodity(tx, { ...order, hash, at: service.clock.now() }, service))
@@ -147,17 +148,30 @@ async function plantCommodities(
   return made
 }
 
+/** The newest of that shortcode: a seed means its own before the service's. */
 async function quantityNamed(tx: Reader, name: string | undefined): Promise<DigitalQuantityRow> {
   const all = await allQuantities(tx)
-  const found = name === undefined ? all[0] : all.find(({ id, shortcode }) => id === name || shortcode === name)
+  const found = name === undefined ? all[0] : all.findLast(({ id, shortcode }) => id === name || shortcode === name)
   if (!found) throw problem('dq_unknown', { detail: `The seed names "${name}".` })
   return found
 }
 
-function named(owners: Map<string, Owner>, name: string): Owner {
-  const owner = owners.get(name)
-  if (!owner) throw problem('field_invalid', { detail: `The seed refers to ${name}, which it does not name.` })
-  return owner
+function accountNamed(names: AccountNames, name: string): Owner {
+  const [id, ...more] = names.get(name) ?? []
+  if (id !== undefined && more.length === 0) return `account:${id}`
+  const known = id === undefined ? 'which nobody has' : `which ${more.length + 1} accounts have`
+  throw problem('field_invalid', { detail: `The seed refers to an account by the name "${name}", ${known}.` })
+}
+
+async function userKnownAs(tx: Reader, email: string): Promise<Owner> {
+  const user = await userByEmail(tx, email)
+  if (user) return `user:${user.id}`
+  throw problem('field_invalid', { detail: `The seed refers to the user ${email}, whom nobody made.` })
+}
+
+async function refuseKnownPublicSecret(tx: Reader, publicSecret: string | undefined): Promise<void> {
+  if (publicSecret !== undefined && (await accountByPublicSecret(tx, publicSecret)))
+    throw exists(`The public_secret ${publicSecret}`)
 }
 
 async function refuseKnownClient(tx: Reader, clientId: string | undefined): Promise<void> {

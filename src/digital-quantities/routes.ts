@@ -28,7 +28,7 @@ export const listDigitalQuantities = route({
 export const listTwinQuantities = route({
   id: 'listTwinQuantities',
   summary: "List the hashes of the digital quantities that the service's twins accept.",
-  evidence: { v2: 'observed' },
+  evidence: { v2: 'documented' },
   method: 'GET',
   path: '/twin/dq',
   versions: ['v2'],

@@ -3,48 +3,70 @@ import { type Problem, problem } from '../problem.js'
 
 /** What the runtime knows of a request beyond the `Request` itself. */
 export interface BodySource {
-  /** The body of a GET, which a `Request` cannot carry; undefined when it is larger than `limit` bytes. */
-  readonly body?: (limit: number) => Promise<string | undefined>
+  /**
+   * The body, read by the runtime itself: quicker than through the `Request`, and the only way for that of a GET.
+   * Gives undefined when it is larger than `limit` bytes.
+   */
+  readonly body?: (limit: number) => Promise<Uint8Array | undefined>
 }
 
 type Fields = Record<string, unknown>
 
 /** The fields that a JSON or form body holds. Throws body_malformed, body_too_large or content_type_refused. */
 export async function readFields(request: Request, limit: number, source: BodySource): Promise<Fields> {
-  const text = source.body ? await source.body(limit) : await readText(request, limit)
-  if (text === undefined) throw tooLarge(limit)
-  if (text === '') return {}
+  const bytes = source.body ? await source.body(limit) : await readBytes(request, limit)
+  if (bytes === undefined) throw problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
+  if (bytes.length === 0) return {}
+  const text = decodeText(bytes)
   const type = mediaType(request.headers.get('content-type'))
   if (type === 'application/json' || type.endsWith('+json')) return jsonFields(text)
   if (type === 'application/x-www-form-urlencoded') return formFields(text)
   throw problem('content_type_refused')
 }
 
-async function readText(request: Request, limit: number): Promise<string> {
-  const announced = request.headers.get('content-length')
-  if (announced !== null && Number(announced) > limit) throw tooLarge(limit)
-  // An announced length is kept to by the runtime, so the quick way is safe; otherwise count while reading.
-  if (announced !== null) return request.text()
-  if (!request.body) return ''
-  const decoder = new TextDecoder()
+/** The body, or undefined when it is larger than the limit: counted while it comes, whatever length was announced. */
+async function readBytes(request: Request, limit: number): Promise<Uint8Array | undefined> {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) return undefined
+  // Some browsers do not show a request's stream.
+  if (request.body === undefined) return atMost(new Uint8Array(await request.arrayBuffer()), limit)
+  if (request.body === null) return new Uint8Array()
   const reader = request.body.getReader()
-  let text = ''
+  const pieces: Uint8Array[] = []
   let size = 0
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
+    if (done) return joined(pieces, size)
+    pieces.push(value)
     size += value.byteLength
-    if (size > limit) {
-      await reader.cancel()
-      throw tooLarge(limit)
-    }
-    text += decoder.decode(value, { stream: true })
+    if (size <= limit) continue
+    await reader.cancel()
+    return undefined
+  }
+}
+
+const atMost = (bytes: Uint8Array, limit: number) => (bytes.length > limit ? undefined : bytes)
+
+function joined(pieces: Uint8Array[], size: number): Uint8Array {
+  const whole = new Uint8Array(size)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.byteLength
+  }
+  return whole
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch (cause) {
+    throw problem('body_malformed', { detail: 'It is not UTF-8.', cause })
   }
 }
 
 const mediaType = (header: string | null): string => (header?.split(';')[0] ?? '').trim().toLowerCase()
-
-const tooLarge = (limit: number) => problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
 
 function jsonFields(text: string): Fields {
   let value: unknown
@@ -55,26 +77,45 @@ function jsonFields(text: string): Fields {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw problem('body_malformed', { detail: 'It must be a JSON object.' })
+  for (const [name, part] of Object.entries(value)) refuseUnstorable(part, name)
   return value as Fields
 }
 
-function formFields(text: string): Fields {
-  return stringFields(new URLSearchParams(text))
+const DEPTH = 32
+
+/** Refuses what no storage can be relied on to hold, and what would take a recursion too deep. Throws `field_invalid`. */
+function refuseUnstorable(value: unknown, field: string, depth = 1): void {
+  if (typeof value === 'string') refuseText(value, field)
+  else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw fieldRefused(field, 'holds a number that is too large')
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth === DEPTH) throw fieldRefused(field, `is nested deeper than ${DEPTH} levels`)
+    for (const [name, part] of Object.entries(value)) {
+      refuseText(name, field)
+      refuseUnstorable(part, field, depth + 1)
+    }
+  }
 }
 
-export function stringFields(pairs: Iterable<[string, string]>): Fields {
+function refuseText(text: string, field: string): void {
+  if (/\0|\p{Surrogate}/u.test(text)) throw fieldRefused(field, 'holds U+0000 or half of a surrogate pair')
+}
+
+const formFields = (text: string): Fields => textFields(new URLSearchParams(text))
+
+/** Fields that came as text, from a query, path or form. */
+export function textFields(pairs: Iterable<[string, string]>): Fields {
   const fields: Fields = Object.create(null)
-  for (const [name, value] of pairs) {
-    if (name in fields)
-      throw problem('field_invalid', { detail: `"${name}" is given more than once.`, fields: { field: name } })
-    fields[name] = new Written(value)
-  }
+  for (const [name, text] of pairs) fields[name] = new Written(text, fields[name] instanceof Written)
   return fields
 }
 
 /** A value that came as text, where JSON would have had a type. */
-class Written {
-  constructor(readonly text: string) {}
+export class Written {
+  constructor(
+    readonly text: string,
+    readonly isRepeated: boolean,
+  ) {}
 }
 
 /** Checks fields against a schema. Text from a query, path or form is read as the type that its field asks for. */
@@ -82,12 +123,22 @@ export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<str
   const typed: Fields = {}
   for (const name of Object.keys(schema.shape)) {
     const value = fields[name]
-    if (value !== undefined) typed[name] = value instanceof Written ? readAs(schema.shape[name], value.text) : value
+    if (value instanceof Written) typed[name] = readWritten(name, value, schema.shape[name])
+    else if (value !== undefined) typed[name] = value
   }
   const checked = schema.safeParse(typed)
   if (!checked.success) throw fieldProblem(checked.error.issues[0] as z.core.$ZodIssue, typed)
   return checked.data
 }
+
+function readWritten(name: string, { text, isRepeated }: Written, schema: z.core.$ZodType | undefined): unknown {
+  if (isRepeated) throw fieldRefused(name, 'is given more than once')
+  refuseText(text, name)
+  return readAs(schema, text)
+}
+
+const fieldRefused = (field: string, what: string): Problem =>
+  problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
 
 function readAs(schema: z.core.$ZodType | undefined, text: string): unknown {
   const kind = baseKind(schema)
@@ -109,10 +160,7 @@ function baseKind(schema: z.core.$ZodType | undefined): string | undefined {
 function fieldProblem(issue: z.core.$ZodIssue, fields: Fields): Problem {
   const field = issue.path.map(String).join('.')
   const missing = issue.path.length === 1 && fields[field] === undefined
-  const detail = missing
-    ? `"${field}" is missing: it must be ${expected(issue)}.`
-    : `"${field}" must be ${expected(issue)}.`
-  return problem('field_invalid', { detail, fields: { field } })
+  return fieldRefused(field, `${missing ? 'is missing: it ' : ''}must be ${expected(issue)}`)
 }
 
 /** Completes the sentence "it must be …". */
@@ -133,6 +181,9 @@ function expected(issue: z.core.$ZodIssue): string {
           .map(expected)
           .join(' or ') || 'of another form'
       )
+    case 'invalid_format':
+      // A schema that names its form does so in place of zod's own message.
+      return issue.message === 'Invalid input' ? 'of another form' : issue.message
     default:
       return 'of another form'
   }

@@ -1,15 +1,13 @@
 const EXPOSED = 'X-Session-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location'
 
 /** Any page may call, with what it sends itself; what a cookie may do is decided by origin.ts. */
-export function corsHeaders(headers: Pick<Headers, 'get'>): Record<string, string> {
-  const origin = headers.get('origin')
-  if (origin === null) return { vary: 'Origin' }
-  return {
-    vary: 'Origin',
-    'access-control-allow-origin': origin,
-    'access-control-allow-credentials': 'true',
-    'access-control-expose-headers': EXPOSED,
-  }
+export function setCorsHeaders(answer: Record<string, string>, sent: Pick<Headers, 'get'>): void {
+  answer.vary = 'Origin'
+  const origin = sent.get('origin')
+  if (origin === null) return
+  answer['access-control-allow-origin'] = origin
+  answer['access-control-allow-credentials'] = 'true'
+  answer['access-control-expose-headers'] = EXPOSED
 }
 
 export function preflightHeaders(headers: Pick<Headers, 'get'>, methods: readonly string[]): Record<string, string> {

@@ -15,10 +15,14 @@ export function csvReply<R extends object>(columns: readonly (keyof R & string)[
 
 async function* csvText<R extends object>(columns: readonly (keyof R & string)[], pieces: AsyncIterable<R[]>) {
   const { stringify } = await import('csv-stringify/sync')
-  const options = { columns: [...columns], escape_formulas: true }
+  const options = { columns: [...columns], escape_formulas: true, cast: { number: plainNumber } }
   yield stringify([], { ...options, header: true })
   for await (const records of pieces) yield stringify(records, options)
 }
+
+/** Amounts have at most nine decimals: written out, as not every reader of CSV knows `1e-9`. */
+const plainNumber = (value: number): string =>
+  String(value).includes('e-') ? value.toFixed(9).replace(/0+$/, '') : String(value)
 
 /** Records as one JSON array. */
 export function jsonReply(pieces: AsyncIterable<object[]>): Reply {
@@ -26,11 +30,10 @@ export function jsonReply(pieces: AsyncIterable<object[]>): Reply {
 }
 
 async function* jsonText(pieces: AsyncIterable<object[]>) {
-  let separator = '['
-  for await (const records of pieces)
-    for (const record of records) {
-      yield separator + JSON.stringify(record)
-      separator = ','
-    }
-  yield separator === '[' ? '[]' : ']'
+  let before = '['
+  for await (const records of pieces) {
+    if (records.length > 0) yield before + records.map((record) => JSON.stringify(record)).join(',')
+    before = records.length > 0 ? ',' : before
+  }
+  yield before === '[' ? '[]' : ']'
 }

@@ -1,6 +1,7 @@
+import { type Evidence, isWeaker } from '../evidence.js'
 import type { ProblemCode } from '../problem.js'
 import { refusal } from './principal.js'
-import type { Auth, Route } from './route.js'
+import { type Auth, evidenceOf, type Route } from './route.js'
 
 const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_type_refused']
 
@@ -11,16 +12,22 @@ export function errorsOf(route: Route): ProblemCode[] {
   add(route.body || route.queryInBody, ...decoding)
   add(route.body || route.query, 'field_invalid')
   add(route.params, 'path_malformed', 'not_found')
-  for (const code of route.auth.flatMap(errorsOfAuth(route.auth))) codes.add(code)
+  for (const code of route.auth.flatMap(errorsOfAuth(route))) codes.add(code)
   add(route.scope === 'sandbox', 'sandbox_refused', 'no_such_path')
-  add((route.scope ?? 'service') === 'service', 'evidence_refused')
-  add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch')
+  add((route.scope ?? 'service') === 'service' && weakest(route) !== 'documented', 'evidence_refused')
+  add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch', 'idempotency_unreadable')
   codes.add(route.failure ?? 'internal_error')
   return [...codes]
 }
 
+/** The weakest evidence that the route has under any version: what strict mode may refuse. */
+const weakest = (route: Route): Evidence =>
+  (route.versions ?? [undefined])
+    .map((version) => evidenceOf(route, version))
+    .reduce((a, b) => (isWeaker(b, a) ? b : a))
+
 const errorsOfAuth =
-  (auth: readonly Auth[]) =>
+  ({ auth, method }: Route) =>
   (kind: Auth): ProblemCode[] => {
     switch (kind) {
       case 'none':
@@ -29,9 +36,9 @@ const errorsOfAuth =
       case 'user':
         return ['authorization_missing', 'bearer_required', 'token_invalid', ...wrongPrincipal(auth)]
       case 'session':
-        return ['authorization_missing', 'sign_in_required', 'session_conflict', 'cross_site']
+        return ['authorization_missing', 'sign_in_required', 'session_conflict', ...crossSite(method)]
       case 'guest':
-        return ['session_conflict', 'cross_site']
+        return ['session_conflict', ...crossSite(method)]
       case 'embed':
         return ['public_secret_unknown']
       case 'client':
@@ -43,3 +50,6 @@ const errorsOfAuth =
 /** Where accounts and users both may call, no token is of the wrong kind. */
 const wrongPrincipal = (auth: readonly Auth[]): ProblemCode[] =>
   auth.includes('account') && auth.includes('user') ? [] : [refusal(auth)]
+
+/** What only looks may be asked for from anywhere: a foreign page's cookie is not read. */
+const crossSite = (method: Route['method']): ProblemCode[] => (method === 'GET' ? [] : ['cross_site'])

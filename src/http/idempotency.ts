@@ -4,6 +4,7 @@ import { Problem, problem } from '../problem.js'
 import { digest } from '../secrets.js'
 import { collection, type Writer } from '../storage/storage.js'
 import { Transaction } from '../storage/transaction.js'
+import type { Outcome } from './outcome.js'
 
 const LIFETIME = 24 * 3_600_000
 
@@ -17,13 +18,6 @@ export interface IdempotencyRow {
 }
 
 export const idempotency = collection<IdempotencyRow>()('idempotency', { byExpiry: { fields: ['expires_at'] } })
-
-/** An answer ready to send. */
-export interface Outcome {
-  readonly status: number
-  readonly headers: Record<string, string>
-  readonly body: string | ReadableStream<Uint8Array> | null
-}
 
 export interface KeyedRequest {
   readonly key: string
@@ -43,7 +37,8 @@ export function checkKey(key: string): string {
 
 /**
  * Runs `effect` once per key, in this transaction, and stores its outcome with it; later calls replay that.
- * A refusal undoes the effect and is stored too, unless it is a 400 or a 5xx. Throws `idempotency_mismatch`.
+ * A refusal undoes the effect and is stored too, unless it is a 400 or a 5xx.
+ * Throws `idempotency_mismatch`; `idempotency_unreadable` rather than run the effect again.
  */
 export async function oncePerKey(
   tx: Writer,
@@ -59,7 +54,8 @@ export async function oncePerKey(
   if (known && known.expires_at > at) {
     if (known.body_digest !== body_digest) throw problem('idempotency_mismatch')
     const stored = await context.keys.open(known.sealed, id)
-    if (stored !== undefined) return replayed(JSON.parse(stored) as Outcome)
+    if (stored === undefined) throw problem('idempotency_unreadable')
+    return replayed(JSON.parse(stored) as Outcome)
   }
   await sweep(tx, at)
   const outcome = await attempt(tx, effect, refused)

@@ -47,7 +47,7 @@ function operation(entry: Route, version: Version | undefined): Json {
     summary: entry.summary,
     tags: [entry.tag ?? 'service'],
     'x-evidence': evidenceOf(entry, version),
-    security: entry.auth.flatMap((kind) => securityOf[kind]),
+    security: [...new Set(entry.auth.flatMap((kind) => securityOf[kind]))],
     parameters: [
       ...parameters(entry.params, 'path'),
       ...parameters(entry.query, 'query'),
@@ -119,13 +119,18 @@ function jsonSchema(schema: z.ZodMiniType): Json {
   return rest
 }
 
+const accessToken = { accessToken: [] }
+const sessionHeader = { sessionHeader: [] }
+const sessionCookie = { sessionCookie: [] }
+const nothing = {}
+
 const securityOf: Record<Auth, Json[]> = {
   none: [],
-  account: [{ accessToken: [] }],
-  user: [{ accessToken: [] }],
-  session: [{ sessionHeader: [] }, { sessionCookie: [] }],
-  guest: [{ sessionHeader: [] }, { sessionCookie: [] }, {}],
-  embed: [{}],
+  account: [accessToken],
+  user: [accessToken],
+  session: [sessionHeader, sessionCookie],
+  guest: [sessionHeader, sessionCookie, nothing],
+  embed: [nothing],
   client: [{ clientCredentials: [] }],
   refresh: [{ refreshToken: [] }],
 }

@@ -5,7 +5,7 @@ import { findSession, isSessionId, newSessionId } from '../sessions/session.js'
 import type { Reader } from '../storage/storage.js'
 import { findAccessToken } from '../tokens/token.js'
 import { presentedSession } from './origin.js'
-import type { Auth, CallSession, Principal, UserPrincipal } from './route.js'
+import type { Auth, CallSession, Principal, Route, UserPrincipal } from './route.js'
 
 /** What of a request says who is calling. */
 export interface Credentials {
@@ -46,13 +46,13 @@ const CHALLENGE = { headers: { 'www-authenticate': 'Bearer realm="farthing"' } }
 
 /** What the token endpoint takes (interface.md 4.1 rules 4, 5 and 7). */
 function exchangeable(authorization: string | null): Principal {
-  if (authorization === null) throw problem('credentials_missing', { headers: { 'www-authenticate': 'Basic, Bearer' } })
+  if (!authorization?.trim()) throw problem('credentials_missing', { headers: { 'www-authenticate': 'Basic, Bearer' } })
   const [, scheme = '', credentials = ''] = /^(\S+)\s*(.*)$/.exec(authorization) ?? []
   if (/^bearer$/i.test(scheme)) return { kind: 'refresh', refresh_token: credentials }
   if (!/^basic$/i.test(scheme)) throw problem('scheme_refused')
   const pair = decodeBase64(credentials)
   const colon = pair.indexOf(':')
-  if (colon < 0) throw problem('client_unknown')
+  if (colon < 0 || pair.includes('\0')) throw problem('client_unknown')
   return { kind: 'client', client_id: pair.slice(0, colon), client_secret: pair.slice(colon + 1) }
 }
 
@@ -105,4 +105,19 @@ async function embed(tx: Reader, publicSecret: unknown): Promise<Principal> {
   const account = typeof publicSecret === 'string' ? await accountByPublicSecret(tx, publicSecret) : undefined
   if (!account) throw problem('public_secret_unknown')
   return { kind: 'embed', account_id: account.id }
+}
+
+/** The session that an answer repeats to a caller who was refused before it was looked at. */
+export function repeatedSession(
+  sent: Pick<Credentials, 'method' | 'url' | 'headers'> & { readonly endpoint: { readonly route: Route } | undefined },
+  baseUrl: string,
+): string | undefined {
+  const takesSession = sent.endpoint?.route.auth.some((kind) => kind === 'session' || kind === 'guest')
+  if (!takesSession || sent.headers.get('authorization') !== null) return undefined
+  try {
+    const presented = presentedSession(sent, baseUrl)
+    return presented !== undefined && isSessionId(presented) ? presented : undefined
+  } catch {
+    return undefined
+  }
 }

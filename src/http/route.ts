@@ -100,7 +100,7 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly body?: B
   /** On a GET: the query's fields may also come as a JSON body. */
   readonly queryInBody?: boolean
-  /** The body may be left out, or sent without a Content-Type, as if it were `{}`. */
+  /** The body may be left out, whatever its Content-Type, as if it were `{}`. */
   readonly bodyOptional?: boolean
   readonly status?: number
   /** JSON unless another media type is named. */

@@ -12,13 +12,17 @@ export const UnixSeconds = z.int()
 /** Accounts, users and their secrets show times so on create and read. */
 export const UnixSecondsDigits = z.string().check(z.regex(/^\d+$/))
 
-/** A moment on input: Unix seconds, as a number or digits, or an ISO 8601 date-time. */
+/** A moment on input: Unix seconds, as a number or digits, or an ISO 8601 date or date-time, UTC where it names no zone. */
 export const Time = z.union([z.int(), z.string()])
 
 /** Unix milliseconds of a `Time`. Throws `field_invalid`, which names the field. */
 export function timeOf(field: string, time: number | string | undefined): number | undefined {
   if (time === undefined) return undefined
-  const ms = /^\d+$/.test(String(time)) ? Number(time) * 1000 : Date.parse(String(time))
+  const text = String(time)
+  // Date.parse takes much that is no time ("-5" is one in 2001), and a date-time without a zone by that of the machine.
+  const [, day, clock, zone] =
+    /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(`${day}T${clock ?? '00:00'}${zone ?? 'Z'}`)
   if (Number.isSafeInteger(ms)) return ms
   throw problem('field_invalid', {
     detail: `"${field}" must be Unix seconds or an ISO 8601 date-time.`,
@@ -26,7 +30,16 @@ export function timeOf(field: string, time: number | string | undefined): number
   })
 }
 
-export const Email = z.string().check(z.trim(), z.maxLength(254), z.regex(/^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@,;<>".]+$/))
+export const Email = z
+  .string()
+  .check(
+    z.trim(),
+    z.maxLength(254),
+    z.regex(
+      /^[^\s\p{Cc}@,;<>"]+@[^\s\p{Cc}@,;<>"]+\.[^\s\p{Cc}@,;<>".]+$/u,
+      'an email address, such as ada@example.test',
+    ),
+  )
 
 /** Path of something known by its hash. */
 export const HashPath = z.object({ hash: z.string() })

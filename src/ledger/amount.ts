@@ -4,8 +4,9 @@ import { problem } from '../problem.js'
 export const MAX_UNITS = BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
- * A JSON number in a digital quantity, as a count of its smallest units.
- * Throws `amount_invalid` for what is negative, not finite, finer than the smallest unit or above 2^53-1 of them.
+ * A JSON number in a digital quantity, as a count of its smallest units. Throws `amount_invalid` for what is negative,
+ * not finite, finer than the smallest unit or above 2^53-1 of them, and for a number that stands for two such counts:
+ * with decimals, doubles lie further apart than the smallest unit from some 2^52 of them on.
  */
 export function toUnits(amount: number, decimals: number): bigint {
   if (!Number.isFinite(amount)) throw problem('amount_invalid', { detail: 'It must be a finite number.' })
@@ -17,10 +18,12 @@ export function toUnits(amount: number, decimals: number): bigint {
   if (digits.length + shift > 17) throw tooLarge(decimals)
   const units = BigInt(digits) * 10n ** BigInt(shift)
   if (units > MAX_UNITS) throw tooLarge(decimals)
+  if (toAmount(units - 1n, decimals) === amount || toAmount(units + 1n, decimals) === amount)
+    throw problem('amount_invalid', { detail: 'It is so large that its last decimal is lost in a JSON number.' })
   return units
 }
 
-/** Smallest units as the JSON number that is shown: the double nearest to it, exact up to 2^53-1 units. */
+/** Smallest units as the JSON number that is shown: the double nearest to it, read back as the same count up to 2^52. */
 export function toAmount(units: bigint | string, decimals: number): number {
   const text = BigInt(units).toString()
   return Number(`${text}e-${decimals}`)

@@ -51,7 +51,7 @@ export interface PaymentOrder {
 
 /**
  * Pays for a commodity from the payer's twin to its owner's.
- * Throws `not_found`, `not_owner` (another's twin), `insufficient_funds`, `same_twin`.
+ * Throws `not_found`, `not_owner` (another's twin), `insufficient_funds`.
  */
 export async function createPayment(
   tx: Writer,
@@ -164,9 +164,14 @@ export async function showPayment(tx: Reader, payment: PaymentRow) {
 
 /** A payment of which the caller is payer or payee. Throws `not_found`, for another's too. */
 export async function readPayment(tx: Reader, caller: Owner, id: number) {
-  const payment = await tx.get(payments, id)
-  if (!payment || (payment.payer_owner !== caller && payment.payee_owner !== caller)) throw problem('not_found')
+  const payment = await ownPayment(tx, caller, id)
+  if (!payment) throw problem('not_found')
   return showPayment(tx, payment)
+}
+
+async function ownPayment(tx: Reader, caller: Owner, id: number): Promise<PaymentRow | undefined> {
+  const payment = await tx.get(payments, id)
+  return payment?.payer_owner === caller || payment?.payee_owner === caller ? payment : undefined
 }
 
 interface PageOf {
@@ -184,7 +189,7 @@ export async function listTransactions(tx: Reader, seller: Owner, hash: string, 
 /** Payments of which the caller is payer or payee, newest first. */
 export async function listPayments(tx: Reader, caller: Owner, { limit = 20, after }: PageOf) {
   // The last one seen may be in either of the two indexes, so both are read past its bare id.
-  if (after !== undefined) await readPayment(tx, caller, after).catch(() => Promise.reject(problem('cursor_invalid')))
+  if (after !== undefined && !(await ownPayment(tx, caller, after))) throw problem('cursor_invalid')
   const side = (index: 'byPayer' | 'byPayee') =>
     tx.find(payments, {
       index,

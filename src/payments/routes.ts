@@ -39,7 +39,7 @@ export const createPayment = route({
   bodyOptional: true,
   status: 202,
   result: z.object({ ...paymentShape, nonce: z.string(), timestamp: z.int() }),
-  errors: ['not_found', 'not_owner', 'insufficient_funds', 'same_twin'],
+  errors: ['not_found', 'not_owner', 'insufficient_funds'],
   idempotent: true,
   write: (tx, { params, body, principal }, service) =>
     pay(tx, { ...params, ...body, payer: principal.owner, at: service.clock.now() }, service),

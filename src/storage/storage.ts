@@ -23,6 +23,7 @@ export interface Collection<R extends Row, I extends string = string> {
 }
 
 /** A collection of any rows, for code that serves all of them. */
+// biome-ignore lint/suspicious/noExplicitAny: a row of one collection is not one of another.
 export type AnyCollection = Collection<any>
 
 /**

@@ -71,7 +71,6 @@ export class Tables implements Base {
   land(changes: readonly Changes[]): void {
     for (const { collection, rows } of changes) {
       const table = this.#table(collection.name)
-      table.index(collection)
       for (const [id, row] of rows) table.set(id, row)
     }
   }
@@ -115,15 +114,24 @@ export class Tables implements Base {
   }
 }
 
-/** One collection. Its trees are grown when first asked for: what is loaded from a file knows no indexes yet. */
+/**
+ * One collection. A tree is grown when its index is first asked for, and kept from then on: what is loaded from a file
+ * knows no indexes yet, and one that nobody reads costs nothing. Unique keys are known from the first row on.
+ */
 class Table {
   readonly rows = new Map<Key, Row>()
   readonly #trees = new Map<string, { index: Index<Row> | undefined; tree: Tree }>()
+  readonly #unique = new Map<string, UniqueKeys>()
 
   find(collection: AnyCollection, { index, prefix, after, limit, reverse }: Query): Row[] {
-    const tree = this.#tree(collection, index)
     const found: Row[] = []
     if (limit < 1) return found
+    const fields = collection.indexes[index]
+    if (fields?.unique && prefix.length === fields.fields.length && !after) {
+      const holder = this.#uniqueKeys(collection, index).holder(prefix)
+      return holder === undefined ? found : [this.rows.get(holder) as Row]
+    }
+    const tree = this.#tree(collection, index)
     let key = (reverse ? last(tree, prefix, after) : first(tree, prefix, after)) as readonly Key[] | undefined
     while (key && hasPrefix(key, prefix)) {
       found.push(this.rows.get(key[key.length - 1] as Key) as Row)
@@ -131,11 +139,6 @@ class Table {
       key = (reverse ? tree.nextLowerKey(key) : tree.nextHigherKey(key)) as readonly Key[] | undefined
     }
     return found
-  }
-
-  /** Grows the trees that a collection asks for. */
-  index(collection: AnyCollection): void {
-    for (const name in collection.indexes) this.#tree(collection, name)
   }
 
   set(id: Key, row: Row | null): void {
@@ -147,25 +150,24 @@ class Table {
       if (oldKey) tree.delete(oldKey)
       if (newKey) tree.set(newKey, undefined)
     }
+    for (const keys of this.#unique.values()) keys.move(id, old, row)
     if (row) this.rows.set(id, row)
     else this.rows.delete(id)
   }
 
   /** Throws when landing these rows would put two under one unique key; a row about to go frees its key. */
   check(collection: AnyCollection, rows: ReadonlyMap<Key, Row | null>): void {
-    for (const name in collection.indexes) {
-      const index = collection.indexes[name] as Index<Row>
-      if (!index.unique) continue
-      const taken = new Set<string>()
-      for (const row of rows.values()) {
-        const key = row ? keyOf(index, row)?.slice(0, -1) : undefined
-        if (!key) continue
-        const mark = JSON.stringify(key)
-        const [holder] = this.find(collection, { index: name, prefix: key, limit: 1 })
-        if (taken.has(mark) || (holder && !rows.has(holder.id))) throw new UniqueViolation(collection.name, name, key)
-        taken.add(mark)
-      }
-    }
+    for (const name in collection.indexes)
+      if (collection.indexes[name]?.unique) this.#uniqueKeys(collection, name).check(rows)
+  }
+
+  #uniqueKeys(collection: AnyCollection, name: string): UniqueKeys {
+    const known = this.#unique.get(name)
+    if (known) return known
+    const keys = new UniqueKeys(collection.name, name, collection.indexes[name] as Index<Row>)
+    for (const row of this.rows.values()) keys.move(row.id, undefined, row)
+    this.#unique.set(name, keys)
+    return keys
   }
 
   #tree(collection: AnyCollection, name: string): Tree {
@@ -185,6 +187,50 @@ class Table {
     return tree
   }
 }
+
+/** Which row holds each key of a unique index. */
+class UniqueKeys {
+  readonly #holders = new Map<Key, Key>()
+
+  constructor(
+    readonly collection: string,
+    readonly name: string,
+    readonly index: Index<Row>,
+  ) {}
+
+  holder(key: readonly Key[]): Key | undefined {
+    return this.#holders.get(markOf(key))
+  }
+
+  move(id: Key, old: Row | undefined, row: Row | null): void {
+    if (old && row && sameKey(this.index, old, row)) return
+    const oldMark = old && this.#mark(old)
+    // Two rows may change places: the key may be its new holder's already.
+    if (oldMark !== undefined && this.#holders.get(oldMark) === id) this.#holders.delete(oldMark)
+    const mark = row ? this.#mark(row) : undefined
+    if (mark !== undefined) this.#holders.set(mark, id)
+  }
+
+  check(rows: ReadonlyMap<Key, Row | null>): void {
+    const taken = new Set<Key>()
+    for (const row of rows.values()) {
+      const mark = row ? this.#mark(row) : undefined
+      if (!row || mark === undefined) continue
+      const holder = this.#holders.get(mark)
+      if (taken.has(mark) || (holder !== undefined && !rows.has(holder)))
+        throw new UniqueViolation(this.collection, this.name, keyOf(this.index, row)?.slice(0, -1) ?? [])
+      taken.add(mark)
+    }
+  }
+
+  #mark(row: Row): Key | undefined {
+    const key = keyOf(this.index, row)
+    return key && markOf(key.slice(0, -1))
+  }
+}
+
+/** A key of one part is its own mark: a string and a number are never the same one. */
+const markOf = (key: readonly Key[]): Key => (key.length === 1 ? (key[0] as Key) : JSON.stringify(key))
 
 /** The first key that starts with the prefix, or one behind all of those, strictly past `after`. */
 function first(tree: Tree, prefix: readonly Key[], after: readonly Key[] | undefined): Bound | undefined {

@@ -1,6 +1,6 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { ServiceContext } from '../context.js'
-import { problem } from '../problem.js'
+import { type Problem, problem } from '../problem.js'
 import { digest, randomHex, sameSecret } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 
@@ -57,10 +57,41 @@ export const userClientSecret = (clientId: string, { keys }: Pick<ServiceContext
 export const clientsOf = (tx: Reader, kind: 'account' | 'user', id: number): Promise<ClientRow[]> =>
   tx.find(clients, { index: 'byOwner', prefix: [kind, id], limit: 100 })
 
-/** Throws `client_unknown` for an unknown or revoked client id, or a wrong secret. */
-export async function checkClient(tx: Reader, sent: { client_id: string; client_secret: string }): Promise<ClientRow> {
+/** Wrong secrets for one client id since a moment. */
+export interface ClientFailuresRow {
+  /** The client id. */
+  readonly id: string
+  readonly count: number
+  readonly since: number
+}
+
+export const clientFailures = collection<ClientFailuresRow>()('client_failures', {})
+
+const FAILURES = 20
+const FAILURE_WINDOW = 60_000
+
+/**
+ * The client that the credentials are of.
+ * Gives a problem rather than throwing it, as a wrong secret must count: `client_unknown` for an unknown or revoked client id
+ * or a wrong secret, `too_many_failures` once that was wrong 20 times in a minute, whatever is sent then.
+ */
+export async function checkClient(
+  tx: Writer,
+  sent: { client_id: string; client_secret: string },
+  at: number,
+): Promise<ClientRow | Problem> {
   const client = await tx.get(clients, sent.client_id)
   const matches = sameSecret(digest(sent.client_secret), client?.secret_digest ?? '')
-  if (!client || !matches || client.deleted_at !== null) throw problem('client_unknown')
-  return client
+  if (!client) return problem('client_unknown')
+  const counted = await tx.get(clientFailures, client.id)
+  const recent = counted && counted.since > at - FAILURE_WINDOW ? counted : { id: client.id, count: 0, since: at }
+  if (recent.count >= FAILURES) return tooManyFailures(recent, at)
+  if (matches && client.deleted_at === null) return client
+  tx.put(clientFailures, { ...recent, count: recent.count + 1 })
+  return problem('client_unknown')
 }
+
+const tooManyFailures = ({ since }: ClientFailuresRow, at: number): Problem =>
+  problem('too_many_failures', {
+    headers: { 'retry-after': String(Math.max(1, Math.ceil((since + FAILURE_WINDOW - at) / 1000))) },
+  })

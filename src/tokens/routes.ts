@@ -1,6 +1,7 @@
 import type { ServiceContext } from '../context.js'
 import { type Call, route } from '../http/route.js'
 import { UnixSeconds, z } from '../http/schema.js'
+import { Problem } from '../problem.js'
 import type { Writer } from '../storage/storage.js'
 import { checkClient } from './client.js'
 import { refresh, tokenForClient } from './token.js'
@@ -19,7 +20,8 @@ async function exchange(
 ) {
   const at = service.clock.now()
   if (principal.kind === 'refresh') return refresh(tx, principal.refresh_token, at, service)
-  return tokenForClient(tx, await checkClient(tx, principal), at, service)
+  const client = await checkClient(tx, principal, at)
+  return client instanceof Problem ? client : tokenForClient(tx, client, at, service)
 }
 
 // One handler for both paths: the principal depends on the credentials, not on the path (interface.md 4.1 rule 6).
@@ -31,7 +33,7 @@ const tokenEndpoint = {
   body: z.object({ grant_type: z.optional(z.string()) }),
   bodyOptional: true,
   result: TokenPair,
-  errors: ['client_unknown', 'refresh_token_invalid'],
+  errors: ['client_unknown', 'too_many_failures', 'refresh_token_invalid'],
   write: exchange,
 } as const
 

@@ -1,5 +1,6 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { ServiceContext } from '../context.js'
+import { memoize } from '../memo.js'
 import { problem } from '../problem.js'
 import { digest, randomHex } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
@@ -29,6 +30,8 @@ export const tokens = collection<TokenRow>()('tokens', {
   byAccess: { fields: ['access_digest'], unique: true },
   byRefresh: { fields: ['refresh_digest'], unique: true },
   byClient: { fields: ['client_id', 'access_expires_at'] },
+  // Holds only rows whose refresh token is unused: those that may be shown again.
+  unused: { fields: ['client_id', 'access_expires_at', 'refresh_digest'] },
 })
 
 /** interface.md section 2; times in Unix seconds. */
@@ -48,8 +51,10 @@ export async function tokenForClient(
   at: number,
   context: TokenContext,
 ): Promise<TokenPair> {
-  const [last] = await tx.find(tokens, { index: 'byClient', prefix: [client.id], limit: 1, reverse: true })
-  if (last?.refresh_digest && last.access_expires_at - at >= REUSE_WINDOW) return show(last, context)
+  const [last] = await tx.find(tokens, { index: 'unused', prefix: [client.id], limit: 1, reverse: true })
+  const pair = last && last.access_expires_at - at >= REUSE_WINDOW ? show(last, context) : undefined
+  // A state that was moved without its key cannot show again what was made under that.
+  if (pair && accessDigest(pair.access_token) === last?.access_digest) return pair
   return issue(tx, client, at, context)
 }
 
@@ -63,9 +68,12 @@ export async function refresh(tx: Writer, refreshToken: string, at: number, cont
   return issue(tx, client, at, context)
 }
 
+/** A client sends the same access token many times. */
+const accessDigest = memoize(digest, 4096)
+
 /** The token's row, or undefined when it is unknown or expired. */
 export async function findAccessToken(tx: Reader, accessToken: string, at: number): Promise<TokenRow | undefined> {
-  const [row] = await tx.find(tokens, { index: 'byAccess', prefix: [digest(accessToken)], limit: 1 })
+  const [row] = await tx.find(tokens, { index: 'byAccess', prefix: [accessDigest(accessToken)], limit: 1 })
   return row && row.access_expires_at > at ? row : undefined
 }
 

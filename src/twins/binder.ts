@@ -55,33 +55,54 @@ export async function* binderEntries(
   let after: Key[] | undefined = to === undefined ? undefined : [twin.id, to + 1, 0]
   for (;;) {
     const query = { index: 'byTwin', prefix: [twin.id], limit: PIECE, reverse: true, ...(after && { after }) } as const
-    const rows = await storage.read((tx) => tx.find(entries, query))
-    const within = rows.filter(({ at }) => at >= from)
-    if (within.length > 0) yield await storage.read((tx) => describe(tx, twin, within))
+    const { rows, described } = await storage.read(async (tx) => {
+      const rows = await tx.find(entries, query)
+      return {
+        rows,
+        described: await describe(
+          tx,
+          twin,
+          rows.filter(({ at }) => at >= from),
+        ),
+      }
+    })
+    if (described.length > 0) yield described
     const last = rows.at(-1)
-    if (!last || rows.length < PIECE || within.length < rows.length) return
+    if (!last || rows.length < PIECE || described.length < rows.length) return
     after = [twin.id, last.at, last.id]
   }
 }
 
 async function describe(tx: Reader, twin: TwinRow, rows: EntryRow[]): Promise<BinderEntry[]> {
+  const hostnameOf = remembered(async (id: number) => (await tx.get(twins, id))?.hostname ?? '')
+  const decimalsOf = remembered(async (dq: string) => (await quantityOf(tx, dq)).decimals)
   const described = []
   for (const entry of rows) {
     const movement = (await tx.get(movements, entry.movement_id)) as MovementRow
-    const counterpart = (await tx.get(twins, entry.counterpart_twin_id))?.hostname ?? ''
+    const counterpart = await hostnameOf(entry.counterpart_twin_id)
     const received = movement.payee_twin_id === twin.id
     const record: BinderRecord = {
       timestamp: new Date(entry.at).toISOString(),
       fileAction: received ? 'receive' : 'send',
       fileIdentity: movementHash(movement),
       fileType: entry.dq,
-      amount: toAmount(movement.amount, (await quantityOf(tx, entry.dq)).decimals),
+      amount: toAmount(movement.amount, await decimalsOf(entry.dq)),
       fromAddress: received ? counterpart : '',
       destinationAddress: received ? '' : counterpart,
     }
     described.push({ record, entry, movement, author: received ? counterpart : twin.hostname })
   }
   return described
+}
+
+/** Many rows name the same few things: each is looked up once. */
+function remembered<K, V>(look: (key: K) => Promise<V>): (key: K) => Promise<V> {
+  const known = new Map<K, Promise<V>>()
+  return (key) => {
+    const value = known.get(key) ?? look(key)
+    known.set(key, value)
+    return value
+  }
 }
 
 const movementHash = ({ id, kind, dq, amount, payer_twin_id, payee_twin_id, created_at }: MovementRow): string =>

@@ -71,6 +71,15 @@ const BinderEntry = z.object({
   }),
 })
 
+const InventoryRecord = z.object({
+  fileIdentity: z.string(),
+  issuer: z.string(),
+  fileType: z.string(),
+  amount: Amount,
+  integrity: z.enum(['valid', 'broken']),
+  timestamp: z.string(),
+})
+
 const tableMedia = ['text/csv', 'application/json']
 
 /** The caller's own twin, looked up before any of the answer is sent. */
@@ -78,6 +87,12 @@ const ownTwinOf = (
   { params, principal }: Call<{ hostname: string }, unknown, unknown, 'account' | 'user'>,
   { storage }: ServiceContext,
 ): Promise<TwinRow> => storage.read((tx) => ownTwin(tx, principal.owner, params.hostname))
+
+/** A second, such as other answers show, is meant whole; an ISO 8601 date-time to the millisecond. */
+function endOf(field: string, time: number | string | undefined): number | undefined {
+  const ms = timeOf(field, time)
+  return ms !== undefined && /^\d+$/.test(String(time)) ? ms + 999 : ms
+}
 
 export const readBinder = route({
   id: 'readBinder',
@@ -93,7 +108,7 @@ export const readBinder = route({
   result: z.array(BinderEntry),
   errors: ['not_found', 'not_owner'],
   async handle(call, service) {
-    const span = { from: timeOf('from', call.query.from), to: timeOf('to', call.query.to) }
+    const span = { from: timeOf('from', call.query.from), to: endOf('to', call.query.to) }
     const pieces = binderEntries(service, await ownTwinOf(call, service), span)
     if (wantsJson(call.headers)) return jsonReply(mapped(pieces, binderJson))
     return csvReply(
@@ -113,16 +128,7 @@ export const readInventory = route({
   auth: ['account', 'user'],
   params: TwinPath,
   produces: tableMedia,
-  result: z.array(
-    z.object({
-      fileIdentity: z.string(),
-      issuer: z.string(),
-      fileType: z.string(),
-      amount: Amount,
-      integrity: z.enum(['valid', 'broken']),
-      timestamp: z.string(),
-    }),
-  ),
+  result: z.array(InventoryRecord),
   errors: ['not_found', 'not_owner'],
   async handle(call, service) {
     const twin = await ownTwinOf(call, service)

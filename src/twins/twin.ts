@@ -34,7 +34,7 @@ export async function createTwin(
   { owner, dq, at, hostname }: { owner: Owner; dq: string; at: number; hostname?: string | undefined },
   { random, twinDomain }: TwinContext,
 ): Promise<TwinRow> {
-  const address = contentHash({ owner, dq, created_at: at, salt: randomHex(random, 16) })
+  const address = contentHash({ owner, dq, salt: randomHex(random, 16) })
   const row: TwinRow = {
     id: await tx.nextId('twins'),
     address,
@@ -93,9 +93,9 @@ export interface ShownTwin {
   balances: Record<string, number>
 }
 
-/** A twin as it is shown (interface.md section 2); `key` only to its owner. */
+/** A twin as it is shown (interface.md section 2), the digital quantity it was made for first; `key` only to its owner. */
 export async function showTwin(tx: Reader, twin: TwinRow, key: string | null): Promise<ShownTwin> {
-  const shown: Record<string, number> = {}
+  const shown: Record<string, number> = { [twin.dq]: 0 }
   for (const balance of await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 }))
     shown[balance.dq] = toAmount(spendable(balance), (await quantityOf(tx, balance.dq)).decimals)
   return { id: twin.id, hostname: twin.hostname, key, balances: shown }

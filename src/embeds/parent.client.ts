@@ -1,0 +1,31 @@
+/** The page that embeds this one, and what the two say to each other: strings, `NAME` or `NAME;{json}` (clients.md 10). */
+
+const embedder = window.parent === window ? undefined : window.parent
+
+const originOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).origin : undefined)
+
+/** A page without an origin of its own can be reached by no other name. */
+const targetFor = (told: string | undefined): string => (told === undefined || told === 'null' ? '*' : told)
+
+/** Where messages may go: the embedding page's origin, where the browser tells it. */
+const origin = targetFor(location.ancestorOrigins?.[0] ?? originOf(document.referrer))
+
+export function tell(name: string, detail?: object): void {
+  embedder?.postMessage(detail === undefined ? name : `${name};${JSON.stringify(detail)}`, origin)
+}
+
+/** Calls back when the embedding page, and nobody else, says `name`. */
+export function onTold(name: string, told: () => void): void {
+  addEventListener('message', ({ source, data }) => {
+    if (embedder && source === embedder && typeof data === 'string' && data.split(';')[0] === name) told()
+  })
+}
+
+/** Resolves when the page has given this frame its new size; a page that never does is not waited for long. */
+export function resized(): Promise<void> {
+  if (!embedder) return Promise.resolve()
+  return new Promise((resolve) => {
+    addEventListener('resize', () => resolve(), { once: true })
+    setTimeout(resolve, 250)
+  })
+}

@@ -1,0 +1,36 @@
+import type { Evidence } from '../evidence.js'
+import type { BodySource } from './body.js'
+import type { Route, Version } from './route.js'
+
+/** A route under one of its version prefixes. */
+export interface Endpoint {
+  readonly route: Route
+  readonly version: Version | undefined
+  readonly path: string
+  readonly evidence: Evidence
+}
+
+/** What a runtime tells of a request beside the request itself. */
+export interface FetchSource extends BodySource {
+  /** Of the connection's other end, where there is a connection. */
+  readonly peerAddress?: string
+  /** The class that answers are made of; the global one where absent. */
+  readonly Response?: typeof Response
+}
+
+/** A request on its way: itty-router sets `params` and `query`, authentication the session. */
+export interface Incoming {
+  /** As it is routed: a HEAD is a GET. */
+  readonly method: string
+  readonly url: string
+  readonly path: string
+  readonly request: Request
+  readonly headers: Pick<Headers, 'get' | 'has'>
+  readonly source: FetchSource
+  params: Record<string, string>
+  query: Record<string, string | string[]>
+  endpoint: Endpoint | undefined
+  /** The session that the answer repeats; null ends it. */
+  session: string | null | undefined
+  issued: boolean
+}

@@ -1,0 +1,71 @@
+import type { ServiceContext } from '../context.js'
+import { Problem, type ProblemCode, problem } from '../problem.js'
+import { setCorsHeaders } from './cors.js'
+import type { Endpoint, Incoming } from './incoming.js'
+import { isForeign, sessionCookieHeader } from './origin.js'
+import { repeatedSession } from './principal.js'
+import { Reply } from './reply.js'
+
+/** An answer ready to send. */
+export interface Outcome {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string | ReadableStream<Uint8Array> | null
+}
+
+/** A handler's value as an answer. */
+export function render({ route, version }: Endpoint, handled: unknown, incoming: Incoming): Outcome {
+  if (handled instanceof Reply && handled.session !== undefined) {
+    incoming.session = handled.session
+    incoming.issued = true
+  }
+  const own = handled instanceof Reply ? handled : undefined
+  const present = version && route.present?.[version]
+  const value = own ? own.value : handled
+  const body = own?.body === undefined ? JSON.stringify(present ? present(value as never) : value) : own.body
+  const headers: Record<string, string> = { 'cache-control': route.shareable ? 'no-cache' : 'private, no-store' }
+  if (body !== null) headers['content-type'] = 'application/json'
+  if (own) Object.assign(headers, own.headers)
+  return { status: own?.status ?? route.status ?? 200, headers, body }
+}
+
+/** A problem as an answer; anything else is a defect or a broken port: logged, and shown as a bare 500. */
+export function refusal(
+  error: unknown,
+  failure: ProblemCode | undefined,
+  { log }: Pick<ServiceContext, 'log'>,
+): Outcome {
+  if (!(error instanceof Problem)) log.error('a request failed', error)
+  const refused = error instanceof Problem ? error : problem(failure ?? 'internal_error')
+  return {
+    status: refused.status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'private, no-store', ...refused.headers },
+    body: JSON.stringify(refused.body),
+  }
+}
+
+/** The one place where responses are made: it adds what every answer carries. */
+export function respondWith(
+  outcome: Outcome,
+  incoming: Incoming,
+  { baseUrl }: Pick<ServiceContext, 'baseUrl'>,
+): Response {
+  const { source, endpoint } = incoming
+  const session = incoming.session === undefined ? repeatedSession(incoming, baseUrl) : incoming.session
+  const { headers } = outcome
+  setCorsHeaders(headers, incoming.headers)
+  headers['x-content-type-options'] = 'nosniff'
+  if (endpoint) headers['x-evidence'] = endpoint.evidence
+  if (session) headers['x-session-id'] = session
+  // A page of another origin must not set what it may not read: it would sign its visitor in as somebody else.
+  if (session !== undefined && incoming.issued && !isForeign(incoming, baseUrl))
+    headers['set-cookie'] = sessionCookieHeader(session, baseUrl)
+  const body = incoming.request.method === 'HEAD' ? dropped(outcome.body) : outcome.body
+  const ResponseClass = source.Response ?? Response
+  return new ResponseClass(body, { status: outcome.status, headers })
+}
+
+function dropped(body: Outcome['body']): null {
+  if (typeof body === 'object') void body?.cancel()
+  return null
+}

@@ -1,0 +1,144 @@
+import type { ServiceContext } from '../context.js'
+import { isWeaker } from '../evidence.js'
+import { Problem, problem } from '../problem.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import { checkFields, readFields, textFields, Written } from './body.js'
+import { checkKey, oncePerKey } from './idempotency.js'
+import type { Endpoint, Incoming } from './incoming.js'
+import { guardSandbox } from './origin.js'
+import { type Outcome, refusal, render } from './outcome.js'
+import { authenticate, type Caller } from './principal.js'
+import type { Call, Route } from './route.js'
+
+/** Decodes, authenticates, checks and handles: in one transaction where the route is one. */
+export async function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<Outcome> {
+  const { route } = endpoint
+  permit(endpoint, incoming, service)
+  const fields = await decode(route, incoming, service)
+  const prepare = async (tx: Reader): Promise<Call> => {
+    const caller = await authenticate(tx, route.auth, sentBy(incoming, fields), service)
+    remember(incoming, caller)
+    return check(endpoint, incoming, fields, caller)
+  }
+  if (route.read) {
+    const { read } = route
+    return render(endpoint, await service.storage.read(async (tx) => read(tx, await prepare(tx), service)), incoming)
+  }
+  if (route.handle) return render(endpoint, await route.handle(await service.storage.read(prepare), service), incoming)
+  return write(endpoint, incoming, service, fields, prepare)
+}
+
+async function write(
+  endpoint: Endpoint,
+  incoming: Incoming,
+  service: ServiceContext,
+  fields: Fields,
+  prepare: (tx: Reader) => Promise<Call>,
+): Promise<Outcome> {
+  const { route } = endpoint
+  const key = route.idempotent ? incoming.headers.get('idempotency-key') : null
+  if (key !== null) checkKey(key)
+  return service.storage.write(async (tx) => {
+    const call = await prepare(tx)
+    const effect = async (part: Writer) => {
+      const handled = await route.write?.(part, call, service)
+      // A problem that is returned, not thrown, keeps what was written.
+      return handled instanceof Problem ? refusal(handled, undefined, service) : render(endpoint, handled, incoming)
+    }
+    if (key === null) return effect(tx)
+    const request = {
+      key,
+      caller: callerKey(call),
+      method: incoming.method,
+      path: pathTo(endpoint, call),
+      fields: fields.body,
+    }
+    return oncePerKey(tx, request, service, effect, (refused) => refusal(refused, undefined, service))
+  })
+}
+
+/** The path that was called in its one spelling: without a trailing slash, and escaped where it must be. */
+const pathTo = ({ path }: Endpoint, { params }: Call): string =>
+  path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String((params as Record<string, unknown>)[name])))
+
+function permit({ route, evidence }: Endpoint, incoming: Incoming, service: ServiceContext): void {
+  const scope = route.scope ?? 'service'
+  if (scope === 'service' && isWeaker(evidence, service.evidence)) throw problem('evidence_refused')
+  if (scope !== 'sandbox') return
+  if (!service.sandbox) throw problem('no_such_path')
+  guardSandbox(incoming, service.baseUrl, incoming.source.peerAddress)
+}
+
+interface Fields {
+  readonly params: Record<string, unknown>
+  readonly query: Record<string, unknown>
+  readonly body: Record<string, unknown>
+}
+
+async function decode(route: Route, incoming: Incoming, service: ServiceContext): Promise<Fields> {
+  const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
+  const body = takesBody ? await readFields(incoming.request, service.limits.bodyBytes, incoming.source) : {}
+  const query = route.query ? textFields(queryPairs(incoming.query)) : NONE
+  const params = route.params ? textFields(pathPairs(incoming.params)) : NONE
+  return { params, query: route.queryInBody ? { ...query, ...body } : query, body }
+}
+
+const NONE = Object.freeze({})
+
+function* queryPairs(query: Incoming['query']): Generator<[string, string]> {
+  for (const name in query)
+    for (const value of Array.isArray(query[name]) ? query[name] : [query[name] as string]) yield [name, value]
+}
+
+function* pathPairs(params: Incoming['params']): Generator<[string, string]> {
+  for (const name in params) yield [name, decodePart(params[name] as string)]
+}
+
+function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (cause) {
+    throw problem('path_malformed', { cause })
+  }
+}
+
+const sentBy = ({ method, url, headers }: Incoming, { query, body }: Fields) => ({
+  method,
+  url,
+  headers,
+  publicSecret: textOf(body.public_secret ?? query.public_secret),
+})
+
+const textOf = (value: unknown): unknown => (value instanceof Written ? value.text : value)
+
+/** The session that the answer repeats. */
+function remember(incoming: Incoming, { session }: Caller): void {
+  if (!session) return
+  incoming.session = session.id
+  incoming.issued = session.issued
+}
+
+function check({ route, version }: Endpoint, incoming: Incoming, fields: Fields, caller: Caller): Call {
+  return {
+    params: route.params ? checkPath(route, fields.params) : {},
+    query: route.query ? checkFields(route.query, fields.query) : {},
+    body: route.body ? checkFields(route.body, fields.body) : {},
+    ...caller,
+    version,
+    headers: incoming.headers,
+    url: incoming.url,
+  }
+}
+
+/** A path that cannot name anything names nothing. */
+function checkPath(route: Route, params: Record<string, unknown>): Record<string, unknown> {
+  try {
+    return checkFields(route.params as NonNullable<Route['params']>, params)
+  } catch (cause) {
+    throw problem('not_found', { cause })
+  }
+}
+
+function callerKey({ principal, session }: Call): string {
+  return 'owner' in principal ? principal.owner : (session?.id ?? principal.kind)
+}

@@ -1,0 +1,12 @@
+/** A pure function that remembers its last answers, up to `limit` of them; the oldest go first. */
+export function memoize<T>(compute: (input: string) => T, limit: number): (input: string) => T {
+  const known = new Map<string, T>()
+  return (input) => {
+    const before = known.get(input)
+    if (before !== undefined) return before
+    const value = compute(input)
+    if (known.size >= limit) known.delete(known.keys().next().value as string)
+    known.set(input, value)
+    return value
+  }
+}
