@@ -1,0 +1,136 @@
+import { open, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import type { Adapter } from 'lowdb'
+import { TextFile } from 'lowdb/node'
+import { compareParts } from '../../../src/storage/key.js'
+import { assertState } from '../../../src/storage/state.js'
+import type { Row, State } from '../../../src/storage/storage.js'
+import { PRIVATE, replaceFile, syncDirectory } from './disk.js'
+import { StorageDamaged } from './errors.js'
+
+/** What the data file holds: a state, and where in the line of commits it stands. */
+export interface Snapshot extends State {
+  readonly format: typeof FORMAT
+  /** Tells this storage from every other; its journal bears it too. Empty for a state that is not yet anyone's. */
+  readonly store: string
+  /** The number of the last commit in it. */
+  readonly commit: number
+}
+
+const FORMAT = 'farthing/1'
+
+export const BLANK: Snapshot = { format: FORMAT, store: '', commit: 0, counters: {}, rows: {} }
+
+/** lowdb's `JSONFile`, but what it wrote is on the disk, and the process can do other things while it writes. */
+export class DataFile implements Adapter<Snapshot> {
+  readonly #file: string
+  readonly #text: TextFile
+
+  constructor(file: string) {
+    this.#file = file
+    this.#text = new TextFile(file)
+  }
+
+  /** What the file holds, or null where there is none; an exported state will do. Throws `StorageDamaged` on anything else. */
+  async read(): Promise<Snapshot | null> {
+    const text = await this.#text.read()
+    if (text === null) return null
+    try {
+      const document: unknown = JSON.parse(text)
+      assertState(document)
+      const snapshot = { ...BLANK, ...document }
+      assertSnapshot(snapshot)
+      return snapshot
+    } catch (cause) {
+      throw new StorageDamaged(this.#file, undefined, `this is not a state (${(cause as Error).message}). ${REMEDY}`, {
+        cause,
+      })
+    }
+  }
+
+  /** Replaces the file in one step. Its rows may come in any order. */
+  async write(snapshot: Snapshot): Promise<void> {
+    const next = `${this.#file}.next`
+    try {
+      const handle = await open(next, 'w', PRIVATE)
+      try {
+        for await (const piece of textOf(snapshot)) await handle.writeFile(piece)
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+      await replaceFile(next, this.#file)
+    } catch (error) {
+      await rm(next, { force: true }).catch(() => {})
+      throw error
+    }
+    await syncDirectory(dirname(this.#file))
+  }
+}
+
+const REMEDY = 'Nothing was changed. Restore the file from a backup; or move it and its journal away, to begin anew'
+
+function assertSnapshot({ format, store, commit }: Snapshot): void {
+  if (format !== FORMAT)
+    throw new TypeError(`its format is ${JSON.stringify(format)}, which this version does not read`)
+  if (typeof store !== 'string') throw new TypeError('"store" is not a name')
+  if (!Number.isSafeInteger(commit) || commit < 0) throw new TypeError('"commit" is not a number of commits')
+}
+
+/** `JSON.stringify(snapshot, null, 2)` in pieces, each made once the one before was taken, so that others get their turns. */
+async function* textOf({ rows, ...head }: Snapshot): AsyncGenerator<string> {
+  yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "rows": {`
+  let comma = ''
+  for (const [name, unsorted] of Object.entries(rows)) {
+    const sorted = await sortById(unsorted)
+    yield `${comma}\n    ${JSON.stringify(name)}: [`
+    for (let at = 0; at < sorted.length; at += 64) {
+      const piece = JSON.stringify([[sorted.slice(at, at + 64)]], null, 2)
+      yield (at === 0 ? '' : ',') + piece.slice(OPENED, -CLOSED)
+    }
+    yield '\n    ]'
+    comma = ','
+  }
+  yield comma === '' ? '}\n}\n' : '\n  }\n}\n'
+}
+
+// What surrounds rows in lists as deep as those that they stand in.
+const OPENED = '[\n  [\n    ['.length
+const CLOSED = '\n    ]\n  ]\n]'.length
+
+/** Sorts short runs, then merges them two by two, with turns for others between. */
+async function sortById(rows: readonly Row[]): Promise<readonly Row[]> {
+  let runs: Row[][] = []
+  for (let at = 0; at < rows.length; at += RUN) {
+    runs.push(rows.slice(at, at + RUN).sort(byId))
+    await turnOfTheLoop()
+  }
+  while (runs.length > 1) {
+    const merged: Row[][] = []
+    for (let at = 0; at < runs.length; at += 2) merged.push(await merge(runs[at] as Row[], runs[at + 1] ?? []))
+    runs = merged
+  }
+  return runs[0] ?? []
+}
+
+async function merge(left: Row[], right: Row[]): Promise<Row[]> {
+  const merged: Row[] = []
+  let l = 0
+  let r = 0
+  while (l < left.length && r < right.length) {
+    const a = left[l] as Row
+    const b = right[r] as Row
+    const before = byId(a, b) < 0
+    merged.push(before ? a : b)
+    before ? l++ : r++
+    if (merged.length % RUN === 0) await turnOfTheLoop()
+  }
+  return merged.concat(left.slice(l), right.slice(r))
+}
+
+const RUN = 4096
+
+function byId(a: Row, b: Row): number {
+  return compareParts(a.id, b.id)
+}

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises'
+import { crc32 } from 'node:zlib'
+import type { Commit } from '../../../src/storage/serial.js'
+import type { Key, Row } from '../../../src/storage/storage.js'
+import { StorageDamaged } from './errors.js'
+
+/**
+ * A journal is lines of a checksum and JSON. The first names the data file that the journal continues, by its `store`;
+ * each other one is a commit, numbered on from the last one that the data file holds.
+ */
+export interface JournaledCommit {
+  readonly commit: number
+  /** The last number of each counter that moved. */
+  readonly counters?: Readonly<Record<string, number>>
+  readonly rows?: Readonly<Record<string, readonly Row[]>>
+  /** The ids of rows removed. */
+  readonly removed?: Readonly<Record<string, readonly Key[]>>
+}
+
+export function headerLine(store: string): string {
+  return line({ journal: 'farthing/1', store })
+}
+
+export function commitLine(commit: number, { changes, counters }: Commit): string {
+  const rows: Record<string, Row[]> = {}
+  let removed: Record<string, Key[]> | undefined
+  for (const { collection, rows: changed } of changes) {
+    const put: Row[] = []
+    for (const [id, row] of changed)
+      if (row) put.push(row)
+      else ((removed ??= {})[collection.name] ??= []).push(id)
+    if (put.length > 0) rows[collection.name] = put
+  }
+  return line({ commit, counters, rows, removed })
+}
+
+function line(content: object): string {
+  const json = JSON.stringify(content)
+  return `${checksum(json)} ${json}\n`
+}
+
+function checksum(json: string | Uint8Array): string {
+  return crc32(json).toString(16).padStart(8, '0')
+}
+
+export interface ReadJournal {
+  /** The data file that it continues; undefined where nothing was ever written. */
+  readonly store: string | undefined
+  /** Every commit and its line number. Throws `StorageDamaged` on reaching what is not one. */
+  readonly commits: Iterable<readonly [JournaledCommit, number]>
+  /** Where the last whole line ends. What is behind was being written when the process or the machine stopped. */
+  readonly end: number
+}
+
+/** Reads a journal, or nothing where there is no such file. Changes nothing. */
+export async function readJournal(file: string): Promise<ReadJournal> {
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  })
+  const end = endOfWhole(bytes)
+  const lines = linesOf(file, bytes.subarray(0, end))
+  const header = lines.next()
+  if (header.done) return { store: undefined, commits: [], end: 0 }
+  const { journal, store } = header.value[0] as { journal?: unknown; store?: unknown }
+  if (journal !== 'farthing/1' || typeof store !== 'string')
+    throw new StorageDamaged(file, 1, `this is not a journal that this version reads. ${REMEDY}`)
+  return { store, commits: lines as Iterable<readonly [JournaledCommit, number]>, end }
+}
+
+/** Only the last line can be torn: all before it were on the disk before it was begun, or went there with it in one piece. */
+function endOfWhole(bytes: Buffer): number {
+  const end = bytes.lastIndexOf(NEWLINE) + 1
+  if (end < bytes.length || end === 0) return end
+  const start = bytes.subarray(0, end - 1).lastIndexOf(NEWLINE) + 1
+  return parse(bytes.subarray(start, end - 1)) ? end : start
+}
+
+function* linesOf(file: string, bytes: Buffer): Generator<readonly [object, number], void> {
+  let start = 0
+  for (let number = 1; start < bytes.length; number++) {
+    const end = bytes.indexOf(NEWLINE, start)
+    const content = parse(bytes.subarray(start, end))
+    if (!content) throw new StorageDamaged(file, number, `the line is not what was written here. ${REMEDY}`)
+    yield [content, number]
+    start = end + 1
+  }
+}
+
+function parse(bytes: Buffer): object | undefined {
+  const json = bytes.subarray(9)
+  if (bytes.toString('latin1', 0, 9) !== `${checksum(json)} `) return undefined
+  return JSON.parse(json.toString()) as object
+}
+
+const NEWLINE = 10
+
+export const REMEDY =
+  'Nothing was changed. Restore the data file and its journal from a backup; or remove the journal, to go on without the writes in it'

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { copyFile, link, open, readFile, rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { StorageLocked } from './errors.js'
+
+export interface Lock {
+  release(): Promise<void>
+}
+
+interface Holder {
+  readonly pid: number
+  readonly host: string
+  /** Tells a process from a later one with the same pid, as a container's first always has; null where unknown. */
+  readonly started: string | null
+  readonly id: string
+}
+
+/** Makes this process the holder of a lock file. Throws `StorageLocked` while another holder is alive, or may be. */
+export async function takeLock(file: string): Promise<Lock> {
+  const { pid } = process
+  const holder: Holder = { pid, host: hostname(), started: (await startOf(pid)) ?? null, id: randomUUID() }
+  const own = `${file}.${holder.id}`
+  try {
+    await writeWhole(own, `${JSON.stringify(holder)}\n`)
+    await seize(file, own)
+  } finally {
+    await rm(own, { force: true })
+  }
+  return {
+    async release() {
+      if ((await holderOf(file))?.id === holder.id) await rm(file, { force: true })
+    },
+  }
+}
+
+/**
+ * Puts `own` in the place of the lock, once the lock of a dead holder is out of the way. Of all who see that one only the
+ * holder of the takeover's lock may remove it, and looks again first: else the slower would remove the lock of the faster.
+ */
+async function seize(file: string, own: string): Promise<void> {
+  while (!(await placed(own, file))) {
+    const other = await holderOf(file)
+    if (!other) continue
+    if (await mayBeAlive(other)) throw new StorageLocked(file, other)
+    const takeover = `${file}.takeover`
+    await seize(takeover, own)
+    try {
+      if ((await holderOf(file))?.id === other.id) await rm(file)
+    } finally {
+      await rm(takeover, { force: true })
+    }
+  }
+}
+
+/** A lock appears whole or not at all, so that nobody reads half of one. */
+async function placed(own: string, file: string): Promise<boolean> {
+  try {
+    await link(own, file)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+  }
+  try {
+    // Some file systems have no links.
+    await copyFile(own, file, constants.COPYFILE_EXCL)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function holderOf(file: string): Promise<Holder | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  try {
+    const holder = JSON.parse(text) as Holder
+    if (Number.isSafeInteger(holder.pid) && typeof holder.host === 'string') return holder
+  } catch {}
+  throw new StorageLocked(file, undefined)
+}
+
+async function mayBeAlive({ pid, host, started }: Holder): Promise<boolean> {
+  if (host !== hostname()) return true
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+  const now = started === null ? undefined : await startOf(pid)
+  return now === undefined || now === started
+}
+
+/** When a process started: the machine's start and the ticks since; undefined where the system does not say. */
+async function startOf(pid: number): Promise<string | undefined> {
+  try {
+    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+    // The second field, in brackets, is a name that may hold blanks and brackets itself; the start is the 22nd.
+    return `${boot.trim()}/${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`
+  } catch {
+    return undefined
+  }
+}
+
+async function writeWhole(file: string, text: string): Promise<void> {
+  const handle = await open(file, 'wx')
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
