@@ -1,0 +1,135 @@
+// Makes a checkout ready to run: dependencies as the lock file says, and the command built from the current sources.
+// Plain JavaScript without dependencies: it runs before anything is installed, and on every start.
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { withLock } from './lock.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const stampFile = join(root, 'node_modules', '.farthing-setup')
+const builtFile = join(root, 'dist', 'cli', 'farthing.js')
+const lockFile = 'package-lock.json'
+/** What the command is made of. */
+const sources = ['src', 'adapters', 'sandbox', 'scripts', 'package.json', lockFile, 'tsconfig.json', 'tsdown.config.ts']
+
+/** Installs and builds what is missing or out of date. Ends the process with one line where that cannot be done. */
+export async function setUp() {
+  try {
+    checkNode(process.versions.node)
+    if (existsSync(builtFile) && readStamp() === currentStamp()) return
+    await withLock(join(root, '.setup.lock'), () => tell('waiting for another setup of this folder'), bringUpToDate)
+  } catch (error) {
+    process.stderr.write(`farthing: ${error.message}\n`)
+    process.exit(1)
+  }
+}
+
+async function bringUpToDate() {
+  const stamp = readStamp()
+  const [installed, built] = [stamp.split('\n')[0], stamp.slice(stamp.indexOf('\n'))]
+  const installs = installed !== installation() && !(samePlatform(installed) && isInstalled())
+  if (installs) {
+    tell('installing dependencies (npm ci)')
+    await install()
+  }
+  const now = currentStamp()
+  if (installs || !existsSync(builtFile) || built !== now.slice(now.indexOf('\n'))) {
+    tell('building')
+    rmSync(stampFile, { force: true })
+    await build()
+  }
+  writeFileSync(stampFile, now)
+}
+
+/** @param {string} version */
+function checkNode(version) {
+  const [major, minor] = version.split('.').map(Number)
+  if (major < 20 || (major === 20 && minor < 19)) throw new Error(`needs Node.js 20.19 or newer; this is ${version}`)
+}
+
+/** What was installed and built: the platform and the lock file on the first line, then every source. */
+const currentStamp = () => [installation(), ...sources.flatMap(fingerprints)].join('\n')
+const readStamp = () => (existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '')
+const installation = () => `${platform} ${fingerprint(lockFile)}`
+const platform = `${process.platform}-${process.arch}-node${process.versions.node.split('.')[0]}`
+/** @param {string} installed */
+const samePlatform = (installed) => installed === '' || installed.startsWith(`${platform} `)
+
+/** @param {string} path @returns {string[]} */
+function fingerprints(path) {
+  if (!existsSync(join(root, path))) return []
+  if (!statSync(join(root, path)).isDirectory()) return [fingerprint(path)]
+  return readdirSync(join(root, path), { withFileTypes: true }).flatMap((entry) => {
+    const inner = `${path}/${entry.name}`
+    return entry.isDirectory() ? fingerprints(inner) : [fingerprint(inner)]
+  })
+}
+
+/** @param {string} path */
+function fingerprint(path) {
+  const { size, mtimeMs } = statSync(join(root, path))
+  return `${path} ${size} ${mtimeMs}`
+}
+
+/** Whether node_modules holds what the lock file names, as after an `npm ci` or `npm install` by hand. */
+function isInstalled() {
+  const hidden = join(root, 'node_modules', '.package-lock.json')
+  if (!existsSync(hidden)) return false
+  const found = JSON.parse(readFileSync(hidden, 'utf8')).packages
+  const wanted = JSON.parse(readFileSync(join(root, lockFile), 'utf8')).packages
+  return Object.entries(wanted).every(([path, { version, integrity, optional }]) => {
+    if (path === '') return true
+    const there = found[path]
+    return there === undefined ? optional === true : there.version === version && there.integrity === integrity
+  })
+}
+
+/** Gives up on an unreachable registry within seconds, not npm's minutes. */
+const retries = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
+
+async function install() {
+  const flags = ['--include=dev', '--no-audit', '--no-fund', '--prefer-offline', ...retries]
+  const { code, output } = await run(npm(), ['ci', ...flags])
+  if (code === 0) return
+  const npmCode = /npm error code (\S+)/.exec(output)?.[1] ?? `exit ${code}`
+  if (/^(E?NOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)$/.test(npmCode))
+    throw new Error(`cannot reach the npm registry (${npmCode}); connect to the network and run this again`)
+  const reason = /npm error (?!code |errno |syscall )(.+)/.exec(output)?.[1] ?? 'no reason given'
+  throw new Error(`npm ci failed (${npmCode}): ${reason}`)
+}
+
+async function build() {
+  const tsdown = join(root, 'node_modules', 'tsdown', 'dist', 'run.mjs')
+  const { code, output } = await run([process.execPath], [tsdown, '--config-loader', 'unrun', '--filter', 'cli'])
+  if (code === 0) return
+  process.stderr.write(output)
+  throw new Error('the build failed, see above')
+}
+
+/** The npm that runs this script, else the one on the PATH. */
+function npm() {
+  const own = process.env.npm_execpath
+  if (own?.endsWith('npm-cli.js') && existsSync(own)) return [process.execPath, own]
+  return [process.platform === 'win32' ? 'npm.cmd' : 'npm']
+}
+
+/** @param {string[]} command @param {string[]} args @returns {Promise<{ code: number | null, output: string }>} */
+async function run([file, ...first], args) {
+  const { spawn } = await import('node:child_process')
+  return new Promise((resolve) => {
+    const child = spawn(file, [...first, ...args], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      shell: file.endsWith('.cmd'),
+    })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+    child.on('error', (error) => resolve({ code: null, output: `npm error ${error.message}` }))
+    child.on('close', (code) => resolve({ code, output }))
+  })
+}
+
+/** Progress goes to stderr: what the command prints to stdout stays its own. @param {string} step */
+const tell = (step) => process.stderr.write(`farthing: ${step}\n`)
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await setUp()

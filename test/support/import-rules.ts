@@ -1,0 +1,217 @@
+import { isBuiltin } from 'node:module'
+import { posix } from 'node:path'
+import type { Import, Module } from './modules.js'
+
+/** Where a module stands, and so what it may know. */
+type Place =
+  | 'composition' // puts the parts together
+  | 'root' // words that every part shares
+  | 'http'
+  | 'storage'
+  | 'ledger'
+  | 'routes' // of a feature
+  | 'page' // of a feature: JSX
+  | 'noun' // the rules of a feature
+  | 'client' // runs in browsers
+  | 'adapter'
+  | 'sandbox'
+  | 'other'
+
+const composition = ['index', 'service', 'routes', 'collections', 'planned'].map((name) => `src/${name}.ts`)
+/** The default ports are the one place that reads the clock and draws random bytes. */
+const ports = 'src/ports.ts'
+/** What of `http/` the routes of a feature are written with. */
+const routeWords = ['route.ts', 'schema.ts', 'reply.ts', 'csv.ts', 'html.tsx'].map((name) => `src/http/${name}`)
+const pageWords = ['html.tsx', 'reply.ts'].map((name) => `src/http/${name}`)
+/** Wire shapes and markup know no request. */
+const nounWords = ['schema.ts', 'html.tsx'].map((name) => `src/http/${name}`)
+const nodeAdapters = ['adapters/node', 'adapters/storage/file', 'adapters/storage/postgres']
+const owners: Record<string, readonly string[]> = {
+  'itty-router': ['src/http/'],
+  jose: ['src/oidc/', 'src/tokens/'],
+  '@modelcontextprotocol/': ['src/mcp/'],
+}
+const outside = ['idb', 'lowdb', 'msw', '@whatwg-node/server']
+
+/** What breaks the rules of architecture.md, "Who may import whom": `file:line: rule n: what is wrong`. */
+export function violations(modules: readonly Module[]): string[] {
+  const all = new Map(modules.map((module) => [module.path, module]))
+  return [
+    ...modules.flatMap((module) =>
+      module.imports.flatMap((imported) =>
+        [...importFaults(module.path, imported), ...clientFaults(module.path, imported, all)].map(
+          (fault) => `${module.path}:${imported.line}: ${fault}`,
+        ),
+      ),
+    ),
+    ...modules.flatMap(adapterPackages),
+    ...modules.flatMap(globalFaults),
+    ...circles(all),
+  ]
+}
+
+function importFaults(from: string, imported: Import): string[] {
+  const { path } = imported
+  if (path !== undefined) return [pathFault(from, path, imported)].filter((fault) => fault !== undefined)
+  if (imported.package !== undefined) return packageFaults(from, imported.package, imported)
+  return ['rule 3: an import() names its module by a string']
+}
+
+function pathFault(from: string, path: string, { typeOnly }: Import): string | undefined {
+  const place = placeOf(from)
+  const to = placeOf(path)
+  if (/^(sandbox|test)\//.test(path) && place !== 'sandbox') return `rule 5: nothing imports ${top(path)}/`
+  if (/^adapters\//.test(path) && from.startsWith('src/')) return 'rule 3: src/ never imports adapters/'
+  if (place === 'adapter') return adapterFault(from, path)
+  if (place === 'sandbox' || place === 'client') return undefined
+  if (place === 'composition' || path.endsWith('?script')) return undefined
+  if (to === 'composition') return `rule 1: only the modules that compose the service import ${path}`
+  if (to === 'root' || folderOf(from) === folderOf(path)) return undefined
+  if (typeOnly && place === 'root') return undefined
+  const allowed = allowedPlaces(place)
+  if (allowed.includes(to) || wordsOf(place, typeOnly).includes(path)) return undefined
+  if (place === 'http' && to === 'noun' && from === 'src/http/principal.ts') return undefined
+  return `rule ${place === 'routes' ? 2 : 1}: ${nameOf[place]} may not import ${path}`
+}
+
+const nameOf: Record<Place, string> = {
+  composition: 'what composes the service',
+  root: 'a word that every part shares',
+  http: 'http/ (but principal.ts)',
+  storage: 'storage/',
+  ledger: 'ledger/',
+  routes: 'routes',
+  page: 'a page',
+  noun: 'the rules of a feature',
+  client: 'browser code',
+  adapter: 'an adapter',
+  sandbox: 'the sandbox',
+  other: 'this',
+}
+
+function allowedPlaces(place: Place): Place[] {
+  if (place === 'http') return ['storage']
+  if (place === 'ledger') return ['storage']
+  if (place === 'noun' || place === 'page') return ['storage', 'ledger', 'noun']
+  return []
+}
+
+function wordsOf(place: Place, typeOnly: boolean): string[] {
+  if (place === 'routes') return typeOnly ? [...routeWords, 'src/storage/storage.ts'] : routeWords
+  if (place === 'page') return pageWords
+  return place === 'noun' ? nounWords : []
+}
+
+function adapterFault(from: string, path: string): string | undefined {
+  if (path === 'src/index.ts' || path.startsWith('src/storage/')) return undefined
+  if (adapterOf(path) === adapterOf(from)) return undefined
+  return path.startsWith('adapters/')
+    ? 'rule 4: adapters never import each other'
+    : `rule 4: of src/, an adapter imports index.ts and storage/, not ${path}`
+}
+
+function packageFaults(from: string, name: string, { dynamic, typeOnly }: Import): string[] {
+  const builtin = isBuiltin(name)
+  if (from.startsWith('src/') && (builtin || outside.includes(name))) return [`rule 3: src/ never imports ${name}`]
+  if (placeOf(from) === 'adapter' && builtin && !nodeAdapters.includes(adapterOf(from)))
+    return [`rule 4: this adapter runs in browsers too; it cannot import ${name}`]
+  const [prefix, homes] = Object.entries(owners).find(([owner]) => name === owner || isWithin(name, owner)) ?? ['', []]
+  if (prefix === '' || !from.startsWith('src/')) return []
+  if (!homes.some((home) => from.startsWith(home))) return [`rule 2: only ${homes.join(' and ')} import ${name}`]
+  return prefix === '@modelcontextprotocol/' && !dynamic && !typeOnly ? [`rule 2: ${name} is loaded on first use`] : []
+}
+
+const isWithin = (name: string, owner: string): boolean => owner.endsWith('/') && name.startsWith(owner)
+
+/** Browser code is bundled alone: what it imports must be no weight, and lead to nothing that is. */
+function clientFaults(from: string, { path, typeOnly }: Import, all: ReadonlyMap<string, Module>): string[] {
+  const toClient = path !== undefined && placeOf(path) === 'client'
+  if (placeOf(from) !== 'client') {
+    const asText = path?.endsWith('?script') ?? false
+    return toClient && !asText && !typeOnly ? ['clients: src/ imports browser code as a ?script, or its types'] : []
+  }
+  if (path === undefined || toClient || typeOnly || !path.startsWith('src/')) return []
+  const heavy = closure(path, all).find((module) => !isPure(module))
+  return heavy ? [`clients: browser code may not import ${path}, which leads to ${heavy.path}`] : []
+}
+
+const isPure = ({ path, imports }: Module): boolean =>
+  ['root', 'ledger', 'noun'].includes(placeOf(path)) &&
+  imports.every((imported) => imported.typeOnly || imported.path !== undefined)
+
+/** A module with all it imports, types aside. */
+function closure(path: string, all: ReadonlyMap<string, Module>): Module[] {
+  const paths = new Set([path])
+  for (const reached of paths) for (const next of valueImports(all.get(reached))) paths.add(next)
+  return [...paths].map((reached) => all.get(reached) ?? { path: reached, imports: [], globals: [] })
+}
+
+const valueImports = (module: Module | undefined): string[] =>
+  (module?.imports ?? []).flatMap(({ path, typeOnly }) => (path === undefined || typeOnly ? [] : [path]))
+
+/** One package for an adapter with all its files, whichever of them is read. */
+function adapterPackages(module: Module, _: number, modules: readonly Module[]): string[] {
+  if (placeOf(module.path) !== 'adapter') return []
+  const packagesOf = ({ imports }: Module) =>
+    imports.flatMap(({ package: name }) => (name === undefined || isBuiltin(name) ? [] : [name]))
+  const unit = modules.filter(({ path }) => placeOf(path) === 'adapter' && adapterOf(path) === adapterOf(module.path))
+  const [own, ...others] = new Set(unit.flatMap(packagesOf))
+  return module.imports
+    .filter(({ package: name }) => name !== undefined && others.includes(name))
+    .map(({ line, package: name }) => `${module.path}:${line}: rule 4: ${name} is a second package beside ${own}`)
+}
+
+function globalFaults({ path, globals }: Module): string[] {
+  if (!path.startsWith('src/') || placeOf(path) === 'client') return []
+  return globals.flatMap(({ line, name }) => {
+    if (path === ports && name !== 'fetch' && name !== 'Math.random') return []
+    const of = name === 'fetch' ? 'network' : name === 'Math.random' || name === 'crypto' ? 'randomness' : 'clock'
+    return [`${path}:${line}: rule 3: src/ has no ${of} of its own (${name}); use the port`]
+  })
+}
+
+/** Each circle once, from its first module by name. */
+function circles(all: ReadonlyMap<string, Module>): string[] {
+  const found = new Set<string>()
+  const done = new Set<string>()
+  const visit = (path: string, way: readonly string[]): void => {
+    const start = way.indexOf(path)
+    if (start >= 0) found.add(turned(way.slice(start)).join(' → '))
+    if (start >= 0 || done.has(path)) return
+    for (const next of valueImports(all.get(path))) visit(next, [...way, path])
+    done.add(path)
+  }
+  for (const path of all.keys()) visit(path, [])
+  return [...found].map((circle) => `${circle.split(' → ')[0]}:1: rule 1: imports run in a circle: ${circle}`)
+}
+
+/** A circle told from its first module by name, and back to it. */
+function turned(circle: readonly string[]): string[] {
+  const first = circle.indexOf([...circle].sort()[0] as string)
+  return [...circle.slice(first), ...circle.slice(0, first), circle[first] as string]
+}
+
+function placeOf(path: string): Place {
+  const file = posix.basename(path).replace(/\?script$/, '')
+  if (/\.client\.(js|tsx?)$/.test(file)) return 'client'
+  if (composition.includes(path)) return 'composition'
+  if (path.startsWith('adapters/')) return 'adapter'
+  if (path.startsWith('sandbox/')) return 'sandbox'
+  if (!path.startsWith('src/')) return 'other'
+  const folder = folderOf(path)
+  if (folder === 'src') return 'root'
+  if (folder === 'src/http' || folder === 'src/storage' || folder === 'src/ledger') return folder.slice(4) as Place
+  if (file === 'routes.ts') return 'routes'
+  return file.endsWith('.tsx') ? 'page' : 'noun'
+}
+
+const top = (path: string): string => path.slice(0, path.indexOf('/'))
+/** `src/payments` for all that lies in it, `src` for its own modules. */
+const folderOf = (path: string): string => path.split('/').slice(0, -1).slice(0, 2).join('/')
+/** `adapters/storage/file` for `adapters/storage/file.ts` and all of `adapters/storage/file/`. */
+const adapterOf = (path: string): string =>
+  path
+    .replace(/\.ts$/, '')
+    .split('/')
+    .slice(0, path.startsWith('adapters/storage/') ? 3 : 2)
+    .join('/')

@@ -1,0 +1,53 @@
+import { defineConfig, type UserConfig } from 'tsdown'
+import { browserScript } from './scripts/browser-script.js'
+
+const common = {
+  format: 'esm',
+  fixedExtension: false,
+  plugins: [browserScript()],
+  failOnWarn: true,
+  checks: { pluginTimings: false },
+  report: false,
+  logLevel: 'warn',
+} satisfies UserConfig
+
+/** Each part has a folder of its own under dist/, so that one can be built alone: `tsdown --filter cli`. */
+export default defineConfig([
+  {
+    ...common,
+    name: 'lib',
+    entry: {
+      index: 'src/index.ts',
+      node: 'adapters/node.ts',
+      'storage/memory': 'adapters/storage/memory.ts',
+      'storage/file': 'adapters/storage/file.ts',
+    },
+    outDir: 'dist/lib',
+    platform: 'node',
+    target: 'es2023',
+    dts: { sourcemap: false },
+    sourcemap: true,
+  },
+  {
+    ...common,
+    name: 'element',
+    entry: { element: 'src/embeds/element.client.ts' },
+    outDir: 'dist/element',
+    platform: 'browser',
+    target: 'es2022',
+    dts: { sourcemap: false },
+    minify: true,
+  },
+  {
+    // With its dependencies, in few files: a start reads no node_modules.
+    ...common,
+    name: 'cli',
+    entry: { farthing: 'sandbox/cli.ts' },
+    outDir: 'dist/cli',
+    platform: 'node',
+    target: 'node20.19',
+    deps: { alwaysBundle: /./, onlyBundle: false },
+    dts: false,
+    minify: true,
+  },
+])

@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config'
+import { browserScript } from './scripts/browser-script.js'
+
+export default defineConfig({
+  plugins: [browserScript()],
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // `farthing` and its subpaths are the sources here, by the `paths` of tsconfig.json.
+  resolve: { tsconfigPaths: true },
+  test: {
+    include: ['test/**/*.test.ts'],
+    environment: 'node',
+    globalSetup: ['test/support/unanswered.ts'],
+    maxWorkers: '100%',
+    testTimeout: 15_000,
+    hookTimeout: 30_000,
+  },
+})
