@@ -1,9 +1,10 @@
 import { expect } from 'vitest'
 import { errorsOf } from '../../src/http/errors.js'
-import type { Route, Version } from '../../src/http/route.js'
-import type { ProblemCode } from '../../src/problem.js'
+import { evidenceOf, type Route, type Version } from '../../src/http/route.js'
+import { type ProblemCode, problemStatus } from '../../src/problem.js'
 import { routes } from '../../src/routes.js'
 import type { Running } from '../runtimes.js'
+import { errorOf, recordAnswer, successOf } from './answers.js'
 
 type Body = any
 
@@ -13,7 +14,7 @@ export interface CallOptions {
   /** Sent as a form. */
   form?: Record<string, string>
   /** Sent as it is. */
-  raw?: string
+  raw?: string | Uint8Array<ArrayBuffer>
   token?: string
   session?: string
   headers?: Record<string, string>
@@ -31,7 +32,7 @@ export type Call = (method: string, path: string, options?: CallOptions) => Prom
 
 /** Calls a running service and holds every answer to the route table: shape, status and declared errors. */
 export const caller =
-  ({ url, fetch }: Running): Call =>
+  ({ url, fetch }: Pick<Running, 'url' | 'fetch'> & Partial<Running>): Call =>
   async (method, path, { body, form, raw, token, session, headers = {} } = {}) => {
     const sent =
       raw ?? (form ? new URLSearchParams(form).toString() : body === undefined ? undefined : JSON.stringify(body))
@@ -74,13 +75,23 @@ export function routeOf(method: string, path: string): { route: Route; version: 
 function holdToTable(method: string, path: string, answer: Answer): void {
   const found = routeOf(method === 'HEAD' ? 'GET' : method, path)
   if (!found || method === 'HEAD' || method === 'OPTIONS') return
-  const { route } = found
-  expect(answer.headers.get('x-evidence'), `${method} ${path} says its evidence`).not.toBeNull()
+  const { route, version } = found
+  expect(answer.headers.get('x-evidence'), `${method} ${path} says its evidence`).toBe(evidenceOf(route, version))
+  const isPage = route.produces?.includes('text/html') && answer.headers.get('content-type')?.startsWith('text/html')
+  const cached = (answer.status < 400 || isPage) && route.shareable ? 'no-cache' : 'private, no-store'
+  expect(answer.headers.get('cache-control'), `${method} ${path} says who may keep its answer`).toBe(cached)
+  // What is opened in a browser is refused with a page, which shows people no code.
+  if (answer.status >= 400 && isPage) {
+    expect(errorsOf(route).map(problemStatus), `${route.id} declares its status`).toContain(answer.status)
+    return
+  }
   if (answer.status >= 400) {
+    expect(answer.headers.get('content-type')).toBe('application/json')
     const { code, status, error } = answer.body
     expect(status).toBe(answer.status)
     expect(error).toEqual(expect.any(String))
     expect(errorsOf(route) as ProblemCode[], `${route.id} declares the error ${code}`).toContain(code)
+    recordAnswer(errorOf(route.id, code))
     return
   }
   expect(answer.status, `${route.id} declares its status`).toBe(route.status ?? 200)
@@ -90,4 +101,5 @@ function holdToTable(method: string, path: string, answer: Answer): void {
     // Parsing drops what a schema does not name, so this also refuses undeclared fields.
     expect(parsed.data).toEqual(answer.body)
   }
+  recordAnswer(successOf(route.id, version))
 }

@@ -1,0 +1,130 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, beforeAll } from 'vitest'
+import type { Credentials } from '../../sandbox/credentials.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const command = join(root, 'dist', 'cli', 'farthing.js')
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A process of the built command. */
+export interface Process {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  /** The first line on stdout; rejects where the process ends before. */
+  firstLine(): Promise<string>
+}
+
+/** A sandbox that said by `--json` that it listens. */
+export interface Sandbox extends Process, Credentials {
+  readonly url: string
+  readonly dashboard: string
+  readonly pid: number
+  readonly data: string | null
+  /** Sends a signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<Ended>
+}
+
+export interface RunOptions {
+  /** The test's own directory where absent. */
+  readonly cwd?: string
+  readonly env?: Record<string, string>
+}
+
+export interface Cli {
+  /** The test's own directory, empty at first. */
+  readonly directory: string
+  spawn(args: readonly string[], options?: RunOptions): Process
+  run(args: readonly string[], options?: RunOptions): Promise<Ended>
+  /** Starts on a free port unless told, and waits until it listens. */
+  start(args?: readonly string[], options?: RunOptions): Promise<Sandbox>
+}
+
+/** The built command, for the tests of one file. What a test starts is ended with it, however it ends. */
+export function cli(): Cli {
+  const running = new Set<ChildProcess>()
+  let directory = ''
+
+  beforeAll(async () => {
+    // Builds where the sources are newer, as `npm start` does.
+    await promisify(execFile)(process.execPath, [join(root, 'scripts', 'setup.mjs')])
+  }, 120_000)
+  afterEach(async () => {
+    for (const child of running) child.kill('SIGKILL')
+    await Promise.all([...running].map((child) => new Promise((resolve) => child.once('close', resolve))))
+    if (directory) await rm(directory, { recursive: true })
+    directory = ''
+  })
+
+  function spawnCli(args: readonly string[], { cwd, env = {} }: RunOptions = {}): Process {
+    const child = spawn(process.execPath, [command, ...args], {
+      cwd: cwd ?? cliOfTest.directory,
+      env: { ...outerEnvironment(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    running.add(child)
+    const output = { stdout: '', stderr: '' }
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        output[name] += text
+      })
+    const ended = new Promise<Ended>((resolve) =>
+      child.once('close', (code, signal) => {
+        running.delete(child)
+        resolve({ code, signal, ...output })
+      }),
+    )
+    return { child, ended, firstLine: () => firstLine(child, ended, output) }
+  }
+
+  const cliOfTest: Cli = {
+    get directory() {
+      directory ||= mkdtempSync(join(tmpdir(), 'farthing-'))
+      return directory
+    },
+    spawn: spawnCli,
+    run: (args, options) => spawnCli(args, options).ended,
+    async start(args = [], options) {
+      const port = args.includes('--port') || options?.env?.FARTHING_PORT ? [] : ['--port', '0']
+      const started = spawnCli(['start', '--json', ...port, ...args], options)
+      const said = JSON.parse(await started.firstLine()) as Omit<Sandbox, keyof Process | 'stop'>
+      const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
+        started.child.kill(signal)
+        return started.ended
+      }
+      return { ...said, ...started, stop }
+    },
+  }
+  return cliOfTest
+}
+
+function firstLine(child: ChildProcess, ended: Promise<Ended>, output: { stdout: string }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const look = () => {
+      const end = output.stdout.indexOf('\n')
+      if (end >= 0) resolve(output.stdout.slice(0, end))
+    }
+    look()
+    child.stdout?.on('data', look)
+    ended.then(({ code, signal, stderr }) => reject(new Error(`it ended with ${signal ?? code} and said: ${stderr}`)))
+  })
+}
+
+/** Without what would configure the command. */
+function outerEnvironment(): Record<string, string | undefined> {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(FARTHING_|PORT$|NODE_|VITEST|FORCE_COLOR)/.test(name),
+  )
+  return Object.fromEntries(inherited)
+}
