@@ -1,0 +1,47 @@
+import { relative } from 'node:path'
+import picocolors from 'picocolors'
+import { VERSION } from '../src/version.js'
+import type { Settings } from './config.js'
+import type { Credentials } from './credentials.js'
+import type { RunningSandbox } from './sandbox.js'
+
+/** One line of JSON: where it listens, and the credentials that work. */
+export function asJson({ url, credentials }: RunningSandbox, { data }: Settings): string {
+  const dashboard = `${url}/`
+  return `${JSON.stringify({ url, dashboard, version: VERSION, pid: process.pid, data: data ?? null, ...credentials })}\n`
+}
+
+/** The same for people; coloured on a terminal. */
+export function asText({ url, credentials }: RunningSandbox, { data, seed }: Settings, isTerminal: boolean): string {
+  const { bold, cyan, dim } = picocolors.createColors(isTerminal && picocolors.isColorSupported)
+  const rows = (fields: object) =>
+    Object.entries(fields).map(([name, value]) => `  ${dim(name.padEnd(LABEL))}${String(value)}`)
+  const where = { address: cyan(url), dashboard: cyan(`${url}/`), data: data === undefined ? 'in memory' : shown(data) }
+  const people = peopleOf(credentials)
+  const blocks = [
+    [`${bold('farthing')} ${VERSION} listens`, ...rows(where)],
+    ...people.map(({ title, ...fields }) => [bold(title), ...rows(fields)]),
+    ...(people.length === 0 && seed !== 'none'
+      ? [['The data was not begun with this seed: its credentials are not here.']]
+      : []),
+    [dim('Ctrl+C stops it.')],
+  ]
+  return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`
+}
+
+const LABEL = 'client_secret  '.length
+
+const peopleOf = ({ accounts, users }: Credentials): { title: string }[] => [
+  ...accounts.map(({ name, ...fields }) => ({ title: `Account ${name}`, ...fields })),
+  ...users.map(({ email, code, ...fields }) => ({
+    title: `User ${email}`,
+    ...(code !== undefined && { 'sign-in code': code }),
+    ...fields,
+  })),
+]
+
+/** Short where it is below the working directory. */
+function shown(file: string): string {
+  const path = relative('', file)
+  return path.startsWith('..') ? file : path
+}

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Settings } from '../config.js'
+import { type RunningSandbox, startSandbox } from '../sandbox.js'
+import { codeOf } from '../signals.js'
+import { tell } from '../tell.js'
+
+const passedOn: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/** Runs a command with a sandbox of its own beside it, and ends as it ended: with its exit code, or by its signal. */
+export async function exec(
+  [command = '', ...args]: readonly string[],
+  settings: Settings,
+  { newKey }: { newKey?: boolean | undefined },
+): Promise<void> {
+  const sandbox = await startSandbox(settings, { newKey, warn: tell })
+  const ended = await run(command, args, sandbox).finally(() => sandbox.close())
+  if ('code' in ended) process.exitCode = ended.code
+  else endBy(ended.signal)
+}
+
+type Ended = { code: number } | { signal: NodeJS.Signals }
+
+function run(command: string, args: readonly string[], sandbox: RunningSandbox): Promise<Ended> {
+  const isWindows = process.platform === 'win32'
+  const child = spawn(command, isWindows ? args.map(quoted) : args, {
+    stdio: 'inherit',
+    env: { ...process.env, ...variablesOf(sandbox) },
+    // Much of what is run there is a script, which only the shell finds.
+    shell: isWindows,
+  })
+  for (const signal of passedOn) process.on(signal, () => passOn(signal, child))
+  return new Promise((resolve) => {
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      tell(`cannot run ${command}: ${error.code === 'ENOENT' ? 'there is no such command' : error.message}`)
+      resolve({ code: error.code === 'ENOENT' ? 127 : 126 })
+    })
+    child.once('close', (code, signal) => resolve(signal ? { signal } : { code: code ?? 1 }))
+  })
+}
+
+/** A terminal sends its own to the command as well. */
+function passOn(signal: NodeJS.Signals, child: ChildProcess): void {
+  if (signal === 'SIGINT' && process.stdin.isTTY) return
+  child.kill(signal)
+}
+
+/** What the command finds in its environment. */
+function variablesOf({ url, credentials: { accounts, users } }: RunningSandbox): Record<string, string> {
+  const [account] = accounts
+  const [user] = users
+  return {
+    FARTHING_URL: url,
+    ...(account && {
+      FARTHING_CLIENT_ID: account.client_id,
+      FARTHING_CLIENT_SECRET: account.client_secret,
+      FARTHING_PUBLIC_SECRET: account.public_secret,
+    }),
+    ...(user && {
+      FARTHING_USER_EMAIL: user.email,
+      FARTHING_USER_CLIENT_ID: user.client_id,
+      FARTHING_USER_CLIENT_SECRET: user.client_secret,
+    }),
+  }
+}
+
+function endBy(signal: NodeJS.Signals): void {
+  for (const each of passedOn) process.removeAllListeners(each)
+  process.exitCode = codeOf(signal)
+  process.kill(process.pid, signal)
+}
+
+const quoted = (argument: string): string =>
+  /[\s"]/.test(argument) ? `"${argument.replaceAll('"', '\\"')}"` : argument

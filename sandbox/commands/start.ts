@@ -1,0 +1,28 @@
+import { asJson, asText } from '../announce.js'
+import type { Settings } from '../config.js'
+import { startSandbox } from '../sandbox.js'
+import { stopSignal } from '../signals.js'
+import { tell } from '../tell.js'
+
+/** Serves until it is told to stop. */
+export async function start(settings: Settings, { newKey }: { newKey?: boolean | undefined }): Promise<void> {
+  const stopped = stopSignal()
+  const sandbox = await startSandbox(settings, { newKey, warn: tell })
+  process.stdout.write(settings.json ? asJson(sandbox, settings) : asText(sandbox, settings, process.stdout.isTTY))
+  if (settings.open) await openInBrowser(`${sandbox.url}/`)
+  await stopped
+  await sandbox.close()
+}
+
+async function openInBrowser(url: string): Promise<void> {
+  const { spawn } = await import('node:child_process')
+  const [command, ...args] = openers[process.platform] ?? ['xdg-open']
+  const opener = spawn(command as string, [...args, url], { stdio: 'ignore', detached: true })
+  opener.once('error', () => tell(`no browser could be opened: go to ${url}`))
+  opener.unref()
+}
+
+const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}

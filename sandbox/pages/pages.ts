@@ -1,0 +1,72 @@
+import type { Handler } from '../../adapters/node.js'
+import type { Reply } from '../../src/http/reply.js'
+import type { FetchSource, Service } from '../../src/index.js'
+import { Problem } from '../../src/problem.js'
+import type { Demo } from '../seed/demo.js'
+import { readDemo } from './seller.js'
+import { shopPage } from './shop.js'
+import { unlock } from './unlock.js'
+import { welcomePage } from './welcome.js'
+
+export interface SandboxPages {
+  readonly service: Service
+  /** Shown where the service's state holds it. */
+  readonly demo: Demo
+  /** Where the service is reached, without a trailing slash. */
+  readonly baseUrl: string
+}
+
+type Page = (options: SandboxPages, request: Request) => Promise<Reply>
+
+const pages: Record<string, Partial<Record<string, Page>>> = {
+  '/': { GET: async (options) => welcomePage({ ...options, there: await readDemo(options) }) },
+  '/shop': { GET: async (options) => shopPage(options.demo, await readDemo(options)) },
+  '/shop/unlock': { POST: unlock },
+}
+
+/** The sandbox's pages in front of its service: `/`, `/shop` and `/shop/unlock`; everything else is the service's. */
+export function sandboxPages(options: SandboxPages): Handler {
+  return {
+    async fetch(request, source) {
+      const methods = pages[pathOf(request.url)]
+      if (!methods) return options.service.fetch(request, source)
+      const page = methods[request.method === 'HEAD' ? 'GET' : request.method]
+      return page ? answer(page, options, request, source) : refuseMethod(Object.keys(methods), source)
+    },
+  }
+}
+
+/** Without the slash at its end. */
+const pathOf = (url: string): string => new URL(url).pathname.replace(/(?<=.)\/+$/, '')
+
+async function answer(page: Page, options: SandboxPages, request: Request, source?: FetchSource): Promise<Response> {
+  try {
+    const { status = 200, headers, body, value } = await page(options, request)
+    const text = body === undefined ? JSON.stringify(value) : body
+    return respond(source, request.method === 'HEAD' ? null : text, status, headers)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return respond(source, JSON.stringify(error.body), error.status, error.headers)
+  }
+}
+
+function refuseMethod(methods: string[], source?: FetchSource): Response {
+  const allow = methods.join(', ')
+  const body = { error: `This page takes ${allow}.`, status: 405, code: 'method_not_allowed' }
+  return respond(source, JSON.stringify(body), 405, { allow })
+}
+
+function respond(
+  source: FetchSource | undefined,
+  body: Reply['body'] | null,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+): Response {
+  const ResponseClass = source?.Response ?? Response
+  const common = {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  }
+  return new ResponseClass(body ?? null, { status, headers: { ...common, ...headers } })
+}

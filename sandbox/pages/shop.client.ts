@@ -1,0 +1,61 @@
+import type { loadMicroPayments, MicroPaymentElement, PaymentDetail } from '../../src/embeds/element.client.js'
+
+declare global {
+  interface Window {
+    /** What /micropay.js sets. */
+    loadMicroPayments: typeof loadMicroPayments
+  }
+}
+
+const byId = (id: string): HTMLElement => document.getElementById(id) as HTMLElement
+const { publicSecret = '', hash = '' } = (document.querySelector('main') as HTMLElement).dataset
+const alertLine = byId('alert')
+let element: MicroPaymentElement | undefined
+
+document.addEventListener('payment', ({ detail }) => unlock(detail))
+show().catch(() => {
+  alertLine.textContent = 'The payment button could not be loaded. Load this page again.'
+})
+
+async function show(): Promise<void> {
+  const payments = await window.loadMicroPayments(publicSecret)
+  element = payments.elements().create('payment', { hash, leading: 'Read on for' })
+  await element.mount('#pay')
+}
+
+/** The event says that a payment was made; that it is one, the shop's own server asks the service. */
+async function unlock({ nonce, timestamp }: PaymentDetail): Promise<void> {
+  alertLine.textContent = ''
+  const answer = await fetch('/shop/unlock', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ nonce, timestamp }),
+  }).catch(() => undefined)
+  const body = await answer?.json().catch(() => undefined)
+  if (!answer || !body) return refuse("The shop's server did not answer.")
+  if (!answer.ok) return refuse(`The payment could not be validated (${body.code}). ${body.error}`)
+  reveal(body)
+}
+
+function refuse(why: string): void {
+  alertLine.textContent = `The article stays locked. ${why}`
+}
+
+function reveal({ paragraphs, payment }: { paragraphs: string[]; payment: { id: number; descriptor: string } }): void {
+  const rest = byId('rest')
+  rest.replaceChildren(
+    ...paragraphs.map((text) => {
+      const paragraph = document.createElement('p')
+      paragraph.textContent = text
+      return paragraph
+    }),
+  )
+  rest.hidden = false
+  document.querySelector('.locked')?.classList.remove('locked')
+  element?.destroy()
+  document.querySelector('.offer')?.remove()
+  const receipt = byId('receipt')
+  receipt.hidden = false
+  receipt.textContent = `Paid and validated: ${payment.descriptor}, payment ${payment.id}.`
+  rest.focus()
+}

@@ -1,0 +1,16 @@
+import { readFields } from '../../src/http/body.js'
+import { type Reply, reply } from '../../src/http/reply.js'
+import { article } from './article.js'
+import type { SandboxPages } from './pages.js'
+import { validate } from './seller.js'
+
+/** More than any proof of payment. */
+const LIMIT = 10_000
+
+/** The shop's server: gives the rest of the article to whoever shows a payment that the service finds valid. */
+export async function unlock(options: SandboxPages, request: Request): Promise<Reply> {
+  const { nonce, timestamp } = await readFields(request, LIMIT, {})
+  const { status, body } = await validate(options, { nonce, timestamp })
+  if (status !== 200) return reply({ status, value: body })
+  return reply({ value: { paragraphs: article.rest, payment: body.payment } })
+}

@@ -1,0 +1,43 @@
+/** Shows the latest messages of the outbox, where this page's reader may see them. */
+
+interface Message {
+  to: string
+  subject: string
+  codes: string[]
+  created_at: number
+}
+
+const section = document.getElementById('outbox') as HTMLElement
+const list = section.querySelector('ul') as HTMLElement
+let shown = ''
+
+async function refresh(): Promise<void> {
+  const answer = await fetch('/_sandbox/outbox?limit=5').catch(() => undefined)
+  if (!answer?.ok) return
+  const text = await answer.text()
+  if (text === shown) return
+  shown = text
+  const { messages } = JSON.parse(text) as { messages: Message[] }
+  list.replaceChildren(...messages.map(row))
+  section.hidden = messages.length === 0
+}
+
+function row({ to, subject, codes, created_at }: Message): HTMLElement {
+  const item = document.createElement('li')
+  item.append(
+    part('to', to),
+    part('code', codes[0] ?? subject),
+    part('muted small', new Date(created_at * 1000).toLocaleTimeString()),
+  )
+  return item
+}
+
+function part(className: string, text: string): HTMLElement {
+  const span = document.createElement('span')
+  span.className = className
+  span.textContent = text
+  return span
+}
+
+setInterval(() => document.hidden || refresh(), 2000)
+void refresh()

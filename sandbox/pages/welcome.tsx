@@ -1,0 +1,153 @@
+import type { ComponentChildren } from 'preact'
+import { inline, page } from '../../src/http/html.js'
+import type { Reply } from '../../src/http/reply.js'
+import type { SandboxPages } from './pages.js'
+import { pagesStyle, welcomeStyle } from './pages-style.js'
+import type { DemoThere } from './seller.js'
+import script from './welcome.client.ts?script'
+
+const welcomeScript = inline(script)
+
+type Welcome = SandboxPages & { readonly there: DemoThere | null }
+
+/** The sandbox's first page: what runs where, the credentials that work, and the mail that was sent. */
+export const welcomePage = (options: Welcome): Reply =>
+  page({
+    title: 'farthing',
+    styles: [pagesStyle, welcomeStyle],
+    script: welcomeScript,
+    policy: { 'connect-src': "'self'" },
+    body: <WelcomePage {...options} />,
+  })
+
+const WelcomePage = (options: Welcome) => {
+  const { version, storage } = options.service.sandbox.health()
+  return (
+    <main>
+      <p class="mark">
+        <Coin /> farthing {version}
+      </p>
+      <h1>Your micropayment service is running</h1>
+      <p class="lead">
+        It answers at <code>{options.baseUrl}</code> and keeps its state in {STORAGES[storage] ?? storage}.
+      </p>
+      <ul class="links">
+        {options.there && (
+          <li>
+            <a class="first" href="/shop">
+              Visit the shop
+            </a>
+          </li>
+        )}
+        <li>
+          <a href="/v4/openapi.json">OpenAPI</a>
+        </li>
+        <li>
+          <a href="/_sandbox/ledger">Ledger audit</a>
+        </li>
+        <li>
+          <a href="/_sandbox/health">Health</a>
+        </li>
+      </ul>
+      {options.there ? <DemoSections {...options} there={options.there} /> : <NoDemo baseUrl={options.baseUrl} />}
+      <section aria-labelledby="outbox-title" id="outbox" hidden>
+        <h2 id="outbox-title">Outbox</h2>
+        <p class="muted">No mail leaves a sandbox. The latest messages, with the codes in them:</p>
+        <ul class="outbox" aria-live="polite" />
+      </section>
+    </main>
+  )
+}
+
+const STORAGES: Record<string, string> = { memory: 'memory, until it stops', file: 'a file' }
+
+const DemoSections = ({ demo, there, baseUrl }: Welcome & { readonly there: DemoThere }) => (
+  <>
+    <section>
+      <h2>Pay as a reader</h2>
+      <p class="muted">
+        This address always gets the same sign-in code. Any other signs up, with the code in the outbox.
+      </p>
+      <dl>
+        <Fact name="Email">{demo.payer.email}</Fact>
+        <Fact name="Code">{demo.payer.code}</Fact>
+      </dl>
+    </section>
+    <section>
+      <h2>Sell as {demo.account.name}</h2>
+      <p class="muted">The account's credentials, and what it sells.</p>
+      <dl>
+        <Fact name="client_id">{demo.account.client_id}</Fact>
+        <Fact name="client_secret">{demo.account.client_secret}</Fact>
+        <Fact name="public_secret">{demo.account.public_secret}</Fact>
+        <Fact name={`${there.article.descriptor}, ${there.article.cost}`}>{demo.commodities.article}</Fact>
+        <Fact name={`${there.song.descriptor}, ${there.song.cost}`}>{demo.commodities.song}</Fact>
+      </dl>
+    </section>
+    <section>
+      <h2>From the command line</h2>
+      <p class="muted">Get an access token, then call anything as the account.</p>
+      <Code>{tokenByCurl(baseUrl, demo.account)}</Code>
+    </section>
+    <section>
+      <h2>On your own page</h2>
+      <p class="muted">A payment button, and the event that tells of a payment.</p>
+      <Code>{snippet(baseUrl, demo.account.public_secret, demo.commodities.song)}</Code>
+    </section>
+  </>
+)
+
+const NoDemo = ({ baseUrl }: { baseUrl: string }) => (
+  <section>
+    <h2>From the command line</h2>
+    <p class="muted">
+      This sandbox was begun without the demo. Make an account; its answer has the credentials for a token.
+    </p>
+    <Code>{accountByCurl(baseUrl)}</Code>
+  </section>
+)
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>
+      <code>{children}</code>
+    </dd>
+  </div>
+)
+
+const Code = ({ children }: { children: string }) => (
+  <pre>
+    <code>{children}</code>
+  </pre>
+)
+
+const tokenByCurl = (baseUrl: string, { client_id, client_secret }: { client_id: string; client_secret: string }) =>
+  `curl -X POST ${baseUrl}/v4/account/oauth/token \\
+  -u ${client_id}:${client_secret}
+
+curl ${baseUrl}/v4/twins -H "Authorization: Bearer ACCESS_TOKEN"`
+
+const accountByCurl = (baseUrl: string) => `curl -X POST ${baseUrl}/v4/account
+
+curl -X POST ${baseUrl}/v4/account/oauth/token -u CLIENT_ID:CLIENT_SECRET`
+
+const snippet = (baseUrl: string, publicSecret: string, hash: string) => `<div id="pay"></div>
+<script type="module" crossorigin="anonymous" src="${baseUrl}/micropay.js"></script>
+<script type="module">
+  const payments = await loadMicroPayments('${publicSecret}')
+  payments.elements()
+    .create('payment', { hash: '${hash}' })
+    .mount('#pay')
+  document.addEventListener('payment', ({ detail }) => {
+    // Your server validates detail.nonce and detail.timestamp, once.
+  })
+</script>`
+
+const Coin = () => (
+  <svg viewBox="0 0 28 28" aria-hidden="true">
+    <circle cx="14" cy="14" r="13" fill="#a4552a" />
+    <circle cx="14" cy="14" r="10.2" fill="none" stroke="#fff" stroke-opacity=".55" stroke-width="1.2" />
+    <path d="M11.6 19V9h5.6M11.6 14h4.4" fill="none" stroke="#fff" stroke-width="2.2" />
+  </svg>
+)

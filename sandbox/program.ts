@@ -1,0 +1,126 @@
+import { Command, type CommanderError } from 'commander'
+import { VERSION } from '../src/version.js'
+import { type Name, readSettings, type Settings, type Sources, settings } from './config.js'
+import { Refusal } from './refusal.js'
+import { tell } from './tell.js'
+
+/** Runs the command line. What it refuses is told in one line on stderr, with the exit code 2. */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  try {
+    await program().parseAsync(args, { from: 'user' })
+  } catch (error) {
+    if (error instanceof Refusal) tell(error.message)
+    else if (!isCommanderError(error)) throw error
+    else if (error.exitCode === 0) return
+    else tell(`${oneLine(error.message)}; see farthing --help`)
+    process.exitCode = 2
+  }
+}
+
+const isCommanderError = (error: unknown): error is CommanderError =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('commander.')
+
+const oneLine = (message: string): string => message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+
+const stateSettings = ['data', 'import', 'exportOnExit'] as const
+const serviceSettings = ['port', 'host', 'memory', 'seed', 'baseUrl', 'clock', 'evidence'] as const
+
+function program(): Command {
+  const root = new Command('farthing')
+    .description('The micropayment service, in your process.')
+    .version(VERSION, '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({ outputError: () => {} })
+  addStart(root)
+  addExec(root)
+  addFileCommands(root)
+  return root
+}
+
+function addStart(root: Command): void {
+  const start = root
+    .command('start', { isDefault: true })
+    .summary('serve until stopped: what happens without a command')
+    .description('Serve until stopped.')
+    .allowExcessArguments()
+  withSettings(start, [...serviceSettings, ...stateSettings, 'json', 'open'])
+    .option('--new-key', newKeyHelp)
+    .action(async ({ newKey, ...flags }: Flags) => {
+      const [unknown] = start.args
+      if (unknown !== undefined) throw new Refusal(`there is no command "${unknown}"; see farthing --help`)
+      await (await import('./commands/start.js')).start(await given(flags), { newKey })
+    })
+  root.addHelpText('after', () => `\nOptions of start:\n${optionsOf(start)}`)
+}
+
+function addExec(root: Command): void {
+  const exec = root
+    .command('exec')
+    .summary('run a command with a sandbox of its own, on a free port and in memory unless told')
+    .description(
+      'Run a command with a sandbox of its own beside it, and exit as it does. The command finds FARTHING_URL and the ' +
+        'seeded credentials in its environment: FARTHING_CLIENT_ID, FARTHING_CLIENT_SECRET, FARTHING_PUBLIC_SECRET, ' +
+        'FARTHING_USER_EMAIL, FARTHING_USER_CLIENT_ID and FARTHING_USER_CLIENT_SECRET.',
+    )
+    .usage('[options] -- <command> [arguments...]')
+    .argument('<command...>')
+    .passThroughOptions()
+  withSettings(exec, [...serviceSettings, ...stateSettings], {
+    port: 'port to listen on (default: a free one)',
+    data: 'file that keeps the state (default: in memory)',
+  })
+    .option('--new-key', newKeyHelp)
+    .action(async (command: string[], { newKey, ...flags }: Flags) => {
+      await (await import('./commands/exec.js')).exec(command, await given(flags, { apart: true }), { newKey })
+    })
+}
+
+function addFileCommands(root: Command): void {
+  root
+    .command('init')
+    .description('write farthing.config.json; an existing one is left as it is')
+    .action(async () => (await import('./commands/init.js')).init(process.cwd()))
+  withSettings(root.command('export <file>'), ['data'])
+    .description('write the whole state into a JSON file, and its key beside it')
+    .action(async (file: string, flags: Flags) =>
+      (await import('./commands/state.js')).exportState(file, dataOf(await given(flags))),
+    )
+  withSettings(root.command('import <file>'), ['data'])
+    .description('put an exported state in the place of all that the data file holds')
+    .action(async (file: string, flags: Flags) =>
+      (await import('./commands/state.js')).importState(file, dataOf(await given(flags))),
+    )
+  withSettings(root.command('openapi'), ['baseUrl'])
+    .description('print the OpenAPI document')
+    .action(async (flags: Flags) => (await import('./commands/openapi.js')).openapi(await given(flags)))
+}
+
+interface Flags {
+  readonly newKey?: boolean
+  readonly [name: string]: unknown
+}
+
+const newKeyHelp = 'go on under a new key where the one of the data is missing'
+
+function withSettings(command: Command, names: readonly Name[], help: Partial<Record<Name, string>> = {}): Command {
+  for (const name of names) command.option(settings[name].flags, help[name] ?? settings[name].help)
+  return command
+}
+
+const given = (flags: Flags, { apart = false }: Pick<Sources, 'apart'> = {}): Promise<Settings> =>
+  readSettings({ flags, environment: process.env, directory: process.cwd(), apart })
+
+function dataOf({ data }: Settings): string {
+  if (data === undefined) throw new Refusal('there is no data file in memory: name one by --data')
+  return data
+}
+
+function optionsOf(command: Command): string {
+  const help = command.createHelp()
+  const options = help.visibleOptions(command).filter(({ long }) => long !== '--help')
+  const width = Math.max(...options.map(({ flags }) => flags.length))
+  return options.map(({ flags, description }) => `  ${flags.padEnd(width)}  ${description}`).join('\n')
+}

@@ -1,0 +1,52 @@
+import type { Seed } from '../../src/index.js'
+
+/** What the demo seed makes, with the credentials that it fixes. */
+export interface Demo {
+  readonly seed: Seed
+  readonly account: {
+    readonly name: string
+    readonly client_id: string
+    readonly client_secret: string
+    readonly public_secret: string
+    readonly hostname: string
+  }
+  /** Funded; the address fixes the sign-in code. */
+  readonly payer: { readonly email: string; readonly code: string; readonly hostname: string; readonly balance: number }
+  /** Hashes of what the account sells. */
+  readonly commodities: { readonly article: string; readonly song: string }
+}
+
+const account = {
+  name: 'The Daily Farthing',
+  public_secret: 'mp_0000000000000000000000000000da11',
+  client_id: 'mid_0000000000000000000000000000da11',
+  client_secret: 'mc_0000000000000000000000000000da11',
+  hostname: 'daily-farthing.twin.localhost',
+}
+
+const payer = {
+  email: 'payer+code424242@example.test',
+  code: '424242',
+  hostname: 'payer.twin.localhost',
+  balance: 20,
+}
+
+const commodities = {
+  article: '00000000-0000-4000-8000-0000000000a1',
+  song: '00000000-0000-4000-8000-0000000000b2',
+}
+
+/** A newspaper that sells an article and a song, and a reader with money. */
+export const demo: Demo = {
+  account,
+  payer,
+  commodities,
+  seed: {
+    accounts: [{ ...account, businessName: account.name }],
+    users: [{ email: payer.email, hostname: payer.hostname, balance: payer.balance }],
+    commodities: [
+      { account: account.name, descriptor: 'NEWS.ARTICLE', cost: 0.25, hash: commodities.article },
+      { account: account.name, descriptor: 'MUSIC.SONG', cost: 0.99, hash: commodities.song },
+    ],
+  },
+}

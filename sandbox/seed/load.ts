@@ -1,0 +1,42 @@
+import { type Seed, SeedSchema } from '../../src/controls/seed-schema.js'
+import { parseDocument, readText } from '../document.js'
+import { Refusal } from '../refusal.js'
+import { demo } from './demo.js'
+
+/** The seed that a setting stands for: a file, `demo`, `none`, or one that was checked already. Throws `Refusal`. */
+export async function loadSeed(seed: string | Seed): Promise<Seed> {
+  if (typeof seed !== 'string') return seed
+  if (seed === 'demo') return demo.seed
+  if (seed === 'none') return {}
+  return checkSeed(seed, await parseDocument(seed, await readText(seed)))
+}
+
+/** Throws `Refusal`, which names the field, where a document is not a seed. */
+export async function checkSeed(place: string, document: unknown): Promise<Seed> {
+  const { success, data } = SeedSchema.safeParse(document)
+  if (!success) {
+    const { default: english } = await import('zod/v4/locales/en.js')
+    const { error } = SeedSchema.safeParse(document, { error: english().localeError })
+    const [issue] = error?.issues ?? []
+    throw new Refusal(`${place}: ${[pathOf(issue?.path ?? []), issue?.message].filter(Boolean).join(': ')}`)
+  }
+  const unknown = dropped(document, data, [])
+  if (unknown) throw new Refusal(`${place}: ${pathOf(unknown)} is not a field of a seed`)
+  return data
+}
+
+/** The path of the first field that a schema did not take over. */
+function dropped(given: unknown, taken: unknown, path: readonly PropertyKey[]): readonly PropertyKey[] | undefined {
+  if (typeof given !== 'object' || given === null) return undefined
+  for (const [name, value] of Object.entries(given)) {
+    const inner = [...path, Array.isArray(given) ? Number(name) : name]
+    if (!Object.hasOwn(taken as object, name)) return inner
+    const found = dropped(value, (taken as Record<string, unknown>)[name], inner)
+    if (found) return found
+  }
+  return undefined
+}
+
+/** `accounts[0].balance` */
+const pathOf = (path: readonly PropertyKey[]): string =>
+  path.map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${String(part)}`)).join('')

@@ -1,0 +1,25 @@
+import { constants } from 'node:os'
+
+export type StopSignal = 'SIGINT' | 'SIGTERM'
+
+const stopSignals: readonly StopSignal[] = ['SIGINT', 'SIGTERM']
+
+/** npm passes on what the terminal has sent to everyone already: one Ctrl+C comes twice. */
+const SAME_MS = 100
+
+/** Resolves at the first signal to stop; a second one ends the process at once. */
+export function stopSignal(): Promise<StopSignal> {
+  return new Promise((resolve) => {
+    let first: number | undefined
+    for (const signal of stopSignals)
+      process.on(signal, () => {
+        if (first === undefined) {
+          first = performance.now()
+          resolve(signal)
+        } else if (performance.now() - first > SAME_MS) process.exit(codeOf(signal))
+      })
+  })
+}
+
+/** What a shell makes of a process that a signal ended. */
+export const codeOf = (signal: NodeJS.Signals): number => 128 + constants.signals[signal]

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto'
+import { open, rm, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { exists, PRIVATE, replaceFile, settlePath } from '../adapters/storage/file/disk.js'
+import { fileStorage, StorageDamaged, StorageLocked } from '../adapters/storage/file.js'
+import { memoryStorage } from '../adapters/storage/memory.js'
+import { assertState } from '../src/storage/state.js'
+import type { State, Storage } from '../src/storage/storage.js'
+import { parseDocument, readText } from './document.js'
+import { makeKey, newKey, placeKey, readKey, settleKey } from './key.js'
+import { Refusal, refuseFile } from './refusal.js'
+
+/** A state as JSON, and the key that it was written under where that stands beside it. */
+export interface Exported {
+  readonly state: State
+  readonly key: string | undefined
+}
+
+/** A storage, and the key of what is in it. */
+export interface Opened {
+  readonly storage: Storage
+  readonly key: string
+}
+
+export interface OpenOptions {
+  /** Takes the place of all that is stored. */
+  readonly replaceBy?: Exported | undefined
+  /** Gives data whose key is missing a new one. */
+  readonly newKey?: boolean | undefined
+  readonly warn?: (message: string) => void
+}
+
+/** Throws `Refusal` where another process has the file, or it does not hold what was written to it. */
+export async function openData(file: string, { replaceBy, newKey = false, warn }: OpenOptions = {}): Promise<Opened> {
+  try {
+    const path = await settlePath(file)
+    if (await isNoFile(path)) throw new Refusal(`cannot keep data in ${file}: it is no ordinary file`)
+    const known = replaceBy || newKey ? ((await readKey(path)) ?? (await makeKey(path))) : await settleKey(path)
+    const storage = await fileStorage({ file: path, ...(warn && { warn }) })
+    if (replaceBy) await replaceState(storage, replaceBy, path)
+    return { storage, key: replaceBy?.key ?? known }
+  } catch (error) {
+    if (error instanceof StorageDamaged || error instanceof StorageLocked)
+      throw new Refusal(error.message, { cause: error })
+    return refuseFile('use the data file', file, error)
+  }
+}
+
+async function replaceState(storage: Storage, { state, key }: Exported, path: string): Promise<void> {
+  try {
+    if (key !== undefined) await placeKey(path, key)
+    await storage.import(state)
+  } catch (error) {
+    await storage.close()
+    throw error
+  }
+}
+
+export async function openMemory(replaceBy: Exported | undefined): Promise<Opened> {
+  const storage = memoryStorage()
+  if (replaceBy) await storage.import(replaceBy.state)
+  return { storage, key: replaceBy?.key ?? newKey() }
+}
+
+/** Reads what `writeState` wrote; a data file will do. Throws `Refusal`. */
+export async function readState(file: string): Promise<Exported> {
+  const state = await parseDocument(file, await readText(file))
+  try {
+    assertState(state)
+  } catch (cause) {
+    throw new Refusal(`${file} is not an exported state: ${(cause as Error).message}`, { cause })
+  }
+  return { state, key: await readKey(file) }
+}
+
+/** Writes a state as JSON in one step, and its key beside it. Throws `Refusal`. */
+export async function writeState(file: string, { storage, key }: Opened): Promise<void> {
+  await checkTarget(file)
+  const text = `${JSON.stringify(await storage.export(), null, 2)}\n`
+  try {
+    const path = await settlePath(file)
+    if (await isNoFile(path)) return await writeText(path, text)
+    await placeKey(path, key)
+    await replaceWith(path, text)
+  } catch (error) {
+    refuseFile('write', file, error)
+  }
+}
+
+/** Throws `Refusal` where a state must not be written: the journal of a data file would go on from another one. */
+export async function checkTarget(file: string, data?: string): Promise<void> {
+  const path = resolve(file)
+  if ((data !== undefined && resolve(data) === path) || (await exists(`${path}.journal`)))
+    throw new Refusal(`${file} is a sandbox's data file: write the state into another one`)
+}
+
+async function replaceWith(path: string, text: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}`
+  try {
+    await writeText(aside, text)
+    await replaceFile(aside, path)
+  } finally {
+    await rm(aside, { force: true })
+  }
+}
+
+/** A directory, a pipe or a device, which no file may replace. */
+async function isNoFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found !== undefined && !found.isFile()
+}
+
+async function writeText(file: string, text: string): Promise<void> {
+  const handle = await open(file, 'w', PRIVATE)
+  try {
+    await handle.writeFile(text)
+    if ((await handle.stat()).isFile()) await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
