@@ -1,0 +1,115 @@
+// Requests per second over HTTP, each beside its rival in turn, so that both meet the same noise.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import autocannon from 'autocannon'
+import { median } from './figures.mjs'
+
+const CLIENTS = 32
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+const basic = (id, secret) => ({ authorization: `Basic ${btoa(`${id}:${secret}`)}` })
+
+function startServer(...args) {
+  const script = fileURLToPath(new URL('./server.mjs', import.meta.url))
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'ignore', 'ipc'] })
+  return new Promise((resolve, reject) => {
+    child.stdout.once('data', (line) => resolve({ url: JSON.parse(line).url, stop: () => child.kill() }))
+    child.once('exit', (code) => reject(new Error(`the ${args[0]} server ended with ${code}`)))
+  })
+}
+
+/** Requests per second; throws when any answer is not a 2xx. */
+async function rate({ url, seconds, ...request }) {
+  const result = await autocannon({ url, connections: CLIENTS, duration: seconds, ...request })
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${url}: ${result.non2xx} refusals, ${result.errors} errors`)
+  return result.requests.total / result.duration
+}
+
+/** A seller's commodity, and a payer who affords any number of it. */
+async function prepare(url) {
+  const call = async (method, path, headers, body) => {
+    const sent = body && { body: JSON.stringify(body) }
+    const answer = await fetch(url + path, { method, headers: { ...(body && JSON_TYPE), ...headers }, ...sent })
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+    return answer.json()
+  }
+  const bearer = async ({ client_id, client_secret }) => {
+    const pair = await call('POST', '/v4/account/oauth/token', basic(client_id, client_secret))
+    return { authorization: `Bearer ${pair.access_token}` }
+  }
+  const client = (await call('POST', '/v4/account')).secrets[1]
+  const seller = await bearer(client)
+  const [dq] = (await call('GET', '/v4/dq')).digital_quantities
+  const twin = await call('POST', '/v4/twin', seller, { dq })
+  const commodity = await call('POST', '/v4/commodity', seller, {
+    descriptor: 'BENCH',
+    dq,
+    cost: 0.001,
+    twin_id: twin.id,
+  })
+  const payer = await bearer((await call('POST', '/v4/user', seller, { email: 'payer@example.test' })).secrets[0])
+  const [wallet] = (await call('GET', '/v4/twins', payer)).twins
+  await call('POST', '/_sandbox/fund', {}, { hostname: wallet.hostname, amount: 1_000_000_000 })
+  const path = `/v4/payment/${commodity.hash}`
+  return {
+    readTwin: { url: `${url}/v4/twin/${twin.hostname}`, headers: seller },
+    pay: { url: url + path, method: 'POST', headers: { ...JSON_TYPE, ...payer }, body: '{}' },
+    token: {
+      url: `${url}/v4/account/oauth/token`,
+      method: 'POST',
+      headers: basic(client.client_id, client.client_secret),
+    },
+  }
+}
+
+/** The ratio of ours to theirs, round by round. */
+async function compare({ name, target, ours, theirs, rounds, seconds }) {
+  const figures = []
+  for (const each of [ours, theirs]) await rate({ ...each, seconds: 1 })
+  for (let round = 0; round < rounds; round++) {
+    const rival = await rate({ ...theirs, seconds })
+    const own = await rate({ ...ours, seconds })
+    figures.push({ own, rival, ratio: own / rival })
+  }
+  const of = (key) => median(figures.map((figure) => figure[key]))
+  return { name, ratio: of('ratio'), target, detail: `${Math.round(of('own'))}/s beside ${Math.round(of('rival'))}/s` }
+}
+
+export async function httpFigures({ rounds, seconds }) {
+  const folder = mkdtempSync(join(tmpdir(), 'farthing-bench-'))
+  const servers = []
+  const started = async (...args) => {
+    const server = await startServer(...args)
+    servers.push(server)
+    return server.url
+  }
+  try {
+    const raw = await started('raw')
+    const memory = await prepare(await started('farthing'))
+    const file = await prepare(await started('farthing', join(folder, 'data.json')))
+    const provider = await started('oidc-provider')
+    const rawPost = { url: raw, method: 'POST', headers: JSON_TYPE, body: '{}' }
+    const providerToken = {
+      url: `${provider}/token`,
+      method: 'POST',
+      headers: { ...basic('bench', 'bench-secret'), 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'grant_type=client_credentials',
+    }
+    const pairs = [
+      { name: 'payment, memory / raw node:http POST', target: '>= 0.30', ours: memory.pay, theirs: rawPost },
+      { name: 'twin read, memory / raw node:http GET', target: '>= 0.45', ours: memory.readTwin, theirs: { url: raw } },
+      { name: 'token / oidc-provider client credentials', target: '>= 4', ours: memory.token, theirs: providerToken },
+      { name: 'payment, file / payment, memory', target: '>= 0.5', ours: file.pay, theirs: memory.pay },
+    ]
+    const figures = []
+    for (const pair of pairs) figures.push(await compare({ ...pair, rounds, seconds }))
+    return figures
+  } finally {
+    for (const server of servers) server.stop()
+    rmSync(folder, { recursive: true })
+  }
+}

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest'
+import { demo } from '../../sandbox/seed/demo.js'
+import { journey, shopHtml, visit } from '../support/journey.js'
+
+const { host, site, page: newPage } = journey()
+
+const secret = demo.account.public_secret
+const create = (type: string, options: string) =>
+  `loadMicroPayments('${secret}').elements().create('${type}', ${options})`
+const mount = (place: string, options = `{ hash: '${demo.commodities.article}' }`) =>
+  `${create('payment', options)}.mount(${place})`
+
+test.each([
+  ['a missing secret', 'loadMicroPayments()', 'takes the public_secret of an account'],
+  ['the secret of the server', `loadMicroPayments('mc_0')`, 'Keep the client_secret (mc_) on your server'],
+  [
+    'an unknown version',
+    `loadMicroPayments('${secret}', { apiVersion: 'v9' })`,
+    'apiVersion "v9" is not known; there are v2 and v4',
+  ],
+  ['a type that is not there', create('verify', '{}'), 'there is no element of type "verify"; there is: payment'],
+  ['a missing hash', create('payment', '{}'), 'create needs { hash }'],
+  ['missing options', create('payment', ''), 'create needs { hash }'],
+  ['a place that is not there', mount(`'#nowhere'`), 'mount found nothing that matches "#nowhere"'],
+  ['a hash that nothing has', mount(`'#pay'`, `{ hash: 'nothing' }`), 'no commodity has the hash "nothing"'],
+  [
+    'a second mount',
+    `(async (el) => { el.mount('#pay'); await el.mount('#pay') })(${create('payment', `{ hash: '${demo.commodities.article}' }`)})`,
+    'mounted already; destroy() it first',
+  ],
+  ['a toggle of what is not mounted', `${create('payment', `{ hash: 'x' }`)}.toggle()`, 'this element is not mounted'],
+  [
+    'a service that is not there',
+    `loadMicroPayments('${secret}', { serviceUrl: 'http://127.0.0.1:1' }).elements().create('payment', { hash: 'x' }).mount('#pay')`,
+    'http://127.0.0.1:1 cannot be reached',
+  ],
+])('the element says clearly what is wrong with %s', async (_, code, message) => {
+  const service = await host()
+  const page = await newPage()
+  await visit(page, (await site(shopHtml(service))).url)
+  const said = await page.evaluate(`(async () => { try { await ${code} } catch (error) { return error.message } })()`)
+  expect(said).toContain(`MicroPayments: `)
+  expect(said).toContain(message)
+})
+
+test('loadMicroPayments gives its elements with and without await', async () => {
+  const service = await host()
+  const page = await newPage()
+  await visit(page, (await site(shopHtml(service))).url)
+  const kinds = `(async () => [loadMicroPayments('${secret}'), await loadMicroPayments('${secret}')].map((each) => typeof each.elements().create))()`
+  expect(await page.evaluate(kinds)).toEqual(['function', 'function'])
+  expect(await page.evaluate(`loadMicroPayments('${secret}').then((api) => typeof api.elements)`)).toBe('function')
+})
+
+test('the element reads the commodity first, then shows the embed as it was told to', async () => {
+  const service = await host()
+  const { article: hash } = demo.commodities
+  const options = {
+    hash,
+    theme: 'dark',
+    styles: { colorPrimary: 'teal' },
+    leading: 'Read',
+    middle: 'for',
+    trailing: 'you',
+    decimalPoints: 1,
+  }
+  const page = await newPage()
+  const asked: string[] = []
+  page.on('request', (request) => {
+    if (request.url().startsWith(service.url)) asked.push(request.url().slice(service.url.length))
+  })
+  await visit(page, (await site(shopHtml(service, options))).url)
+  const embed = new URL(service.url + asked[2])
+  expect(asked.slice(0, 2)).toEqual(['/micropay.js', `/v2/commodity/${hash}?embed=false`])
+  expect(embed.pathname).toBe(`/v2/embed/${hash}`)
+  expect(Object.fromEntries(embed.searchParams)).toEqual({
+    theme: 'dark',
+    style: '{"colorPrimary":"teal"}',
+    leading: 'Read',
+    middle: 'for',
+    trailing: 'you',
+    decimalPoints: '1',
+  })
+  const frame = page.locator('iframe')
+  expect(await frame.getAttribute('allow')).toBe('payment *')
+  expect(await frame.getAttribute('title')).toBe('Payment: NEWS.ARTICLE')
+  expect(await page.frameLocator('iframe').getByRole('button').textContent()).toBe('Read 0.3 USD for you')
+})
+
+test('the element uses the version that it is told', async () => {
+  const service = await host()
+  const page = await newPage()
+  const html = shopHtml(service).replace(
+    `loadMicroPayments('${secret}')`,
+    `loadMicroPayments('${secret}', { apiVersion: 'v4' })`,
+  )
+  await visit(page, (await site(html)).url)
+  expect(await page.locator('iframe').getAttribute('src')).toBe(`${service.url}/v4/embed/${demo.commodities.article}`)
+})
+
+test('an element destroyed while it is being mounted leaves nothing behind', async () => {
+  const service = await host()
+  const page = await newPage()
+  await visit(page, (await site(shopHtml(service))).url)
+  await page.evaluate(`(async () => {
+    const other = ${create('payment', `{ hash: '${demo.commodities.song}' }`)}
+    const mounting = other.mount('#pay')
+    other.destroy()
+    await mounting
+  })()`)
+  expect(await page.locator('iframe').count()).toBe(1)
+})

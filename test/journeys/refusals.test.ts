@@ -1,0 +1,262 @@
+import type { Page, Route } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { demo } from '../../sandbox/seed/demo.js'
+import { codeFor, type Host, heardBy, journey, type Parts, parts, shopHtml, signIn, visit } from '../support/journey.js'
+import { advance } from '../support/market.js'
+import { wrongCode } from '../support/sign-in.js'
+
+const { host, site, page: newPage } = journey()
+
+const reader = 'reader@example.test'
+
+/** A shop's page whose embed is open. */
+async function opened(): Promise<{ service: Host; page: Page; shown: Parts }> {
+  const service = await host()
+  const shop = await site(shopHtml(service))
+  const page = await newPage()
+  const shown = parts(await visit(page, shop.url))
+  return { service, page, shown }
+}
+
+/** As `opened`, ready to pay. */
+async function signedIn() {
+  const all = await opened()
+  await signIn(all.service, all.shown, demo.payer.email)
+  return all
+}
+
+async function askedForCode(email = reader) {
+  const all = await opened()
+  await all.shown.open.click()
+  await all.shown.email.fill(email)
+  await all.shown.continue.click()
+  return { ...all, code: await codeFor(all.service.call, all.shown, email) }
+}
+
+const payment = '**/v4/payment/*'
+
+/** How often, and how much, was paid. */
+async function paid({ call }: Host): Promise<{ movements: number; ok: boolean }> {
+  const { body } = await call('GET', '/_sandbox/ledger')
+  // One movement funds the demo's payer.
+  return { movements: body.movements - 1, ok: body.ok }
+}
+
+test('what is no email address is said, and kept to be corrected', async () => {
+  const { shown } = await opened()
+  await shown.open.click()
+  for (const typed of ['', 'nobody', 'a@b']) {
+    await shown.email.fill(typed)
+    await shown.continue.click()
+    expect(await shown.alert.textContent()).toBe('This is not an email address. Correct it and try again.')
+    expect(await shown.email.inputValue()).toBe(typed)
+    expect(await shown.email.getAttribute('aria-invalid')).toBe('true')
+  }
+  await shown.email.fill(reader)
+  await shown.continue.click()
+  await shown.code.waitFor()
+  expect(await shown.alert.isVisible()).toBe(false)
+})
+
+test('a wrong code is said, and the right one is taken after it, with spaces too', async () => {
+  const { shown, code } = await askedForCode()
+  await shown.code.fill(wrongCode(code))
+  await shown.verify.click()
+  expect(await shown.alert.textContent()).toBe('This code is wrong. Look at the mail and type it again.')
+  await shown.code.fill(` ${code.slice(0, 3)} ${code.slice(3)} `)
+  await shown.verify.click()
+  await shown.balance.waitFor()
+})
+
+test('an expired code is said, and a new one is sent', async () => {
+  const { service, page, shown, code } = await askedForCode()
+  await advance(service.call, '11m')
+  await shown.code.fill(code)
+  await shown.verify.click()
+  expect(await shown.alert.textContent()).toBe('This code has expired or was used. Send a new code.')
+  await page.frameLocator('iframe').getByRole('button', { name: 'Send a new code' }).click()
+  await expect.poll(() => shown.code.inputValue()).toBe('')
+  await shown.code.fill(await codeFor(service.call, shown, reader))
+  await shown.verify.click()
+  await shown.balance.waitFor()
+})
+
+test('too many wrong codes are said, and a new one is sent', async () => {
+  const { service, page, shown, code } = await askedForCode()
+  for (let tries = 0; tries < 6; tries++) {
+    await shown.code.fill(wrongCode(code))
+    await shown.verify.click()
+    await shown.verify.and(page.frameLocator('iframe').locator('[aria-disabled=false]')).waitFor()
+  }
+  expect(await shown.alert.textContent()).toBe('Too many wrong codes were typed. Send a new code.')
+  await page.frameLocator('iframe').getByRole('button', { name: 'Send a new code' }).click()
+  await expect.poll(() => shown.code.inputValue()).toBe('')
+  await shown.code.fill(await codeFor(service.call, shown, reader))
+  await shown.verify.click()
+  await shown.balance.waitFor()
+})
+
+test('too many codes for an address are said, with the time to wait, and another address may be used', async () => {
+  const { page, shown } = await askedForCode()
+  const frame = page.frameLocator('iframe')
+  for (let codes = 1; codes < 6; codes++) {
+    await frame.getByRole('button', { name: 'Send a new code' }).click()
+    await shown.verify.and(frame.locator('[aria-disabled=false]')).waitFor()
+  }
+  expect(await shown.alert.textContent()).toMatch(
+    /^Too many codes were sent to this email\. Try again in 1[45] minutes, or use another email\.$/,
+  )
+  await frame.getByRole('button', { name: 'Use another email' }).click()
+  await shown.email.fill('another@example.test')
+  await shown.continue.click()
+  await shown.code.waitFor()
+})
+
+test('a service that cannot be reached is said at every step, and nothing typed is lost', async () => {
+  const { service, page, shown } = await opened()
+  const down = (route: Route) => route.abort()
+  const unreachable = 'The payment service cannot be reached. Check your connection and try again.'
+  const steps = [
+    { calls: '**/v4/session/code', act: shown.continue, type: () => shown.email.fill(reader) },
+    {
+      calls: '**/v4/session/verify',
+      act: shown.verify,
+      type: async () => shown.code.fill(await codeFor(service.call, shown, reader)),
+    },
+  ]
+  await shown.open.click()
+  for (const { calls, act, type } of steps) {
+    await type()
+    await page.route(calls, down)
+    await act.click()
+    expect(await shown.alert.textContent()).toBe(unreachable)
+    await page.unroute(calls)
+    await act.click()
+    await act.waitFor({ state: 'hidden' })
+  }
+  await shown.balance.waitFor()
+})
+
+test('a payment that did not reach the service is made by trying again', async () => {
+  const { service, page, shown } = await signedIn()
+  await page.route(payment, (route) => route.abort())
+  await shown.pay.click()
+  expect(await shown.alert.textContent()).toBe(
+    'The payment service cannot be reached. Check your connection and try again. Trying again cannot pay twice.',
+  )
+  await page.unroute(payment)
+  await shown.pay.click()
+  await shown.open.waitFor()
+  expect(await heardBy(page)).toHaveLength(6)
+  expect(await paid(service)).toEqual({ movements: 1, ok: true })
+})
+
+test('a payment whose answer was lost is not made twice, not even after a reload', async () => {
+  const { service, page, shown } = await signedIn()
+  const answers: string[] = []
+  await page.route(payment, async (route) => {
+    answers.push(await (await route.fetch()).text())
+    await route.abort()
+  })
+  await shown.pay.click()
+  await shown.alert.waitFor()
+  await page.unroute(payment)
+  await page.reload()
+  await shown.open.click()
+  await shown.pay.click()
+  await shown.open.waitFor()
+  const [first] = await heardBy(page)
+  expect(first?.detail.nonce).toBe(JSON.parse(answers[0] ?? '').nonce)
+  expect(await paid(service)).toEqual({ movements: 1, ok: true })
+})
+
+test('a service that fails is said, and may be asked again with the same key', async () => {
+  const { service, page, shown } = await signedIn()
+  const keys: (string | undefined)[] = []
+  await page.route(payment, async (route) => {
+    keys.push(route.request().headers()['idempotency-key'])
+    if (keys.length === 1) await route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' })
+    else await route.continue()
+  })
+  await shown.pay.click()
+  expect(await shown.alert.textContent()).toBe(
+    'The payment service failed. Try again in a moment. Trying again cannot pay twice.',
+  )
+  await shown.pay.click()
+  await shown.open.waitFor()
+  expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/)
+  expect(keys[1]).toBe(keys[0])
+  expect(await paid(service)).toEqual({ movements: 1, ok: true })
+})
+
+test('a refusal that the frame has no words for is said in those of the service', async () => {
+  const { page, shown } = await signedIn()
+  const refusal = { error: 'Payments rest on Sundays.', status: 403, code: 'sunday' }
+  await page.route(payment, (route) => route.fulfill({ status: 403, json: refusal }))
+  await shown.pay.click()
+  expect(await shown.alert.textContent()).toBe('Payments rest on Sundays. Nothing was charged.')
+})
+
+test('a sign-in that ended leads back to it, with the email kept, and on to paying', async () => {
+  const { service, shown } = await signedIn()
+  await advance(service.call, '25h')
+  await shown.pay.click()
+  expect(await shown.alert.textContent()).toBe('Your sign-in has ended. Sign in again. Nothing was charged.')
+  expect(await shown.email.inputValue()).toBe(demo.payer.email)
+  await shown.continue.click()
+  await shown.code.fill(demo.payer.code)
+  await shown.verify.click()
+  await shown.pay.click()
+  await shown.open.waitFor()
+  expect(await paid(service)).toEqual({ movements: 1, ok: true })
+})
+
+test('what was taken off sale while the page was open is said', async () => {
+  const service = await host({})
+  await service.call('POST', '/_sandbox/seed', { body: demo.seed })
+  const page = await newPage()
+  const shown = parts(await visit(page, (await site(shopHtml(service))).url))
+  await signIn(service, shown, demo.payer.email)
+  await service.call('POST', '/_sandbox/reset')
+  await shown.pay.click()
+  await shown.continue.click()
+  await shown.code.fill(demo.payer.code)
+  await shown.verify.click()
+  await shown.pay.click()
+  expect(await shown.alert.textContent()).toBe('This is no longer for sale. Nothing was charged.')
+})
+
+test('Cancel gives up on a call that hangs, and the payment can be opened again', async () => {
+  const { page, shown } = await opened()
+  await page.route('**/v4/session/code', () => {})
+  await shown.open.click()
+  await shown.email.fill(reader)
+  await shown.continue.click()
+  await shown.cancel.click()
+  await shown.open.waitFor()
+  await page.unroute('**/v4/session/code')
+  await shown.open.click()
+  expect(await shown.email.inputValue()).toBe(reader)
+  await shown.continue.click()
+  await shown.code.waitFor()
+})
+
+test('a payment under way is waited for: neither Cancel, Escape nor toggle lose it', async () => {
+  const { page, shown } = await signedIn()
+  let letGo = () => {}
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  await page.route(payment, async (route) => {
+    await held
+    await route.continue()
+  })
+  await shown.pay.click()
+  await shown.cancel.click({ force: true })
+  await page.keyboard.press('Escape')
+  await page.evaluate('element.toggle()')
+  expect(await shown.dialog.isVisible()).toBe(true)
+  letGo()
+  await shown.open.waitFor()
+  expect(await heardBy(page)).toHaveLength(6)
+})
