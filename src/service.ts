@@ -75,10 +75,7 @@ export function createService(options: ServiceOptions = {}): Service {
     return starting
   }
   return {
-    async fetch(request, source) {
-      if (!started) await ready()
-      return table.respond(request, context, source)
-    },
+    fetch: (request, source) => table.respond(request, context, source, started ? undefined : ready),
     get sandbox() {
       if (!sandbox) throw new Error('This service has no sandbox: create it with { sandbox: true }.')
       return sandbox

@@ -7,6 +7,7 @@ import type { Writer } from '../storage/storage.js'
 import { Tables } from '../storage/tables.js'
 import { createQuantity } from './quantity.js'
 import { plantSeed } from './seed.js'
+import { keepClock } from './settings.js'
 
 /**
  * Makes an empty storage a service's: its first digital quantity and, in a sandbox, the seed.
@@ -20,11 +21,18 @@ export async function bootstrap(tx: Writer, service: ServiceContext): Promise<vo
   if (service.sandbox) await plantSeed(tx, service.sandbox.seed, repeatable)
 }
 
-/** Goes back to the seed, in one step: what it makes is prepared beside the storage. */
+/** Goes back to the seed and the real time, in one step: what it makes is prepared beside the storage. */
 export async function reset(service: ServiceContext): Promise<void> {
   const prepared = serialStorage({ tables: new Tables() })
-  service.sandbox?.clock.restore({ mode: 'real', ms: 0 })
-  await prepared.write((tx) => bootstrap(tx, service))
+  const clock = service.sandbox?.clock
+  const stopped = clock?.mode === 'manual'
+  clock?.restore({ mode: 'real', ms: 0 })
+  // Whoever stopped the clock moves it by hand: it does not start to run behind their back.
+  if (stopped) clock.setMode('manual')
+  await prepared.write(async (tx) => {
+    await bootstrap(tx, service)
+    if (stopped) keepClock(tx, clock.state())
+  })
   await service.storage.import(await prepared.export())
 }
 

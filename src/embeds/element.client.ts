@@ -49,7 +49,7 @@ export interface PaymentDetail {
 }
 
 export interface MicroPaymentElement {
-  /** Puts the element into a place of the page; resolves once it is there. Throws where there is no such place. */
+  /** Puts the element into a place of the page; resolves once it listens. Rejects where there is no such place or commodity. */
   mount(place: string | Element): Promise<void>
   /** Opens the payment, or closes it. */
   toggle(): void

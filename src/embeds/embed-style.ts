@@ -2,14 +2,14 @@ import { inline } from '../http/html.js'
 
 const dark = `
   --text: #eceef2; --background: #1c2129; --primary: #0d7d74; --on-primary: #ffffff;
-  --error: #ff8a80; --success: #6fd39b; --warning: #f2b45c; --scheme: dark; --focus: #8ab4ff;`
+  --error: #ff8a80; --success: #8fe3b5; --warning: #f2b45c; --scheme: dark; --focus: #8ab4ff;`
 
 /** What every embed looks like. Values that a page sets come after it, as custom properties (style.ts). */
 export const embedStyle = inline(`
 @layer defaults {
   :root {
     --text: #1c2430; --background: #ffffff; --primary: #0f766e; --on-primary: #ffffff;
-    --error: #b3261e; --success: #1d7a46; --warning: #9a5b00; --scheme: light; --focus: #2563eb;
+    --error: #b3261e; --success: #8fe3b5; --warning: #9a5b00; --scheme: light; --focus: #2563eb;
     --radius: 10px; --border: 0 solid transparent; --padding: 6px 12px; --unit: 4px;
     --font: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   }
@@ -19,6 +19,7 @@ export const embedStyle = inline(`
 /* Whatever the theme: a frame whose scheme is not that of its element would not be transparent. */
 :root { color-scheme: light; }
 * { box-sizing: border-box; margin: 0; }
+strong { display: block; }
 [hidden] { display: none !important; }
 body { overflow: hidden; color: var(--text); font: 15px/1.45 var(--font); -webkit-text-size-adjust: 100%; }
 button, input { font: inherit; color: inherit; }
@@ -34,10 +35,11 @@ h1, p, button { overflow-wrap: break-word; min-width: 0; }
 #open:hover { background: color-mix(in oklab, var(--primary), var(--on-primary) 12%); }
 #open:active { background: color-mix(in oklab, var(--primary), var(--on-primary) 20%); }
 #open:focus-visible { outline-color: var(--on-primary); outline-offset: -6px; }
+#open.paid { box-shadow: inset 0 0 0 3px var(--success); }
 #open.measured { width: max-content; max-width: 320px; min-width: 137px; }
 .amount { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-.notice { display: grid; place-items: center; min-height: 48px; padding: 4px 8px; font-size: 13px; text-align: center; }
+.notice { display: grid; place-items: center; min-height: 48px; padding: 4px 8px; font-size: 13px; text-align: center; background: var(--background); border-radius: 6px; }
 
 dialog {
   color-scheme: var(--scheme); width: min(400px, 100% - 32px); max-width: none; max-height: calc(100dvh - 32px);
@@ -82,9 +84,11 @@ input[aria-invalid=true] { border-color: var(--error); }
   background: color-mix(in oklab, var(--background), var(--text) 6%); font-variant-numeric: tabular-nums;
 }
 [role=alert] {
-  margin-top: calc(var(--unit) * 5); padding: 10px 14px; font-size: 14px; border-left: 4px solid var(--error); border-radius: 4px;
-  background: color-mix(in oklab, var(--background), var(--error) 10%);
+  --tone: var(--error);
+  margin-top: calc(var(--unit) * 5); padding: 10px 14px; font-size: 14px; border-left: 4px solid var(--tone); border-radius: 4px;
+  background: color-mix(in oklab, var(--background), var(--tone) 10%);
 }
+[role=alert].mild { --tone: var(--warning); }
 [role=alert]:empty { display: none; }
 .hint { margin-top: calc(var(--unit) * 2); }
 .hint a { color: inherit; text-underline-offset: 3px; }

@@ -41,6 +41,7 @@ async function openDialog(): Promise<void> {
   if (dialog.open || moving) return
   await move(async () => {
     openButton.hidden = true
+    openButton.classList.remove('paid')
     paidLine.textContent = alertLine.textContent = ''
     show(undefined)
     tell('_TQMFullScreen')
@@ -105,6 +106,7 @@ async function payNow(): Promise<void> {
     const { hostname, nonce, timestamp } = await pay(offer.hash)
     tell('_TQMSuccess', { hostname, nonce, timestamp })
     paidLine.textContent = `Paid ${price}.`
+    openButton.classList.add('paid')
   } finally {
     setPaying(false)
   }
@@ -193,6 +195,8 @@ async function tellRefusal(error: unknown): Promise<void> {
   }
   codeField.setAttribute('aria-invalid', String(error.code === 'code_wrong'))
   emailField.setAttribute('aria-invalid', String(error.code === 'field_invalid'))
+  // What time or money mends is no error.
+  alertLine.classList.toggle('mild', [402, 429].includes(error.status))
   alertLine.textContent = sentenceFor(error, { price, paying })
   for (const field of [codeField, emailField]) if (field.ariaInvalid === 'true') field.select()
 }

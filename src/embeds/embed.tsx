@@ -109,7 +109,7 @@ const EmailStep = () => (
 const CodeStep = ({ sandbox }: { sandbox: boolean }) => (
   <form id="code-step" novalidate hidden>
     <p>
-      We mailed a six-digit code to <strong id="sent-to" />. It works once, within ten minutes.
+      We mailed a six-digit code to <strong id="sent-to" /> It works once, within ten minutes.
     </p>
     <div>
       <label for="code">Code</label>
@@ -144,7 +144,7 @@ const PayStep = ({ sandbox }: { sandbox: boolean }) => (
     <Actions go="Pay" />
     {sandbox && (
       <Hint id="fund-hint">
-        This is a sandbox: POST /_sandbox/fund gives value to <strong id="hostname" />.
+        This is a sandbox: POST /_sandbox/fund gives value to <strong id="hostname" />
       </Hint>
     )}
   </form>

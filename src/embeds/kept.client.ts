@@ -36,15 +36,23 @@ export class Kept {
   }
 }
 
-const readCookie = (name: string): string | undefined =>
-  document.cookie
-    .split('; ')
-    .find((pair) => pair.startsWith(`${name}=`))
-    ?.slice(name.length + 1)
+function readCookie(name: string): string | undefined {
+  try {
+    const pair = document.cookie.split('; ').find((each) => each.startsWith(`${name}=`))
+    return pair?.slice(name.length + 1)
+  } catch {
+    // A sandboxed frame has no cookies either.
+    return undefined
+  }
+}
 
 /** For a day, as long as a session lives; the service reads no cookie of such a name. */
 function writeCookie(name: string, value: string | null): void {
   const age = value === null ? 0 : 86_400
-  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not everywhere
-  document.cookie = `${name}=${value ?? ''}; Path=/; Max-Age=${age}; SameSite=None; Secure; Partitioned`
+  try {
+    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not everywhere
+    document.cookie = `${name}=${value ?? ''}; Path=/; Max-Age=${age}; SameSite=None; Secure; Partitioned`
+  } catch {
+    // As above: memory holds it.
+  }
 }

@@ -14,7 +14,9 @@ type Fields = Record<string, unknown>
 
 /** The fields that a JSON or form body holds. Throws body_malformed, body_too_large or content_type_refused. */
 export async function readFields(request: Request, limit: number, source: BodySource): Promise<Fields> {
-  const bytes = source.body ? await source.body(limit) : await readBytes(request, limit)
+  const bytes = await (source.body ? source.body(limit) : readBytes(request, limit)).catch((cause: unknown) => {
+    throw problem('body_malformed', { detail: 'It broke off.', cause })
+  })
   if (bytes === undefined) throw problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
   if (bytes.length === 0) return {}
   const text = decodeText(bytes)

@@ -31,8 +31,13 @@ export class RouteTable {
     })
   }
 
-  /** Answers a request: the one place where problems are caught and responses are made. */
-  async respond(request: Request, service: ServiceContext, source: FetchSource = {}): Promise<Response> {
+  /** Answers a request, once the service is `ready`: the one place where problems are caught and responses are made. */
+  async respond(
+    request: Request,
+    service: ServiceContext,
+    source: FetchSource = {},
+    ready?: () => Promise<void>,
+  ): Promise<Response> {
     const { method, url, headers } = request
     const incoming: Incoming = {
       method: method === 'HEAD' ? 'GET' : method,
@@ -49,6 +54,7 @@ export class RouteTable {
     }
     let outcome: Outcome
     try {
+      if (ready) await ready()
       outcome = await this.#route(incoming, service)
     } catch (error) {
       // The address is made of the Host header: where it is none, that cannot be read.

@@ -3,8 +3,6 @@ import { problem } from '../problem.js'
 
 /** Wire shapes that more than one feature shows. Schemas have no transforms, so that each is also JSON Schema. */
 
-export const Empty = z.object({})
-
 /** A hash of canonical JSON: `41` and 64 hex digits. */
 export const ContentHash = z.string()
 

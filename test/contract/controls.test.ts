@@ -70,14 +70,20 @@ contract('resetSandbox', (start) => {
     expect((await expectSoundLedger(call)).digital_quantities.map(({ issued }: any) => issued)).toEqual([13, 5])
   })
 
-  test('sets the clock to the real time again', async () => {
+  test('sets the clock to the real time again; one that was stopped stays so', async () => {
     const { call } = await start()
     await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
     await call('POST', '/_sandbox/clock', { body: { advance: '3d' } })
     await call('POST', '/_sandbox/reset')
     const { mode, now } = (await call('GET', '/_sandbox/clock')).body
-    expect(mode).toBe('real')
+    expect(mode).toBe('manual')
     expect(Math.abs(Date.parse(now) - Date.now())).toBeLessThan(DAY)
+    await call('POST', '/_sandbox/clock', { body: { mode: 'real' } })
+    await call('POST', '/_sandbox/clock', { body: { advance: '3d' } })
+    await call('POST', '/_sandbox/reset')
+    const again = (await call('GET', '/_sandbox/clock')).body
+    expect(again.mode).toBe('real')
+    expect(Math.abs(Date.parse(again.now) - Date.now())).toBeLessThan(DAY)
   })
 
   test('happens in one step, whatever else is going on', async () => {

@@ -64,13 +64,17 @@ export const caller =
 export function routeOf(method: string, path: string): { route: Route; version: Version | undefined } | undefined {
   const [pathname = ''] = path.split('?')
   const bare = pathname.replace(/\/+$/, '') || '/'
-  for (const route of routes)
-    for (const version of route.versions ?? [undefined]) {
-      const pattern = `^${version ? `/${version}` : ''}${route.path.replace(/\./g, '\\.').replace(/:\w+/g, '[^/]+')}$`
-      if (route.method === method && new RegExp(pattern).test(bare)) return { route, version }
-    }
-  return undefined
+  return patterns.find(({ route, pattern }) => route.method === method && pattern.test(bare))
 }
+
+const patterns = routes.flatMap((route) =>
+  (route.versions ?? [undefined]).map((version) => {
+    const path = route.path.replace(/\./g, '\\.').replace(/:\w+/g, '[^/]+')
+    return { route, version, pattern: new RegExp(`^${version ? `/${version}` : ''}${path}$`) }
+  }),
+)
+
+const declared = new Map<Route, readonly ProblemCode[]>(routes.map((route) => [route, errorsOf(route)]))
 
 function holdToTable(method: string, path: string, answer: Answer): void {
   const found = routeOf(method === 'HEAD' ? 'GET' : method, path)
@@ -82,7 +86,7 @@ function holdToTable(method: string, path: string, answer: Answer): void {
   expect(answer.headers.get('cache-control'), `${method} ${path} says who may keep its answer`).toBe(cached)
   // What is opened in a browser is refused with a page, which shows people no code.
   if (answer.status >= 400 && isPage) {
-    expect(errorsOf(route).map(problemStatus), `${route.id} declares its status`).toContain(answer.status)
+    expect(declared.get(route)?.map(problemStatus), `${route.id} declares its status`).toContain(answer.status)
     return
   }
   if (answer.status >= 400) {
@@ -90,7 +94,7 @@ function holdToTable(method: string, path: string, answer: Answer): void {
     const { code, status, error } = answer.body
     expect(status).toBe(answer.status)
     expect(error).toEqual(expect.any(String))
-    expect(errorsOf(route) as ProblemCode[], `${route.id} declares the error ${code}`).toContain(code)
+    expect(declared.get(route), `${route.id} declares the error ${code}`).toContain(code)
     recordAnswer(errorOf(route.id, code))
     return
   }

@@ -33,7 +33,7 @@ const owners: Record<string, readonly string[]> = {
 }
 const outside = ['idb', 'lowdb', 'msw', '@whatwg-node/server']
 
-/** What breaks the rules of architecture.md, "Who may import whom": `file:line: rule n: what is wrong`. */
+/** What breaks the rules of who may import whom: `file:line: rule n: what is wrong`. */
 export function violations(modules: readonly Module[]): string[] {
   const all = new Map(modules.map((module) => [module.path, module]))
   return [

@@ -102,7 +102,7 @@ export const shopHtml = (
 ): string => `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>A shop</title><meta name="viewport" content="width=device-width">
-<style>:root { color-scheme: light dark } body { margin: 24px; font-family: sans-serif }</style></head>
+<style>:root { color-scheme: light dark } body { margin: 24px; font-family: sans-serif; background: Canvas; color: CanvasText }</style></head>
 <body><main><h1>A shop</h1><p><a href="#pay">Before</a></p><div id="pay"></div><p><a href="#pay">After</a></p></main>
 <script type="module" crossorigin="anonymous" src="${url}/micropay.js"></script>
 <script type="module">
@@ -129,7 +129,7 @@ export async function visit(page: Page, url: string): Promise<FrameLocator> {
   return page.frameLocator('#pay iframe')
 }
 
-/** What can be found in an embed, by the names that people hear (areas.md 21). */
+/** What can be found in an embed, by the names that people hear. */
 export const parts = (frame: FrameLocator) => ({
   open: frame.getByRole('button', { name: /^(Pay|Read)\b.* USD/ }),
   dialog: frame.getByRole('dialog'),
