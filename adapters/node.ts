@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import type { ReadableStream as WebStream } from 'node:stream/web'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServerAdapter, Response as LightResponse } from '@whatwg-node/server'
 import type { FetchSource } from '../src/index.js'
@@ -36,7 +38,7 @@ export async function serve(
   let answering: Promise<Handler> | Handler | undefined
   const running = new Set<ServerResponse>()
   const adapter = createServerAdapter<NodeContext>(
-    (request, { req }) => answer(answering as Handler, request, req),
+    (request, context) => answer(answering as Handler, request, context),
     // Its own light classes: with Node's native ones the same handler serves a fourth as much.
     { __useSingleWriteHead: true, __useCustomAbortCtrl: true },
   )
@@ -77,21 +79,37 @@ interface NodeContext {
 
 /** The light Response with a Content-Length, so that a body known whole is sent in one write. */
 class SizedResponse extends LightResponse {
+  /** A body that comes piece by piece. */
+  readonly stream: Readable | undefined
+
   constructor(body: BodyInit | null | undefined, init: ResponseInit & { headers: Record<string, string> }) {
     if (typeof body === 'string') init.headers['content-length'] = String(Buffer.byteLength(body))
-    super(body, init)
+    const stream = body instanceof ReadableStream ? Readable.fromWeb(body as WebStream) : undefined
+    super((stream as BodyInit | undefined) ?? body, init)
+    this.stream = stream
   }
 }
 
-async function answer(handler: Handler, request: Request, req: IncomingMessage): Promise<Response> {
+async function answer(handler: Handler, request: Request, { req, res }: NodeContext): Promise<Response> {
   try {
-    return await handler.fetch(request, sourceOf(req))
+    const response = await handler.fetch(request, sourceOf(req))
+    // Unheard, the failure of a stream would end the process; and the caller must not take the half for the whole.
+    if (response instanceof SizedResponse)
+      response.stream?.once('error', (error) => {
+        logFailure(error)
+        res.destroy()
+      })
+    return response
   } catch (error) {
     // The adapter's own 500 would show the stack.
-    process.stderr.write(`farthing: a request failed: ${error instanceof Error ? error.stack : error}\n`)
+    logFailure(error)
     const body = JSON.stringify({ error: 'The service failed.', status: 500, code: 'internal_error' })
     return new LightResponse(body, { status: 500, headers: { 'content-type': 'application/json' } })
   }
+}
+
+function logFailure(error: unknown): void {
+  process.stderr.write(`farthing: a request failed: ${error instanceof Error ? error.stack : error}\n`)
 }
 
 function sourceOf(req: IncomingMessage): FetchSource {

@@ -6,26 +6,35 @@ import { fileURLToPath } from 'node:url'
 import { withLock } from './lock.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const stampFile = join(root, 'node_modules', '.farthing-setup')
-const builtFile = join(root, 'dist', 'cli', 'farthing.js')
+/** What is built for a start, and for the tests; and a file that shows it was. */
+const parts = {
+  cli: { options: ['--filter', 'cli'], shownBy: join(root, 'dist', 'cli', 'farthing.js') },
+  all: { options: [], shownBy: join(root, 'dist', 'lib', 'index.js') },
+}
 const lockFile = 'package-lock.json'
-/** What the command is made of. */
+/** What the package is made of. */
 const sources = ['src', 'adapters', 'sandbox', 'scripts', 'package.json', lockFile, 'tsconfig.json', 'tsdown.config.ts']
 
-/** Installs and builds what is missing or out of date. Ends the process with one line where that cannot be done. */
-export async function setUp() {
+/**
+ * Installs and builds what is missing or out of date. Ends the process with one line where that cannot be done.
+ *
+ * @param {keyof typeof parts} part
+ */
+export async function setUp(part) {
   try {
     checkNode(process.versions.node)
-    if (existsSync(builtFile) && readStamp() === currentStamp()) return
-    await withLock(join(root, '.setup.lock'), () => tell('waiting for another setup of this folder'), bringUpToDate)
+    if (existsSync(parts[part].shownBy) && readStamp(part) === currentStamp()) return
+    const waiting = () => tell('waiting for another setup of this folder')
+    await withLock(join(root, '.setup.lock'), waiting, () => bringUpToDate(part))
   } catch (error) {
     process.stderr.write(`farthing: ${error.message}\n`)
     process.exit(1)
   }
 }
 
-async function bringUpToDate() {
-  const stamp = readStamp()
+/** @param {keyof typeof parts} part */
+async function bringUpToDate(part) {
+  const stamp = readStamp(part)
   const [installed, built] = [stamp.split('\n')[0], stamp.slice(stamp.indexOf('\n'))]
   const installs = installed !== installation() && !(samePlatform(installed) && isInstalled())
   if (installs) {
@@ -33,12 +42,13 @@ async function bringUpToDate() {
     await install()
   }
   const now = currentStamp()
-  if (installs || !existsSync(builtFile) || built !== now.slice(now.indexOf('\n'))) {
+  if (installs || !existsSync(parts[part].shownBy) || built !== now.slice(now.indexOf('\n'))) {
     tell('building')
-    rmSync(stampFile, { force: true })
-    await build()
+    rmSync(stampOf(part), { force: true })
+    await build(parts[part].options)
   }
-  writeFileSync(stampFile, now)
+  writeFileSync(stampOf(part), now)
+  if (part === 'all') writeFileSync(stampOf('cli'), now)
 }
 
 /** @param {string} version */
@@ -49,7 +59,10 @@ function checkNode(version) {
 
 /** What was installed and built: the platform and the lock file on the first line, then every source. */
 const currentStamp = () => [installation(), ...sources.flatMap(fingerprints)].join('\n')
-const readStamp = () => (existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '')
+/** @param {keyof typeof parts} part */
+const stampOf = (part) => join(root, 'node_modules', `.farthing-${part}`)
+/** @param {keyof typeof parts} part */
+const readStamp = (part) => (existsSync(stampOf(part)) ? readFileSync(stampOf(part), 'utf8') : '')
 const installation = () => `${platform} ${fingerprint(lockFile)}`
 const platform = `${process.platform}-${process.arch}-node${process.versions.node.split('.')[0]}`
 /** @param {string} installed */
@@ -98,9 +111,10 @@ async function install() {
   throw new Error(`npm ci failed (${npmCode}): ${reason}`)
 }
 
-async function build() {
+/** @param {string[]} options */
+async function build(options) {
   const tsdown = join(root, 'node_modules', 'tsdown', 'dist', 'run.mjs')
-  const { code, output } = await run([process.execPath], [tsdown, '--config-loader', 'unrun', '--filter', 'cli'])
+  const { code, output } = await run([process.execPath], [tsdown, '--config-loader', 'unrun', ...options])
   if (code === 0) return
   process.stderr.write(output)
   throw new Error('the build failed, see above')
@@ -132,4 +146,4 @@ async function run([file, ...first], args) {
 /** Progress goes to stderr: what the command prints to stdout stays its own. @param {string} step */
 const tell = (step) => process.stderr.write(`farthing: ${step}\n`)
 
-if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await setUp()
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await setUp('all')

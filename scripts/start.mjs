@@ -3,7 +3,7 @@ import nodeModule from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { setUp } from './setup.mjs'
 
-await setUp()
+await setUp('cli')
 // Node 22 keeps the compiled command between starts.
 nodeModule.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)))
 await import('../dist/cli/farthing.js')

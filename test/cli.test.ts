@@ -61,7 +61,7 @@ const refusesConnections = (url: string) =>
           () => 'answers',
           () => 'refuses',
         ),
-      { interval: 20 },
+      { interval: 20, timeout: 10_000 },
     )
     .toBe('refuses')
 

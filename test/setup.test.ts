@@ -21,10 +21,13 @@ copyFileSync('fake-tsdown.mjs', 'node_modules/tsdown/dist/run.mjs')`
 
 const fakeTsdown = `
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
-appendFileSync('ran', 'build\\n')
+const lib = !process.argv.includes('--filter')
+appendFileSync('ran', lib ? 'build\\n' : 'build cli\\n')
 if (process.env.BUILD_FAILS) { console.error('src/index.ts: no such thing'); process.exit(1) }
 await new Promise((resolve) => setTimeout(resolve, 100))
 mkdirSync('dist/cli', { recursive: true })
+mkdirSync('dist/lib', { recursive: true })
+if (lib) writeFileSync('dist/lib/index.js', '')
 writeFileSync('dist/cli/farthing.js', 'console.log("farthing", ...process.argv.slice(2))')`
 
 let project: string
@@ -104,7 +107,7 @@ test('a lock file that names other versions is installed', async () => {
 
 test('what was installed by hand is not installed again', async () => {
   await setUp()
-  await rm(join(project, 'node_modules', '.farthing-setup'))
+  await rm(join(project, 'node_modules', '.farthing-all'))
   await setUp()
   await utimes(join(project, 'package-lock.json'), 1, 1)
   await setUp()
@@ -113,7 +116,7 @@ test('what was installed by hand is not installed again', async () => {
 
 test('another major version of Node is installed for', async () => {
   await setUp()
-  const stamp = join(project, 'node_modules', '.farthing-setup')
+  const stamp = join(project, 'node_modules', '.farthing-all')
   await writeFile(stamp, (await readFile(stamp, 'utf8')).replace(/-node\d+ /, '-node18 '))
   await setUp()
   expect(await steps()).toEqual(['npm ci', 'build', 'npm ci', 'build'])
@@ -156,10 +159,16 @@ test('a build that fails shows why, and is tried again', async () => {
   expect(await steps()).toEqual(['npm ci', 'build', 'build'])
 })
 
-test('npm start runs what was built with the arguments it was given', async () => {
-  expect(await run('start.mjs', { args: ['--port', '5000'] })).toMatchObject({
-    code: 0,
-    stdout: 'farthing --port 5000\n',
-  })
-  expect(await run('start.mjs')).toEqual({ code: 0, stdout: 'farthing\n', stderr: '' })
+test('npm start builds the command alone, and runs it with the arguments it was given', async () => {
+  const start = (...args: string[]) => run('start.mjs', { args })
+  expect(await start('--port', '5000')).toMatchObject({ code: 0, stdout: 'farthing --port 5000\n' })
+  expect(await start()).toEqual({ code: 0, stdout: 'farthing\n', stderr: '' })
+  expect(await steps()).toEqual(['npm ci', 'build cli'])
+})
+
+test('what was built for the tests is there for a start, and not the other way round', async () => {
+  await run('start.mjs')
+  await setUp()
+  await run('start.mjs')
+  expect(await steps()).toEqual(['npm ci', 'build cli', 'build'])
 })

@@ -294,6 +294,28 @@ contract('every control of the sandbox', (start) => {
   })
 })
 
+describe('every operation whose query may come as a body', () => {
+  it('refuses that as any body', async () => {
+    const service = createService({ sandbox: true, limits: { bodyBytes: 100 } })
+    const url = 'http://127.0.0.1:4242'
+    const callers = await newCallers(caller({ url, fetch: service.fetch }))
+    const asked = built.filter(({ route }) => route.queryInBody)
+    expect(asked.length).toBeGreaterThan(0)
+    for (const [body, type, status, code] of [
+      ['{', 'application/json', 400, 'body_malformed'],
+      ['{}', 'text/plain', 415, 'content_type_refused'],
+      ['x'.repeat(101), 'application/json', 413, 'body_too_large'],
+    ] as const) {
+      // As a runtime hands it over: a Request can carry no body with a GET.
+      const bytes = async (limit: number) => (body.length > limit ? undefined : new TextEncoder().encode(body))
+      const call = caller({ url, fetch: (request) => service.fetch(request, { body: bytes }) })
+      const headers = { 'content-type': type }
+      for (const { route, absent } of asked)
+        expectProblem(await call(route.method, absent, merged(acceptedBy(route, callers), { headers })), status, code)
+    }
+  })
+})
+
 describe('every control of the sandbox, in a service without one', () => {
   it('is not there: 404 no_such_path', async () => {
     const call = caller({ url: 'http://127.0.0.1:4242', fetch: createService().fetch })
@@ -321,6 +343,21 @@ describe('every operation, where the storage fails', () => {
     expect(await storage.export()).toEqual(before)
     for (const { route, absent } of operations)
       expect((await call(route.method, absent, acceptedBy(route, callers))).status, route.id).not.toBe(500)
+  })
+})
+
+describe('a service whose storage fails when it starts', () => {
+  it('answers 500 as any other, and starts with the next call once that is over', async () => {
+    const { storage, logged, service, url } = startFailing()
+    storage.failing = 'all'
+    const headers = { origin: 'https://shop.example.test' }
+    const response = await service.fetch(new Request(`${url}/v4/dq`, { headers }))
+    expect([response.status, (await response.json()).code]).toEqual([500, 'internal_error'])
+    expect(response.headers.get('access-control-allow-origin')).toBe(headers.origin)
+    expect(logged).toHaveLength(1)
+    storage.failing = 'nothing'
+    const call = caller({ url, fetch: service.fetch })
+    expect((await call('GET', '/v4/dq')).body.digital_quantities).toHaveLength(1)
   })
 })
 

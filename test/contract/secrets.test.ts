@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { collections } from '../../src/collections.js'
 import type { Call } from '../support/api.js'
 import { contract } from '../support/contract.js'
 import { askCode, mailedCode, newGuest, verify, wrongCode } from '../support/sign-in.js'
@@ -68,6 +69,14 @@ contract('what rests', (start) => {
       expect(resting.includes(hex), `${name}, without its prefix`).toBe(false)
     }
     expect(resting).not.toContain('secret-key-of-the-caller')
+  })
+
+  it('rests in collections that every adapter knows', async () => {
+    const { call, state } = await start()
+    await tellSecrets(call)
+    const known = collections.map(({ name }) => name)
+    expect(Object.keys((await state()).rows).filter((name) => !known.includes(name))).toEqual([])
+    expect(new Set(known).size).toBe(known.length)
   })
 
   it('the secrets that are shown have the forms that clients know', async () => {
