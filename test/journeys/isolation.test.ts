@@ -58,6 +58,11 @@ test('the element hears nobody but its own frame', async () => {
   await shown.open.waitFor()
   expect(await heardBy(page)).toEqual([])
   expect(await page.locator('#pay iframe').boundingBox()).toEqual(place)
+  // Not even its own frame, once that shows another origin.
+  await page.evaluate(`window.done = false; document.querySelector('#pay iframe').src = '${stranger.url}'`)
+  await page.waitForFunction('window.done')
+  expect(await heardBy(page)).toEqual([])
+  expect(await page.locator('#pay iframe').boundingBox()).toEqual(place)
 })
 
 test('the embed hears nobody but the page that holds it', async () => {
@@ -124,4 +129,18 @@ test('the embed works in a window of its own, where there is no page to tell', a
   await shown.pay.click()
   await shown.open.waitFor()
   expect(await page.getByRole('status').textContent()).toBe('Paid 0.99 USD.')
+})
+
+test('a page that lets the frame keep nothing can be paid on all the same', async () => {
+  const service = await host()
+  const { article } = demo.commodities
+  const frame = `<iframe sandbox="allow-scripts allow-forms" src="${service.url}/v4/embed/${article}" width="400" height="600">`
+  const page = await newPage()
+  await page.goto((await site(`<!doctype html><title>A shop</title><div id="pay">${frame}</iframe></div>`)).url)
+  await page.evaluate(`window.said = []; addEventListener('message', ({ data }) => said.push(data.split(';')[0]))`)
+  const shown = parts(page.frameLocator('#pay iframe'))
+  await signIn(service, shown, demo.payer.email)
+  await shown.pay.click()
+  await shown.open.waitFor()
+  expect(await page.evaluate('window.said')).toContain('_TQMSuccess')
 })

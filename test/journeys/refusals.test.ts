@@ -74,7 +74,7 @@ test('an expired code is said, and a new one is sent', async () => {
   await shown.code.fill(code)
   await shown.verify.click()
   expect(await shown.alert.textContent()).toBe('This code has expired or was used. Send a new code.')
-  await page.frameLocator('iframe').getByRole('button', { name: 'Send a new code' }).click()
+  await page.frameLocator('#pay iframe').getByRole('button', { name: 'Send a new code' }).click()
   await expect.poll(() => shown.code.inputValue()).toBe('')
   await shown.code.fill(await codeFor(service.call, shown, reader))
   await shown.verify.click()
@@ -86,10 +86,10 @@ test('too many wrong codes are said, and a new one is sent', async () => {
   for (let tries = 0; tries < 6; tries++) {
     await shown.code.fill(wrongCode(code))
     await shown.verify.click()
-    await shown.verify.and(page.frameLocator('iframe').locator('[aria-disabled=false]')).waitFor()
+    await expect.poll(() => shown.verify.isEnabled()).toBe(true)
   }
   expect(await shown.alert.textContent()).toBe('Too many wrong codes were typed. Send a new code.')
-  await page.frameLocator('iframe').getByRole('button', { name: 'Send a new code' }).click()
+  await page.frameLocator('#pay iframe').getByRole('button', { name: 'Send a new code' }).click()
   await expect.poll(() => shown.code.inputValue()).toBe('')
   await shown.code.fill(await codeFor(service.call, shown, reader))
   await shown.verify.click()
@@ -98,10 +98,10 @@ test('too many wrong codes are said, and a new one is sent', async () => {
 
 test('too many codes for an address are said, with the time to wait, and another address may be used', async () => {
   const { page, shown } = await askedForCode()
-  const frame = page.frameLocator('iframe')
+  const frame = page.frameLocator('#pay iframe')
   for (let codes = 1; codes < 6; codes++) {
     await frame.getByRole('button', { name: 'Send a new code' }).click()
-    await shown.verify.and(frame.locator('[aria-disabled=false]')).waitFor()
+    await expect.poll(() => shown.verify.isEnabled()).toBe(true)
   }
   expect(await shown.alert.textContent()).toMatch(
     /^Too many codes were sent to this email\. Try again in 1[45] minutes, or use another email\.$/,

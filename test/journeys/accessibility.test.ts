@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Frame, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { demo } from '../../sandbox/seed/demo.js'
+import { codeFor, journey, parts, shopHtml, visit } from '../support/journey.js'
+
+const { host, site, page: newPage } = journey()
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Finding {
+  id: string
+  impact: string
+  nodes: { html: string; failureSummary: string }[]
+}
+
+/** What axe finds serious or critical in a frame. */
+async function seriousIn(frame: Frame): Promise<string[]> {
+  await frame.evaluate(axe)
+  const found: Finding[] = await frame.evaluate(`axe.run({ iframes: false }).then(({ violations }) => violations)`)
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
+}
+
+/** Nothing serious, and nothing wider than the window. */
+async function expectAccessible(page: Page, state: string): Promise<void> {
+  // What still moves is measured in colours it does not have.
+  await page.waitForTimeout(250)
+  for (const frame of page.frames()) {
+    expect(await seriousIn(frame), `${state}, ${frame.url()}`).toEqual([])
+    const wider = await frame.evaluate('document.documentElement.scrollWidth > innerWidth')
+    expect(wider, `${state} fits its width`).toBe(false)
+  }
+}
+
+for (const colorScheme of ['light', 'dark'] as const)
+  for (const [width, height] of [
+    [320, 640],
+    [1280, 900],
+  ] as const) {
+    const options = { colorScheme, viewport: { width, height } }
+
+    test(`axe finds nothing serious in any step of a payment, ${colorScheme}, ${width} wide`, async () => {
+      const service = await host()
+      const page = await newPage(options)
+      const shown = parts(await visit(page, (await site(shopHtml(service))).url))
+      await expectAccessible(page, 'closed')
+      await shown.open.click()
+      await shown.email.waitFor()
+      await expectAccessible(page, 'email')
+      await shown.continue.click()
+      await shown.alert.waitFor()
+      await expectAccessible(page, 'alert')
+      await shown.email.fill('newcomer@example.test')
+      await shown.continue.click()
+      await shown.code.fill(await codeFor(service.call, shown, 'newcomer@example.test'))
+      await expectAccessible(page, 'code')
+      await shown.verify.click()
+      await shown.balance.waitFor()
+      await shown.pay.click()
+      await shown.alert.waitFor()
+      await expectAccessible(page, 'insufficient funds')
+    })
+
+    test(`axe finds nothing serious in the pages of the sandbox, ${colorScheme}, ${width} wide`, async () => {
+      const service = await host()
+      const page = await newPage(options)
+      await page.goto(`${service.url}/shop`)
+      const shown = parts(page.frameLocator('#pay iframe'))
+      await shown.open.click()
+      await shown.email.fill(demo.payer.email)
+      await shown.continue.click()
+      await shown.code.fill(demo.payer.code)
+      await shown.verify.click()
+      await shown.balance.waitFor()
+      await expectAccessible(page, 'shop, paying')
+      await shown.pay.click()
+      await page.getByText('Paid and validated').waitFor()
+      await page.waitForTimeout(500)
+      await expectAccessible(page, 'shop, unlocked')
+      for (const path of ['/shop', '/', '/v4/embed/unknown']) {
+        await page.goto(service.url + path)
+        if (path === '/') await page.getByRole('heading', { name: 'Outbox' }).waitFor()
+        await expectAccessible(page, path)
+      }
+    })
+  }
+
+test('nothing moves for readers who do not want it', async () => {
+  const service = await host()
+  const page = await newPage({ reducedMotion: 'reduce' })
+  const shown = parts(await visit(page, (await site(shopHtml(service))).url))
+  await shown.open.click()
+  expect(await shown.dialog.evaluate((dialog) => getComputedStyle(dialog).animationName)).toBe('none')
+})

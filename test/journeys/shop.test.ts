@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest'
+import { article } from '../../sandbox/pages/article.js'
+import { demo } from '../../sandbox/seed/demo.js'
+import { journey, parts, signIn } from '../support/journey.js'
+import { newPayer, newSeller } from '../support/world.js'
+
+const { host, page: newPage } = journey()
+
+const rest = article.rest[0] as string
+
+test('the shop gives the rest of its article for a payment, once', async () => {
+  const service = await host()
+  const page = await newPage()
+  await page.goto(`${service.url}/shop`)
+  expect(await page.content()).not.toContain(rest)
+  const shown = parts(page.frameLocator('#pay iframe'))
+  await signIn(service, shown, demo.payer.email)
+  await shown.pay.click()
+  await page.getByText(rest).waitFor()
+  await page.getByText('Paid and validated: NEWS.ARTICLE, payment 1.').waitFor()
+  expect(await page.locator('iframe').count()).toBe(0)
+  expect(await page.evaluate('document.documentElement.style.overflow')).toBe('')
+
+  await page.reload()
+  await shown.open.click()
+  expect(await shown.balance.textContent()).toBe('BALANCE 19.75 USD')
+  expect(await page.content()).not.toContain(rest)
+})
+
+test('the shop says why it stays locked', async () => {
+  const service = await host()
+  const page = await newPage()
+  await page.goto(`${service.url}/shop`)
+  await parts(page.frameLocator('#pay iframe')).open.waitFor()
+  const pretend = () =>
+    page.evaluate(`document.dispatchEvent(new CustomEvent('payment', { detail: { nonce: 'made up', timestamp: 1 } }))`)
+  await pretend()
+  const alert = page.getByRole('alert')
+  await expect.poll(() => alert.textContent()).toContain('The article stays locked.')
+  expect(await alert.textContent()).toContain('nonce_unknown')
+  await page.route('**/shop/unlock', (route) => route.abort())
+  await pretend()
+  await expect.poll(() => alert.textContent()).toBe("The article stays locked. The shop's server did not answer.")
+  expect(await page.content()).not.toContain(rest)
+})
+
+test('the shop says so where its button cannot be shown', async () => {
+  const service = await host()
+  const page = await newPage()
+  await page.route('**/v2/commodity/**', (route) => route.abort())
+  await page.goto(`${service.url}/shop`)
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('Load this page again')
+})
+
+test("the shop's server takes a proof of payment once, and nothing else", async () => {
+  const { url, call } = await host()
+  const payer = await newPayer(call, await newSeller(call), { balance: 2 })
+  const { body: paid } = await call('POST', `/v4/payment/${demo.commodities.article}`, { token: payer.token })
+  const proof = { nonce: paid.nonce, timestamp: paid.timestamp }
+  const unlock = (body: object) => call('POST', '/shop/unlock', { body })
+  const first = await unlock(proof)
+  expect([first.status, first.body.paragraphs]).toEqual([200, article.rest])
+  expect(first.headers.get('cache-control')).toBe('no-store')
+  const refusals = [
+    [proof, 400, 'nonce_used'],
+    [{ ...proof, nonce: 'other' }, 400, 'nonce_unknown'],
+    [{}, 400, 'field_invalid'],
+    [{ nonce: 'a'.repeat(20_000) }, 413, 'body_too_large'],
+  ] as const
+  for (const [body, status, code] of refusals) {
+    const refused = await unlock(body)
+    expect([refused.status, refused.body.code]).toEqual([status, code])
+  }
+  const { body: song } = await call('POST', `/v4/payment/${demo.commodities.song}`, { token: payer.token })
+  const other = await unlock({ nonce: song.nonce, timestamp: song.timestamp })
+  expect([other.status, other.body.code]).toEqual([400, 'nonce_unknown'])
+  const looked = await fetch(`${url}/shop/unlock`)
+  expect([looked.status, looked.headers.get('allow')]).toEqual([405, 'POST'])
+})
+
+test('the welcome page shows credentials that work, and the codes that were mailed', async () => {
+  const service = await host()
+  const page = await newPage()
+  await page.goto(service.url)
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Your micropayment service is running')
+  const shown = await page.locator('main').innerText()
+  for (const text of [service.url, ...Object.values(demo.account).slice(0, 4), demo.payer.email, demo.payer.code])
+    expect(shown).toContain(text)
+  expect(await page.getByRole('heading', { name: 'Outbox' }).isVisible()).toBe(false)
+  const [, id, secret] = /-u (mid_\w+):(mc_\w+)/.exec(shown) ?? []
+  const headers = { authorization: `Basic ${btoa(`${id}:${secret}`)}` }
+  expect((await service.call('POST', '/v4/account/oauth/token', { headers })).status).toBe(200)
+
+  const session = (await service.call('GET', '/v4/session')).body.session_id
+  await service.call('POST', '/v4/session/code', { session, body: { email: 'ada+code135790@example.test' } })
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: 'ada+code135790@example.test' })
+    .getByText('135790', { exact: true })
+    .waitFor()
+  await page.getByRole('link', { name: 'Visit the shop' }).click()
+  await page.getByRole('heading', { name: article.headline }).waitFor()
+})
+
+test('where the demo is not there, neither are its shop and credentials', async () => {
+  const service = await host({})
+  const page = await newPage()
+  await page.goto(service.url)
+  const shown = await page.locator('main').innerText()
+  expect(shown).toContain(`curl -X POST ${service.url}/v4/account`)
+  expect(shown).not.toContain(demo.account.client_secret)
+  expect(await page.getByRole('link', { name: 'Visit the shop' }).count()).toBe(0)
+  expect((await page.goto(`${service.url}/shop`))?.status()).toBe(404)
+  expect(await page.getByRole('heading').textContent()).toBe('There is no shop here')
+})
+
+test('what is no page of the sandbox is the service', async () => {
+  const { url } = await host()
+  const status = async (path: string, init?: RequestInit) => (await fetch(url + path, init)).status
+  expect(await status('/v4/openapi.json')).toBe(200)
+  expect(await status('/shop/')).toBe(200)
+  expect(await status('/shop', { method: 'HEAD' })).toBe(200)
+  expect(await status('/', { method: 'POST' })).toBe(405)
+  expect(await status('/nothing')).toBe(404)
+  const { headers } = await fetch(url)
+  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+})
