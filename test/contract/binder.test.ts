@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { csvReply } from '../../src/http/csv.js'
 import { createService } from '../../src/index.js'
+import type { EntryRow } from '../../src/ledger/movement.js'
 import { caller } from '../support/api.js'
 import { contract } from '../support/contract.js'
 import { advance, expectProblem, fund, pay, stopClock } from '../support/market.js'
@@ -176,12 +177,16 @@ contract('readBinder', (start) => {
   })
 
   test('streams a binder of any length, whole and in order', async () => {
-    const { call, url, fetch } = await start()
+    const { call, url, fetch, state } = await start()
     const { token } = await newSeller(call)
-    const { hostname } = await newTwin(call, token)
-    const count = 1050
-    for (let n = 1; n <= count; n++) await fund(call, hostname, n)
-    const newestFirst = Array.from({ length: count }, (_, n) => count - n)
+    const { id, hostname } = await newTwin(call, token)
+    for (let n = 0; n < 1050; n += 105)
+      await Promise.all(Array.from({ length: 105 }, (_, more) => fund(call, hostname, n + more + 1)))
+    const newestFirst = ((await state()).rows.entries as unknown as EntryRow[])
+      .filter(({ twin_id }) => twin_id === id)
+      .sort((a, b) => b.at - a.at || b.id - a.id)
+      .map(({ amount }) => Number(amount) / 1000)
+    expect(new Set(newestFirst).size).toBe(1050)
 
     const headers = { authorization: `Bearer ${token}` }
     const response = await fetch(new Request(`${url}/v4/twin/${hostname}/binder`, { headers }))

@@ -127,7 +127,8 @@ contract('createCommodity', (start) => {
   test('leaves no trace of what it refuses', async () => {
     const { state, create } = await prepared()
     const before = (await state()).rows
-    for (const fields of [{ twin_id: 999999 }, { dq: UNKNOWN_DQ }, { cost: -1 }, { descriptor: '' }]) await create(fields)
+    for (const fields of [{ twin_id: 999999 }, { dq: UNKNOWN_DQ }, { cost: -1 }, { descriptor: '' }])
+      await create(fields)
     expect((await state()).rows).toEqual(before)
   })
 })
@@ -139,7 +140,11 @@ contract('readCommodity', (start) => {
       const { hash, dq, hostname } = await newCommodity(call, await newSeller(call), { cost: 0.25 })
       for (const query of ['', '?embed=false', '?theme=dark']) {
         const answer = await call('GET', `/${version}/commodity/${hash}${query}`, {
-          headers: { 'content-type': 'application/json', accept: 'application/json', origin: 'https://shop.example.test' },
+          headers: {
+            'content-type': 'application/json',
+            accept: 'application/json',
+            origin: 'https://shop.example.test',
+          },
         })
         expect(answer.status).toBe(200)
         expect(answer.body).toEqual({ hash, descriptor: 'NEWS.ARTICLE', dq, cost: 0.25, hostname })

@@ -259,7 +259,10 @@ test('the audit reads each row once, however many there are', async () => {
   })
   const read = { rows: 0, questions: 0 }
   const counting = (tx: Reader): Reader => ({
-    get: (from, id) => (read.questions++, tx.get(from, id)),
+    get(from, id) {
+      read.questions++
+      return tx.get(from, id)
+    },
     async find(from, query) {
       const rows = await tx.find(from, query)
       read.questions++

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type Served, serve } from '../adapters/node.js'
+import { memoryStorage } from '../adapters/storage/memory.js'
+import { createService } from '../src/index.js'
+import { post } from '../src/ledger/movement.js'
+import type { Reader, Storage } from '../src/storage/storage.js'
+import { caller } from './support/api.js'
+import { defaultDq, newSeller, newTwin } from './support/world.js'
+
+/** Of 200 records: what a binder is read by. */
+const PIECES = 150
+
+let served: Served
+let storage: Storage & { reads: number; failAfter: number }
+let binder: { url: string; headers: Record<string, string> }
+const complaints: string[] = []
+
+beforeEach(async () => {
+  const inner = memoryStorage()
+  storage = {
+    ...inner,
+    reads: 0,
+    failAfter: Number.POSITIVE_INFINITY,
+    read<T>(body: (tx: Reader) => Promise<T>) {
+      return ++this.reads > this.failAfter ? Promise.reject(new Error('the disk is gone')) : inner.read(body)
+    },
+  }
+  served = await serve((baseUrl) => createService({ sandbox: true, storage, baseUrl }), { port: 0 })
+  const call = caller({ url: served.url, fetch })
+  const { token } = await newSeller(call)
+  const { id, hostname } = await newTwin(call, token)
+  const dq = await defaultDq(call)
+  // More than the buffers of a connection take.
+  await inner.write(async (tx) => {
+    const parties = { payerTwinId: 1, payeeTwinId: id, payerIsIssuer: true }
+    for (let at = 0; at < 200 * PIECES; at++) await post(tx, { kind: 'issue', dq, amount: 1n, ...parties, at })
+  })
+  binder = { url: `${served.url}/v4/twin/${hostname}/binder`, headers: { authorization: `Bearer ${token}` } }
+  complaints.length = 0
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => complaints.push(String(text)) > 0)
+})
+
+afterEach(async () => {
+  await served.close()
+  vi.restoreAllMocks()
+})
+
+test('an answer whose storage fails midway breaks off, rather than end as if it were whole', async () => {
+  storage.failAfter = storage.reads + 4
+  const response = await fetch(binder.url, { headers: binder.headers })
+  expect(response.status).toBe(200)
+  await expect(response.text()).rejects.toThrow('terminated')
+  expect(complaints).toEqual([expect.stringContaining('the disk is gone')])
+  storage.failAfter = Number.POSITIVE_INFINITY
+  const whole = await (await fetch(binder.url, { headers: binder.headers })).text()
+  expect(whole.trimEnd().split('\n')).toHaveLength(1 + 200 * PIECES)
+})
+
+test('an answer that the caller no longer reads is no longer made', async () => {
+  const before = storage.reads
+  const response = await fetch(binder.url, { headers: binder.headers })
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  await reader.read()
+  await reader.cancel()
+  await served.close()
+  expect(storage.reads - before).toBeLessThan(PIECES)
+  expect(complaints).toEqual([])
+})
