@@ -137,16 +137,19 @@ class FileLog implements Log {
   }
 
   async replaced(): Promise<void> {
+    const { path, journal } = this.#files
     await this.#rewriting
     this.#commit++
-    await this.#rewrite()
+    await this.#rewrite().catch((cause: Error) => {
+      throw journal.fail(cause, path)
+    })
   }
 
   async close(): Promise<void> {
     const { journal, lock } = this.#files
     try {
       await this.#rewriting
-      if (journal.size > 0 && !journal.hasFailed) await this.#rewriteInTime()
+      if (journal.size > 0) await this.#rewriteInTime()
       await journal.close()
     } finally {
       await lock.release()

@@ -34,7 +34,11 @@ export class DataFile implements Adapter<Snapshot> {
 
   /** What the file holds, or null where there is none; an exported state will do. Throws `StorageDamaged` on anything else. */
   async read(): Promise<Snapshot | null> {
-    const text = await this.#text.read()
+    const text = await this.#text.read().catch((cause: Error) => {
+      throw new StorageDamaged(this.#file, undefined, `the file cannot be read (${cause.message}). ${REMEDY}`, {
+        cause,
+      })
+    })
     if (text === null) return null
     try {
       const document: unknown = JSON.parse(text)

@@ -54,9 +54,9 @@ export interface ReadJournal {
 
 /** Reads a journal, or nothing where there is no such file. Changes nothing. */
 export async function readJournal(file: string): Promise<ReadJournal> {
-  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return Buffer.alloc(0)
-    throw error
+  const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return Buffer.alloc(0)
+    throw new StorageDamaged(file, undefined, `the file cannot be read (${cause.message}). ${REMEDY}`, { cause })
   })
   const end = endOfWhole(bytes)
   const lines = linesOf(file, bytes.subarray(0, end))

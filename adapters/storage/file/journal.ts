@@ -97,6 +97,15 @@ export class Journal {
     }
   }
 
+  /** Takes nothing more: once it is unknown what the disk holds, nothing may be built upon it. Gives what to tell whoever asks. */
+  fail(cause: Error, file = this.#file): StorageUnavailable {
+    this.#failed ??= new StorageUnavailable(
+      `${file} could not be written (${cause.message}). Make room or repair the disk, then open the storage again: all that was confirmed is there.`,
+      { cause },
+    )
+    return this.#failed
+  }
+
   async close(): Promise<void> {
     await this.#tail
     await this.#handle.close()
@@ -133,7 +142,7 @@ export class Journal {
       // What was refused should not be found by the next one who opens the file; if this fails as well, it may be.
       await this.#handle.truncate(this.#end).catch(ignore)
       await this.#handle.datasync().catch(ignore)
-      throw this.#fail(cause as Error)
+      throw this.fail(cause as Error)
     }
   }
 
@@ -147,17 +156,8 @@ export class Journal {
       await syncDirectory(dirname(this.#file))
       this.#end = size
     } catch (cause) {
-      throw cause === unreplaced ? cause : this.#fail(cause as Error)
+      throw cause === unreplaced ? cause : this.fail(cause as Error)
     }
-  }
-
-  /** Once it is unknown what the disk holds, nothing may be built upon it. */
-  #fail(cause: Error): StorageUnavailable {
-    this.#failed ??= new StorageUnavailable(
-      `${this.#file} could not be written (${cause.message}). Make room or repair the disk, then open the storage again: all that was confirmed is there.`,
-      { cause },
-    )
-    return this.#failed
   }
 }
 

@@ -1,0 +1,147 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { UniqueViolation } from '../../src/storage/storage.js'
+import { Model, type Note, notes, runOnBoth, writes } from '../support/storage-model.js'
+import { type Created, find, idsOf, type Law, put } from './cases.js'
+
+export function transactionCases(law: Law, create: () => Promise<Created>): void {
+  law('gives back what the body returned', async ({ storage }) => {
+    expect(await storage.read(async () => 'read')).toBe('read')
+    expect(await storage.write(async () => ({ wrote: 1 }))).toEqual({ wrote: 1 })
+  })
+
+  law('shows a write its own puts and removes, found among committed rows in order', async ({ storage }) => {
+    await put(storage, ...[1, 2, 3, 4].map((id) => ({ id, owner: 'o' })))
+    const seen = await storage.write(async (tx) => {
+      tx.put(notes, { id: 2.5, owner: 'o' })
+      tx.put(notes, { id: 3, owner: 'p' })
+      tx.remove(notes, 1)
+      const query = { index: 'byOwner', prefix: ['o'], limit: 2 } as const
+      return {
+        got: [await tx.get(notes, 1), await tx.get(notes, 2.5)],
+        found: (await tx.find(notes, query)).map(({ id }) => id),
+        reversed: (await tx.find(notes, { ...query, reverse: true })).map(({ id }) => id),
+        past: (await tx.find(notes, { ...query, after: ['o', 2.5] })).map(({ id }) => id),
+      }
+    })
+    expect(seen).toEqual({ got: [undefined, { id: 2.5, owner: 'o' }], found: [2, 2.5], reversed: [4, 2.5], past: [4] })
+    expect(await idsOf(storage, { index: 'byOwner', prefix: ['o'] })).toEqual([2, 2.5, 4])
+  })
+
+  law('fills a page from behind the rows that a write removed', async ({ storage }) => {
+    await put(storage, ...[1, 2, 3, 4, 5].map((id) => ({ id })))
+    const page = await storage.write(async (tx) => {
+      for (const id of [1, 2, 3]) tx.remove(notes, id)
+      return tx.find(notes, { index: 'id', prefix: [], limit: 2 })
+    })
+    expect(page.map(({ id }) => id)).toEqual([4, 5])
+  })
+
+  law('keeps the last of several changes to one row', async ({ storage }) => {
+    await put(storage, { id: 'kept' })
+    await storage.write(async (tx) => {
+      tx.put(notes, { id: 'fleeting' })
+      tx.remove(notes, 'fleeting')
+      tx.remove(notes, 'kept')
+      tx.put(notes, { id: 'kept', body: 1 })
+      tx.put(notes, { id: 'kept', body: 2 })
+      tx.remove(notes, 'never was')
+    })
+    expect(await find(storage, {})).toEqual([{ id: 'kept', body: 2 }])
+  })
+
+  law('lets nothing of a body that throws be seen, and passes its error on', async ({ storage }) => {
+    await put(storage, { id: 1, owner: 'o' })
+    const error = new Error('on purpose')
+    const failing = storage.write(async (tx) => {
+      tx.put(notes, { id: 1, owner: 'p' })
+      tx.put(notes, { id: 2, owner: 'o' })
+      tx.remove(notes, 1)
+      throw error
+    })
+    await expect(failing).rejects.toBe(error)
+    await expect(storage.read(() => Promise.reject(error))).rejects.toBe(error)
+    expect(await find(storage, { index: 'byOwner' })).toEqual([{ id: 1, owner: 'o' }])
+  })
+
+  law('refuses a row whose id or indexed field cannot be a key, and the write with it', async ({ storage }) => {
+    for (const row of [{ id: 2, owner: true }, { id: 2, rank: {} }, { id: 2, owner: Number.NaN }, { id: null }, {}])
+      await expect(put(storage, { id: 1 }, row as unknown as Note)).rejects.toThrow(TypeError)
+    expect(await find(storage, {})).toEqual([])
+  })
+
+  test('agrees with a plain model on any sequence of writes', async () => {
+    const sequences = fc.array(writes, { minLength: 1, maxLength: 12 })
+    await fc.assert(
+      fc.asyncProperty(sequences, async (sequence) => {
+        const { storage, cleanup } = await create()
+        const model = new Model()
+        try {
+          for (const write of sequence) {
+            const { seen, expected } = await runOnBoth(write, storage, model)
+            expect(seen).toEqual(expected)
+          }
+          expect(await find(storage, {})).toEqual(model.rows)
+        } finally {
+          await cleanup()
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+}
+
+export function uniqueCases(law: Law): void {
+  law('refuses a second row under one key, and the whole write with it', async ({ storage }) => {
+    await put(storage, { id: 1, slug: 's' })
+    await expect(put(storage, { id: 2, slug: 't' }, { id: 3, slug: 's' })).rejects.toThrow(UniqueViolation)
+    await expect(put(storage, { id: 4, slug: 'u' }, { id: 5, slug: 'u' })).rejects.toThrow(UniqueViolation)
+    expect(await find(storage, {})).toEqual([{ id: 1, slug: 's' }])
+    await put(storage, { id: 2, slug: 't' })
+    expect(await idsOf(storage, { index: 'bySlug' })).toEqual([1, 2])
+  })
+
+  law('takes any number of rows that are not in the index', async ({ storage }) => {
+    await put(storage, { id: 1 }, { id: 2 }, { id: 3, slug: null }, { id: 4, slug: null })
+    expect(await idsOf(storage, {})).toEqual([1, 2, 3, 4])
+  })
+
+  law('takes a new version of the row that holds the key', async ({ storage }) => {
+    await put(storage, { id: 1, slug: 's' })
+    await put(storage, { id: 1, slug: 's', body: 'new' })
+    expect(await find(storage, { index: 'bySlug', prefix: ['s'] })).toEqual([{ id: 1, slug: 's', body: 'new' }])
+  })
+
+  law('lets two rows swap their keys in one write', async ({ storage }) => {
+    await put(storage, { id: 1, slug: 'a' }, { id: 2, slug: 'b' })
+    await put(storage, { id: 1, slug: 'b' }, { id: 2, slug: 'a' })
+    expect(await idsOf(storage, { index: 'bySlug' })).toEqual([2, 1])
+    for (const slug of ['a', 'b']) await expect(put(storage, { id: 3, slug })).rejects.toThrow(UniqueViolation)
+    expect(await idsOf(storage, { index: 'bySlug', prefix: ['a'] })).toEqual([2])
+  })
+
+  law('gives a key free with its row, in the same write or later', async ({ storage }) => {
+    await put(storage, { id: 1, slug: 'a' }, { id: 2, slug: 'b' })
+    await storage.write(async (tx) => {
+      tx.put(notes, { id: 3, slug: 'a' })
+      tx.remove(notes, 1)
+      tx.put(notes, { id: 2 })
+    })
+    await put(storage, { id: 4, slug: 'b' })
+    expect(await find(storage, {})).toEqual([{ id: 2 }, { id: 3, slug: 'a' }, { id: 4, slug: 'b' }])
+  })
+
+  law('gives a key to one of many who want it at once', async ({ storage }) => {
+    const tries = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, id) =>
+        storage.write(async (tx) => {
+          const [holder] = await tx.find(notes, { index: 'bySlug', prefix: ['s'], limit: 1 })
+          if (!holder) tx.put(notes, { id, slug: 's' })
+          return !holder
+        }),
+      ),
+    )
+    expect(tries.filter((one) => one.status === 'fulfilled' && one.value)).toHaveLength(1)
+    expect(await find(storage, {})).toHaveLength(1)
+  })
+}
