@@ -42,16 +42,17 @@ export async function serve(
     // Its own light classes: with Node's native ones the same handler serves a fourth as much.
     { __useSingleWriteHead: true, __useCustomAbortCtrl: true },
   )
+  const begin = together((req: IncomingMessage, res: ServerResponse) => adapter(req, res))
   // As fetch has it: a header that is sent twice is one with two values, not its first.
   const server = createServer({ joinDuplicateHeaders: true }, (req, res) => {
     running.add(res)
     res.once('close', () => running.delete(res))
     if (answering instanceof Promise)
       answering.then(
-        () => adapter(req, res),
+        () => begin(req, res),
         () => res.writeHead(503).end(),
       )
-    else adapter(req, res)
+    else begin(req, res)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -67,6 +68,22 @@ export async function serve(
     throw error
   }
   return { url, server, close: () => closeServer(server, running) }
+}
+
+/**
+ * Begins what was read from the network in one turn of the loop at once, after the last of it:
+ * between system calls the processor forgets what it has learnt of the code, and each request alone costs half as much again.
+ */
+function together<A extends unknown[]>(act: (...each: A) => unknown): (...each: A) => void {
+  let waiting: A[] = []
+  const beginAll = () => {
+    const all = waiting
+    waiting = []
+    for (const each of all) act(...each)
+  }
+  return (...each) => {
+    if (waiting.push(each) === 1) setImmediate(beginAll)
+  }
 }
 
 /** How long requests that run may take to finish once the server closes. */

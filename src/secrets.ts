@@ -35,6 +35,8 @@ export const base64url = (bytes: Uint8Array): string =>
 export interface Keyring {
   /** HMAC-SHA-256 over purpose and id: the same bytes whenever they are asked for. */
   derive(purpose: string, id: string | number): Uint8Array
+  /** What `derive` gives, as a UUID. */
+  deriveUuid(purpose: string, id: string | number): string
   /** AES-256-GCM; `context` (record and field) is authenticated with it. */
   seal(plain: string, context: string): Promise<string>
   /** The plain text, or undefined when it was sealed under another key or context. */
@@ -49,6 +51,7 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
   const started = hmac.create(sha256, deriving)
   // A twin's key is shown with every read of it: remembered, it costs nothing.
   const derive = memoize((name) => started.clone().update(utf8ToBytes(name)).digest(), 4096)
+  const deriveUuid = memoize((name) => uuidFrom(derive(name)), 4096)
   let sealing: Promise<CryptoKey> | undefined
   const sealingKey = () => {
     sealing ??= crypto.subtle.importKey(
@@ -62,6 +65,7 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
   }
   return {
     derive: (purpose, id) => derive(`${purpose}:${id}`),
+    deriveUuid: (purpose, id) => deriveUuid(`${purpose}:${id}`),
     async seal(plain, context) {
       const iv = random.bytes(12)
       const params = { name: 'AES-GCM', iv: iv as BufferSource, additionalData: utf8ToBytes(context) as BufferSource }

@@ -100,13 +100,13 @@ function refuseUnstorable(value: unknown, field: string, depth = 1): void {
 }
 
 function refuseText(text: string, field: string): void {
-  if (/\0|\p{Surrogate}/u.test(text)) throw fieldRefused(field, 'holds U+0000 or half of a surrogate pair')
+  if (!text.isWellFormed() || text.includes('\0')) throw fieldRefused(field, 'holds U+0000 or half of a surrogate pair')
 }
 
 const formFields = (text: string): Fields => textFields(new URLSearchParams(text))
 
 /** Fields that came as text, from a query, path or form. */
-export function textFields(pairs: Iterable<[string, string]>): Fields {
+export function textFields(pairs: Iterable<readonly [string, string]>): Fields {
   const fields: Fields = Object.create(null)
   for (const [name, text] of pairs) fields[name] = new Written(text, fields[name] instanceof Written)
   return fields

@@ -85,16 +85,14 @@ async function decode(route: Route, incoming: Incoming, service: ServiceContext)
 
 const NONE = Object.freeze({})
 
-function* queryPairs(query: Incoming['query']): Generator<[string, string]> {
-  for (const name in query)
-    for (const value of Array.isArray(query[name]) ? query[name] : [query[name] as string]) yield [name, value]
-}
+const queryPairs = (query: Incoming['query']) =>
+  Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))
 
-function* pathPairs(params: Incoming['params']): Generator<[string, string]> {
-  for (const name in params) yield [name, decodePart(params[name] as string)]
-}
+const pathPairs = (params: Incoming['params']) =>
+  Object.entries(params).map(([name, part]) => [name, decodePart(part)] as const)
 
 function decodePart(text: string): string {
+  if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
   } catch (cause) {

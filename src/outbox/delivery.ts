@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../context.js'
-import type { Collection, Row, Storage, Writer } from '../storage/storage.js'
+import type { Collection, Query, Row, Storage, Writer } from '../storage/storage.js'
 import { deliverOutbox, outbox } from './outbox.js'
 
 /**
@@ -33,9 +33,12 @@ export function deliveringStorage(storage: Storage, context: Omit<ServiceContext
       deliver()
     },
     async write(body) {
-      let posted = false
-      const value = await storage.write((tx) => body(watching(tx, () => (posted = true))))
-      if (posted || !begun) deliver()
+      let watched: Watched | undefined
+      const value = await storage.write((tx) => {
+        watched = new Watched(tx)
+        return body(watched)
+      })
+      if (watched?.hasPosted || !begun) deliver()
       begun = true
       return value
     },
@@ -47,13 +50,30 @@ export function deliveringStorage(storage: Storage, context: Omit<ServiceContext
   }
 }
 
-const watching = (tx: Writer, onPosted: () => void): Writer => ({
-  get: (from, id) => tx.get(from, id),
-  find: (from, query) => tx.find(from, query),
-  nextId: (of) => tx.nextId(of),
-  remove: (from, id) => tx.remove(from, id),
-  put<R extends Row>(into: Collection<R>, row: R) {
-    if (into.name === outbox.name) onPosted()
-    tx.put(into, row)
-  },
-})
+/** A transaction that tells whether a message was put into the outbox. */
+class Watched implements Writer {
+  hasPosted = false
+
+  constructor(readonly tx: Writer) {}
+
+  get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
+    return this.tx.get(from, id)
+  }
+
+  find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    return this.tx.find(from, query)
+  }
+
+  nextId(of: string): Promise<number> {
+    return this.tx.nextId(of)
+  }
+
+  remove<R extends Row>(from: Collection<R>, id: R['id']): void {
+    this.tx.remove(from, id)
+  }
+
+  put<R extends Row>(into: Collection<R>, row: R): void {
+    if (into.name === outbox.name) this.hasPosted = true
+    this.tx.put(into, row)
+  }
+}

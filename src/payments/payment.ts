@@ -80,7 +80,8 @@ export async function createPayment(
     nonce_used_at: null,
   }
   tx.put(payments, payment)
-  return { ...(await showPayment(tx, payment)), nonce, timestamp: at }
+  const { decimals } = await quantityOf(tx, commodity.dq)
+  return { ...show(payment, payerTwin.hostname, commodity.hostname, decimals), nonce, timestamp: at }
 }
 
 /** The commodity's own hostname, which some clients send, stands for the primary twin and which changes nothing. */
@@ -145,17 +146,23 @@ async function findPayment(tx: Reader, { hash, nonce, timestamp }: PaymentProof)
 const isTimeOf = ({ created_at }: PaymentRow, timestamp: number | string): boolean =>
   Number(timestamp) === created_at || Number(timestamp) === seconds(created_at)
 
-export async function showPayment(tx: Reader, payment: PaymentRow) {
+export async function showPayment(tx: Reader, payment: PaymentRow): Promise<ShownPayment> {
+  const payer = await tx.get(twins, payment.payer_twin_id)
+  const payee = await tx.get(twins, payment.payee_twin_id)
+  const { decimals } = await quantityOf(tx, payment.dq)
+  return show(payment, payer?.hostname ?? '', payee?.hostname ?? '', decimals)
+}
+
+function show(payment: PaymentRow, hostname: string, payee_hostname: string, decimals: number) {
   const { id, hash, descriptor, dq, kind, status } = payment
-  const { decimals } = await quantityOf(tx, dq)
   return {
     id,
     hash,
     descriptor,
     dq,
     amount: toAmount(payment.amount, decimals),
-    hostname: (await tx.get(twins, payment.payer_twin_id))?.hostname ?? '',
-    payee_hostname: (await tx.get(twins, payment.payee_twin_id))?.hostname ?? '',
+    hostname,
+    payee_hostname,
     kind,
     status,
     created_at: seconds(payment.created_at),
@@ -210,4 +217,4 @@ async function showAll(tx: Reader, rows: PaymentRow[]): Promise<ShownPayment[]> 
   return shown
 }
 
-export type ShownPayment = Awaited<ReturnType<typeof showPayment>>
+export type ShownPayment = ReturnType<typeof show>

@@ -5,7 +5,7 @@ import { toAmount } from '../ledger/amount.js'
 import { balances, emptyBalance, spendable } from '../ledger/balance.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
-import { randomHex, uuidFrom } from '../secrets.js'
+import { randomHex } from '../secrets.js'
 import { newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 
@@ -84,7 +84,7 @@ export async function ownTwin(tx: Reader, owner: Owner, name: string): Promise<T
 
 /** The key that the twin's owner is shown: derived, so that it rests nowhere. */
 export const twinKey = ({ address }: TwinRow, { keys }: Pick<TwinContext, 'keys'>): string =>
-  uuidFrom(keys.derive('twin key', address))
+  keys.deriveUuid('twin key', address)
 
 export interface ShownTwin {
   id: number
