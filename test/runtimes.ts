@@ -63,7 +63,7 @@ const nodeServer: Runtime = {
       state: () => stateOf(service as Service, storage),
       async close() {
         await served.close()
-        await storage.close()
+        await service?.close()
         await rm(folder, { recursive: true })
       },
     }
