@@ -12,8 +12,13 @@ export function asJson({ url, credentials }: RunningSandbox, { data }: Settings)
 }
 
 /** The same for people; coloured on a terminal. */
-export function asText({ url, credentials }: RunningSandbox, { data, seed }: Settings, isTerminal: boolean): string {
-  const { bold, cyan, dim } = picocolors.createColors(isTerminal && picocolors.isColorSupported)
+export function asText(
+  { url, credentials }: RunningSandbox,
+  { data, seed }: Settings,
+  isTerminal: boolean | undefined,
+): string {
+  // Where it is no terminal, `isTTY` is absent rather than false, and CI would be given colours.
+  const { bold, cyan, dim } = picocolors.createColors(isTerminal === true && picocolors.isColorSupported)
   const rows = (fields: object) =>
     Object.entries(fields).map(([name, value]) => `  ${dim(name.padEnd(LABEL))}${String(value)}`)
   const where = { address: cyan(url), dashboard: cyan(`${url}/`), data: data === undefined ? 'in memory' : shown(data) }
