@@ -84,7 +84,7 @@ export async function createPayment(
   return { ...show(payment, payerTwin.hostname, commodity.hostname, decimals), nonce, timestamp: at }
 }
 
-/** The commodity's own hostname, which some clients send, stands for the primary twin and which changes nothing. */
+/** Some clients send the commodity's own hostname, which changes nothing: the primary twin pays. */
 async function payingTwin(tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> {
   if (hostname !== undefined && hostname !== commodity.hostname) return ownTwin(tx, payer, hostname)
   const twin = await primaryTwin(tx, payer)
