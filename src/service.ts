@@ -57,7 +57,7 @@ const table = new RouteTable(routes)
 /** Puts a service together. Every option has a default. */
 export function createService(options: ServiceOptions = {}): Service {
   const context = contextOf(options)
-  const sandbox = context.sandbox && createSandbox({ ...context, storage: startedFirst(context.storage, ready) })
+  const sandbox = context.sandbox && createSandbox(context, ready)
   let starting: Promise<void> | undefined
   let started = false
   async function start(): Promise<void> {
@@ -85,16 +85,6 @@ export function createService(options: ServiceOptions = {}): Service {
       await starting?.catch(() => {})
       await context.storage.close()
     },
-  }
-}
-
-/** The same storage, for callers that do not come through `fetch`: it waits until the service has started. */
-function startedFirst(storage: Storage, ready: () => Promise<void>): Storage {
-  return {
-    ...storage,
-    read: (body) => ready().then(() => storage.read(body)),
-    write: (body) => ready().then(() => storage.write(body)),
-    import: (state) => ready().then(() => storage.import(state)),
   }
 }
 

@@ -2,7 +2,7 @@ import type { ServiceContext } from '../context.js'
 import { allQuantities } from '../digital-quantities/digital-quantity.js'
 import { type Audit, audit } from '../ledger/audit.js'
 import { problem } from '../problem.js'
-import type { Reader } from '../storage/storage.js'
+import type { Reader, Storage } from '../storage/storage.js'
 import { VERSION } from '../version.js'
 import { reset } from './bootstrap.js'
 import { durationMs } from './clock.js'
@@ -47,11 +47,14 @@ export interface ShownClock {
   readonly now: string
 }
 
-export function createSandbox(service: ServiceContext): Sandbox {
+/** `ready` is for callers that do not come through `fetch`: what a start restores, the clock too, must not undo what they do. */
+export function createSandbox(service: ServiceContext, ready: () => Promise<void> = async () => {}): Sandbox {
   const { storage, sandbox } = service
   if (!sandbox) throw new Error('this service has no sandbox')
   const { clock } = sandbox
   const showClock = (): ShownClock => ({ mode: clock.mode, now: new Date(clock.now()).toISOString() })
+  const read: Storage['read'] = (body) => ready().then(() => storage.read(body))
+  const write: Storage['write'] = (body) => ready().then(() => storage.write(body))
   const controls: Sandbox = {
     health: () => ({
       ok: true,
@@ -61,19 +64,20 @@ export function createSandbox(service: ServiceContext): Sandbox {
       clock: showClock(),
       evidence: service.evidence,
     }),
-    reset: () => reset(service),
-    seed: (seed) => storage.write((tx) => plantSeed(tx, seed, service)),
-    fund: (order) => storage.write((tx) => fund(tx, order, service)),
+    reset: () => ready().then(() => reset(service)),
+    seed: (seed) => write((tx) => plantSeed(tx, seed, service)),
+    fund: (order) => write((tx) => fund(tx, order, service)),
     clock: showClock,
     async setClock(change) {
+      await ready()
       move(clock, change)
       await storage.write(async (tx) => keepClock(tx, clock.state()))
       return showClock()
     },
     advance: (advance) => controls.setClock({ advance }),
-    outbox: (query = {}) => storage.read((tx) => readInbox(tx, query)),
-    emptyOutbox: () => storage.write(emptyInbox),
-    ledger: () => storage.read(auditAll),
+    outbox: (query = {}) => read((tx) => readInbox(tx, query)),
+    emptyOutbox: () => write(emptyInbox),
+    ledger: () => read(auditAll),
   }
   return controls
 }
