@@ -14,15 +14,13 @@ export interface Outcome {
 }
 
 /** A handler's value as an answer. */
-export function render({ route, version }: Endpoint, handled: unknown, incoming: Incoming): Outcome {
+export function render({ route }: Endpoint, handled: unknown, incoming: Incoming): Outcome {
   if (handled instanceof Reply && handled.session !== undefined) {
     incoming.session = handled.session
     incoming.issued = true
   }
   const own = handled instanceof Reply ? handled : undefined
-  const present = version && route.present?.[version]
-  const value = own ? own.value : handled
-  const body = own?.body === undefined ? JSON.stringify(present ? present(value as never) : value) : own.body
+  const body = own?.body === undefined ? JSON.stringify(own ? own.value : handled) : own.body
   const headers: Record<string, string> = { 'cache-control': route.shareable ? 'no-cache' : 'private, no-store' }
   if (body !== null) headers['content-type'] = 'application/json'
   if (own) Object.assign(headers, own.headers)

@@ -116,8 +116,6 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly shareable?: boolean
   /** `sandbox`: a control, there only where the sandbox is on. `meta`: about the service itself. Strict mode leaves both alone. */
   readonly scope?: 'service' | 'sandbox' | 'meta'
-  /** Another shape for a version, made from the handler's value. */
-  readonly present?: Readonly<Partial<Record<Version, (value: never) => unknown>>>
 }
 
 /**

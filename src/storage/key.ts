@@ -22,6 +22,13 @@ export function compareParts(a: Bound[number], b: Bound[number]): number {
   return typeof a === 'number' || b === AFTER_ALL ? -1 : 1
 }
 
+/** The index of that name; undefined for `id`, which every collection has. Throws a TypeError where there is none. */
+export function indexNamed(collection: AnyCollection, name: string): Index<Row> | undefined {
+  const index = collection.indexes[name]
+  if (index || name === 'id') return index
+  throw new TypeError(`${collection.name} has no index ${name}`)
+}
+
 /** A row's whole key in an index: its fields, then its id; undefined where the row is not in that index. */
 export function keyOf<R extends Row>(index: Index<R> | undefined, row: R): Key[] | undefined {
   if (!index) return [row.id]

@@ -1,5 +1,5 @@
 import { problem } from '../problem.js'
-import { keyOf } from './key.js'
+import { indexNamed, keyOf } from './key.js'
 import type { Collection, Key, Reader, Row } from './storage.js'
 
 export interface Page<R> {
@@ -20,7 +20,7 @@ export async function newestFirst<R extends Row, I extends string>(
   }: { index: I | 'id'; prefix: Key[]; limit?: number | undefined; after?: R['id'] | undefined },
 ): Promise<Page<R>> {
   const last = after === undefined ? undefined : await tx.get(from, after)
-  const lastKey = last && keyOf(index === 'id' ? undefined : from.indexes[index], last)
+  const lastKey = last && keyOf(indexNamed(from, index), last)
   if (after !== undefined && (!lastKey || prefix.some((part, i) => lastKey[i] !== part)))
     throw problem('cursor_invalid')
   const found = await tx.find(from, {
@@ -45,6 +45,6 @@ export async function* allRows<R extends Row, I extends string>(
     const rows = await tx.find(from, { index, prefix, limit: 500, ...(after && { after }) })
     yield* rows
     if (rows.length < 500) return
-    after = keyOf(index === 'id' ? undefined : from.indexes[index], rows.at(-1) as R) as Key[]
+    after = keyOf(indexNamed(from, index), rows.at(-1) as R) as Key[]
   }
 }

@@ -1,5 +1,5 @@
 import sortedBtree from 'sorted-btree'
-import { AFTER_ALL, type Bound, compareKeys, compareParts, hasPrefix, keyOf, sameKey } from './key.js'
+import { AFTER_ALL, type Bound, compareKeys, compareParts, hasPrefix, indexNamed, keyOf, sameKey } from './key.js'
 import { assertState, freezeRow } from './state.js'
 import {
   type AnyCollection,
@@ -173,8 +173,7 @@ class Table {
   #tree(collection: AnyCollection, name: string): Tree {
     const known = this.#trees.get(name)
     if (known) return known.tree
-    const index = name === 'id' ? undefined : (collection.indexes[name] as Index<Row> | undefined)
-    if (!index && name !== 'id') throw new TypeError(`${collection.name} has no index ${name}`)
+    const index = indexNamed(collection, name)
     const keys: Key[][] = []
     for (const row of this.rows.values()) {
       const key = keyOf(index, row)

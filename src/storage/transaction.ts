@@ -1,4 +1,4 @@
-import { assertKeys, compareKeys, hasPrefix, keyOf } from './key.js'
+import { assertKeys, compareKeys, hasPrefix, indexNamed, keyOf } from './key.js'
 import { freezeRow } from './state.js'
 import type { AnyCollection, Collection, Key, Query, Reader, Row, Writer } from './storage.js'
 
@@ -45,7 +45,7 @@ export class Transaction implements Writer {
     const own = this.#changes.get(from.name)?.rows
     if (!own || own.size === 0) return this.#base.find(from, query)
     const committed = await this.#base.find(from, { ...query, limit: query.limit + own.size })
-    const index = query.index === 'id' ? undefined : from.indexes[query.index]
+    const index = indexNamed(from, query.index)
     const direction = query.reverse ? -1 : 1
     const keyed = committed.filter((row) => !own.has(row.id)).map((row) => ({ row, key: keyOf(index, row) as Key[] }))
     for (const row of own.values() as Iterable<R | null>) {
