@@ -1,8 +1,8 @@
 import { relative } from 'node:path'
 import picocolors from 'picocolors'
+import type { Credentials } from '../src/index.js'
 import { VERSION } from '../src/version.js'
 import type { Settings } from './config.js'
-import type { Credentials } from './credentials.js'
 import type { RunningSandbox } from './sandbox.js'
 
 /** One line of JSON: where it listens, and the credentials that work. */

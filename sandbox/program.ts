@@ -46,13 +46,11 @@ function addStart(root: Command): void {
     .summary('serve until stopped: what happens without a command')
     .description('Serve until stopped.')
     .allowExcessArguments()
-  withSettings(start, [...serviceSettings, ...stateSettings, 'json', 'open'])
-    .option('--new-key', newKeyHelp)
-    .action(async ({ newKey, ...flags }: Flags) => {
-      const [unknown] = start.args
-      if (unknown !== undefined) throw new Refusal(`there is no command "${unknown}"; see farthing --help`)
-      await (await import('./commands/start.js')).start(await given(flags), { newKey })
-    })
+  withSettings(start, [...serviceSettings, ...stateSettings, 'json', 'open']).action(async (flags: Flags) => {
+    const [unknown] = start.args
+    if (unknown !== undefined) throw new Refusal(`there is no command "${unknown}"; see farthing --help`)
+    await (await import('./commands/start.js')).start(await given(flags))
+  })
   root.addHelpText('after', () => `\nOptions of start:\n${optionsOf(start)}`)
 }
 
@@ -71,11 +69,9 @@ function addExec(root: Command): void {
   withSettings(exec, [...serviceSettings, ...stateSettings], {
     port: 'port to listen on (default: a free one)',
     data: 'file that keeps the state (default: in memory)',
+  }).action(async (command: string[], flags: Flags) => {
+    await (await import('./commands/exec.js')).exec(command, await given(flags, { apart: true }))
   })
-    .option('--new-key', newKeyHelp)
-    .action(async (command: string[], { newKey, ...flags }: Flags) => {
-      await (await import('./commands/exec.js')).exec(command, await given(flags, { apart: true }), { newKey })
-    })
 }
 
 function addFileCommands(root: Command): void {
@@ -84,7 +80,7 @@ function addFileCommands(root: Command): void {
     .description('write farthing.config.json; an existing one is left as it is')
     .action(async () => (await import('./commands/init.js')).init(process.cwd()))
   withSettings(root.command('export <file>'), ['data'])
-    .description('write the whole state into a JSON file, and its key beside it')
+    .description('write the whole state into a JSON file')
     .action(async (file: string, flags: Flags) =>
       (await import('./commands/state.js')).exportState(file, dataOf(await given(flags))),
     )
@@ -98,12 +94,7 @@ function addFileCommands(root: Command): void {
     .action(async (flags: Flags) => (await import('./commands/openapi.js')).openapi(await given(flags)))
 }
 
-interface Flags {
-  readonly newKey?: boolean
-  readonly [name: string]: unknown
-}
-
-const newKeyHelp = 'go on under a new key where the one of the data is missing'
+type Flags = Readonly<Record<string, unknown>>
 
 function withSettings(command: Command, names: readonly Name[], help: Partial<Record<Name, string>> = {}): Command {
   for (const name of names) command.option(settings[name].flags, help[name] ?? settings[name].help)

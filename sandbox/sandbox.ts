@@ -1,15 +1,12 @@
 import { type Handler, type Served, serve } from '../adapters/node.js'
-import type { Seed } from '../src/controls/seed-schema.js'
-import { createService, Problem, type Service } from '../src/index.js'
-import { systemRandom } from '../src/ports.js'
-import { keyring } from '../src/secrets.js'
+import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'
+import type { State, Storage } from '../src/storage/storage.js'
 import type { Settings } from './config.js'
-import { type Credentials, fixCredentials, knownCredentials } from './credentials.js'
 import { sandboxPages } from './pages/pages.js'
 import { Refusal } from './refusal.js'
 import { demo } from './seed/demo.js'
 import { loadSeed } from './seed/load.js'
-import { checkTarget, type Exported, type Opened, openData, openMemory, readState, writeState } from './state.js'
+import { checkTarget, openData, openMemory, readState, writeState } from './state.js'
 
 /** A sandbox that listens. */
 export interface RunningSandbox {
@@ -21,35 +18,33 @@ export interface RunningSandbox {
 }
 
 export interface StartOptions {
-  /** Gives data whose key is missing a new one. */
-  readonly newKey?: boolean | undefined
   /** Told in one line what the user should know. */
   readonly warn: (message: string) => void
 }
 
 /** Opens the state, puts a service over it and listens. Throws `Refusal`. */
-export async function startSandbox(settings: Settings, { newKey, warn }: StartOptions): Promise<RunningSandbox> {
+export async function startSandbox(settings: Settings, { warn }: StartOptions): Promise<RunningSandbox> {
   const { data, host, exportOnExit } = settings
   if (exportOnExit !== undefined) await checkTarget(exportOnExit, data)
   const seed = await loadSeed(settings.seed)
   const replaceBy = await stateToBegin(settings)
-  let opened: Opened | undefined
+  let storage: Storage | undefined
   let assembled: Assembled | undefined
   // The port first: where that is taken, no file is touched.
   const served = await listen(settings, async (address) => {
-    opened = data === undefined ? await openMemory(replaceBy) : await openData(data, { replaceBy, newKey, warn })
-    assembled = await assemble(opened, { ...settings, seed, baseUrl: settings.baseUrl ?? address })
+    storage = data === undefined ? await openMemory(replaceBy) : await openData(data, { replaceBy, warn })
+    assembled = await assemble(storage, { ...settings, seed, baseUrl: settings.baseUrl ?? address })
     return assembled.handler
   })
   if (!isLoopback(host)) warn(`listening on ${host}, but the controls under /_sandbox answer only this machine`)
-  const { service, credentials, url } = assembled as unknown as Assembled
+  const { service, credentials } = assembled as unknown as Assembled
   return {
-    url,
+    url: service.baseUrl,
     credentials,
     async close() {
       await served.close()
       try {
-        if (exportOnExit !== undefined) await writeState(exportOnExit, opened as Opened)
+        if (exportOnExit !== undefined) await writeState(exportOnExit, storage as Storage)
       } finally {
         await service.close()
       }
@@ -58,7 +53,6 @@ export async function startSandbox(settings: Settings, { newKey, warn }: StartOp
 }
 
 interface Assembled {
-  readonly url: string
   readonly service: Service
   readonly handler: Handler
   readonly credentials: Credentials
@@ -66,19 +60,13 @@ interface Assembled {
 
 type AssembleOptions = Pick<Settings, 'clock' | 'evidence'> & { readonly seed: Seed; readonly baseUrl: string }
 
-async function assemble(
-  { storage, key }: Opened,
-  { clock, evidence, baseUrl, ...given }: AssembleOptions,
-): Promise<Assembled> {
-  const keys = keyring(key, systemRandom)
-  const seed = fixCredentials(given.seed, keys)
-  const service = createService({ storage, encryptionKey: key, baseUrl, evidence, seed, sandbox: true })
+async function assemble(storage: Storage, { clock, evidence, baseUrl, seed }: AssembleOptions): Promise<Assembled> {
+  const service = createService({ storage, baseUrl, evidence, seed, sandbox: true })
   try {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
-    const credentials = await knownCredentials(seed, storage, keys)
-    const url = baseUrl.replace(/\/+$/, '')
-    return { url, service, credentials, handler: sandboxPages({ service, demo, baseUrl: url }) }
+    const credentials = await service.sandbox.credentials()
+    return { service, credentials, handler: sandboxPages({ service, demo }) }
   } catch (error) {
     await service.close()
     if (error instanceof Problem) throw new Refusal(`the seed cannot be used: ${error.message}`, { cause: error })
@@ -87,7 +75,7 @@ async function assemble(
 }
 
 /** What `--import` names. A file that is also written on exit need not be there yet. */
-async function stateToBegin({ import: file, exportOnExit }: Settings): Promise<Exported | undefined> {
+async function stateToBegin({ import: file, exportOnExit }: Settings): Promise<State | undefined> {
   if (file === undefined) return undefined
   try {
     return await readState(file)

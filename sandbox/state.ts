@@ -7,38 +7,22 @@ import { memoryStorage } from '../adapters/storage/memory.js'
 import { assertState } from '../src/storage/state.js'
 import type { State, Storage } from '../src/storage/storage.js'
 import { parseDocument, readText } from './document.js'
-import { makeKey, newKey, placeKey, readKey, settleKey } from './key.js'
 import { Refusal, refuseFile } from './refusal.js'
-
-/** A state as JSON, and the key that it was written under where that stands beside it. */
-export interface Exported {
-  readonly state: State
-  readonly key: string | undefined
-}
-
-/** A storage, and the key of what is in it. */
-export interface Opened {
-  readonly storage: Storage
-  readonly key: string
-}
 
 export interface OpenOptions {
   /** Takes the place of all that is stored. */
-  readonly replaceBy?: Exported | undefined
-  /** Gives data whose key is missing a new one. */
-  readonly newKey?: boolean | undefined
+  readonly replaceBy?: State | undefined
   readonly warn?: (message: string) => void
 }
 
 /** Throws `Refusal` where another process has the file, or it does not hold what was written to it. */
-export async function openData(file: string, { replaceBy, newKey = false, warn }: OpenOptions = {}): Promise<Opened> {
+export async function openData(file: string, { replaceBy, warn }: OpenOptions = {}): Promise<Storage> {
   try {
     const path = await settlePath(file)
     if (await isNoFile(path)) throw new Refusal(`cannot keep data in ${file}: it is no ordinary file`)
-    const known = replaceBy || newKey ? ((await readKey(path)) ?? (await makeKey(path))) : await settleKey(path)
     const storage = await fileStorage({ file: path, ...(warn && { warn }) })
-    if (replaceBy) await replaceState(storage, replaceBy, path)
-    return { storage, key: replaceBy?.key ?? known }
+    if (replaceBy) await replaceState(storage, replaceBy)
+    return storage
   } catch (error) {
     if (error instanceof StorageDamaged || error instanceof StorageLocked)
       throw new Refusal(error.message, { cause: error })
@@ -46,9 +30,8 @@ export async function openData(file: string, { replaceBy, newKey = false, warn }
   }
 }
 
-async function replaceState(storage: Storage, { state, key }: Exported, path: string): Promise<void> {
+async function replaceState(storage: Storage, state: State): Promise<void> {
   try {
-    if (key !== undefined) await placeKey(path, key)
     await storage.import(state)
   } catch (error) {
     await storage.close()
@@ -56,31 +39,30 @@ async function replaceState(storage: Storage, { state, key }: Exported, path: st
   }
 }
 
-export async function openMemory(replaceBy: Exported | undefined): Promise<Opened> {
+export async function openMemory(replaceBy: State | undefined): Promise<Storage> {
   const storage = memoryStorage()
-  if (replaceBy) await storage.import(replaceBy.state)
-  return { storage, key: replaceBy?.key ?? newKey() }
+  if (replaceBy) await storage.import(replaceBy)
+  return storage
 }
 
 /** Reads what `writeState` wrote; a data file will do. Throws `Refusal`. */
-export async function readState(file: string): Promise<Exported> {
+export async function readState(file: string): Promise<State> {
   const state = await parseDocument(file, await readText(file))
   try {
     assertState(state)
   } catch (cause) {
     throw new Refusal(`${file} is not an exported state: ${(cause as Error).message}`, { cause })
   }
-  return { state, key: await readKey(file) }
+  return state
 }
 
-/** Writes a state as JSON in one step, and its key beside it. Throws `Refusal`. */
-export async function writeState(file: string, { storage, key }: Opened): Promise<void> {
+/** Writes a state as JSON in one step. Throws `Refusal`. */
+export async function writeState(file: string, storage: Storage): Promise<void> {
   await checkTarget(file)
   const text = `${JSON.stringify(await storage.export(), null, 2)}\n`
   try {
     const path = await settlePath(file)
     if (await isNoFile(path)) return await writeText(path, text)
-    await placeKey(path, key)
     await replaceWith(path, text)
   } catch (error) {
     refuseFile('write', file, error)

@@ -7,6 +7,8 @@ import type { Storage } from './storage/storage.js'
 export interface Limits {
   /** The largest request body, in bytes. Default 1 MiB. */
   readonly bodyBytes: number
+  /** The largest snapshot that a sandbox takes, in bytes. Default 1 GiB. */
+  readonly snapshotBytes: number
   /** How long a payment's nonce can be validated, in seconds. Default 15 minutes. */
   readonly nonceSeconds: number
 }
@@ -16,12 +18,15 @@ export interface ServiceContext {
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
-  readonly keys: Keyring
+  /** A sandbox that takes over another state takes over its key. */
+  keys: Keyring
   readonly mailer: Mailer
   readonly log: Log
   readonly limits: Limits
   /** Where the service is reached, without a trailing slash. */
   readonly baseUrl: string
+  /** The path of `baseUrl`, without a trailing slash: empty at the root. */
+  readonly basePath: string
   /** What twins' hostnames end in. */
   readonly twinDomain: string
   readonly evidence: Evidence
@@ -48,6 +53,8 @@ export interface ClockState {
 
 /** What only a sandbox has. */
 export interface SandboxContext {
+  /** The key was not given: it is kept in the state, wherever that goes. */
+  readonly keepsKey: boolean
   readonly clock: SandboxClock
   /** What reset goes back to. */
   readonly seed: Seed

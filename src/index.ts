@@ -1,4 +1,6 @@
+export { collections } from './collections.js'
 export type { Limits } from './context.js'
+export type { AccountCredentials, Credentials, UserCredentials } from './controls/credentials.js'
 export type { ClockChange, Sandbox, ShownClock } from './controls/sandbox.js'
 export type { Seeded } from './controls/seed.js'
 export type { Seed } from './controls/seed-schema.js'

@@ -16,6 +16,7 @@ const problems = {
   nonce_used: [400, 'This nonce has been used: each validates once.'],
   nonce_expired: [400, 'This nonce has expired: validate it sooner after the payment.'],
   twin_nonce_refused: [400, 'This nonce is unknown, used or expired, or was made for another twin.'],
+  snapshot_invalid: [400, 'The document is no snapshot; nothing was changed.'],
   cursor_invalid: [400, '`after` is not an id that a list gave.'],
   // 401: who is calling is not known
   authorization_missing: [401, 'This needs an Authorization header with a Bearer access token, or a session.'],

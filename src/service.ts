@@ -1,9 +1,8 @@
 import type { Limits, ServiceContext } from './context.js'
-import { bootstrap } from './controls/bootstrap.js'
+import { begin } from './controls/bootstrap.js'
 import { sandboxClock } from './controls/clock.js'
 import { createSandbox, type Sandbox } from './controls/sandbox.js'
 import type { Seed } from './controls/seed-schema.js'
-import { keptClock } from './controls/settings.js'
 import type { Evidence } from './evidence.js'
 import type { FetchSource } from './http/incoming.js'
 import { RouteTable } from './http/router.js'
@@ -33,7 +32,10 @@ export interface ServiceOptions {
   sandbox?: boolean
   /** What a sandbox's empty storage begins with. */
   seed?: Seed
-  /** 32 bytes, or 64 hex digits. Keep it with the storage: what it sealed opens under no other. Default: random. */
+  /**
+   * 32 bytes, or 64 hex digits. Keep it with the storage: what it sealed opens under no other.
+   * Default: random; a sandbox makes one and keeps it in its state, so that it goes wherever that goes.
+   */
   encryptionKey?: Uint8Array | string
   limits?: Partial<Limits>
   /** Whether anyone may make accounts. Default true. */
@@ -42,6 +44,8 @@ export interface ServiceOptions {
 
 /** The micropayment service. */
 export interface Service {
+  /** Where it is reached, without a trailing slash. */
+  readonly baseUrl: string
   /** Answers a request: the whole interface. */
   fetch(request: Request, source?: FetchSource): Promise<Response>
   /** The controls, where `sandbox` is on. */
@@ -61,9 +65,7 @@ export function createService(options: ServiceOptions = {}): Service {
   let starting: Promise<void> | undefined
   let started = false
   async function start(): Promise<void> {
-    await context.storage.write((tx) => bootstrap(tx, context))
-    const kept = context.sandbox && (await context.storage.read(keptClock))
-    if (kept) context.sandbox?.clock.restore(kept)
+    await begin(context)
     started = true
   }
   function ready(): Promise<void> {
@@ -75,6 +77,7 @@ export function createService(options: ServiceOptions = {}): Service {
     return starting
   }
   return {
+    baseUrl: context.baseUrl,
     fetch: (request, source) => table.respond(request, context, source, started ? undefined : ready),
     get sandbox() {
       if (!sandbox) throw new Error('This service has no sandbox: create it with { sandbox: true }.')
@@ -91,19 +94,28 @@ export function createService(options: ServiceOptions = {}): Service {
 function contextOf(options: ServiceOptions): ServiceContext {
   const random = options.random ?? systemRandom
   const real = options.clock ?? systemClock
-  const sandbox = options.sandbox ? { clock: sandboxClock(real), seed: options.seed ?? {} } : undefined
+  const sandbox = options.sandbox
+    ? { clock: sandboxClock(real), seed: options.seed ?? {}, keepsKey: options.encryptionKey === undefined }
+    : undefined
   const context: Omit<ServiceContext, 'storage'> = {
     clock: sandbox?.clock ?? real,
     random,
     keys: keyring(options.encryptionKey ?? random.bytes(32), random),
     mailer: options.mailer ?? { send: async () => {} },
     log: options.log ?? consoleLog,
-    limits: { bodyBytes: 1_048_576, nonceSeconds: 15 * 60, ...options.limits },
-    baseUrl: (options.baseUrl ?? 'http://127.0.0.1:4242').replace(/\/+$/, ''),
+    limits: { bodyBytes: 1_048_576, snapshotBytes: 1_073_741_824, nonceSeconds: 15 * 60, ...options.limits },
+    ...addressOf(options.baseUrl ?? 'http://127.0.0.1:4242'),
     twinDomain: options.twinDomain ?? 'twin.localhost',
     evidence: options.evidence ?? 'designed',
     accountCreation: options.accountCreation ?? true,
     sandbox,
   }
   return { ...context, storage: deliveringStorage(options.storage ?? serialStorage({ tables: new Tables() }), context) }
+}
+
+function addressOf(url: string): Pick<ServiceContext, 'baseUrl' | 'basePath'> {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.search || parsed.hash)
+    throw new TypeError(`baseUrl is an http or https URL without query and fragment, not "${url}"`)
+  return { baseUrl: url.replace(/\/+$/, ''), basePath: parsed.pathname.replace(/\/+$/, '') }
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -184,9 +184,9 @@ describe('start', () => {
     expect((await calling(fourth)('GET', '/_sandbox/clock')).body.mode).toBe('real')
   })
 
-  test('keeps the data and its key from others', async () => {
+  test('keeps the data from others', async () => {
     await start()
-    for (const name of ['data.json', 'data.json.journal', 'data.json.key'])
+    for (const name of ['data.json', 'data.json.journal'])
       expect((await stat(inDirectory(`.farthing/${name}`))).mode & 0o777).toBe(0o600)
   })
 
@@ -301,24 +301,9 @@ describe('what cannot be used is refused in one line, with exit code 2', () => {
 
   test('a data file that cannot be read, and leaves it as it is', async () => {
     await write('data.json', 'precious notes')
-    await write('data.json.key', 'a'.repeat(64))
     expectRefusal(await run(['--port', '0', '--data', 'data.json']), /data\.json: this is not a state/)
     expect(await readFile(inDirectory('data.json'), 'utf8')).toBe('precious notes')
     expectRefusal(await run(['--port', '0', '--data', '.']), /cannot keep data in \.: it is no ordinary file/)
     expectRefusal(await run(['--port', '0', '--data', 'data.json/x']), /cannot use the data file data\.json\/x: /)
-  })
-
-  test('data whose key is missing, until told to go on under a new one', async () => {
-    const first = await start()
-    const { client_id = '', client_secret = '' } = first.accounts[0] ?? {}
-    await first.stop()
-    const key = await readFile(inDirectory('.farthing/data.json.key'), 'utf8')
-    await write('.farthing/data.json.key', 'half a k')
-    expectRefusal(await run(['--port', '0']), /data\.json\.key does not hold a key/)
-    await rm(inDirectory('.farthing/data.json.key'))
-    expectRefusal(await run(['--port', '0']), /data\.json\.key is missing.*--new-key/)
-    const sandbox = await start(['--new-key'])
-    expect(await tokenFor(calling(sandbox), client_id, client_secret)).toMatch(/^tqmt_/)
-    expect(await readFile(inDirectory('.farthing/data.json.key'), 'utf8')).not.toBe(key)
   })
 })

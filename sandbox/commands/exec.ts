@@ -7,12 +7,8 @@ import { tell } from '../tell.js'
 const passedOn: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Runs a command with a sandbox of its own beside it, and ends as it ended: with its exit code, or by its signal. */
-export async function exec(
-  [command = '', ...args]: readonly string[],
-  settings: Settings,
-  { newKey }: { newKey?: boolean | undefined },
-): Promise<void> {
-  const sandbox = await startSandbox(settings, { newKey, warn: tell })
+export async function exec([command = '', ...args]: readonly string[], settings: Settings): Promise<void> {
+  const sandbox = await startSandbox(settings, { warn: tell })
   const ended = await run(command, args, sandbox).finally(() => sandbox.close())
   if ('code' in ended) process.exitCode = ended.code
   else endBy(ended.signal)

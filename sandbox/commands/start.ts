@@ -5,9 +5,9 @@ import { stopSignal } from '../signals.js'
 import { tell } from '../tell.js'
 
 /** Serves until it is told to stop. */
-export async function start(settings: Settings, { newKey }: { newKey?: boolean | undefined }): Promise<void> {
+export async function start(settings: Settings): Promise<void> {
   const stopped = stopSignal()
-  const sandbox = await startSandbox(settings, { newKey, warn: tell })
+  const sandbox = await startSandbox(settings, { warn: tell })
   process.stdout.write(settings.json ? asJson(sandbox, settings) : asText(sandbox, settings, process.stdout.isTTY))
   if (settings.open) await openInBrowser(`${sandbox.url}/`)
   await stopped

@@ -12,8 +12,6 @@ export interface SandboxPages {
   readonly service: Service
   /** Shown where the service's state holds it. */
   readonly demo: Demo
-  /** Where the service is reached, without a trailing slash. */
-  readonly baseUrl: string
 }
 
 type Page = (options: SandboxPages, request: Request) => Promise<Reply>

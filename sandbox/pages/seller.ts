@@ -41,14 +41,14 @@ async function accessToken(options: SandboxPages): Promise<string | undefined> {
 }
 
 async function call(
-  { service, baseUrl }: SandboxPages,
+  { service }: SandboxPages,
   method: string,
   path: string,
   headers: Record<string, string> = {},
   body?: Body,
 ): Promise<Answer> {
   const json = body && { 'content-type': 'application/json' }
-  const request = new Request(baseUrl + path, {
+  const request = new Request(service.baseUrl + path, {
     method,
     headers: { ...headers, ...json },
     ...(body && { body: JSON.stringify(body) }),

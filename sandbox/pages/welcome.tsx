@@ -21,7 +21,8 @@ export const welcomePage = (options: Welcome): Reply =>
   })
 
 const WelcomePage = (options: Welcome) => {
-  const { version, storage } = options.service.sandbox.health()
+  const { baseUrl, sandbox } = options.service
+  const { version, storage } = sandbox.health()
   return (
     <main>
       <p class="mark">
@@ -29,7 +30,7 @@ const WelcomePage = (options: Welcome) => {
       </p>
       <h1>Your micropayment service is running</h1>
       <p class="lead">
-        It answers at <code>{options.baseUrl}</code> and keeps its state in {STORAGES[storage] ?? storage}.
+        It answers at <code>{baseUrl}</code> and keeps its state in {STORAGES[storage] ?? storage}.
       </p>
       <ul class="links">
         {options.there && (
@@ -49,7 +50,7 @@ const WelcomePage = (options: Welcome) => {
           <a href="/_sandbox/health">Health</a>
         </li>
       </ul>
-      {options.there ? <DemoSections {...options} there={options.there} /> : <NoDemo baseUrl={options.baseUrl} />}
+      {options.there ? <DemoSections {...options} there={options.there} /> : <NoDemo baseUrl={baseUrl} />}
       <section aria-labelledby="outbox-title" id="outbox" hidden>
         <h2 id="outbox-title">Outbox</h2>
         <p class="muted">No mail leaves a sandbox. The latest messages, with the codes in them:</p>
@@ -61,7 +62,7 @@ const WelcomePage = (options: Welcome) => {
 
 const STORAGES: Record<string, string> = { memory: 'memory, until it stops', file: 'a file' }
 
-const DemoSections = ({ demo, there, baseUrl }: Welcome & { readonly there: DemoThere }) => (
+const DemoSections = ({ demo, there, service: { baseUrl } }: Welcome & { readonly there: DemoThere }) => (
   <>
     <section>
       <h2>Pay as a reader</h2>

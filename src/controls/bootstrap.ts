@@ -1,35 +1,60 @@
 import type { ServiceContext } from '../context.js'
 import { defaultQuantity, digitalQuantities } from '../digital-quantities/digital-quantity.js'
 import type { Random } from '../ports.js'
-import type { Keyring } from '../secrets.js'
+import { type Keyring, keyring, randomHex } from '../secrets.js'
 import { serialStorage } from '../storage/serial.js'
 import type { Writer } from '../storage/storage.js'
 import { Tables } from '../storage/tables.js'
+import { fixCredentials } from './credentials.js'
 import { createQuantity } from './quantity.js'
 import { plantSeed } from './seed.js'
-import { keepClock } from './settings.js'
+import { keepClock, keepKey, keptClock, keptKey } from './settings.js'
+
+const REAL_TIME = { mode: 'real', ms: 0 } as const
+
+/** Makes the storage a service's where it is empty, and takes over what a sandbox keeps of itself there: key and clock. */
+export async function begin(service: ServiceContext): Promise<void> {
+  const { storage, random, sandbox } = service
+  const drawn = randomHex(random, 32)
+  const { keys, clock } = await storage.write(async (tx) => {
+    const keys = sandbox?.keepsKey ? keyring(await settleKey(tx, drawn), random) : service.keys
+    await bootstrap(tx, { ...service, keys })
+    return { keys, clock: sandbox && (await keptClock(tx)) }
+  })
+  service.keys = keys
+  sandbox?.clock.restore(clock ?? REAL_TIME)
+}
+
+async function settleKey(tx: Writer, drawn: string): Promise<string> {
+  const kept = await keptKey(tx)
+  if (kept === undefined) keepKey(tx, drawn)
+  return kept ?? drawn
+}
 
 /**
- * Makes an empty storage a service's: its first digital quantity and, in a sandbox, the seed.
+ * The first digital quantity and, in a sandbox, the seed.
  * What is random about them comes from the service's key, so that a reset brings the same credentials and hostnames back.
  */
-export async function bootstrap(tx: Writer, service: ServiceContext): Promise<void> {
+async function bootstrap(tx: Writer, service: ServiceContext): Promise<void> {
   const [known] = await tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })
   if (known) return
-  const repeatable = { ...service, random: repeatableRandom(service.keys) }
+  const { sandbox, keys } = service
+  const repeatable = { ...service, random: repeatableRandom(keys) }
   await createQuantity(tx, defaultQuantity, repeatable)
-  if (service.sandbox) await plantSeed(tx, service.sandbox.seed, repeatable)
+  if (sandbox) await plantSeed(tx, fixCredentials(sandbox.seed, keys), repeatable)
 }
 
 /** Goes back to the seed and the real time, in one step: what it makes is prepared beside the storage. */
 export async function reset(service: ServiceContext): Promise<void> {
   const prepared = serialStorage({ tables: new Tables() })
+  const key = await service.storage.read(keptKey)
   const clock = service.sandbox?.clock
   const stopped = clock?.mode === 'manual'
-  clock?.restore({ mode: 'real', ms: 0 })
+  clock?.restore(REAL_TIME)
   // Whoever stopped the clock moves it by hand: it does not start to run behind their back.
   if (stopped) clock.setMode('manual')
   await prepared.write(async (tx) => {
+    if (key !== undefined) keepKey(tx, key)
     await bootstrap(tx, service)
     if (stopped) keepClock(tx, clock.state())
   })

@@ -1,6 +1,7 @@
 import { noContent } from '../http/reply.js'
 import { route } from '../http/route.js'
 import { Amount, ContentHash, Email, pageQuery, Time, timeOf, UnixSeconds, z } from '../http/schema.js'
+import type { State } from '../storage/storage.js'
 import { createSandbox } from './sandbox.js'
 import { SeedSchema } from './seed-schema.js'
 
@@ -70,6 +71,37 @@ export const seedSandbox = route({
   }),
   errors: ['already_exists', 'email_taken', 'dq_unknown', 'amount_invalid', 'twin_unknown', 'field_invalid'],
   handle: ({ body }, service) => createSandbox(service).seed(body),
+})
+
+const Snapshot = z.object({
+  counters: z.record(z.string(), z.int()),
+  rows: z.record(z.string(), z.array(z.unknown())),
+})
+
+export const readSnapshot = route({
+  ...control,
+  id: 'readSnapshot',
+  summary: 'Take the whole state as one JSON document.',
+  method: 'GET',
+  path: '/_sandbox/snapshot',
+  result: Snapshot,
+  handle: (_call, service) => createSandbox(service).snapshot(),
+})
+
+export const restoreSnapshot = route({
+  ...control,
+  id: 'restoreSnapshot',
+  summary: 'Put a snapshot in the place of everything, its time and its key included.',
+  method: 'PUT',
+  path: '/_sandbox/snapshot',
+  body: Snapshot,
+  bodyLimit: 'snapshotBytes',
+  status: 204,
+  errors: ['snapshot_invalid'],
+  async handle({ body }, service) {
+    await createSandbox(service).restore(body as State)
+    return noContent()
+  },
 })
 
 export const fundTwin = route({
@@ -168,6 +200,8 @@ export default [
   readHealth,
   resetSandbox,
   seedSandbox,
+  readSnapshot,
+  restoreSnapshot,
   fundTwin,
   readClock,
   updateClock,

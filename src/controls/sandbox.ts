@@ -2,10 +2,12 @@ import type { ServiceContext } from '../context.js'
 import { allQuantities } from '../digital-quantities/digital-quantity.js'
 import { type Audit, audit } from '../ledger/audit.js'
 import { problem } from '../problem.js'
-import type { Reader, Storage } from '../storage/storage.js'
+import { assertState } from '../storage/state.js'
+import type { Reader, State, Storage } from '../storage/storage.js'
 import { VERSION } from '../version.js'
-import { reset } from './bootstrap.js'
+import { begin, reset } from './bootstrap.js'
 import { durationMs } from './clock.js'
+import { type Credentials, knownCredentials } from './credentials.js'
 import { fund } from './fund.js'
 import { emptyInbox, type InboxQuery, readInbox } from './inbox.js'
 import { plantSeed, type Seeded } from './seed.js'
@@ -28,6 +30,12 @@ export interface Sandbox {
   reset(): Promise<void>
   /** Makes everything the seed names, or nothing; answers with all credentials. */
   seed(seed: Seed): Promise<Seeded>
+  /** What of the seed's credentials works. */
+  credentials(): Promise<Credentials>
+  /** The whole state as one JSON document, which any other sandbox can `restore`, whatever its storage. */
+  snapshot(): Promise<State>
+  /** Puts a snapshot in the place of everything, its time and its key included. Throws `snapshot_invalid`. */
+  restore(snapshot: State): Promise<void>
   /** Issues value to a twin. */
   fund(order: { hostname: string; amount: number; dq?: string | undefined }): ReturnType<typeof fund>
   clock(): ShownClock
@@ -66,6 +74,13 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     }),
     reset: () => ready().then(() => reset(service)),
     seed: (seed) => write((tx) => plantSeed(tx, seed, service)),
+    credentials: () => read((tx) => knownCredentials(tx, sandbox.seed, service.keys)),
+    snapshot: () => ready().then(() => storage.export()),
+    async restore(snapshot) {
+      await ready()
+      await importState(storage, snapshot)
+      await begin(service)
+    },
     fund: (order) => write((tx) => fund(tx, order, service)),
     clock: showClock,
     async setClock(change) {
@@ -80,6 +95,16 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     ledger: () => read(auditAll),
   }
   return controls
+}
+
+async function importState(storage: Storage, snapshot: unknown): Promise<void> {
+  try {
+    assertState(snapshot)
+    await storage.import(snapshot)
+  } catch (cause) {
+    if (cause instanceof TypeError) throw problem('snapshot_invalid', { detail: `${cause.message}.`, cause })
+    throw cause
+  }
 }
 
 function move(clock: NonNullable<ServiceContext['sandbox']>['clock'], { advance, set, mode }: ClockChange): void {

@@ -77,7 +77,9 @@ interface Fields {
 
 async function decode(route: Route, incoming: Incoming, service: ServiceContext): Promise<Fields> {
   const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
-  const body = takesBody ? await readFields(incoming.request, service.limits.bodyBytes, incoming.source) : {}
+  const body = takesBody
+    ? await readFields(incoming.request, service.limits[route.bodyLimit ?? 'bodyBytes'], incoming.source)
+    : {}
   const query = route.query ? textFields(queryPairs(incoming.query)) : NONE
   const params = route.params ? textFields(pathPairs(incoming.params)) : NONE
   return { params, query: route.queryInBody ? { ...query, ...body } : query, body }

@@ -102,6 +102,8 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly queryInBody?: boolean
   /** The body may be left out, whatever its Content-Type, as if it were `{}`. */
   readonly bodyOptional?: boolean
+  /** Which limit its body has. Default `bodyBytes`. */
+  readonly bodyLimit?: 'snapshotBytes'
   readonly status?: number
   /** JSON unless another media type is named. */
   readonly result?: z.ZodMiniType

@@ -95,7 +95,7 @@ contract('every operation with a body', (start) => {
   })
 
   it('refuses one larger than the limit: 413 body_too_large', async () => {
-    const started = await start({ limits: { bodyBytes: 1000 } })
+    const started = await start({ limits: { bodyBytes: 1000, snapshotBytes: 1000 } })
     const callers = await newCallers(started.call)
     const raw = JSON.stringify({ unknown: 'x'.repeat(1000) })
     await allRefuse(started, withBody, [413, 'body_too_large'], ({ route }) =>

@@ -179,5 +179,5 @@ const nothingButStorage = {
   storage: memoryStorage(),
   baseUrl: 'http://127.0.0.1:4242',
   evidence: 'designed',
-  limits: { bodyBytes: 0, nonceSeconds: 0 },
+  limits: { bodyBytes: 0, snapshotBytes: 0, nonceSeconds: 0 },
 } as unknown as ServiceContext

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeAll } from 'vitest'
-import type { Credentials } from '../../sandbox/credentials.js'
+import type { Credentials } from '../../src/index.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const command = join(root, 'dist', 'cli', 'farthing.js')

@@ -69,7 +69,7 @@ async function startHost(seed: Seed = demo.seed): Promise<Host> {
   const served = await serve(
     (baseUrl) => {
       service = createService({ baseUrl, sandbox: true, seed })
-      return sandboxPages({ service, demo, baseUrl })
+      return sandboxPages({ service, demo })
     },
     { port: 0 },
   )

@@ -1,10 +1,10 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { accounts } from '../src/accounts/account.js'
-import type { Seed } from '../src/controls/seed-schema.js'
-import { digest, type Keyring } from '../src/secrets.js'
-import type { Reader, Storage } from '../src/storage/storage.js'
-import { clients, userClientSecret } from '../src/tokens/client.js'
-import { users } from '../src/users/user.js'
+import { accounts } from '../accounts/account.js'
+import { digest, type Keyring } from '../secrets.js'
+import type { Reader } from '../storage/storage.js'
+import { clients, userClientSecret } from '../tokens/client.js'
+import { users } from '../users/user.js'
+import type { Seed } from './seed-schema.js'
 
 /** What of a seed's credentials works. */
 export interface Credentials {
@@ -53,23 +53,22 @@ export function fixCredentials(seed: Seed, keys: Keyring): Seed {
   return { ...seed, ...fixed }
 }
 
-/** The credentials of a seed that the storage knows: it may have been made from another one. */
-export function knownCredentials(seed: Seed, storage: Storage, keys: Keyring): Promise<Credentials> {
-  return storage.read(async (tx) => {
-    const known: { accounts: AccountCredentials[]; users: UserCredentials[] } = { accounts: [], users: [] }
-    for (const { name, client_id = '', client_secret = '' } of seed.accounts ?? []) {
-      const owner = await ownerOf(tx, client_id, client_secret)
-      const account = owner === undefined ? undefined : await tx.get(accounts, owner)
-      if (account) known.accounts.push({ name, public_secret: account.public_secret, client_id, client_secret })
-    }
-    for (const { client_id = '' } of seed.users ?? []) {
-      const client_secret = userClientSecret(client_id, { keys })
-      const owner = await ownerOf(tx, client_id, client_secret)
-      const user = owner === undefined ? undefined : await tx.get(users, owner)
-      if (user) known.users.push({ email: user.email, ...codeIn(user.email), client_id, client_secret })
-    }
-    return known
-  })
+/** The credentials of a seed that work: the state may have been begun with another one. */
+export async function knownCredentials(tx: Reader, given: Seed, keys: Keyring): Promise<Credentials> {
+  const seed = fixCredentials(given, keys)
+  const known: { accounts: AccountCredentials[]; users: UserCredentials[] } = { accounts: [], users: [] }
+  for (const { name, client_id = '', client_secret = '' } of seed.accounts ?? []) {
+    const owner = await ownerOf(tx, client_id, client_secret)
+    const account = owner === undefined ? undefined : await tx.get(accounts, owner)
+    if (account) known.accounts.push({ name, public_secret: account.public_secret, client_id, client_secret })
+  }
+  for (const { client_id = '' } of seed.users ?? []) {
+    const client_secret = userClientSecret(client_id, { keys })
+    const owner = await ownerOf(tx, client_id, client_secret)
+    const user = owner === undefined ? undefined : await tx.get(users, owner)
+    if (user) known.users.push({ email: user.email, ...codeIn(user.email), client_id, client_secret })
+  }
+  return known
 }
 
 async function ownerOf(tx: Reader, clientId: string, clientSecret: string): Promise<number | undefined> {
