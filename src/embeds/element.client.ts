@@ -64,7 +64,7 @@ export interface MicroPayments {
 export interface LoadOptions {
   /** Default `v2`. */
   apiVersion?: 'v2' | 'v4' | 2 | 4 | '2' | '4'
-  /** Where the service is. Default: where this script came from. */
+  /** Where the service is: its base URL. Default: where this script came from. */
   serviceUrl?: string
 }
 
@@ -75,7 +75,7 @@ const fail = (what: string): never => {
 /** Gives the elements of the account with that publishable secret; works with and without `await`. */
 export function loadMicroPayments(
   public_secret: string,
-  { apiVersion = 'v2', serviceUrl = import.meta.url }: LoadOptions = {},
+  { apiVersion = 'v2', serviceUrl = new URL('.', import.meta.url).href }: LoadOptions = {},
 ): MicroPayments & Promise<MicroPayments> {
   if (typeof public_secret !== 'string' || !public_secret.startsWith('mp_'))
     fail(
@@ -83,13 +83,14 @@ export function loadMicroPayments(
     )
   const version = `v${String(apiVersion).replace(/^v/, '')}`
   if (version !== 'v2' && version !== 'v4') fail(`apiVersion "${apiVersion}" is not known; there are v2 and v4.`)
-  const service = { origin: new URL(serviceUrl).origin, version }
+  const service = { base: serviceUrl.replace(/\/+$/, ''), version }
   const api: MicroPayments = { elements: () => ({ create: (type, options) => createElement(service, type, options) }) }
   return Object.assign(Promise.resolve(api), api)
 }
 
 interface ServiceAddress {
-  readonly origin: string
+  /** Without a trailing slash. */
+  readonly base: string
   readonly version: string
 }
 
@@ -128,21 +129,21 @@ function createElement(service: ServiceAddress, type: ElementType, options: Elem
   }
 }
 
-const send = ({ origin }: ServiceAddress, { node }: Frame): void =>
-  node.contentWindow?.postMessage('_TQMToggle', origin)
+const send = ({ base }: ServiceAddress, { node }: Frame): void =>
+  node.contentWindow?.postMessage('_TQMToggle', new URL(base).origin)
 
-async function readDescriptor({ origin, version }: ServiceAddress, hash: string): Promise<string> {
-  const url = `${origin}/${version}/commodity/${encodeURIComponent(hash)}?embed=false`
+async function readDescriptor({ base, version }: ServiceAddress, hash: string): Promise<string> {
+  const url = `${base}/${version}/commodity/${encodeURIComponent(hash)}?embed=false`
   const answer = await fetch(url, { headers: { accept: 'application/json' }, credentials: 'omit' }).catch((cause) => {
-    throw new Error(`MicroPayments: ${origin} cannot be reached.`, { cause })
+    throw new Error(`MicroPayments: ${base} cannot be reached.`, { cause })
   })
   if (answer.status === 404) fail(`no commodity has the hash "${hash}".`)
   if (!answer.ok) fail(`the commodity could not be read: ${answer.status}.`)
   return (await answer.json()).descriptor
 }
 
-function embedUrl({ origin, version }: ServiceAddress, { hash, styles, ...options }: ElementOptions): URL {
-  const url = new URL(`/${version}/embed/${encodeURIComponent(hash)}`, origin)
+function embedUrl({ base, version }: ServiceAddress, { hash, styles, ...options }: ElementOptions): URL {
+  const url = new URL(`${base}/${version}/embed/${encodeURIComponent(hash)}`)
   const { theme, leading, middle, trailing, decimalPoints } = options
   const query = { theme, style: styles && JSON.stringify(styles), leading, middle, trailing, decimalPoints }
   for (const [name, value] of Object.entries(query)) if (value != null) url.searchParams.set(name, String(value))

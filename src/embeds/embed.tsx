@@ -168,7 +168,7 @@ const Hint = ({ id, children }: { id?: string; children: ComponentChildren }) =>
 )
 
 const OutboxLink = () => (
-  <a href="/_sandbox/outbox" target="_blank" rel="noopener">
+  <a href="../../_sandbox/outbox" target="_blank" rel="noopener">
     the outbox
   </a>
 )

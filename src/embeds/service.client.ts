@@ -35,9 +35,12 @@ interface Sent {
   readonly headers?: Record<string, string>
 }
 
+/** What the service is reached under: this page is `/v4/embed/…` there. */
+const base = location.pathname.replace(/\/v\d\/embed\/.*/, '')
+
 async function call<T>(method: string, path: string, { session, body, headers }: Sent = {}): Promise<T> {
   const { signal } = (running = patient())
-  const answer = await fetch(`/v4${path}`, {
+  const answer = await fetch(`${base}/v4${path}`, {
     method,
     headers: {
       accept: 'application/json',

@@ -16,12 +16,17 @@ export interface FetchSource extends BodySource {
   readonly peerAddress?: string
   /** The class that answers are made of; the global one where absent. */
   readonly Response?: typeof Response
+  /** The service's own address of what is asked for, where the request names another that stands for it. */
+  readonly url?: string
+  /** All headers, where the request hides some: to a script, a browser shows neither Cookie nor Origin. */
+  readonly headers?: Pick<Headers, 'get' | 'has'>
 }
 
 /** A request on its way: itty-router sets `params` and `query`, authentication the session. */
 export interface Incoming {
   /** As it is routed: a HEAD is a GET. */
   readonly method: string
+  /** Without the path of the service's base. */
   readonly url: string
   readonly path: string
   readonly request: Request

@@ -42,7 +42,7 @@ const sessionCookie = (header: string | null): string | undefined =>
 export function sessionCookieHeader(sessionId: string | null, baseUrl: string): string {
   const secure = baseUrl.startsWith('https:') ? '; Secure' : ''
   const value = sessionId === null ? 'session_id=; Max-Age=0' : `session_id=${sessionId}`
-  return `${value}; Path=/; HttpOnly; SameSite=Lax${secure}`
+  return `${value}; Path=${new URL(baseUrl).pathname}; HttpOnly; SameSite=Lax${secure}`
 }
 
 /** Throws `sandbox_refused` unless the controls are asked by a local process, or by a page of the service itself. */

@@ -38,13 +38,14 @@ export class RouteTable {
     source: FetchSource = {},
     ready?: () => Promise<void>,
   ): Promise<Response> {
-    const { method, url, headers } = request
+    const { method } = request
+    const url = belowBase(source.url ?? request.url, service.basePath)
     const incoming: Incoming = {
       method: method === 'HEAD' ? 'GET' : method,
       url,
       path: pathOf(url),
       request,
-      headers,
+      headers: source.headers ?? request.headers,
       source,
       params: {},
       query: {},
@@ -92,6 +93,15 @@ function areaOf(path: string): string {
   if (second < 0) return path
   const third = path.indexOf('/', second + 1)
   return third < 0 ? path : path.slice(0, third)
+}
+
+/** The address without the path that a service is reached under, which what stands before it may have taken off already. */
+function belowBase(url: string, basePath: string): string {
+  if (basePath === '') return url
+  const path = pathOf(url)
+  if (path !== basePath && !path.startsWith(`${basePath}/`)) return url
+  const start = url.indexOf(path, url.indexOf('//') + 2)
+  return `${url.slice(0, start)}${path.length > basePath.length ? '' : '/'}${url.slice(start + basePath.length)}`
 }
 
 function pathOf(url: string): string {
