@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ContractOptions } from '../runtimes.js'
+import type { ContractOptions } from '../runtimes/runtime.js'
 import { contract } from '../support/contract.js'
 import { advance, expectProblem, expectSoundLedger, pay, stopClock, UNKNOWN_COMMODITY } from '../support/market.js'
 import { balanceOf, newCommodity, newPayer, newSeller } from '../support/world.js'

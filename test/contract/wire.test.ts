@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type ContractOptions, type Running, runtimes } from '../runtimes.js'
+import { nodeServer } from '../runtimes/node-server.js'
+import type { ContractOptions, Running } from '../runtimes/runtime.js'
 import { caller } from '../support/api.js'
 import { readWire, sendLines, sendNode } from '../support/wire.js'
 import { balanceOf, newCommodity, newPayer, newSeller, newSession, newTwin } from '../support/world.js'
@@ -12,8 +13,7 @@ afterEach(async () => {
 })
 
 async function start(options: ContractOptions = {}) {
-  const node = runtimes.find(({ name }) => name.startsWith('Node server'))
-  const running = await (node as (typeof runtimes)[number]).start(options)
+  const running = await nodeServer.start(options)
   open.push(running)
   const { host } = new URL(running.url)
   /** The lines of a request to the server, on a connection that closes after it. */

@@ -3,7 +3,7 @@ import { errorsOf } from '../../src/http/errors.js'
 import { evidenceOf, type Route, type Version } from '../../src/http/route.js'
 import { type ProblemCode, problemStatus } from '../../src/problem.js'
 import { routes } from '../../src/routes.js'
-import type { Running } from '../runtimes.js'
+import type { Running } from '../runtimes/runtime.js'
 import { errorOf, recordAnswer, successOf } from './answers.js'
 
 type Body = any

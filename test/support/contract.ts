@@ -1,5 +1,6 @@
 import { afterEach, describe } from 'vitest'
-import { type ContractOptions, type Running, runtimes } from '../runtimes.js'
+import { runtimes } from '../runtimes.js'
+import type { ContractOptions, Running } from '../runtimes/runtime.js'
 import { type Call, caller } from './api.js'
 
 export interface Started extends Running {

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { serve } from '../../adapters/node.js'
+import { fileStorage } from '../../adapters/storage/file.js'
+import { createService, type Service } from '../../src/index.js'
+import type { Runtime } from './runtime.js'
+
+export const nodeServer: Runtime = {
+  name: 'Node server, file storage',
+  async start(options) {
+    const folder = await mkdtemp(join(tmpdir(), 'farthing-'))
+    const storage = await fileStorage({ file: join(folder, 'data.json') })
+    let service: Service | undefined
+    const served = await serve(
+      (baseUrl) => {
+        service = createService({ ...options, baseUrl, sandbox: true, storage })
+        return service
+      },
+      { port: 0 },
+    )
+    return {
+      url: served.url,
+      fetch: (request) => fetch(request),
+      state: async () => {
+        await service?.ready()
+        return storage.export()
+      },
+      async close() {
+        await served.close()
+        await service?.close()
+        await rm(folder, { recursive: true })
+      },
+    }
+  },
+}

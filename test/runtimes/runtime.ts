@@ -1,0 +1,20 @@
+import type { ServiceOptions } from '../../src/index.js'
+import type { State } from '../../src/storage/storage.js'
+
+/** What a contract test may ask of a service: settings that travel to any runtime. The sandbox is always on. */
+export type ContractOptions = Pick<ServiceOptions, 'evidence' | 'accountCreation' | 'limits' | 'seed' | 'twinDomain'>
+
+/** A service running somewhere, seen through HTTP and by what it leaves at rest. */
+export interface Running {
+  /** Without a trailing slash. */
+  readonly url: string
+  fetch(request: Request): Promise<Response>
+  /** Everything that its storage holds. */
+  state(): Promise<State>
+  close(): Promise<void>
+}
+
+export interface Runtime {
+  readonly name: string
+  start(options: ContractOptions): Promise<Running>
+}
