@@ -1,14 +1,15 @@
-export { collections } from './collections.js'
-export type { Limits } from './context.js'
-export type { AccountCredentials, Credentials, UserCredentials } from './controls/credentials.js'
-export type { ClockChange, Sandbox, ShownClock } from './controls/sandbox.js'
-export type { Seeded } from './controls/seed.js'
-export type { Seed } from './controls/seed-schema.js'
-export type { Evidence } from './evidence.js'
-export type { FetchSource } from './http/incoming.js'
-export type { Audit } from './ledger/audit.js'
-export type { Clock, Log, Mail, Mailer, Random } from './ports.js'
-export { Problem, type ProblemCode, problemCodes } from './problem.js'
-export { createService, type Service, type ServiceOptions } from './service.js'
-export type { State, Storage } from './storage/storage.js'
-export { VERSION } from './version.js'
+import { createService as createServiceOver, type ServiceOptions as OptionsOver, type Service } from './service.js'
+import { serialStorage } from './storage/serial.js'
+import type { Storage } from './storage/storage.js'
+import { Tables } from './storage/tables.js'
+
+export * from './core.js'
+
+export interface ServiceOptions extends Omit<OptionsOver, 'storage'> {
+  /** Default: this process's memory. */
+  storage?: Storage
+}
+
+/** Puts a service together. Every option has a default. */
+export const createService = ({ storage, ...options }: ServiceOptions = {}): Service =>
+  createServiceOver({ storage: storage ?? serialStorage({ tables: new Tables() }), ...options })

@@ -10,13 +10,10 @@ import { deliveringStorage } from './outbox/delivery.js'
 import { type Clock, consoleLog, type Log, type Mailer, type Random, systemClock, systemRandom } from './ports.js'
 import { routes } from './routes.js'
 import { keyring } from './secrets.js'
-import { serialStorage } from './storage/serial.js'
 import type { Storage } from './storage/storage.js'
-import { Tables } from './storage/tables.js'
 
 export interface ServiceOptions {
-  /** Default: this process's memory. */
-  storage?: Storage
+  storage: Storage
   /** Where the service is reached. Default `http://127.0.0.1:4242`. */
   baseUrl?: string
   /** What twins' hostnames end in. Default `twin.localhost`. */
@@ -58,8 +55,8 @@ export interface Service {
 
 const table = new RouteTable(routes)
 
-/** Puts a service together. Every option has a default. */
-export function createService(options: ServiceOptions = {}): Service {
+/** Puts a service together over a storage. Every other option has a default. */
+export function createService(options: ServiceOptions): Service {
   const context = contextOf(options)
   const sandbox = context.sandbox && createSandbox(context, ready)
   let starting: Promise<void> | undefined
@@ -110,7 +107,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     accountCreation: options.accountCreation ?? true,
     sandbox,
   }
-  return { ...context, storage: deliveringStorage(options.storage ?? serialStorage({ tables: new Tables() }), context) }
+  return { ...context, storage: deliveringStorage(options.storage, context) }
 }
 
 function addressOf(url: string): Pick<ServiceContext, 'baseUrl' | 'basePath'> {

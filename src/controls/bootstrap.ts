@@ -2,9 +2,8 @@ import type { ServiceContext } from '../context.js'
 import { defaultQuantity, digitalQuantities } from '../digital-quantities/digital-quantity.js'
 import type { Random } from '../ports.js'
 import { type Keyring, keyring, randomHex } from '../secrets.js'
-import { serialStorage } from '../storage/serial.js'
-import type { Writer } from '../storage/storage.js'
-import { Tables } from '../storage/tables.js'
+import type { Row, State, Writer } from '../storage/storage.js'
+import { Transaction } from '../storage/transaction.js'
 import { fixCredentials } from './credentials.js'
 import { createQuantity } from './quantity.js'
 import { plantSeed } from './seed.js'
@@ -46,19 +45,33 @@ async function bootstrap(tx: Writer, service: ServiceContext): Promise<void> {
 
 /** Goes back to the seed and the real time, in one step: what it makes is prepared beside the storage. */
 export async function reset(service: ServiceContext): Promise<void> {
-  const prepared = serialStorage({ tables: new Tables() })
   const key = await service.storage.read(keptKey)
   const clock = service.sandbox?.clock
   const stopped = clock?.mode === 'manual'
   clock?.restore(REAL_TIME)
   // Whoever stopped the clock moves it by hand: it does not start to run behind their back.
   if (stopped) clock.setMode('manual')
-  await prepared.write(async (tx) => {
+  const seeded = await stateOf(async (tx) => {
     if (key !== undefined) keepKey(tx, key)
     await bootstrap(tx, service)
     if (stopped) keepClock(tx, clock.state())
   })
-  await service.storage.import(await prepared.export())
+  await service.storage.import(seeded)
+}
+
+/** What a write would make of an empty storage. */
+async function stateOf(write: (tx: Writer) => Promise<void>): Promise<State> {
+  const counters: Record<string, number> = {}
+  const tx = new Transaction({
+    get: async () => undefined,
+    find: async () => [],
+    nextId: async (of) => (counters[of] = (counters[of] ?? 0) + 1),
+  })
+  await write(tx)
+  const rows: Record<string, Row[]> = {}
+  for (const changed of tx.changes())
+    rows[changed.collection.name] = [...changed.rows.values()].filter((row): row is Row => row !== null)
+  return { counters, rows }
 }
 
 /** Gives the same bytes in the same order each time it is made of one key; nobody guesses them without it. */

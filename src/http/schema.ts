@@ -1,5 +1,5 @@
-import * as z from 'zod/mini'
 import { problem } from '../problem.js'
+import * as z from './zod.js'
 
 /** Wire shapes that more than one feature shows. Schemas have no transforms, so that each is also JSON Schema. */
 

@@ -1,6 +1,6 @@
 import { afterEach, describe } from 'vitest'
-import { runtimes } from '../runtimes.js'
 import type { ContractOptions, Running } from '../runtimes/runtime.js'
+import { runtimes } from '../runtimes.js'
 import { type Call, caller } from './api.js'
 
 export interface Started extends Running {
