@@ -1,4 +1,11 @@
+import { takeBack } from './csv-buffer.js'
+
+// Loaded between the two: see there.
+
+import { stringify } from 'csv-stringify/sync'
 import { type Reply, streamed } from './reply.js'
+
+takeBack()
 
 /** Which of the two forms of a table the caller takes; CSV where it does not say. */
 export const wantsJson = (headers: Pick<Headers, 'get'>): boolean => {
@@ -14,7 +21,6 @@ export function csvReply<R extends object>(columns: readonly (keyof R & string)[
 }
 
 async function* csvText<R extends object>(columns: readonly (keyof R & string)[], pieces: AsyncIterable<R[]>) {
-  const { stringify } = await import('csv-stringify/sync')
   const options = { columns: [...columns], escape_formulas: true, cast: { number: plainNumber } }
   yield stringify([], { ...options, header: true })
   for await (const records of pieces) yield stringify(records, options)
