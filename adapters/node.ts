@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { createServerAdapter, Response as LightResponse } from '@whatwg-node/server'
-import type { FetchSource } from '../src/index.js'
+import type { FetchSource } from '../src/core.js'
 
 /** Whatever answers requests: a service, or pages in front of one. */
 export interface Handler {

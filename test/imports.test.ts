@@ -127,7 +127,7 @@ describe('the reader of imports finds a break of', () => {
     [
       'rule 4: an adapter that reaches into src/',
       { 'adapters/node.ts': "import '../src/http/router.js'", 'src/http/router.ts': '' },
-      'adapters/node.ts:1: rule 4: of src/, an adapter imports index.ts and storage/, not src/http/router.ts',
+      'adapters/node.ts:1: rule 4: of src/, an adapter imports core.ts and storage/, not src/http/router.ts',
     ],
     [
       'rule 4: an adapter with two packages',

@@ -3,7 +3,7 @@ import { allQuantities } from '../digital-quantities/digital-quantity.js'
 import { type Audit, audit } from '../ledger/audit.js'
 import { problem } from '../problem.js'
 import { assertState } from '../storage/state.js'
-import type { Reader, State, Storage } from '../storage/storage.js'
+import { type Reader, type State, type Storage, UniqueViolation } from '../storage/storage.js'
 import { VERSION } from '../version.js'
 import { begin, reset } from './bootstrap.js'
 import { durationMs } from './clock.js'
@@ -102,7 +102,8 @@ async function importState(storage: Storage, snapshot: unknown): Promise<void> {
     assertState(snapshot)
     await storage.import(snapshot)
   } catch (cause) {
-    if (cause instanceof TypeError) throw problem('snapshot_invalid', { detail: `${cause.message}.`, cause })
+    if (cause instanceof TypeError || cause instanceof UniqueViolation)
+      throw problem('snapshot_invalid', { detail: `${cause.message}.`, cause })
     throw cause
   }
 }

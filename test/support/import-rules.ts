@@ -103,11 +103,11 @@ function wordsOf(place: Place, typeOnly: boolean): string[] {
 }
 
 function adapterFault(from: string, path: string): string | undefined {
-  if (path === 'src/index.ts' || path.startsWith('src/storage/')) return undefined
+  if (path === 'src/core.ts' || path.startsWith('src/storage/')) return undefined
   if (adapterOf(path) === adapterOf(from)) return undefined
   return path.startsWith('adapters/')
     ? 'rule 4: adapters never import each other'
-    : `rule 4: of src/, an adapter imports index.ts and storage/, not ${path}`
+    : `rule 4: of src/, an adapter imports core.ts and storage/, not ${path}`
 }
 
 function packageFaults(from: string, name: string, { dynamic, typeOnly }: Import): string[] {

@@ -1,0 +1,134 @@
+import { unwrap } from 'idb'
+import { collections as all } from '../../src/core.js'
+import { assertKeys } from '../../src/storage/key.js'
+import { assertState } from '../../src/storage/state.js'
+import {
+  type AnyCollection,
+  type Reader,
+  type Row,
+  type State,
+  type Storage,
+  StorageUnavailable,
+  type Writer,
+} from '../../src/storage/storage.js'
+import { Transaction } from '../../src/storage/transaction.js'
+import { Database } from './indexeddb/database.js'
+import { Rows, uniqueKeys } from './indexeddb/rows.js'
+import { COUNTERS, collectionOf, storeOf } from './indexeddb/schema.js'
+
+export { StorageFull } from './indexeddb/errors.js'
+
+export interface IndexedDbOptions {
+  /** The database's name. Default `farthing`. */
+  name?: string
+  /** Every collection that is to be read or written, with its indexes. Default: the service's. */
+  collections?: readonly AnyCollection[]
+  /** How long to wait, in ms, where another tab holds an older version of the database open. Default 10 000. */
+  patience?: number
+  /** The locks of this origin. Default `navigator.locks`. */
+  locks?: Pick<LockManager, 'request'>
+}
+
+/**
+ * Rows in the browser's IndexedDB, shared by all tabs and workers of the origin: a Web Lock puts their writes in a row.
+ * Opens the database when it is first used, and brings it to the collections given, keeping its rows.
+ * Throws `StorageUnavailable` at once where there is no IndexedDB or are no Web Locks. A write that does not fit rejects
+ * with `StorageFull`, and one that the browser aborts with `StorageUnavailable`: nothing of it is kept, and the storage goes on.
+ */
+export function indexedDbStorage({
+  name = 'farthing',
+  collections = all,
+  patience = 10_000,
+  locks = globalThis.navigator?.locks,
+}: IndexedDbOptions = {}): Storage {
+  if (!globalThis.indexedDB) throw new StorageUnavailable('There is no IndexedDB here: this storage is for browsers.')
+  if (!locks)
+    throw new StorageUnavailable('There are no Web Locks here: serve this page over https, or from localhost.')
+  const database = new Database({ name, collections, patience })
+  const running = new Set<Promise<unknown>>()
+  let closing: Promise<void> | undefined
+
+  /** Runs a job while it holds the lock: alone, or among others that only read. */
+  async function locked<T>(mode: LockMode, job: () => Promise<T>): Promise<T> {
+    if (closing) throw new StorageUnavailable('The storage is closed.')
+    // Opened first: while another tab is in the way of that, nobody need wait for this one.
+    const turn = database.open().then(() => locks.request(`farthing.storage.${name}`, { mode }, job) as Promise<T>)
+    running.add(turn)
+    try {
+      return await turn
+    } finally {
+      running.delete(turn)
+    }
+  }
+
+  async function write<T>(body: (tx: Writer) => Promise<T>): Promise<T> {
+    const rows = new Rows(database)
+    try {
+      const tx = new Transaction(rows)
+      const result = await body(tx)
+      await rows.land([...tx.changes()])
+      return result
+    } catch (error) {
+      // The numbers given are not taken back. Where not even these can be kept, nobody has seen them but this body.
+      await rows.land([]).catch(ignore)
+      throw error
+    }
+  }
+
+  async function shut(): Promise<void> {
+    await Promise.allSettled(running)
+    database.close()
+  }
+
+  return {
+    name: 'indexeddb',
+    read: (body: (tx: Reader) => Promise<unknown>) => locked('shared', () => body(new Rows(database))),
+    write: (body: (tx: Writer) => Promise<unknown>) => locked('exclusive', () => write(body)),
+    export: () => locked('shared', () => exportState(database)),
+    import: (state) => locked('exclusive', () => importState(database, collections, state)),
+    close() {
+      closing ??= shut()
+      return closing
+    },
+  } as Storage
+}
+
+async function exportState(database: Database): Promise<State> {
+  return database.read('all', async (tx) => {
+    const counters = tx.objectStore(COUNTERS)
+    const names = [...tx.objectStoreNames].map(collectionOf).filter((name) => name !== undefined)
+    // All asked for at once. Names of stores, and keys, come in the order of code units.
+    const [counted, last, ...lists] = await Promise.all([
+      counters.getAllKeys() as Promise<string[]>,
+      counters.getAll() as Promise<number[]>,
+      ...names.map((name) => tx.objectStore(storeOf(name)).getAll() as Promise<Row[]>),
+    ])
+    return {
+      counters: Object.fromEntries(counted.map((name, i) => [name, last[i] as number])),
+      rows: Object.fromEntries(names.map((name, i) => [name, lists[i] as Row[]]).filter(([, rows]) => rows?.length)),
+    }
+  })
+}
+
+async function importState(database: Database, collections: readonly AnyCollection[], given: State): Promise<void> {
+  const state: unknown = JSON.parse(JSON.stringify(given))
+  assertState(state)
+  const lists = Object.entries(state.rows).filter(([, rows]) => rows.length > 0)
+  for (const [name, rows] of lists) {
+    const collection = collections.find((each) => each.name === name)
+    if (!collection) continue
+    for (const row of rows) assertKeys(collection, row)
+    uniqueKeys(collection, rows)
+  }
+  database.admit(lists.map(([name]) => name))
+  await database.write('all', (tx) => {
+    for (const name of tx.objectStoreNames) unwrap(tx.objectStore(name)).clear()
+    for (const [name, last] of Object.entries(state.counters)) unwrap(tx.objectStore(COUNTERS)).put(last, name)
+    for (const [name, rows] of lists) {
+      const store = unwrap(tx.objectStore(storeOf(name)))
+      for (const row of rows) store.put(row)
+    }
+  })
+}
+
+function ignore(): void {}

@@ -1,0 +1,197 @@
+import { type IDBPDatabase, type IDBPTransaction, openDB } from 'idb'
+import { type AnyCollection, StorageUnavailable } from '../../../src/storage/storage.js'
+import { failure } from './errors.js'
+import { differences } from './schema.js'
+
+export interface DatabaseOptions {
+  readonly name: string
+  readonly collections: readonly AnyCollection[]
+  /** How long to wait for the database to open, in ms. */
+  readonly patience: number
+}
+
+type Transaction<M extends IDBTransactionMode> = IDBPTransaction<unknown, string[], M>
+type OpenTransaction = Transaction<'readonly' | 'readwrite'>
+
+/** A connection to one IndexedDB database: opened when it is needed, given up when another tab must upgrade, and then opened anew. */
+export class Database {
+  readonly #options: DatabaseOptions
+  readonly #others = new Set<string>()
+  #superseded = false
+  #db: IDBPDatabase | undefined
+  #opening: Promise<IDBPDatabase> | undefined
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options
+  }
+
+  /** Opens the database where it is not. Throws `StorageUnavailable`. */
+  async open(): Promise<void> {
+    try {
+      if (!this.#db) await this.#open()
+    } catch (error) {
+      throw failure(error)
+    }
+  }
+
+  /** Reads in one short transaction; resolves with what the job did, which may await nothing but its requests. */
+  async read<T>(stores: readonly string[] | 'all', job: (tx: Transaction<'readonly'>) => Promise<T>): Promise<T> {
+    try {
+      const tx = await this.#begin(stores, 'readonly')
+      tx.done.catch(ignore)
+      return await job(tx)
+    } catch (error) {
+      throw failure(error)
+    }
+  }
+
+  /** Writes in one short transaction; resolves once that is on the disk. Where anything fails, nothing of it is kept. */
+  async write(
+    stores: readonly string[] | 'all',
+    job: (tx: Transaction<'readwrite'>) => Promise<void> | void,
+  ): Promise<void> {
+    try {
+      const tx = await this.#begin(stores, 'readwrite')
+      const ended = endOf(tx)
+      try {
+        await job(tx)
+      } catch (error) {
+        abort(tx)
+        await ended.catch(ignore)
+        throw error
+      }
+      await ended
+    } catch (error) {
+      throw failure(error)
+    }
+  }
+
+  /** Makes a place for collections that were not declared. */
+  admit(collections: readonly string[]): void {
+    const size = this.#others.size
+    const declared = new Set(this.#options.collections.map(({ name }) => name))
+    for (const name of collections) if (!declared.has(name)) this.#others.add(name)
+    // Opened again, the database is compared with all that it shall hold.
+    if (this.#others.size > size && this.#db) this.#leave(this.#db)
+  }
+
+  close(): void {
+    if (this.#db) this.#leave(this.#db)
+  }
+
+  async #begin<M extends 'readonly' | 'readwrite'>(
+    stores: readonly string[] | 'all',
+    mode: M,
+  ): Promise<Transaction<M>> {
+    for (let attempt = 1; ; attempt++) {
+      const db = this.#db ?? (await this.#open())
+      try {
+        const names = stores === 'all' ? [...db.objectStoreNames] : [...stores]
+        return db.transaction(names, mode, { durability: 'strict' })
+      } catch (error) {
+        // The browser closed the connection: the site's data was cleared, say.
+        if (attempt === 2 || (error as Error).name !== 'InvalidStateError') throw error
+        this.#leave(db)
+      }
+    }
+  }
+
+  #open(): Promise<IDBPDatabase> {
+    this.#opening ??= this.#settle()
+      .then((db) => (this.#db = db))
+      .finally(() => {
+        this.#opening = undefined
+      })
+    return this.#opening
+  }
+
+  /** Opens the database and brings it to the declared schema. Between a look and an upgrade, another tab may do the same. */
+  async #settle(): Promise<IDBPDatabase> {
+    let db = await this.#connect()
+    while (!this.#isAsDeclared(db)) {
+      const version = db.version + 1
+      db.close()
+      db = await this.#connect(version).catch((error: Error) => {
+        if (error.name !== 'VersionError') throw error
+        return this.#connect()
+      })
+    }
+    return db
+  }
+
+  #isAsDeclared(db: IDBPDatabase): boolean {
+    const stores = [...db.objectStoreNames]
+    const look = stores.length > 0 ? db.transaction(stores) : undefined
+    look?.done.catch(ignore)
+    try {
+      return differences(db, look, this.#schema()).length === 0
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  }
+
+  #connect(version?: number): Promise<IDBPDatabase> {
+    const { name, patience } = this.#options
+    return new Promise((resolve, reject) => {
+      let isLate = false
+      const timer = setTimeout(() => {
+        isLate = true
+        reject(
+          new StorageUnavailable(
+            `The database ${name} did not open in ${patience} ms: another tab holds an older version of it. Close the other tabs of this site.`,
+          ),
+        )
+      }, patience)
+      openDB(name, version, {
+        upgrade: (db, _from, _to, tx) => {
+          // From here on it waits for nobody.
+          clearTimeout(timer)
+          for (const change of differences(db, tx, this.#schema())) change()
+        },
+      })
+        .then((db) => {
+          if (isLate) return db.close()
+          db.addEventListener('versionchange', ({ newVersion }) => {
+            if (newVersion !== null) this.#superseded = true
+            this.#leave(db)
+          })
+          resolve(db)
+        }, reject)
+        .finally(() => clearTimeout(timer))
+    })
+  }
+
+  /** Transactions that have begun go on to their end. */
+  #leave(db: IDBPDatabase): void {
+    db.close()
+    if (this.#db === db) this.#db = undefined
+  }
+
+  #schema() {
+    return { collections: this.#options.collections, others: this.#others, superseded: this.#superseded }
+  }
+}
+
+/** Resolves when the transaction is complete. idb's own `done` does not wait for the abort, nor always know its reason. */
+function endOf(tx: OpenTransaction): Promise<void> {
+  tx.done.catch(ignore)
+  const end = new Promise<void>((resolve, reject) => {
+    tx.addEventListener('complete', () => resolve())
+    tx.addEventListener('abort', () =>
+      reject(tx.error ?? new DOMException('The transaction was aborted.', 'AbortError')),
+    )
+  })
+  end.catch(ignore)
+  return end
+}
+
+function abort(tx: OpenTransaction): void {
+  try {
+    tx.abort()
+  } catch {
+    // It was aborted already, by what failed.
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,27 @@
+import { StorageUnavailable } from '../../../src/storage/storage.js'
+
+/** The browser gives this site no more space. Nothing of the write was kept; what was stored before can be read on. */
+export class StorageFull extends StorageUnavailable {
+  override name = 'StorageFull'
+}
+
+/** What to say of an error of IndexedDB; any other error as it is. */
+export function failure(cause: unknown): unknown {
+  if (!(cause instanceof DOMException)) return cause
+  switch (cause.name) {
+    case 'QuotaExceededError':
+      return new StorageFull(
+        'The browser gives this site no more space, so nothing of this write was kept. Free space on the device or remove rows, and try again.',
+        { cause },
+      )
+    case 'NotFoundError':
+      return new TypeError('The database has no such collection: name it among `collections`.', { cause })
+    case 'DataCloneError':
+      return new TypeError(`A row is not plain JSON: ${cause.message}`, { cause })
+    default:
+      return new StorageUnavailable(
+        `IndexedDB failed (${cause.name}: ${cause.message}), and nothing was changed. Try again.`,
+        { cause },
+      )
+  }
+}

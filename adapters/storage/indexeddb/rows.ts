@@ -1,0 +1,135 @@
+import { type IDBPTransaction, unwrap } from 'idb'
+import { indexNamed, keyOf } from '../../../src/storage/key.js'
+import { freezeRow } from '../../../src/storage/state.js'
+import {
+  type AnyCollection,
+  type Collection,
+  type Index,
+  type Key,
+  type Query,
+  type Row,
+  UniqueViolation,
+} from '../../../src/storage/storage.js'
+import type { Base, Changes } from '../../../src/storage/transaction.js'
+import type { Database } from './database.js'
+import { COUNTERS, storeOf } from './schema.js'
+
+/** What one body reads of the database, and lands in it. Each reading is a transaction of its own: the lock makes them one. */
+export class Rows implements Base {
+  readonly #database: Database
+  /** The last number of each counter that gave one to this body. */
+  readonly #given = new Map<string, number>()
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
+    const store = storeOf(from.name)
+    const row = await this.#database.read([store], (tx) => tx.objectStore(store).get(id))
+    return row && freezeRow(row as R)
+  }
+
+  async find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    const isIndexed = indexNamed(from, query.index) !== undefined
+    const range = rangeOf(query, isIndexed)
+    if (!range || query.limit < 1) return []
+    const limit = Math.min(query.limit, 2 ** 32 - 1)
+    const store = storeOf(from.name)
+    const rows = await this.#database.read([store], (tx) => {
+      const source = isIndexed ? tx.objectStore(store).index(query.index) : tx.objectStore(store)
+      return query.reverse ? lastFirst(source, range, limit) : source.getAll(range, limit)
+    })
+    return (rows as R[]).map(freezeRow)
+  }
+
+  async nextId(of: string): Promise<number> {
+    const kept = await this.#database.read([COUNTERS], (tx) => tx.objectStore(COUNTERS).get(of))
+    // Looked at after the reading: a body may ask for two numbers at once.
+    const next = (this.#given.get(of) ?? kept ?? 0) + 1
+    this.#given.set(of, next)
+    return next
+  }
+
+  /** Lands changes and counters in one transaction. Throws `UniqueViolation` where two rows would share a unique key. */
+  async land(changes: readonly Changes[]): Promise<void> {
+    const stores = changes.map(({ collection }) => storeOf(collection.name))
+    if (this.#given.size > 0) stores.push(COUNTERS)
+    if (stores.length === 0) return
+    await this.#database.write(stores, async (tx) => {
+      await Promise.all(changes.map((each) => checkUnique(tx, each)))
+      for (const { collection, rows } of changes) {
+        // Bare requests: what fails one of them aborts the transaction, and no promise of each is needed.
+        const store = unwrap(tx.objectStore(storeOf(collection.name)))
+        for (const [id, row] of rows) row ? store.put(row) : store.delete(id)
+      }
+      for (const [name, last] of this.#given) unwrap(tx.objectStore(COUNTERS)).put(last, name)
+    })
+  }
+}
+
+/** The keys of an index, or the ids of a store, that a query means; undefined where there can be none. */
+function rangeOf({ prefix, after, reverse = false }: Query, isIndexed: boolean): IDBKeyRange | undefined {
+  // An array sorts behind every string.
+  let lower: IDBValidKey = [...prefix]
+  let upper: IDBValidKey = [...prefix, []]
+  const isPast = after !== undefined && (reverse ? isBefore(after, upper) : !isBefore(after, lower))
+  if (isPast && reverse) upper = [...after]
+  else if (isPast) lower = [...after]
+  if (!isIndexed) {
+    if (prefix.length > 1) return undefined
+    lower = lower[0] ?? Number.NEGATIVE_INFINITY
+    upper = upper[0] as IDBValidKey
+  }
+  const openLower = isPast && !reverse
+  const openUpper = isPast && reverse
+  const order = indexedDB.cmp(lower, upper)
+  if (order > 0 || (order === 0 && (openLower || openUpper))) return undefined
+  return IDBKeyRange.bound(lower, upper, openLower, openUpper)
+}
+
+const isBefore = (a: readonly Key[], b: readonly IDBValidKey[]): boolean => indexedDB.cmp(a, b) < 0
+
+type Source = ReturnType<IDBPTransaction<unknown, string[]>['objectStore']>
+
+async function lastFirst(source: Pick<Source, 'openCursor'>, range: IDBKeyRange, limit: number): Promise<unknown[]> {
+  const rows: unknown[] = []
+  for (let cursor = await source.openCursor(range, 'prev'); cursor; cursor = await cursor.continue()) {
+    rows.push(cursor.value)
+    if (rows.length === limit) break
+  }
+  return rows
+}
+
+/** Throws where landing these rows would put two under one unique key; a row about to go, or to move, frees its key. */
+async function checkUnique(
+  tx: IDBPTransaction<unknown, string[], 'readwrite'>,
+  { collection, rows }: Changes,
+): Promise<void> {
+  const store = tx.objectStore(storeOf(collection.name))
+  const put = [...rows.values()].filter((row) => row !== null)
+  await Promise.all(
+    uniqueKeys(collection, put).map(async ({ name, key }) => {
+      const holder = await store.index(name).getKey(IDBKeyRange.bound(key, [...key, []]))
+      if (holder !== undefined && !rows.has(holder as Key)) throw new UniqueViolation(collection.name, name, key)
+    }),
+  )
+}
+
+/** The keys of these rows in the unique indexes. Throws `UniqueViolation` where two of them share one. */
+export function uniqueKeys(collection: AnyCollection, rows: readonly Row[]): { name: string; key: Key[] }[] {
+  const keys: { name: string; key: Key[] }[] = []
+  for (const [name, index] of Object.entries(collection.indexes) as [string, Index<Row>][]) {
+    if (!index.unique) continue
+    const taken = new Set<string>()
+    for (const row of rows) {
+      const key = keyOf(index, row)?.slice(0, -1)
+      if (!key) continue
+      const mark = JSON.stringify(key)
+      if (taken.has(mark)) throw new UniqueViolation(collection.name, name, key)
+      taken.add(mark)
+      keys.push({ name, key })
+    }
+  }
+  return keys
+}
