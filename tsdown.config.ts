@@ -18,9 +18,13 @@ export default defineConfig([
     name: 'lib',
     entry: {
       index: 'src/index.ts',
+      core: 'src/core.ts',
       node: 'adapters/node.ts',
+      'service-worker': 'adapters/service-worker.ts',
+      msw: 'adapters/msw.ts',
       'storage/memory': 'adapters/storage/memory.ts',
       'storage/file': 'adapters/storage/file.ts',
+      'storage/indexeddb': 'adapters/storage/indexeddb.ts',
     },
     outDir: 'dist/lib',
     platform: 'node',

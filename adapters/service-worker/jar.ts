@@ -1,0 +1,50 @@
+const CACHE = 'farthing'
+
+/** A worker's answer, which remembers the Set-Cookie that a browser's Response drops. */
+export class JarResponse extends Response {
+  readonly setCookie: string | undefined
+
+  constructor(body?: BodyInit | null, init: ResponseInit = {}) {
+    super(body, init)
+    this.setCookie = (init.headers as Record<string, string> | undefined)?.['set-cookie']
+  }
+}
+
+/** The session cookie of a worker's pages, kept where it outlives the worker. */
+export class SessionJar {
+  readonly #base: string
+  #kept: Promise<string | undefined> | undefined
+
+  constructor(base: string) {
+    this.#base = base
+  }
+
+  /** Whether a browser would send and take cookies here: with what the page asks of its own origin, or says to include. */
+  isFor({ credentials, url }: Request): boolean {
+    return credentials === 'include' || (credentials === 'same-origin' && new URL(url).origin === location.origin)
+  }
+
+  /** As a Cookie header has it. */
+  cookie(): Promise<string | undefined> {
+    this.#kept ??= caches
+      .open(CACHE)
+      .then((cache) => cache.match(this.#key))
+      .then((found) => found?.text())
+    return this.#kept
+  }
+
+  /** Resolves once it is kept. */
+  async keep({ setCookie }: JarResponse): Promise<void> {
+    if (setCookie === undefined) return
+    const [pair = '', ...attributes] = setCookie.split(/;\s*/)
+    const ends = attributes.some((each) => each.toLowerCase() === 'max-age=0')
+    const cache = await caches.open(CACHE)
+    if (ends) await cache.delete(this.#key)
+    else await cache.put(this.#key, new Response(pair))
+    this.#kept = Promise.resolve(ends ? undefined : pair)
+  }
+
+  get #key(): string {
+    return `${this.#base}/session-cookie`
+  }
+}

@@ -1,0 +1,48 @@
+/** Asks a worker to take over the pages that it does not answer for yet. */
+export const CLAIM = 'farthing: claim'
+
+export interface RegisterOptions extends RegistrationOptions {
+  /** Called whenever a newer worker has taken over from the one that this page began with. */
+  onUpdate?: () => void
+}
+
+/**
+ * Registers a worker for this page, and resolves once the page's requests are answered by it.
+ * Throws where the browser allows no workers here, where the page is out of the worker's scope, and where the script fails.
+ */
+export async function register(
+  url: string | URL,
+  { onUpdate, ...options }: RegisterOptions = {},
+): Promise<ServiceWorkerRegistration> {
+  const workers = navigator.serviceWorker as ServiceWorkerContainer | undefined
+  if (!workers) throw new Error('No service worker can run here: serve the page over https, or from localhost.')
+  const registration = await workers.register(url, options)
+  if (!location.href.startsWith(registration.scope))
+    throw new Error(
+      `This page is out of the worker's scope, ${registration.scope}: put the worker's script beside or above it.`,
+    )
+  const active = await activeOf(registration)
+  // After a reload that bypasses it, a page is without its worker.
+  if (!workers.controller) await claimed(workers, active)
+  if (onUpdate) workers.addEventListener('controllerchange', onUpdate)
+  return registration
+}
+
+function activeOf(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
+  const { installing, waiting, active } = registration
+  if (active) return Promise.resolve(active)
+  const worker = (installing ?? waiting) as ServiceWorker
+  return new Promise((resolve, reject) => {
+    worker.addEventListener('statechange', () => {
+      if (worker.state === 'activated') resolve(worker)
+      if (worker.state === 'redundant')
+        reject(new Error(`The worker ${worker.scriptURL} could not be installed; its own console says why.`))
+    })
+  })
+}
+
+async function claimed(workers: ServiceWorkerContainer, worker: ServiceWorker): Promise<void> {
+  const changed = new Promise((resolve) => workers.addEventListener('controllerchange', resolve, { once: true }))
+  worker.postMessage(CLAIM)
+  if (!workers.controller) await changed
+}

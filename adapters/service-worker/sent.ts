@@ -1,0 +1,15 @@
+/** All headers of a request, with those that a worker is not shown. */
+export function headersOf(request: Request, cookie: string | undefined): Pick<Headers, 'get' | 'has'> {
+  const hidden: Partial<Record<string, string>> = { cookie, origin: originOf(request) }
+  const get = (name: string) => hidden[name.toLowerCase()] ?? request.headers.get(name)
+  return { get, has: (name) => get(name) !== null }
+}
+
+/** The Origin that the browser would send (Fetch, section 3.2). */
+function originOf({ method, mode, referrer, url }: Request): string | undefined {
+  const isForeign = new URL(url).origin !== location.origin
+  if (!isForeign && (method === 'GET' || method === 'HEAD')) return undefined
+  // Only pages of the worker's own origin have their calls answered here; but anyone can send a form to one of its addresses.
+  if (mode !== 'navigate') return location.origin
+  return URL.canParse(referrer) && /^https?:/.test(referrer) ? new URL(referrer).origin : 'null'
+}
