@@ -1,11 +1,12 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { hexOf } from './hex.js'
 import { memoize } from './memo.js'
 import type { Random } from './ports.js'
 
 /** SHA-256 of a secret in hex: what is stored in place of one that is never shown again. */
-export const digest = (secret: string): string => bytesToHex(sha256(utf8ToBytes(secret)))
+export const digest = (secret: string): string => hexOf(sha256(utf8ToBytes(secret)))
 
 /** Compares two strings in time that depends on their lengths alone. */
 export function sameSecret(a: string, b: string): boolean {
@@ -15,13 +16,13 @@ export function sameSecret(a: string, b: string): boolean {
 }
 
 /** `length` random bytes in hex. */
-export const randomHex = (random: Random, length: number): string => bytesToHex(random.bytes(length))
+export const randomHex = (random: Random, length: number): string => hexOf(random.bytes(length))
 
 export function uuidFrom(bytes: Uint8Array): string {
   const own = bytes.slice(0, 16)
   own[6] = ((own[6] as number) & 0x0f) | 0x40
   own[8] = ((own[8] as number) & 0x3f) | 0x80
-  const hex = bytesToHex(own)
+  const hex = hexOf(own)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
@@ -70,7 +71,7 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
       const iv = random.bytes(12)
       const params = { name: 'AES-GCM', iv: iv as BufferSource, additionalData: utf8ToBytes(context) as BufferSource }
       const sealed = await crypto.subtle.encrypt(params, await sealingKey(), utf8ToBytes(plain) as BufferSource)
-      return `${bytesToHex(iv)}.${bytesToHex(new Uint8Array(sealed))}`
+      return `${hexOf(iv)}.${hexOf(new Uint8Array(sealed))}`
     },
     async open(sealed, context) {
       const [iv, text] = sealed.split('.')

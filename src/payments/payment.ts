@@ -63,7 +63,8 @@ export async function createPayment(
   const nonce = base64url(random.bytes(32))
   const payment: PaymentRow = {
     id: await tx.nextId('payments'),
-    hash,
+    // Not the one that came: that is cut out of the request's address, and would keep it.
+    hash: commodity.id,
     descriptor: commodity.descriptor,
     dq: commodity.dq,
     amount: commodity.cost,

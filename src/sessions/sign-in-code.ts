@@ -1,5 +1,5 @@
-import { bytesToHex } from '@noble/hashes/utils.js'
 import type { ServiceContext } from '../context.js'
+import { hexOf } from '../hex.js'
 import { postMail } from '../outbox/outbox.js'
 import { type Problem, problem } from '../problem.js'
 import { digest, sameSecret } from '../secrets.js'
@@ -92,7 +92,7 @@ const tooManyTries = ({ expires_at }: SignInCodeRow, at: number) =>
   problem('too_many_tries', { headers: { 'retry-after': String(Math.max(1, Math.ceil((expires_at - at) / 1000))) } })
 
 const mac = (id: number, code: string, { keys }: CodeContext): string =>
-  bytesToHex(keys.derive('sign-in code', `${id}:${code.trim()}`))
+  hexOf(keys.derive('sign-in code', `${id}:${code.trim()}`))
 
 /** Six digits. In a sandbox an address such as `ada+code123456@example.test` fixes its own. */
 function newCode(email: string, { random, sandbox }: CodeContext): string {

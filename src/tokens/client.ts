@@ -1,5 +1,5 @@
-import { bytesToHex } from '@noble/hashes/utils.js'
 import type { ServiceContext } from '../context.js'
+import { hexOf } from '../hex.js'
 import { type Problem, problem } from '../problem.js'
 import { digest, randomHex, sameSecret } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
@@ -52,7 +52,7 @@ export async function createClient(
 
 /** A user's own client secret, which they may read again: derived from the client id, so that it rests nowhere. */
 export const userClientSecret = (clientId: string, { keys }: Pick<ServiceContext, 'keys'>): string =>
-  `mc_${bytesToHex(keys.derive('client secret', clientId)).slice(0, 32)}`
+  `mc_${hexOf(keys.derive('client secret', clientId)).slice(0, 32)}`
 
 export const clientsOf = (tx: Reader, kind: 'account' | 'user', id: number): Promise<ClientRow[]> =>
   tx.find(clients, { index: 'byOwner', prefix: [kind, id], limit: 100 })

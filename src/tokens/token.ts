@@ -1,5 +1,5 @@
-import { bytesToHex } from '@noble/hashes/utils.js'
 import type { ServiceContext } from '../context.js'
+import { hexOf } from '../hex.js'
 import { memoize } from '../memo.js'
 import { problem } from '../problem.js'
 import { digest, randomHex } from '../secrets.js'
@@ -110,4 +110,4 @@ const show = (row: TokenRow, context: TokenContext): TokenPair => ({
 })
 
 const derived = (purpose: string, id: string, { keys }: TokenContext): string =>
-  `tqmt_${bytesToHex(keys.derive(purpose, id)).slice(0, 32)}`
+  `tqmt_${hexOf(keys.derive(purpose, id)).slice(0, 32)}`
