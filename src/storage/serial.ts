@@ -31,7 +31,8 @@ export interface SerialOptions {
  * A commit is applied in its turn; its caller, and every reader that saw it, waits for the log outside of the queue.
  */
 export function serialStorage({ name = 'memory', tables, log, rerun = false }: SerialOptions): Storage {
-  let tail: Promise<unknown> = Promise.resolve()
+  /** Resolves once the last in the queue has had its turn; absent where nobody is in it. */
+  let tail: Promise<void> | undefined
   let landed: Promise<void> | undefined
   let group: Promise<void> | undefined
   let broken: StorageUnavailable | undefined
@@ -40,15 +41,21 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
   /** Runs a job in its turn, then waits until all that it saw and did is durable. */
   async function inTurn<T>(job: () => T | Promise<T>): Promise<T> {
     if (closing) throw new StorageUnavailable('The storage is closed.')
+    const before = tail
+    let leave = ignore
+    const own = new Promise<void>((resolve) => (leave = resolve))
+    tail = own
+    if (before) await before
+    let value: T
     let seen: Promise<void> | undefined
-    const turn = tail.then(async () => {
+    try {
       if (broken) throw broken
-      const value = await job()
+      value = await job()
       seen = landed
-      return value
-    })
-    tail = turn.catch(ignore)
-    const value = await turn
+    } finally {
+      if (tail === own) tail = undefined
+      leave()
+    }
     if (seen) await seen
     return value
   }

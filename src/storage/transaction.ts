@@ -35,20 +35,29 @@ export class Transaction implements Writer {
     this.#changesOf(from).set(id, null)
   }
 
-  async get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
+  // What the base answers is handed on as it is: an async function would wait for it again.
+  get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
     const own = this.#changes.get(from.name)?.rows.get(id)
     if (own === undefined) return this.#base.get(from, id)
-    return (own as R | null) ?? undefined
+    return Promise.resolve((own as R | null) ?? undefined)
   }
 
-  async find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
-    const own = this.#changes.get(from.name)?.rows
-    if (!own || own.size === 0) return this.#base.find(from, query)
+  find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    const own = this.#changes.get(from.name)?.rows as ReadonlyMap<Key, R | null> | undefined
+    return own ? this.#merge(own, from, query) : this.#base.find(from, query)
+  }
+
+  /** The rows of a query with the transaction's own in place of those committed. */
+  async #merge<R extends Row, I extends string>(
+    own: ReadonlyMap<Key, R | null>,
+    from: Collection<R, I>,
+    query: Query<I>,
+  ): Promise<R[]> {
     const committed = await this.#base.find(from, { ...query, limit: query.limit + own.size })
     const index = indexNamed(from, query.index)
     const direction = query.reverse ? -1 : 1
     const keyed = committed.filter((row) => !own.has(row.id)).map((row) => ({ row, key: keyOf(index, row) as Key[] }))
-    for (const row of own.values() as Iterable<R | null>) {
+    for (const row of own.values()) {
       const key = row ? keyOf(index, row) : undefined
       if (!row || !key || !hasPrefix(key, query.prefix)) continue
       if (query.after && direction * compareKeys(key, query.after) <= 0) continue
