@@ -1,13 +1,30 @@
-const DIGITS = new TextEncoder().encode('0123456789abcdef')
 const ascii = new TextDecoder()
+const codes = (alphabet: string) => new TextEncoder().encode(alphabet)
+
+const HEX = codes('0123456789abcdef')
+const BASE64URL = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
 
 /** Bytes as lower-case hex: one flat string, where one grown byte by byte would be kept, and walked, as a rope. */
 export function hexOf(bytes: Uint8Array): string {
   const text = new Uint8Array(bytes.length * 2)
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number
-    text[2 * i] = DIGITS[byte >> 4] as number
-    text[2 * i + 1] = DIGITS[byte & 15] as number
+    text[2 * i] = HEX[byte >> 4] as number
+    text[2 * i + 1] = HEX[byte & 15] as number
   }
+  return ascii.decode(text)
+}
+
+/** Bytes as base64url without padding (RFC 4648 section 5). */
+export function base64url(bytes: Uint8Array): string {
+  const text = new Uint8Array(Math.ceil((bytes.length * 4) / 3))
+  let at = 0
+  let bits = 0
+  let held = 0
+  for (const byte of bytes) {
+    bits = (bits << 8) | byte
+    for (held += 8; held >= 6; held -= 6) text[at++] = BASE64URL[(bits >> (held - 6)) & 63] as number
+  }
+  if (held > 0) text[at] = BASE64URL[(bits << (6 - held)) & 63] as number
   return ascii.decode(text)
 }

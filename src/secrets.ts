@@ -1,7 +1,7 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { hexOf } from './hex.js'
+import { hexOf } from './encoding.js'
 import { memoize } from './memo.js'
 import type { Random } from './ports.js'
 
@@ -25,12 +25,6 @@ export function uuidFrom(bytes: Uint8Array): string {
   const hex = hexOf(own)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
-
-export const base64url = (bytes: Uint8Array): string =>
-  btoa(String.fromCharCode(...bytes))
-    .replace(/\+/g, '-')
-    .replace(/\//g, '_')
-    .replace(/=+$/, '')
 
 /** The service's own key: derives the secrets that are shown more than once, and seals what must be read back. */
 export interface Keyring {

@@ -118,15 +118,25 @@ async function newMovement(tx: Writer, order: Order, state: 'held' | 'posted'): 
 async function enter(tx: Writer, movement: MovementRow, payer: BalanceRow, at: number): Promise<void> {
   const amount = BigInt(movement.amount)
   const payee = await balanceOf(tx, movement.payee_twin_id, movement.dq)
-  tx.put(balances, { ...payer, amount: String(BigInt(payer.amount) - amount) })
-  tx.put(balances, { ...payee, amount: String(BigInt(payee.amount) + amount) })
-  const both = { movement_id: movement.id, dq: movement.dq, at }
-  const [from, to] = [movement.payer_twin_id, movement.payee_twin_id]
-  const sides = [
-    { twin_id: from, counterpart_twin_id: to, amount: String(-amount) },
-    { twin_id: to, counterpart_twin_id: from, amount: String(amount) },
-  ]
-  for (const side of sides) tx.put(entries, { id: await tx.nextId('entries'), ...both, ...side })
+  await enterSide(tx, movement, { balance: payer, counterpart: payee.twin_id, change: -amount, at })
+  await enterSide(tx, movement, { balance: payee, counterpart: payer.twin_id, change: amount, at })
+}
+
+async function enterSide(
+  tx: Writer,
+  movement: MovementRow,
+  { balance, counterpart, change, at }: { balance: BalanceRow; counterpart: number; change: bigint; at: number },
+): Promise<void> {
+  tx.put(balances, { ...balance, amount: String(BigInt(balance.amount) + change) })
+  tx.put(entries, {
+    id: await tx.nextId('entries'),
+    movement_id: movement.id,
+    twin_id: balance.twin_id,
+    counterpart_twin_id: counterpart,
+    dq: movement.dq,
+    amount: String(change),
+    at,
+  })
 }
 
 async function openHold(tx: Writer, movementId: number): Promise<MovementRow> {

@@ -1,11 +1,12 @@
 import { type CommodityRow, commodityOf, ownCommodity } from '../commodities/commodity.js'
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { base64url } from '../encoding.js'
 import { toAmount } from '../ledger/amount.js'
 import { post } from '../ledger/movement.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
-import { base64url, digest } from '../secrets.js'
+import { digest } from '../secrets.js'
 import { newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
@@ -82,7 +83,8 @@ export async function createPayment(
   }
   tx.put(payments, payment)
   const { decimals } = await quantityOf(tx, commodity.dq)
-  return { ...show(payment, payerTwin.hostname, commodity.hostname, decimals), nonce, timestamp: at }
+  const shown = show(payment, payerTwin.hostname, commodity.hostname, decimals)
+  return Object.assign(shown, { nonce, timestamp: at })
 }
 
 /** Some clients send the commodity's own hostname, which changes nothing: the primary twin pays. */

@@ -42,7 +42,7 @@ export const createPayment = route({
   errors: ['not_found', 'not_owner', 'insufficient_funds'],
   idempotent: true,
   write: (tx, { params, body, principal }, service) =>
-    pay(tx, { ...params, ...body, payer: principal.owner, at: service.clock.now() }, service),
+    pay(tx, { hash: params.hash, hostname: body.hostname, payer: principal.owner, at: service.clock.now() }, service),
 })
 
 export const validatePayment = route({

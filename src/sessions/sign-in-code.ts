@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../context.js'
-import { hexOf } from '../hex.js'
+import { hexOf } from '../encoding.js'
 import { postMail } from '../outbox/outbox.js'
 import { type Problem, problem } from '../problem.js'
 import { digest, sameSecret } from '../secrets.js'

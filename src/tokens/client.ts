@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../context.js'
-import { hexOf } from '../hex.js'
+import { hexOf } from '../encoding.js'
 import { type Problem, problem } from '../problem.js'
 import { digest, randomHex, sameSecret } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'

@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../context.js'
-import { hexOf } from '../hex.js'
+import { hexOf } from '../encoding.js'
 import { memoize } from '../memo.js'
 import { problem } from '../problem.js'
 import { digest, randomHex } from '../secrets.js'
