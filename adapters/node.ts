@@ -140,16 +140,19 @@ function logFailure(error: unknown): void {
   process.stderr.write(`farthing: a request failed: ${error instanceof Error ? error.stack : error}\n`)
 }
 
-function sourceOf(req: IncomingMessage): FetchSource {
-  const source = { Response: SizedResponse as unknown as typeof Response, ...peerOf(req) }
-  // Read from the connection itself: it is quicker, and a `Request` cannot carry the body of a GET.
-  return { ...source, body: hasBody(req) ? (limit) => readBytes(req, limit) : noBytes }
+const sourceOf = (req: IncomingMessage): FetchSource => ({
+  Response: SizedResponse as unknown as typeof Response,
+  peerAddress: req.socket.remoteAddress,
+  body: bodyOf(req),
+})
+
+/** Read from the connection itself: it is quicker, and a `Request` cannot carry the body of a GET. */
+function bodyOf(req: IncomingMessage): FetchSource['body'] {
+  if (hasBody(req)) return (limit) => readBytes(req, limit)
+  return req.method === 'GET' ? undefined : noBytes
 }
 
 const noBytes = async () => new Uint8Array()
-
-const peerOf = ({ socket: { remoteAddress } }: IncomingMessage) =>
-  remoteAddress === undefined ? {} : { peerAddress: remoteAddress }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined

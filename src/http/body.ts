@@ -7,7 +7,7 @@ export interface BodySource {
    * The body, read by the runtime itself: quicker than through the `Request`, and the only way for that of a GET.
    * Gives undefined when it is larger than `limit` bytes.
    */
-  readonly body?: (limit: number) => Promise<Uint8Array | undefined>
+  readonly body?: ((limit: number) => Promise<Uint8Array | undefined>) | undefined
 }
 
 type Fields = Record<string, unknown>

@@ -13,7 +13,7 @@ export interface Endpoint {
 /** What a runtime tells of a request beside the request itself. */
 export interface FetchSource extends BodySource {
   /** Of the connection's other end, where there is a connection. */
-  readonly peerAddress?: string
+  readonly peerAddress?: string | undefined
   /** The class that answers are made of; the global one where absent. */
   readonly Response?: typeof Response
   /** The service's own address of what is asked for, where the request names another that stands for it. */

@@ -14,7 +14,11 @@ import type { Call, Route } from './route.js'
 export async function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<Outcome> {
   const { route } = endpoint
   permit(endpoint, incoming, service)
-  const fields = await decode(route, incoming, service)
+  const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
+  const body = takesBody
+    ? await readFields(incoming.request, service.limits[route.bodyLimit ?? 'bodyBytes'], incoming.source)
+    : NONE
+  const fields = decode(route, incoming, body)
   const prepare = async (tx: Reader): Promise<Call> => {
     const caller = await authenticate(tx, route.auth, sentBy(incoming, fields), service)
     remember(incoming, caller)
@@ -75,23 +79,22 @@ interface Fields {
   readonly body: Record<string, unknown>
 }
 
-async function decode(route: Route, incoming: Incoming, service: ServiceContext): Promise<Fields> {
-  const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
-  const body = takesBody
-    ? await readFields(incoming.request, service.limits[route.bodyLimit ?? 'bodyBytes'], incoming.source)
-    : {}
-  const query = route.query ? textFields(queryPairs(incoming.query)) : NONE
-  const params = route.params ? textFields(pathPairs(incoming.params)) : NONE
-  return { params, query: route.queryInBody ? { ...query, ...body } : query, body }
+function decode(route: Route, incoming: Incoming, body: Fields['body']): Fields {
+  const query = route.query ? queryFields(incoming.query) : NONE
+  const params = route.params ? pathFields(incoming.params) : NONE
+  return { params, query: route.queryInBody && body !== NONE ? { ...query, ...body } : query, body }
 }
 
-const NONE = Object.freeze({})
+const NONE: Record<string, unknown> = Object.freeze({})
 
-const queryPairs = (query: Incoming['query']) =>
-  Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))
+const queryFields = (query: Incoming['query']) =>
+  textFields(Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const)))
 
-const pathPairs = (params: Incoming['params']) =>
-  Object.entries(params).map(([name, part]) => [name, decodePart(part)] as const)
+function pathFields(params: Incoming['params']): Fields['params'] {
+  const fields: Record<string, Written> = {}
+  for (const name in params) fields[name] = new Written(decodePart(params[name] as string), false)
+  return fields
+}
 
 function decodePart(text: string): string {
   if (!text.includes('%')) return text
@@ -123,7 +126,8 @@ function check({ route, version }: Endpoint, incoming: Incoming, fields: Fields,
     params: route.params ? checkPath(route, fields.params) : {},
     query: route.query ? checkFields(route.query, fields.query) : {},
     body: route.body ? checkFields(route.body, fields.body) : {},
-    ...caller,
+    principal: caller.principal,
+    session: caller.session,
     version,
     headers: incoming.headers,
     url: incoming.url,

@@ -98,8 +98,9 @@ async function payingTwin(tx: Reader, payer: Owner, commodity: CommodityRow, hos
 async function move(tx: Writer, commodity: CommodityRow, payer: TwinRow, at: number): Promise<number | null> {
   const amount = BigInt(commodity.cost)
   if (amount === 0n) return null
-  const parties = { payerTwinId: payer.id, payeeTwinId: commodity.twin_id }
-  return (await post(tx, { kind: 'payment', dq: commodity.dq, amount, ...parties, at })).id
+  const { dq, twin_id: payeeTwinId } = commodity
+  const movement = await post(tx, { kind: 'payment', dq, amount, payerTwinId: payer.id, payeeTwinId, at })
+  return movement.id
 }
 
 /** A nonce with the timestamp it was given, in milliseconds or seconds, and the seller who shows them. */
