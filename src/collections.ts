@@ -2,6 +2,7 @@ import { accounts, memberships } from './accounts/account.js'
 import { commodities } from './commodities/commodity.js'
 import { settings } from './controls/settings.js'
 import { digitalQuantities } from './digital-quantities/digital-quantity.js'
+import { events } from './events/event.js'
 import { idempotency } from './http/idempotency.js'
 import { balances } from './ledger/balance.js'
 import { entries, movements } from './ledger/movement.js'
@@ -36,5 +37,6 @@ export const collections: readonly AnyCollection[] = [
   entries,
   idempotency,
   outbox,
+  events,
   settings,
 ]
