@@ -8,6 +8,7 @@ import { balances } from './ledger/balance.js'
 import { entries, movements } from './ledger/movement.js'
 import { outbox } from './outbox/outbox.js'
 import { payments } from './payments/payment.js'
+import { timers } from './schedule/timer.js'
 import { sessions } from './sessions/session.js'
 import { signInCodes } from './sessions/sign-in-code.js'
 import type { AnyCollection } from './storage/storage.js'
@@ -38,5 +39,6 @@ export const collections: readonly AnyCollection[] = [
   idempotency,
   outbox,
   events,
+  timers,
   settings,
 ]

@@ -1,6 +1,6 @@
 import type { Seed } from './controls/seed-schema.js'
 import type { Evidence } from './evidence.js'
-import type { Clock, Log, Mailer, Random } from './ports.js'
+import type { Alarm, Clock, Log, Mailer, Random } from './ports.js'
 import type { Keyring } from './secrets.js'
 import type { Storage } from './storage/storage.js'
 
@@ -17,6 +17,7 @@ export interface Limits {
 export interface ServiceContext {
   readonly storage: Storage
   readonly clock: Clock
+  readonly alarm: Alarm
   readonly random: Random
   /** A sandbox that takes over another state takes over its key. */
   keys: Keyring
@@ -32,6 +33,18 @@ export interface ServiceContext {
   readonly evidence: Evidence
   readonly accountCreation: boolean
   readonly sandbox: SandboxContext | undefined
+  readonly background: Background
+}
+
+/** What a service does of itself: it delivers the outbox and runs timers. */
+export interface Background {
+  /** Looks for what is due: at the start, and whenever time may have passed unseen. */
+  wake(): void
+  /**
+   * Moves a sandbox's clock, once it stands where the moves before left it, and does all that falls due until then,
+   * in order and each at its time. Throws what `aim` throws, which says where to.
+   */
+  moveClock(aim: () => number): Promise<void>
 }
 
 /** One clock for every expiry, which a sandbox can stop and move. */

@@ -23,11 +23,27 @@ export interface Mailer {
   send(mail: Mail): Promise<void>
 }
 
+export interface Alarm {
+  /** Calls back once, `ms` from now; what it gives calls that off. Keeps no process alive. */
+  set(ms: number, ring: () => void): () => void
+}
+
 export interface Log {
   error(message: string, cause?: unknown): void
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
+
+/** What `setTimeout` takes. A later time is looked at again then. */
+const LONGEST_MS = 2 ** 31 - 1
+
+export const systemAlarm: Alarm = {
+  set(ms, ring) {
+    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_MS)) as number | { unref(): void }
+    if (typeof timer === 'object') timer.unref()
+    return () => clearTimeout(timer as number)
+  },
+}
 
 const POOL_BYTES = 4096
 

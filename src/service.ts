@@ -1,3 +1,4 @@
+import { inBackground } from './background.js'
 import type { Limits, ServiceContext } from './context.js'
 import { begin } from './controls/bootstrap.js'
 import { sandboxClock } from './controls/clock.js'
@@ -6,8 +7,17 @@ import type { Seed } from './controls/seed-schema.js'
 import type { Evidence } from './evidence.js'
 import type { FetchSource } from './http/incoming.js'
 import { RouteTable } from './http/router.js'
-import { deliveringStorage } from './outbox/delivery.js'
-import { type Clock, consoleLog, type Log, type Mailer, type Random, systemClock, systemRandom } from './ports.js'
+import {
+  type Alarm,
+  type Clock,
+  consoleLog,
+  type Log,
+  type Mailer,
+  type Random,
+  systemAlarm,
+  systemClock,
+  systemRandom,
+} from './ports.js'
 import { routes } from './routes.js'
 import { keyring } from './secrets.js'
 import type { Storage } from './storage/storage.js'
@@ -19,6 +29,7 @@ export interface ServiceOptions {
   /** What twins' hostnames end in. Default `twin.localhost`. */
   twinDomain?: string
   clock?: Clock
+  alarm?: Alarm
   random?: Random
   /** Default: mail goes no further than the sandbox's outbox. */
   mailer?: Mailer
@@ -63,6 +74,7 @@ export function createService(options: ServiceOptions): Service {
   let started = false
   async function start(): Promise<void> {
     await begin(context)
+    context.background.wake()
     started = true
   }
   function ready(): Promise<void> {
@@ -94,8 +106,9 @@ function contextOf(options: ServiceOptions): ServiceContext {
   const sandbox = options.sandbox
     ? { clock: sandboxClock(real), seed: options.seed ?? {}, keepsKey: options.encryptionKey === undefined }
     : undefined
-  const context: Omit<ServiceContext, 'storage'> = {
+  const context: Omit<ServiceContext, 'storage' | 'background'> = {
     clock: sandbox?.clock ?? real,
+    alarm: options.alarm ?? systemAlarm,
     random,
     keys: keyring(options.encryptionKey ?? random.bytes(32), random),
     mailer: options.mailer ?? { send: async () => {} },
@@ -107,7 +120,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     accountCreation: options.accountCreation ?? true,
     sandbox,
   }
-  return { ...context, storage: deliveringStorage(options.storage, context) }
+  return inBackground(options.storage, context)
 }
 
 function addressOf(url: string): Pick<ServiceContext, 'baseUrl' | 'basePath'> {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { memoryStorage } from '../adapters/storage/memory.js'
-import { createService, type Mail, type ServiceOptions } from '../src/index.js'
-import { postMail } from '../src/outbox/outbox.js'
+import { type Alarm, createService, type Mail, type ServiceOptions } from '../src/index.js'
+import { type OutboxRow, postMail } from '../src/outbox/outbox.js'
 import type { Storage } from '../src/storage/storage.js'
 import { caller } from './support/api.js'
 
@@ -30,33 +30,81 @@ test('mail is sent after its write has landed, with its id as the key, and rests
   expect(sent).toEqual([{ id: '1', to: 'ada@example.test', subject: expect.any(String), text: expect.any(String) }])
 })
 
-test('mail that cannot be sent stays, holds up no other, and is tried with the next under the same id', async () => {
+test('mail that cannot be sent holds up no other, and is tried again under the same id, later each time', async () => {
   let down = true
-  const sent: string[] = []
-  const { askCode, rows, errors } = started(async ({ id, to }) => {
-    if (down && to !== 'bob@example.test') throw new Error('the mail server is down')
-    sent.push(`${id} ${to}`)
-  })
-  for (let n = 0; n < 120; n++) await askCode(`ada${n}@example.test`)
+  const tries: string[] = []
+  const { service, askCode, rows, errors } = started(
+    async ({ id, to }) => {
+      if (to === 'ada@example.test') tries.push(`${id} at ${service.sandbox.clock().now}`)
+      if (down && to === 'ada@example.test') throw new Error('the mail server is down')
+    },
+    { sandbox: true },
+  )
+  await service.sandbox.setClock({ mode: 'manual' })
+  await service.sandbox.setClock({ set: 0 })
+  await askCode('ada@example.test')
   await askCode('bob@example.test')
-  await vi.waitUntil(() => sent.length > 0)
-  expect(sent).toEqual(['121 bob@example.test'])
-  await vi.waitUntil(async () => (await rows()).length === 120)
-  expect(errors[0]).toContain('stays in the outbox')
+  await service.sandbox.advance('1s')
+  expect((await rows()).map((row) => [row.id, (row as OutboxRow).status])).toEqual([
+    [1, 'pending'],
+    [2, 'sent'],
+  ])
+  expect(errors[0]).toContain('mail 1 could not be sent and stays in the outbox')
+  await service.sandbox.advance('2h')
   down = false
-  await askCode('bob@example.test')
-  await vi.waitUntil(async () => (await rows()).length === 0)
-  expect(sent).toHaveLength(122)
-  expect(sent.slice(1, 3)).toEqual(['1 ada0@example.test', '2 ada1@example.test'])
+  await service.sandbox.advance('2d')
+  const at = (time: string) => `1 at 1970-01-01T${time}.000Z`
+  expect(tries).toEqual(['00:00:00', '00:00:05', '00:00:35', '00:02:35', '00:12:35', '01:12:35', '07:12:35'].map(at))
+  expect((await rows()).map((row) => (row as OutboxRow).status)).toEqual(['sent', 'sent'])
+  await service.close()
 })
 
-test('mail that was left behind by a service that ended is sent by the next', async () => {
+test('mail that cannot be sent for days is given up', async () => {
+  let tries = 0
+  const { service, askCode, rows, errors } = started(
+    async () => {
+      tries++
+      throw new Error('nobody is there')
+    },
+    { sandbox: true },
+  )
+  await service.sandbox.setClock({ mode: 'manual' })
+  await askCode('ada@example.test')
+  await service.sandbox.advance('30d')
+  expect(tries).toBe(16)
+  expect(errors.at(-1)).toContain('is given up')
+  expect(await rows()).toMatchObject([{ status: 'failed', due_at: null }])
+  await service.close()
+})
+
+test('a real clock rings for mail that is to be tried again', async () => {
+  let now = 0
+  const rings: { ms: number; ring: () => void }[] = []
+  const alarm = { set: (ms: number, ring: () => void) => rings.push({ ms, ring }) && (() => {}) }
+  const sent: string[] = []
+  const { askCode, service } = started(
+    async ({ id }) => {
+      if (now === 0) throw new Error('down')
+      sent.push(id)
+    },
+    { clock: { now: () => now }, alarm: alarm as unknown as Alarm },
+  )
+  await askCode('ada@example.test')
+  await vi.waitUntil(() => rings.at(-1)?.ms === 5000)
+  now = 5000
+  rings.at(-1)?.ring()
+  await vi.waitUntil(() => sent.length > 0)
+  await service.close()
+})
+
+test('mail that was left behind by a service that ended is sent by the next, when its time comes', async () => {
   const storage = memoryStorage()
   const first = started(() => Promise.reject(new Error('down')), { storage: keptOpen(storage) })
   await first.askCode('ada@example.test')
   await first.service.close()
   const sent: string[] = []
-  const second = started(async ({ to }) => void sent.push(to), { storage: keptOpen(storage) })
+  const later = { now: () => Date.now() + 5000 }
+  const second = started(async ({ to }) => void sent.push(to), { storage: keptOpen(storage), clock: later })
   await second.service.ready()
   await vi.waitUntil(() => sent.length > 0)
   expect(sent).toEqual(['ada@example.test'])

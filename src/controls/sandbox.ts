@@ -1,4 +1,4 @@
-import type { ServiceContext } from '../context.js'
+import type { SandboxContext, ServiceContext } from '../context.js'
 import { allQuantities } from '../digital-quantities/digital-quantity.js'
 import { type Audit, audit } from '../ledger/audit.js'
 import { problem } from '../problem.js'
@@ -85,7 +85,7 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     clock: showClock,
     async setClock(change) {
       await ready()
-      move(clock, change)
+      await move(service, change)
       await storage.write(async (tx) => keepClock(tx, clock.state()))
       return showClock()
     },
@@ -108,14 +108,21 @@ async function importState(storage: Storage, snapshot: unknown): Promise<void> {
   }
 }
 
-function move(clock: NonNullable<ServiceContext['sandbox']>['clock'], { advance, set, mode }: ClockChange): void {
+async function move({ sandbox, background }: ServiceContext, { advance, set, mode }: ClockChange): Promise<void> {
+  const { clock } = sandbox as SandboxContext
   if ([advance, set, mode].filter((each) => each !== undefined).length !== 1)
     throw problem('field_invalid', { detail: 'Give one of "advance", "set" and "mode".' })
-  if (mode !== undefined) return clock.setMode(mode)
-  const to = set ?? clock.now() + durationMs(advance as string | number)
-  if (!Number.isSafeInteger(to) || to < 0 || to > LAST_TIME)
-    throw problem('field_invalid', { detail: 'The clock takes times from 1970 to 9999.' })
-  clock.setTo(to)
+  if (mode !== undefined) {
+    clock.setMode(mode)
+    background.wake()
+    return
+  }
+  await background.moveClock(() => {
+    const to = set ?? clock.now() + durationMs(advance as string | number)
+    if (!Number.isSafeInteger(to) || to < 0 || to > LAST_TIME)
+      throw problem('field_invalid', { detail: 'The clock takes times from 1970 to 9999.' })
+    return to
+  })
 }
 
 const LAST_TIME = Date.UTC(10_000, 0) - 1

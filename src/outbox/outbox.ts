@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../context.js'
-import { collection, type Key, type Writer } from '../storage/storage.js'
+import { collection, type Reader, type Writer } from '../storage/storage.js'
 
 /** A message that leaves the service: written with what it tells, delivered after that write has landed. */
 export interface OutboxRow {
@@ -9,57 +9,83 @@ export interface OutboxRow {
   readonly subject: string
   readonly text: string
   readonly created_at: number
-  readonly status: 'pending' | 'sent'
-  /** Set while the message waits: what the index of those orders by. */
-  readonly pending_since: number | null
+  /** `failed`: given up after many tries. */
+  readonly status: 'pending' | 'sent' | 'failed'
+  /** How often it was tried. */
+  readonly attempts: number
+  /** When it is to be tried next; null once that is settled. */
+  readonly due_at: number | null
 }
 
 export const outbox = collection<OutboxRow>()('outbox', {
-  pending: { fields: ['pending_since'] },
+  byDue: { fields: ['due_at'] },
   byTo: { fields: ['to'] },
 })
 
 export async function postMail(
   tx: Writer,
-  mail: { to: string; subject: string; text: string; at: number },
+  { at, ...mail }: { to: string; subject: string; text: string; at: number },
 ): Promise<void> {
-  const { at, ...message } = mail
   const id = await tx.nextId('outbox')
-  tx.put(outbox, { id, kind: 'mail', ...message, created_at: at, status: 'pending', pending_since: at })
+  tx.put(outbox, { id, kind: 'mail', ...mail, created_at: at, status: 'pending', attempts: 0, due_at: at })
 }
+
+/** The message to be tried first. */
+export async function nextMessage(tx: Reader): Promise<OutboxRow | undefined> {
+  const [message] = await tx.find(outbox, { index: 'byDue', prefix: [], limit: 1 })
+  return message
+}
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+/** How long after each failed try the next comes; then every six hours, for three days in all. */
+const BACKOFF = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR]
+const TRIES = 16
+/** How long one try may take before another process takes it for dead. */
+const LEASE = 5 * MINUTE
 
 /**
- * Hands every waiting message to its port: at least once, with the row's id as idempotency key.
- * One that fails stays and is tried with the next. Sent mail rests only in a sandbox, whose inbox it is: it holds codes.
+ * Hands a waiting message to its port: at least once, with the row's id as idempotency key. One that fails is tried again
+ * later, and given up at last. What was sent rests only in a sandbox, whose inbox it is: it holds codes.
  */
-export async function deliverOutbox(service: ServiceContext): Promise<void> {
-  let after: Key[] | undefined
-  for (;;) {
-    const query = { index: 'pending', prefix: [], limit: PIECE, ...(after && { after }) } as const
-    const waiting = await service.storage.read((tx) => tx.find(outbox, query))
-    for (const message of waiting) await deliver(message, service)
-    const last = waiting.at(-1)
-    if (!last || waiting.length < PIECE) return
-    // Past those that failed, so that they hold up no others.
-    after = [last.pending_since as number, last.id]
-  }
-}
-
-const PIECE = 100
-
-async function deliver(message: OutboxRow, { storage, mailer, sandbox, log }: ServiceContext): Promise<void> {
-  const { id, to, subject, text } = message
-  try {
-    await mailer.send({ id: String(id), to, subject, text })
-  } catch (cause) {
-    log.error(`mail ${id} could not be sent and stays in the outbox`, cause)
-    return
-  }
+export async function deliver(message: OutboxRow, service: ServiceContext): Promise<void> {
+  const { storage, sandbox, log, clock } = service
+  const taken = await take(message, service)
+  if (!taken) return
+  const sent = await send(taken, service).then(
+    () => true,
+    (cause: unknown) => {
+      const outcome = taken.attempts < TRIES ? 'stays in the outbox and is tried again' : 'is given up'
+      log.error(`${taken.kind} ${taken.id} could not be sent and ${outcome}`, cause)
+      return false
+    },
+  )
   await storage.write(async (tx) => {
-    // Meanwhile a sandbox may have emptied its outbox, or begun anew and given the id to another message.
-    const kept = await tx.get(outbox, id)
-    if (kept?.status !== 'pending' || kept.created_at !== message.created_at || kept.text !== text) return
-    if (sandbox) tx.put(outbox, { ...kept, status: 'sent', pending_since: null })
-    else tx.remove(outbox, id)
+    if (!(await isStill(tx, taken))) return
+    if (sent && !sandbox) return tx.remove(outbox, taken.id)
+    if (sent) return tx.put(outbox, { ...taken, status: 'sent', due_at: null })
+    if (taken.attempts >= TRIES) return tx.put(outbox, { ...taken, status: 'failed', due_at: null })
+    const pause = BACKOFF[Math.min(taken.attempts, BACKOFF.length) - 1] as number
+    tx.put(outbox, { ...taken, due_at: clock.now() + pause })
   })
 }
+
+/** Counts the try before it is made, and keeps the message from other processes over the same storage meanwhile. */
+function take(message: OutboxRow, { storage, clock }: ServiceContext): Promise<OutboxRow | undefined> {
+  return storage.write(async (tx) => {
+    if (!(await isStill(tx, message))) return undefined
+    const taken = { ...message, attempts: message.attempts + 1, due_at: clock.now() + LEASE }
+    tx.put(outbox, taken)
+    return taken
+  })
+}
+
+/** Meanwhile a sandbox may have emptied its outbox, or begun anew and given the id to another message. */
+async function isStill(tx: Reader, { id, due_at, attempts, created_at, text }: OutboxRow): Promise<boolean> {
+  const kept = await tx.get(outbox, id)
+  return kept?.due_at === due_at && kept.attempts === attempts && kept.created_at === created_at && kept.text === text
+}
+
+const send = ({ id, to, subject, text }: OutboxRow, { mailer }: ServiceContext): Promise<void> =>
+  mailer.send({ id: String(id), to, subject, text })

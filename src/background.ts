@@ -1,0 +1,123 @@
+import type { ServiceContext } from './context.js'
+import { deliver, nextMessage, outbox } from './outbox/outbox.js'
+import { nextTimer, runTimer, timers } from './schedule/timer.js'
+import type { Collection, Query, Row, Storage, Writer } from './storage/storage.js'
+import { jobs } from './timers.js'
+
+/**
+ * Delivers the outbox and runs timers, one after the other, as they fall due: after each write that put one there, and as time passes.
+ * Gives the storage to write through; closing that waits for what is running.
+ */
+export function inBackground(storage: Storage, given: Omit<ServiceContext, 'storage' | 'background'>) {
+  const { clock, alarm, log } = given
+  let working: Promise<void> = Promise.resolve()
+  let woken = false
+  let closing = false
+  let cancelAlarm = () => {}
+
+  function wake(): void {
+    // A round that has not begun yet will see this as well.
+    if (woken || closing) return
+    woken = true
+    working = working
+      .then(() => {
+        woken = false
+        return work(() => clock.now())
+      })
+      .then(setAlarm)
+      .catch((cause: unknown) => log.error('what was due could not be done', cause))
+  }
+
+  /** Does all that is due, the earliest first, before each of which `reach` says how far time has come. */
+  async function work(reach: (due: number) => number): Promise<void> {
+    for (;;) {
+      const next = await earliest()
+      if (!next || next.due > reach(next.due)) return
+      await next.run()
+    }
+  }
+
+  async function earliest(): Promise<{ due: number; run: () => Promise<void> } | undefined> {
+    const [timer, message] = await storage.read(async (tx) => [await nextTimer(tx), await nextMessage(tx)] as const)
+    if (timer && (!message || timer.due_at <= (message.due_at as number)))
+      return { due: timer.due_at, run: () => runTimer(timer, jobs, service) }
+    return message && { due: message.due_at as number, run: () => deliver(message, service) }
+  }
+
+  /** A clock that stands still comes no nearer to anything. */
+  async function setAlarm(): Promise<void> {
+    cancelAlarm()
+    if (closing || given.sandbox?.clock.mode === 'manual') return
+    const next = await earliest()
+    if (next) cancelAlarm = alarm.set(next.due - clock.now(), wake)
+  }
+
+  async function moveClock(aim: () => number): Promise<void> {
+    const moved = working.then(async () => {
+      const ms = aim()
+      await work((due) => {
+        if (due > clock.now() && due <= ms) given.sandbox?.clock.setTo(due)
+        return clock.now()
+      })
+      given.sandbox?.clock.setTo(ms)
+    })
+    working = moved.catch(() => {})
+    await moved
+    wake()
+  }
+
+  const watching: Storage = {
+    name: storage.name,
+    read: (body) => storage.read(body),
+    export: () => storage.export(),
+    async import(state) {
+      await storage.import(state)
+      wake()
+    },
+    async write(body) {
+      let watched: Watched | undefined
+      const value = await storage.write((tx) => {
+        watched = new Watched(tx)
+        return body(watched)
+      })
+      if (watched?.isDueSet) wake()
+      return value
+    },
+    async close() {
+      closing = true
+      await working
+      cancelAlarm()
+      await storage.close()
+    },
+  }
+  const service: ServiceContext = Object.assign(given, { storage: watching, background: { wake, moveClock } })
+  return service
+}
+
+/** A transaction that tells whether anything was put into it that falls due. */
+class Watched implements Writer {
+  isDueSet = false
+
+  constructor(readonly tx: Writer) {}
+
+  get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
+    return this.tx.get(from, id)
+  }
+
+  find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    return this.tx.find(from, query)
+  }
+
+  nextId(of: string): Promise<number> {
+    return this.tx.nextId(of)
+  }
+
+  remove<R extends Row>(from: Collection<R>, id: R['id']): void {
+    this.tx.remove(from, id)
+  }
+
+  put<R extends Row>(into: Collection<R>, row: R): void {
+    if (into.name === outbox.name || into.name === timers.name) this.isDueSet = true
+    this.tx.put(into, row)
+  }
+}
