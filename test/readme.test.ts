@@ -67,6 +67,17 @@ describe('what the README says', () => {
     expect(await readFile(join(folder, '.farthing', 'test.json'), 'utf8')).toContain('"manual"')
   })
 
+  it("pays in a front end's test", async () => {
+    const example = block('ts', 'farthing/msw')
+    expect(example).toBe(await readFile(join(root, 'test', 'front-end', 'paywall.test.ts'), 'utf8'))
+    await writeFile(join(folder, 'paywall.test.ts'), example)
+    // Its own, so that it runs what was built and not the sources.
+    await writeFile(join(folder, 'vitest.config.js'), 'export default {}')
+    const vitest = [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--root', folder, '--reporter', 'json']
+    const { stdout } = await run(process.execPath, vitest, { cwd: folder, timeout: 60_000 })
+    expect(JSON.parse(stdout)).toMatchObject({ success: true, numPassedTests: 1 })
+  }, 60_000)
+
   it('goes from an account to a validated payment by curl', async () => {
     const script = block('sh', '/v4/account/oauth/token').replaceAll(HERE, served.url)
     const { stdout } = await run('sh', ['-eu', '-c', script], { timeout: 30_000 })

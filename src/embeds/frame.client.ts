@@ -8,6 +8,9 @@ export interface Frame {
   remove(): void
 }
 
+/** How long after its load an embed may be silent: it speaks before it, but the page may hear of that later. */
+const SILENCE_MS = 1000
+
 /** Puts the embed at `url` into `place`, and does as it says (clients.md 9 to 11). */
 export function showFrame(
   place: Element,
@@ -21,6 +24,7 @@ export function showFrame(
   const root = document.documentElement
   const { overflow } = root.style
   let size = 'width:137px;height:48px'
+  let spoke = false
 
   // The embed's scheme, by which the browser keeps it transparent, is light under any theme.
   function restore(): void {
@@ -46,6 +50,7 @@ export function showFrame(
     const end = data.indexOf(';')
     const name = end < 0 ? data : data.slice(0, end)
     const detail = end < 0 ? {} : JSON.parse(data.slice(end + 1))
+    if (name.startsWith('_TQM')) spoke = true
     if (name === '_TQMFullScreen') fill()
     else if (name === '_TQMRelativeScreen') restore()
     else if (name === '_TQMSuccess') {
@@ -58,6 +63,14 @@ export function showFrame(
     }
   }
 
+  /** A frame is silent where nothing answers it, and where what does is no embed: to people it is an empty box. */
+  function reportSilence(): void {
+    if (spoke || !node.isConnected) return
+    console.error(
+      `MicroPayments: ${url.origin}${url.pathname} did not answer as a payment embed. A mocking worker answers no frames: under one, embeds need a sandbox server at that origin, or farthing/service-worker.`,
+    )
+  }
+
   node.src = url.href
   node.title = title
   node.allow = 'payment *'
@@ -65,6 +78,7 @@ export function showFrame(
   node.referrerPolicy = 'origin'
   restore()
   const loaded = new Promise((resolve) => node.addEventListener('load', resolve, { once: true }))
+  loaded.then(() => setTimeout(reportSilence, SILENCE_MS))
   addEventListener('message', hear)
   box.append(node)
   place.append(box)

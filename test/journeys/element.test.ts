@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { journey, shopHtml, visit } from '../support/journey.js'
@@ -109,4 +110,55 @@ test('an element destroyed while it is being mounted leaves nothing behind', asy
     await mounting
   })()`)
   expect(await page.locator('iframe').count()).toBe(1)
+})
+
+/** Long enough for the element to judge that its embed is silent. */
+const JUDGED_MS = 1500
+
+/** What an element said on the console of a page where `answer` stands in for the embed. */
+async function saidOf(answer: (route: Route) => Promise<void>): Promise<string[]> {
+  const service = await host()
+  const page = await newPage()
+  page.removeAllListeners('console')
+  const said: string[] = []
+  page.on('console', (message) => {
+    if (!message.text().startsWith('Failed to load resource')) said.push(message.text().replace(service.url, ''))
+  })
+  await page.route(/\/embed\//, answer)
+  await visit(page, (await site(shopHtml(service))).url)
+  await page.waitForTimeout(JUDGED_MS)
+  return said
+}
+
+test.each([
+  ['that cannot be reached', (route: Route) => route.abort('connectionrefused')],
+  ['that is not found', (route: Route) => route.fulfill({ status: 404, body: 'Not found' })],
+  ['that is another page', (route: Route) => route.fulfill({ contentType: 'text/html', body: '<p>Welcome!</p>' })],
+])('an embed %s is named on the console', async (_, answer) => {
+  expect(await saidOf(answer)).toEqual([
+    expect.stringMatching(
+      `^MicroPayments: /v2/embed/${demo.commodities.article} did not answer as a payment embed\\. .* farthing/service-worker\\.$`,
+    ),
+  ])
+})
+
+test.each([
+  ['at once', 0],
+  ['late', 2 * JUDGED_MS],
+])('an embed that comes %s says nothing on the console', async (_, delay) => {
+  const said = await saidOf(async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, delay))
+    await route.continue()
+  })
+  expect(said).toEqual([])
+})
+
+test('an embed that is taken away before it came says nothing on the console', async () => {
+  const service = await host()
+  const page = await newPage()
+  await page.route(/\/embed\//, (route) => route.abort('connectionrefused'))
+  await visit(page, (await site(shopHtml(service))).url)
+  await page.evaluate('element.destroy()')
+  await page.waitForTimeout(JUDGED_MS)
+  expect(await page.locator('iframe').count()).toBe(0)
 })

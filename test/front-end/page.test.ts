@@ -1,0 +1,105 @@
+// @vitest-environment happy-dom
+import { setupServer } from 'msw/node'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { handlers } from '../../adapters/msw.js'
+import { createService, type FetchSource } from '../../src/index.js'
+
+/** Of the page under test. */
+const here = location.origin
+const there = 'https://pay.example.test'
+
+const server = setupServer()
+beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
+afterEach(() => server.resetHandlers())
+afterAll(() => server.close())
+
+/** Answers at `baseUrl`, sets a cookie where one is given, and notes what a server would have been sent. */
+function noting(baseUrl: string, setCookie?: string) {
+  const sent: (string | null)[] = []
+  const fetch = async (_: Request, { headers, Response: Answer }: FetchSource = {}) => {
+    sent.push(headers?.get('cookie') ?? null, headers?.get('origin') ?? null)
+    return new (Answer as typeof Response)('noted', { headers: setCookie ? { 'set-cookie': setCookie } : {} })
+  }
+  server.use(...handlers({ baseUrl, fetch }))
+  return () => sent.splice(0)
+}
+
+const session = (id: string, path = '/') => `session_id=${id}; Path=${path}; HttpOnly; SameSite=Lax`
+
+test.each([
+  ['a GET of the own origin', here, 'GET', null],
+  ['a HEAD of the own origin', here, 'HEAD', null],
+  ['a POST of the own origin', here, 'POST', here],
+  ['a DELETE of the own origin', here, 'DELETE', here],
+  ['a GET of another origin', there, 'GET', here],
+  ['a POST of another origin', there, 'POST', here],
+])('%s says whose page asks as a browser does', async (_, base, method, origin) => {
+  const sent = noting(base)
+  await fetch(`${base}/x`, { method })
+  expect(sent()[1]).toBe(origin)
+})
+
+test('a cookie that no script sees goes back to its own service, where credentials go', async () => {
+  const sent = noting(`${here}/cookie`, session('ms_1', '/cookie'))
+  const answer = await fetch('/cookie/x')
+  expect([answer.headers.get('set-cookie'), document.cookie]).toEqual([null, ''])
+  await fetch('/cookie/x')
+  await fetch('/cookie/x', { credentials: 'include', method: 'POST' })
+  await fetch('/cookie/x', { credentials: 'omit' })
+  expect(sent()).toEqual([null, null, 'session_id=ms_1', null, 'session_id=ms_1', here, null, null])
+})
+
+test('services side by side on one origin keep their sessions apart', async () => {
+  const [one, two] = [noting(`${here}/a`, session('ms_a', '/a')), noting(`${here}/ab`, session('ms_ab', '/ab'))]
+  for (const path of ['/a/x', '/ab/x', '/a/x', '/ab/x']) await fetch(path)
+  expect(one()).toEqual([null, null, 'session_id=ms_a', null])
+  expect(two()).toEqual([null, null, 'session_id=ms_ab', null])
+})
+
+test('a cookie of another origin is sent by who asks for that, and by nobody else', async () => {
+  const sent = noting(there, session('ms_2'))
+  await fetch(`${there}/x`, { credentials: 'include' })
+  await fetch(`${there}/x`, { credentials: 'include' })
+  await fetch(`${there}/x`)
+  expect(sent()).toEqual([null, here, 'session_id=ms_2', here, null, here])
+})
+
+test('a reader signs in by cookie, goes on as such and signs out', async () => {
+  const service = createService({ baseUrl: 'https://pay.example.test/money', sandbox: true })
+  server.use(...handlers(service, { baseUrl: `${here}/signed-in` }))
+  const headers = { 'content-type': 'application/json' }
+  const call = async (method: string, path: string, body?: object) =>
+    fetch(`/signed-in/v4/session${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  const email = 'reader@example.test'
+  const reader = async () => (await (await call('GET', '')).json()).user?.email
+  expect((await call('POST', '/code', { email })).status).toBe(202)
+  const code = (await service.sandbox.outbox()).messages[0]?.codes[0]
+  expect((await call('POST', '/verify', { email, code })).status).toBe(200)
+  expect(await reader()).toBe(email)
+  expect((await call('DELETE', '')).status).toBe(204)
+  expect(await reader()).toBeUndefined()
+  await service.close()
+})
+
+test('a request by XMLHttpRequest is answered too', async () => {
+  const sent = noting(there)
+  const asked = new XMLHttpRequest()
+  asked.open('POST', `${there}/x`)
+  await new Promise((resolve) => {
+    asked.onloadend = resolve
+    asked.send('{}')
+  })
+  expect([asked.status, asked.responseText, sent()]).toEqual([200, 'noted', [null, here]])
+})
+
+test('an answer that is a stream ends with the abort of its caller', async () => {
+  const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('one')) })
+  const fetching = async (_: Request, { Response: Answer }: FetchSource = {}) => new (Answer as typeof Response)(body)
+  server.use(...handlers({ baseUrl: there, fetch: fetching }))
+  const caller = new AbortController()
+  const reader = (await fetch(there, { signal: caller.signal })).body?.getReader() as ReadableStreamDefaultReader
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe('one')
+  const waiting = reader.read()
+  caller.abort()
+  await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
+})

@@ -1,0 +1,92 @@
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { demo } from '../../sandbox/seed/demo.js'
+import { bundle } from '../support/bundle.js'
+import { journey } from '../support/journey.js'
+
+const { page: newPage } = journey()
+
+const worker = createRequire(import.meta.url).resolve('msw/mockServiceWorker.js')
+const html = `<!doctype html><title>A shop</title><link rel="icon" href="data:,"><div id="pay"></div>
+<script type="module" src="/page.js"></script>`
+const site = createServer()
+let url = ''
+
+beforeAll(async () => {
+  const scripts: Record<string, string> = {
+    '/page.js': await bundle('support/msw.page.ts', 'esm'),
+    '/mockServiceWorker.js': await readFile(worker, 'utf8'),
+  }
+  site.on('request', ({ url = '' }, response) => {
+    const script = scripts[url]
+    if (script === undefined && url !== '/') return response.writeHead(404).end('<title>Not here</title>')
+    response.setHeader('content-type', script ? 'text/javascript; charset=utf-8' : 'text/html').end(script ?? html)
+  })
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
+  url = `http://localhost:${(site.address() as AddressInfo).port}/`
+})
+afterAll(() => {
+  site.closeAllConnections()
+  site.close()
+})
+
+async function openPage(): Promise<Page> {
+  const page = await newPage()
+  await page.goto(url)
+  await page.locator('html[data-ready]').waitFor({ state: 'attached' })
+  return page
+}
+
+const ask = (method: string, path: string, body?: object, init?: RequestInit) => `
+  fetch('/pay${path}', { method: '${method}', headers: { 'content-type': 'application/json' },
+    ...${JSON.stringify({ ...init, ...(body && { body: JSON.stringify(body) }) })} })
+    .then(async (answer) => [answer.status, JSON.parse(await answer.text() || 'null')])`
+
+test("a reader signs in by a cookie that the page cannot see, under MSW's worker", async () => {
+  const page = await openPage()
+  const email = 'ada+code123456@example.test'
+  expect(await page.evaluate(ask('POST', '/v4/session/code', { email }))).toMatchObject([202, {}])
+  expect(await page.evaluate(ask('POST', '/v4/session/verify', { email, code: '123456' }))).toMatchObject([200, {}])
+  expect(await page.evaluate(ask('GET', '/v4/session'))).toMatchObject([200, { user: { email } }])
+  expect(await page.evaluate(ask('GET', '/v4/session', undefined, { credentials: 'omit' }))).toMatchObject([
+    200,
+    { user: null },
+  ])
+  expect(await page.evaluate('document.cookie')).toBe('')
+  expect(await page.evaluate(ask('DELETE', '/v4/session'))).toEqual([204, null])
+  expect(await page.evaluate(ask('GET', '/v4/session'))).toMatchObject([200, { user: null }])
+})
+
+test("answers come piece by piece through MSW's worker, and break off where they fail", async () => {
+  const page = await openPage()
+  const said = await page.evaluate(async () => {
+    const said: string[] = []
+    const reader = (await fetch('/streams/one')).body?.getReader() as ReadableStreamDefaultReader<Uint8Array>
+    for (const piece of ['one', 'two']) {
+      streams[0]?.enqueue(new TextEncoder().encode(piece))
+      said.push(new TextDecoder().decode((await reader.read()).value))
+    }
+    streams[0]?.error(new Error('the disk is gone'))
+    await reader.read().catch((error: Error) => said.push(error.name))
+    return said
+  })
+  expect(said).toEqual(['one', 'two', 'TypeError'])
+})
+
+test('a payment element says on the console that no mocking worker answers its frame', async () => {
+  const page = await openPage()
+  page.removeAllListeners('console')
+  const complaint = page.waitForEvent('console', (message) => message.text().startsWith('MicroPayments:'))
+  const { account, commodities } = demo
+  await page.evaluate(`import('/pay/micropay.js').then(() => loadMicroPayments('${account.public_secret}').elements()
+    .create('payment', { hash: '${commodities.article}' }).mount('#pay'))`)
+  const said = await complaint
+  expect(said.type()).toBe('error')
+  expect(said.text()).toBe(
+    `MicroPayments: ${url}pay/v2/embed/${commodities.article} did not answer as a payment embed. A mocking worker answers no frames: under one, embeds need a sandbox server at that origin, or farthing/service-worker.`,
+  )
+})
