@@ -9,7 +9,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     environment: 'node',
-    globalSetup: ['test/support/unanswered.ts'],
+    globalSetup: ['test/support/unanswered.ts', 'test/support/shared-browser.ts', 'test/support/runtime-counts.ts'],
     maxWorkers: '100%',
     testTimeout: 15_000,
     hookTimeout: 30_000,

@@ -1,6 +1,15 @@
+import { mswInChromium, workerInChromium } from './runtimes/browser.js'
 import { inProcess, inProcessTwice } from './runtimes/in-process.js'
+import { mswInNode } from './runtimes/msw-node.js'
 import { nodeServer } from './runtimes/node-server.js'
 import type { Runtime } from './runtimes/runtime.js'
 
 /** Where the contract is held: a new contract test needs no word about them. */
-export const runtimes: readonly Runtime[] = [inProcess, inProcessTwice, nodeServer]
+export const runtimes: readonly Runtime[] = [
+  inProcess,
+  inProcessTwice,
+  nodeServer,
+  mswInNode,
+  mswInChromium,
+  workerInChromium,
+]

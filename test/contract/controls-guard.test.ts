@@ -19,15 +19,15 @@ contract('The sandbox controls', (start) => {
       const { call, url, state } = await start()
       const before = await state()
       const body = method === 'POST' ? (bodies[path] ?? {}) : undefined
-      for (const origin of ['https://shop.example.test', 'null', 'http://127.0.0.1:1', `${url}.example.test`])
+      for (const origin of ['https://shop.example.test', 'null', 'http://127.0.0.1:1', `${new URL(url).origin}.example.test`])
         expectProblem(await call(method, path, { headers: { origin }, ...(body && { body }) }), 403, 'sandbox_refused')
       expect(await state()).toEqual(before)
     })
 
   test('answer pages of the service itself', async () => {
     const { call, url } = await start()
-    expect((await call('GET', '/_sandbox/health', { headers: { origin: url } })).status).toBe(200)
-    expect((await call('POST', '/_sandbox/reset', { headers: { origin: url } })).status).toBe(204)
+    expect((await call('GET', '/_sandbox/health', { headers: { origin: new URL(url).origin } })).status).toBe(200)
+    expect((await call('POST', '/_sandbox/reset', { headers: { origin: new URL(url).origin } })).status).toBe(204)
   })
 })
 

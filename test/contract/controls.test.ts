@@ -15,7 +15,7 @@ contract('readHealth', (start) => {
       ok: true,
       name: 'farthing',
       version: VERSION,
-      storage: expect.stringMatching(/^(memory|file)$/),
+      storage: expect.stringMatching(/^(memory|file|indexeddb)$/),
       clock: { mode: 'real', now: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) },
       evidence: 'observed',
     })

@@ -79,7 +79,7 @@ contract('a session cookie', (start) => {
   it("changes state for requests from the service's own origin", async () => {
     const { call, url } = await start()
     const session = await newSession(call, EMAIL)
-    const headers = { ...cookie(session), origin: url }
+    const headers = { ...cookie(session), origin: new URL(url).origin }
     expect((await call('DELETE', '/v4/session', { headers })).status).toBe(204)
     expect((await call('GET', '/v4/session', { session })).body.user).toBeNull()
   })

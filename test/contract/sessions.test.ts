@@ -10,13 +10,14 @@ const MINUTE = 60_000
 
 contract('readSession', (start) => {
   it('GET /v4/session issues a session where none is sent, for 24 hours, with nobody signed in', async () => {
-    const { call } = await start()
+    const { call, url } = await start()
     const at = (await stopClock(call)) / 1000
     const { status, body, headers } = await call('GET', '/v4/session')
     expect(status).toBe(200)
     expect(body).toEqual({ session_id: expect.stringMatching(SESSION), user: null, expires_at: at + 86_400 })
     expect(headers.get('x-session-id')).toBe(body.session_id)
-    expect(headers.get('set-cookie')).toBe(`session_id=${body.session_id}; Path=/; HttpOnly; SameSite=Lax`)
+    const path = new URL(url).pathname
+    expect(headers.get('set-cookie')).toBe(`session_id=${body.session_id}; Path=${path}; HttpOnly; SameSite=Lax`)
   })
 
   it('issues another to everyone who sends none', async () => {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, type BrowserServer, chromium, type LaunchOptions } from 'playwright-core'
 
 const quiet = [
   '--disable-gpu',
@@ -15,37 +15,52 @@ const quiet = [
   '--disable-sync',
 ]
 
+type Launch<T> = (options: LaunchOptions) => Promise<T>
+
 /** The browser of `CHROME_PATH`; else an installed Chrome or Chromium; else the one that comes as a package. The caller closes it. */
-export async function launchBrowser(): Promise<Browser> {
+export const launchBrowser = (): Promise<Browser> => launchFound((options) => chromium.launch(options))
+
+/** The same, for several processes to connect to. */
+export const launchBrowserServer = (): Promise<BrowserServer> =>
+  launchFound((options) => chromium.launchServer(options))
+
+export const launchPackaged = async (): Promise<Browser> => chromium.launch(await packaged())
+
+async function launchFound<T>(launch: Launch<T>): Promise<T> {
   const { CHROME_PATH } = process.env
-  if (CHROME_PATH) return launchInstalled(CHROME_PATH)
-  const installed = findInstalled()
-  if (installed === undefined) return launchPackaged()
+  if (CHROME_PATH) return launch(installed(CHROME_PATH))
+  const found = findInstalled()
+  if (found === undefined) return launch(await packaged())
   // An installed one may still not start, as where its sandbox is not allowed.
-  return launchInstalled(installed).catch((error) =>
-    launchPackaged().catch((second) => {
-      throw new AggregateError([error, second], `neither ${installed} nor @sparticuz/chromium starts; set CHROME_PATH`)
-    }),
+  return launch(installed(found)).catch((error) =>
+    packaged()
+      .then(launch)
+      .catch((second) => {
+        throw new AggregateError([error, second], `neither ${found} nor @sparticuz/chromium starts; set CHROME_PATH`)
+      }),
   )
 }
 
-export function launchInstalled(executablePath: string): Promise<Browser> {
+function installed(executablePath: string): LaunchOptions {
   const sandboxed = process.getuid?.() !== 0 && !process.env.CI
-  return chromium.launch({ executablePath, chromiumSandbox: sandboxed, args: quiet })
+  return { executablePath, chromiumSandbox: sandboxed, args: quiet }
 }
 
 /** @sparticuz/chromium with the libraries and fonts it brings, so that a machine without any browser will do. Linux on x64. */
-export async function launchPackaged(): Promise<Browser> {
+async function packaged(): Promise<LaunchOptions> {
   if (process.platform !== 'linux' || process.arch !== 'x64')
     throw new Error('No Chrome or Chromium was found: install one, or set CHROME_PATH.')
   const folder = await unpacked()
   const libraries = [join(folder, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(delimiter)
-  return chromium.launch({
+  return {
     executablePath: join(folder, 'chromium'),
     chromiumSandbox: false,
     args: ['--no-zygote', '--disable-gpu'],
-    env: { ...process.env, LD_LIBRARY_PATH: libraries, FONTCONFIG_FILE: join(folder, 'fonts.conf') },
-  })
+    env: { ...process.env, LD_LIBRARY_PATH: libraries, FONTCONFIG_FILE: join(folder, 'fonts.conf') } as Record<
+      string,
+      string
+    >,
+  }
 }
 
 /** Where the packaged browser lies unpacked: a folder of its own per version, that no other user can have prepared. */

@@ -1,0 +1,105 @@
+import type { FetchSource } from '../../../src/index.js'
+
+/** A request and its answer on their way between a test and a page. Bodies are base64. */
+export interface CarriedRequest {
+  readonly url: string
+  readonly method: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: string
+}
+
+export interface CarriedAnswer {
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+  /** Whole; or, of an answer that comes piece by piece, the number by which `nextPiece` gives them. */
+  readonly body: string | number
+}
+
+// What a browser lets no page send or read goes in headers of its own.
+const SENT = 'x-contract-sent'
+const SET_COOKIE = 'x-contract-set-cookie'
+
+/** Sends a test's request from a page. */
+export async function fetchFromPage({ url, method, headers, body }: CarriedRequest): Promise<CarriedAnswer> {
+  const request = new Request(url, {
+    method,
+    headers: headers as [string, string][],
+    ...(body !== '' && { body: bytesOf(body) }),
+    // Its own cookies are not the test's.
+    credentials: 'omit',
+    cache: 'no-store',
+  })
+  const hidden = headers.filter(([name, value]) => !request.headers.has(name) || /[^\t\x20-\x7e]/.test(value))
+  for (const [name] of hidden) request.headers.delete(name)
+  if (hidden.length > 0) request.headers.set(SENT, encodeURIComponent(JSON.stringify(hidden)))
+  const response = await fetch(request)
+  return {
+    status: response.status,
+    headers: [...response.headers].map(([name, value]) => [name === SET_COOKIE ? 'set-cookie' : name, value]),
+    body: isStreamed(response) ? open(response) : textOf(new Uint8Array(await response.arrayBuffer())),
+  }
+}
+
+const isStreamed = ({ headers }: Response): boolean =>
+  /^text\/(csv|event-stream)/.test(headers.get('content-type') ?? '')
+
+const streams = new Map<number, ReadableStreamDefaultReader<Uint8Array>>()
+let opened = 0
+
+function open({ body }: Response): number {
+  streams.set(++opened, (body as ReadableStream<Uint8Array>).getReader())
+  return opened
+}
+
+/** The next piece of an answer, or null after the last. Throws where the answer broke off. */
+export async function nextPiece(stream: number): Promise<string | null> {
+  const reader = streams.get(stream) as ReadableStreamDefaultReader<Uint8Array>
+  const { done, value } = await reader.read()
+  if (done) streams.delete(stream)
+  return done ? null : textOf(value)
+}
+
+/** Lets go of an answer that nobody reads on. */
+export async function cancelStream(stream: number): Promise<void> {
+  await streams.get(stream)?.cancel()
+  streams.delete(stream)
+}
+
+interface Handler {
+  readonly baseUrl: string
+  fetch(request: Request, source?: FetchSource): Promise<Response>
+}
+
+/** A service that takes what `fetchFromPage` sends as the test sent it: its headers, all of them and no others. */
+export const carriedTo = ({ baseUrl, fetch }: Handler): Handler => ({
+  baseUrl,
+  fetch: (request, source = {}) =>
+    fetch(request, { ...source, headers: sentHeaders(request), Response: showingCookies(source.Response ?? Response) }),
+})
+
+function sentHeaders({ headers }: Request): Pick<Headers, 'get' | 'has'> {
+  const sent = headers.get(SENT)
+  const hidden = new Map<string, string>(sent === null ? [] : JSON.parse(decodeURIComponent(sent)))
+  const get = (name: string) => hidden.get(name.toLowerCase()) ?? (name === SENT ? null : headers.get(name))
+  return { get, has: (name) => get(name) !== null }
+}
+
+/** Answers that show a page the cookie that they set. */
+function showingCookies(Base: typeof Response): typeof Response {
+  return class extends Base {
+    constructor(body?: BodyInit | null, init: ResponseInit = {}) {
+      const headers = init.headers as Record<string, string>
+      const cookie = headers['set-cookie']
+      super(body, { ...init, headers: { ...headers, ...(cookie !== undefined && { [SET_COOKIE]: cookie }) } })
+    }
+  }
+}
+
+export const textOf = (bytes: Uint8Array): string => {
+  let text = ''
+  for (const byte of bytes) text += String.fromCharCode(byte)
+  return btoa(text)
+}
+
+export const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(text), (character) => character.charCodeAt(0))

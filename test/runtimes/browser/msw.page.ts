@@ -1,0 +1,52 @@
+import type { HttpHandler } from 'msw'
+import { setupWorker } from 'msw/browser'
+import { handlers } from '../../../adapters/msw.js'
+import { memoryStorage } from '../../../adapters/storage/memory.js'
+import { createService, type Service, type Storage } from '../../../src/index.js'
+import { cancelStream, carriedTo, fetchFromPage, nextPiece } from './carried.js'
+import type { Commands } from './commands.js'
+
+/** A page with many services side by side, each under an address of its own, behind one MSW worker. */
+
+interface Running {
+  readonly service: Service
+  readonly storage: Storage
+  readonly handlers: HttpHandler[]
+}
+
+const worker = setupWorker()
+const ready = worker.start({
+  onUnhandledRequest: 'bypass',
+  quiet: true,
+  serviceWorker: { url: 'mockServiceWorker.js' },
+})
+const running = new Map<number, Running>()
+
+const answerAll = () => worker.resetHandlers(...[...running.values()].flatMap((each) => each.handlers))
+
+const commands: Commands = {
+  async start(id, options) {
+    await ready
+    const storage = memoryStorage()
+    const service = createService({ ...options, baseUrl: `http://msw-${id}.localhost:4242`, sandbox: true, storage })
+    running.set(id, { service, storage, handlers: handlers(carriedTo(service)) })
+    answerAll()
+    return service.baseUrl
+  },
+  fetch: fetchFromPage,
+  nextPiece,
+  cancelStream,
+  async state(id) {
+    const { service, storage } = running.get(id) as Running
+    await service.ready()
+    return storage.export()
+  },
+  async stop(id) {
+    const { service } = running.get(id) as Running
+    running.delete(id)
+    answerAll()
+    await service.close()
+  },
+}
+
+Object.assign(globalThis, { commands })

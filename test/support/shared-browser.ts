@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import type { BrowserServer } from 'playwright-core'
+import type { TestProject } from 'vitest/node'
+import { launchBrowserServer } from './browser.js'
+import { bundle } from './bundle.js'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where `sharedBrowser` is asked for. */
+    browserHost: string
+  }
+}
+
+/**
+ * One browser for all test files that carry a runtime into it, and the pages and workers that it loads.
+ * Launched, and each script bundled, when first asked for: a run that needs no browser starts none.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  let launched: Promise<BrowserServer> | undefined
+  const scripts = new Map<string, Promise<string>>()
+  const once = (name: string, make: () => Promise<string>) => {
+    const made = scripts.get(name) ?? make()
+    scripts.set(name, made)
+    return made
+  }
+  const answers: Record<string, () => Promise<[type: string, body: string]>> = {
+    '/endpoint': async () => ['text/plain', (await (launched ??= launchBrowserServer())).wsEndpoint()],
+    '/': async () => ['text/html', '<!doctype html><title>Nothing</title><link rel="icon" href="data:,">'],
+    '/worker/': async () => ['text/html', pageOf('/worker/page.js')],
+    '/worker/page.js': async () => [
+      'text/javascript',
+      await once('page', () => bundle('runtimes/browser/worker.page.ts', 'esm')),
+    ],
+    '/worker/worker.js': async () => [
+      'text/javascript',
+      await once('worker', () => bundle('runtimes/browser/worker.worker.ts', 'iife')),
+    ],
+    '/msw/': async () => ['text/html', pageOf('/msw/page.js')],
+    '/msw/page.js': async () => [
+      'text/javascript',
+      await once('msw', () => bundle('runtimes/browser/msw.page.ts', 'esm')),
+    ],
+    '/msw/mockServiceWorker.js': async () => ['text/javascript', await mockServiceWorker()],
+  }
+  const server = createServer(async (request, response) => {
+    const answer = answers[request.url?.split('?')[0] ?? '']
+    if (!answer) return response.writeHead(404).end()
+    try {
+      const [type, body] = await answer()
+      return response.setHeader('content-type', `${type}; charset=utf-8`).end(body)
+    } catch (error) {
+      return response.writeHead(500).end(String(error))
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  project.provide('browserHost', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  return async () => {
+    await (await launched)?.close()
+    await closed(server)
+  }
+}
+
+const pageOf = (script: string): string =>
+  `<!doctype html><title>A runtime</title><link rel="icon" href="data:,"><script type="module" src="${script}"></script>`
+
+const mockServiceWorker = () => readFile(createRequire(import.meta.url).resolve('msw/mockServiceWorker.js'), 'utf8')
+
+async function closed(server: Server): Promise<void> {
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+}
