@@ -1,4 +1,5 @@
 import type { ServiceContext } from './context.js'
+import { events } from './events/event.js'
 import { deliver, nextMessage, outbox } from './outbox/outbox.js'
 import { nextTimer, runTimer, timers } from './schedule/timer.js'
 import type { Collection, Query, Row, Storage, Writer } from './storage/storage.js'
@@ -14,6 +15,8 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
   let woken = false
   let closing = false
   let cancelAlarm = () => {}
+  /** Who waits for an event. */
+  const waiting = new Set<() => void>()
 
   function wake(): void {
     // A round that has not begun yet will see this as well.
@@ -66,6 +69,25 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
     wake()
   }
 
+  const callWaiting = () => {
+    for (const call of waiting) call()
+  }
+
+  function nextEvent(ms: number, ending?: AbortSignal): Promise<void> {
+    if (closing || ending?.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const come = () => {
+        waiting.delete(come)
+        ending?.removeEventListener('abort', come)
+        cancel()
+        resolve()
+      }
+      const cancel = alarm.set(ms, come)
+      ending?.addEventListener('abort', come)
+      waiting.add(come)
+    })
+  }
+
   const watching: Storage = {
     name: storage.name,
     read: (body) => storage.read(body),
@@ -81,22 +103,28 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
         return body(watched)
       })
       if (watched?.isDueSet) wake()
+      if (watched?.isEventWritten) callWaiting()
       return value
     },
     async close() {
       closing = true
+      callWaiting()
       await working
       cancelAlarm()
       await storage.close()
     },
   }
-  const service: ServiceContext = Object.assign(given, { storage: watching, background: { wake, moveClock } })
+  const service: ServiceContext = Object.assign(given, {
+    storage: watching,
+    background: { wake, moveClock, nextEvent },
+  })
   return service
 }
 
-/** A transaction that tells whether anything was put into it that falls due. */
+/** A transaction that tells whether anything was put into it that falls due, or an event. */
 class Watched implements Writer {
   isDueSet = false
+  isEventWritten = false
 
   constructor(readonly tx: Writer) {}
 
@@ -118,6 +146,7 @@ class Watched implements Writer {
 
   put<R extends Row>(into: Collection<R>, row: R): void {
     if (into.name === outbox.name || into.name === timers.name) this.isDueSet = true
+    else if (into.name === events.name) this.isEventWritten = true
     this.tx.put(into, row)
   }
 }

@@ -108,10 +108,6 @@ const planned: readonly Planned[] = [
   ['listInvoices', 'GET', '/billing/invoices'],
   ['readInvoice', 'GET', '/billing/invoices/:id'],
   ['payInvoice', 'POST', '/billing/invoices/:id/pay'],
-
-  ['listEvents', 'GET', '/events'],
-  ['createEvent', 'POST', '/events'],
-  ['readEvent', 'GET', '/events/:id'],
 ]
 
 export default planned.map(([id, method, path, evidence = 'designed', ...versions]) =>

@@ -3,6 +3,7 @@ import commodities from './commodities/routes.js'
 import controls from './controls/routes.js'
 import digitalQuantities from './digital-quantities/routes.js'
 import embeds from './embeds/routes.js'
+import events from './events/routes.js'
 import { openapiRoute } from './http/openapi.js'
 import type { Route } from './http/route.js'
 import payments from './payments/routes.js'
@@ -22,6 +23,7 @@ export const routes: readonly Route[] = [
   ...tagged('commodities', commodities),
   ...tagged('payments', payments),
   ...tagged('sessions', sessions),
+  ...tagged('events', events),
   ...tagged('embeds', embeds),
   openapiRoute(() => routes),
   ...tagged('sandbox', controls),

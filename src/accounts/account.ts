@@ -1,5 +1,6 @@
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { recordEvent } from '../events/event.js'
 import { problem } from '../problem.js'
 import { randomHex } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
@@ -62,6 +63,7 @@ export async function createAccount(
   }
   tx.put(accounts, account)
   const credentials = { kind: 'account', id: account.id, at, clientId, clientSecret } as const
+  await tellAccount(tx, account, 'account.created', {}, at)
   return { account, ...(await createClient(tx, credentials, context)) }
 }
 
@@ -113,6 +115,8 @@ export async function updateAccount(
     updated_at: at,
   }
   tx.put(accounts, updated)
+  const { name: newName, business_name: newBusinessName } = updated
+  await tellAccount(tx, updated, 'account.updated', { name: newName, businessName: newBusinessName }, at)
   return {
     id,
     name: updated.name,
@@ -121,6 +125,16 @@ export async function updateAccount(
     updated_at: seconds(updated.updated_at),
   }
 }
+
+const tellAccount = (tx: Writer, { id }: AccountRow, type: string, data: Record<string, unknown>, at: number) =>
+  recordEvent(tx, {
+    owners: [`account:${id}`],
+    type,
+    actor: `account:${id}`,
+    subject: `account:${id}`,
+    data,
+    at,
+  })
 
 /** What buyers see as the seller, where the account has named itself. */
 export const sellerName = ({ business_name, name }: AccountRow): string | null => business_name ?? name

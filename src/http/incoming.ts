@@ -16,6 +16,8 @@ export interface FetchSource extends BodySource {
   readonly peerAddress?: string | undefined
   /** The class that answers are made of; the global one where absent. */
   readonly Response?: typeof Response
+  /** Fires when the runtime wants to end: answers that would go on for ever come to an end then. */
+  readonly ending?: AbortSignal
   /** The service's own address of what is asked for, where the request names another that stands for it. */
   readonly url?: string
   /** All headers, where the request hides some: to a script, a browser shows neither Cookie nor Origin. */

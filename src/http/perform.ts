@@ -131,6 +131,7 @@ function check({ route, version }: Endpoint, incoming: Incoming, fields: Fields,
     version,
     headers: incoming.headers,
     url: incoming.url,
+    ending: incoming.source.ending,
   }
 }
 

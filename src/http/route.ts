@@ -75,6 +75,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   readonly headers: Pick<Headers, 'get' | 'has'>
   /** The request's address, whole. */
   readonly url: string
+  /** Fires when an answer that would go on for ever is to end. */
+  readonly ending: AbortSignal | undefined
 }
 
 export type Nothing = z.ZodMiniObject<{}>

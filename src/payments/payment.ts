@@ -2,6 +2,7 @@ import { type CommodityRow, commodityOf, ownCommodity } from '../commodities/com
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { base64url } from '../encoding.js'
+import { recordEvent } from '../events/event.js'
 import { toAmount } from '../ledger/amount.js'
 import { post } from '../ledger/movement.js'
 import type { Owner } from '../owner.js'
@@ -84,7 +85,20 @@ export async function createPayment(
   tx.put(payments, payment)
   const { decimals } = await quantityOf(tx, commodity.dq)
   const shown = show(payment, payerTwin.hostname, commodity.hostname, decimals)
+  await tellPayment(tx, 'payment.created', payment, shown, { actor: payer, at })
   return Object.assign(shown, { nonce, timestamp: at })
+}
+
+/** Both sides are told. */
+async function tellPayment(
+  tx: Writer,
+  type: string,
+  { id, payer_owner, payee_owner }: PaymentRow,
+  { hash, descriptor, dq, amount, hostname, payee_hostname }: ShownPayment,
+  { actor, at }: { actor: Owner; at: number },
+): Promise<void> {
+  const data = { hash, descriptor, dq, amount, hostname, payee_hostname }
+  await recordEvent(tx, { owners: [payer_owner, payee_owner], type, actor, subject: `payment:${id}`, data, at })
 }
 
 /** Some clients send the commodity's own hostname, which changes nothing: the primary twin pays. */
@@ -123,7 +137,9 @@ export async function spendNonce(tx: Writer, proof: PaymentProof, at: number) {
   if (payment.nonce_expires_at <= at) throw problem('nonce_expired')
   const spent: PaymentRow = { ...payment, nonce_used_at: at }
   tx.put(payments, spent)
-  return { valid: true, payment: await showPayment(tx, spent) }
+  const shown = await showPayment(tx, spent)
+  await tellPayment(tx, 'payment.validated', spent, shown, { actor: proof.seller, at })
+  return { valid: true, payment: shown }
 }
 
 /** Looks at a nonce without spending it. Throws `not_found`, also when it matches no payment for that commodity, and `not_owner`. */

@@ -1,5 +1,6 @@
 import type { ServiceContext } from '../context.js'
 import { hexOf } from '../encoding.js'
+import { recordEvent } from '../events/event.js'
 import { memoize } from '../memo.js'
 import { problem } from '../problem.js'
 import { digest, randomHex } from '../secrets.js'
@@ -92,6 +93,9 @@ async function issue(tx: Writer, client: ClientRow, at: number, context: TokenCo
     refresh_expires_at: whole + REFRESH_LIFETIME,
   }
   tx.put(tokens, row)
+  const owner = `${client.owner_kind}:${client.owner_id}` as const
+  const data = { client_id: client.id, expires_at: seconds(row.access_expires_at) }
+  await recordEvent(tx, { owners: [owner], type: 'token.issued', actor: client.id, subject: null, data, at })
   return show(row, context)
 }
 
