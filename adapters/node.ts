@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
-import { createServerAdapter, Response as LightResponse } from '@whatwg-node/server'
+import { createServerAdapter, Response as LightResponse, sendNodeResponse } from '@whatwg-node/server'
 import type { FetchSource } from '../src/core.js'
 
 /** Whatever answers requests: a service, or pages in front of one. */
@@ -35,12 +35,19 @@ export async function serve(
   { port = 4242, host = '127.0.0.1' }: ServeOptions = {},
 ): Promise<Served> {
   let answering: Promise<Handler> | Handler | undefined
-  const adapter = createServerAdapter<NodeContext>(
-    (request, context) => answer(answering as Handler, request, context),
+  const { handleNodeRequestAndResponse } = createServerAdapter<{ req: IncomingMessage }>(
+    (request, { req }) => answer(answering as Handler, request, req),
     // Its own light classes: with Node's native ones the same handler serves a fourth as much.
-    { __useSingleWriteHead: true, __useCustomAbortCtrl: true },
+    { __useCustomAbortCtrl: true },
   )
-  const begin = together((req: IncomingMessage, res: ServerResponse) => adapter(req, res))
+  const begin = together(async (req: IncomingMessage, res: ServerResponse) => {
+    try {
+      await send(await handleNodeRequestAndResponse(req, res, { req }), req, res)
+    } catch (error) {
+      logFailure(error)
+      res.destroy()
+    }
+  })
   // As fetch has it: a header that is sent twice is one with two values, not its first.
   const server = createServer({ joinDuplicateHeaders: true }, (req, res) => {
     if (answering instanceof Promise)
@@ -85,13 +92,11 @@ function together<A extends unknown[]>(act: (...each: A) => unknown): (...each: 
 /** How long requests that run may take to finish once the server closes. */
 const GRACE_MS = 10_000
 
-interface NodeContext {
-  req: IncomingMessage
-  res: ServerResponse
-}
-
-/** The light Response with a Content-Length, so that a body known whole is sent in one write. */
+/** The light Response that knows whether its body is whole, and so its Content-Length. */
 class SizedResponse extends LightResponse {
+  readonly fields: Record<string, string>
+  /** A body that is there already. */
+  readonly whole: string | undefined
   /** A body that comes piece by piece. */
   readonly stream: Readable | undefined
 
@@ -99,7 +104,20 @@ class SizedResponse extends LightResponse {
     if (typeof body === 'string') init.headers['content-length'] = String(Buffer.byteLength(body))
     const stream = body instanceof ReadableStream ? Readable.fromWeb(body as WebStream) : undefined
     super((stream as BodyInit | undefined) ?? body, init)
+    this.fields = init.headers
+    this.whole = typeof body === 'string' ? body : undefined
     this.stream = stream
+  }
+}
+
+async function answer(handler: Handler, request: Request, req: IncomingMessage): Promise<Response> {
+  try {
+    return await handler.fetch(request, sourceOf(req))
+  } catch (error) {
+    // The adapter's own 500 would show the stack.
+    logFailure(error)
+    const body = JSON.stringify({ error: 'The service failed.', status: 500, code: 'internal_error' })
+    return new LightResponse(body, { status: 500, headers: { 'content-type': 'application/json' } })
   }
 }
 
@@ -117,23 +135,20 @@ const nextBurst = () =>
     })
   })
 
-async function answer(handler: Handler, request: Request, { req, res }: NodeContext): Promise<Response> {
-  try {
-    const response = await handler.fetch(request, sourceOf(req))
-    await (burst ??= nextBurst())
-    // Unheard, the failure of a stream would end the process; and the caller must not take the half for the whole.
-    if (response instanceof SizedResponse)
-      response.stream?.once('error', (error) => {
-        logFailure(error)
-        res.destroy()
-      })
-    return response
-  } catch (error) {
-    // The adapter's own 500 would show the stack.
-    logFailure(error)
-    const body = JSON.stringify({ error: 'The service failed.', status: 500, code: 'internal_error' })
-    return new LightResponse(body, { status: 500, headers: { 'content-type': 'application/json' } })
+async function send(response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  await (burst ??= nextBurst())
+  const { whole, fields, stream } = response as Partial<SizedResponse>
+  if (whole !== undefined && !res.destroyed) {
+    // Head and body in one write, where the adapter makes two.
+    res.writeHead(response.status, fields).end(whole)
+    return
   }
+  // Unheard, the failure of a stream would end the process; and the caller must not take the half for the whole.
+  stream?.once('error', (error) => {
+    logFailure(error)
+    res.destroy()
+  })
+  await sendNodeResponse(response, res, req, true)
 }
 
 function logFailure(error: unknown): void {
