@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -35,8 +36,11 @@ export async function serve(
   { port = 4242, host = '127.0.0.1' }: ServeOptions = {},
 ): Promise<Served> {
   let answering: Promise<Handler> | Handler | undefined
+  const ending = new AbortController()
+  // Each answer that goes on and on listens to it.
+  setMaxListeners(0, ending.signal)
   const { handleNodeRequestAndResponse } = createServerAdapter<{ req: IncomingMessage }>(
-    (request, { req }) => answer(answering as Handler, request, req),
+    (request, { req }) => answer(answering as Handler, request, sourceOf(req, ending.signal)),
     // Its own light classes: with Node's native ones the same handler serves a fourth as much.
     { __useCustomAbortCtrl: true },
   )
@@ -70,7 +74,14 @@ export async function serve(
     server.close()
     throw error
   }
-  return { url, server, close: () => closeServer(server) }
+  return {
+    url,
+    server,
+    close() {
+      ending.abort()
+      return closeServer(server)
+    },
+  }
 }
 
 /**
@@ -110,9 +121,9 @@ class SizedResponse extends LightResponse {
   }
 }
 
-async function answer(handler: Handler, request: Request, req: IncomingMessage): Promise<Response> {
+async function answer(handler: Handler, request: Request, source: FetchSource): Promise<Response> {
   try {
-    return await handler.fetch(request, sourceOf(req))
+    return await handler.fetch(request, source)
   } catch (error) {
     // The adapter's own 500 would show the stack.
     logFailure(error)
@@ -155,10 +166,11 @@ function logFailure(error: unknown): void {
   process.stderr.write(`farthing: a request failed: ${error instanceof Error ? error.stack : error}\n`)
 }
 
-const sourceOf = (req: IncomingMessage): FetchSource => ({
+const sourceOf = (req: IncomingMessage, ending: AbortSignal): FetchSource => ({
   Response: SizedResponse as unknown as typeof Response,
   peerAddress: req.socket.remoteAddress,
   body: bodyOf(req),
+  ending,
 })
 
 /** Read from the connection itself: it is quicker, and a `Request` cannot carry the body of a GET. */

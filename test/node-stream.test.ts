@@ -66,3 +66,19 @@ test('an answer that the caller no longer reads is no longer made', async () => 
   expect(storage.reads - before).toBeLessThan(PIECES)
   expect(complaints).toEqual([])
 })
+
+test('an answer that follows events ends when the server closes, which does not wait for it', async () => {
+  const service = createService({ sandbox: true })
+  const served = await serve(service, { port: 0 })
+  const { users } = await service.sandbox.seed({ users: [{ email: 'ada@example.test' }] })
+  const basic = `Basic ${btoa(`${users[0]?.client_id}:${users[0]?.client_secret}`)}`
+  const token = await fetch(`${served.url}/v4/user/oauth/token`, { method: 'POST', headers: { authorization: basic } })
+  const authorization = `Bearer ${(await token.json()).access_token}`
+  const headers = { authorization, accept: 'text/event-stream' }
+  const followers = await Promise.all(Array.from({ length: 12 }, () => fetch(`${served.url}/v4/events`, { headers })))
+  const ended = Promise.all(followers.map((follower) => follower.text()))
+  await served.close()
+  // Cut off by the server in the end, they would fail.
+  expect(await ended).toEqual(followers.map(() => ': following\n\n'))
+  await service.close()
+})
