@@ -22,6 +22,7 @@ export default defineConfig([
       node: 'adapters/node.ts',
       'service-worker': 'adapters/service-worker.ts',
       msw: 'adapters/msw.ts',
+      smtp: 'adapters/smtp.ts',
       'storage/memory': 'adapters/storage/memory.ts',
       'storage/file': 'adapters/storage/file.ts',
       'storage/indexeddb': 'adapters/storage/indexeddb.ts',

@@ -25,7 +25,7 @@ const routeWords = ['route.ts', 'schema.ts', 'reply.ts', 'csv.ts', 'html.tsx'].m
 const pageWords = ['html.tsx', 'reply.ts'].map((name) => `src/http/${name}`)
 /** Wire shapes and markup know no request. */
 const nounWords = ['schema.ts', 'html.tsx'].map((name) => `src/http/${name}`)
-const nodeAdapters = ['adapters/node', 'adapters/storage/file', 'adapters/storage/postgres']
+const nodeAdapters = ['adapters/node', 'adapters/smtp', 'adapters/storage/file', 'adapters/storage/postgres']
 const owners: Record<string, readonly string[]> = {
   'itty-router': ['src/http/'],
   jose: ['src/oidc/', 'src/tokens/'],
