@@ -1,14 +1,15 @@
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
-import { newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 
-/** What happened, as one of those whom it concerns sees it. */
+/** What happened. */
 export interface EventRow {
   readonly id: number
   /** Whose log it stands in. */
   readonly owner: Owner
+  /** The other side, where there is one: it stands in their log as well. */
+  readonly other: Owner | null
   /** `sign_in`, `payment.created`, `client.…` and so on. */
   readonly type: string
   /** Who did it: an owner, a client id, or `service`. */
@@ -22,22 +23,25 @@ export interface EventRow {
 
 export const events = collection<EventRow>()('events', {
   byOwner: { fields: ['owner'] },
-  byType: { fields: ['owner', 'type'] },
+  byOther: { fields: ['other'] },
+  byOwnerType: { fields: ['owner', 'type'] },
+  byOtherType: { fields: ['other', 'type'] },
 })
 
-export interface NewEvent extends Omit<EventRow, 'id' | 'owner' | 'created_at'> {
-  /** Each gets a row of their own; whoever is named twice, one. */
-  readonly owners: readonly Owner[]
+export interface NewEvent extends Omit<EventRow, 'id' | 'owner' | 'other' | 'created_at'> {
+  /** Whom it concerns: one, or the two sides of it. */
+  readonly owners: readonly [Owner, Owner?]
   readonly at: number
 }
 
 /** Writes an event in the transaction of what it tells. */
-export async function recordEvent(tx: Writer, { owners, at, ...event }: NewEvent): Promise<void> {
-  for (const owner of new Set(owners)) await putEvent(tx, { owner, ...event, created_at: at })
+export async function recordEvent(tx: Writer, event: NewEvent): Promise<void> {
+  await putEvent(tx, event)
 }
 
-async function putEvent(tx: Writer, event: Omit<EventRow, 'id'>): Promise<EventRow> {
-  const row = { id: await tx.nextId('events'), ...event }
+async function putEvent(tx: Writer, { owners: [owner, second], type, actor, subject, data, at }: NewEvent) {
+  const other = second === undefined || second === owner ? null : second
+  const row: EventRow = { id: await tx.nextId('events'), owner, other, type, actor, subject, data, created_at: at }
   tx.put(events, row)
   return row
 }
@@ -59,16 +63,47 @@ export interface EventQuery {
 }
 
 /** A page of an owner's events, newest first. Throws `cursor_invalid`. */
-export async function listEvents(tx: Reader, owner: Owner, { type, limit, after }: EventQuery) {
-  const [index, prefix] = type === undefined ? (['byOwner', [owner]] as const) : (['byType', [owner, type]] as const)
-  const { rows, next } = await newestFirst(tx, events, { index, prefix: [...prefix], limit, after })
-  return { events: rows.map(showEvent), next: next as number | null }
+export async function listEvents(tx: Reader, owner: Owner, { type, limit = 20, after }: EventQuery) {
+  if (after !== undefined && !(await ownEvent(tx, owner, after))) throw problem('cursor_invalid')
+  const rows = await findEvents(tx, { owner, type, past: after, limit: limit + 1, reverse: true })
+  const shown = rows.slice(0, limit)
+  return { events: shown.map(showEvent), next: rows.length > limit ? (shown.at(-1) as EventRow).id : null }
+}
+
+export interface Found {
+  readonly owner: Owner
+  readonly type: string | undefined
+  /** An id. */
+  readonly past: number | undefined
+  readonly limit: number
+  readonly reverse?: boolean
+}
+
+/** Events that concern an owner, on either side, in the order of their ids. */
+export async function findEvents(
+  tx: Reader,
+  { owner, type, past, limit, reverse = false }: Found,
+): Promise<EventRow[]> {
+  const prefix = type === undefined ? [owner] : [owner, type]
+  const query = { prefix, limit, reverse, ...(past !== undefined && { after: [...prefix, past] }) }
+  const [own, others] =
+    type === undefined ? (['byOwner', 'byOther'] as const) : (['byOwnerType', 'byOtherType'] as const)
+  const rows = [
+    ...(await tx.find(events, { index: own, ...query })),
+    ...(await tx.find(events, { index: others, ...query })),
+  ]
+  return rows.sort((a, b) => (reverse ? b.id - a.id : a.id - b.id)).slice(0, limit)
+}
+
+async function ownEvent(tx: Reader, owner: Owner, id: number): Promise<EventRow | undefined> {
+  const event = await tx.get(events, id)
+  return event?.owner === owner || event?.other === owner ? event : undefined
 }
 
 /** One of the owner's events. Throws `not_found`, for another's too. */
 export async function readEvent(tx: Reader, owner: Owner, id: number) {
-  const event = await tx.get(events, id)
-  if (event?.owner !== owner) throw problem('not_found')
+  const event = await ownEvent(tx, owner, id)
+  if (!event) throw problem('not_found')
   return showEvent(event)
 }
 
@@ -85,5 +120,5 @@ export async function createEvent(
       detail: `"data" takes at most ${DATA_BYTES} bytes as JSON.`,
       fields: { field: 'data' },
     })
-  return showEvent(await putEvent(tx, { owner, type, actor: owner, subject: null, data, created_at: at }))
+  return showEvent(await putEvent(tx, { owners: [owner], type, actor: owner, subject: null, data, at }))
 }

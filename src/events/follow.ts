@@ -1,6 +1,6 @@
 import type { ServiceContext } from '../context.js'
 import type { Owner } from '../owner.js'
-import { type EventRow, events, showEvent } from './event.js'
+import { type EventRow, findEvents, showEvent } from './event.js'
 
 const PIECE = 100
 /** How long it looks at nothing new: another process may have written. Then it shows that it is still there. */
@@ -21,13 +21,16 @@ export interface Following {
 /** An owner's events as they are written, oldest first, in the format of server-sent events. */
 export async function* followEvents(following: Following, service: ServiceContext): AsyncGenerator<string> {
   const { storage, background } = service
-  let last = following.after ?? (await storage.read((tx) => lastEvent(tx, following)))
+  const { owner, type } = following
+  const newest = { owner, type: undefined, past: undefined, limit: 1, reverse: true }
+  let last = following.after ?? (await storage.read((tx) => findEvents(tx, newest)))[0]?.id ?? 0
   let waited = 0
   let silent = 0
   // Tells the client at once that it is connected.
   yield ': following\n\n'
   while (waited < LONGEST_MS && !following.ending?.aborted) {
-    const rows = await storage.read((tx) => eventsAfter(tx, following, last))
+    const past = last
+    const rows = await storage.read((tx) => findEvents(tx, { owner, type, past, limit: PIECE }))
     if (rows.length > 0) yield rows.map(asMessage).join('')
     else if (silent >= HEARTBEAT_MS) yield ': nothing new\n\n'
     silent = rows.length > 0 || silent >= HEARTBEAT_MS ? 0 : silent
@@ -37,21 +40,6 @@ export async function* followEvents(following: Following, service: ServiceContex
     waited += PAUSE_MS
     silent += PAUSE_MS
   }
-}
-
-type Tx = Parameters<Parameters<ServiceContext['storage']['read']>[0]>[0]
-
-async function lastEvent(tx: Tx, { owner }: Following): Promise<number> {
-  const [newest] = await tx.find(events, { index: 'byOwner', prefix: [owner], limit: 1, reverse: true })
-  return newest?.id ?? 0
-}
-
-function eventsAfter(tx: Tx, { owner, type }: Following, last: number): Promise<EventRow[]> {
-  const query =
-    type === undefined
-      ? { index: 'byOwner' as const, prefix: [owner] }
-      : { index: 'byType' as const, prefix: [owner, type] }
-  return tx.find(events, { ...query, after: [...query.prefix, last], limit: PIECE })
 }
 
 const asMessage = (event: EventRow): string =>

@@ -25,6 +25,10 @@ contract('The event log', (start) => {
     test('tells each side what happened to it, newest first', async () => {
       const { call, seller, payer, commodity, paid } = await used()
       expect(await typesOf(call, payer.token)).toEqual(['payment.validated', 'payment.created', 'token.issued'])
+      const [ofPayer, ofSeller] = await Promise.all(
+        [payer, seller].map(async ({ token }) => (await call('GET', '/v4/events?limit=2', { token })).body.events),
+      )
+      expect(ofSeller).toEqual(ofPayer)
       expect(await typesOf(call, seller.token)).toEqual([
         'payment.validated',
         'payment.created',
@@ -49,7 +53,7 @@ contract('The event log', (start) => {
       })
     })
 
-    test('tells who pays themselves once, and nobody of a payment that was refused', async () => {
+    test('tells nobody of a payment that was refused', async () => {
       const { call, payer, seller } = await used()
       const dear = await newCommodity(call, seller, { cost: 100 })
       const before = await typesOf(call, payer.token)
@@ -99,7 +103,8 @@ contract('The event log', (start) => {
 
   test('readEvent shows one of the caller’s own, and no other', async () => {
     const { call, payer, seller } = await used()
-    const [mine] = (await call('GET', '/v4/events', { token: payer.token })).body.events
+    const { body } = await call('GET', '/v4/events?type=token.issued', { token: payer.token })
+    const [mine] = body.events
     expect((await call('GET', `/v4/events/${mine.id}`, { token: payer.token })).body).toEqual(mine)
     for (const [id, token] of [
       [mine.id, seller.token],
