@@ -1,5 +1,7 @@
 import { defineConfig, type UserConfig } from 'tsdown'
+import { demoCss } from './sandbox/demo/style.js'
 import { browserScript } from './scripts/browser-script.js'
+import { emitFile } from './scripts/emit-file.js'
 
 const common = {
   format: 'esm',
@@ -9,6 +11,17 @@ const common = {
   checks: { pluginTimings: false },
   report: false,
   logLevel: 'warn',
+} satisfies UserConfig
+
+/** The offline demo: static files that work wherever they are put. */
+const demo = {
+  ...common,
+  outDir: 'dist/demo',
+  platform: 'browser',
+  target: 'es2022',
+  deps: { alwaysBundle: /./, onlyBundle: false },
+  dts: false,
+  minify: true,
 } satisfies UserConfig
 
 /** Each part has a folder of its own under dist/, so that one can be built alone: `tsdown --filter cli`. */
@@ -30,6 +43,8 @@ export default defineConfig([
     outDir: 'dist/lib',
     platform: 'node',
     target: 'es2023',
+    // Loaded between two lines of ours (src/http/csv.ts), which only one bundle keeps in order.
+    deps: { alwaysBundle: /^csv-stringify/, onlyBundle: ['csv-stringify'] },
     dts: { sourcemap: false },
     sourcemap: true,
   },
@@ -54,5 +69,19 @@ export default defineConfig([
     deps: { alwaysBundle: /./, onlyBundle: false },
     dts: false,
     minify: true,
+  },
+  {
+    ...demo,
+    name: 'demo',
+    entry: { page: 'sandbox/demo/page.tsx' },
+    plugins: [...common.plugins, emitFile('style.css', demoCss)],
+    copy: 'sandbox/demo/index.html',
+  },
+  {
+    ...demo,
+    name: 'demo-worker',
+    entry: { worker: 'sandbox/demo/worker.ts' },
+    format: 'iife',
+    outputOptions: { entryFileNames: '[name].js' },
   },
 ])

@@ -136,7 +136,7 @@ let burst: Promise<void> | undefined
 
 /**
  * Resolves once all that was begun together has come as far as it can.
- * Each answer sent for itself would wake its reader for itself: a third of what a payment costs, all but gone in one burst.
+ * Each answer sent for itself would wake its reader for itself: a fifth of what a payment costs, all but gone in one burst.
  */
 const nextBurst = () =>
   new Promise<void>((resolve) => {

@@ -52,6 +52,9 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
   }
 }
 
+/** Beside the built command. */
+const offline = new URL('../demo/', import.meta.url)
+
 interface Assembled {
   readonly service: Service
   readonly handler: Handler
@@ -66,7 +69,7 @@ async function assemble(storage: Storage, { clock, evidence, baseUrl, seed }: As
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
     const credentials = await service.sandbox.credentials()
-    return { service, credentials, handler: sandboxPages({ service, demo }) }
+    return { service, credentials, handler: sandboxPages({ service, demo, offline }) }
   } catch (error) {
     await service.close()
     if (error instanceof Problem) throw new Refusal(`the seed cannot be used: ${error.message}`, { cause: error })

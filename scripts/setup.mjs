@@ -8,7 +8,10 @@ import { withLock } from './lock.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** What is built for a start, and for the tests; and a file that shows it was. */
 const parts = {
-  cli: { options: ['--filter', 'cli'], shownBy: join(root, 'dist', 'cli', 'farthing.js') },
+  cli: {
+    options: ['cli', 'demo', 'demo-worker'].flatMap((name) => ['--filter', name]),
+    shownBy: join(root, 'dist', 'cli', 'farthing.js'),
+  },
   all: { options: [], shownBy: join(root, 'dist', 'lib', 'index.js') },
 }
 const lockFile = 'package-lock.json'

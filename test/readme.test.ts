@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Served, serve } from '../adapters/node.js'
 import { demo } from '../sandbox/seed/demo.js'
@@ -47,6 +48,22 @@ afterAll(async () => {
   await service.close()
   await rm(folder, { recursive: true })
 })
+
+/** As a bundler makes it of what was built. */
+async function bundled(name: string, format: 'esm' | 'iife'): Promise<string> {
+  const entry = join(folder, name)
+  // Not by our tsconfig.json, which leads to the sources.
+  const tsconfigRaw = {}
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    tsconfigRaw,
+    bundle: true,
+    write: false,
+    format,
+    platform: 'browser',
+  })
+  return outputFiles[0]?.text ?? ''
+}
 
 async function runScript(name: string, script: string): Promise<string> {
   const file = join(folder, name)
@@ -105,6 +122,35 @@ describe('what the README says', () => {
       await browser.close()
       shop.closeAllConnections()
       shop.close()
+    }
+  }, 60_000)
+
+  it('answers a page by a service in its worker', async () => {
+    await writeFile(join(folder, 'worker.mjs'), block('js', 'fire(service)'))
+    await writeFile(
+      join(folder, 'page.mjs'),
+      `${block('js', "register('worker.js')")}\nglobalThis.shown = digital_quantities`,
+    )
+    const scripts: Record<string, string> = {
+      '/own/worker.js': await bundled('worker.mjs', 'iife'),
+      '/own/page.js': await bundled('page.mjs', 'esm'),
+    }
+    const site = createServer(({ url = '' }, res) => {
+      const type = scripts[url] === undefined ? 'text/html' : 'text/javascript'
+      res.writeHead(200, { 'content-type': type }).end(scripts[url] ?? '<script type="module" src="page.js"></script>')
+    })
+    await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
+    const browser = await launchBrowser()
+    try {
+      const page = await browser.newPage()
+      await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/own/`)
+      await page.waitForFunction('globalThis.shown')
+      expect(await page.evaluate('typeof loadMicroPayments')).toBe('function')
+      expect(await page.evaluate('shown')).toEqual([expect.stringMatching(/^41[0-9a-f]{64}$/)])
+    } finally {
+      await browser.close()
+      site.closeAllConnections()
+      site.close()
     }
   }, 60_000)
 

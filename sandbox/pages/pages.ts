@@ -3,8 +3,9 @@ import type { Reply } from '../../src/http/reply.js'
 import type { FetchSource, Service } from '../../src/index.js'
 import { Problem } from '../../src/problem.js'
 import type { Demo } from '../seed/demo.js'
-import { readDemo } from './seller.js'
+import { offlineFile } from './offline.js'
 import { shopPage } from './shop.js'
+import { readDemo } from './there.js'
 import { unlock } from './unlock.js'
 import { welcomePage } from './welcome.js'
 
@@ -12,6 +13,8 @@ export interface SandboxPages {
   readonly service: Service
   /** Shown where the service's state holds it. */
   readonly demo: Demo
+  /** Where the offline demo was built. */
+  readonly offline?: URL
 }
 
 type Page = (options: SandboxPages, request: Request) => Promise<Reply>
@@ -22,16 +25,23 @@ const pages: Record<string, Partial<Record<string, Page>>> = {
   '/shop/unlock': { POST: unlock },
 }
 
-/** The sandbox's pages in front of its service: `/`, `/shop` and `/shop/unlock`; everything else is the service's. */
+/** The sandbox's pages in front of its service: `/`, `/shop`, `/shop/unlock` and the files of `/demo/`; everything else is the service's. */
 export function sandboxPages(options: SandboxPages): Handler {
   return {
     async fetch(request, source) {
-      const methods = pages[pathOf(request.url)]
+      const methods = pages[pathOf(request.url)] ?? (await offlinePage(options, request))
       if (!methods) return options.service.fetch(request, source)
       const page = methods[request.method === 'HEAD' ? 'GET' : request.method]
       return page ? answer(page, options, request, source) : refuseMethod(Object.keys(methods), source)
     },
   }
+}
+
+async function offlinePage({ offline }: SandboxPages, { url }: Request): Promise<(typeof pages)[string] | undefined> {
+  const { pathname } = new URL(url)
+  if (!/^\/demo(\/|$)/.test(pathname)) return undefined
+  const file = await offlineFile(pathname, offline)
+  return file && { GET: async () => file }
 }
 
 /** Without the slash at its end. */

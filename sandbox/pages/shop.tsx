@@ -1,10 +1,10 @@
 import { inline, page } from '../../src/http/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { Demo } from '../seed/demo.js'
-import { article } from './article.js'
+import { article } from '../shop/article.js'
 import { pagesStyle, shopStyle } from './pages-style.js'
-import type { DemoThere } from './seller.js'
 import script from './shop.client.ts?script'
+import type { DemoThere } from './there.js'
 
 const shopScript = inline(script)
 

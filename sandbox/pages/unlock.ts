@@ -1,8 +1,8 @@
 import { readFields } from '../../src/http/body.js'
 import { type Reply, reply } from '../../src/http/reply.js'
-import { article } from './article.js'
+import { restOfArticle } from '../shop/article.js'
+import { validate } from '../shop/seller.js'
 import type { SandboxPages } from './pages.js'
-import { validate } from './seller.js'
 
 /** More than any proof of payment. */
 const LIMIT = 10_000
@@ -10,7 +10,7 @@ const LIMIT = 10_000
 /** The shop's server: gives the rest of the article to whoever shows a payment that the service finds valid. */
 export async function unlock(options: SandboxPages, request: Request): Promise<Reply> {
   const { nonce, timestamp } = await readFields(request, LIMIT, {})
-  const { status, body } = await validate(options, { nonce, timestamp })
+  const { status, body } = await validate(options, options.demo.commodities.article, { nonce, timestamp })
   if (status !== 200) return reply({ status, value: body })
-  return reply({ value: { paragraphs: article.rest, payment: body.payment } })
+  return reply({ value: { paragraphs: restOfArticle, payment: body.payment } })
 }

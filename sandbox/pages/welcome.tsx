@@ -3,7 +3,7 @@ import { inline, page } from '../../src/http/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { SandboxPages } from './pages.js'
 import { pagesStyle, welcomeStyle } from './pages-style.js'
-import type { DemoThere } from './seller.js'
+import type { DemoThere } from './there.js'
 import script from './welcome.client.ts?script'
 
 const welcomeScript = inline(script)
@@ -40,6 +40,9 @@ const WelcomePage = (options: Welcome) => {
             </a>
           </li>
         )}
+        <li>
+          <a href="/demo/">Try it offline</a>
+        </li>
         <li>
           <a href="/v4/openapi.json">OpenAPI</a>
         </li>

@@ -12,8 +12,15 @@ export interface Demo {
   }
   /** Funded; the address fixes the sign-in code. */
   readonly payer: { readonly email: string; readonly code: string; readonly hostname: string; readonly balance: number }
+  /** Funded; signs in with whatever code the mail brings. */
+  readonly reader: {
+    readonly name: string
+    readonly email: string
+    readonly hostname: string
+    readonly balance: number
+  }
   /** Hashes of what the account sells. */
-  readonly commodities: { readonly article: string; readonly song: string }
+  readonly commodities: { readonly article: string; readonly song: string; readonly donation: string }
 }
 
 const account = {
@@ -31,22 +38,32 @@ const payer = {
   balance: 20,
 }
 
+const reader = {
+  name: 'Wren',
+  email: 'wren@example.test',
+  hostname: 'wren.twin.localhost',
+  balance: 20,
+}
+
 const commodities = {
   article: '00000000-0000-4000-8000-0000000000a1',
   song: '00000000-0000-4000-8000-0000000000b2',
+  donation: '00000000-0000-4000-8000-0000000000c3',
 }
 
-/** A newspaper that sells an article and a song, and a reader with money. */
+/** A newspaper that sells an article and a song and takes donations, and readers with money. */
 export const demo: Demo = {
   account,
   payer,
+  reader,
   commodities,
   seed: {
     accounts: [{ ...account, businessName: account.name }],
-    users: [{ email: payer.email, hostname: payer.hostname, balance: payer.balance }],
+    users: [payer, reader].map(({ email, hostname, balance }) => ({ email, hostname, balance })),
     commodities: [
       { account: account.name, descriptor: 'NEWS.ARTICLE', cost: 0.25, hash: commodities.article },
       { account: account.name, descriptor: 'MUSIC.SONG', cost: 0.99, hash: commodities.song },
+      { account: account.name, descriptor: 'PRESS.DONATION', cost: 0.5, hash: commodities.donation },
     ],
   },
 }

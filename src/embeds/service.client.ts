@@ -19,8 +19,13 @@ export class Refused extends Error {
 /** How long an answer may take. */
 const PATIENCE_MS = 20_000
 
+/** What the service is reached under: this page is `/v4/embed/…` there. */
+const base = location.pathname.replace(/\/v\d\/embed\/.*/, '')
+/** Services side by side on one origin keep apart what is theirs. */
+const keptName = (of: string): string => `farthing.${of}${base.replaceAll('/', '.')}`
+
 /** The signed-in session of this frame. */
-const kept = new Kept('localStorage', 'farthing.session')
+const kept = new Kept('localStorage', keptName('session'))
 /** Before signing in; it is worth nothing by itself. */
 let anonymous: string | undefined
 
@@ -34,9 +39,6 @@ interface Sent {
   readonly body?: object
   readonly headers?: Record<string, string>
 }
-
-/** What the service is reached under: this page is `/v4/embed/…` there. */
-const base = location.pathname.replace(/\/v\d\/embed\/.*/, '')
 
 async function call<T>(method: string, path: string, { session, body, headers }: Sent = {}): Promise<T> {
   const { signal } = (running = patient())
@@ -128,7 +130,7 @@ export interface Paid {
  * also after this page was loaded again.
  */
 export async function pay(hash: string): Promise<Paid> {
-  const attempt = new Kept('sessionStorage', `farthing.attempt.${hash}`)
+  const attempt = new Kept('sessionStorage', keptName(`attempt.${hash}`))
   const key = attempt.get() ?? crypto.randomUUID()
   attempt.set(key)
   try {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { article } from '../../sandbox/pages/article.js'
 import { demo } from '../../sandbox/seed/demo.js'
+import { article, restOfArticle } from '../../sandbox/shop/article.js'
 import { journey, parts, signIn } from '../support/journey.js'
 import { newPayer, newSeller } from '../support/world.js'
 
 const { host, page: newPage } = journey()
 
-const rest = article.rest[0] as string
+const rest = restOfArticle[0] as string
 
 test('the shop gives the rest of its article for a payment, once', async () => {
   const service = await host()
@@ -59,7 +59,7 @@ test("the shop's server takes a proof of payment once, and nothing else", async 
   const proof = { nonce: paid.nonce, timestamp: paid.timestamp }
   const unlock = (body: object) => call('POST', '/shop/unlock', { body })
   const first = await unlock(proof)
-  expect([first.status, first.body.paragraphs]).toEqual([200, article.rest])
+  expect([first.status, first.body.paragraphs]).toEqual([200, restOfArticle])
   expect(first.headers.get('cache-control')).toBe('no-store')
   const refusals = [
     [proof, 400, 'nonce_used'],

@@ -1,0 +1,19 @@
+import { useState } from 'preact/hooks'
+
+/** Puts a text on the clipboard, where the browser lets it, and says so. */
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => {
+        setCopied(true)
+        setTimeout(() => setCopied(false), 2000)
+      },
+      () => {},
+    )
+  return (
+    <button type="button" class="copy" onClick={copy}>
+      {isCopied ? 'Copied' : 'Copy'} <span class="unseen">{what}</span>
+    </button>
+  )
+}

@@ -1,0 +1,21 @@
+import { type ComponentChild, render } from 'preact'
+import { App } from './app.js'
+import { Notice } from './notice.js'
+import { CannotStart, start } from './start.js'
+import { readShown } from './state.js'
+
+const root = document.getElementById('app') as HTMLElement
+
+/** In place of what index.html begins with. */
+function show(shown: ComponentChild): void {
+  root.replaceChildren()
+  render(shown, root)
+}
+
+try {
+  const payments = await start()
+  show(<App payments={payments} first={await readShown()} />)
+} catch (error) {
+  const why = error instanceof CannotStart ? error.message : `Load this page again. (${error})`
+  show(<Notice title="The shop cannot open here" text={why} />)
+}

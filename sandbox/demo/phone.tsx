@@ -1,0 +1,98 @@
+import { useRef, useState } from 'preact/hooks'
+import { demo } from '../seed/demo.js'
+import { CopyButton } from './copy.js'
+import { Records, usePurse } from './purse.js'
+import type { Mail } from './state.js'
+
+const { reader } = demo
+const tabs = ['Mail', 'Wallet'] as const
+type Tab = (typeof tabs)[number]
+
+/** The reader's phone: the mail that the service sends, and a wallet. */
+export function Phone({ mails, version }: { mails: readonly Mail[]; version: string }) {
+  const [tab, setTab] = useState<Tab>('Mail')
+  return (
+    <aside class="phone" aria-labelledby="phone-title">
+      <header>
+        <h2 id="phone-title">{reader.name}'s phone</h2>
+        <p class="small">
+          <code>{reader.email}</code> <CopyButton text={reader.email} what="address" />
+        </p>
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <div class="screen" id="screen" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
+        {tab === 'Mail' ? <Mails mails={mails} /> : <Wallet version={version} />}
+      </div>
+      <Tabs shown={tab} onShow={setTab} />
+    </aside>
+  )
+}
+
+function Tabs({ shown, onShow }: { shown: Tab; onShow: (tab: Tab) => void }) {
+  const list = useRef<HTMLDivElement>(null)
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
+    if (step === undefined) return
+    const next = (tabs.indexOf(shown) + step + tabs.length) % tabs.length
+    onShow(tabs[next] as Tab)
+    list.current?.querySelectorAll('button')[next]?.focus()
+  }
+  return (
+    <div class="tabs" role="tablist" aria-label={`On ${reader.name}'s phone`} ref={list} onKeyDown={move}>
+      {tabs.map((tab) => (
+        <button
+          type="button"
+          role="tab"
+          id={`tab-${tab}`}
+          aria-selected={tab === shown}
+          aria-controls="screen"
+          tabIndex={tab === shown ? 0 : -1}
+          onClick={() => onShow(tab)}
+        >
+          {tab}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+const Mails = ({ mails }: { mails: readonly Mail[] }) => (
+  <ul class="mails" aria-label="Mail">
+    {mails.map((mail) => (
+      <li key={mail.id}>
+        <MailText {...mail} />
+      </li>
+    ))}
+    {mails.length === 0 && (
+      <li class="empty muted">
+        No mail yet. Pay for something as <code>{reader.email}</code>, and the sign-in code arrives here.
+      </li>
+    )}
+  </ul>
+)
+
+const MailText = ({ to, subject, text, codes: [code], created_at }: Mail) => (
+  <>
+    <p class="from">
+      <strong>farthing</strong>
+      <time class="muted small" dateTime={new Date(created_at * 1000).toISOString()}>
+        {new Date(created_at * 1000).toLocaleTimeString(undefined, { timeStyle: 'short' })}
+      </time>
+    </p>
+    {to !== reader.email && <p class="muted small">To {to}</p>}
+    {code === undefined ? <p>{subject}</p> : <Code code={code} />}
+    <p class="muted small">{text.split('\n')[0]}</p>
+  </>
+)
+
+/** A sign-in code, large. */
+export const Code = ({ code }: { code: string }) => (
+  <p class="code">
+    <span class="digits">{code}</span> <CopyButton text={code} what="code" />
+  </p>
+)
+
+function Wallet({ version }: { version: string }) {
+  const wallet = usePurse('phone/wallet', true, version)
+  return <section aria-label="Wallet">{wallet && <Records purse={wallet} />}</section>
+}

@@ -1,0 +1,183 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { MicroPayments } from '../../src/embeds/element.client.js'
+import { demo } from '../seed/demo.js'
+import { article } from '../shop/article.js'
+import { song } from '../shop/song.js'
+import type { Content } from './back-end.js'
+import { Player } from './player.js'
+import { Records, usePurse } from './purse.js'
+import type { Bought } from './shelf.js'
+
+/** Why the last payment, for this, brought nothing. */
+export interface Refused {
+  readonly hash: string
+  readonly why: string
+}
+
+interface ShopProps {
+  readonly payments: MicroPayments
+  readonly bought: readonly Bought[]
+  readonly refused: Refused | undefined
+  readonly version: string
+}
+
+const { commodities } = demo
+
+export const Shop = ({ payments, bought, refused, version }: ShopProps) => {
+  const contentOf = (hash: string) => bought.find((each) => each.hash === hash)
+  const gifts = bought.filter(({ hash }) => hash === commodities.donation).length
+  const counter = { payments, refused }
+  return (
+    <main class="paper">
+      <header class="masthead">
+        <p>{demo.account.name}</p>
+        <nav aria-label="Sections">
+          <a href="#article">Article</a>
+          <a href="#song">Song</a>
+          <a href="#support">Support</a>
+        </nav>
+      </header>
+      <Article {...counter} bought={contentOf(commodities.article)} />
+      <Song {...counter} bought={contentOf(commodities.song)} />
+      <Donation {...counter} gifts={gifts} />
+      <Till version={version} />
+    </main>
+  )
+}
+
+type Counter = Pick<ShopProps, 'payments' | 'refused'>
+type Sold = Counter & { readonly bought: Bought | undefined }
+
+const Article = ({ bought, ...counter }: Sold) => {
+  const rest = bought && (bought.content as Extract<Content, { paragraphs: unknown }>).paragraphs
+  return (
+    <article id="article" class={bought ? '' : 'locked'}>
+      <p class="kicker">{article.kicker}</p>
+      <h1>{article.headline}</h1>
+      <p class="standfirst">{article.standfirst}</p>
+      <div class="text">
+        {article.opening.map((text) => (
+          <p>{text}</p>
+        ))}
+        {rest?.map((text) => (
+          <p class="rest">{text}</p>
+        ))}
+      </div>
+      {bought ? (
+        <Receipt {...bought} />
+      ) : (
+        <Offer title="Read the rest" text="One article, one payment. No subscription.">
+          <PayButton {...counter} hash={commodities.article} leading="Read on for" />
+        </Offer>
+      )}
+    </article>
+  )
+}
+
+const Song = ({ bought, ...counter }: Sold) => (
+  <section id="song" class="item" aria-labelledby="song-title">
+    <Disc />
+    <div>
+      <p class="kicker">{song.kicker}</p>
+      <h2 id="song-title">{song.title}</h2>
+      <p class="muted">{song.about}</p>
+      {bought ? (
+        <>
+          <Player tune={(bought.content as Extract<Content, { tune: unknown }>).tune} />
+          <Receipt {...bought} />
+        </>
+      ) : (
+        <PayButton {...counter} hash={commodities.song} leading="Pay" />
+      )}
+    </div>
+  </section>
+)
+
+const Donation = ({ gifts, ...counter }: Counter & { readonly gifts: number }) => (
+  <section id="support" class="item" aria-labelledby="support-title">
+    <Press />
+    <div>
+      <p class="kicker">Support</p>
+      <h2 id="support-title">Ink for the press</h2>
+      <p class="muted">Half a dollar keeps it wet for one edition. You get nothing for it but our thanks.</p>
+      <PayButton {...counter} hash={commodities.donation} leading="Pay" />
+      <p class="receipt muted small" role="status">
+        {gifts > 0 && (gifts === 1 ? 'Thank you for your gift.' : `Thank you for your ${gifts} gifts.`)}
+      </p>
+    </div>
+  </section>
+)
+
+const Offer = ({ title, text, children }: { title: string; text: string; children: ComponentChildren }) => (
+  <aside class="offer" aria-labelledby="offer-title">
+    <h2 id="offer-title">{title}</h2>
+    <p class="muted">{text}</p>
+    {children}
+    <p class="hint muted small">
+      Sign in as <code>{demo.reader.email}</code>. The code arrives on {demo.reader.name}'s phone.
+    </p>
+  </aside>
+)
+
+const Receipt = ({ payment }: Bought) => (
+  <p class="receipt muted small" role="status">
+    Paid and validated: payment {payment.id}.
+  </p>
+)
+
+/** The payment element: its frame is answered by the worker. */
+function PayButton({ payments, refused, hash, leading }: Counter & { hash: string; leading: string }) {
+  const place = useRef<HTMLDivElement>(null)
+  const [hasFailed, setFailed] = useState(false)
+  useEffect(() => {
+    const element = payments.elements().create('payment', { hash, leading })
+    element.mount(place.current as HTMLElement).catch(() => setFailed(true))
+    return () => element.destroy()
+  }, [])
+  return (
+    <>
+      <div class="pay" ref={place} />
+      <p role="alert">
+        {hasFailed && 'The payment button could not be loaded. Load this page again.'}
+        {refused?.hash === hash && refused.why}
+      </p>
+    </>
+  )
+}
+
+function Till({ version }: { version: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const till = usePurse('shop/till', isOpen, version)
+  return (
+    <details class="till" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>The shop's till</summary>
+      {till && <Records purse={till} />}
+    </details>
+  )
+}
+
+const Disc = () => (
+  <svg class="picture" viewBox="0 0 96 96" aria-hidden="true">
+    <circle cx="48" cy="48" r="46" fill="#23272e" />
+    <g fill="none" stroke="#fff" stroke-opacity=".14">
+      <circle cx="48" cy="48" r="40" />
+      <circle cx="48" cy="48" r="34" />
+      <circle cx="48" cy="48" r="28" />
+    </g>
+    <circle cx="48" cy="48" r="19" fill="#a4552a" />
+    <path d="M41 52c3 5 11 5 14-1 1-3 4-4 7-4-3-1-5-4-9-4-2-3-7-2-8 2-4-1-8 1-10 4 3-1 5 0 6 3Z" fill="#f6e3cf" />
+    <circle cx="48" cy="48" r="2" fill="#1d2026" />
+  </svg>
+)
+
+const Press = () => (
+  <svg class="picture" viewBox="0 0 96 96" aria-hidden="true">
+    <path d="M14 40h68v34a6 6 0 0 1-6 6H20a6 6 0 0 1-6-6Z" fill="#0b6159" />
+    <path d="M26 14h44v34H26Z" fill="#faf8f4" stroke="#c9c2b4" />
+    <path d="M32 22h32M32 29h32M32 36h20" stroke="#5d6068" stroke-width="3" />
+    <path d="M22 48h52" stroke="#083f3a" stroke-width="5" stroke-linecap="round" />
+    <circle cx="68" cy="64" r="5" fill="#f6e3cf" />
+    <path d="M26 64h26" stroke="#fff" stroke-opacity=".35" stroke-width="4" stroke-linecap="round" />
+  </svg>
+)

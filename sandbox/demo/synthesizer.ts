@@ -1,0 +1,43 @@
+import type { Tune } from '../shop/song.js'
+
+export interface Playing {
+  readonly seconds: number
+  stop(): void
+}
+
+/** Begins to play a tune; after a click, as browsers want it. */
+export function play({ beatsPerMinute, voices }: Tune): Playing {
+  const context = new AudioContext()
+  const beat = 60 / beatsPerMinute
+  const ends = voices.map((voice, at) => playVoice(context, voice, beat, at === 0 ? 'triangle' : 'sine'))
+  return { seconds: Math.max(...ends), stop: () => void context.close() }
+}
+
+function playVoice(context: AudioContext, voice: readonly number[], beat: number, type: OscillatorType): number {
+  let from = context.currentTime + 0.05
+  for (let i = 0; i < voice.length; i += 2) {
+    const [pitch, beats] = voice.slice(i, i + 2) as [number, number]
+    if (pitch > 0) playNote(context, { pitch, from, seconds: beats * beat, type })
+    from += beats * beat
+  }
+  return from - context.currentTime
+}
+
+interface Note {
+  readonly pitch: number
+  readonly from: number
+  readonly seconds: number
+  readonly type: OscillatorType
+}
+
+/** Struck, and dying away. */
+function playNote(context: AudioContext, { pitch, from, seconds, type }: Note): void {
+  const tone = new OscillatorNode(context, { type, frequency: 440 * 2 ** ((pitch - 69) / 12) })
+  const loudness = new GainNode(context, { gain: 0 })
+  loudness.gain.setValueAtTime(0, from)
+  loudness.gain.linearRampToValueAtTime(0.2, from + 0.02)
+  loudness.gain.exponentialRampToValueAtTime(0.002, from + seconds * 1.1)
+  tone.connect(loudness).connect(context.destination)
+  tone.start(from)
+  tone.stop(from + seconds * 1.1)
+}

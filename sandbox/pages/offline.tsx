@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises'
+import { page } from '../../src/http/html.js'
+import { type Reply, reply } from '../../src/http/reply.js'
+import { pagesStyle } from './pages-style.js'
+
+const types: Readonly<Record<string, string>> = {
+  'index.html': 'text/html',
+  'page.js': 'text/javascript',
+  'style.css': 'text/css',
+  'worker.js': 'text/javascript',
+}
+
+/** A file of the offline demo, which was built into `folder`; undefined where the path is none below `/demo`. */
+export async function offlineFile(path: string, folder: URL | undefined): Promise<Reply | undefined> {
+  // The files name each other relative to the folder.
+  if (path === '/demo') return reply({ status: 308, headers: { location: 'demo/' }, body: null })
+  const name = path === '/demo/' ? 'index.html' : path.replace('/demo/', '')
+  const type = Object.hasOwn(types, name) && types[name]
+  if (!path.startsWith('/demo/') || !type) return undefined
+  const body = folder && (await readFile(new URL(name, folder), 'utf8').catch(() => undefined))
+  if (body === undefined) return notBuilt
+  return reply({
+    headers: {
+      'content-type': `${type}; charset=utf-8`,
+      'cache-control': 'no-cache',
+      'content-security-policy': "frame-ancestors 'none'",
+    },
+    body,
+  })
+}
+
+const notBuilt = page({
+  title: 'Not built',
+  status: 404,
+  styles: [pagesStyle],
+  body: (
+    <main>
+      <h1>The offline demo is not built here</h1>
+      <p>
+        Run <code>npm run build</code>, or start the sandbox by <code>npm start</code>, which does.{' '}
+        <a href="/">Back to the sandbox</a>
+      </p>
+    </main>
+  ),
+})

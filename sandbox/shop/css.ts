@@ -1,0 +1,53 @@
+const dark = `
+  --paper: #15181d; --card: #1d2128; --ink: #eceae5; --muted: #a9a8a4; --line: #333842; --accent: #5cc4b8; --focus: #8ab4ff;
+  --error: #ff8a80; --code: #242932;`
+
+/** What the sandbox's own pages share. */
+export const commonCss = `
+:root {
+  color-scheme: light dark;
+  --paper: #faf8f4; --card: #ffffff; --ink: #1d2026; --muted: #5d6068; --line: #e2ddd3; --accent: #0b6159; --focus: #2563eb;
+  --error: #b3261e; --code: #f3f0ea;
+  --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  --serif: "Iowan Old Style", "Palatino Linotype", Palatino, Georgia, "Times New Roman", serif;
+  --mono: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace;
+}
+@media (prefers-color-scheme: dark) { :root {${dark} } }
+* { box-sizing: border-box; margin: 0; }
+[hidden] { display: none !important; }
+body { background: var(--paper); color: var(--ink); font: 16px/1.6 var(--sans); -webkit-text-size-adjust: 100%; }
+main { width: min(100% - 40px, 760px); margin: 0 auto; padding: clamp(32px, 7vw, 72px) 0 96px; }
+h1, h2 { text-wrap: balance; line-height: 1.2; letter-spacing: -.012em; }
+p, dd, li { text-wrap: pretty; overflow-wrap: break-word; }
+a { color: var(--accent); text-underline-offset: 3px; text-decoration-thickness: 1px; }
+a:hover { text-decoration-thickness: 2px; }
+:focus-visible { outline: 3px solid var(--focus); outline-offset: 3px; border-radius: 3px; }
+h1 + p { margin-top: 12px; }
+code, pre { font-family: var(--mono); font-size: .875em; }
+.muted { color: var(--muted); }
+.small { font-size: 14px; }
+[role=alert] {
+  padding: 12px 16px; border-left: 4px solid var(--error); border-radius: 4px;
+  background: color-mix(in oklab, var(--card), var(--error) 10%);
+}
+[role=alert]:empty { display: none; }
+`
+
+/** A newspaper's page with an offer in it. */
+export const paperCss = `
+.masthead { padding-bottom: 18px; border-bottom: 3px double var(--line); text-align: center; }
+.masthead p { font: 700 clamp(26px, 6vw, 34px)/1.1 var(--serif); letter-spacing: -.01em; }
+article { margin-top: clamp(32px, 7vw, 56px); }
+.kicker { color: var(--accent); font-size: 13px; font-weight: 650; letter-spacing: .08em; text-transform: uppercase; }
+h1 { margin-top: 8px; font: 700 clamp(30px, 7vw, 44px)/1.12 var(--serif); }
+.standfirst { margin-top: 16px; font: 400 20px/1.45 var(--serif); color: var(--muted); }
+.text { margin-top: 28px; font: 400 19px/1.65 var(--serif); }
+.text p + p { margin-top: 1em; }
+.locked .text p:last-of-type { mask-image: linear-gradient(#000, rgb(0 0 0 / .18)); }
+.offer { margin-top: 32px; padding: 24px; border: 1px solid var(--line); border-radius: 14px; background: var(--card); }
+.offer h2 { font-size: 19px; font-weight: 650; }
+.offer p { margin-top: 6px; }
+.offer [role=alert] { margin-top: 18px; }
+.hint code { user-select: all; overflow-wrap: anywhere; color: var(--ink); }
+.receipt { margin-top: 32px; padding-top: 14px; border-top: 1px solid var(--line); }
+`

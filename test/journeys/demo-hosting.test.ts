@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { sandboxPages } from '../../sandbox/pages/pages.js'
+import { demo } from '../../sandbox/seed/demo.js'
+import { restOfArticle } from '../../sandbox/shop/article.js'
+import { createService } from '../../src/index.js'
+import { bundle } from '../support/bundle.js'
+import { journey, parts } from '../support/journey.js'
+import { buy, offlineDemo, signInByPhone, visitDemo } from '../support/offline-demo.js'
+
+const { page: newPage } = journey()
+const offline = offlineDemo()
+
+const rest = restOfArticle[0] as string
+
+test('the sandbox serves the demo, and nothing else that lies beside it', async () => {
+  const { url } = await offline.sandbox()
+  const look = async (path: string, init?: RequestInit) => {
+    const answer = await fetch(new URL(path, url), { redirect: 'manual', ...init })
+    await answer.arrayBuffer()
+    return [answer.status, answer.headers.get('content-type')]
+  }
+  expect(await look('')).toEqual([200, 'text/html; charset=utf-8'])
+  expect(await look('page.js')).toEqual([200, 'text/javascript; charset=utf-8'])
+  expect(await look('worker.js', { method: 'HEAD' })).toEqual([200, 'text/javascript; charset=utf-8'])
+  expect(await look('style.css')).toEqual([200, 'text/css; charset=utf-8'])
+  for (const path of ['package.json', '..%2fpackage.json', 'toString', 'shop/till', 'pay/v4/dq'])
+    expect([path, (await look(path))[0]]).toEqual([path, 404])
+  expect((await look('', { method: 'POST' }))[0]).toBe(405)
+  const moved = await fetch(url.slice(0, -1), { redirect: 'manual' })
+  expect([moved.status, new URL(moved.headers.get('location') ?? '', url.slice(0, -1)).href]).toEqual([308, url])
+})
+
+test('where the demo is not built, the sandbox says what to do', async () => {
+  const service = createService({ sandbox: true, seed: demo.seed })
+  for (const offline of [undefined, new URL('file:///nowhere/')]) {
+    const pages = sandboxPages({ service, demo, ...(offline && { offline }) })
+    const answer = await pages.fetch(new Request(`${service.baseUrl}/demo/`))
+    expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('npm run build')])
+  }
+  await service.close()
+})
+
+test('the welcome page leads to the demo; it and the sandbox on the same origin leave each other alone', {
+  timeout: 30_000,
+}, async () => {
+  const hosted = await offline.sandbox()
+  const page = await newPage()
+  await page.goto(new URL('/', hosted.url).href)
+  await page.getByRole('link', { name: 'Try it offline' }).click()
+  const shown = await visitDemo(page, hosted)
+  await signInByPhone(shown, shown.article)
+  await shown.article.pay.click()
+  await page.getByText(rest).waitFor()
+
+  await page.goto(new URL('/shop', hosted.url).href)
+  const shop = parts(page.frameLocator('#pay iframe'))
+  await shop.open.click()
+  await shop.email.fill(demo.payer.email)
+  await shop.continue.click()
+  await shop.code.fill(demo.payer.code)
+  await shop.verify.click()
+  expect(await shop.balance.textContent()).toBe('BALANCE 20.00 USD')
+  await shop.pay.click()
+  await page.getByText('Paid and validated: NEWS.ARTICLE, payment 1.').waitFor()
+
+  const again = await visitDemo(page, hosted)
+  await again.song.open.click()
+  expect(await again.song.balance.textContent()).toBe('BALANCE 19.75 USD')
+})
+
+test('below any path of a plain file server it works alike', { timeout: 30_000 }, async () => {
+  const page = await newPage()
+  const hosted = await offline.files('/some/where/')
+  const shown = await visitDemo(page, hosted)
+  await page.context().setOffline(true)
+  await hosted.close()
+  await signInByPhone(shown, shown.song)
+  await shown.song.pay.click()
+  await shown.play.waitFor()
+  await page.goto(`${hosted.url}index.html?from=here`)
+  await shown.play.waitFor()
+  await buy(shown.article)
+  await page.getByText(rest).waitFor()
+})
+
+test('a newer release takes over from an open page, which goes on; what it looks like is there at the next visit', {
+  timeout: 30_000,
+}, async () => {
+  const page = await newPage()
+  let release = ''
+  const hosted = await offline.files('/demo/', (name, text) =>
+    name === 'worker.js'
+      ? `${text}${release && `//${release}`}`
+      : text.replace('The Daily Farthing, offline', `$&${release}`),
+  )
+  const shown = await visitDemo(page, hosted)
+  await signInByPhone(shown, shown.article)
+  release = ' 2'
+  const changed = page.evaluate(
+    () => new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', () => resolve(true))),
+  )
+  await page.evaluate(async () => (await navigator.serviceWorker.ready).update())
+  expect(await changed).toBe(true)
+  await shown.article.pay.click()
+  await page.getByText(rest).waitFor()
+  await page.reload()
+  await page.getByText(rest).waitFor()
+  expect(await page.title()).toBe('The Daily Farthing, offline 2')
+})
+
+const lacking: Record<string, [script: string, sentence: RegExp]> = {
+  'a secure origin': [
+    "Object.defineProperty(window, 'isSecureContext', { value: false })",
+    /plain http.*https, or from localhost/,
+  ],
+  'service workers': [
+    "Object.defineProperty(Navigator.prototype, 'serviceWorker', { value: undefined })",
+    /no service worker.*private window/,
+  ],
+  'a database': [
+    "IDBFactory.prototype.open = () => { throw new DOMException('no', 'SecurityError') }",
+    /keeps no data.*private window/,
+  ],
+  'Web Locks': ["Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })", /keeps no data/],
+  'the worker': [
+    "ServiceWorkerContainer.prototype.register = async () => { throw new Error('No such file.') }",
+    /could not be installed.*No such file/,
+  ],
+}
+for (const [what, [script, sentence]] of Object.entries(lacking))
+  test(`without ${what}, a sentence says why there is no shop`, async () => {
+    const page = await newPage()
+    await page.addInitScript(script)
+    await page.goto((await offline.files('/')).url)
+    await page.getByRole('heading', { name: 'The shop cannot open here' }).waitFor()
+    expect(await page.getByRole('status').textContent()).toMatch(sentence)
+  })
+
+test('until the worker is installed, the page says so quietly', async () => {
+  const page = await newPage()
+  await page.addInitScript('ServiceWorkerContainer.prototype.register = () => new Promise(() => {})')
+  await page.goto((await offline.files('/')).url)
+  await page.getByRole('status').getByText('Setting up the shop on this device…').waitFor()
+})
+
+test('the worker is one file for any browser, and hardly larger than the service in it', async () => {
+  const worker = await readFile(new URL('worker.js', offline.folder), 'utf8')
+  expect(worker.match(/\b(require|import)\([`'"][^)]*\)/g)).toBeNull()
+  const gzipped = async (path: string) => gzipSync(await bundle(path, 'iife')).byteLength
+  // A worker with the service and nothing to show.
+  const service = await gzipped('support/worker-site/worker.ts')
+  expect((await gzipped('../sandbox/demo/worker.ts')) - service).toBeLessThan(3500)
+})
+
+test('the page brings nothing that is to be paid for', async () => {
+  const page = await readFile(new URL('page.js', offline.folder), 'utf8')
+  expect(gzipSync(page).byteLength).toBeLessThan(14_000)
+  expect(page).not.toContain(rest)
+})

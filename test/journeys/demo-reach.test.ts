@@ -1,0 +1,127 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { demo } from '../../sandbox/seed/demo.js'
+import { restOfArticle } from '../../sandbox/shop/article.js'
+import { expectAccessible } from '../support/accessible.js'
+import { journey } from '../support/journey.js'
+import { offlineDemo, signInByPhone, visitDemo } from '../support/offline-demo.js'
+
+const { page: newPage } = journey()
+const offline = offlineDemo()
+
+const rest = restOfArticle[0] as string
+
+for (const colorScheme of ['light', 'dark'] as const)
+  for (const [width, height] of [
+    [360, 740],
+    [1280, 900],
+  ] as const)
+    test(`axe finds nothing serious in any state of the demo, ${colorScheme}, ${width} wide`, {
+      timeout: 60_000,
+    }, async () => {
+      const page = await newPage({ colorScheme, viewport: { width, height }, reducedMotion: 'reduce' })
+      const shown = await visitDemo(page, await offline.sandbox())
+      await expectAccessible(page, 'at first')
+      await signInByPhone(shown, shown.article)
+      await expectAccessible(page, 'paying, with mail')
+      await shown.article.pay.click()
+      await page.getByText(rest).waitFor()
+      await shown.walletTab.click()
+      await shown.wallet.getByText('19.75 USD').waitFor()
+      await shown.till.click()
+      await shown.tillRecords.first().waitFor()
+      await expectAccessible(page, 'bought')
+      await shown.reset.click()
+      await expectAccessible(page, 'asked before a reset')
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await shown.open.setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('?') })
+      await shown.refused.waitFor()
+      await expectAccessible(page, 'refused')
+      const nothing = JSON.stringify({ counters: {}, rows: { digital_quantities: [] } })
+      await shown.open.setInputFiles({ name: 'y.json', mimeType: 'application/json', buffer: Buffer.from(nothing) })
+      await shown.said.waitFor()
+      await expectAccessible(page, 'opened')
+    })
+
+test('on a narrow screen the code is seen while the payment covers the page, until it is paid', async () => {
+  const page = await newPage({ viewport: { width: 360, height: 740 } })
+  const shown = await visitDemo(page, await offline.sandbox())
+  await shown.article.open.click()
+  await shown.article.email.fill(demo.reader.email)
+  await shown.article.continue.click()
+  const told = page.getByRole('status').filter({ hasText: "Mail on Wren's phone" })
+  await told.getByText(/^\d{6}$/).waitFor()
+  const code = (await told.getByText(/^\d{6}$/).textContent()) as string
+  expect(code).toBe(await shown.code.textContent())
+  // Nothing lies above it.
+  const above = await told.getByText(/^\d{6}$/).evaluate((digits) => {
+    const { x, y, width, height } = digits.getBoundingClientRect()
+    return document.elementFromPoint(x + width / 2, y + height / 2) === digits
+  })
+  expect(above).toBe(true)
+  await shown.article.code.fill(code)
+  await shown.article.verify.click()
+  await shown.article.pay.click()
+  await page.getByText(rest).waitFor()
+  expect(await told.isVisible()).toBe(false)
+})
+
+/** Presses Tab until this is focused, in the page or in a frame of it. */
+async function tabTo(page: Page, name: RegExp): Promise<void> {
+  const focused = async () => {
+    for (const frame of page.frames()) {
+      const text = await frame.evaluate(() => {
+        const at = document.hasFocus() ? document.activeElement : null
+        return at instanceof HTMLIFrameElement
+          ? ''
+          : (at?.closest('label, button, a, summary, [id]')?.textContent ?? at?.id ?? '')
+      })
+      if (name.test(text)) return true
+    }
+    return false
+  }
+  for (let presses = 0; presses < 40; presses++) {
+    if (await focused()) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Tab does not lead to ${name}`)
+}
+
+test('nothing of the demo needs a mouse', { timeout: 30_000 }, async () => {
+  const page = await newPage()
+  const shown = await visitDemo(page, await offline.sandbox())
+  const press = (key: string) => page.keyboard.press(key)
+  await tabTo(page, /^Read on for/)
+  await press('Enter')
+  await shown.article.email.waitFor()
+  await page.keyboard.type(demo.reader.email)
+  await press('Enter')
+  await shown.article.code.waitFor()
+  await shown.code.waitFor()
+  await page.keyboard.type((await shown.code.textContent()) as string)
+  await press('Enter')
+  await expect.poll(() => shown.article.balance.textContent()).toBe('BALANCE 20.00 USD')
+  await press('Enter')
+  await page.getByText(rest).waitFor()
+
+  await tabTo(page, /^Mail$/)
+  await press('ArrowRight')
+  await shown.wallet.getByText('19.75 USD').waitFor()
+  await press('ArrowLeft')
+  await shown.code.waitFor()
+  await tabTo(page, /^Reset$/)
+  await press('Enter')
+  await page.getByRole('dialog').waitFor()
+  await press('Escape')
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  const chooser = page.waitForEvent('filechooser')
+  await tabTo(page, /^Open a state/)
+  await press('Enter')
+  await (await chooser).setFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('?') })
+  await shown.refused.waitFor()
+  await tabTo(page, /^Reset$/)
+  await press('Space')
+  await tabTo(page, /^Reset everything$/)
+  await press('Space')
+  await shown.article.open.waitFor()
+})

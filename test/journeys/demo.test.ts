@@ -1,0 +1,215 @@
+import { readFile } from 'node:fs/promises'
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { demo } from '../../sandbox/seed/demo.js'
+import { article, restOfArticle } from '../../sandbox/shop/article.js'
+import { createService } from '../../src/index.js'
+import { caller } from '../support/api.js'
+import { journey } from '../support/journey.js'
+import { buy, offlineDemo, signInByPhone, visitDemo } from '../support/offline-demo.js'
+
+const { page: newPage } = journey()
+const offline = offlineDemo()
+
+const rest = restOfArticle[0] as string
+
+/** What the demo holds, as its service tells it. */
+const snapshotOf = (page: Page): Promise<string> =>
+  page.evaluate(async () => (await fetch('pay/_sandbox/snapshot', { cache: 'no-store' })).text())
+
+const fileOf = (text: string, name = 'state.json') => ({
+  name,
+  mimeType: 'application/json',
+  buffer: Buffer.from(text),
+})
+
+async function stopWorkers(context: BrowserContext, page: Page): Promise<void> {
+  const devtools = await context.newCDPSession(page)
+  await devtools.send('ServiceWorker.enable')
+  await devtools.send('ServiceWorker.stopAllWorkers')
+  await devtools.detach()
+}
+
+test('with the network cut and the server gone, a first visitor signs in, pays, reads on, and still may after a reload', {
+  timeout: 60_000,
+}, async () => {
+  const hosted = await offline.sandbox()
+  const page = await newPage()
+  const shown = await visitDemo(page, hosted)
+  expect(await page.content()).not.toContain(rest)
+  await page.context().setOffline(true)
+  await hosted.close()
+  await page.getByText('The device is offline.').waitFor()
+
+  await page.getByRole('link', { name: 'Song' }).click()
+  await signInByPhone(shown, shown.article)
+  expect(await shown.article.balance.textContent()).toBe('BALANCE 20.00 USD')
+  await shown.article.pay.click()
+  await page.getByText(rest).waitFor()
+  await page.getByText('Paid and validated: payment 1.').waitFor()
+
+  await shown.walletTab.click()
+  await shown.wallet.getByText('19.75 USD').waitFor()
+  expect(await shown.records.first().innerText()).toMatch(/^Sent to daily-farthing\s+−0\.25\s+USD/)
+  await shown.till.click()
+  expect(await shown.tillRecords.innerText()).toMatch(/^Received from wren\s+\+0\.25\s+USD/)
+
+  // Looking again takes nothing of anybody's, not even a token.
+  const looked = await snapshotOf(page)
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+  await page.waitForTimeout(300)
+  expect(await snapshotOf(page)).toBe(looked)
+
+  await page.reload()
+  await page.getByText(rest).waitFor()
+  expect(await shown.headline.textContent()).toBe(article.headline)
+  await buy(shown.song)
+  await shown.play.waitFor()
+  await shown.play.click()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await shown.donation.open.waitFor()
+  for (const thanks of ['Thank you for your gift.', 'Thank you for your 2 gifts.']) {
+    await buy(shown.donation)
+    await page.getByText(thanks).waitFor()
+  }
+  await shown.walletTab.click()
+  await shown.wallet.getByText('17.76 USD').waitFor()
+  await page.reload()
+  await shown.play.waitFor()
+  expect((JSON.parse(await snapshotOf(page)).rows.payments as unknown[]).length).toBe(4)
+})
+
+test('the worker may be stopped at any time: what was begun goes on', { timeout: 30_000 }, async () => {
+  const page = await newPage()
+  const context = page.context()
+  const shown = await visitDemo(page, await offline.sandbox())
+  await stopWorkers(context, page)
+  await signInByPhone(shown, shown.article)
+  await stopWorkers(context, page)
+  await shown.article.pay.click()
+  await page.getByText(rest).waitFor()
+  await stopWorkers(context, page)
+  await shown.walletTab.click()
+  await shown.wallet.getByText('19.75 USD').waitFor()
+})
+
+test('reset asks first, and then everything is as at first, in every tab', { timeout: 30_000 }, async () => {
+  const page = await newPage()
+  const hosted = await offline.sandbox()
+  const shown = await visitDemo(page, hosted)
+  await signInByPhone(shown, shown.article)
+  await shown.article.pay.click()
+  await page.getByText(rest).waitFor()
+  const other = await page.context().newPage()
+  const there = await visitDemo(other, hosted)
+  await other.getByText(rest).waitFor()
+  await page.bringToFront()
+
+  await shown.reset.click()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  expect(await page.getByText(rest).isVisible()).toBe(true)
+  await shown.reset.click()
+  await shown.resetAll.click()
+  await shown.said.getByText('Everything is as at first.').waitFor()
+  expect(await page.content()).not.toContain(rest)
+  expect(await shown.mails.innerText()).toContain('No mail yet')
+  await there.article.open.waitFor()
+  expect(await other.content()).not.toContain(rest)
+
+  await shown.article.open.click()
+  await shown.article.email.waitFor()
+  await shown.article.cancel.click()
+  await signInByPhone(shown, shown.article)
+  expect(await shown.article.balance.textContent()).toBe('BALANCE 20.00 USD')
+})
+
+test('a state that was saved opens again, byte for byte, with what was bought in it', { timeout: 30_000 }, async () => {
+  const page = await newPage()
+  const shown = await visitDemo(page, await offline.sandbox())
+  await signInByPhone(shown, shown.article)
+  await shown.article.pay.click()
+  await page.getByText(rest).waitFor()
+
+  const before = await snapshotOf(page)
+  const [download] = await Promise.all([page.waitForEvent('download'), shown.save.click()])
+  expect(download.suggestedFilename()).toMatch(/^daily-farthing-\d{4}-\d\d-\d\d\.json$/)
+  const saved = await readFile(await download.path(), 'utf8')
+  expect(saved).toBe(before)
+
+  await shown.reset.click()
+  await shown.resetAll.click()
+  await shown.article.open.waitFor()
+  await shown.open.setInputFiles(fileOf(saved))
+  await shown.said.getByText('Opened state.json.').waitFor()
+  await page.getByText(rest).waitFor()
+  expect(await snapshotOf(page)).toBe(saved)
+  await buy(shown.song)
+  await shown.play.waitFor()
+})
+
+test('a snapshot goes from a sandbox in Node into the demo and back, byte for byte', async () => {
+  const service = createService({ sandbox: true, seed: demo.seed })
+  const node = caller({ url: service.baseUrl, fetch: (request) => service.fetch(request) })
+  const { users } = await service.sandbox.credentials()
+  const { client_id = '', client_secret = '' } = users.find(({ email }) => email === demo.reader.email) ?? {}
+  const headers = { authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` }
+  const token = (await node('POST', '/v4/user/oauth/token', { headers })).body.access_token
+  expect((await node('POST', `/v4/payment/${demo.commodities.song}`, { token })).status).toBe(202)
+  const taken = (await node('GET', '/_sandbox/snapshot')).text
+
+  const page = await newPage()
+  const shown = await visitDemo(page, await offline.sandbox())
+  await shown.open.setInputFiles(fileOf(taken))
+  await shown.said.getByText('Opened state.json.').waitFor()
+  const inside = await snapshotOf(page)
+  expect(inside).toBe(taken)
+  await service.sandbox.reset()
+  expect((await node('PUT', '/_sandbox/snapshot', { body: JSON.parse(inside) })).status).toBe(204)
+  expect((await node('GET', '/_sandbox/snapshot')).text).toBe(taken)
+  await service.close()
+
+  await shown.walletTab.click()
+  await shown.wallet.getByText('19.01 USD').waitFor()
+})
+
+test('what is no payment, or cannot be validated, brings nothing, and the page says why', async () => {
+  const page = await newPage()
+  const shown = await visitDemo(page, await offline.sandbox())
+  await page.evaluate((hash) => {
+    const detail = { hash, hostname: 'wren.twin.localhost', nonce: 'made up', timestamp: 1 }
+    document.dispatchEvent(new CustomEvent('payment', { detail }))
+  }, demo.commodities.article)
+  await page.getByRole('alert').getByText('The payment could not be validated.').waitFor()
+  await shown.article.open.waitFor()
+  expect(await page.content()).not.toContain(rest)
+})
+
+test('a file that is no state is refused and changes nothing; one without the shop says so', async () => {
+  const page = await newPage()
+  const shown = await visitDemo(page, await offline.sandbox())
+  const before = await snapshotOf(page)
+  const refusals = [
+    ['[1,', 'It is not JSON.'],
+    ['{"counters":{}}', 'rows'],
+    ['{"counters":{},"rows":{"users":[{"id":1},{"id":1}]}}', 'rows.users[1] repeats the id 1'],
+  ] as const
+  for (const [text, why] of refusals) {
+    await shown.open.setInputFiles(fileOf(text, 'holiday.json'))
+    await expect.poll(() => shown.refused.textContent()).toContain(why)
+    expect(await shown.refused.textContent()).toContain('holiday.json was not opened, and nothing changed.')
+  }
+  expect(await snapshotOf(page)).toBe(before)
+  await shown.article.open.waitFor()
+
+  const other = createService({ sandbox: true, seed: { accounts: [{ name: 'Other' }] } })
+  await shown.open.setInputFiles(fileOf(JSON.stringify(await other.sandbox.snapshot())))
+  await other.close()
+  await page.getByRole('heading', { name: 'This state has no such shop in it' }).waitFor()
+  await shown.walletTab.click()
+  await shown.wallet.getByText('Nobody by that name is in this state.').waitFor()
+  await page.getByRole('main').getByRole('button', { name: 'Reset' }).click()
+  await shown.resetAll.click()
+  await shown.said.getByText('Everything is as at first.').waitFor()
+  await shown.article.open.waitFor()
+  expect(await shown.refused.count()).toBe(0)
+})
