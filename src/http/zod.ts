@@ -18,7 +18,6 @@ export {
   record,
   regex,
   safeParse,
-  strictObject,
   string,
   toJSONSchema,
   trim,
