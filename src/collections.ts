@@ -6,9 +6,18 @@ import { events } from './events/event.js'
 import { idempotency } from './http/idempotency.js'
 import { balances } from './ledger/balance.js'
 import { entries, movements } from './ledger/movement.js'
+import { devices } from './notifications/device.js'
+import { oidcInteractions } from './oidc/authorization.js'
+import { oidcClients } from './oidc/client.js'
+import { oidcCodes } from './oidc/code.js'
+import { agentTwins, oidcConnections } from './oidc/connection.js'
+import { oidcKeys } from './oidc/keys.js'
+import { oidcTokens } from './oidc/token.js'
 import { outbox } from './outbox/outbox.js'
 import { payments } from './payments/payment.js'
 import { timers } from './schedule/timer.js'
+import { phones } from './second-factor/phone.js'
+import { authenticationRequests } from './second-factor/request.js'
 import { sessions } from './sessions/session.js'
 import { signInCodes } from './sessions/sign-in-code.js'
 import type { AnyCollection } from './storage/storage.js'
@@ -28,6 +37,16 @@ export const collections: readonly AnyCollection[] = [
   users,
   sessions,
   signInCodes,
+  devices,
+  authenticationRequests,
+  phones,
+  oidcClients,
+  oidcInteractions,
+  oidcCodes,
+  oidcTokens,
+  oidcConnections,
+  oidcKeys,
+  agentTwins,
   twins,
   twinNonces,
   digitalQuantities,

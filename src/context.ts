@@ -1,6 +1,6 @@
 import type { Seed } from './controls/seed-schema.js'
 import type { Evidence } from './evidence.js'
-import type { Alarm, Clock, Log, Mailer, Random } from './ports.js'
+import type { Alarm, Clock, Log, Mailer, Push, Random } from './ports.js'
 import type { Keyring } from './secrets.js'
 import type { Storage } from './storage/storage.js'
 
@@ -22,6 +22,7 @@ export interface ServiceContext {
   /** A sandbox that takes over another state takes over its key. */
   keys: Keyring
   readonly mailer: Mailer
+  readonly push: Push
   readonly log: Log
   readonly limits: Limits
   /** Where the service is reached, without a trailing slash. */

@@ -12,22 +12,6 @@ type Planned = readonly [
 
 /** Operations that are part of the interface and not built yet: they answer 501, never a bare 404. */
 const planned: readonly Planned[] = [
-  ['createSession', 'POST', '/session', 'observed', 'v4', 'v3'],
-  ['listSessions', 'GET', '/sessions'],
-  ['deleteSessionById', 'DELETE', '/sessions/:id'],
-
-  ['createRegistration', 'POST', '/notifications/registrations'],
-  ['listRegistrations', 'GET', '/notifications/registrations'],
-  ['deleteRegistration', 'DELETE', '/notifications/registrations/:id'],
-  ['registerPushToken', 'POST', '/pay/notifications/register', 'observed', 'v3'],
-  ['createAuthenticationRequest', 'POST', '/authentication-requests'],
-  ['readAuthenticationRequest', 'GET', '/authentication-requests/:id'],
-  ['approveAuthenticationRequest', 'POST', '/authentication-requests/:id/approve'],
-  ['rejectAuthenticationRequest', 'POST', '/authentication-requests/:id/reject'],
-  ['listAuthorizations', 'GET', '/paywall/authorizations', 'observed', 'v4', 'v3'],
-  ['answerAuthorization', 'PUT', '/paywall/authorizations', 'observed', 'v4', 'v3'],
-  ['deleteAuthorization', 'DELETE', '/paywall/authorizations', 'observed', 'v4', 'v3'],
-
   ['listDelegateMapping', 'GET', '/persona/delegates', 'documented', 'v4', 'v3'],
   ['verifyPersona', 'GET', '/persona/:hash/verify', 'documented', 'v4', 'v3'],
   ['createPersona', 'POST', '/persona'],
@@ -68,7 +52,6 @@ const planned: readonly Planned[] = [
   ['cancelTransfer', 'POST', '/transfers/:id/cancel'],
   ['createTopup', 'POST', '/twin/:hostname/topup'],
 
-  ['readAgentAccount', 'GET', '/agent/account', 'documented'],
   ['createAccountChoice', 'POST', '/agent/account-choice'],
   ['createApproval', 'POST', '/agent/approvals'],
   ['readApproval', 'GET', '/agent/approvals/:id'],
@@ -78,17 +61,6 @@ const planned: readonly Planned[] = [
   ['listApprovals', 'GET', '/approvals'],
   ['approveApproval', 'POST', '/approvals/:id/approve'],
   ['rejectApproval', 'POST', '/approvals/:id/reject'],
-
-  ['readOpenidConfiguration', 'GET', '/oidc/.well-known/openid-configuration', 'documented'],
-  ['readAuthorizationServer', 'GET', '/oidc/.well-known/oauth-authorization-server'],
-  ['readJwks', 'GET', '/oidc/jwks', 'documented'],
-  ['registerOidcClient', 'POST', '/oidc/reg', 'documented'],
-  ['authorizeOidc', 'GET', '/oidc/auth'],
-  ['createOidcToken', 'POST', '/oidc/token', 'documented'],
-  ['introspectOidcToken', 'POST', '/oidc/token/introspection', 'documented'],
-  ['revokeOidcToken', 'POST', '/oidc/token/revocation'],
-  ['readUserinfo', 'GET', '/oidc/me'],
-  ['endOidcSession', 'GET', '/oidc/session/end'],
 
   ['createTool', 'POST', '/mcp/tools', 'observed'],
   ['listTools', 'GET', '/mcp/tools', 'observed'],

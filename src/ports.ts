@@ -23,6 +23,22 @@ export interface Mailer {
   send(mail: Mail): Promise<void>
 }
 
+export interface PushMessage {
+  /** The same for every try to deliver this message: an idempotency key. */
+  readonly id: string
+  /** `token`: as the device was registered, such as an FCM registration token. */
+  readonly device: { readonly platform: 'ios' | 'android' | 'web'; readonly token: string }
+  readonly title: string
+  readonly body: string
+  /** For the app that gets it. */
+  readonly data: Readonly<Record<string, string>>
+}
+
+export interface Push {
+  /** Resolves when the message is taken over; a rejection leaves it in the outbox, to be tried again. */
+  send(push: PushMessage): Promise<void>
+}
+
 export interface Alarm {
   /** Calls back once, `ms` from now; what it gives calls that off. Keeps no process alive. */
   set(ms: number, ring: () => void): () => void

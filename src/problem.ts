@@ -18,7 +18,20 @@ const problems = {
   twin_nonce_refused: [400, 'This nonce is unknown, used or expired, or was made for another twin.'],
   snapshot_invalid: [400, 'The document is no snapshot; nothing was changed.'],
   cursor_invalid: [400, '`after` is not an id that a list gave.'],
+  // 400, by their names in RFC 6749 section 5.2, RFC 7591 section 3.2.2 and RFC 8707 section 2
+  invalid_request: [400, 'A parameter is missing, malformed, repeated or at odds with another.'],
+  invalid_grant: [
+    400,
+    'The code or refresh token is unknown, used, expired, revoked, or of another client or request.',
+  ],
+  unauthorized_client: [400, 'This client may not do that.'],
+  unsupported_grant_type: [400, '`grant_type` is authorization_code or refresh_token.'],
+  invalid_scope: [400, 'The scope is unknown, or wider than what was granted.'],
+  invalid_target: [400, '`resource` names nothing that tokens are issued for here.'],
+  invalid_redirect_uri: [400, 'A redirect URI is not one that a client can have.'],
+  invalid_client_metadata: [400, 'The metadata of the client cannot be had so.'],
   // 401: who is calling is not known
+  invalid_client: [401, 'The client is unknown, or did not authenticate by the method that it is registered with.'],
   authorization_missing: [401, 'This needs an Authorization header with a Bearer access token, or a session.'],
   credentials_missing: [
     401,
@@ -27,6 +40,7 @@ const problems = {
   client_unknown: [401, 'The client id or client secret is wrong, or was revoked.'],
   token_invalid: [401, 'The access token is unknown, expired or revoked; get a new one at /v4/account/oauth/token.'],
   refresh_token_invalid: [401, 'The refresh token is unknown, used, expired or revoked; use the client credentials.'],
+  agent_token_required: [401, 'This takes the OIDC access token of an app that a user connected.'],
   bearer_required: [401, 'Only a Bearer access token is accepted here; client credentials obtain one.'],
   public_secret_unknown: [401, 'No account has this public_secret.'],
   session_conflict: [
@@ -42,9 +56,15 @@ const problems = {
   wrong_principal: [403, 'This token is valid, but not of the kind that may do this.'],
   not_an_account: [403, 'The token does not identify an account.'],
   not_owner: [403, 'This belongs to someone else.'],
+  self_approval: [403, 'The session that asked for this cannot answer it: answer from elsewhere.'],
+  device_refused: [
+    403,
+    'Only a device that was asked may answer: send the token that it is registered by as X-Device-Token.',
+  ],
   cross_site: [403, 'A session cookie changes nothing for requests from another origin; send X-Session-ID.'],
   account_creation_refused: [403, 'This service does not let accounts be created.'],
   sandbox_refused: [403, 'The sandbox controls answer only local callers and pages of the service itself.'],
+  insufficient_scope: [403, 'The access token was not granted the scope that this needs.'],
   // 404
   no_such_path: [404, 'Nothing answers at this path.'],
   not_found: [404, 'There is nothing here by that name.'],
@@ -56,7 +76,11 @@ const problems = {
     409,
     'This Idempotency-Key was used, and its answer was sealed under another encryption key; nothing was done again.',
   ],
+  not_pending: [409, 'This request is no longer pending: it was answered or withdrawn, or has expired.'],
+  too_many_devices: [409, 'The user has as many devices as can be; remove one first.'],
   code_expired: [410, 'The code has expired or was used; ask for a new one.'],
+  interaction_expired: [410, 'This page has expired or was used; go back to the app and start again.'],
+  link_expired: [410, 'This link was used, or has expired.'],
   body_too_large: [413, 'The body is larger than this service takes.'],
   content_type_refused: [415, 'Bodies are application/json or application/x-www-form-urlencoded.'],
   same_twin: [422, 'A twin cannot pay itself.'],
@@ -64,6 +88,8 @@ const problems = {
   too_many_codes: [429, 'Too many codes were asked for this email; wait.'],
   too_many_failures: [429, 'Too many wrong client secrets for this client id; wait.'],
   too_many_tries: [429, 'Too many wrong codes; ask for a new one.'],
+  too_many_pending: [429, 'Too many requests wait for the answer of this user; wait until one is answered or expires.'],
+  slow_down: [429, 'This is polled too fast; wait `interval` seconds between polls.'],
   // 500 and 501
   internal_error: [500, 'The service failed; nothing was changed.'],
   account_creation_failed: [500, 'The account could not be created; nothing was changed.'],

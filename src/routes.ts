@@ -1,4 +1,5 @@
 import accounts from './accounts/routes.js'
+import agents from './agents/routes.js'
 import commodities from './commodities/routes.js'
 import controls from './controls/routes.js'
 import digitalQuantities from './digital-quantities/routes.js'
@@ -6,8 +7,11 @@ import embeds from './embeds/routes.js'
 import events from './events/routes.js'
 import { openapiRoute } from './http/openapi.js'
 import type { Route } from './http/route.js'
+import notifications from './notifications/routes.js'
+import oidc from './oidc/routes.js'
 import payments from './payments/routes.js'
 import planned from './planned.js'
+import secondFactor from './second-factor/routes.js'
 import sessions from './sessions/routes.js'
 import tokens from './tokens/routes.js'
 import twins from './twins/routes.js'
@@ -23,7 +27,11 @@ export const routes: readonly Route[] = [
   ...tagged('commodities', commodities),
   ...tagged('payments', payments),
   ...tagged('sessions', sessions),
+  ...tagged('notifications', notifications),
+  ...tagged('second factor', secondFactor),
   ...tagged('events', events),
+  ...tagged('agents', agents),
+  ...tagged('oidc', oidc),
   ...tagged('embeds', embeds),
   openapiRoute(() => routes),
   ...tagged('sandbox', controls),

@@ -13,6 +13,7 @@ import {
   consoleLog,
   type Log,
   type Mailer,
+  type Push,
   type Random,
   systemAlarm,
   systemClock,
@@ -33,6 +34,8 @@ export interface ServiceOptions {
   random?: Random
   /** Default: mail goes no further than the sandbox's outbox. */
   mailer?: Mailer
+  /** Default: pushes go no further than the sandbox's outbox and the phones that it plays. */
+  push?: Push
   log?: Log
   /** Operations known by weaker evidence answer 501. Default `designed`: none are refused. */
   evidence?: Evidence
@@ -112,6 +115,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     random,
     keys: keyring(options.encryptionKey ?? random.bytes(32), random),
     mailer: options.mailer ?? { send: async () => {} },
+    push: options.push ?? { send: async () => {} },
     log: options.log ?? consoleLog,
     limits: { bodyBytes: 1_048_576, snapshotBytes: 1_073_741_824, nonceSeconds: 15 * 60, ...options.limits },
     ...addressOf(options.baseUrl ?? 'http://127.0.0.1:4242'),

@@ -3,6 +3,8 @@ import { memoryStorage } from '../adapters/storage/memory.js'
 import { collections } from '../src/collections.js'
 import { createService } from '../src/index.js'
 import { caller } from './support/api.js'
+import { newAgent, newApp, startInteraction } from './support/oidc.js'
+import { ask } from './support/second-factor.js'
 import { basic, newCommodity, newPayer, newSeller, newSession } from './support/world.js'
 
 it('lists every collection that the service keeps rows in, each once', async () => {
@@ -18,7 +20,12 @@ it('lists every collection that the service keeps rows in, each once', async () 
   await call('POST', '/v4/account/register', { body: { dq, email: 'owner@example.test' } })
   await call('POST', '/v4/account/oauth/token', { headers: basic(seller.clientId, 'mc_wrong') })
   await newSession(call, 'reader@example.test')
+  await newAgent(call)
+  await startInteraction(call, await newApp(call))
   await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
+  await call('POST', `/_sandbox/devices/${payer.id}`, { body: { mode: 'approve', after_seconds: 60 } })
+  await ask(call, payer)
+  await call('POST', '/_sandbox/clock', { body: { advance: '1s' } })
 
   const kept = Object.keys((await storage.export()).rows)
   expect(collections.map(({ name }) => name).sort()).toEqual(kept.sort())

@@ -6,15 +6,16 @@ import { normalEmail } from '../users/user.js'
 
 export interface InboxQuery {
   readonly to?: string | undefined
-  readonly kind?: 'mail' | undefined
+  readonly kind?: OutboxRow['kind'] | undefined
   readonly limit?: number | undefined
   readonly after?: number | undefined
 }
 
 /** What left the service, newest first, with the codes and links in it. Throws `cursor_invalid`. */
-export async function readInbox(tx: Reader, { to, limit, after }: InboxQuery) {
-  const [index, prefix] = to === undefined ? (['id', []] as const) : (['byTo', [normalEmail(to)]] as const)
-  const { rows, next } = await newestFirst(tx, outbox, { index, prefix: [...prefix], limit, after })
+export async function readInbox(tx: Reader, { to, kind, limit, after }: InboxQuery) {
+  const index = to === undefined ? (kind === undefined ? 'id' : 'byKind') : kind === undefined ? 'byTo' : 'byToAndKind'
+  const prefix = [to === undefined ? [] : normalEmail(to), kind ?? []].flat()
+  const { rows, next } = await newestFirst(tx, outbox, { index, prefix, limit, after })
   return { messages: rows.map(showMessage), next: next as number | null }
 }
 
@@ -26,7 +27,7 @@ export async function emptyInbox(tx: Writer): Promise<void> {
   }
 }
 
-const showMessage = ({ id, kind, to, subject, text, created_at }: OutboxRow) => ({
+const showMessage = ({ id, kind, to, subject, text, created_at, ...more }: OutboxRow) => ({
   id,
   kind,
   to,
@@ -34,6 +35,7 @@ const showMessage = ({ id, kind, to, subject, text, created_at }: OutboxRow) => 
   text,
   codes: text.replace(LINK, '').match(/\b\d{6}\b/g) ?? [],
   links: text.match(LINK) ?? [],
+  ...('data' in more && { data: more.data }),
   created_at: seconds(created_at),
 })
 

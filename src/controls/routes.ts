@@ -1,6 +1,16 @@
 import { noContent } from '../http/reply.js'
 import { route } from '../http/route.js'
-import { Amount, ContentHash, Email, pageQuery, Time, timeOf, UnixSeconds, z } from '../http/schema.js'
+import {
+  Amount,
+  AuthenticationRequest,
+  ContentHash,
+  Email,
+  pageQuery,
+  Time,
+  timeOf,
+  UnixSeconds,
+  z,
+} from '../http/schema.js'
 import type { State } from '../storage/storage.js'
 import { createSandbox } from './sandbox.js'
 import { SeedSchema } from './seed-schema.js'
@@ -148,17 +158,18 @@ export const readOutbox = route({
   summary: 'List the messages that left the service, newest first, with the codes and links in them.',
   method: 'GET',
   path: '/_sandbox/outbox',
-  query: z.object({ to: z.optional(Email), kind: z.optional(z.enum(['mail'])), ...pageQuery }),
+  query: z.object({ to: z.optional(Email), kind: z.optional(z.enum(['mail', 'push'])), ...pageQuery }),
   result: z.object({
     messages: z.array(
       z.object({
         id: z.int(),
-        kind: z.enum(['mail']),
+        kind: z.enum(['mail', 'push']),
         to: z.string(),
         subject: z.string(),
         text: z.string(),
         codes: z.array(z.string()),
         links: z.array(z.string()),
+        data: z.optional(z.record(z.string(), z.string())),
         created_at: UnixSeconds,
       }),
     ),
@@ -181,6 +192,49 @@ export const emptyOutbox = route({
   },
 })
 
+const PhoneMode = z.enum(['manual', 'approve', 'reject', 'ignore'])
+const PhonePath = z.object({ user_id: z.int() })
+
+export const setPhone = route({
+  ...control,
+  id: 'setPhone',
+  summary: "Say how a user's phone answers from now on, and how long after a push; a user without a device gets one.",
+  method: 'POST',
+  path: '/_sandbox/devices/:user_id',
+  params: PhonePath,
+  body: z.object({ mode: PhoneMode, after_seconds: z.optional(z.number()) }),
+  result: z.object({ user_id: z.int(), mode: PhoneMode, after_seconds: z.number() }),
+  errors: ['not_found', 'field_invalid'],
+  handle: ({ params, body }, service) =>
+    createSandbox(service).phone(params.user_id).answer(body.mode, { afterSeconds: body.after_seconds }),
+})
+
+const AnsweredRequests = z.object({ requests: z.array(AuthenticationRequest) })
+
+export const approveOnPhone = route({
+  ...control,
+  id: 'approveOnPhone',
+  summary: 'Have a user approve all that waits for their second factor now.',
+  method: 'POST',
+  path: '/_sandbox/devices/:user_id/approve',
+  params: PhonePath,
+  result: AnsweredRequests,
+  errors: ['not_found'],
+  handle: ({ params }, service) => createSandbox(service).phone(params.user_id).approve(),
+})
+
+export const rejectOnPhone = route({
+  ...control,
+  id: 'rejectOnPhone',
+  summary: 'Have a user reject all that waits for their second factor now.',
+  method: 'POST',
+  path: '/_sandbox/devices/:user_id/reject',
+  params: PhonePath,
+  result: AnsweredRequests,
+  errors: ['not_found'],
+  handle: ({ params }, service) => createSandbox(service).phone(params.user_id).reject(),
+})
+
 export const auditLedger = route({
   ...control,
   id: 'auditLedger',
@@ -196,6 +250,16 @@ export const auditLedger = route({
   handle: (_call, service) => createSandbox(service).ledger(),
 })
 
+export const rotateOidcKeys = route({
+  ...control,
+  id: 'rotateOidcKeys',
+  summary: 'Have a new key sign OIDC tokens; the old one stays published for a day.',
+  method: 'POST',
+  path: '/_sandbox/keys/rotate',
+  result: z.object({ kids: z.array(z.string()) }),
+  handle: (_call, service) => createSandbox(service).rotateKeys(),
+})
+
 export default [
   readHealth,
   resetSandbox,
@@ -207,5 +271,9 @@ export default [
   updateClock,
   readOutbox,
   emptyOutbox,
+  setPhone,
+  approveOnPhone,
+  rejectOnPhone,
   auditLedger,
+  rotateOidcKeys,
 ]

@@ -2,6 +2,7 @@ import type { SandboxContext, ServiceContext } from '../context.js'
 import { allQuantities } from '../digital-quantities/digital-quantity.js'
 import { type Audit, audit } from '../ledger/audit.js'
 import { problem } from '../problem.js'
+import type { PhoneMode } from '../second-factor/phone.js'
 import { assertState } from '../storage/state.js'
 import { type Reader, type State, type Storage, UniqueViolation } from '../storage/storage.js'
 import { VERSION } from '../version.js'
@@ -10,6 +11,8 @@ import { durationMs } from './clock.js'
 import { type Credentials, knownCredentials } from './credentials.js'
 import { fund } from './fund.js'
 import { emptyInbox, type InboxQuery, readInbox } from './inbox.js'
+import { rotateKeys } from './keys.js'
+import { answerOnPhone, setPhone } from './phone.js'
 import { plantSeed, type Seeded } from './seed.js'
 import type { Seed } from './seed-schema.js'
 import { keepClock } from './settings.js'
@@ -45,8 +48,22 @@ export interface Sandbox {
   /** Messages that left, newest first, with the codes and links in them. */
   outbox(query?: InboxQuery): ReturnType<typeof readInbox>
   emptyOutbox(): Promise<void>
+  /** The phone of a user: `await sandbox.phone(user.id).answer('approve', { afterSeconds: 5 })`. */
+  phone(userId: number): Phone
+  /** Has a new key sign OIDC tokens; the old one stays published for a day. Gives the ids of all, the new one first. */
+  rotateKeys(): ReturnType<typeof rotateKeys>
   /** Checks every rule of the ledger. */
   ledger(): Promise<Audit>
+}
+
+/** A user's phone, as the sandbox plays it. Each throws `not_found` for nobody's. */
+export interface Phone {
+  /** How it answers pushes that arrive from now on; `manual`, which it begins with, waits for `approve` and `reject`. */
+  answer(mode: PhoneMode, options?: { afterSeconds?: number | undefined }): ReturnType<typeof setPhone>
+  /** Approves all that waits now. */
+  approve(): ReturnType<typeof answerOnPhone>
+  /** Rejects all that waits now. */
+  reject(): ReturnType<typeof answerOnPhone>
 }
 
 export interface ShownClock {
@@ -92,6 +109,12 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     advance: (advance) => controls.setClock({ advance }),
     outbox: (query = {}) => read((tx) => readInbox(tx, query)),
     emptyOutbox: () => write(emptyInbox),
+    phone: (userId) => ({
+      answer: (mode, { afterSeconds } = {}) => write((tx) => setPhone(tx, { userId, mode, afterSeconds }, service)),
+      approve: () => write((tx) => answerOnPhone(tx, { userId, answer: 'approved' }, service)),
+      reject: () => write((tx) => answerOnPhone(tx, { userId, answer: 'rejected' }, service)),
+    }),
+    rotateKeys: () => ready().then(() => rotateKeys(service)),
     ledger: () => read(auditAll),
   }
   return controls

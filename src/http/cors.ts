@@ -1,4 +1,5 @@
-const EXPOSED = 'X-Session-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location'
+const EXPOSED =
+  'X-Session-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location, WWW-Authenticate'
 
 /** Any page may call, with what it sends itself; what a cookie may do is decided by origin.ts. */
 export function setCorsHeaders(answer: Record<string, string>, sent: Pick<Headers, 'get'>): void {

@@ -34,7 +34,9 @@ const errorsOfAuth =
         return []
       case 'account':
       case 'user':
-        return ['authorization_missing', 'bearer_required', 'token_invalid', ...wrongPrincipal(auth)]
+        return ['authorization_missing', 'bearer_required', 'token_invalid', refusal(auth)]
+      case 'agent':
+        return ['authorization_missing', 'bearer_required', 'token_invalid', ...otherThanAgents(auth)]
       case 'session':
         return ['authorization_missing', 'sign_in_required', 'session_conflict', ...crossSite(method)]
       case 'guest':
@@ -47,9 +49,9 @@ const errorsOfAuth =
     }
   }
 
-/** Where accounts and users both may call, no token is of the wrong kind. */
-const wrongPrincipal = (auth: readonly Auth[]): ProblemCode[] =>
-  auth.includes('account') && auth.includes('user') ? [] : [refusal(auth)]
+/** interface.md 4.7 rule 1: where only agents may call, another token is no authentication. */
+const otherThanAgents = (auth: readonly Auth[]): ProblemCode[] =>
+  auth.every((kind) => kind === 'agent') ? ['agent_token_required'] : []
 
 /** What only looks may be asked for from anywhere: a foreign page's cookie is not read. */
 const crossSite = (method: Route['method']): ProblemCode[] => (method === 'GET' ? [] : ['cross_site'])

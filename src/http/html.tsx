@@ -85,3 +85,7 @@ export function wantsJson(headers: Pick<Headers, 'get'>): boolean {
   const accept = headers.get('accept') ?? ''
   return accept.includes('application/json') && !accept.includes('text/html')
 }
+
+/** True of browsers that open an address: they ask for HTML by name. */
+export const wantsPage = (headers: Pick<Headers, 'get'>): boolean =>
+  headers.get('accept')?.includes('text/html') ?? false

@@ -51,10 +51,15 @@ function operation(entry: Route, version: Version | undefined): Json {
     parameters: [
       ...parameters(entry.params, 'path'),
       ...parameters(entry.query, 'query'),
+      ...(entry.deviceToken ? [{ ...deviceToken, required: entry.deviceToken === 'required' }] : []),
       ...(entry.idempotent ? [idempotencyKey] : []),
     ],
     ...(entry.body && { requestBody: requestBody(entry.body, entry.bodyOptional ?? false) }),
-    responses: { [String(entry.status ?? 200)]: success(entry), ...failures(entry) },
+    responses: {
+      [String(entry.status ?? 200)]: success(entry),
+      ...(entry.redirects && { '303': { description: 'On to another page, named by Location.' } }),
+      ...failures(entry),
+    },
   }
 }
 
@@ -64,6 +69,13 @@ const idempotencyKey = {
   required: false,
   schema: { type: 'string', minLength: 1, maxLength: 255 },
   description: 'Sent again with the same body within 24 hours, the call answers as it did and does nothing.',
+}
+
+const deviceToken = {
+  name: 'X-Device-Token',
+  in: 'header',
+  schema: { type: 'string' },
+  description: 'What the device was registered by.',
 }
 
 function parameters(schema: z.ZodMiniObject | undefined, place: 'path' | 'query'): Json[] {
@@ -128,6 +140,7 @@ const securityOf: Record<Auth, Json[]> = {
   none: [],
   account: [accessToken],
   user: [accessToken],
+  agent: [{ agentToken: [] }],
   session: [sessionHeader, sessionCookie],
   guest: [sessionHeader, sessionCookie, nothing],
   embed: [nothing],
@@ -137,6 +150,7 @@ const securityOf: Record<Auth, Json[]> = {
 
 const securitySchemes = {
   accessToken: { type: 'http', scheme: 'bearer', description: 'An access token.' },
+  agentToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An OIDC access token.' },
   refreshToken: { type: 'http', scheme: 'bearer', description: 'A refresh token; each works once.' },
   clientCredentials: { type: 'http', scheme: 'basic', description: 'client_id and client_secret.' },
   sessionHeader: { type: 'apiKey', in: 'header', name: 'X-Session-ID' },

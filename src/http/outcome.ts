@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../context.js'
-import { Problem, type ProblemCode, problem } from '../problem.js'
+import { Problem, problem } from '../problem.js'
 import { setCorsHeaders } from './cors.js'
 import type { Endpoint, Incoming } from './incoming.js'
 import { isForeign, sessionCookieHeader } from './origin.js'
@@ -30,15 +30,22 @@ export function render({ route }: Endpoint, handled: unknown, incoming: Incoming
 /** A problem as an answer; anything else is a defect or a broken port: logged, and shown as a bare 500. */
 export function refusal(
   error: unknown,
-  failure: ProblemCode | undefined,
+  { endpoint, headers }: Pick<Incoming, 'endpoint' | 'headers'>,
   { log }: Pick<ServiceContext, 'log'>,
 ): Outcome {
   if (!(error instanceof Problem)) log.error('a request failed', error)
-  const refused = error instanceof Problem ? error : problem(failure ?? 'internal_error')
+  const route = endpoint?.route
+  const refused = error instanceof Problem ? error : problem(route?.failure ?? 'internal_error')
+  const shown = route?.refused?.(refused, headers)
   return {
-    status: refused.status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'private, no-store', ...refused.headers },
-    body: JSON.stringify(refused.body),
+    status: shown?.status ?? refused.status,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'private, no-store',
+      ...refused.headers,
+      ...shown?.headers,
+    },
+    body: shown?.body ?? JSON.stringify(shown ? shown.value : refused.body),
   }
 }
 

@@ -20,7 +20,7 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
     : NONE
   const fields = decode(route, incoming, body)
   const prepare = async (tx: Reader): Promise<Call> => {
-    const caller = await authenticate(tx, route.auth, sentBy(incoming, fields), service)
+    const caller = await authenticate(tx, route.auth, sentBy(route, incoming, fields), service)
     remember(incoming, caller)
     return check(endpoint, incoming, fields, caller)
   }
@@ -47,7 +47,7 @@ async function write(
     const effect = async (part: Writer) => {
       const handled = await route.write?.(part, call, service)
       // A problem that is returned, not thrown, keeps what was written.
-      return handled instanceof Problem ? refusal(handled, undefined, service) : render(endpoint, handled, incoming)
+      return handled instanceof Problem ? refusal(handled, incoming, service) : render(endpoint, handled, incoming)
     }
     if (key === null) return effect(tx)
     const request = {
@@ -57,7 +57,7 @@ async function write(
       path: pathTo(endpoint, call),
       fields: fields.body,
     }
-    return oncePerKey(tx, request, service, effect, (refused) => refusal(refused, undefined, service))
+    return oncePerKey(tx, request, service, effect, (refused) => refusal(refused, incoming, service))
   })
 }
 
@@ -105,11 +105,12 @@ function decodePart(text: string): string {
   }
 }
 
-const sentBy = ({ method, url, headers }: Incoming, { query, body }: Fields) => ({
+const sentBy = ({ body: schema }: Route, { method, url, headers }: Incoming, { query, body }: Fields) => ({
   method,
   url,
   headers,
   publicSecret: textOf(body.public_secret ?? query.public_secret),
+  formToken: schema && 'access_token' in schema.shape ? textOf(body.access_token) : undefined,
 })
 
 const textOf = (value: unknown): unknown => (value instanceof Written ? value.text : value)

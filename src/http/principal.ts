@@ -1,5 +1,6 @@
 import { accountByPublicSecret } from '../accounts/account.js'
 import type { ServiceContext } from '../context.js'
+import { findAgentToken } from '../oidc/agent.js'
 import { problem } from '../problem.js'
 import { findSession, isSessionId, newSessionId } from '../sessions/session.js'
 import type { Reader } from '../storage/storage.js'
@@ -14,6 +15,8 @@ export interface Credentials {
   readonly headers: Pick<Headers, 'get'>
   /** From the body or the query. */
   readonly publicSecret: unknown
+  /** An access token in the form of a route that takes one there (RFC 6750 section 2.2). */
+  readonly formToken: unknown
 }
 
 export interface Caller {
@@ -23,7 +26,10 @@ export interface Caller {
 
 type Context = Pick<ServiceContext, 'clock' | 'random' | 'baseUrl'>
 
-/** Finds the principal that a route accepts, by the first credential sent: Authorization, session, public_secret. */
+/**
+ * Finds the principal that a route accepts, by the first credential sent: Authorization, X-Session-ID, public_secret,
+ * session cookie. A browser adds the cookie by itself, so what a page sends on purpose comes before it.
+ */
 export async function authenticate(
   tx: Reader,
   auth: readonly Auth[],
@@ -31,18 +37,27 @@ export async function authenticate(
   context: Context,
 ): Promise<Caller> {
   if (auth.includes('none')) return { principal: { kind: 'none' }, session: undefined }
-  const authorization = sent.headers.get('authorization')
+  const authorization = authorizationOf(sent)
   if (auth.includes('client')) return { principal: exchangeable(authorization), session: undefined }
   if (auth.includes('guest')) return guest(tx, sent, context)
   if (authorization !== null) return { principal: await bearer(tx, auth, authorization, context), session: undefined }
+  const isEmbed = auth.includes('embed') && sent.publicSecret !== undefined
+  if (isEmbed && sent.headers.get('x-session-id') === null)
+    return { principal: await embed(tx, sent.publicSecret), session: undefined }
   const sessionId = auth.includes('session') ? presentedSession(sent, context.baseUrl) : undefined
   if (sessionId !== undefined) return signedIn(tx, sessionId, context)
-  if (auth.includes('embed') && sent.publicSecret !== undefined)
-    return { principal: await embed(tx, sent.publicSecret), session: undefined }
   throw problem('authorization_missing', CHALLENGE)
 }
 
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer realm="farthing"' } }
+const TOKEN_CHALLENGE = { headers: { 'www-authenticate': 'Bearer realm="farthing", error="invalid_token"' } }
+
+function authorizationOf({ headers, formToken }: Credentials): string | null {
+  const authorization = headers.get('authorization')
+  if (typeof formToken !== 'string') return authorization
+  if (authorization !== null) throw problem('invalid_request', { detail: 'Send the access token in one place.' })
+  return `Bearer ${formToken}`
+}
 
 /** What the token endpoint takes (interface.md 4.1 rules 4, 5 and 7). */
 function exchangeable(authorization: string | null): Principal {
@@ -64,20 +79,34 @@ function decodeBase64(text: string): string {
   }
 }
 
-async function bearer(
-  tx: Reader,
-  auth: readonly Auth[],
-  authorization: string,
-  { clock }: Context,
-): Promise<Principal> {
+async function bearer(tx: Reader, auth: readonly Auth[], authorization: string, context: Context): Promise<Principal> {
   const [, accessToken] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? []
   if (accessToken === undefined) throw problem('bearer_required', CHALLENGE)
-  const token = await findAccessToken(tx, accessToken, clock.now())
-  if (!token) throw problem('token_invalid', CHALLENGE)
+  // Those of agents are JWTs; no other holds a dot.
+  if (accessToken.includes('.')) return agent(tx, auth, accessToken, context)
+  const token = await findAccessToken(tx, accessToken, context.clock.now())
+  if (!token) throw problem('token_invalid', TOKEN_CHALLENGE)
+  if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', TOKEN_CHALLENGE)
   const { owner_kind, owner_id: id } = token
   if (!auth.includes(owner_kind)) throw problem(refusal(auth))
   if (owner_kind === 'account') return { kind: 'account', owner: `account:${id}`, id }
   return user(id, 'token')
+}
+
+async function agent(tx: Reader, auth: readonly Auth[], accessToken: string, context: Context): Promise<Principal> {
+  const found = await findAgentToken(tx, accessToken, { at: context.clock.now(), baseUrl: context.baseUrl })
+  if (!found) throw problem('token_invalid', TOKEN_CHALLENGE)
+  if (!auth.includes('agent')) throw problem(refusal(auth))
+  const { token, connection, accountId } = found
+  return {
+    kind: 'agent',
+    owner: `user:${connection.user_id}`,
+    user_id: connection.user_id,
+    client_id: connection.client_id,
+    connection_id: connection.id,
+    account_id: accountId,
+    scopes: token.access_scopes,
+  }
 }
 
 /** What a valid token of another kind is told. */

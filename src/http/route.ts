@@ -2,14 +2,17 @@ import type * as z from 'zod/mini'
 import type { ServiceContext } from '../context.js'
 import type { Evidence } from '../evidence.js'
 import type { Owner } from '../owner.js'
-import type { ProblemCode } from '../problem.js'
+import type { Problem, ProblemCode } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import type { Reply } from './reply.js'
 
 export type Version = 'v2' | 'v3' | 'v4'
 
-/** Who may call. `none`: nobody is asked. `session`: a signed-in session. `guest`: any session; one is issued when none is sent. */
-export type Auth = 'none' | 'account' | 'user' | 'session' | 'guest' | 'embed' | 'client' | 'refresh'
+/**
+ * Who may call. `none`: nobody is asked. `session`: a signed-in session. `guest`: any session; one is issued when none is sent.
+ * `agent`: an app that a user connected, by its OIDC access token.
+ */
+export type Auth = 'none' | 'account' | 'user' | 'agent' | 'session' | 'guest' | 'embed' | 'client' | 'refresh'
 
 export interface AccountPrincipal {
   readonly kind: 'account'
@@ -21,6 +24,19 @@ export interface UserPrincipal {
   readonly owner: Owner
   readonly id: number
   readonly via: 'token' | 'session'
+}
+/** An app that acts for the user who connected it, as far as they allowed. */
+export interface AgentPrincipal {
+  readonly kind: 'agent'
+  /** The user. */
+  readonly owner: Owner
+  readonly user_id: number
+  readonly client_id: string
+  readonly connection_id: number
+  /** The business account that the user granted, as the connection stands now. */
+  readonly account_id: number | null
+  /** Of the access token: no more than of the connection. */
+  readonly scopes: readonly string[]
 }
 /** The account whose publishable secret a page sent. */
 export interface EmbedPrincipal {
@@ -49,6 +65,7 @@ interface PrincipalByAuth {
   none: NoPrincipal
   account: AccountPrincipal
   user: UserPrincipal
+  agent: AgentPrincipal
   session: UserPrincipal
   guest: GuestPrincipal
   embed: EmbedPrincipal
@@ -112,8 +129,14 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly produces?: readonly string[]
   /** Codes that the handler throws; those of the frame (authentication, decoding) are added by it. */
   readonly errors?: readonly ProblemCode[]
+  /** How a refusal is shown, where not as the service's own JSON. Status and headers are the problem's unless the reply sets them. */
+  readonly refused?: (refused: Problem, headers: Pick<Headers, 'get'>) => Reply
+  /** May also answer 303: on to another page. */
+  readonly redirects?: boolean
   /** What a failure of the service's own is called here, in place of `internal_error`. */
   readonly failure?: ProblemCode
+  /** Takes `X-Device-Token`, by which a registered device says that it is one. */
+  readonly deviceToken?: 'required' | 'optional'
   /** Takes `Idempotency-Key`. */
   readonly idempotent?: boolean
   /** Answers may be cached and shared: they carry neither value nor secrets. */

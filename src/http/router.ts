@@ -60,7 +60,7 @@ export class RouteTable {
     } catch (error) {
       // The address is made of the Host header: where it is none, that cannot be read.
       const shown = URL.canParse(url) ? error : problem('header_malformed', { detail: 'It is Host.', cause: error })
-      outcome = refusal(shown, incoming.endpoint?.route.failure, service)
+      outcome = refusal(shown, incoming, service)
     }
     return respondWith(outcome, incoming, service)
   }

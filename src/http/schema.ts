@@ -68,6 +68,16 @@ export const TwinShape = z.object({
   balances: z.record(z.string(), Amount),
 })
 
+export const AuthenticationRequest = z.object({
+  id: z.int(),
+  status: z.enum(['pending', 'approved', 'rejected', 'expired']),
+  action: z.string(),
+  detail: z.record(z.string(), z.unknown()),
+  interval: z.int(),
+  expires_at: UnixSeconds,
+  created_at: UnixSeconds,
+})
+
 /** Part of every list: how many, and past which id. */
 export const pageQuery = {
   limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),

@@ -1,10 +1,11 @@
 import type { ServiceContext } from '../context.js'
+import { devices, pushToken } from '../notifications/device.js'
+import { pushArrives } from '../second-factor/phone.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 
-/** A message that leaves the service: written with what it tells, delivered after that write has landed. */
-export interface OutboxRow {
+interface Message {
   readonly id: number
-  readonly kind: 'mail'
+  /** An email address; for a push, that of the user whose device it goes to. */
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -15,19 +16,54 @@ export interface OutboxRow {
   readonly attempts: number
   /** When it is to be tried next; null once that is settled. */
   readonly due_at: number | null
+  /** From when on it is of no use and is not sent, where there is such a time. */
+  readonly stale_at: number | null
 }
+
+export interface MailRow extends Message {
+  readonly kind: 'mail'
+}
+
+export interface PushRow extends Message {
+  readonly kind: 'push'
+  readonly device_id: number
+  readonly data: Readonly<Record<string, string>>
+}
+
+/** A message that leaves the service: written with what it tells, delivered after that write has landed. */
+export type OutboxRow = MailRow | PushRow
 
 export const outbox = collection<OutboxRow>()('outbox', {
   byDue: { fields: ['due_at'] },
   byTo: { fields: ['to'] },
+  byKind: { fields: ['kind'] },
+  byToAndKind: { fields: ['to', 'kind'] },
 })
 
-export async function postMail(
+interface Posted {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly staleAt?: number
+  readonly at: number
+}
+
+export async function postMail(tx: Writer, mail: Posted): Promise<void> {
+  tx.put(outbox, { ...(await posted(tx, mail)), kind: 'mail' })
+}
+
+/** A push to a device; what it is sent to is read when it is sent, and rests nowhere else. */
+export async function postPush(
   tx: Writer,
-  { at, ...mail }: { to: string; subject: string; text: string; at: number },
+  { deviceId, data, ...push }: Posted & { readonly deviceId: number; readonly data: Readonly<Record<string, string>> },
 ): Promise<void> {
+  tx.put(outbox, { ...(await posted(tx, push)), kind: 'push', device_id: deviceId, data })
+}
+
+async function posted(tx: Writer, { at, staleAt, ...message }: Posted): Promise<Message> {
   const id = await tx.nextId('outbox')
-  tx.put(outbox, { id, kind: 'mail', ...mail, created_at: at, status: 'pending', attempts: 0, due_at: at })
+  const waiting = { status: 'pending', attempts: 0, due_at: at, stale_at: staleAt ?? null } as const
+  return { id, ...message, created_at: at, ...waiting }
 }
 
 /** The message to be tried first. */
@@ -64,7 +100,11 @@ export async function deliver(message: OutboxRow, service: ServiceContext): Prom
   await storage.write(async (tx) => {
     if (!(await isStill(tx, taken))) return
     if (sent && !sandbox) return tx.remove(outbox, taken.id)
-    if (sent) return tx.put(outbox, { ...taken, status: 'sent', due_at: null })
+    if (sent) {
+      tx.put(outbox, { ...taken, status: 'sent', due_at: null })
+      if (taken.kind === 'push') await pushArrives(tx, taken, clock.now())
+      return
+    }
     if (taken.attempts >= TRIES) return tx.put(outbox, { ...taken, status: 'failed', due_at: null })
     const pause = BACKOFF[Math.min(taken.attempts, BACKOFF.length) - 1] as number
     tx.put(outbox, { ...taken, due_at: clock.now() + pause })
@@ -72,9 +112,14 @@ export async function deliver(message: OutboxRow, service: ServiceContext): Prom
 }
 
 /** Counts the try before it is made, and keeps the message from other processes over the same storage meanwhile. */
-function take(message: OutboxRow, { storage, clock }: ServiceContext): Promise<OutboxRow | undefined> {
+function take(message: OutboxRow, { storage, clock, sandbox }: ServiceContext): Promise<OutboxRow | undefined> {
   return storage.write(async (tx) => {
     if (!(await isStill(tx, message))) return undefined
+    if (message.stale_at !== null && message.stale_at <= clock.now()) {
+      if (sandbox) tx.put(outbox, { ...message, status: 'failed', due_at: null })
+      else tx.remove(outbox, message.id)
+      return undefined
+    }
     const taken = { ...message, attempts: message.attempts + 1, due_at: clock.now() + LEASE }
     tx.put(outbox, taken)
     return taken
@@ -87,5 +132,20 @@ async function isStill(tx: Reader, { id, due_at, attempts, created_at, text }: O
   return kept?.due_at === due_at && kept.attempts === attempts && kept.created_at === created_at && kept.text === text
 }
 
-const send = ({ id, to, subject, text }: OutboxRow, { mailer }: ServiceContext): Promise<void> =>
-  mailer.send({ id: String(id), to, subject, text })
+async function send(message: OutboxRow, service: ServiceContext): Promise<void> {
+  const { id, to, subject, text } = message
+  if (message.kind === 'mail') return service.mailer.send({ id: String(id), to, subject, text })
+  const device = await service.storage.read((tx) => tx.get(devices, message.device_id))
+  // One that was removed meanwhile is no longer written to.
+  if (!device) return
+  const token = await pushToken(device, service)
+  if (token === undefined) throw new Error(`the token of device ${device.id} was sealed under another key`)
+  const { platform } = device
+  return service.push.send({
+    id: String(id),
+    device: { platform, token },
+    title: subject,
+    body: text,
+    data: message.data,
+  })
+}

@@ -1,8 +1,16 @@
-import { reply } from '../http/reply.js'
+import { noContent, reply } from '../http/reply.js'
 import type { CallSession } from '../http/route.js'
 import { route } from '../http/route.js'
-import { Email, UnixSeconds, UserShape, z } from '../http/schema.js'
-import { endSession, showSession, signIn } from './session.js'
+import { Email, IdPath, PageQuery, pageOf, UnixSeconds, UserShape, z } from '../http/schema.js'
+import {
+  endOwnSession,
+  endSession,
+  isSessionOf,
+  listOwnSessions,
+  showSession,
+  signIn,
+  startSession,
+} from './session.js'
 import { sendCode, spendCode } from './sign-in-code.js'
 
 /** The frame gives every `guest` route a session. */
@@ -66,10 +74,69 @@ export const deleteSession = route({
   versions: ['v4'],
   auth: ['guest'],
   status: 204,
-  async write(tx, { session }) {
-    await endSession(tx, idOf(session))
+  async write(tx, { session }, { clock }) {
+    await endSession(tx, idOf(session), clock.now())
     return reply({ status: 204, body: null, session: null })
   },
 })
 
-export default [readSession, sendSessionCode, verifySessionCode, deleteSession]
+export const createSession = route({
+  id: 'createSession',
+  summary: 'Make a signed-in session for the user whom an access token identifies.',
+  evidence: 'observed',
+  method: 'POST',
+  path: '/session',
+  versions: ['v4', 'v3'],
+  auth: ['user'],
+  status: 201,
+  result: z.object({ session_id: z.string(), expires_at: UnixSeconds }),
+  async write(tx, { principal }, service) {
+    const value = await startSession(tx, { userId: principal.id, by: 'token', at: service.clock.now() }, service)
+    return reply({ status: 201, value, session: value.session_id })
+  },
+})
+
+export const listSessions = route({
+  id: 'listSessions',
+  summary: "List the user's signed-in sessions, newest first; `current` is the one that asks.",
+  evidence: 'designed',
+  method: 'GET',
+  path: '/sessions',
+  versions: ['v4'],
+  auth: ['user', 'session'],
+  query: PageQuery,
+  result: pageOf(
+    'sessions',
+    z.object({ id: z.int(), current: z.boolean(), created_at: UnixSeconds, expires_at: UnixSeconds }),
+  ),
+  errors: ['cursor_invalid'],
+  read: (tx, { query, principal, session }, { clock }) =>
+    listOwnSessions(tx, { ...query, userId: principal.id, sessionId: session?.id, at: clock.now() }),
+})
+
+export const deleteSessionById = route({
+  id: 'deleteSessionById',
+  summary: "Sign out one of the user's sessions, everywhere that it was used.",
+  evidence: 'designed',
+  method: 'DELETE',
+  path: '/sessions/:id',
+  versions: ['v4'],
+  auth: ['user', 'session'],
+  params: IdPath,
+  status: 204,
+  errors: ['not_found'],
+  async write(tx, { params, principal, session }, { clock }) {
+    const ended = await endOwnSession(tx, { id: params.id, userId: principal.id, at: clock.now() })
+    return isSessionOf(ended, session?.id) ? reply({ status: 204, body: null, session: null }) : noContent()
+  },
+})
+
+export default [
+  readSession,
+  createSession,
+  sendSessionCode,
+  verifySessionCode,
+  deleteSession,
+  listSessions,
+  deleteSessionById,
+]

@@ -1,5 +1,8 @@
 import type { ServiceContext } from '../context.js'
+import { recordEvent } from '../events/event.js'
+import { problem } from '../problem.js'
 import { digest, randomHex } from '../secrets.js'
+import { newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import type { TwinContext } from '../twins/twin.js'
@@ -41,19 +44,88 @@ export async function signIn(
   context: TwinContext,
 ) {
   const user = (await userByEmail(tx, email)) ?? (await createUser(tx, { email, at, madeBy: null }, context))
-  await endSession(tx, previousSessionId)
-  for (const old of await tx.find(sessions, { index: 'byUser', prefix: [user.id], limit: 100 }))
-    if (old.expires_at <= at) tx.remove(sessions, old.id)
-  const session_id = newSessionId(context)
-  const id = await tx.nextId('sessions')
-  tx.put(sessions, { id, digest: digest(session_id), user_id: user.id, created_at: at, expires_at: at + LIFETIME })
+  await endSession(tx, previousSessionId, at)
+  const { session_id } = await startSession(tx, { userId: user.id, by: 'code', at }, context)
   return { session_id, user: showUser(user) }
 }
 
+/** A new session in which a user is signed in already. */
+export async function startSession(
+  tx: Writer,
+  { userId, by, at }: { userId: number; by: 'code' | 'token'; at: number },
+  context: Pick<ServiceContext, 'random'>,
+): Promise<{ session_id: string; expires_at: number }> {
+  for (const old of await tx.find(sessions, { index: 'byUser', prefix: [userId], limit: 100 }))
+    if (old.expires_at <= at) tx.remove(sessions, old.id)
+  const session_id = newSessionId(context)
+  const expires_at = at + LIFETIME
+  const id = await tx.nextId('sessions')
+  const session: SessionRow = { id, digest: digest(session_id), user_id: userId, created_at: at, expires_at }
+  tx.put(sessions, session)
+  await tell(tx, 'sign_in', session, { at, by })
+  return { session_id, expires_at: seconds(expires_at) }
+}
+
 /** Ends a session wherever it was used. */
-export async function endSession(tx: Writer, sessionId: string): Promise<void> {
+export async function endSession(tx: Writer, sessionId: string, at: number): Promise<void> {
   const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
-  if (row) tx.remove(sessions, row.id)
+  if (row) await end(tx, row, at)
+}
+
+/** Ends a session of the user's, by the id that their list shows. Throws `not_found`, for another's too. */
+export async function endOwnSession(
+  tx: Writer,
+  { userId, id, at }: { userId: number; id: number; at: number },
+): Promise<SessionRow> {
+  const row = await tx.get(sessions, id)
+  if (row?.user_id !== userId || row.expires_at <= at) throw problem('not_found')
+  await end(tx, row, at)
+  return row
+}
+
+async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
+  tx.remove(sessions, session.id)
+  if (session.expires_at > at) await tell(tx, 'sign_out', session, { at })
+}
+
+const tell = (tx: Writer, type: string, { id, user_id }: SessionRow, { at, ...data }: { at: number; by?: string }) =>
+  recordEvent(tx, { owners: [`user:${user_id}`], type, actor: `user:${user_id}`, subject: `session:${id}`, data, at })
+
+export const isSessionOf = (row: SessionRow, sessionId: string | undefined): boolean =>
+  sessionId !== undefined && row.digest === digest(sessionId)
+
+/** The user's signed-in sessions, newest first; `current` is the one that asks. */
+export async function listOwnSessions(
+  tx: Reader,
+  { userId, sessionId, at, ...page }: SessionsQuery,
+): Promise<{ sessions: ShownSession[]; next: number | null }> {
+  const { rows, next } = await newestFirst(tx, sessions, { index: 'byUser', prefix: [userId], ...page })
+  const shown = rows.filter(({ expires_at }) => expires_at > at)
+  return {
+    sessions: shown.map((row) => ({
+      id: row.id,
+      current: isSessionOf(row, sessionId),
+      created_at: seconds(row.created_at),
+      expires_at: seconds(row.expires_at),
+    })),
+    next: next as number | null,
+  }
+}
+
+interface SessionsQuery {
+  readonly userId: number
+  /** Of the caller, where a session calls. */
+  readonly sessionId: string | undefined
+  readonly limit?: number | undefined
+  readonly after?: number | undefined
+  readonly at: number
+}
+
+interface ShownSession {
+  id: number
+  current: boolean
+  created_at: number
+  expires_at: number
 }
 
 /** The session as its caller sees it: the user, or null while nobody is signed in. */

@@ -1,11 +1,12 @@
 import type { ServiceContext } from '../context.js'
 import { hexOf } from '../encoding.js'
+import { recordEvent } from '../events/event.js'
 import { postMail } from '../outbox/outbox.js'
 import { type Problem, problem } from '../problem.js'
 import { digest, sameSecret } from '../secrets.js'
 import { collection, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
-import { normalEmail } from '../users/user.js'
+import { normalEmail, userByEmail } from '../users/user.js'
 
 const LIFETIME = 10 * 60_000
 const TRIES = 5
@@ -82,10 +83,25 @@ export async function spendCode(
   if (last.tries >= TRIES) return tooManyTries(last, at)
   if (!sameSecret(mac(last.id, code, context), last.code_mac)) {
     tx.put(signInCodes, { ...last, tries: last.tries + 1 })
+    await tellFailure(tx, last.email, at)
     return problem('code_wrong')
   }
   tx.put(signInCodes, { ...last, used: true })
   return undefined
+}
+
+/** A wrong code stands in the log of the user whose email it was for: no more often than tries are counted. */
+async function tellFailure(tx: Writer, email: string, at: number): Promise<void> {
+  const user = await userByEmail(tx, email)
+  if (!user) return
+  await recordEvent(tx, {
+    owners: [`user:${user.id}`],
+    type: 'sign_in_failed',
+    actor: 'service',
+    subject: null,
+    data: {},
+    at,
+  })
 }
 
 const tooManyTries = ({ expires_at }: SignInCodeRow, at: number) =>

@@ -83,10 +83,20 @@ export async function checkClient(
   const client = await tx.get(clients, sent.client_id)
   const matches = sameSecret(digest(sent.client_secret), client?.secret_digest ?? '')
   if (!client) return problem('client_unknown')
-  const counted = await tx.get(clientFailures, client.id)
-  const recent = counted && counted.since > at - FAILURE_WINDOW ? counted : { id: client.id, count: 0, since: at }
+  return (await countTry(tx, client.id, matches && client.deleted_at === null, at)) ?? client
+}
+
+/** Counts a wrong secret for a client id there is. Gives the problem of one, or of too many, whatever is sent then. */
+export async function countTry(
+  tx: Writer,
+  clientId: string,
+  isRight: boolean,
+  at: number,
+): Promise<Problem | undefined> {
+  const counted = await tx.get(clientFailures, clientId)
+  const recent = counted && counted.since > at - FAILURE_WINDOW ? counted : { id: clientId, count: 0, since: at }
   if (recent.count >= FAILURES) return tooManyFailures(recent, at)
-  if (matches && client.deleted_at === null) return client
+  if (isRight) return undefined
   tx.put(clientFailures, { ...recent, count: recent.count + 1 })
   return problem('client_unknown')
 }

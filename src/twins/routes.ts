@@ -16,7 +16,7 @@ export const createTwin = route({
   method: 'POST',
   path: '/twin',
   versions: ['v4', 'v2'],
-  auth: ['account', 'user'],
+  auth: ['account', 'user', 'session'],
   body: z.object({ dq: ContentHash }),
   status: 201,
   result: TwinShape,
@@ -33,7 +33,7 @@ export const readTwin = route({
   method: 'GET',
   path: '/twin/:hostname',
   versions: ['v4', 'v2'],
-  auth: ['account', 'user', 'embed'],
+  auth: ['account', 'user', 'session', 'embed'],
   params: TwinPath,
   query: z.object({ public_secret: z.optional(z.string()) }),
   queryInBody: true,
@@ -84,7 +84,7 @@ const tableMedia = ['text/csv', 'application/json']
 
 /** The caller's own twin, looked up before any of the answer is sent. */
 const ownTwinOf = (
-  { params, principal }: Call<{ hostname: string }, unknown, unknown, 'account' | 'user'>,
+  { params, principal }: Call<{ hostname: string }, unknown, unknown, 'account' | 'user' | 'session'>,
   { storage }: ServiceContext,
 ): Promise<TwinRow> => storage.read((tx) => ownTwin(tx, principal.owner, params.hostname))
 
@@ -101,7 +101,7 @@ export const readBinder = route({
   method: 'GET',
   path: '/twin/:hostname/binder',
   versions: ['v4', 'v2'],
-  auth: ['account', 'user'],
+  auth: ['account', 'user', 'session'],
   params: TwinPath,
   query: z.object({ from: z.optional(Time), to: z.optional(Time) }),
   produces: tableMedia,
@@ -125,7 +125,7 @@ export const readInventory = route({
   method: 'GET',
   path: '/twin/:hostname/inventory',
   versions: ['v4', 'v2'],
-  auth: ['account', 'user'],
+  auth: ['account', 'user', 'session'],
   params: TwinPath,
   produces: tableMedia,
   result: z.array(InventoryRecord),
@@ -145,7 +145,7 @@ export const createTwinNonce = route({
   method: 'POST',
   path: '/twin/nonce',
   versions: ['v2'],
-  auth: ['account', 'user'],
+  auth: ['account', 'user', 'session'],
   body: TwinPath,
   status: 201,
   result: z.object({ nonce: z.string(), hostname: z.string(), expires_at: UnixSeconds }),
@@ -161,7 +161,7 @@ export const verifyTwinNonce = route({
   method: 'PUT',
   path: '/twin/nonce',
   versions: ['v2'],
-  auth: ['account', 'user'],
+  auth: ['account', 'user', 'session'],
   body: z.object({ hostname: z.string(), nonce: z.string() }),
   result: z.object({ valid: z.literal(true), hostname: z.string() }),
   errors: ['twin_nonce_refused'],

@@ -19,7 +19,12 @@ contract('The sandbox controls', (start) => {
       const { call, url, state } = await start()
       const before = await state()
       const body = method === 'POST' ? (bodies[path] ?? {}) : undefined
-      for (const origin of ['https://shop.example.test', 'null', 'http://127.0.0.1:1', `${new URL(url).origin}.example.test`])
+      for (const origin of [
+        'https://shop.example.test',
+        'null',
+        'http://127.0.0.1:1',
+        `${new URL(url).origin}.example.test`,
+      ])
         expectProblem(await call(method, path, { headers: { origin }, ...(body && { body }) }), 403, 'sandbox_refused')
       expect(await state()).toEqual(before)
     })

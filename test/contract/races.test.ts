@@ -186,6 +186,7 @@ contract('At the same moment', (start) => {
       accounts: 1,
       users: 1,
       memberships: 1,
+      events: 1,
       clients: 2,
       twins: (before.twins ?? 0) + 2,
       balances: (before.balances ?? 0) + 2,

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import type { Auth, Route } from '../../src/http/route.js'
 import { createService } from '../../src/index.js'
 import type { ProblemCode } from '../../src/problem.js'
-import { type Call, type CallOptions, caller } from '../support/api.js'
+import { type Answer, type Call, type CallOptions, caller } from '../support/api.js'
 import { contract, type Started } from '../support/contract.js'
 import { startFailing } from '../support/failing-storage.js'
 import { expectProblem } from '../support/market.js'
+import { newAgent } from '../support/oidc.js'
 import { type Operation, operations } from '../support/operations.js'
 import { samplesOf, wrongValuesOf } from '../support/samples.js'
 import { newGuest } from '../support/sign-in.js'
@@ -24,6 +25,7 @@ const json = { 'content-type': 'application/json' }
 interface Callers {
   account: CallOptions
   user: CallOptions
+  agent: CallOptions
   guest: CallOptions
   session: CallOptions
   client: CallOptions
@@ -35,6 +37,7 @@ async function newCallers(call: Call): Promise<Callers> {
   return {
     account: { token: seller.token },
     user: { token: payer.token },
+    agent: { token: (await newAgent(call)).accessToken },
     guest: { session: await newGuest(call) },
     session: { session: await newSession(call, payer.email) },
     client: { headers: basic(seller.clientId, seller.clientSecret) },
@@ -43,7 +46,7 @@ async function newCallers(call: Call): Promise<Callers> {
 
 /** What a route accepts as credentials. */
 function acceptedBy({ auth }: Route, callers: Callers): CallOptions {
-  const kind = (['account', 'user', 'session', 'guest', 'client'] as const).find((each) => auth.includes(each))
+  const kind = (['account', 'user', 'agent', 'session', 'guest', 'client'] as const).find((each) => auth.includes(each))
   return kind === undefined ? {} : callers[kind]
 }
 
@@ -68,6 +71,9 @@ const merged = (one: CallOptions, other: CallOptions): CallOptions => ({
   ...other,
   headers: { ...one.headers, ...other.headers },
 })
+
+/** Milliseconds: each field of each operation is some calls more. */
+const EVERY_FIELD = 60_000
 
 contract('every operation with a body', (start) => {
   it('refuses one that is not JSON, or not an object, or not UTF-8: 400 body_malformed', async () => {
@@ -122,23 +128,31 @@ contract('every operation with a body', (start) => {
     )
   })
 
-  it('refuses every field of another type, and names it: 400 field_invalid', async () => {
-    const { call, state } = await start()
-    const callers = await newCallers(call)
-    const before = (await state()).rows
-    for (const { route, absent } of withBody) {
-      const body = route.body as NonNullable<Route['body']>
-      for (const [field, schema] of Object.entries(body.shape))
-        for (const wrong of wrongValuesOf(schema)) {
-          const sent = { ...samplesOf(body), [field]: wrong }
+  it(
+    'refuses every field of another type, and names it: 400 field_invalid',
+    async () => {
+      const { call, state } = await start()
+      const callers = await newCallers(call)
+      const before = (await state()).rows
+      for (const { route, absent } of withBody) {
+        const body = route.body as NonNullable<Route['body']>
+        const right = samplesOf(body)
+        const refuse = async (field: string, wrong: unknown) => {
+          const sent = { ...right, [field]: wrong }
           const answer = await call(route.method, absent, merged(acceptedBy(route, callers), { body: sent }))
           const named = (answer.body.field as string).split('.')[0]
           expect([route.id, answer.status, answer.body.code, named]).toEqual([route.id, 400, 'field_invalid', field])
-          expect(answer.body.error).toContain(`"${field}`)
+          expect(sentenceOf(answer)).toContain(`"${field}`)
         }
-    }
-    expect((await state()).rows).toEqual(before)
-  })
+        const attempts = Object.entries(body.shape).map(([field, schema]) =>
+          Promise.all(wrongValuesOf(schema).map((wrong) => refuse(field, wrong))),
+        )
+        await Promise.all(attempts)
+      }
+      expect((await state()).rows).toEqual(before)
+    },
+    EVERY_FIELD,
+  )
 
   it('refuses to do without a field that it needs, and names it: 400 field_invalid', async () => {
     const { call, state } = await start()
@@ -151,7 +165,7 @@ contract('every operation with a body', (start) => {
         if (body.safeParse(rest).success) continue
         const answer = await call(route.method, absent, merged(acceptedBy(route, callers), { body: rest }))
         expect([route.id, answer.status, answer.body.field]).toEqual([route.id, 400, field])
-        expect(answer.body.error).toContain(`"${field}" is missing: it must be`)
+        expect(sentenceOf(answer)).toContain(`"${field}" is missing: it must be`)
       }
     }
     expect((await state()).rows).toEqual(before)
@@ -222,6 +236,27 @@ contract('every operation that asks who is calling', (start) => {
     await allRefuse(started, forbiddenTo('account'), [403, 'wrong_principal'], ({ route }) =>
       merged(sampleOf(route), account),
     )
+  })
+
+  it("refuses an agent's token where no agent may call: 403", async () => {
+    const started = await start()
+    const { agent } = await newCallers(started.call)
+    const withoutAgents = asksForToken.filter(({ route }) => !route.auth.includes('agent'))
+    const [accounts, others] = [withoutAgents.filter(onlyAccounts), withoutAgents.filter((each) => !onlyAccounts(each))]
+    await allRefuse(started, accounts, [403, 'not_an_account'], ({ route }) => merged(sampleOf(route), agent))
+    await allRefuse(started, others, [403, 'wrong_principal'], ({ route }) => merged(sampleOf(route), agent))
+  })
+
+  it('where only agents may call, another token is no authentication: 401 agent_token_required', async () => {
+    const started = await start()
+    const { account, user } = await newCallers(started.call)
+    const asked = built.filter(({ route }) => route.auth.every((kind) => kind === 'agent'))
+    for (const { token } of [account, user])
+      await allRefuse(started, asked, [401, 'agent_token_required'], () => ({ token: token as string }))
+    await allRefuse(started, asked, [401, 'authorization_missing'], () => ({}))
+    await allRefuse(started, asked, [401, 'bearer_required'], () => ({ headers: { authorization: 'Basic x' } }))
+    for (const token of ['x', 'e30.e30.e30', `tqmt_${'0'.repeat(32)}`])
+      await allRefuse(started, asked, [401, 'token_invalid'], () => ({ token }))
   })
 
   it('refuses a session that is not signed in: 401 sign_in_required', async () => {
@@ -296,7 +331,7 @@ contract('every control of the sandbox', (start) => {
 
 describe('every operation whose query may come as a body', () => {
   it('refuses that as any body', async () => {
-    const service = createService({ sandbox: true, limits: { bodyBytes: 100 } })
+    const service = createService({ sandbox: true, limits: { bodyBytes: 1000 } })
     const url = 'http://127.0.0.1:4242'
     const callers = await newCallers(caller({ url, fetch: service.fetch }))
     const asked = built.filter(({ route }) => route.queryInBody)
@@ -304,7 +339,7 @@ describe('every operation whose query may come as a body', () => {
     for (const [body, type, status, code] of [
       ['{', 'application/json', 400, 'body_malformed'],
       ['{}', 'text/plain', 415, 'content_type_refused'],
-      ['x'.repeat(101), 'application/json', 413, 'body_too_large'],
+      ['x'.repeat(1001), 'application/json', 413, 'body_too_large'],
     ] as const) {
       // As a runtime hands it over: a Request can carry no body with a GET.
       const bytes = async (limit: number) => (body.length > limit ? undefined : new TextEncoder().encode(body))
@@ -335,7 +370,11 @@ describe('every operation, where the storage fails', () => {
       logged.length = 0
       const answer = await call(route.method, absent, merged(sampleOf(route), acceptedBy(route, callers)))
       expect([route.id, answer.status, answer.body.code]).toEqual([route.id, 500, route.failure ?? 'internal_error'])
-      expect(Object.keys(answer.body).sort()).toEqual(['code', 'error', 'status'])
+      expect(
+        Object.keys(answer.body)
+          .filter((name) => name !== 'error_description')
+          .sort(),
+      ).toEqual(['code', 'error', 'status'])
       expect(answer.text).not.toMatch(/disk|private/)
       expect(logged).toHaveLength(1)
     }
@@ -360,6 +399,11 @@ describe('a service whose storage fails when it starts', () => {
     expect((await call('GET', '/v4/dq')).body.digital_quantities).toHaveLength(1)
   })
 })
+
+const onlyAccounts = ({ route }: Operation): boolean => route.auth.every((kind) => kind === 'account')
+
+/** What people read of a refusal: OAuth's own errors have it beside their word. */
+const sentenceOf = ({ body }: Answer): string => body.error_description ?? body.error
 
 /** A body that the route's schema takes, where it has one. */
 const sampleOf = ({ body }: Route): CallOptions => (body ? { body: samplesOf(body) } : {})

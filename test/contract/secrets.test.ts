@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { collections } from '../../src/collections.js'
 import type { Call } from '../support/api.js'
 import { contract } from '../support/contract.js'
+import { ask, mailedLink, registerDevice } from '../support/second-factor.js'
 import { askCode, mailedCode, newGuest, verify, wrongCode } from '../support/sign-in.js'
 import { basic, defaultDq, newCommodity, newPayer, newSeller } from '../support/world.js'
 
@@ -31,6 +32,11 @@ async function tellSecrets(call: Call): Promise<Record<string, string>> {
   const code = await mailedCode(call, 'ada@example.test')
   await verify(call, guest, 'ada@example.test', wrongCode(code))
   const session = (await verify(call, guest, 'ada@example.test', code)).body.session_id
+  const ofToken = (await call('POST', '/v4/session', { token: payer.token })).body.session_id
+  await ask(call, payer)
+  const link = await mailedLink(call, payer.email)
+  await registerDevice(call, payer, 'token-that-a-push-goes-to')
+  await ask(call, payer)
 
   return {
     'client secret of an account': seller.clientSecret,
@@ -47,6 +53,9 @@ async function tellSecrets(call: Call): Promise<Record<string, string>> {
     'nonce that was validated': validated.nonce,
     'session id of a guest': guest,
     'session id': session,
+    'session id of a token': ofToken,
+    'token of a mailed link': link.token,
+    'token of a device': 'token-that-a-push-goes-to',
     'sign-in code': code,
   }
 }

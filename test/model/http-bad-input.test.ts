@@ -7,6 +7,7 @@ import { routes } from '../../src/routes.js'
 import type { State } from '../../src/storage/storage.js'
 import { caller } from '../support/api.js'
 import { pay } from '../support/market.js'
+import { authorizeApp, CALLBACK, CHALLENGE, newAgent, VERIFIER } from '../support/oidc.js'
 import { basic, newCommodity, newPayer, newSeller, newSession } from '../support/world.js'
 
 const BASE = 'http://127.0.0.1:4242'
@@ -34,14 +35,21 @@ beforeAll(async () => {
   const commodity = await newCommodity(call, seller)
   const { id, nonce, timestamp } = await pay(call, payer, commodity)
   const session = await newSession(call, payer.email)
+  const agent = await newAgent(call, { email: payer.email })
+  const { code } = await authorizeApp(call, agent.app, { email: payer.email })
   state = await storage.export()
   const { hash, dq, hostname, twinId } = commodity
   right = { hash, dq, id, nonce, timestamp, hostname, twin_id: twinId, user_id: payer.id }
   Object.assign(right, { email: payer.email, public_secret: seller.publicSecret, cost: 0.25, amount: 0.25, after: id })
   Object.assign(right, { descriptor: 'A', name: 'Ada', limit: 5, from: timestamp, advance: '1m', kind: 'mail' })
+  Object.assign(right, { client_id: agent.app.id, redirect_uri: CALLBACK, redirect_uris: [CALLBACK], state: 'a' })
+  Object.assign(right, { response_type: 'code', code_challenge: CHALLENGE, code_challenge_method: 'S256', code })
+  Object.assign(right, { grant_type: 'authorization_code', code_verifier: VERIFIER, scope: 'openid' })
+  Object.assign(right, { token: agent.accessToken, id_token_hint: agent.idToken, token_endpoint_auth_method: 'none' })
   headersOf = ({ auth }) => {
     if (auth.includes('account')) return { authorization: `Bearer ${seller.token}` }
     if (auth.includes('user')) return { authorization: `Bearer ${payer.token}` }
+    if (auth.includes('agent')) return { authorization: `Bearer ${agent.accessToken}` }
     if (auth.includes('guest')) return { 'x-session-id': session }
     return auth.includes('client') ? basic(seller.clientId, seller.clientSecret) : {}
   }

@@ -18,6 +18,8 @@ export interface CarriedAnswer {
 // What a browser lets no page send or read goes in headers of its own.
 const SENT = 'x-contract-sent'
 const SET_COOKIE = 'x-contract-set-cookie'
+// A page is not shown where it is redirected to.
+const STATUS = 'x-contract-status'
 
 /** Sends a test's request from a page. */
 export async function fetchFromPage({ url, method, headers, body }: CarriedRequest): Promise<CarriedAnswer> {
@@ -34,7 +36,7 @@ export async function fetchFromPage({ url, method, headers, body }: CarriedReque
   if (hidden.length > 0) request.headers.set(SENT, encodeURIComponent(JSON.stringify(hidden)))
   const response = await fetch(request)
   return {
-    status: response.status,
+    status: Number(response.headers.get(STATUS) ?? response.status),
     headers: [...response.headers].map(([name, value]) => [name === SET_COOKIE ? 'set-cookie' : name, value]),
     body: isStreamed(response) ? open(response) : textOf(new Uint8Array(await response.arrayBuffer())),
   }
@@ -84,13 +86,23 @@ function sentHeaders({ headers }: Request): Pick<Headers, 'get' | 'has'> {
   return { get, has: (name) => get(name) !== null }
 }
 
-/** Answers that show a page the cookie that they set. */
+/** Answers that show a page the cookie that they set, and where they redirect to. */
 function showingCookies(Base: typeof Response): typeof Response {
   return class extends Base {
     constructor(body?: BodyInit | null, init: ResponseInit = {}) {
       const headers = init.headers as Record<string, string>
       const cookie = headers['set-cookie']
-      super(body, { ...init, headers: { ...headers, ...(cookie !== undefined && { [SET_COOKIE]: cookie }) } })
+      const { status = 200 } = init
+      const redirects = status >= 300 && status < 400 && headers.location !== undefined
+      super(body, {
+        ...init,
+        ...(redirects && { status: 200 }),
+        headers: {
+          ...headers,
+          ...(cookie !== undefined && { [SET_COOKIE]: cookie }),
+          ...(redirects && { [STATUS]: String(status) }),
+        },
+      })
     }
   }
 }

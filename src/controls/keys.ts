@@ -1,0 +1,10 @@
+import type { ServiceContext } from '../context.js'
+import { publishedKeys, rotateKeys as rotate } from '../oidc/keys.js'
+
+/** Has a new key sign OIDC tokens; the old one stays published for a day. Gives the ids of all that are, the new one first. */
+export const rotateKeys = (service: ServiceContext): Promise<{ kids: string[] }> =>
+  service.storage.write(async (tx) => {
+    const at = service.clock.now()
+    await rotate(tx, at, service)
+    return { kids: (await publishedKeys(tx, at)).map(({ kid }) => kid) }
+  })

@@ -1,0 +1,55 @@
+import type { ServiceContext } from '../context.js'
+import { hasDevice, registerDevice } from '../notifications/device.js'
+import { problem } from '../problem.js'
+import { type Answer, settlePending } from '../second-factor/answer.js'
+import { type PhoneMode, phones } from '../second-factor/phone.js'
+import { type AuthenticationRequestRow, pendingOf, showRequest } from '../second-factor/request.js'
+import { randomHex } from '../secrets.js'
+import type { Writer } from '../storage/storage.js'
+import { users } from '../users/user.js'
+
+const MOST_SECONDS = 24 * 3600
+
+/**
+ * How a user's phone answers pushes that arrive from now on, and how many seconds after; a user without a device gets one.
+ * Throws `not_found`, `field_invalid`.
+ */
+export async function setPhone(
+  tx: Writer,
+  { userId, mode, afterSeconds = 0 }: { userId: number; mode: PhoneMode; afterSeconds?: number | undefined },
+  { keys, random, clock }: ServiceContext,
+) {
+  await checkUser(tx, userId)
+  if (!(afterSeconds >= 0 && afterSeconds <= MOST_SECONDS))
+    throw problem('field_invalid', {
+      detail: `"after_seconds" must be from 0 to ${MOST_SECONDS}.`,
+      fields: { field: 'after_seconds' },
+    })
+  if (!(await hasDevice(tx, userId))) {
+    const token = `sandbox-${randomHex(random, 16)}`
+    await registerDevice(tx, { userId, platform: 'web', token, name: 'Sandbox phone', at: clock.now() }, { keys })
+  }
+  tx.put(phones, { id: userId, mode, after_ms: Math.round(afterSeconds * 1000) })
+  return { user_id: userId, mode, after_seconds: afterSeconds }
+}
+
+/** The user answers all that waits for them now. Throws `not_found`. */
+export async function answerOnPhone(
+  tx: Writer,
+  { userId, answer }: { userId: number; answer: Answer },
+  { clock }: ServiceContext,
+) {
+  await checkUser(tx, userId)
+  const at = clock.now()
+  const answered = []
+  for (const request of await pendingOf(tx, userId, at)) {
+    const settled = await settlePending(tx, request, { answer, by: 'phone', at })
+    answered.push(showRequest(settled as AuthenticationRequestRow, at))
+  }
+  return { requests: answered }
+}
+
+/** Throws `not_found`. */
+async function checkUser(tx: Writer, id: number): Promise<void> {
+  if (!(await tx.get(users, id))) throw problem('not_found')
+}

@@ -1,0 +1,45 @@
+import type { ServiceContext } from '../context.js'
+import type { Reader } from '../storage/storage.js'
+import { seconds } from '../time.js'
+import { primaryTwin, twinKey } from '../twins/twin.js'
+import { users } from '../users/user.js'
+import { agentTwin } from './connection.js'
+
+/** What scopes show of a user. */
+export interface Claims {
+  sub: string
+  name?: string
+  updated_at?: number
+  email?: string
+  email_verified?: boolean
+  twin_hostname?: string | null
+  agent_twin_hostname?: string | null
+  /** Only where a key may be shown: never in an id token. */
+  agent_twin_key?: string | null
+}
+
+/** The claims that scopes give; the agent twin's key only where `keys` are given to derive it with. */
+export async function claimsOf(
+  tx: Reader,
+  { userId, scopes }: { userId: number; scopes: readonly string[] },
+  keys?: ServiceContext['keys'],
+): Promise<Claims> {
+  const user = await tx.get(users, userId)
+  const claims: Claims = { sub: String(userId) }
+  if (!user) return claims
+  // Users have no name but their address.
+  if (scopes.includes('profile')) Object.assign(claims, { name: user.email, updated_at: seconds(user.updated_at) })
+  // Whoever signs in has read a code that was mailed there.
+  if (scopes.includes('email')) Object.assign(claims, { email: user.email, email_verified: true })
+  return scopes.includes('twin') ? { ...claims, ...(await twinClaims(tx, userId, keys)) } : claims
+}
+
+async function twinClaims(tx: Reader, userId: number, keys: ServiceContext['keys'] | undefined) {
+  const primary = await primaryTwin(tx, `user:${userId}`)
+  const agent = await agentTwin(tx, userId)
+  return {
+    twin_hostname: primary?.hostname ?? null,
+    agent_twin_hostname: agent?.hostname ?? null,
+    ...(keys && { agent_twin_key: agent ? twinKey(agent, { keys }) : null }),
+  }
+}

@@ -1,0 +1,41 @@
+import type { Reply } from '../http/reply.js'
+import type { EndSessionRequest } from './end-session.js'
+import { Actions, Button, show } from './pages.js'
+
+/** Asks whoever is signed in, as any page could have sent them here. */
+export function confirmPage(email: string, request: EndSessionRequest): Reply {
+  return show({
+    title: 'Sign out',
+    body: (
+      <>
+        <h1>Sign out?</h1>
+        <p>
+          You are signed in as <strong>{email}</strong>.
+        </p>
+        <form method="post" action="end/confirm">
+          {Object.entries(request).map(([name, value]) => value && <input type="hidden" name={name} value={value} />)}
+          <Actions>
+            <Button answer="sign_out" go>
+              Sign out
+            </Button>
+            <Button answer="cancel">Cancel</Button>
+          </Actions>
+        </form>
+      </>
+    ),
+  })
+}
+
+const told = (title: string, text: string): Reply =>
+  show({
+    title,
+    body: (
+      <>
+        <h1>{title}</h1>
+        <p>{text}</p>
+      </>
+    ),
+  })
+
+export const signedOutPage = (): Reply => told('Signed out', 'You can close this page.')
+export const stillSignedInPage = (): Reply => told('Still signed in', 'Nothing was changed. You can close this page.')

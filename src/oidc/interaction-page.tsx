@@ -1,0 +1,212 @@
+import type { ComponentChildren, VNode } from 'preact'
+import type { Reply } from '../http/reply.js'
+import type { Consent, Shown, Step } from './interaction.js'
+import { Actions, Button, show } from './pages.js'
+
+const scopeTexts: Readonly<Record<string, string>> = {
+  openid: 'Know that it is you each time',
+  profile: 'See your name',
+  email: 'See your email address',
+  twin: 'See your wallets, and hold the key of the wallet that your agents pay from',
+  offline_access: 'Stay connected while you are away',
+}
+
+/** Seconds between looks whether the device has answered. */
+const POLL = 2
+
+type Asking = Exclude<Step, { step: 'leave' }>
+
+/** The page of an interaction's next step. It needs no script. */
+export function interactionPage(shown: Shown & { readonly next: Asking }, sandbox: boolean): Reply {
+  const { refused, next } = shown
+  return show({
+    title: titles[next.step],
+    status: refused?.status,
+    scheme: shown.scheme,
+    ...(next.step === 'wait' && !refused && { refresh: POLL }),
+    body: (
+      <>
+        <h1>{next.step === 'consent' ? `Connect ${shown.app}` : titles[next.step]}</h1>
+        <p class="muted">
+          {next.step === 'consent' ? 'Its answer goes to' : `To connect ${shown.app}, at`} {shown.origin}
+        </p>
+        {refused && (
+          <p role="alert" id="alert">
+            {refused.code === 'field_invalid' ? toFillIn[next.step] : refused.message}
+          </p>
+        )}
+        {bodyOf(next, refused !== undefined, sandbox)}
+      </>
+    ),
+  })
+}
+
+/** What people are told in place of the sentence for programs. */
+const toFillIn: Partial<Record<Asking['step'], string>> = {
+  email: 'Enter an email address, such as ada@example.test.',
+  consent: 'Pick one of the accounts, or none.',
+}
+
+const titles: Record<Asking['step'], string> = {
+  email: 'Sign in',
+  code: 'Enter your code',
+  wait: 'Approve on your device',
+  ask_again: 'Your device did not answer',
+  consent: 'Connect an app',
+}
+
+function bodyOf(next: Asking, isRefused: boolean, sandbox: boolean): VNode {
+  switch (next.step) {
+    case 'email':
+      return <EmailStep hint={next.hint} isRefused={isRefused} />
+    case 'code':
+      return <CodeStep email={next.email} isRefused={isRefused} sandbox={sandbox} />
+    case 'wait':
+      return (
+        <Form>
+          <p role="status">We sent a request to your device. This page goes on by itself once you approved it there.</p>
+          <Actions>
+            <Button answer="cancel">Cancel</Button>
+          </Actions>
+        </Form>
+      )
+    case 'ask_again':
+      return (
+        <Form>
+          <p>The request on your device was not answered in time.</p>
+          <Actions>
+            <Button answer="ask_again" go>
+              Continue
+            </Button>
+            <Button answer="cancel">Cancel</Button>
+          </Actions>
+        </Form>
+      )
+    case 'consent':
+      return <ConsentStep {...next} />
+  }
+}
+
+const Form = ({ children }: { children: ComponentChildren }) => (
+  <form method="post" novalidate>
+    {children}
+  </form>
+)
+
+const EmailStep = ({ hint, isRefused }: { hint: string; isRefused: boolean }) => (
+  <Form>
+    <div>
+      <label for="email">Email</label>
+      <input
+        id="email"
+        name="email"
+        type="email"
+        value={hint}
+        autocomplete="email"
+        inputmode="email"
+        autocapitalize="none"
+        spellcheck={false}
+        autofocus
+        {...invalid(isRefused)}
+      />
+    </div>
+    <p class="muted">You get a code by mail; there is no password. An address that is new here signs up.</p>
+    <Actions>
+      <Button answer="continue" go>
+        Continue
+      </Button>
+      <Button answer="cancel">Cancel</Button>
+    </Actions>
+  </Form>
+)
+
+const invalid = (isRefused: boolean) => (isRefused ? { 'aria-invalid': true, 'aria-describedby': 'alert' } : {})
+
+const CodeStep = ({ email, isRefused, sandbox }: { email: string; isRefused: boolean; sandbox: boolean }) => (
+  <>
+    <Form>
+      <p>
+        We mailed a six-digit code to <strong>{email}</strong>. It works once, within ten minutes.
+      </p>
+      <div>
+        <label for="code">Code</label>
+        <input
+          id="code"
+          name="code"
+          type="text"
+          autocomplete="one-time-code"
+          inputmode="numeric"
+          spellcheck={false}
+          autofocus
+          {...invalid(isRefused)}
+        />
+      </div>
+      <Actions>
+        <Button answer="verify" go>
+          Verify
+        </Button>
+        <Button answer="cancel">Cancel</Button>
+      </Actions>
+    </Form>
+    <form method="post" class="more">
+      <Button answer="resend">Send a new code</Button>
+      <Button answer="other_email">Use another email</Button>
+    </form>
+    {sandbox && (
+      <p class="muted">
+        This is a sandbox: the mail waits in{' '}
+        <a href="../../../_sandbox/outbox" target="_blank" rel="noopener">
+          the outbox
+        </a>
+        .
+      </p>
+    )}
+  </>
+)
+
+const ConsentStep = ({ email, scopes, accounts, accountId }: Consent) => (
+  <>
+    <form method="post" class="more">
+      <span class="muted">Signed in as {email}</span>
+      <Button answer="switch">Not you?</Button>
+    </form>
+    <Form>
+      <div>
+        <h2 id="may">The app may</h2>
+        <ul aria-labelledby="may">
+          {scopes.map((scope) => (
+            <li>{scopeTexts[scope]}</li>
+          ))}
+          <li>Ask you to approve what it wants to buy</li>
+        </ul>
+      </div>
+      {accounts.length > 0 && (
+        <fieldset>
+          <legend>Business account</legend>
+          <p class="muted">The app may look after the one that you pick, and propose changes to it.</p>
+          <Choice value="none" isChosen={!accounts.some(({ id }) => id === accountId)}>
+            None
+          </Choice>
+          {accounts.map(({ id, name }) => (
+            <Choice value={String(id)} isChosen={id === accountId}>
+              {name}
+            </Choice>
+          ))}
+        </fieldset>
+      )}
+      <Actions>
+        <Button answer="allow" go>
+          Allow
+        </Button>
+        <Button answer="deny">Deny</Button>
+      </Actions>
+    </Form>
+  </>
+)
+
+const Choice = ({ value, isChosen, children }: { value: string; isChosen: boolean; children: string }) => (
+  <label class="choice">
+    <input type="radio" name="account" value={value} checked={isChosen} />
+    {children}
+  </label>
+)

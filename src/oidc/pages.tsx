@@ -1,0 +1,42 @@
+import type { ComponentChildren, VNode } from 'preact'
+import { page } from '../http/html.js'
+import { type Reply, reply } from '../http/reply.js'
+import { pageStyle } from './page-style.js'
+
+/** Addresses hold what is nobody else's business. */
+const headers = { 'referrer-policy': 'same-origin' }
+
+/**
+ * Forms lead back here, and on to wherever the client is: an answer redirects there, perhaps to be redirected again.
+ * `scheme` is that of a client's private-use address.
+ */
+const formPolicy = (scheme?: string) => `'self' https: http:${scheme === undefined ? '' : ` ${scheme}`}`
+
+export interface PageParts {
+  readonly title: string
+  readonly body: ComponentChildren
+  readonly status?: number | undefined
+  readonly scheme?: string | undefined
+  /** Seconds after which the page is asked for again. */
+  readonly refresh?: number
+}
+
+export const show = ({ title, body, status, scheme, refresh }: PageParts): Reply =>
+  page({
+    title,
+    body: <main>{body}</main>,
+    styles: [pageStyle],
+    ...(status !== undefined && { status }),
+    headers: { ...headers, ...(refresh !== undefined && { refresh: String(refresh) }) },
+    policy: { 'form-action': formPolicy(scheme) },
+  })
+
+export const Actions = ({ children }: { children: ComponentChildren }) => <p class="actions">{children}</p>
+
+export const Button = ({ answer, go, children }: { answer: string; go?: boolean; children: string }): VNode => (
+  <button type="submit" name="answer" value={answer} class={go ? 'go' : undefined}>
+    {children}
+  </button>
+)
+
+export const seeOther = (location: string): Reply => reply({ status: 303, headers: { location }, body: null })

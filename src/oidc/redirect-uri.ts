@@ -1,0 +1,36 @@
+/** Schemes of reverse domain names are apps' own (RFC 8252 section 7.1); all others but these belong to browsers. */
+const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
+
+const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/
+
+/** Whether a client can have an address as its own: https, http on loopback, or a private-use scheme; without a fragment. */
+export function isRedirectUri(uri: string): boolean {
+  if (!/^[\x21-\x7e]{1,2048}$/.test(uri) || uri.includes('#') || !URL.canParse(uri)) return false
+  const { protocol, username, password } = new URL(uri)
+  if (username || password || /[\\"<>`{}^|]/.test(uri)) return false
+  if (protocol === 'https:') return /^https:\/\/[^/?]/.test(uri)
+  return protocol === 'http:' ? LOOPBACK.test(uri) : PRIVATE_USE.test(protocol)
+}
+
+/** Character by character; but an app on this machine may listen on any port (RFC 8252 section 7.3). */
+export const sameRedirectUri = (registered: string, asked: string): boolean =>
+  registered === asked ||
+  (LOOPBACK.test(registered) && LOOPBACK.test(asked) && withoutPort(registered) === withoutPort(asked))
+
+const withoutPort = (uri: string): string => uri.replace(LOOPBACK, '$1')
+
+/** An address with parameters added to its query; those that are undefined are left out. */
+export function withParameters(uri: string, parameters: Readonly<Record<string, string | undefined>>): string {
+  const added = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) added.append(name, value)
+  const text = added.toString()
+  if (text === '') return uri
+  return `${uri}${uri.includes('?') ? (/[?&]$/.test(uri) ? '' : '&') : '?'}${text}`
+}
+
+/** What people are shown of where an answer goes: a web site's host, this computer, or an app's scheme. */
+export function originShown(uri: string): string {
+  if (LOOPBACK.test(uri)) return 'this computer'
+  const { protocol, host } = new URL(uri)
+  return protocol === 'https:' ? host : `an app on this device (${protocol.slice(0, -1)})`
+}
