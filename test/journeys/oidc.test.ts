@@ -1,0 +1,237 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { expectAccessible } from '../support/accessible.js'
+import type { Call } from '../support/api.js'
+import { journey } from '../support/journey.js'
+import { CHALLENGE, exchangeCode, newApp } from '../support/oidc.js'
+
+const { host, site, page: newPage } = journey()
+
+const EMAIL = 'newcomer@example.test'
+
+/** What people go by on the pages: roles and names. */
+const parts = (page: Page) => ({
+  email: page.getByRole('textbox', { name: 'Email' }),
+  code: page.getByRole('textbox', { name: 'Code' }),
+  button: (name: string) => page.getByRole('button', { name, exact: true }),
+  account: (name: string) => page.getByRole('radio', { name, exact: true }),
+  alert: page.getByRole('alert'),
+})
+
+/** An app whose callback is a site of its own, and the address that connects it. */
+async function newConnection(call: Call, url: string, callback: string, parameters: Record<string, string> = {}) {
+  const app = await newApp(call, { redirect_uris: [callback], client_name: 'Errand Runner' })
+  const query = new URLSearchParams({
+    ...{ client_id: app.id, redirect_uri: callback, response_type: 'code', scope: 'openid email offline_access' },
+    ...{ state: 'a state', code_challenge: CHALLENGE, code_challenge_method: 'S256', ...parameters },
+  })
+  return { app, address: `${url}/v4/oidc/auth?${query}` }
+}
+
+const newestCode = async (call: Call): Promise<string> =>
+  (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(EMAIL)}&limit=1`)).body.messages[0].codes[0]
+
+/** Moves by Tab until an element has the focus, as people do who use no mouse. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let i = 0; i < 20; i++) {
+    const focused = await page.evaluate('document.activeElement?.textContent?.trim() || document.activeElement?.id')
+    if (focused === name) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Tab does not come to ${name}`)
+}
+
+/** From the address to consent, by keyboard alone. */
+async function signInByKeyboard(page: Page, call: Call): Promise<void> {
+  const shown = parts(page)
+  await shown.email.waitFor()
+  await page.keyboard.type(EMAIL)
+  await page.keyboard.press('Enter')
+  await shown.code.waitFor()
+  await page.keyboard.type(await newestCode(call))
+  await page.keyboard.press('Enter')
+  await shown.button('Allow').waitFor()
+}
+
+async function addAccount(call: Call, name: string): Promise<void> {
+  const dq = (await call('GET', '/v4/dq')).body.digital_quantities[0]
+  const { account } = (await call('POST', '/v4/account/register', { body: { dq, email: EMAIL } })).body
+  const [, { client_id, client_secret }] = account.secrets
+  const headers = { authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` }
+  const token = (await call('POST', '/v4/account/oauth/token', { headers })).body.access_token
+  await call('PUT', '/v4/account', { token, body: { businessName: name } })
+}
+
+test('connects an app by keyboard: signs in by code, picks a business account, lands back with a code that works', async () => {
+  const { url, call } = await host()
+  await addAccount(call, 'Difference Engines')
+  const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
+  const { app, address } = await newConnection(call, url, callback)
+  const page = await newPage()
+  await page.goto(address)
+  await signInByKeyboard(page, call)
+  const shown = parts(page)
+  expect(await shown.account('None').isChecked()).toBe(true)
+  await tabTo(page, 'Not you?')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('ArrowDown')
+  expect(await shown.account('Difference Engines').isChecked()).toBe(true)
+  await tabTo(page, 'Allow')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Back in the app' }).waitFor()
+
+  const { origin, pathname, searchParams } = new URL(page.url())
+  expect(origin + pathname).toBe(callback)
+  expect([searchParams.get('state'), searchParams.get('iss')]).toEqual(['a state', `${url}/v4/oidc`])
+  const code = searchParams.get('code') as string
+  const { body } = await exchangeCode(call, app, code, { redirect_uri: callback })
+  const { account } = (await call('GET', '/v4/agent/account', { token: body.access_token })).body
+  expect(account).toMatchObject({ id: expect.any(Number) })
+
+  // The browser is signed in now; what was picked before is picked again.
+  await page.goto(address)
+  expect(await shown.account('Difference Engines').isChecked()).toBe(true)
+})
+
+test('denies by keyboard, and lands back with that', async () => {
+  const { url, call } = await host()
+  const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
+  const { address } = await newConnection(call, url, callback)
+  const page = await newPage()
+  await page.goto(address)
+  await signInByKeyboard(page, call)
+  await tabTo(page, 'Deny')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Back in the app' }).waitFor()
+  expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied')
+})
+
+test('Cancel goes back before anything was given', async () => {
+  const { url, call } = await host()
+  const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
+  const { address } = await newConnection(call, url, callback)
+  const page = await newPage()
+  await page.goto(address)
+  await parts(page).button('Cancel').click()
+  await page.getByRole('heading', { name: 'Back in the app' }).waitFor()
+  expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied')
+})
+
+test('a wrong address and a wrong code are told in an alert, and can be put right', async () => {
+  const { url, call } = await host()
+  const { address } = await newConnection(call, url, 'https://app.example.test/callback')
+  const page = await newPage()
+  await page.goto(address)
+  const shown = parts(page)
+  await shown.email.fill('nobody')
+  await shown.button('Continue').click()
+  await shown.alert.filter({ hasText: 'Enter an email address' }).waitFor()
+  await shown.email.fill(EMAIL)
+  await shown.button('Continue').click()
+  await shown.code.fill('0')
+  await shown.button('Verify').click()
+  await shown.alert.filter({ hasText: 'The code is wrong.' }).waitFor()
+  await shown.code.fill(await newestCode(call))
+  await shown.button('Verify').click()
+  await shown.button('Allow').waitFor()
+})
+
+test('the pages work without JavaScript, and go on by themselves once a device has approved', async () => {
+  const { url, call } = await host()
+  const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
+  const { address } = await newConnection(call, url, callback)
+  const first = await newPage()
+  await first.goto(address)
+  await signInByKeyboard(first, call)
+  const cookies = await first.context().cookies()
+  const session = cookies.find(({ name }) => name === 'session_id')?.value as string
+  const device = { platform: 'ios', token: 'device-token' }
+  await call('POST', '/v4/notifications/registrations', { session, body: device })
+
+  const page = await newPage({ javaScriptEnabled: false })
+  await page.goto(address)
+  const shown = parts(page)
+  await shown.email.fill(EMAIL)
+  await shown.button('Continue').click()
+  await shown.code.fill(await newestCode(call))
+  await shown.button('Verify').click()
+  await page.getByRole('status').waitFor()
+  const { requests } = (await pendingOf(call)) as { requests: number[] }
+  for (const id of requests)
+    await call('POST', `/v4/authentication-requests/${id}/approve`, {
+      session,
+      headers: { 'x-device-token': device.token },
+    })
+  await shown.button('Allow').click()
+  await page.getByRole('heading', { name: 'Back in the app' }).waitFor()
+})
+
+/** The requests that were pushed to the user's device. */
+async function pendingOf(call: Call) {
+  const { messages } = (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(EMAIL)}&kind=push`)).body
+  return { requests: messages.map((message: any) => Number(message.data.authentication_request_id)) }
+}
+
+test('signs out where the app asks for it, and only after a question where it shows no id token', async () => {
+  const { url, call } = await host()
+  const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
+  const { address } = await newConnection(call, url, callback)
+  const page = await newPage()
+  await page.goto(address)
+  await signInByKeyboard(page, call)
+  await page.goto(`${url}/v4/oidc/session/end`)
+  await parts(page).button('Cancel').click()
+  await page.getByRole('heading', { name: 'Still signed in' }).waitFor()
+  await page.goto(`${url}/v4/oidc/session/end`)
+  await parts(page).button('Sign out').click()
+  await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+  await page.goto(address)
+  await parts(page).email.waitFor()
+})
+
+test('consent cannot be framed by another site', async () => {
+  const { url, call } = await host()
+  const { address } = await newConnection(call, url, 'https://app.example.test/callback')
+  const framing = await site(
+    `<!doctype html><title>A trap</title><iframe src="${address.replaceAll('&', '&amp;')}"></iframe>`,
+  )
+  // A page of its own: that the console tells of it is what is asked.
+  const page = await (await newPage()).context().newPage()
+  const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'))
+  await page.goto(framing.url)
+  await refused
+  const frame = page.frames()[1]
+  expect(await frame?.getByRole('button').count()).toBe(0)
+})
+
+for (const colorScheme of ['light', 'dark'] as const)
+  for (const width of [320, 1280])
+    test(`axe finds nothing serious on any page, ${colorScheme}, ${width} wide`, async () => {
+      const { url, call } = await host()
+      await addAccount(call, 'Difference Engines')
+      const { address } = await newConnection(call, url, 'https://app.example.test/callback', {
+        scope: 'openid profile email twin offline_access',
+      })
+      const page = await newPage({ colorScheme, viewport: { width, height: 900 } })
+      const shown = parts(page)
+      const look = (state: string) => expectAccessible(page, state)
+      await page.goto(address)
+      await look('email')
+      await shown.button('Continue').click()
+      await shown.alert.waitFor()
+      await look('refused')
+      await shown.email.fill(EMAIL)
+      await shown.button('Continue').click()
+      await shown.code.waitFor()
+      await look('code')
+      await shown.code.fill(await newestCode(call))
+      await shown.button('Verify').click()
+      await shown.button('Allow').waitFor()
+      await look('consent')
+      await page.goto(`${url}/v4/oidc/session/end`)
+      await look('signing-out')
+      await page.goto(`${url}/v4/oidc/interaction/none`)
+      await look('expired')
+      await page.goto(`${url}/v4/oidc/auth?client_id=none`)
+      await look('no-client')
+    })

@@ -1,0 +1,245 @@
+import { request } from 'node:http'
+import { CompactSign, exportJWK, generateKeyPair } from 'jose'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { startHost } from '../support/host.js'
+import { claimsIn, headerOf, refreshWith, VERIFIER } from '../support/oidc.js'
+import { RelyingParty, RP_CALLBACK } from '../support/relying-party.js'
+import { UserAgent } from '../support/user-agent.js'
+
+/** What somebody might try against the provider, over HTTP, each with the refusal that it meets. */
+
+let rp: RelyingParty
+beforeEach(async () => {
+  rp = new RelyingParty(await startHost())
+})
+afterEach(() => rp.host.close())
+
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+const statusOf = async (token: string) => (await rp.fetch('/me', bearer(token))).status
+const newCode = async (app: Awaited<ReturnType<RelyingParty['register']>>) =>
+  rp.codeIn(await new UserAgent(rp.host).authorize(rp.address(app)))
+
+describe('a redirect URI', () => {
+  it.each([`${RP_CALLBACK}/`, RP_CALLBACK.slice(0, -1), `${RP_CALLBACK}#`, RP_CALLBACK.toUpperCase()])(
+    'that is off by a character leads nowhere: %s',
+    async (redirect_uri) => {
+      const browser = new UserAgent(rp.host)
+      expect(await browser.open(rp.address(await rp.register(), { redirect_uri }))).toBeUndefined()
+      expect([browser.status, browser.html.includes(RP_CALLBACK)]).toEqual([400, false])
+    },
+  )
+
+  it.each(['javascript:alert(document.cookie)', `${RP_CALLBACK}#fragment`, 'data:text/html,<script>1</script>'])(
+    'that runs or hides something cannot be registered: %s',
+    async (uri) => {
+      const body = JSON.stringify({ redirect_uris: [uri] })
+      const headers = { 'content-type': 'application/json' }
+      const answer = await rp.fetch('/reg', { method: 'POST', body, headers })
+      expect([answer.status, answer.body.error]).toEqual([400, 'invalid_redirect_uri'])
+    },
+  )
+})
+
+describe('PKCE', () => {
+  it.each<[string, Record<string, string | undefined>]>([
+    ['missing', { code_challenge: undefined, code_challenge_method: undefined }],
+    ['plain', { code_challenge: VERIFIER, code_challenge_method: 'plain' }],
+    ['plain by default', { code_challenge_method: undefined }],
+  ])('%s is refused', async (_, parameters) => {
+    const back = await new UserAgent(rp.host).open(rp.address(await rp.register(), parameters))
+    expect(back?.searchParams.get('error')).toBe('invalid_request')
+  })
+
+  it.each(['', 'wrong-verifier-of-the-right-length-0123456789', VERIFIER.slice(1)])(
+    'a code is worth nothing with the verifier "%s"',
+    async (code_verifier) => {
+      const app = await rp.register()
+      const { status, body } = await rp.exchange(app, await newCode(app), { code_verifier })
+      expect([status, body.error]).toEqual([400, 'invalid_grant'])
+    },
+  )
+})
+
+describe('a stolen code', () => {
+  it('that is used after its client did ends what the client got', async () => {
+    const app = await rp.register()
+    const code = await newCode(app)
+    const { body } = await rp.exchange(app, code)
+    expect(await statusOf(body.access_token)).toBe(200)
+    expect((await rp.exchange(app, code)).body.error).toBe('invalid_grant')
+    expect(await statusOf(body.access_token)).toBe(401)
+  })
+
+  it('is worth nothing to another client', async () => {
+    const code = await newCode(await rp.register())
+    expect((await rp.exchange(await rp.register(), code)).body.error).toBe('invalid_grant')
+  })
+})
+
+describe('a stolen refresh token', () => {
+  it('that is used once more ends the family', async () => {
+    const { app, tokens } = await rp.signIn({ scope: 'openid offline_access' })
+    const stolen = tokens.refresh_token as string
+    const next = (await refreshWith(rp.host.call, app, stolen)).body
+    expect((await refreshWith(rp.host.call, app, stolen)).body.error).toBe('invalid_grant')
+    expect((await refreshWith(rp.host.call, app, next.refresh_token)).body.error).toBe('invalid_grant')
+    expect(await statusOf(next.access_token)).toBe(401)
+  })
+
+  it('gets no wider scope', async () => {
+    const { app, tokens } = await rp.signIn({ scope: 'openid offline_access' })
+    const wider = { scope: 'openid twin offline_access' }
+    const answer = await refreshWith(rp.host.call, app, tokens.refresh_token as string, wider)
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_scope'])
+  })
+})
+
+describe('other grants', () => {
+  it.each(['token', 'id_token', 'id_token token', 'code token'])(
+    'response_type=%s is refused',
+    async (response_type) => {
+      const back = await new UserAgent(rp.host).open(rp.address(await rp.register(), { response_type }))
+      expect(back?.searchParams.get('error')).toBe('unsupported_response_type')
+      expect(back?.hash).toBe('')
+    },
+  )
+
+  it('grant_type=password is refused', async () => {
+    const form = { grant_type: 'password', username: 'ada@example.test', password: '123456' }
+    const { status, body } = await rp.exchange(await rp.register(), '', form)
+    expect([status, body.error]).toEqual([400, 'unsupported_grant_type'])
+  })
+})
+
+describe('audiences', () => {
+  it('a resource of somebody else is refused', async () => {
+    const back = await new UserAgent(rp.host).open(rp.address(await rp.register(), { resource: 'https://bank.test' }))
+    expect(back?.searchParams.get('error')).toBe('invalid_target')
+  })
+
+  it('a token for another audience opens nothing here', async () => {
+    const { tokens } = await rp.signIn({ resource: `${rp.host.url}/mcp` })
+    expect(await statusOf(tokens.access_token)).toBe(401)
+    expect((await rp.host.call('GET', '/v4/agent/account', { token: tokens.access_token })).status).toBe(401)
+  })
+})
+
+describe('a token', () => {
+  it('in the query is not read', async () => {
+    const { tokens } = await rp.signIn()
+    expect((await rp.fetch(`/me?access_token=${tokens.access_token}`)).status).toBe(401)
+  })
+
+  it('that somebody wrote or signed themselves is none: alg none, HS256 by the public key, ES256 by another key', async () => {
+    const { tokens } = await rp.signIn()
+    const payload = new TextEncoder().encode(JSON.stringify(claimsIn(tokens.access_token)))
+    const header = headerOf(tokens.access_token)
+    const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const [key] = (await rp.fetch('/jwks')).body.keys
+    const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+    const embedded = { ...header, alg: 'ES256', jwk: { ...(await exportJWK(privateKey)), d: undefined } }
+    for (const forged of [
+      `${encoded({ ...header, alg: 'none' })}.${tokens.access_token.split('.')[1]}.`,
+      await new CompactSign(payload)
+        .setProtectedHeader({ ...header, alg: 'HS256' })
+        .sign(new TextEncoder().encode(JSON.stringify(key).padEnd(32))),
+      await new CompactSign(payload).setProtectedHeader({ ...header, alg: 'ES256' }).sign(privateKey),
+      await new CompactSign(payload).setProtectedHeader(embedded).sign(privateKey),
+      tokens.access_token.replace(/\.[^.]*$/, '.'),
+      `${tokens.access_token}A`,
+      tokens.id_token,
+    ])
+      expect(await statusOf(forged)).toBe(401)
+  })
+
+  it('forged as an id token is no hint, and signs nobody out', async () => {
+    const { app, browser, tokens } = await rp.signIn()
+    const [, payload] = tokens.id_token.split('.')
+    const none = Buffer.from(JSON.stringify({ alg: 'none', typ: 'JWT' })).toString('base64url')
+    const { privateKey } = await generateKeyPair('ES256')
+    const signed = await new CompactSign(new TextEncoder().encode(JSON.stringify(claimsIn(tokens.id_token))))
+      .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: headerOf(tokens.id_token).kid })
+      .sign(privateKey)
+    for (const id_token_hint of [`${none}.${payload}.`, signed]) {
+      const back = await browser.open(rp.address(app, { id_token_hint }))
+      expect(back?.searchParams.get('error')).toBe('invalid_request')
+      await browser.open(`${rp.issuer}/session/end?id_token_hint=${id_token_hint}`)
+      expect(browser.status).toBe(400)
+    }
+    expect(await browser.open(rp.address(app))).toBeInstanceOf(URL)
+  })
+})
+
+describe('a client', () => {
+  it("cannot be managed with another's registration token", async () => {
+    const [app, other] = [await rp.register(), await rp.register()]
+    for (const method of ['GET', 'DELETE']) {
+      const { status } = await rp.fetch(`/reg/${app.id}`, { method, ...bearer(other.registrationToken) })
+      expect(status).toBe(401)
+    }
+  })
+
+  it('that does not authenticate learns nothing of a token', async () => {
+    const { tokens } = await rp.signIn()
+    const body = new URLSearchParams({ token: tokens.access_token })
+    const answer = await rp.fetch('/token/introspection', { method: 'POST', body })
+    expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client'])
+  })
+})
+
+describe('a hostile Host header', () => {
+  it('changes no address that the provider names', async () => {
+    const { port } = new URL(rp.host.url)
+    const path = '/v4/oidc/.well-known/openid-configuration'
+    const body = await new Promise<string>((resolve, reject) => {
+      const headers = { host: 'evil.example.test', 'x-forwarded-host': 'evil.example.test' }
+      const asked = request({ port, host: '127.0.0.1', path, headers }, async (answer) => {
+        let text = ''
+        for await (const piece of answer) text += piece
+        resolve(text)
+      })
+      asked.on('error', reject).end()
+    })
+    expect(JSON.parse(body).issuer).toBe(rp.issuer)
+    expect(body).not.toContain('evil')
+  })
+})
+
+describe('a page of another site', () => {
+  it('cannot frame sign-in, consent or sign-out', async () => {
+    const app = await rp.register()
+    const browser = new UserAgent(rp.host)
+    await browser.open(rp.address(app))
+    for (const address of [browser.address, `${rp.issuer}/auth?client_id=none`, `${rp.issuer}/session/end`]) {
+      const { headers } = await fetch(address, { headers: { accept: 'text/html' } })
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    }
+  })
+
+  it('cannot consent with the cookie of its visitor', async () => {
+    const app = await rp.register()
+    const { call, url } = rp.host
+    const browser = new UserAgent(rp.host)
+    await browser.open(rp.address(app))
+    const path = new URL(browser.address).pathname
+    await browser.signIn()
+    expect(browser.asksForConsent).toBe(true)
+    for (const origin of ['https://evil.example.test', 'null', `${url}.evil.test`]) {
+      const headers = { origin, cookie: browser.cookie }
+      const answer = await call('POST', path, { form: { answer: 'allow' }, headers })
+      expect([answer.status, answer.body.code]).toEqual([403, 'cross_site'])
+    }
+    expect(await browser.press('allow')).toBeInstanceOf(URL)
+  })
+
+  it('that set a session in its visitor’s browser knows none that is signed in', async () => {
+    const app = await rp.register()
+    const browser = new UserAgent(rp.host)
+    await browser.open(rp.address(app))
+    const fixed = browser.cookie
+    await browser.signIn()
+    expect(browser.cookie).not.toBe(fixed)
+    const { body } = await rp.host.call('GET', '/v4/session', { headers: { cookie: fixed } })
+    expect(body.user).toBeNull()
+  })
+})

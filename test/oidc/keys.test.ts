@@ -1,0 +1,38 @@
+import { createLocalJWKSet, jwtVerify } from 'jose'
+import { expect, it } from 'vitest'
+import { createService } from '../../src/index.js'
+import { caller } from '../support/api.js'
+import { asClient, headerOf, newAgent, newConfidentialApp, refreshWith, worksAt } from '../support/oidc.js'
+
+const baseUrl = 'http://127.0.0.1:4242'
+
+function start(encryptionKey: string) {
+  const service = createService({ baseUrl, sandbox: true, encryptionKey: encryptionKey.repeat(64) })
+  return { service, call: caller({ url: baseUrl, fetch: (request) => service.fetch(request) }) }
+}
+
+it('a state that was moved without its encryption key goes on: what was issued works, and a new key signs', async () => {
+  const [first, second] = [start('a'), start('b')]
+  const app = await newConfidentialApp(first.call)
+  const agent = await newAgent(first.call, { app })
+  await second.service.sandbox.restore(await first.service.sandbox.snapshot())
+  const { call } = second
+
+  expect(await worksAt(call, agent.accessToken)).toBe(true)
+  const next = (await refreshWith(call, app, agent.refreshToken)).body
+  expect(headerOf(next.id_token).kid).not.toBe(headerOf(agent.idToken).kid)
+  const keys = createLocalJWKSet((await call('GET', '/v4/oidc/jwks')).body)
+  for (const token of [agent.idToken, next.id_token]) await jwtVerify(token, keys, { audience: app.id })
+
+  const shown = (await call('GET', `/v4/oidc/reg/${app.id}`, { token: app.registrationToken })).body
+  expect(shown).toEqual({ ...app.body, client_secret: undefined })
+  const { body } = await asClient(call, app, 'token/introspection', { token: next.access_token })
+  expect(body.active).toBe(true)
+})
+
+it('starts that happen at once make one key', async () => {
+  const { call } = start('c')
+  const sets = await Promise.all(Array.from({ length: 5 }, () => call('GET', '/v4/oidc/jwks')))
+  expect(new Set(sets.map(({ text }) => text)).size).toBe(1)
+  expect(sets[0]?.body.keys).toHaveLength(1)
+})
