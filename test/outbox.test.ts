@@ -4,6 +4,7 @@ import { type Alarm, createService, type Mail, type ServiceOptions } from '../sr
 import { type OutboxRow, postMail } from '../src/outbox/outbox.js'
 import type { Storage } from '../src/storage/storage.js'
 import { caller } from './support/api.js'
+import { basic } from './support/world.js'
 
 /** A storage that outlives the services on it. */
 const keptOpen = (storage: Storage): Storage => ({ ...storage, close: async () => {} })
@@ -110,6 +111,33 @@ test('mail that was left behind by a service that ended is sent by the next, whe
   expect(sent).toEqual(['ada@example.test'])
   await second.service.close()
   expect((await storage.export()).rows.outbox).toBeUndefined()
+})
+
+test('who is known by the address is told in their log, once it was sent', async () => {
+  let down = true
+  const { service, call, askCode } = started(
+    async () => {
+      if (down) throw new Error('down')
+    },
+    { sandbox: true },
+  )
+  await service.sandbox.setClock({ mode: 'manual' })
+  const { users } = await service.sandbox.seed({ users: [{ email: 'ada@example.test' }] })
+  const told = async () => {
+    const headers = basic(users[0]?.client_id ?? '', users[0]?.client_secret ?? '')
+    const token = (await call('POST', '/v4/user/oauth/token', { headers })).body.access_token
+    return (await call('GET', '/v4/events?type=email.sent', { token })).body.events
+  }
+  await askCode('ada@example.test')
+  await askCode('nobody@example.test')
+  await service.sandbox.advance('1s')
+  expect(await told()).toEqual([])
+  down = false
+  await service.sandbox.advance('10m')
+  expect(await told()).toMatchObject([
+    { actor: 'service', subject: 'message:1', data: { subject: expect.any(String) } },
+  ])
+  await service.close()
 })
 
 test('closing waits for the mail that is being sent', async () => {

@@ -1,7 +1,9 @@
 import type { ServiceContext } from '../context.js'
+import { recordEvent } from '../events/event.js'
 import { devices, pushToken } from '../notifications/device.js'
 import { pushArrives } from '../second-factor/phone.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
+import { userByEmail } from '../users/user.js'
 
 interface Message {
   readonly id: number
@@ -99,6 +101,7 @@ export async function deliver(message: OutboxRow, service: ServiceContext): Prom
   )
   await storage.write(async (tx) => {
     if (!(await isStill(tx, taken))) return
+    if (sent && taken.kind === 'mail') await tellMail(tx, taken, clock.now())
     if (sent && !sandbox) return tx.remove(outbox, taken.id)
     if (sent) {
       tx.put(outbox, { ...taken, status: 'sent', due_at: null })
@@ -109,6 +112,14 @@ export async function deliver(message: OutboxRow, service: ServiceContext): Prom
     const pause = BACKOFF[Math.min(taken.attempts, BACKOFF.length) - 1] as number
     tx.put(outbox, { ...taken, due_at: clock.now() + pause })
   })
+}
+
+/** Whoever has the address is told that something was sent there. */
+async function tellMail(tx: Writer, { id, to, subject }: OutboxRow, at: number): Promise<void> {
+  const user = await userByEmail(tx, to)
+  if (!user) return
+  const event = { type: 'email.sent', actor: 'service', subject: `message:${id}`, data: { subject }, at }
+  await recordEvent(tx, { owners: [`user:${user.id}`], ...event })
 }
 
 /** Counts the try before it is made, and keeps the message from other processes over the same storage meanwhile. */
