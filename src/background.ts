@@ -1,4 +1,5 @@
 import type { ServiceContext } from './context.js'
+import { couriers } from './couriers.js'
 import { events } from './events/event.js'
 import { deliver, nextMessage, outbox } from './outbox/outbox.js'
 import { nextTimer, runTimer, timers } from './schedule/timer.js'
@@ -44,7 +45,7 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
     const [timer, message] = await storage.read(async (tx) => [await nextTimer(tx), await nextMessage(tx)] as const)
     if (timer && (!message || timer.due_at <= (message.due_at as number)))
       return { due: timer.due_at, run: () => runTimer(timer, jobs, service) }
-    return message && { due: message.due_at as number, run: () => deliver(message, service) }
+    return message && { due: message.due_at as number, run: () => deliver(message, couriers, service) }
   }
 
   /** A clock that stands still comes no nearer to anything. */

@@ -1,9 +1,5 @@
 import type { ServiceContext } from '../context.js'
-import { recordEvent } from '../events/event.js'
-import { devices, pushToken } from '../notifications/device.js'
-import { pushArrives } from '../second-factor/phone.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
-import { userByEmail } from '../users/user.js'
 
 interface Message {
   readonly id: number
@@ -74,6 +70,20 @@ export async function nextMessage(tx: Reader): Promise<OutboxRow | undefined> {
   return message
 }
 
+/** Takes messages of one kind to their port. */
+export interface Courier<M extends OutboxRow> {
+  /** Rejects where the message is to be tried again. */
+  send(message: M, service: ServiceContext): Promise<void>
+  /** Runs in the transaction that notes that it was sent. */
+  sent(tx: Writer, message: M, service: ServiceContext): Promise<void>
+}
+
+/** One for each kind of message. */
+export interface Couriers {
+  readonly mail: Courier<MailRow>
+  readonly push: Courier<PushRow>
+}
+
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
@@ -87,11 +97,12 @@ const LEASE = 5 * MINUTE
  * Hands a waiting message to its port: at least once, with the row's id as idempotency key. One that fails is tried again
  * later, and given up at last. What was sent rests only in a sandbox, whose inbox it is: it holds codes.
  */
-export async function deliver(message: OutboxRow, service: ServiceContext): Promise<void> {
+export async function deliver(message: OutboxRow, couriers: Couriers, service: ServiceContext): Promise<void> {
   const { storage, sandbox, log, clock } = service
+  const courier = couriers[message.kind] as Courier<OutboxRow>
   const taken = await take(message, service)
   if (!taken) return
-  const sent = await send(taken, service).then(
+  const sent = await courier.send(taken, service).then(
     () => true,
     (cause: unknown) => {
       const outcome = taken.attempts < TRIES ? 'stays in the outbox and is tried again' : 'is given up'
@@ -101,25 +112,15 @@ export async function deliver(message: OutboxRow, service: ServiceContext): Prom
   )
   await storage.write(async (tx) => {
     if (!(await isStill(tx, taken))) return
-    if (sent && taken.kind === 'mail') await tellMail(tx, taken, clock.now())
-    if (sent && !sandbox) return tx.remove(outbox, taken.id)
     if (sent) {
-      tx.put(outbox, { ...taken, status: 'sent', due_at: null })
-      if (taken.kind === 'push') await pushArrives(tx, taken, clock.now())
-      return
+      if (sandbox) tx.put(outbox, { ...taken, status: 'sent', due_at: null })
+      else tx.remove(outbox, taken.id)
+      return courier.sent(tx, taken, service)
     }
     if (taken.attempts >= TRIES) return tx.put(outbox, { ...taken, status: 'failed', due_at: null })
     const pause = BACKOFF[Math.min(taken.attempts, BACKOFF.length) - 1] as number
     tx.put(outbox, { ...taken, due_at: clock.now() + pause })
   })
-}
-
-/** Whoever has the address is told that something was sent there. */
-async function tellMail(tx: Writer, { id, to, subject }: OutboxRow, at: number): Promise<void> {
-  const user = await userByEmail(tx, to)
-  if (!user) return
-  const event = { type: 'email.sent', actor: 'service', subject: `message:${id}`, data: { subject }, at }
-  await recordEvent(tx, { owners: [`user:${user.id}`], ...event })
 }
 
 /** Counts the try before it is made, and keeps the message from other processes over the same storage meanwhile. */
@@ -141,22 +142,4 @@ function take(message: OutboxRow, { storage, clock, sandbox }: ServiceContext): 
 async function isStill(tx: Reader, { id, due_at, attempts, created_at, text }: OutboxRow): Promise<boolean> {
   const kept = await tx.get(outbox, id)
   return kept?.due_at === due_at && kept.attempts === attempts && kept.created_at === created_at && kept.text === text
-}
-
-async function send(message: OutboxRow, service: ServiceContext): Promise<void> {
-  const { id, to, subject, text } = message
-  if (message.kind === 'mail') return service.mailer.send({ id: String(id), to, subject, text })
-  const device = await service.storage.read((tx) => tx.get(devices, message.device_id))
-  // One that was removed meanwhile is no longer written to.
-  if (!device) return
-  const token = await pushToken(device, service)
-  if (token === undefined) throw new Error(`the token of device ${device.id} was sealed under another key`)
-  const { platform } = device
-  return service.push.send({
-    id: String(id),
-    device: { platform, token },
-    title: subject,
-    body: text,
-    data: message.data,
-  })
 }

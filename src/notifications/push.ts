@@ -1,0 +1,17 @@
+import type { Courier, PushRow } from '../outbox/outbox.js'
+import { pushArrives } from '../second-factor/phone.js'
+import { devices, pushToken } from './device.js'
+
+export const pushCourier: Courier<PushRow> = {
+  async send({ id, subject, text, device_id, data }, service) {
+    const device = await service.storage.read((tx) => tx.get(devices, device_id))
+    // One that was removed meanwhile is no longer written to.
+    if (!device) return
+    const token = await pushToken(device, service)
+    if (token === undefined) throw new Error(`the token of device ${device.id} was sealed under another key`)
+    const { platform } = device
+    await service.push.send({ id: String(id), device: { platform, token }, title: subject, body: text, data })
+  },
+
+  sent: (tx, push, { clock }) => pushArrives(tx, push, clock.now()),
+}
