@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
-import { createServerAdapter, Response as LightResponse, sendNodeResponse } from '@whatwg-node/server'
+import { Response as LightResponse, sendNodeResponse } from '@whatwg-node/server'
 import type { FetchSource } from '../src/core.js'
+import { requestOf, SentHeaders } from './node/request.js'
 
 /** Whatever answers requests: a service, or pages in front of one. */
 export interface Handler {
@@ -39,14 +40,9 @@ export async function serve(
   const ending = new AbortController()
   // Each answer that goes on and on listens to it.
   setMaxListeners(0, ending.signal)
-  const { handleNodeRequestAndResponse } = createServerAdapter<{ req: IncomingMessage }>(
-    (request, { req }) => answer(answering as Handler, request, sourceOf(req, ending.signal)),
-    // Its own light classes: with Node's native ones the same handler serves a fourth as much.
-    { __useCustomAbortCtrl: true },
-  )
   const begin = together(async (req: IncomingMessage, res: ServerResponse) => {
     try {
-      await send(await handleNodeRequestAndResponse(req, res, { req }), req, res)
+      await send(await answer(answering as Handler, requestOf(req, res), sourceOf(req, ending.signal)), req, res)
     } catch (error) {
       logFailure(error)
       res.destroy()
@@ -103,7 +99,7 @@ function together<A extends unknown[]>(act: (...each: A) => unknown): (...each: 
 /** How long requests that run may take to finish once the server closes. */
 const GRACE_MS = 10_000
 
-/** The light Response that knows whether its body is whole, and so its Content-Length. */
+/** The light Response, cheaper to make than Node's own, that knows whether its body is whole, and so its Content-Length. */
 class SizedResponse extends LightResponse {
   readonly fields: Record<string, string>
   /** A body that is there already. */
@@ -125,7 +121,6 @@ async function answer(handler: Handler, request: Request, source: FetchSource): 
   try {
     return await handler.fetch(request, source)
   } catch (error) {
-    // The adapter's own 500 would show the stack.
     logFailure(error)
     const body = JSON.stringify({ error: 'The service failed.', status: 500, code: 'internal_error' })
     return new LightResponse(body, { status: 500, headers: { 'content-type': 'application/json' } })
@@ -168,6 +163,7 @@ function logFailure(error: unknown): void {
 
 const sourceOf = (req: IncomingMessage, ending: AbortSignal): FetchSource => ({
   Response: SizedResponse as unknown as typeof Response,
+  headers: new SentHeaders(req),
   peerAddress: req.socket.remoteAddress,
   body: bodyOf(req),
   ending,

@@ -12,15 +12,21 @@ export interface BodySource {
 
 type Fields = Record<string, unknown>
 
+interface Sent {
+  readonly request: Request
+  readonly headers: Pick<Headers, 'get'>
+  readonly source: BodySource
+}
+
 /** The fields that a JSON or form body holds. Throws body_malformed, body_too_large or content_type_refused. */
-export async function readFields(request: Request, limit: number, source: BodySource): Promise<Fields> {
+export async function readFields({ request, headers, source }: Sent, limit: number): Promise<Fields> {
   const bytes = await (source.body ? source.body(limit) : readBytes(request, limit)).catch((cause: unknown) => {
     throw problem('body_malformed', { detail: 'It broke off.', cause })
   })
   if (bytes === undefined) throw problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
   if (bytes.length === 0) return {}
   const text = decodeText(bytes)
-  const type = mediaType(request.headers.get('content-type'))
+  const type = mediaType(headers.get('content-type'))
   if (type === 'application/json' || type.endsWith('+json')) return jsonFields(text)
   if (type === 'application/x-www-form-urlencoded') return formFields(text)
   throw problem('content_type_refused')

@@ -15,9 +15,7 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
   const { route } = endpoint
   permit(endpoint, incoming, service)
   const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
-  const body = takesBody
-    ? await readFields(incoming.request, service.limits[route.bodyLimit ?? 'bodyBytes'], incoming.source)
-    : NONE
+  const body = takesBody ? await readFields(incoming, service.limits[route.bodyLimit ?? 'bodyBytes']) : NONE
   const fields = decode(route, incoming, body)
   const prepare = async (tx: Reader): Promise<Call> => {
     const caller = await authenticate(tx, route.auth, sentBy(route, incoming, fields), service)

@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+
+/** A request's headers as they are looked up, one by one. */
+export class SentHeaders implements Pick<Headers, 'get' | 'has'> {
+  readonly #headers: IncomingMessage['headers']
+
+  constructor({ headers }: IncomingMessage) {
+    this.#headers = headers
+  }
+
+  get(name: string): string | null {
+    const value = this.#headers[name.toLowerCase()]
+    return value === undefined ? null : String(value)
+  }
+
+  has(name: string): boolean {
+    return this.#headers[name.toLowerCase()] !== undefined
+  }
+}
+
+/**
+ * A request of Node's, as fetch has it. The service looks at its method and its address alone: all else is made when it is
+ * first asked for, which costs a third of what answering costs.
+ */
+class LazyRequest {
+  readonly method: string
+  readonly url: string
+  readonly #req: IncomingMessage
+  readonly #res: ServerResponse
+  #whole: Request | undefined
+
+  constructor(req: IncomingMessage, res: ServerResponse) {
+    this.method = req.method as string
+    this.url = addressOf(req)
+    this.#req = req
+    this.#res = res
+  }
+
+  get whole(): Request {
+    this.#whole ??= wholeRequest(this.#req, this.#res, this.url)
+    return this.#whole
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Request'
+  }
+}
+
+for (const name of Object.getOwnPropertyNames(Request.prototype)) {
+  if (name in LazyRequest.prototype || name === 'method' || name === 'url') continue
+  Object.defineProperty(LazyRequest.prototype, name, {
+    configurable: true,
+    get(this: LazyRequest) {
+      const value: unknown = this.whole[name as keyof Request]
+      return typeof value === 'function' ? value.bind(this.whole) : value
+    },
+  })
+}
+
+export const requestOf = (req: IncomingMessage, res: ServerResponse): Request =>
+  new LazyRequest(req, res) as unknown as Request
+
+function addressOf({ headers: { host }, socket: { localAddress, localPort }, url }: IncomingMessage): string {
+  const own = localAddress?.includes(':') ? `[${localAddress}]` : localAddress
+  return `http://${host ?? `${own}:${localPort}`}${url}`
+}
+
+function wholeRequest(req: IncomingMessage, res: ServerResponse, url: string): Request {
+  const method = req.method as string
+  const gone = new AbortController()
+  res.once('close', () => {
+    if (!res.writableFinished) gone.abort()
+  })
+  const headers = Object.entries(req.headers).map(([name, value]) => [name, String(value)] as [string, string])
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  const body = hasBody ? { body: Readable.toWeb(req) as ReadableStream, duplex: 'half' } : {}
+  return new Request(url, { method, headers, signal: gone.signal, ...body })
+}
