@@ -1,8 +1,8 @@
 import { useRef, useState } from 'preact/hooks'
+import { CopyButton } from '../phone/copy.js'
+import { type Mail, Mails } from '../phone/mails.js'
 import { demo } from '../seed/demo.js'
-import { CopyButton } from './copy.js'
 import { Records, usePurse } from './purse.js'
-import type { Mail } from './state.js'
 
 const { reader } = demo
 const tabs = ['Mail', 'Wallet'] as const
@@ -21,7 +21,7 @@ export function Phone({ mails, version }: { mails: readonly Mail[]; version: str
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
       <div class="screen" id="screen" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
-        {tab === 'Mail' ? <Mails mails={mails} /> : <Wallet version={version} />}
+        {tab === 'Mail' ? <Mails mails={mails} owner={reader.email} /> : <Wallet version={version} />}
       </div>
       <Tabs shown={tab} onShow={setTab} />
     </aside>
@@ -55,42 +55,6 @@ function Tabs({ shown, onShow }: { shown: Tab; onShow: (tab: Tab) => void }) {
     </div>
   )
 }
-
-const Mails = ({ mails }: { mails: readonly Mail[] }) => (
-  <ul class="mails" aria-label="Mail">
-    {mails.map((mail) => (
-      <li key={mail.id}>
-        <MailText {...mail} />
-      </li>
-    ))}
-    {mails.length === 0 && (
-      <li class="empty muted">
-        No mail yet. Pay for something as <code>{reader.email}</code>, and the sign-in code arrives here.
-      </li>
-    )}
-  </ul>
-)
-
-const MailText = ({ to, subject, text, codes: [code], created_at }: Mail) => (
-  <>
-    <p class="from">
-      <strong>farthing</strong>
-      <time class="muted small" dateTime={new Date(created_at * 1000).toISOString()}>
-        {new Date(created_at * 1000).toLocaleTimeString(undefined, { timeStyle: 'short' })}
-      </time>
-    </p>
-    {to !== reader.email && <p class="muted small">To {to}</p>}
-    {code === undefined ? <p>{subject}</p> : <Code code={code} />}
-    <p class="muted small">{text.split('\n')[0]}</p>
-  </>
-)
-
-/** A sign-in code, large. */
-export const Code = ({ code }: { code: string }) => (
-  <p class="code">
-    <span class="digits">{code}</span> <CopyButton text={code} what="code" />
-  </p>
-)
 
 function Wallet({ version }: { version: string }) {
   const wallet = usePurse('phone/wallet', true, version)

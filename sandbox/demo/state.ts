@@ -1,17 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Mail } from '../phone/mails.js'
 import { demo } from '../seed/demo.js'
 import { at, send } from './ask.js'
 import { channelName, type Told } from './channel.js'
 import { type Bought, paidFor, putOnShelf } from './shelf.js'
-
-export interface Mail {
-  readonly id: number
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly codes: readonly string[]
-  readonly created_at: number
-}
 
 /** What the page shows of the service's state. */
 export interface Shown {

@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { Code, type Mail } from '../phone/mails.js'
 import { demo } from '../seed/demo.js'
-import { Code } from './phone.js'
-import type { Mail } from './state.js'
 
 /** How long it stays, in ms. */
 const STAY = 60_000

@@ -1,4 +1,5 @@
 import { inline } from '../../src/http/html.js'
+import { phoneCss } from '../phone/css.js'
 import { commonCss, paperCss } from '../shop/css.js'
 
 export const pagesStyle = inline(commonCss)
@@ -47,4 +48,17 @@ main { width: min(100% - 40px, 640px); padding-top: 28px; }
 #rest:focus { outline: none; }
 footer { margin-top: 56px; }
 @media (prefers-reduced-motion: no-preference) { #rest p { animation: appear .5s ease-out both; } @keyframes appear { from { opacity: 0; } } }
+`)
+
+export const phoneStyle = inline(`${phoneCss}
+main { width: min(100% - 40px, 340px); padding-top: 28px; }
+.phone { height: min(680px, 100vh - 120px); }
+#phone { display: contents; }
+[role=status]:not(:empty) { margin-bottom: 10px; font-weight: 600; font-size: 14px; }
+[role=alert], .connect, .quiet, .pushes { margin-bottom: 14px; }
+.connect .primary { margin-top: 10px; }
+.pushes li { border-color: var(--accent); }
+.answers { display: flex; gap: 8px; margin-top: 10px; }
+.answers button { flex: 1; }
+footer { margin-top: 28px; text-align: center; }
 `)

@@ -4,6 +4,7 @@ import type { FetchSource, Service } from '../../src/index.js'
 import { Problem } from '../../src/problem.js'
 import type { Demo } from '../seed/demo.js'
 import { offlineFile } from './offline.js'
+import { phonePage } from './phone.js'
 import { shopPage } from './shop.js'
 import { readDemo } from './there.js'
 import { unlock } from './unlock.js'
@@ -22,10 +23,11 @@ type Page = (options: SandboxPages, request: Request) => Promise<Reply>
 const pages: Record<string, Partial<Record<string, Page>>> = {
   '/': { GET: async (options) => welcomePage({ ...options, there: await readDemo(options) }) },
   '/shop': { GET: async (options) => shopPage(options.demo, await readDemo(options)) },
+  '/phone': { GET: phonePage },
   '/shop/unlock': { POST: unlock },
 }
 
-/** The sandbox's pages in front of its service: `/`, `/shop`, `/shop/unlock` and the files of `/demo/`; everything else is the service's. */
+/** The sandbox's pages in front of its service: `/`, `/shop`, `/shop/unlock`, `/phone` and the files of `/demo/`; everything else is the service's. */
 export function sandboxPages(options: SandboxPages): Handler {
   return {
     async fetch(request, source) {

@@ -34,11 +34,16 @@ const WelcomePage = (options: Welcome) => {
       </p>
       <ul class="links">
         {options.there && (
-          <li>
-            <a class="first" href="/shop">
-              Visit the shop
-            </a>
-          </li>
+          <>
+            <li>
+              <a class="first" href="/shop">
+                Visit the shop
+              </a>
+            </li>
+            <li>
+              <a href="/phone">The payer's phone</a>
+            </li>
+          </>
         )}
         <li>
           <a href="/demo/">Try it offline</a>

@@ -5,7 +5,7 @@ import { type Answer, settlePending } from '../second-factor/answer.js'
 import { type PhoneMode, phones } from '../second-factor/phone.js'
 import { type AuthenticationRequestRow, pendingOf, showRequest } from '../second-factor/request.js'
 import { randomHex } from '../secrets.js'
-import type { Writer } from '../storage/storage.js'
+import type { Reader, Writer } from '../storage/storage.js'
 import { users } from '../users/user.js'
 
 const MOST_SECONDS = 24 * 3600
@@ -33,16 +33,31 @@ export async function setPhone(
   return { user_id: userId, mode, after_seconds: afterSeconds }
 }
 
-/** The user answers all that waits for them now. Throws `not_found`. */
+/** How a user's phone answers, and what waits for them now. Throws `not_found`. */
+export async function readPhone(tx: Reader, userId: number, { clock }: ServiceContext) {
+  await checkUser(tx, userId)
+  const at = clock.now()
+  const { mode, after_ms } = (await tx.get(phones, userId)) ?? { mode: 'manual' as const, after_ms: 0 }
+  return {
+    user_id: userId,
+    has_device: await hasDevice(tx, userId),
+    mode,
+    after_seconds: after_ms / 1000,
+    requests: (await pendingOf(tx, userId, at)).map((request) => showRequest(request, at)),
+  }
+}
+
+/** The user answers the request named, or all that wait for them now; where none does, nothing is answered. Throws `not_found`. */
 export async function answerOnPhone(
   tx: Writer,
-  { userId, answer }: { userId: number; answer: Answer },
+  { userId, id, answer }: { userId: number; id?: number | undefined; answer: Answer },
   { clock }: ServiceContext,
 ) {
   await checkUser(tx, userId)
   const at = clock.now()
+  const pending = await pendingOf(tx, userId, at)
   const answered = []
-  for (const request of await pendingOf(tx, userId, at)) {
+  for (const request of id === undefined ? pending : pending.filter((each) => each.id === id)) {
     const settled = await settlePending(tx, request, { answer, by: 'phone', at })
     answered.push(showRequest(settled as AuthenticationRequestRow, at))
   }
@@ -50,6 +65,6 @@ export async function answerOnPhone(
 }
 
 /** Throws `not_found`. */
-async function checkUser(tx: Writer, id: number): Promise<void> {
+async function checkUser(tx: Reader, id: number): Promise<void> {
   if (!(await tx.get(users, id))) throw problem('not_found')
 }

@@ -209,30 +209,53 @@ export const setPhone = route({
     createSandbox(service).phone(params.user_id).answer(body.mode, { afterSeconds: body.after_seconds }),
 })
 
+export const readPhone = route({
+  ...control,
+  id: 'readPhone',
+  summary: "Tell how a user's phone answers, whether they have a device, and what waits for their second factor now.",
+  method: 'GET',
+  path: '/_sandbox/devices/:user_id',
+  params: PhonePath,
+  result: z.object({
+    user_id: z.int(),
+    has_device: z.boolean(),
+    mode: PhoneMode,
+    after_seconds: z.number(),
+    requests: z.array(AuthenticationRequest),
+  }),
+  errors: ['not_found'],
+  handle: ({ params }, service) => createSandbox(service).phone(params.user_id).read(),
+})
+
+const OneRequest = z.object({ id: z.optional(z.int()) })
 const AnsweredRequests = z.object({ requests: z.array(AuthenticationRequest) })
 
 export const approveOnPhone = route({
   ...control,
   id: 'approveOnPhone',
-  summary: 'Have a user approve all that waits for their second factor now.',
+  summary: 'Have a user approve the request named, or all that wait for their second factor now.',
   method: 'POST',
   path: '/_sandbox/devices/:user_id/approve',
   params: PhonePath,
+  body: OneRequest,
+  bodyOptional: true,
   result: AnsweredRequests,
   errors: ['not_found'],
-  handle: ({ params }, service) => createSandbox(service).phone(params.user_id).approve(),
+  handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).approve(body.id),
 })
 
 export const rejectOnPhone = route({
   ...control,
   id: 'rejectOnPhone',
-  summary: 'Have a user reject all that waits for their second factor now.',
+  summary: 'Have a user reject the request named, or all that wait for their second factor now.',
   method: 'POST',
   path: '/_sandbox/devices/:user_id/reject',
   params: PhonePath,
+  body: OneRequest,
+  bodyOptional: true,
   result: AnsweredRequests,
   errors: ['not_found'],
-  handle: ({ params }, service) => createSandbox(service).phone(params.user_id).reject(),
+  handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).reject(body.id),
 })
 
 export const auditLedger = route({
@@ -272,6 +295,7 @@ export default [
   readOutbox,
   emptyOutbox,
   setPhone,
+  readPhone,
   approveOnPhone,
   rejectOnPhone,
   auditLedger,

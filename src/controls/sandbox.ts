@@ -12,7 +12,7 @@ import { type Credentials, knownCredentials } from './credentials.js'
 import { fund } from './fund.js'
 import { emptyInbox, type InboxQuery, readInbox } from './inbox.js'
 import { rotateKeys } from './keys.js'
-import { answerOnPhone, setPhone } from './phone.js'
+import { answerOnPhone, readPhone, setPhone } from './phone.js'
 import { plantSeed, type Seeded } from './seed.js'
 import type { Seed } from './seed-schema.js'
 import { keepClock } from './settings.js'
@@ -60,10 +60,12 @@ export interface Sandbox {
 export interface Phone {
   /** How it answers pushes that arrive from now on; `manual`, which it begins with, waits for `approve` and `reject`. */
   answer(mode: PhoneMode, options?: { afterSeconds?: number | undefined }): ReturnType<typeof setPhone>
-  /** Approves all that waits now. */
-  approve(): ReturnType<typeof answerOnPhone>
-  /** Rejects all that waits now. */
-  reject(): ReturnType<typeof answerOnPhone>
+  /** How it answers, and what waits now. */
+  read(): ReturnType<typeof readPhone>
+  /** Approves the authentication request of that id, or all that wait now. */
+  approve(id?: number): ReturnType<typeof answerOnPhone>
+  /** Rejects the authentication request of that id, or all that wait now. */
+  reject(id?: number): ReturnType<typeof answerOnPhone>
 }
 
 export interface ShownClock {
@@ -111,8 +113,9 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     emptyOutbox: () => write(emptyInbox),
     phone: (userId) => ({
       answer: (mode, { afterSeconds } = {}) => write((tx) => setPhone(tx, { userId, mode, afterSeconds }, service)),
-      approve: () => write((tx) => answerOnPhone(tx, { userId, answer: 'approved' }, service)),
-      reject: () => write((tx) => answerOnPhone(tx, { userId, answer: 'rejected' }, service)),
+      read: () => read((tx) => readPhone(tx, userId, service)),
+      approve: (id) => write((tx) => answerOnPhone(tx, { userId, id, answer: 'approved' }, service)),
+      reject: (id) => write((tx) => answerOnPhone(tx, { userId, id, answer: 'rejected' }, service)),
     }),
     rotateKeys: () => ready().then(() => rotateKeys(service)),
     ledger: () => read(auditAll),

@@ -132,6 +132,31 @@ contract('setPhone', (start) => {
   })
 })
 
+contract('readPhone', (start) => {
+  it('GET /_sandbox/devices/:user_id tells how the phone answers, and what waits now', async () => {
+    const { call, payer } = await world(start)
+    const read = async () => (await call('GET', `/_sandbox/devices/${payer.id}`)).body
+    const none = { user_id: payer.id, has_device: false, mode: 'manual', after_seconds: 0, requests: [] }
+    expect(await read()).toEqual(none)
+    await setPhone(call, payer, 'ignore', 1.5)
+    const request = (await ask(call, payer)).body
+    expect(await read()).toEqual({
+      ...none,
+      has_device: true,
+      mode: 'ignore',
+      after_seconds: 1.5,
+      requests: [request],
+    })
+    await advance(call, '3m')
+    expect((await read()).requests).toEqual([])
+  })
+
+  it('is 404 for nobody', async () => {
+    const { call } = await world(start)
+    expectProblem(await call('GET', '/_sandbox/devices/999999'), 404, 'not_found')
+  })
+})
+
 for (const [operation, verb, status] of [
   ['approveOnPhone', 'approve', 'approved'],
   ['rejectOnPhone', 'reject', 'rejected'],
@@ -156,6 +181,16 @@ for (const [operation, verb, status] of [
       expect((await poll(call, payer, later.id)).body.status).toBe('pending')
       await advance(call, '3m')
       expect((await call('POST', `/_sandbox/devices/${payer.id}/${verb}`)).body).toEqual({ requests: [] })
+    })
+
+    it('answers the one that is named alone', async () => {
+      const { call, payer } = await world(start)
+      const first = (await ask(call, payer)).body
+      const second = (await ask(call, payer)).body
+      const answer = (id: number) => call('POST', `/_sandbox/devices/${payer.id}/${verb}`, { body: { id } })
+      expect((await answer(first.id)).body).toEqual({ requests: [{ ...first, status }] })
+      expect((await answer(first.id)).body).toEqual({ requests: [] })
+      expect((await poll(call, payer, second.id)).body.status).toBe('pending')
     })
 
     it('is 404 for nobody', async () => {

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { expectAccessible } from '../support/accessible.js'
 import type { Call } from '../support/api.js'
 import { journey } from '../support/journey.js'
-import { CHALLENGE, exchangeCode, newApp } from '../support/oidc.js'
+import { exchangeCode } from '../support/oidc.js'
+import { newConnection, tabTo } from '../support/oidc-pages.js'
 
 const { host, site, page: newPage } = journey()
 
@@ -18,28 +19,8 @@ const parts = (page: Page) => ({
   alert: page.getByRole('alert'),
 })
 
-/** An app whose callback is a site of its own, and the address that connects it. */
-async function newConnection(call: Call, url: string, callback: string, parameters: Record<string, string> = {}) {
-  const app = await newApp(call, { redirect_uris: [callback], client_name: 'Errand Runner' })
-  const query = new URLSearchParams({
-    ...{ client_id: app.id, redirect_uri: callback, response_type: 'code', scope: 'openid email offline_access' },
-    ...{ state: 'a state', code_challenge: CHALLENGE, code_challenge_method: 'S256', ...parameters },
-  })
-  return { app, address: `${url}/v4/oidc/auth?${query}` }
-}
-
 const newestCode = async (call: Call): Promise<string> =>
   (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(EMAIL)}&limit=1`)).body.messages[0].codes[0]
-
-/** Moves by Tab until an element has the focus, as people do who use no mouse. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let i = 0; i < 20; i++) {
-    const focused = await page.evaluate('document.activeElement?.textContent?.trim() || document.activeElement?.id')
-    if (focused === name) return
-    await page.keyboard.press('Tab')
-  }
-  throw new Error(`Tab does not come to ${name}`)
-}
 
 /** From the address to consent, by keyboard alone. */
 async function signInByKeyboard(page: Page, call: Call): Promise<void> {

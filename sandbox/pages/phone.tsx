@@ -1,0 +1,49 @@
+import { inline, page } from '../../src/http/html.js'
+import type { Reply } from '../../src/http/reply.js'
+import script from '../phone/page.tsx?script'
+import type { SandboxPages } from './pages.js'
+import { pagesStyle, phoneStyle } from './pages-style.js'
+
+const phoneScript = inline(script)
+
+/** The phone of the demo's payer; 404 where the state holds no such user. */
+export async function phonePage({ service, demo }: SandboxPages): Promise<Reply> {
+  const { email } = demo.payer
+  const { rows } = await service.sandbox.snapshot()
+  const user = (rows.users as { id: number; email: string }[] | undefined)?.find((each) => each.email === email)
+  return user
+    ? page({
+        title: "The payer's phone",
+        styles: [pagesStyle, phoneStyle],
+        script: phoneScript,
+        policy: { 'connect-src': "'self'" },
+        body: <PhonePage userId={user.id} email={email} />,
+      })
+    : page({ title: 'No phone here', status: 404, styles: [pagesStyle], body: <NoPhone /> })
+}
+
+const PhonePage = ({ userId, email }: { userId: number; email: string }) => (
+  <main>
+    <div class="phone">
+      <header>
+        <h1>The payer's phone</h1>
+        <p class="small">
+          <code>{email}</code>
+        </p>
+      </header>
+      <div id="phone" data-user-id={userId} data-email={email} />
+    </div>
+    <footer class="small">
+      <a href="/">The sandbox</a>
+    </footer>
+  </main>
+)
+
+const NoPhone = () => (
+  <main>
+    <h1>There is no phone here</h1>
+    <p>
+      This sandbox was begun without the demo, whose payer it belongs to. <a href="/">Back to the sandbox</a>
+    </p>
+  </main>
+)

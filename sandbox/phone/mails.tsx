@@ -1,0 +1,52 @@
+import { CopyButton } from './copy.js'
+
+export interface Mail {
+  readonly id: number
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly codes: readonly string[]
+  readonly created_at: number
+}
+
+/** What the holder of an address was mailed, newest first; mail to others is told from it. */
+export const Mails = ({ mails, owner }: { mails: readonly Mail[]; owner: string }) => (
+  <ul class="mails" aria-label="Mail">
+    {mails.map((mail) => (
+      <li key={mail.id}>
+        <MailText mail={mail} owner={owner} />
+      </li>
+    ))}
+    {mails.length === 0 && (
+      <li class="empty muted">
+        No mail yet. Sign in as <code>{owner}</code>, and the sign-in code arrives here.
+      </li>
+    )}
+  </ul>
+)
+
+const MailText = ({ mail: { to, subject, text, codes, created_at }, owner }: { mail: Mail; owner: string }) => (
+  <>
+    <From name="farthing" at={created_at} />
+    {to !== owner && <p class="muted small">To {to}</p>}
+    {codes[0] === undefined ? <p>{subject}</p> : <Code code={codes[0]} />}
+    <p class="muted small">{text.split('\n')[0]}</p>
+  </>
+)
+
+/** Who wrote, and when, in Unix seconds. */
+export const From = ({ name, at, id }: { name: string; at: number; id?: string }) => (
+  <p class="from">
+    <strong id={id}>{name}</strong>
+    <time class="muted small" dateTime={new Date(at * 1000).toISOString()}>
+      {new Date(at * 1000).toLocaleTimeString(undefined, { timeStyle: 'short' })}
+    </time>
+  </p>
+)
+
+/** A sign-in code, large. */
+export const Code = ({ code }: { code: string }) => (
+  <p class="code">
+    <span class="digits">{code}</span> <CopyButton text={code} what="code" />
+  </p>
+)

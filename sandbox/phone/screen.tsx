@@ -1,0 +1,95 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Mails } from './mails.js'
+import { type Push, Pushes, type Verb } from './pushes.js'
+import { answer, connect, type OnPhone, type Owner, readPhone } from './state.js'
+
+/** How often the sandbox is asked, in ms. */
+const EVERY = 1000
+
+/** What the phone shows, and answers pushes by; it says what arrives. */
+export function Screen({ owner }: { owner: Owner }) {
+  const [shown, setShown] = useState<OnPhone>()
+  const [said, setSaid] = useState('')
+  const [refused, setRefused] = useState('')
+  const last = useRef<OnPhone | null>(null)
+  /** Calls under way: meanwhile nothing is looked for. */
+  const busy = useRef(0)
+  const turns = useRef(0)
+  const place = useRef<HTMLElement>(null)
+
+  async function refresh(): Promise<void> {
+    const turn = ++turns.current
+    const next = await readPhone(owner)
+    // An earlier look may end later.
+    if (turn !== turns.current) return
+    const arrived = last.current && arrival(last.current, next)
+    last.current = next
+    setShown(next)
+    if (arrived) setSaid(arrived)
+  }
+
+  async function tried(act: () => Promise<void>): Promise<void> {
+    busy.current++
+    try {
+      await act()
+      setRefused('')
+    } catch (error) {
+      setRefused(`The sandbox gives no answer. ${(error as Error).message}`)
+    } finally {
+      busy.current--
+    }
+  }
+
+  /** The button that was pressed is gone after it: the focus stays on the phone. */
+  const act = (what: () => Promise<string>) =>
+    tried(async () => {
+      const outcome = await what()
+      place.current?.focus()
+      await refresh()
+      setSaid(outcome)
+    })
+
+  const onAnswer = (push: Push, verb: Verb) =>
+    act(async () => ((await answer(owner, push, verb)) ? outcomes[verb] : 'It does not wait for an answer any more.'))
+
+  useEffect(() => {
+    const look = () => document.hidden || busy.current > 0 || tried(refresh)
+    const timer = setInterval(look, EVERY)
+    document.addEventListener('visibilitychange', look)
+    look()
+    return () => clearInterval(timer)
+  }, [])
+
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+    <section class="screen" aria-label="Screen" tabIndex={0} ref={place}>
+      <p role="status">{said}</p>
+      <p role="alert">{refused}</p>
+      {shown?.isConnected === false && <Connect onConnect={() => act(() => connect(owner).then(() => 'Connected.'))} />}
+      {shown?.isConnected && shown.pushes.length === 0 && <p class="quiet muted small">Nothing waits for an answer.</p>}
+      {shown && shown.pushes.length > 0 && <Pushes pushes={shown.pushes} onAnswer={onAnswer} />}
+      {shown && <Mails mails={shown.mails} owner={owner.email} />}
+    </section>
+  )
+}
+
+const outcomes: Readonly<Record<Verb, string>> = { approve: 'Approved.', reject: 'Rejected.' }
+
+const Connect = ({ onConnect }: { onConnect: () => void }) => (
+  <div class="connect">
+    <p class="small">Once this phone is connected, an app that signs in by OpenID Connect is approved here first.</p>
+    <button type="button" class="primary" onClick={onConnect}>
+      Connect this phone
+    </button>
+  </div>
+)
+
+/** What is new since then, in a sentence; empty where nothing is. */
+function arrival(before: OnPhone, now: OnPhone): string {
+  const [push] = now.pushes.filter(({ id }) => !before.pushes.some((known) => known.id === id))
+  if (push) return `A request arrived. ${push.subject}.`
+  const [mail] = now.mails.filter(({ id }) => !before.mails.some((known) => known.id === id))
+  if (mail)
+    return mail.codes[0] === undefined ? `A mail arrived. ${mail.subject}.` : `A code arrived: ${mail.codes[0]}.`
+  return before.pushes.length > now.pushes.length ? 'A request waits no longer.' : ''
+}

@@ -1,0 +1,158 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { demo } from '../../sandbox/seed/demo.js'
+import { expectAccessible } from '../support/accessible.js'
+import { type Host, journey } from '../support/journey.js'
+import { advance } from '../support/market.js'
+import { exchangeCode } from '../support/oidc.js'
+import { newConnection, tabTo } from '../support/oidc-pages.js'
+import { ask, poll } from '../support/second-factor.js'
+import { newSession } from '../support/world.js'
+
+const { host, site, page: newPage } = journey()
+
+const { email } = demo.payer
+
+const onPhone = (phone: Page) => ({
+  button: (name: string) => phone.getByRole('button', { name, exact: true }),
+  push: phone.getByRole('list', { name: 'Waiting for an answer' }).getByRole('listitem'),
+  mail: phone.getByRole('list', { name: 'Mail' }).getByRole('listitem'),
+  status: (text: string) => phone.getByRole('status').filter({ hasText: text }),
+  quiet: phone.getByText('Nothing waits for an answer.'),
+})
+
+/** Presses a button that Tab comes to. */
+async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).first().waitFor()
+  await tabTo(page, name)
+  await page.keyboard.press('Enter')
+}
+
+/** A sandbox, and the payer's phone in a tab of its own, connected. */
+async function connectedPhone(service: Host): Promise<Page> {
+  const phone = await newPage()
+  await phone.goto(service.url)
+  await phone.getByRole('link', { name: "The payer's phone" }).waitFor()
+  await tabTo(phone, "The payer's phone")
+  await phone.keyboard.press('Enter')
+  await press(phone, 'Connect this phone')
+  await onPhone(phone).status('Connected.').waitFor()
+  await onPhone(phone).quiet.waitFor()
+  return phone
+}
+
+/** The payer signs in to connect an app, in another tab, up to where their phone is waited for. */
+async function askedOnPhone() {
+  const service = await host()
+  const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
+  const { app, address } = await newConnection(service.call, service.url, callback)
+  const phone = await connectedPhone(service)
+  const page = await phone.context().newPage()
+  await page.goto(address)
+  await page.getByRole('textbox', { name: 'Email' }).waitFor()
+  await page.keyboard.type(email)
+  await press(page, 'Continue')
+  await page.getByRole('textbox', { name: 'Code' }).waitFor()
+  await onPhone(phone).status('A code arrived').waitFor()
+  const [code] = /\d{6}/.exec(await onPhone(phone).mail.first().innerText()) as RegExpExecArray
+  await page.keyboard.type(code)
+  await press(page, 'Verify')
+  await page.getByRole('heading', { name: 'Approve on your device' }).waitFor()
+  await onPhone(phone).status('A request arrived').waitFor()
+  const asked = await onPhone(phone).push.innerText()
+  for (const told of ['Connect app', 'App: Errand Runner', 'Answer goes to: this computer'])
+    expect(asked).toContain(told)
+  return { ...service, app, callback, phone, page }
+}
+
+/** What the app's address came with once the sign-in was over. */
+async function landed(page: Page): Promise<URLSearchParams> {
+  await page.getByRole('heading', { name: 'Back in the app' }).waitFor()
+  return new URL(page.url()).searchParams
+}
+
+test('the phone approves what it was asked, by keyboard: the sign-in goes on to consent and to a code that works', async () => {
+  const { call, app, callback, phone, page } = await askedOnPhone()
+  await press(phone, 'Approve')
+  await onPhone(phone).status('Approved.').waitFor()
+  await onPhone(phone).quiet.waitFor()
+  expect(await phone.evaluate('document.activeElement.ariaLabel')).toBe('Screen')
+
+  await press(page, 'Allow')
+  const code = (await landed(page)).get('code') as string
+  const { status, body } = await exchangeCode(call, app, code, { redirect_uri: callback })
+  expect([status, body.token_type]).toEqual([200, 'Bearer'])
+})
+
+test('the phone rejects what it was asked, by keyboard: the app is told that access is denied', async () => {
+  const { phone, page } = await askedOnPhone()
+  await press(phone, 'Reject')
+  await onPhone(phone).status('Rejected.').waitFor()
+  const told = await landed(page)
+  expect([told.get('error'), told.get('code')]).toEqual(['access_denied', null])
+})
+
+test('what is not answered in time leaves the phone, and the page that waited says so and asks again', async () => {
+  const { call, phone, page } = await askedOnPhone()
+  await advance(call, '3m')
+  await onPhone(phone).status('A request waits no longer.').waitFor()
+  expect(await onPhone(phone).push.count()).toBe(0)
+  await page.getByRole('heading', { name: 'Your device did not answer' }).waitFor()
+  await press(page, 'Continue')
+  await onPhone(phone).push.waitFor()
+})
+
+test('of two requests the phone answers the one whose button is pressed', async () => {
+  const { call, ...service } = await host()
+  const phone = await connectedPhone({ call, ...service })
+  const session = await newSession(call, email)
+  const first = (await ask(call, { session }, { detail: { payee: 'The first' } })).body
+  const second = (await ask(call, { session }, { detail: { payee: 'The second' } })).body
+  await onPhone(phone).push.nth(1).waitFor()
+  expect(await onPhone(phone).push.first().innerText()).toContain('The second')
+  await press(phone, 'Approve')
+  await onPhone(phone).push.nth(1).waitFor({ state: 'detached' })
+  expect(await onPhone(phone).push.innerText()).toContain('The first')
+  const statusOf = async (id: number) => (await poll(call, { session }, id)).body.status
+  expect([await statusOf(first.id), await statusOf(second.id)]).toEqual(['pending', 'approved'])
+})
+
+test('looking at the phone connects nothing', async () => {
+  const { url, call } = await host()
+  const phone = await newPage()
+  await phone.goto(`${url}/phone`)
+  await onPhone(phone).button('Connect this phone').waitFor()
+  await onPhone(phone).mail.filter({ hasText: 'No mail yet' }).waitFor()
+  const { rows } = (await call('GET', '/_sandbox/snapshot')).body
+  expect(rows.devices ?? []).toEqual([])
+})
+
+test('there is no phone where the state was begun without the demo', async () => {
+  const { url } = await host({})
+  const phone = await newPage()
+  await phone.goto(`${url}/phone`)
+  await phone.getByRole('heading', { name: 'There is no phone here' }).waitFor()
+})
+
+for (const colorScheme of ['light', 'dark'] as const)
+  for (const [width, height] of [
+    [360, 720],
+    [1280, 900],
+  ] as const)
+    test(`axe finds nothing serious on the phone, ${colorScheme}, ${width} wide`, async () => {
+      const { url, call } = await host()
+      const phone = await newPage({ colorScheme, viewport: { width, height } })
+      await phone.goto(`${url}/phone`)
+      await onPhone(phone).button('Connect this phone').waitFor()
+      await expectAccessible(phone, 'not connected')
+      await onPhone(phone).button('Connect this phone').click()
+      await onPhone(phone).quiet.waitFor()
+      await expectAccessible(phone, 'quiet')
+      const session = await newSession(call, email)
+      await ask(call, { session })
+      await onPhone(phone).button('Approve').waitFor()
+      await expectAccessible(phone, 'asked')
+      await phone.route('**/_sandbox/**', (route) => route.abort())
+      await phone.getByRole('alert').filter({ hasText: 'gives no answer' }).waitFor()
+      await expectAccessible(phone, 'no answer')
+    })
