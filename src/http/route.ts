@@ -86,8 +86,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   readonly query: Q
   readonly body: B
   readonly principal: PrincipalByAuth[A]
-  /** There for routes that take `guest` or `session`. */
-  readonly session: CallSession | undefined
+  /** There for every caller of a `guest` route, and for those of others that came with one. */
+  readonly session: [A] extends ['guest'] ? CallSession : CallSession | undefined
   readonly version: Version | undefined
   readonly headers: Pick<Headers, 'get' | 'has'>
   /** The request's address, whole. */

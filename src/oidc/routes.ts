@@ -1,6 +1,6 @@
 import { noContent } from '../http/reply.js'
 import { type Call, type Nothing, route } from '../http/route.js'
-import { PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
+import { IdPath, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
 import { problem } from '../problem.js'
 import browserRoutes from './browser/routes.js'
 import { claimsOf } from './claims.js'
@@ -281,7 +281,7 @@ export const deleteConnection = route({
   path: '/connections/:id',
   versions: ['v4'],
   auth: ['user', 'session'],
-  params: z.object({ id: z.int() }),
+  params: IdPath,
   status: 204,
   errors: ['not_found'],
   async write(tx, { params, principal }, { clock }) {

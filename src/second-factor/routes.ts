@@ -1,5 +1,6 @@
+import { wantsPage } from '../http/html.js'
 import { type Reply, reply } from '../http/reply.js'
-import { type CallSession, route } from '../http/route.js'
+import { route } from '../http/route.js'
 import { AuthenticationRequest, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
 import { Problem } from '../problem.js'
 import { type Answer, answerByLink, answerFromDevice, askedDevice, requestOfLink } from './answer.js'
@@ -101,9 +102,7 @@ export const rejectAuthenticationRequest = answeringRoute(
 
 /** People are refused with a page, programs as everywhere. */
 const refused = (problem: Problem, headers: Pick<Headers, 'get'>): Reply =>
-  headers.get('accept')?.includes('text/html') ? refusedPage(problem) : reply({ value: problem.body })
-
-const idOf = (session: CallSession | undefined): string => (session as CallSession).id
+  wantsPage(headers) ? refusedPage(problem) : reply({ value: problem.body })
 
 export const openMailedRequest = route({
   id: 'openMailedRequest',
@@ -120,7 +119,7 @@ export const openMailedRequest = route({
   refused,
   async read(tx, { params, query, session }, { clock }) {
     const at = clock.now()
-    const request = await requestOfLink(tx, { ...params, ...query, sessionId: idOf(session) })
+    const request = await requestOfLink(tx, { ...params, ...query, sessionId: session.id })
     checkOpen(request, at)
     return askingPage(request, query.token, at)
   },
@@ -140,7 +139,7 @@ export const answerMailedRequest = route({
   errors: ['not_found', 'self_approval', 'link_expired'],
   refused,
   async write(tx, { params, body, session }, { clock }) {
-    const link = { ...params, token: body.token, sessionId: idOf(session) }
+    const link = { ...params, token: body.token, sessionId: session.id }
     const answered = await answerByLink(tx, { ...link, answer: answers[body.answer], at: clock.now() })
     return answered instanceof Problem ? answered : answeredPage(answered)
   },

@@ -1,5 +1,4 @@
 import { noContent, reply } from '../http/reply.js'
-import type { CallSession } from '../http/route.js'
 import { route } from '../http/route.js'
 import { Email, IdPath, PageQuery, pageOf, UnixSeconds, UserShape, z } from '../http/schema.js'
 import {
@@ -13,9 +12,6 @@ import {
 } from './session.js'
 import { sendCode, spendCode } from './sign-in-code.js'
 
-/** The frame gives every `guest` route a session. */
-const idOf = (session: CallSession | undefined): string => (session as CallSession).id
-
 export const readSession = route({
   id: 'readSession',
   summary: 'Read the session of the caller; one is issued when none is sent.',
@@ -25,7 +21,7 @@ export const readSession = route({
   versions: ['v4'],
   auth: ['guest'],
   result: z.object({ session_id: z.string(), user: z.nullable(UserShape), expires_at: UnixSeconds }),
-  read: (tx, { session }, { clock }) => showSession(tx, idOf(session), clock.now()),
+  read: (tx, { session }, { clock }) => showSession(tx, session.id, clock.now()),
 })
 
 export const sendSessionCode = route({
@@ -41,7 +37,7 @@ export const sendSessionCode = route({
   result: z.object({ expires_at: UnixSeconds }),
   errors: ['too_many_codes'],
   write: (tx, { body, session }, service) =>
-    sendCode(tx, { email: body.email, sessionId: idOf(session), at: service.clock.now() }, service),
+    sendCode(tx, { email: body.email, sessionId: session.id, at: service.clock.now() }, service),
 })
 
 export const verifySessionCode = route({
@@ -57,7 +53,7 @@ export const verifySessionCode = route({
   errors: ['code_wrong', 'code_expired', 'too_many_tries'],
   async write(tx, { body, session }, service) {
     const at = service.clock.now()
-    const sessionId = idOf(session)
+    const sessionId = session.id
     const refused = await spendCode(tx, { ...body, sessionId, at }, service)
     if (refused) return refused
     const value = await signIn(tx, { email: body.email, previousSessionId: sessionId, at }, service)
@@ -75,7 +71,7 @@ export const deleteSession = route({
   auth: ['guest'],
   status: 204,
   async write(tx, { session }, { clock }) {
-    await endSession(tx, idOf(session), clock.now())
+    await endSession(tx, session.id, clock.now())
     return reply({ status: 204, body: null, session: null })
   },
 })

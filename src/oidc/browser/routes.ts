@@ -1,6 +1,6 @@
 import { wantsPage } from '../../http/html.js'
 import { type Reply, reply } from '../../http/reply.js'
-import { type Call, type CallSession, route } from '../../http/route.js'
+import { type Call, route } from '../../http/route.js'
 import { z } from '../../http/schema.js'
 import { authorize } from '../authorization.js'
 import { endSessionAddress, endSessionFor } from '../end-session.js'
@@ -43,9 +43,6 @@ export const authorizeOidcByForm = route({
   write: async (tx, { body }, service) => seeOther(await authorize(tx, body, service)),
 })
 
-/** The frame gives every `guest` route a session. */
-const idOf = (session: CallSession | undefined): string => (session as CallSession).id
-
 const page = { versions: ['v4'], auth: ['guest'], produces: ['text/html'], refused: pageRefusal } as const
 
 const endings = { ...page, redirects: true, errors: ['invalid_request'] } as const
@@ -59,7 +56,7 @@ export const endOidcSession = route({
   path: '/oidc/session/end',
   query: shape.EndSession,
   async write(tx, { query, session }, service) {
-    const ended = await endSessionFor(tx, { request: query, sessionId: idOf(session), confirmed: false }, service)
+    const ended = await endSessionFor(tx, { request: query, sessionId: session.id, confirmed: false }, service)
     return ended.ended ? signedOut(ended.location) : confirmPage(ended.email, query)
   },
 })
@@ -104,7 +101,7 @@ export const confirmEndOidcSession = route({
   body: z.object({ ...shape.EndSession.shape, answer: z.enum(['sign_out', 'cancel']) }),
   async write(tx, { body, session }, service) {
     if (body.answer === 'cancel') return stillSignedInPage()
-    const ended = await endSessionFor(tx, { request: body, sessionId: idOf(session), confirmed: true }, service)
+    const ended = await endSessionFor(tx, { request: body, sessionId: session.id, confirmed: true }, service)
     return signedOut(ended.ended ? ended.location : undefined)
   },
 })
@@ -130,7 +127,7 @@ export const readInteraction = route({
   params: InteractionPath,
   errors: ['interaction_expired', 'too_many_pending'],
   async write(tx, { params, session, headers }, service) {
-    const at = { id: params.id, sessionId: idOf(session) }
+    const at = { id: params.id, sessionId: session.id }
     return shown(await visit(tx, at, service), headers, service.sandbox !== undefined)
   },
 })
@@ -152,7 +149,7 @@ export const answerInteraction = route({
   }),
   errors: ['interaction_expired', 'too_many_pending', 'too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'],
   async write(tx, { params, body, session, headers }, service) {
-    const at = { id: params.id, sessionId: idOf(session) }
+    const at = { id: params.id, sessionId: session.id }
     const taken = await answer(tx, at, body, service)
     if (taken.refused || taken.next.step === 'leave') return shown(taken, headers, service.sandbox !== undefined)
     // The next page has an address of its own, so that it can be asked for again.
