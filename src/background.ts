@@ -6,6 +6,11 @@ import { nextTimer, runTimer, timers } from './schedule/timer.js'
 import type { Collection, Query, Row, Storage, Writer } from './storage/storage.js'
 import { jobs } from './timers.js'
 
+interface Due {
+  readonly due: number
+  run(): Promise<void>
+}
+
 /**
  * Delivers the outbox and runs timers, one after the other, as they fall due: after each write that put one there, and as time passes.
  * Gives the storage to write through; closing that waits for what is running.
@@ -32,16 +37,16 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
       .catch((cause: unknown) => log.error('what was due could not be done', cause))
   }
 
-  /** Does all that is due, the earliest first, before each of which `reach` says how far time has come. */
-  async function work(reach: (due: number) => number): Promise<void> {
+  /** Does all that is due, the earliest first, before each of which `reach` says how far time has come. Gives what is next. */
+  async function work(reach: (due: number) => number): Promise<Due | undefined> {
     for (;;) {
       const next = await earliest()
-      if (!next || next.due > reach(next.due)) return
+      if (!next || next.due > reach(next.due)) return next
       await next.run()
     }
   }
 
-  async function earliest(): Promise<{ due: number; run: () => Promise<void> } | undefined> {
+  async function earliest(): Promise<Due | undefined> {
     const [timer, message] = await storage.read(async (tx) => [await nextTimer(tx), await nextMessage(tx)] as const)
     if (timer && (!message || timer.due_at <= (message.due_at as number)))
       return { due: timer.due_at, run: () => runTimer(timer, jobs, service) }
@@ -49,11 +54,10 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
   }
 
   /** A clock that stands still comes no nearer to anything. */
-  async function setAlarm(): Promise<void> {
+  function setAlarm(next: Due | undefined): void {
     cancelAlarm()
-    if (closing || given.sandbox?.clock.mode === 'manual') return
-    const next = await earliest()
-    if (next) cancelAlarm = alarm.set(next.due - clock.now(), wake)
+    if (next && !closing && given.sandbox?.clock.mode !== 'manual')
+      cancelAlarm = alarm.set(next.due - clock.now(), wake)
   }
 
   async function moveClock(aim: () => number): Promise<void> {
