@@ -78,14 +78,15 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
     for (const call of waiting) call()
   }
 
-  function nextEvent(ms: number, ending?: AbortSignal): Promise<void> {
-    if (closing || ending?.aborted) return Promise.resolve()
+  function nextEvent(ms: number, ending?: AbortSignal): Promise<boolean> {
+    const goesOn = () => !closing && !ending?.aborted
+    if (!goesOn()) return Promise.resolve(false)
     return new Promise((resolve) => {
       const come = () => {
         waiting.delete(come)
         ending?.removeEventListener('abort', come)
         cancel()
-        resolve()
+        resolve(goesOn())
       }
       const cancel = alarm.set(ms, come)
       ending?.addEventListener('abort', come)

@@ -82,3 +82,19 @@ test('an answer that follows events ends when the server closes, which does not 
   expect(await ended).toEqual(followers.map(() => ': following\n\n'))
   await service.close()
 })
+
+test('an answer that follows events ends when its service closes, and does not break off', async () => {
+  const service = createService({ sandbox: true })
+  const { users } = await service.sandbox.seed({ users: [{ email: 'ada@example.test' }] })
+  const ask = (path: string, init: RequestInit) => service.fetch(new Request(service.baseUrl + path, init))
+  const basic = `Basic ${btoa(`${users[0]?.client_id}:${users[0]?.client_secret}`)}`
+  const token = await ask('/v4/user/oauth/token', { method: 'POST', headers: { authorization: basic } })
+  const authorization = `Bearer ${(await token.json()).access_token}`
+  const follower = await ask('/v4/events', { headers: { authorization, accept: 'text/event-stream' } })
+  const reader = follower.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe(': following\n\n')
+  const next = reader.read()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await service.close()
+  expect(await next).toEqual({ done: true, value: undefined })
+})

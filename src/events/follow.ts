@@ -28,7 +28,7 @@ export async function* followEvents(following: Following, service: ServiceContex
   let silent = 0
   // Tells the client at once that it is connected.
   yield ': following\n\n'
-  while (waited < LONGEST_MS && !following.ending?.aborted) {
+  while (waited < LONGEST_MS) {
     const past = last
     const rows = await storage.read((tx) => findEvents(tx, { owner, type, past, limit: PIECE }))
     if (rows.length > 0) yield rows.map(asMessage).join('')
@@ -36,7 +36,7 @@ export async function* followEvents(following: Following, service: ServiceContex
     silent = rows.length > 0 || silent >= HEARTBEAT_MS ? 0 : silent
     last = rows.at(-1)?.id ?? last
     if (rows.length === PIECE) continue
-    await background.nextEvent(PAUSE_MS, following.ending)
+    if (!(await background.nextEvent(PAUSE_MS, following.ending))) return
     waited += PAUSE_MS
     silent += PAUSE_MS
   }
