@@ -74,12 +74,7 @@ function bodyOf(next: Asking, isRefused: boolean, sandbox: boolean): VNode {
       return (
         <Form>
           <p>The request on your device was not answered in time.</p>
-          <Actions>
-            <Button answer="ask_again" go>
-              Continue
-            </Button>
-            <Button answer="cancel">Cancel</Button>
-          </Actions>
+          <GoOn answer="ask_again">Continue</GoOn>
         </Form>
       )
     case 'consent':
@@ -91,6 +86,15 @@ const Form = ({ children }: { children: ComponentChildren }) => (
   <form method="post" novalidate>
     {children}
   </form>
+)
+
+const GoOn = ({ answer, children }: { answer: string; children: string }) => (
+  <Actions>
+    <Button answer={answer} go>
+      {children}
+    </Button>
+    <Button answer="cancel">Cancel</Button>
+  </Actions>
 )
 
 const EmailStep = ({ hint, isRefused }: { hint: string; isRefused: boolean }) => (
@@ -111,12 +115,7 @@ const EmailStep = ({ hint, isRefused }: { hint: string; isRefused: boolean }) =>
       />
     </div>
     <p class="muted">You get a code by mail; there is no password. An address that is new here signs up.</p>
-    <Actions>
-      <Button answer="continue" go>
-        Continue
-      </Button>
-      <Button answer="cancel">Cancel</Button>
-    </Actions>
+    <GoOn answer="continue">Continue</GoOn>
   </Form>
 )
 
@@ -141,12 +140,7 @@ const CodeStep = ({ email, isRefused, sandbox }: { email: string; isRefused: boo
           {...invalid(isRefused)}
         />
       </div>
-      <Actions>
-        <Button answer="verify" go>
-          Verify
-        </Button>
-        <Button answer="cancel">Cancel</Button>
-      </Actions>
+      <GoOn answer="verify">Verify</GoOn>
     </Form>
     <form method="post" class="more">
       <Button answer="resend">Send a new code</Button>

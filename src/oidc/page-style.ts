@@ -1,29 +1,7 @@
 import { inline } from '../http/html.js'
 
 export const pageStyle = inline(`
-:root {
-  color-scheme: light dark;
-  --ground: #eef1f3; --card: #ffffff; --text: #1c2430; --muted: #55606e; --line: #d5dbe1; --edge: #8792a0;
-  --primary: #0f766e; --on-primary: #ffffff; --focus: #2563eb; --bad: #b3261e;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #12161c; --card: #1c2129; --text: #eceef2; --muted: #a9b2bf; --line: #343c48; --edge: #7a8594;
-    --primary: #0d7d74; --on-primary: #ffffff; --focus: #8ab4ff; --bad: #ff8a80;
-  }
-}
-* { box-sizing: border-box; margin: 0; }
-body {
-  display: grid; place-items: center; min-height: 100vh; padding: 24px 16px; background: var(--ground); color: var(--text);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; -webkit-text-size-adjust: 100%;
-}
-main {
-  width: min(440px, 100%); padding: 28px; border: 1px solid var(--line); border-radius: 14px; background: var(--card);
-  overflow-wrap: anywhere;
-}
-h1 { font-size: 24px; font-weight: 650; line-height: 1.25; letter-spacing: -.01em; }
 h2, legend { padding: 0; font-size: 14px; font-weight: 600; }
-.muted { color: var(--muted); font-size: 14px; }
 h1 ~ p, form { margin-top: 16px; }
 h1 + .muted { margin-top: 4px; }
 form { display: grid; gap: 16px; }
@@ -52,7 +30,6 @@ button { font: inherit; color: inherit; cursor: pointer; }
 .actions .go:hover { background: color-mix(in oklab, var(--primary), var(--on-primary) 12%); }
 .more { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 20px; margin-top: 16px; }
 .more button { min-height: 28px; padding: 0; border: 0; background: none; font-size: 14px; text-decoration: underline; text-underline-offset: 3px; }
-:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
 [role=alert] {
   margin-top: 16px; padding: 10px 14px; border-left: 4px solid var(--bad); border-radius: 4px;
   background: color-mix(in oklab, var(--card), var(--bad) 10%);

@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact'
+import { cardStyle } from '../http/card-style.js'
 import { page } from '../http/html.js'
 import { type Reply, reply } from '../http/reply.js'
 import { pageStyle } from './page-style.js'
@@ -25,7 +26,7 @@ export const show = ({ title, body, status, scheme, refresh }: PageParts): Reply
   page({
     title,
     body: <main>{body}</main>,
-    styles: [pageStyle],
+    styles: [cardStyle, pageStyle],
     ...(status !== undefined && { status }),
     headers: { ...headers, ...(refresh !== undefined && { refresh: String(refresh) }) },
     policy: { 'form-action': formPolicy(scheme) },

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { cardStyle } from '../http/card-style.js'
 import { page } from '../http/html.js'
 import type { Reply } from '../http/reply.js'
 import type { Problem } from '../problem.js'
@@ -10,7 +11,7 @@ import { actionTitle, detailLines } from './wording.js'
 const headers = { 'referrer-policy': 'same-origin' }
 
 const show = (title: string, body: VNode): Reply =>
-  page({ title, body, styles: [answerStyle], headers, policy: { 'form-action': "'self'" } })
+  page({ title, body, styles: [cardStyle, answerStyle], headers, policy: { 'form-action': "'self'" } })
 
 /** What a mailed link opens: exactly what is asked, and two buttons. It needs no script. */
 export function askingPage(request: AuthenticationRequestRow, token: string, at: number): Reply {

@@ -32,7 +32,7 @@ const composition = [
 const ports = 'src/ports.ts'
 /** What of `http/` the routes of a feature are written with. */
 const routeWords = ['route.ts', 'schema.ts', 'reply.ts', 'csv.ts', 'html.tsx'].map((name) => `src/http/${name}`)
-const pageWords = ['html.tsx', 'reply.ts'].map((name) => `src/http/${name}`)
+const pageWords = ['html.tsx', 'card-style.ts', 'reply.ts'].map((name) => `src/http/${name}`)
 /** Wire shapes and markup know no request. */
 const nounWords = ['schema.ts', 'html.tsx'].map((name) => `src/http/${name}`)
 const nodeAdapters = ['adapters/node', 'adapters/smtp', 'adapters/storage/file', 'adapters/storage/postgres']
