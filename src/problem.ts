@@ -48,6 +48,7 @@ const problems = {
     'The session_id cookie and the X-Session-ID header name different sessions; send one of them.',
   ],
   sign_in_required: [401, 'This session is not signed in: ask for a code at /v4/session/code and verify it.'],
+  page_refused: [401, 'This session was given to a page of another origin, which alone may use it.'],
   code_wrong: [401, 'The code is wrong.'],
   // 402
   insufficient_funds: [402, "The payer's twin does not hold enough for this."],
@@ -56,6 +57,8 @@ const problems = {
   wrong_principal: [403, 'This token is valid, but not of the kind that may do this.'],
   not_an_account: [403, 'The token does not identify an account.'],
   not_owner: [403, 'This belongs to someone else.'],
+  rejected: [403, 'The user rejected this; nothing was moved.'],
+  approval_required: [403, 'The user has to approve this first.'],
   self_approval: [403, 'The session that asked for this cannot answer it: answer from elsewhere.'],
   device_refused: [
     403,
@@ -69,9 +72,11 @@ const problems = {
   no_such_path: [404, 'Nothing answers at this path.'],
   not_found: [404, 'There is nothing here by that name.'],
   // 405 to 429
+  approval_timeout: [408, 'The user did not approve this in time; nothing was moved.'],
   method_not_allowed: [405, 'This path does not take that method; Allow lists those it takes.'],
   email_taken: [409, 'A user with this email exists; nothing was created.'],
   already_exists: [409, 'This exists already; nothing was created.'],
+  idempotency_in_progress: [409, 'The first call with this Idempotency-Key still runs; ask again in a moment.'],
   idempotency_unreadable: [
     409,
     'This Idempotency-Key was used, and its answer was sealed under another encryption key; nothing was done again.',

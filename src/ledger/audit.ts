@@ -96,6 +96,7 @@ function brokenBy(movement: MovementRow, sides: EntryRow[], quantities: Findings
     return 'value enters only from the issuer of its digital quantity'
   if (!timesFit(movement)) return 'a movement is held, or has been posted or reversed at a time'
   if (state !== 'posted') return sides.length === 0 ? null : 'only a posted movement has entries'
+  if (payee_twin_id === null) return 'a posted movement has a payee'
   const payer = sides.find(({ twin_id }) => twin_id === payer_twin_id)
   const payee = sides.find(({ twin_id }) => twin_id === payee_twin_id)
   if (sides.length !== 2 || !payer || !payee)

@@ -13,7 +13,8 @@ export interface MovementRow {
   /** Smallest units, above zero. */
   readonly amount: string
   readonly payer_twin_id: number
-  readonly payee_twin_id: number
+  /** Null until a hold for whoever claims it is posted. */
+  readonly payee_twin_id: number | null
   readonly state: 'held' | 'posted' | 'reversed'
   readonly created_at: number
   readonly settled_at: number | null
@@ -60,17 +61,33 @@ export async function post(tx: Writer, order: Order): Promise<MovementRow> {
   return movement
 }
 
+/** An order whose payee may not be known yet. */
+export interface HoldOrder extends Omit<Order, 'payeeTwinId'> {
+  readonly payeeTwinId: number | null
+}
+
 /** Sets value aside: no longer the payer's to spend, not yet the payee's. Throws as `post`. */
-export async function hold(tx: Writer, order: Order): Promise<MovementRow> {
+export async function hold(tx: Writer, order: HoldOrder): Promise<MovementRow> {
   const payer = await payerBalance(tx, order)
   tx.put(balances, { ...payer, held: String(BigInt(payer.held) + order.amount) })
   return newMovement(tx, order, 'held')
 }
 
-/** Gives a held amount to the payee. Throws on a movement that is not held: nothing posts twice. */
-export async function postHold(tx: Writer, movementId: number, at: number): Promise<MovementRow> {
+/**
+ * Gives a held amount to the payee: to the one who claims it, where the hold named none.
+ * Throws `same_twin` for the payer's own, and on a movement that is not held: nothing posts twice.
+ */
+export async function postHold(
+  tx: Writer,
+  movementId: number,
+  at: number,
+  claimantTwinId: number | null = null,
+): Promise<MovementRow> {
   const movement = await openHold(tx, movementId)
-  const settled: MovementRow = { ...movement, state: 'posted', held_at: null, settled_at: at }
+  const payee_twin_id = movement.payee_twin_id ?? claimantTwinId
+  if (payee_twin_id === null) throw new Error(`movement ${movementId} has no payee yet`)
+  if (payee_twin_id === movement.payer_twin_id) throw problem('same_twin')
+  const settled = { ...movement, payee_twin_id, state: 'posted', held_at: null, settled_at: at } as const
   tx.put(movements, settled)
   await enter(tx, settled, await release(tx, movement), at)
   return settled
@@ -85,7 +102,7 @@ export async function reverseHold(tx: Writer, movementId: number, at: number): P
   return settled
 }
 
-async function payerBalance(tx: Writer, order: Order): Promise<BalanceRow> {
+async function payerBalance(tx: Writer, order: HoldOrder): Promise<BalanceRow> {
   if (order.amount <= 0n) throw new RangeError('a movement is of more than nothing')
   if (order.payerTwinId === order.payeeTwinId) throw problem('same_twin')
   const payer = await balanceOf(tx, order.payerTwinId, order.dq)
@@ -97,25 +114,27 @@ async function payerBalance(tx: Writer, order: Order): Promise<BalanceRow> {
   return payer
 }
 
-async function newMovement(tx: Writer, order: Order, state: 'held' | 'posted'): Promise<MovementRow> {
-  const movement: MovementRow = {
+async function newMovement<O extends HoldOrder>(tx: Writer, order: O, state: 'held' | 'posted') {
+  const movement = {
     id: await tx.nextId('movements'),
     kind: order.kind,
     dq: order.dq,
     amount: String(order.amount),
     payer_twin_id: order.payerTwinId,
-    payee_twin_id: order.payeeTwinId,
+    payee_twin_id: order.payeeTwinId as O['payeeTwinId'],
     state,
     created_at: order.at,
     settled_at: state === 'posted' ? order.at : null,
     held_at: state === 'held' ? order.at : null,
-  }
+  } satisfies MovementRow
   tx.put(movements, movement)
   return movement
 }
 
+type KnownPayee = MovementRow & { readonly payee_twin_id: number }
+
 /** Writes both entries of a movement and the balances they make. */
-async function enter(tx: Writer, movement: MovementRow, payer: BalanceRow, at: number): Promise<void> {
+async function enter(tx: Writer, movement: KnownPayee, payer: BalanceRow, at: number): Promise<void> {
   const amount = BigInt(movement.amount)
   const payee = await balanceOf(tx, movement.payee_twin_id, movement.dq)
   await enterSide(tx, movement, { balance: payer, counterpart: payee.twin_id, change: -amount, at })

@@ -13,11 +13,21 @@ import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { ownTwin, primaryTwin, type TwinRow, twins } from '../twins/twin.js'
 
-/** A commodity paid for. The nonce proves it to the seller, once; only its digest is kept. */
+/**
+ * `payment`: for a commodity. `payback`: a commodity's price, to whom it is a reward. `paywall`: for what an upstream service
+ * answers. `topup`: by card, from the issuer of the digital quantity.
+ */
+export type PaymentKind = 'payment' | 'payback' | 'paywall' | 'topup'
+
+/** `pending`: a card is being charged, which may turn out `failed`. `held`: an upstream service is being called. */
+export type PaymentStatus = 'pending' | 'held' | 'posted' | 'reversed' | 'failed'
+
+/** Value that was paid for something. */
 export interface PaymentRow {
   readonly id: number
-  /** The commodity's hash. */
-  readonly hash: string
+  /** The commodity's hash, where there is one. */
+  readonly hash: string | null
+  /** Receipt line. */
   readonly descriptor: string
   readonly dq: string
   /** Smallest units. */
@@ -26,14 +36,19 @@ export interface PaymentRow {
   readonly payer_twin_id: number
   readonly payee_owner: Owner
   readonly payee_twin_id: number
-  /** Null for what was free: nothing moved. */
+  /** Null where nothing moved: for what was free, and while a card is being charged. */
   readonly movement_id: number | null
-  readonly kind: 'payment'
-  readonly status: 'posted'
+  readonly kind: PaymentKind
+  readonly status: PaymentStatus
   readonly created_at: number
-  readonly nonce_digest: string
-  readonly nonce_expires_at: number
+  /** Of the nonce that proves it to the seller, once; null where there is none. */
+  readonly nonce_digest: string | null
+  readonly nonce_expires_at: number | null
   readonly nonce_used_at: number | null
+}
+
+interface ProvablePayment extends PaymentRow {
+  readonly nonce_expires_at: number
 }
 
 export const payments = collection<PaymentRow>()('payments', {
@@ -90,7 +105,7 @@ export async function createPayment(
 }
 
 /** Both sides are told. */
-async function tellPayment(
+export async function tellPayment(
   tx: Writer,
   type: string,
   { id, payer_owner, payee_owner }: PaymentRow,
@@ -157,9 +172,9 @@ export async function readNonce(tx: Reader, proof: PaymentProof) {
   }
 }
 
-async function findPayment(tx: Reader, { hash, nonce, timestamp }: PaymentProof): Promise<PaymentRow | undefined> {
+async function findPayment(tx: Reader, { hash, nonce, timestamp }: PaymentProof): Promise<ProvablePayment | undefined> {
   const [payment] = await tx.find(payments, { index: 'byNonce', prefix: [digest(nonce)], limit: 1 })
-  return payment?.hash === hash && isTimeOf(payment, timestamp) ? payment : undefined
+  return payment?.hash === hash && isTimeOf(payment, timestamp) ? (payment as ProvablePayment) : undefined
 }
 
 /** Sites send the event's milliseconds, or those divided by 1,000 and floored; as a number or digits (clients.md 5). */

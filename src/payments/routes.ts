@@ -11,14 +11,14 @@ import {
 
 const paymentShape = {
   id: z.int(),
-  hash: z.string(),
+  hash: z.nullable(z.string()),
   descriptor: z.string(),
   dq: ContentHash,
   amount: Amount,
   hostname: z.string(),
   payee_hostname: z.string(),
-  kind: z.literal('payment'),
-  status: z.literal('posted'),
+  kind: z.enum(['payment', 'payback', 'paywall', 'topup']),
+  status: z.enum(['pending', 'held', 'posted', 'reversed', 'failed']),
   created_at: UnixSeconds,
 }
 

@@ -235,3 +235,19 @@ test('a hold posts or reverses once, however many try at once', async () => {
   expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   expect((await storage.read((tx) => audit(tx, quantities))).broken).toBeNull()
 })
+
+test('a hold for whoever claims it is posted to the claimant, never to the payer', async () => {
+  const storage = memoryStorage({ rerun: true })
+  const parties = { dq: 'a', payerTwinId: 1, payeeTwinId: 3, at: 1 }
+  await storage.write((tx) => post(tx, { ...parties, kind: 'issue', amount: 10n, payerIsIssuer: true }))
+  const order = { ...parties, kind: 'transfer', amount: 4n, payerTwinId: 3, payeeTwinId: null } as const
+  const { id } = await storage.write((tx) => hold(tx, order))
+  await expect(storage.write((tx) => postHold(tx, id, 2))).rejects.toThrow('no payee yet')
+  await expect(storage.write((tx) => postHold(tx, id, 2, 3))).rejects.toThrow('A twin cannot pay itself')
+  const posted = await storage.write((tx) => postHold(tx, id, 2, 4))
+  expect(posted).toMatchObject({ payee_twin_id: 4, state: 'posted' })
+  await expect(storage.write((tx) => postHold(tx, id, 2, 5))).rejects.toThrow('not held')
+  const back = await storage.write(async (tx) => reverseHold(tx, (await hold(tx, order)).id, 3))
+  expect(back).toMatchObject({ payee_twin_id: null, state: 'reversed' })
+  expect((await storage.read((tx) => audit(tx, quantities))).broken).toBeNull()
+})
