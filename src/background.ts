@@ -96,6 +96,7 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
 
   const watching: Storage = {
     name: storage.name,
+    exclusive: storage.exclusive,
     read: (body) => storage.read(body),
     export: () => storage.export(),
     async import(state) {

@@ -16,6 +16,8 @@ export interface Limits {
 /** What a handler works with beside its transaction: one service's ports and settings. */
 export interface ServiceContext {
   readonly storage: Storage
+  /** Names this service among all that there ever are over its storage. */
+  readonly instance: string
   readonly clock: Clock
   readonly alarm: Alarm
   readonly random: Random

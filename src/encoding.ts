@@ -28,3 +28,7 @@ export function base64url(bytes: Uint8Array): string {
   if (held > 0) text[at] = BASE64URL[(bits << (6 - held)) & 63] as number
   return ascii.decode(text)
 }
+
+/** The bytes that `base64url` wrote. */
+export const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))

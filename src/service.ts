@@ -20,7 +20,7 @@ import {
   systemRandom,
 } from './ports.js'
 import { routes } from './routes.js'
-import { keyring } from './secrets.js'
+import { keyring, randomHex } from './secrets.js'
 import type { Storage } from './storage/storage.js'
 
 export interface ServiceOptions {
@@ -110,6 +110,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     ? { clock: sandboxClock(real), seed: options.seed ?? {}, keepsKey: options.encryptionKey === undefined }
     : undefined
   const context: Omit<ServiceContext, 'storage' | 'background'> = {
+    instance: randomHex(random, 8),
     clock: sandbox?.clock ?? real,
     alarm: options.alarm ?? systemAlarm,
     random,

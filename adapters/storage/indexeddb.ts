@@ -82,6 +82,7 @@ export function indexedDbStorage({
 
   return {
     name: 'indexeddb',
+    exclusive: false,
     read: (body: (tx: Reader) => Promise<unknown>) => locked('shared', () => body(new Rows(database))),
     write: (body: (tx: Writer) => Promise<unknown>) => locked('exclusive', () => write(body)),
     export: () => locked('shared', () => exportState(database)),

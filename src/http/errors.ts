@@ -16,6 +16,7 @@ export function errorsOf(route: Route): ProblemCode[] {
   add(route.scope === 'sandbox', 'sandbox_refused', 'no_such_path')
   add((route.scope ?? 'service') === 'service' && weakest(route) !== 'documented', 'evidence_refused')
   add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch', 'idempotency_unreadable')
+  add(route.idempotent && route.handle, 'idempotency_in_progress')
   codes.add(route.failure ?? 'internal_error')
   return [...codes]
 }
@@ -38,7 +39,9 @@ const errorsOfAuth =
       case 'agent':
         return ['authorization_missing', 'bearer_required', 'token_invalid', ...otherThanAgents(auth)]
       case 'session':
-        return ['authorization_missing', 'sign_in_required', 'session_conflict', ...crossSite(method)]
+        return ['authorization_missing', 'sign_in_required', 'session_conflict', refusal(auth), ...crossSite(method)]
+      case 'page':
+        return ['page_refused']
       case 'guest':
         return ['session_conflict', ...crossSite(method)]
       case 'embed':

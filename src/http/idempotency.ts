@@ -1,8 +1,9 @@
 import type { ServiceContext } from '../context.js'
+import { base64url, bytesOf } from '../encoding.js'
 import { canonicalJson } from '../hash.js'
 import { Problem, problem } from '../problem.js'
-import { digest } from '../secrets.js'
-import { collection, type Writer } from '../storage/storage.js'
+import { digest, randomHex } from '../secrets.js'
+import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { Transaction } from '../storage/transaction.js'
 import type { Outcome } from './outcome.js'
 
@@ -13,8 +14,12 @@ export interface IdempotencyRow {
   readonly id: string
   readonly body_digest: string
   readonly expires_at: number
-  /** Status, headers and body as JSON, encrypted: answers carry nonces and secrets. */
-  readonly sealed: string
+  /** Status, headers and body as JSON, encrypted: answers carry nonces and secrets. Null while there is none. */
+  readonly sealed: string | null
+  /** Names the call that runs under the key in several transactions, first its service; null once it has ended. */
+  readonly claim: string | null
+  /** When that call is taken for dead. */
+  readonly claimed_until: number | null
 }
 
 export const idempotency = collection<IdempotencyRow>()('idempotency', { byExpiry: { fields: ['expires_at'] } })
@@ -27,7 +32,7 @@ export interface KeyedRequest {
   readonly fields: object
 }
 
-type Context = Pick<ServiceContext, 'clock' | 'keys'>
+type Context = Pick<ServiceContext, 'clock' | 'keys' | 'random' | 'instance' | 'storage'>
 
 /** Throws `idempotency_key_invalid`. */
 export function checkKey(key: string): string {
@@ -48,20 +53,112 @@ export async function oncePerKey(
   refused: (problem: Problem) => Outcome,
 ): Promise<Outcome> {
   const at = context.clock.now()
-  const id = digest(canonicalJson([request.caller, request.method, request.path, request.key]))
-  const body_digest = digest(canonicalJson(request.fields))
-  const known = await tx.get(idempotency, id)
-  if (known && known.expires_at > at) {
-    if (known.body_digest !== body_digest) throw problem('idempotency_mismatch')
-    const stored = await context.keys.open(known.sealed, id)
-    if (stored === undefined) throw problem('idempotency_unreadable')
-    return replayed(JSON.parse(stored) as Outcome)
-  }
+  const place = placeOf(request)
+  const kept = await keptOutcome(tx, place, at, context)
+  if (kept) return kept
   await sweep(tx, at)
   const outcome = await attempt(tx, effect, refused)
-  const sealed = await context.keys.seal(JSON.stringify(outcome), id)
-  tx.put(idempotency, { id, body_digest, expires_at: at + LIFETIME, sealed })
+  await putOutcome(tx, place, { outcome, claim: null, at }, context)
   return outcome
+}
+
+/** Where a key's answer is kept, and what it answers. */
+export interface KeyedPlace {
+  readonly id: string
+  readonly body_digest: string
+}
+
+const placeOf = ({ caller, method, path, key, fields }: KeyedRequest): KeyedPlace => ({
+  id: digest(canonicalJson([caller, method, path, key])),
+  body_digest: digest(canonicalJson(fields)),
+})
+
+/** The answer that was kept. Throws `idempotency_mismatch`, `idempotency_in_progress`, `idempotency_unreadable`. */
+async function keptOutcome(
+  tx: Reader,
+  { id, body_digest }: KeyedPlace,
+  at: number,
+  { keys, instance, storage }: Context,
+): Promise<Outcome | undefined> {
+  const known = await tx.get(idempotency, id)
+  if (!known || known.expires_at <= at) return undefined
+  if (known.body_digest !== body_digest) throw problem('idempotency_mismatch')
+  const isAlive = known.claim?.startsWith(instance) || !storage.exclusive
+  if (known.claim !== null && isAlive && (known.claimed_until as number) > at)
+    throw problem('idempotency_in_progress', { headers: { 'retry-after': '1' } })
+  if (known.sealed === null) return undefined
+  const stored = await keys.open(known.sealed, id)
+  if (stored === undefined) throw problem('idempotency_unreadable')
+  return replayed(readOutcome(stored))
+}
+
+async function putOutcome(
+  tx: Writer,
+  { id, body_digest }: KeyedPlace,
+  { outcome, claim, at }: { outcome: Outcome | null; claim: string | null; at: number },
+  { keys }: Context,
+): Promise<void> {
+  const sealed = outcome && (await keys.seal(writeOutcome(outcome), id))
+  const claimed_until = claim === null ? null : at + CLAIM
+  tx.put(idempotency, { id, body_digest, expires_at: at + LIFETIME, sealed, claim, claimed_until })
+}
+
+/** How long a call of several transactions may run before it is taken for dead: people answer within it, and upstream services. */
+const CLAIM = 5 * 60_000
+
+/** A call of several transactions that holds its key. */
+export interface Claim extends KeyedPlace {
+  readonly claim: string
+}
+
+/**
+ * Takes a key for a call of several transactions, or gives the answer that was kept under it.
+ * Throws `idempotency_mismatch`, `idempotency_in_progress`, `idempotency_unreadable`.
+ */
+export async function claimKey(tx: Writer, request: KeyedRequest, context: Context): Promise<Claim | Outcome> {
+  const at = context.clock.now()
+  const place = placeOf(request)
+  const kept = await keptOutcome(tx, place, at, context)
+  if (kept) return kept
+  await sweep(tx, at)
+  const claim = `${context.instance}:${randomHex(context.random, 16)}`
+  await putOutcome(tx, place, { outcome: null, claim, at }, context)
+  return { ...place, claim }
+}
+
+/**
+ * Keeps an answer under a claimed key: for good, or, `meanwhile`, until another is kept or the call is taken for dead.
+ * Throws `idempotency_in_progress` where another call has the key by now.
+ */
+export async function keepOutcome(
+  tx: Writer,
+  claim: Claim,
+  { outcome, meanwhile }: { outcome: Outcome; meanwhile: boolean },
+  context: Context,
+): Promise<void> {
+  if ((await tx.get(idempotency, claim.id))?.claim !== claim.claim) throw problem('idempotency_in_progress')
+  const at = context.clock.now()
+  await putOutcome(tx, claim, { outcome, claim: meanwhile ? claim.claim : null, at }, context)
+}
+
+/** Ends a call that failed: what it kept meanwhile stands; where there is nothing, the key is as if it had not been used. */
+export async function releaseKey(tx: Writer, { id, claim }: Claim): Promise<void> {
+  const known = await tx.get(idempotency, id)
+  if (known?.claim !== claim) return
+  if (known.sealed === null) tx.remove(idempotency, id)
+  else tx.put(idempotency, { ...known, claim: null, claimed_until: null })
+}
+
+/** Whether a refusal is an answer like any other: what time or the caller may mend is not kept. */
+export const isKept = ({ status }: Problem): boolean => status < 500 && ![400, 408, 409, 429].includes(status)
+
+/** Bodies of bytes, as an upstream service gave them, are written in base64url. */
+const writeOutcome = ({ body, ...head }: Outcome): string =>
+  JSON.stringify(body instanceof Uint8Array ? { ...head, bytes: base64url(body) } : { ...head, body })
+
+function readOutcome(stored: string): Outcome {
+  const { bytes, ...outcome } = JSON.parse(stored) as Outcome & { bytes?: string }
+  return bytes === undefined ? outcome : { ...outcome, body: bytesOf(bytes) }
 }
 
 async function attempt(

@@ -57,6 +57,7 @@ function operation(entry: Route, version: Version | undefined): Json {
     ...(entry.body && { requestBody: requestBody(entry.body, entry.bodyOptional ?? false) }),
     responses: {
       [String(entry.status ?? 200)]: success(entry),
+      ...(entry.relays && { default: { description: 'What the upstream service answered.' } }),
       ...(entry.redirects && { '303': { description: 'On to another page, named by Location.' } }),
       ...failures(entry),
     },
@@ -142,6 +143,7 @@ const securityOf: Record<Auth, Json[]> = {
   user: [accessToken],
   agent: [{ agentToken: [] }],
   session: [sessionHeader, sessionCookie],
+  page: [sessionHeader],
   guest: [sessionHeader, sessionCookie, nothing],
   embed: [nothing],
   client: [{ clientCredentials: [] }],

@@ -10,7 +10,7 @@ import { Reply } from './reply.js'
 export interface Outcome {
   readonly status: number
   readonly headers: Record<string, string>
-  readonly body: string | ReadableStream<Uint8Array> | null
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
 }
 
 /** A handler's value as an answer. */
@@ -71,6 +71,6 @@ export function respondWith(
 }
 
 function dropped(body: Outcome['body']): null {
-  if (typeof body === 'object') void body?.cancel()
+  if (body instanceof ReadableStream) void body.cancel()
   return null
 }

@@ -3,12 +3,12 @@ import { isWeaker } from '../evidence.js'
 import { Problem, problem } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { checkFields, readFields, textFields, Written } from './body.js'
-import { checkKey, oncePerKey } from './idempotency.js'
+import { checkKey, claimKey, isKept, type KeyedRequest, keepOutcome, oncePerKey, releaseKey } from './idempotency.js'
 import type { Endpoint, Incoming } from './incoming.js'
 import { guardSandbox } from './origin.js'
 import { type Outcome, refusal, render } from './outcome.js'
 import { authenticate, type Caller } from './principal.js'
-import type { Call, Route } from './route.js'
+import type { Call, Keep, Route } from './route.js'
 
 /** Decodes, authenticates, checks and handles: in one transaction where the route is one. */
 export async function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<Outcome> {
@@ -26,20 +26,60 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
     const { read } = route
     return render(endpoint, await service.storage.read(async (tx) => read(tx, await prepare(tx), service)), incoming)
   }
-  if (route.handle) return render(endpoint, await route.handle(await service.storage.read(prepare), service), incoming)
-  return write(endpoint, incoming, service, fields, prepare)
-}
-
-async function write(
-  endpoint: Endpoint,
-  incoming: Incoming,
-  service: ServiceContext,
-  fields: Fields,
-  prepare: (tx: Reader) => Promise<Call>,
-): Promise<Outcome> {
-  const { route } = endpoint
   const key = route.idempotent ? incoming.headers.get('idempotency-key') : null
   if (key !== null) checkKey(key)
+  const keyed = (call: Call): KeyedRequest => ({
+    key: key as string,
+    caller: callerKey(call),
+    method: incoming.method,
+    path: pathTo(endpoint, call),
+    fields: fields.body,
+  })
+  const run = { endpoint, incoming, service, prepare, keyed: key === null ? undefined : keyed }
+  return route.handle ? handle(run, route.handle) : write(run)
+}
+
+/** A request on its way into its handler. */
+interface Run {
+  readonly endpoint: Endpoint
+  readonly incoming: Incoming
+  readonly service: ServiceContext
+  /** Authenticates and checks. */
+  prepare(tx: Reader): Promise<Call>
+  /** Where it came with an Idempotency-Key. */
+  readonly keyed: ((call: Call) => KeyedRequest) | undefined
+}
+
+async function handle(
+  { endpoint, incoming, service, prepare, keyed }: Run,
+  handler: NonNullable<Route['handle']>,
+): Promise<Outcome> {
+  const { storage } = service
+  const shown = (handled: unknown) => render(endpoint, handled, incoming)
+  if (!keyed) return shown(await handler(await storage.read(prepare), service))
+  const { call, claimed } = await storage.write(async (tx) => {
+    const call = await prepare(tx)
+    return { call, claimed: await claimKey(tx, keyed(call), service) }
+  })
+  if (!('claim' in claimed)) return claimed
+  const keep: Keep = async (tx, answer, { meanwhile = false } = {}) => {
+    const outcome = answer instanceof Problem ? refusal(answer, incoming, service) : shown(answer)
+    await keepOutcome(tx, claimed, { outcome, meanwhile }, service)
+    return answer
+  }
+  try {
+    return shown(await handler({ ...call, keep }, service))
+  } catch (error) {
+    await storage.write(async (tx) => {
+      if (error instanceof Problem && isKept(error)) await keep(tx, error)
+      else await releaseKey(tx, claimed)
+    })
+    throw error
+  }
+}
+
+async function write({ endpoint, incoming, service, prepare, keyed }: Run): Promise<Outcome> {
+  const { route } = endpoint
   return service.storage.write(async (tx) => {
     const call = await prepare(tx)
     const effect = async (part: Writer) => {
@@ -47,17 +87,12 @@ async function write(
       // A problem that is returned, not thrown, keeps what was written.
       return handled instanceof Problem ? refusal(handled, incoming, service) : render(endpoint, handled, incoming)
     }
-    if (key === null) return effect(tx)
-    const request = {
-      key,
-      caller: callerKey(call),
-      method: incoming.method,
-      path: pathTo(endpoint, call),
-      fields: fields.body,
-    }
-    return oncePerKey(tx, request, service, effect, (refused) => refusal(refused, incoming, service))
+    if (!keyed) return effect(tx)
+    return oncePerKey(tx, keyed(call), service, effect, (refused) => refusal(refused, incoming, service))
   })
 }
+
+const keepNothing: Keep = async (_tx, answer) => answer
 
 /** The path that was called in its one spelling: without a trailing slash, and escaped where it must be. */
 const pathTo = ({ path }: Endpoint, { params }: Call): string =>
@@ -131,6 +166,7 @@ function check({ route, version }: Endpoint, incoming: Incoming, fields: Fields,
     headers: incoming.headers,
     url: incoming.url,
     ending: incoming.source.ending,
+    keep: keepNothing,
   }
 }
 

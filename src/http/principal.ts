@@ -2,11 +2,11 @@ import { accountByPublicSecret } from '../accounts/account.js'
 import type { ServiceContext } from '../context.js'
 import { findAgentToken } from '../oidc/agent.js'
 import { problem } from '../problem.js'
-import { findSession, isSessionId, newSessionId } from '../sessions/session.js'
+import { findPageSession, findSession, isSessionId, newSessionId, type PageSessionRow } from '../sessions/session.js'
 import type { Reader } from '../storage/storage.js'
 import { findAccessToken } from '../tokens/token.js'
 import { presentedSession } from './origin.js'
-import type { Auth, CallSession, Principal, Route, UserPrincipal } from './route.js'
+import type { Auth, CallSession, PagePrincipal, Principal, Route, UserPrincipal } from './route.js'
 
 /** What of a request says who is calling. */
 export interface Credentials {
@@ -39,13 +39,13 @@ export async function authenticate(
   if (auth.includes('none')) return { principal: { kind: 'none' }, session: undefined }
   const authorization = authorizationOf(sent)
   if (auth.includes('client')) return { principal: exchangeable(authorization), session: undefined }
-  if (auth.includes('guest')) return guest(tx, sent, context)
+  if (auth.includes('guest')) return guest(tx, auth, sent, context)
   if (authorization !== null) return { principal: await bearer(tx, auth, authorization, context), session: undefined }
   const isEmbed = auth.includes('embed') && sent.publicSecret !== undefined
   if (isEmbed && sent.headers.get('x-session-id') === null)
     return { principal: await embed(tx, sent.publicSecret), session: undefined }
   const sessionId = auth.includes('session') ? presentedSession(sent, context.baseUrl) : undefined
-  if (sessionId !== undefined) return signedIn(tx, sessionId, context)
+  if (sessionId !== undefined) return signedIn(tx, auth, sessionId, sent, context)
   throw problem('authorization_missing', CHALLENGE)
 }
 
@@ -115,18 +115,39 @@ export const refusal = (auth: readonly Auth[]) =>
 
 const user = (id: number, via: UserPrincipal['via']): UserPrincipal => ({ kind: 'user', owner: `user:${id}`, id, via })
 
-async function signedIn(tx: Reader, id: string, { clock }: Context): Promise<Caller> {
-  const session = await findSession(tx, id, clock.now())
-  if (!session) throw problem('sign_in_required')
-  return { principal: user(session.user_id, 'session'), session: { id, issued: false } }
+async function signedIn(
+  tx: Reader,
+  auth: readonly Auth[],
+  id: string,
+  { headers }: Credentials,
+  { clock }: Context,
+): Promise<Caller> {
+  const session = { id, issued: false }
+  const own = await findSession(tx, id, clock.now())
+  if (own) return { principal: user(own.user_id, 'session'), session }
+  const given = await findPageSession(tx, id, clock.now())
+  if (!given) throw problem('sign_in_required')
+  if (!auth.includes('page')) throw problem(refusal(auth))
+  return { principal: page(given, headers), session }
+}
+
+/** Browsers say which page asks, but for what a page asks of its own origin. */
+function page(
+  { user_id, page: { account_id, origin } }: PageSessionRow,
+  headers: Credentials['headers'],
+): PagePrincipal {
+  if ((headers.get('origin') ?? origin) !== origin) throw problem('page_refused')
+  return { kind: 'page', owner: `user:${user_id}`, user_id, account_id, origin }
 }
 
 /** A session is issued where none is sent, and where what is sent cannot be one. */
-async function guest(tx: Reader, sent: Credentials, context: Context): Promise<Caller> {
+async function guest(tx: Reader, auth: readonly Auth[], sent: Credentials, context: Context): Promise<Caller> {
   const presented = presentedSession(sent, context.baseUrl)
   const known = presented !== undefined && isSessionId(presented)
   const id = known ? presented : newSessionId(context)
   const row = known ? await findSession(tx, id, context.clock.now()) : undefined
+  const given = known && auth.includes('page') ? await findPageSession(tx, id, context.clock.now()) : undefined
+  if (given) return { principal: page(given, sent.headers), session: { id, issued: false } }
   return { principal: { kind: 'guest', user_id: row?.user_id ?? null }, session: { id, issued: !known } }
 }
 

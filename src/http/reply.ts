@@ -4,7 +4,7 @@ export class Reply {
   readonly headers: Readonly<Record<string, string>>
   /** For the JSON body; ignored where `body` is given. */
   readonly value: unknown
-  readonly body: string | ReadableStream<Uint8Array> | null | undefined
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null | undefined
   /** The session that the caller goes on with; null signs it out. */
   readonly session: string | null | undefined
 
@@ -12,7 +12,7 @@ export class Reply {
     status?: number
     headers?: Record<string, string>
     value?: unknown
-    body?: string | ReadableStream<Uint8Array> | null
+    body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
     session?: string | null
   }) {
     this.status = parts.status

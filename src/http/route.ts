@@ -10,9 +10,9 @@ export type Version = 'v2' | 'v3' | 'v4'
 
 /**
  * Who may call. `none`: nobody is asked. `session`: a signed-in session. `guest`: any session; one is issued when none is sent.
- * `agent`: an app that a user connected, by its OIDC access token.
+ * `agent`: an app that a user connected, by its OIDC access token. `page`: the session that an embed gave to its page.
  */
-export type Auth = 'none' | 'account' | 'user' | 'agent' | 'session' | 'guest' | 'embed' | 'client' | 'refresh'
+export type Auth = 'none' | 'account' | 'user' | 'agent' | 'session' | 'page' | 'guest' | 'embed' | 'client' | 'refresh'
 
 export interface AccountPrincipal {
   readonly kind: 'account'
@@ -37,6 +37,16 @@ export interface AgentPrincipal {
   readonly account_id: number | null
   /** Of the access token: no more than of the connection. */
   readonly scopes: readonly string[]
+}
+/** A page whose embed a user signed in at: it may ask for payments of theirs, each approved by their second factor. */
+export interface PagePrincipal {
+  readonly kind: 'page'
+  /** The user. */
+  readonly owner: Owner
+  readonly user_id: number
+  /** Whose embed it was. */
+  readonly account_id: number
+  readonly origin: string
 }
 /** The account whose publishable secret a page sent. */
 export interface EmbedPrincipal {
@@ -67,6 +77,7 @@ interface PrincipalByAuth {
   user: UserPrincipal
   agent: AgentPrincipal
   session: UserPrincipal
+  page: PagePrincipal
   guest: GuestPrincipal
   embed: EmbedPrincipal
   client: ClientPrincipal
@@ -86,15 +97,24 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   readonly query: Q
   readonly body: B
   readonly principal: PrincipalByAuth[A]
-  /** There for every caller of a `guest` route, and for those of others that came with one. */
-  readonly session: [A] extends ['guest'] ? CallSession : CallSession | undefined
+  /** There for every caller of a `guest` or `page` route, and for those of others that came with one. */
+  readonly session: [A] extends ['guest' | 'page'] ? CallSession : CallSession | undefined
   readonly version: Version | undefined
   readonly headers: Pick<Headers, 'get' | 'has'>
   /** The request's address, whole. */
   readonly url: string
   /** Fires when an answer that would go on for ever is to end. */
   readonly ending: AbortSignal | undefined
+  /** Where `handle` opens its own transactions and takes an Idempotency-Key. */
+  readonly keep: Keep
 }
+
+/**
+ * Keeps what is answered under the Idempotency-Key, where one was sent, in the transaction of the effect; gives it back.
+ * `meanwhile`: the answer that stands where the call breaks off after this, until another is kept.
+ * Throws `idempotency_in_progress`, which undoes the effect, where another call has taken the key over.
+ */
+export type Keep = <T>(tx: Writer, answer: T, options?: { readonly meanwhile?: boolean }) => Promise<T>
 
 export type Nothing = z.ZodMiniObject<{}>
 type ObjectSchema = z.ZodMiniObject
@@ -131,6 +151,8 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly errors?: readonly ProblemCode[]
   /** How a refusal is shown, where not as the service's own JSON. Status and headers are the problem's unless the reply sets them. */
   readonly refused?: (refused: Problem, headers: Pick<Headers, 'get'>) => Reply
+  /** May also answer as an upstream service did: its status, media type and body. */
+  readonly relays?: boolean
   /** May also answer 303: on to another page. */
   readonly redirects?: boolean
   /** What a failure of the service's own is called here, in place of `internal_error`. */

@@ -1,6 +1,7 @@
 import { noContent, reply } from '../http/reply.js'
 import { route } from '../http/route.js'
 import { Email, IdPath, PageQuery, pageOf, UnixSeconds, UserShape, z } from '../http/schema.js'
+import { startPageSession } from './page-session.js'
 import {
   endOwnSession,
   endSession,
@@ -19,9 +20,25 @@ export const readSession = route({
   method: 'GET',
   path: '/session',
   versions: ['v4'],
-  auth: ['guest'],
+  auth: ['guest', 'page'],
   result: z.object({ session_id: z.string(), user: z.nullable(UserShape), expires_at: UnixSeconds }),
   read: (tx, { session }, { clock }) => showSession(tx, session.id, clock.now()),
+})
+
+export const createPageSession = route({
+  id: 'createPageSession',
+  summary: 'Make a session for the page around an embed: it reads itself and asks the paywall for payments, no more.',
+  evidence: 'designed',
+  method: 'POST',
+  path: '/session/page',
+  versions: ['v4'],
+  auth: ['session'],
+  body: z.object({ hash: z.string(), origin: z.string() }),
+  status: 201,
+  result: z.object({ session_id: z.string(), expires_at: UnixSeconds }),
+  errors: ['not_found'],
+  write: (tx, { body, session }, service) =>
+    startPageSession(tx, { ...body, sessionId: session?.id ?? '', at: service.clock.now() }, service),
 })
 
 export const sendSessionCode = route({
@@ -103,7 +120,13 @@ export const listSessions = route({
   query: PageQuery,
   result: pageOf(
     'sessions',
-    z.object({ id: z.int(), current: z.boolean(), created_at: UnixSeconds, expires_at: UnixSeconds }),
+    z.object({
+      id: z.int(),
+      current: z.boolean(),
+      origin: z.nullable(z.string()),
+      created_at: UnixSeconds,
+      expires_at: UnixSeconds,
+    }),
   ),
   errors: ['cursor_invalid'],
   read: (tx, { query, principal, session }, { clock }) =>
@@ -130,6 +153,7 @@ export const deleteSessionById = route({
 export default [
   readSession,
   createSession,
+  createPageSession,
   sendSessionCode,
   verifySessionCode,
   deleteSession,

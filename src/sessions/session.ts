@@ -17,6 +17,20 @@ export interface SessionRow {
   readonly user_id: number
   readonly created_at: number
   readonly expires_at: number
+  /** Where an embed gave it to the page around it; null for the user's own. */
+  readonly page: PageOfSession | null
+}
+
+export interface PageOfSession {
+  /** Of the commodity whose embed it was. */
+  readonly account_id: number
+  readonly origin: string
+  /** The user's own session that it comes from, and ends with. */
+  readonly session_id: number
+}
+
+export interface PageSessionRow extends SessionRow {
+  readonly page: PageOfSession
 }
 
 export const sessions = collection<SessionRow>()('sessions', {
@@ -28,8 +42,19 @@ export const newSessionId = ({ random }: Pick<ServiceContext, 'random'>): string
 
 export const isSessionId = (text: string): boolean => /^ms_[0-9a-f]{32}$/.test(text)
 
-/** The signed-in session of that id, or undefined when it holds nothing or has expired. */
+/** The signed-in session of that id, the user's own; undefined when it holds nothing, has expired or is a page's. */
 export async function findSession(tx: Reader, sessionId: string, at: number): Promise<SessionRow | undefined> {
+  const row = await sessionOf(tx, sessionId, at)
+  return row?.page ? undefined : row
+}
+
+/** The session of that id that an embed gave to its page. */
+export async function findPageSession(tx: Reader, sessionId: string, at: number): Promise<PageSessionRow | undefined> {
+  const row = await sessionOf(tx, sessionId, at)
+  return row?.page ? (row as PageSessionRow) : undefined
+}
+
+async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<SessionRow | undefined> {
   const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
   return row && row.expires_at > at ? row : undefined
 }
@@ -49,24 +74,33 @@ export async function signIn(
   return { session_id, user: showUser(user) }
 }
 
+interface NewSession {
+  readonly userId: number
+  readonly by: 'code' | 'token' | 'page'
+  readonly page?: PageOfSession | null
+  readonly at: number
+}
+
 /** A new session in which a user is signed in already. */
 export async function startSession(
   tx: Writer,
-  { userId, by, at }: { userId: number; by: 'code' | 'token'; at: number },
+  { userId, by, page = null, at }: NewSession,
   context: Pick<ServiceContext, 'random'>,
 ): Promise<{ session_id: string; expires_at: number }> {
-  for (const old of await tx.find(sessions, { index: 'byUser', prefix: [userId], limit: 100 }))
-    if (old.expires_at <= at) tx.remove(sessions, old.id)
+  for (const old of await sessionsOf(tx, userId)) if (old.expires_at <= at) tx.remove(sessions, old.id)
   const session_id = newSessionId(context)
   const expires_at = at + LIFETIME
   const id = await tx.nextId('sessions')
-  const session: SessionRow = { id, digest: digest(session_id), user_id: userId, created_at: at, expires_at }
+  const session: SessionRow = { id, digest: digest(session_id), user_id: userId, created_at: at, expires_at, page }
   tx.put(sessions, session)
-  await tell(tx, 'sign_in', session, { at, by })
+  await tell(tx, 'sign_in', session, { at, by, ...(page && { origin: page.origin }) })
   return { session_id, expires_at: seconds(expires_at) }
 }
 
-/** Ends a session wherever it was used. */
+const sessionsOf = (tx: Reader, userId: number): Promise<SessionRow[]> =>
+  tx.find(sessions, { index: 'byUser', prefix: [userId], limit: 1000 })
+
+/** Ends a session wherever it was used, and those that pages got from it. */
 export async function endSession(tx: Writer, sessionId: string, at: number): Promise<void> {
   const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
   if (row) await end(tx, row, at)
@@ -85,10 +119,18 @@ export async function endOwnSession(
 
 async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
   tx.remove(sessions, session.id)
+  for (const given of await sessionsOf(tx, session.user_id))
+    if (given.page?.session_id === session.id) tx.remove(sessions, given.id)
   if (session.expires_at > at) await tell(tx, 'sign_out', session, { at })
 }
 
-const tell = (tx: Writer, type: string, { id, user_id }: SessionRow, { at, ...data }: { at: number; by?: string }) =>
+interface Told {
+  readonly at: number
+  readonly by?: string
+  readonly origin?: string
+}
+
+const tell = (tx: Writer, type: string, { id, user_id }: SessionRow, { at, ...data }: Told) =>
   recordEvent(tx, { owners: [`user:${user_id}`], type, actor: `user:${user_id}`, subject: `session:${id}`, data, at })
 
 export const isSessionOf = (row: SessionRow, sessionId: string | undefined): boolean =>
@@ -105,6 +147,7 @@ export async function listOwnSessions(
     sessions: shown.map((row) => ({
       id: row.id,
       current: isSessionOf(row, sessionId),
+      origin: row.page?.origin ?? null,
       created_at: seconds(row.created_at),
       expires_at: seconds(row.expires_at),
     })),
@@ -124,13 +167,15 @@ interface SessionsQuery {
 interface ShownSession {
   id: number
   current: boolean
+  /** Of the page that an embed gave it to; null for the user's own. */
+  origin: string | null
   created_at: number
   expires_at: number
 }
 
 /** The session as its caller sees it: the user, or null while nobody is signed in. */
 export async function showSession(tx: Reader, sessionId: string, at: number) {
-  const row = await findSession(tx, sessionId, at)
+  const row = await sessionOf(tx, sessionId, at)
   const user = row && (await tx.get(users, row.user_id))
   return {
     session_id: sessionId,

@@ -89,6 +89,7 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
 
   return {
     name,
+    exclusive: true,
     read: (body: (tx: Reader) => Promise<unknown>) => inTurn(() => body(tables)),
     write: (body: (tx: Writer) => Promise<unknown>) =>
       inTurn(async () => {

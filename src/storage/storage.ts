@@ -66,6 +66,8 @@ export interface State {
 export interface Storage {
   /** What kind it is, as the health check shows it: `memory`, `file` and so on. */
   readonly name: string
+  /** Nobody else writes to it: what nobody here is doing, nobody is. */
+  readonly exclusive: boolean
   read<T>(body: (tx: Reader) => Promise<T>): Promise<T>
   write<T>(body: (tx: Writer) => Promise<T>): Promise<T>
   export(): Promise<State>

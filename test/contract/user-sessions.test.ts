@@ -59,8 +59,20 @@ contract('listSessions', (start) => {
     const token = await tokenFor(call, payer.clientId, payer.clientSecret)
     const second = (await call('POST', '/v4/session', { token })).body.session_id
     const shown = (current: readonly boolean[]) => [
-      { id: expect.any(Number), current: current[0], created_at: at + 3600, expires_at: at + 3600 + 86_400 },
-      { id: expect.any(Number), current: current[1], created_at: at, expires_at: at + 86_400 },
+      {
+        id: expect.any(Number),
+        current: current[0],
+        origin: null,
+        created_at: at + 3600,
+        expires_at: at + 3600 + 86_400,
+      },
+      {
+        id: expect.any(Number),
+        current: current[1],
+        origin: null,
+        created_at: at,
+        expires_at: at + 86_400,
+      },
     ]
     expect(await sessionsOf(call, { session: first })).toEqual(shown([false, true]))
     expect(await sessionsOf(call, { headers: cookie(second) })).toEqual(shown([true, false]))

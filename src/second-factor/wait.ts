@@ -1,0 +1,53 @@
+import type { ServiceContext } from '../context.js'
+import { problem } from '../problem.js'
+import type { Writer } from '../storage/storage.js'
+import {
+  type AuthenticationRequestRow,
+  authenticationRequests,
+  requireSecondFactor,
+  type SecondFactorOrder,
+  settle,
+  spendApproval,
+  statusOf,
+} from './request.js'
+
+/** How often an answer is looked for that another process over the same storage may have written. */
+const LOOK_MS = 1000
+
+type Asked = Omit<SecondFactorOrder, 'at'>
+
+/**
+ * Asks a user to approve an action, and waits for the answer as long as the request lives.
+ * Gives the approved request, which the action spends. Throws `rejected`, `approval_timeout`, `too_many_pending`.
+ */
+export async function askAndWait(service: ServiceContext, order: Asked): Promise<AuthenticationRequestRow> {
+  const { storage, clock } = service
+  const { id } = await storage.write((tx) => requireSecondFactor(tx, { ...order, at: clock.now() }, service))
+  const request = await answerTo(id, service)
+  const status = request ? statusOf(request, clock.now()) : 'expired'
+  if (request && status === 'approved') return request
+  if (status === 'rejected') throw problem('rejected')
+  if (request) await storage.write((tx) => settle(tx, request, clock.now()))
+  throw problem('approval_timeout')
+}
+
+/** The request once it is answered or has expired; as it is, where the service closes; undefined where it is gone. */
+async function answerTo(id: number, service: ServiceContext): Promise<AuthenticationRequestRow | undefined> {
+  const { storage, clock, background } = service
+  for (;;) {
+    const request = await storage.read((tx) => tx.get(authenticationRequests, id))
+    const at = clock.now()
+    if (!request || statusOf(request, at) !== 'pending') return request
+    if (!(await background.nextEvent(Math.min(LOOK_MS, request.expires_at - at)))) return request
+  }
+}
+
+/**
+ * Spends what `askAndWait` gave, in the transaction of the action itself. Throws `rejected` where the user took it back,
+ * and `approval_timeout` where it is no longer there to be spent.
+ */
+export async function spendAsked(tx: Writer, { id }: AuthenticationRequestRow, order: Asked, at: number) {
+  const result = await spendApproval(tx, { ...order, id, at })
+  if (result === 'approved') return
+  throw problem(result === 'rejected' ? 'rejected' : 'approval_timeout')
+}
