@@ -7,6 +7,8 @@ import { Response as LightResponse, sendNodeResponse } from '@whatwg-node/server
 import type { FetchSource } from '../src/core.js'
 import { requestOf, SentHeaders } from './node/request.js'
 
+export { type NodeUpstreamOptions, nodeUpstream } from './node/upstream.js'
+
 /** Whatever answers requests: a service, or pages in front of one. */
 export interface Handler {
   fetch(request: Request, source?: FetchSource): Response | Promise<Response>
@@ -103,16 +105,17 @@ const GRACE_MS = 10_000
 class SizedResponse extends LightResponse {
   readonly fields: Record<string, string>
   /** A body that is there already. */
-  readonly whole: string | undefined
+  readonly whole: string | Uint8Array | undefined
   /** A body that comes piece by piece. */
   readonly stream: Readable | undefined
 
   constructor(body: BodyInit | null | undefined, init: ResponseInit & { headers: Record<string, string> }) {
-    if (typeof body === 'string') init.headers['content-length'] = String(Buffer.byteLength(body))
+    const whole = typeof body === 'string' || body instanceof Uint8Array ? body : undefined
+    if (whole !== undefined) init.headers['content-length'] = String(Buffer.byteLength(whole))
     const stream = body instanceof ReadableStream ? Readable.fromWeb(body as WebStream) : undefined
     super((stream as BodyInit | undefined) ?? body, init)
     this.fields = init.headers
-    this.whole = typeof body === 'string' ? body : undefined
+    this.whole = whole
     this.stream = stream
   }
 }

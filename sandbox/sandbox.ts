@@ -1,4 +1,4 @@
-import { type Handler, type Served, serve } from '../adapters/node.js'
+import { type Handler, nodeUpstream, type Served, serve } from '../adapters/node.js'
 import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'
 import type { State, Storage } from '../src/storage/storage.js'
 import type { Settings } from './config.js'
@@ -64,7 +64,7 @@ interface Assembled {
 type AssembleOptions = Pick<Settings, 'clock' | 'evidence'> & { readonly seed: Seed; readonly baseUrl: string }
 
 async function assemble(storage: Storage, { clock, evidence, baseUrl, seed }: AssembleOptions): Promise<Assembled> {
-  const service = createService({ storage, baseUrl, evidence, seed, sandbox: true })
+  const service = createService({ storage, baseUrl, evidence, seed, sandbox: true, upstream: nodeUpstream() })
   try {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })

@@ -1,6 +1,7 @@
 import type { Seed } from './controls/seed-schema.js'
 import type { Evidence } from './evidence.js'
-import type { Alarm, Clock, Log, Mailer, Push, Random } from './ports.js'
+import type { CardRow } from './outbox/outbox.js'
+import type { Alarm, Cards, ChargeResult, Clock, Log, Mailer, Push, Random, Upstream } from './ports.js'
 import type { Keyring } from './secrets.js'
 import type { Storage } from './storage/storage.js'
 
@@ -11,6 +12,12 @@ export interface Limits {
   readonly snapshotBytes: number
   /** How long a payment's nonce can be validated, in seconds. Default 15 minutes. */
   readonly nonceSeconds: number
+  /** How long an upstream service may take for all of its answer, in milliseconds. Default 30 seconds. */
+  readonly upstreamMs: number
+  /** The largest body that is taken of an upstream service, in bytes once decoded. Default 5 MiB. */
+  readonly upstreamBytes: number
+  /** How long the card processor may take for a charge, in milliseconds. Default 20 seconds. */
+  readonly cardMs: number
 }
 
 /** What a handler works with beside its transaction: one service's ports and settings. */
@@ -25,6 +32,10 @@ export interface ServiceContext {
   keys: Keyring
   readonly mailer: Mailer
   readonly push: Push
+  readonly upstream: Upstream
+  readonly allowUpstream: ((url: URL) => boolean) | undefined
+  /** Absent where no card can be charged. */
+  readonly cards: Cards | undefined
   readonly log: Log
   readonly limits: Limits
   /** Where the service is reached, without a trailing slash. */
@@ -35,6 +46,8 @@ export interface ServiceContext {
   readonly twinDomain: string
   readonly evidence: Evidence
   readonly accountCreation: boolean
+  /** The calls of upstream services that are being made here, by their tokens. */
+  readonly ongoing: Map<string, Promise<unknown>>
   readonly sandbox: SandboxContext | undefined
   readonly background: Background
 }
@@ -43,6 +56,8 @@ export interface ServiceContext {
 export interface Background {
   /** Looks for what is due: at the start, and whenever time may have passed unseen. */
   wake(): void
+  /** Charges a card at once, by a message that the caller wrote taken: gives what came of it, or undefined where that is not known yet. */
+  charge(message: CardRow): Promise<ChargeResult | undefined>
   /**
    * Moves a sandbox's clock, once it stands where the moves before left it, and does all that falls due until then,
    * in order and each at its time. Throws what `aim` throws, which says where to.

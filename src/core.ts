@@ -1,4 +1,6 @@
 /** The service without a storage of its own: for bundles that bring another, and no byte more. */
+
+export type { TestValues } from './cards/test-values.js'
 export { collections } from './collections.js'
 export type { Limits } from './context.js'
 export type { AccountCredentials, Credentials, UserCredentials } from './controls/credentials.js'
@@ -8,7 +10,22 @@ export type { Seed } from './controls/seed-schema.js'
 export type { Evidence } from './evidence.js'
 export type { FetchSource } from './http/incoming.js'
 export type { Audit } from './ledger/audit.js'
-export type { Alarm, Clock, Log, Mail, Mailer, Push, PushMessage, Random } from './ports.js'
+export type {
+  Alarm,
+  CardCharge,
+  Cards,
+  ChargedCard,
+  ChargeResult,
+  Clock,
+  Log,
+  Mail,
+  Mailer,
+  Push,
+  PushMessage,
+  Random,
+  Upstream,
+  UpstreamRequest,
+} from './ports.js'
 export { Problem, type ProblemCode, problemCodes } from './problem.js'
 export { createService, type Service, type ServiceOptions } from './service.js'
 export type { State, Storage } from './storage/storage.js'

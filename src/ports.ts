@@ -39,6 +39,62 @@ export interface Push {
   send(push: PushMessage): Promise<void>
 }
 
+/** An amount to be charged to a card. */
+export interface CardCharge {
+  /** The same for every try of this charge, and of no other anywhere: an idempotency key. */
+  readonly id: string
+  /** The processor's own name for a card, such as its form in a page gives: never card data. */
+  readonly payment_method_id: string
+  /** In digits, a count of 10^-decimals; whole hundredths. */
+  readonly amount: string
+  readonly decimals: number
+  /** The shortcode of the digital quantity that it buys: `USD`. */
+  readonly currency: string
+  readonly description: string
+}
+
+export interface ChargedCard {
+  readonly brand: string
+  readonly last4: string
+  readonly exp_month: number
+  readonly exp_year: number
+}
+
+/** What came of a charge. `unavailable`: the processor did not answer, and it is known that nothing was charged. */
+export type ChargeResult =
+  | { readonly status: 'succeeded'; readonly charge_id: string; readonly card?: ChargedCard }
+  | { readonly status: 'declined'; readonly reason: string }
+  | { readonly status: 'unavailable' }
+
+export interface Cards {
+  /**
+   * Charges once for each id, however often it is called with it, for three days at least: later calls give what came of
+   * the first. A rejection says that it is not known whether the card was charged; it is called again with the same id.
+   */
+  charge(charge: CardCharge): Promise<ChargeResult>
+}
+
+export interface UpstreamRequest {
+  /** http or https, without user name, password and fragment. */
+  readonly url: string
+  readonly method: 'GET' | 'POST' | 'PUT'
+  /** In lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  /** Ends the call, also while the answer's body comes. */
+  readonly signal: AbortSignal
+  /** Judges an address that the name in `url` stands for, before it is connected to; a port that cannot resolve names never asks. */
+  mayConnect(address: string): boolean
+}
+
+export interface Upstream {
+  /**
+   * The answer, its body unread and, where it came encoded, decoded. Redirects are not followed.
+   * Rejects where no answer came; where one breaks off, its body errors.
+   */
+  fetch(request: UpstreamRequest): Promise<Response>
+}
+
 export interface Alarm {
   /** Calls back once, `ms` from now; what it gives calls that off. Keeps no process alive. */
   set(ms: number, ring: () => void): () => void
@@ -59,6 +115,21 @@ export const systemAlarm: Alarm = {
     if (typeof timer === 'object') timer.unref()
     return () => clearTimeout(timer as number)
   },
+}
+
+/** Sees no addresses, only names: these are resolved out of its sight. */
+export const systemUpstream: Upstream = {
+  fetch: ({ url, method, headers, body, signal }) =>
+    globalThis.fetch(url, {
+      method,
+      headers,
+      body,
+      signal,
+      redirect: 'manual',
+      credentials: 'omit',
+      cache: 'no-store',
+      referrerPolicy: 'no-referrer',
+    }),
 }
 
 const POOL_BYTES = 4096

@@ -10,11 +10,13 @@ const problems = {
   field_invalid: [400, 'A field is missing or of the wrong type.'],
   amount_invalid: [400, 'The amount cannot be held in this digital quantity.'],
   idempotency_key_invalid: [400, 'Idempotency-Key takes 1 to 255 printable ASCII characters.'],
+  card_data_refused: [400, 'Card numbers are not taken here: send the payment_method_id that the card processor gave.'],
   dq_unknown: [400, 'No digital quantity has this hash; GET /v4/dq lists them.'],
   twin_unknown: [400, 'None of your twins has this id; GET /v4/twins lists them.'],
   nonce_unknown: [400, 'This nonce and timestamp match no payment for this commodity.'],
   nonce_used: [400, 'This nonce has been used: each validates once.'],
   nonce_expired: [400, 'This nonce has expired: validate it sooner after the payment.'],
+  destination_unknown: [400, 'Nothing says whom to pay: name the hostname of a twin as `destination`.'],
   twin_nonce_refused: [400, 'This nonce is unknown, used or expired, or was made for another twin.'],
   snapshot_invalid: [400, 'The document is no snapshot; nothing was changed.'],
   cursor_invalid: [400, '`after` is not an id that a list gave.'],
@@ -51,6 +53,7 @@ const problems = {
   page_refused: [401, 'This session was given to a page of another origin, which alone may use it.'],
   code_wrong: [401, 'The code is wrong.'],
   // 402
+  card_declined: [402, 'The card was declined; nothing was charged.'],
   insufficient_funds: [402, "The payer's twin does not hold enough for this."],
   // 403: known, and not permitted
   scheme_refused: [403, 'The Authorization scheme must be Basic or Bearer here.'],
@@ -60,11 +63,17 @@ const problems = {
   rejected: [403, 'The user rejected this; nothing was moved.'],
   approval_required: [403, 'The user has to approve this first.'],
   self_approval: [403, 'The session that asked for this cannot answer it: answer from elsewhere.'],
+  delegate_required: [
+    403,
+    'This pays for somebody else: send `persona_delegate`, the hash of a spending authority of yours.',
+  ],
+  delegate_refused: [403, 'This delegate does not let you spend that.'],
   device_refused: [
     403,
     'Only a device that was asked may answer: send the token that it is registered by as X-Device-Token.',
   ],
   cross_site: [403, 'A session cookie changes nothing for requests from another origin; send X-Session-ID.'],
+  not_invited: [403, 'Only the user with the email that was invited can claim this.'],
   account_creation_refused: [403, 'This service does not let accounts be created.'],
   sandbox_refused: [403, 'The sandbox controls answer only local callers and pages of the service itself.'],
   insufficient_scope: [403, 'The access token was not granted the scope that this needs.'],
@@ -81,14 +90,23 @@ const problems = {
     409,
     'This Idempotency-Key was used, and its answer was sealed under another encryption key; nothing was done again.',
   ],
+  transfer_settled: [409, 'This transfer is settled: it waits for nobody any more.'],
+  payback_only: [409, 'This commodity pays its reader: POST /v4/payback/{hash} moves its price, a payment does not.'],
+  payback_refused: [409, 'This commodity is to be paid for; make one with `payback: true` to pay readers by it.'],
+  payback_taken: [409, 'This user was paid by this commodity already; it pays everybody once.'],
   not_pending: [409, 'This request is no longer pending: it was answered or withdrawn, or has expired.'],
   too_many_devices: [409, 'The user has as many devices as can be; remove one first.'],
   code_expired: [410, 'The code has expired or was used; ask for a new one.'],
   interaction_expired: [410, 'This page has expired or was used; go back to the app and start again.'],
+  transfer_expired: [410, 'This was not claimed in time; the amount went back to its sender.'],
   link_expired: [410, 'This link was used, or has expired.'],
   body_too_large: [413, 'The body is larger than this service takes.'],
   content_type_refused: [415, 'Bodies are application/json or application/x-www-form-urlencoded.'],
   same_twin: [422, 'A twin cannot pay itself.'],
+  upstream_refused: [
+    422,
+    'Upstream services are called by http or https URLs without user name or password, at hosts that this service allows.',
+  ],
   idempotency_mismatch: [422, 'This Idempotency-Key was used for another request; use a new key.'],
   too_many_codes: [429, 'Too many codes were asked for this email; wait.'],
   too_many_failures: [429, 'Too many wrong client secrets for this client id; wait.'],
@@ -101,6 +119,9 @@ const problems = {
   provisioning_failed: [500, 'Provisioning failed; nothing was created.'],
   not_built: [501, 'This operation is part of the interface and not built yet.'],
   evidence_refused: [501, 'This operation is graded weaker than the evidence this service is set to.'],
+  // 502
+  upstream_failed: [502, 'The upstream service gave no answer that can be passed on; the payment was reversed.'],
+  processor_failed: [502, 'The card processor did not complete the charge.'],
 } as const satisfies Record<string, readonly [number, string]>
 
 export type ProblemCode = keyof typeof problems

@@ -1,4 +1,5 @@
 import { inBackground } from './background.js'
+import { testProcessor } from './cards/test-processor.js'
 import type { Limits, ServiceContext } from './context.js'
 import { begin } from './controls/bootstrap.js'
 import { sandboxClock } from './controls/clock.js'
@@ -9,6 +10,7 @@ import type { FetchSource } from './http/incoming.js'
 import { RouteTable } from './http/router.js'
 import {
   type Alarm,
+  type Cards,
   type Clock,
   consoleLog,
   type Log,
@@ -18,6 +20,8 @@ import {
   systemAlarm,
   systemClock,
   systemRandom,
+  systemUpstream,
+  type Upstream,
 } from './ports.js'
 import { routes } from './routes.js'
 import { keyring, randomHex } from './secrets.js'
@@ -36,6 +40,18 @@ export interface ServiceOptions {
   mailer?: Mailer
   /** Default: pushes go no further than the sandbox's outbox and the phones that it plays. */
   push?: Push
+  /** Default: a sandbox charges test payment methods (`sandbox.testValues`); another service charges no card. */
+  cards?: Cards
+  /**
+   * Calls upstream services. Default: the global `fetch`, which cannot judge the addresses that names stand for;
+   * on Node, `nodeUpstream()` of `farthing/node` does.
+   */
+  upstream?: Upstream
+  /**
+   * Which upstream services may be called; those at addresses of cloud metadata, link-local and the like never may.
+   * Default: public hosts over https; a sandbox calls all.
+   */
+  allowUpstream?: (url: URL) => boolean
   log?: Log
   /** Operations known by weaker evidence answer 501. Default `designed`: none are refused. */
   evidence?: Evidence
@@ -98,6 +114,8 @@ export function createService(options: ServiceOptions): Service {
     ready,
     async close() {
       await starting?.catch(() => {})
+      // What is held for them is settled first.
+      await Promise.allSettled(context.ongoing.values())
       await context.storage.close()
     },
   }
@@ -105,6 +123,7 @@ export function createService(options: ServiceOptions): Service {
 
 function contextOf(options: ServiceOptions): ServiceContext {
   const random = options.random ?? systemRandom
+  const alarm = options.alarm ?? systemAlarm
   const real = options.clock ?? systemClock
   const sandbox = options.sandbox
     ? { clock: sandboxClock(real), seed: options.seed ?? {}, keepsKey: options.encryptionKey === undefined }
@@ -112,17 +131,30 @@ function contextOf(options: ServiceOptions): ServiceContext {
   const context: Omit<ServiceContext, 'storage' | 'background'> = {
     instance: randomHex(random, 8),
     clock: sandbox?.clock ?? real,
-    alarm: options.alarm ?? systemAlarm,
+    alarm,
     random,
     keys: keyring(options.encryptionKey ?? random.bytes(32), random),
     mailer: options.mailer ?? { send: async () => {} },
     push: options.push ?? { send: async () => {} },
+    // Test cards must not issue value that is worth something.
+    cards: options.cards ?? (sandbox && testProcessor({ alarm })),
+    upstream: options.upstream ?? systemUpstream,
+    allowUpstream: options.allowUpstream,
     log: options.log ?? consoleLog,
-    limits: { bodyBytes: 1_048_576, snapshotBytes: 1_073_741_824, nonceSeconds: 15 * 60, ...options.limits },
+    limits: {
+      bodyBytes: 1_048_576,
+      snapshotBytes: 1_073_741_824,
+      nonceSeconds: 15 * 60,
+      cardMs: 20_000,
+      upstreamMs: 30_000,
+      upstreamBytes: 5_242_880,
+      ...options.limits,
+    },
     ...addressOf(options.baseUrl ?? 'http://127.0.0.1:4242'),
     twinDomain: options.twinDomain ?? 'twin.localhost',
     evidence: options.evidence ?? 'designed',
     accountCreation: options.accountCreation ?? true,
+    ongoing: new Map(),
     sandbox,
   }
   return inBackground(options.storage, context)

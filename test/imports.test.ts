@@ -202,11 +202,12 @@ describe('the reader of globals', () => {
     "import { fetch } from './ports.js'; fetch()",
   ])('lets %s be', (text) => expect(uses(text)).toEqual([]))
 
-  test('has time and chance come from the default ports alone', () => {
-    const text = 'export const now = () => Date.now()'
+  test.each([
+    ['time', 'export const now = () => Date.now()', 'clock of its own (Date)'],
+    ['chance', 'export const id = () => crypto.randomUUID()', 'randomness of its own (crypto)'],
+    ['the network', 'export const get = (url) => globalThis.fetch(url)', 'network of its own (fetch)'],
+  ])('has %s come from the default ports alone', (_, text, what) => {
     expect(faults({ 'src/ports.ts': text })).toEqual([])
-    expect(faults({ 'src/time.ts': text })).toEqual([
-      'src/time.ts:1: rule 3: src/ has no clock of its own (Date); use the port',
-    ])
+    expect(faults({ 'src/time.ts': text })).toEqual([`src/time.ts:1: rule 3: src/ has no ${what}; use the port`])
   })
 })

@@ -1,4 +1,5 @@
 import { problem } from '../problem.js'
+import { VIA } from '../via.js'
 
 interface Sent {
   readonly method: string
@@ -50,7 +51,9 @@ export function guardSandbox(sent: Sent, baseUrl: string, peerAddress: string | 
   const host = new URL(sent.url).hostname
   // A name of someone else's that resolves to this machine would make their page look like our own.
   const localHost = isLoopback(host) || host === new URL(baseUrl).hostname
-  if ((peerAddress !== undefined && !isLoopback(peerAddress)) || !localHost || isForeign(sent, baseUrl))
+  const isPassedOn = sent.headers.get('via')?.includes(VIA) ?? false
+  const isLocal = (peerAddress === undefined || isLoopback(peerAddress)) && localHost && !isPassedOn
+  if (!isLocal || isForeign(sent, baseUrl))
     throw problem('sandbox_refused')
 }
 

@@ -28,11 +28,13 @@ const composition = [
   'couriers',
   'background',
 ].map((name) => `src/${name}.ts`)
-/** The default ports are the one place that reads the clock and draws random bytes. */
+/** The default ports are the one place that reads the clock, draws random bytes and reaches the network. */
 const ports = 'src/ports.ts'
 /** What of `http/` the routes of a feature are written with. */
 const routeWords = ['route.ts', 'schema.ts', 'reply.ts', 'csv.ts', 'html.tsx'].map((name) => `src/http/${name}`)
-const pageWords = ['html.tsx', 'card-style.ts', 'reply.ts'].map((name) => `src/http/${name}`)
+const pageWords = ['html.tsx', 'card.tsx', 'card-style.ts', 'form-style.ts', 'reply.ts'].map(
+  (name) => `src/http/${name}`,
+)
 /** Wire shapes and markup know no request. */
 const nounWords = ['schema.ts', 'html.tsx'].map((name) => `src/http/${name}`)
 const nodeAdapters = ['adapters/node', 'adapters/smtp', 'adapters/storage/file', 'adapters/storage/postgres']
@@ -174,7 +176,7 @@ function adapterPackages(module: Module, _: number, modules: readonly Module[]):
 function globalFaults({ path, globals }: Module): string[] {
   if (!path.startsWith('src/') || placeOf(path) === 'client') return []
   return globals.flatMap(({ line, name }) => {
-    if (path === ports && name !== 'fetch' && name !== 'Math.random') return []
+    if (path === ports && name !== 'Math.random') return []
     const of = name === 'fetch' ? 'network' : name === 'Math.random' || name === 'crypto' ? 'randomness' : 'clock'
     return [`${path}:${line}: rule 3: src/ has no ${of} of its own (${name}); use the port`]
   })

@@ -1,0 +1,34 @@
+import type { Alarm, CardCharge, Cards, ChargeResult } from '../ports.js'
+import { type TestPaymentMethod, testValues } from './test-values.js'
+
+/** How many charges it remembers. */
+const MOST_CHARGES = 1000
+
+/** The card processor of a sandbox: it charges nobody, and knows the payment methods of `testValues` alone. */
+export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
+  const charges = new Map<string, Promise<ChargeResult>>()
+  return {
+    charge(charge) {
+      const known = charges.get(charge.id)
+      if (known) return known
+      const answer = answerTo(charge, alarm)
+      charges.set(charge.id, answer)
+      const [oldest] = charges.keys()
+      if (charges.size > MOST_CHARGES) charges.delete(oldest as string)
+      return answer
+    },
+  }
+}
+
+async function answerTo({ id, payment_method_id }: CardCharge, alarm: Alarm): Promise<ChargeResult> {
+  const method = testValues.payment_methods.find(({ value }) => value === payment_method_id)
+  if (!method) return { status: 'declined', reason: 'unknown payment method' }
+  const { after_seconds = 0 } = method
+  if (after_seconds > 0) await new Promise<void>((resolve) => alarm.set(after_seconds * 1000, resolve))
+  return resultOf(method, `ch_test_${id}`)
+}
+
+function resultOf({ status, reason, card }: TestPaymentMethod, charge_id: string): ChargeResult {
+  if (status === 'succeeded') return { status, charge_id, ...(card && { card }) }
+  return status === 'declined' ? { status, reason: reason as string } : { status }
+}

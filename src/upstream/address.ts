@@ -1,0 +1,123 @@
+/** An IPv4 or IPv6 address, as the number that it is. */
+interface Address {
+  readonly bits: 32 | 128
+  readonly value: bigint
+}
+
+/** All addresses that begin with the same `length` bits. */
+interface Range extends Address {
+  readonly length: number
+}
+
+/** Clouds tell whoever asks at these who the machine is, and hand out its keys. */
+const metadata = [
+  '100.100.100.200/32', // Alibaba
+  '168.63.129.16/32', // Azure
+  '192.0.0.192/32', // Oracle
+  'fd00:ec2::/32', // Amazon
+  'fd20:ce::254/128', // Google
+]
+
+const alwaysRefused = [
+  ...metadata,
+  '0.0.0.0/8', // unspecified
+  '169.254.0.0/16', // link-local, and most clouds' metadata
+  '224.0.0.0/4', // multicast
+  '255.255.255.255/32', // broadcast
+  '::/128', // unspecified
+  'fe80::/10', // link-local
+  'ff00::/8', // multicast
+  '2001::/32', // Teredo: by way of servers that cannot be told
+  '64:ff9b:1::/48', // translated to IPv4 in ways that cannot be told
+].map(rangeOf)
+
+/** Of IPv4, what the registry of special-purpose addresses (RFC 6890) does not call globally reachable. */
+const notPublic4 = [
+  '10.0.0.0/8',
+  '100.64.0.0/10', // shared by a carrier's customers
+  '127.0.0.0/8',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24', // documentation
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '240.0.0.0/4', // reserved
+].map(rangeOf)
+
+/** Of IPv6, all that is given out for public use, and what of that is not. */
+const public6 = rangeOf('2000::/3')
+const notPublic6 = ['2001::/23', '2001:db8::/32', '3fff::/20'].map(rangeOf)
+
+/** IPv6 addresses that stand for an IPv4 address, and how many bits follow that. */
+const carriers: readonly (readonly [Range, bigint])[] = [
+  [rangeOf('::ffff:0:0/96'), 0n], // mapped
+  [rangeOf('::/96'), 0n], // compatible
+  [rangeOf('::ffff:0:0:0/96'), 0n], // translated (RFC 2765)
+  [rangeOf('64:ff9b::/96'), 0n], // NAT64 (RFC 6052)
+  [rangeOf('2002::/16'), 80n], // 6to4
+]
+
+const LOOPBACK_6 = 1n
+
+/**
+ * Whether no service ever calls this address: clouds' metadata, link-local, unspecified, multicast and broadcast addresses,
+ * also inside IPv6 addresses that carry them, and what is no address.
+ */
+export function isAlwaysRefused(ip: string): boolean {
+  const address = parse(ip)
+  return !address || [address, carried(address)].some((each) => isIn(each, alwaysRefused))
+}
+
+/** Whether an address is one of the public internet: not loopback, private, shared, reserved or for documentation. */
+export function isPublic(ip: string): boolean {
+  if (isAlwaysRefused(ip)) return false
+  const address = carried(parse(ip) as Address)
+  return address.bits === 32 ? !isIn(address, notPublic4) : isIn(address, [public6]) && !isIn(address, notPublic6)
+}
+
+function isIn(address: Address, ranges: readonly Range[]): boolean {
+  return ranges.some(({ bits, value, length }) => {
+    const rest = BigInt(bits - length)
+    return address.bits === bits && address.value >> rest === value >> rest
+  })
+}
+
+/** The IPv4 address that an IPv6 address stands for, or else the address itself. */
+function carried(address: Address): Address {
+  if (address.bits === 32 || address.value === LOOPBACK_6) return address
+  const [, after] = carriers.find(([range]) => isIn(address, [range])) ?? []
+  return after === undefined ? address : { bits: 32, value: (address.value >> after) & 0xffff_ffffn }
+}
+
+function rangeOf(text: string): Range {
+  const [ip = '', length] = text.split('/')
+  return { ...(parse(ip) as Address), length: Number(length) }
+}
+
+/** Takes IPv4 in four decimal numbers, and IPv6 in any spelling, with a zone or without. */
+function parse(ip: string): Address | undefined {
+  if (!ip.includes(':')) return parse4(ip)
+  const text = `http://[${ip.replace(/%.*$/, '')}]`
+  if (!/^http:\/\/\[[\da-f:.]+\]$/i.test(text) || !URL.canParse(text)) return undefined
+  // In the URL's spelling there is no dotted part, and one gap at most.
+  const [head, tail] = new URL(text).hostname.slice(1, -1).split('::').map(groupsOf) as [string[], string[]?]
+  const gap = tail ? Array(8 - head.length - tail.length).fill('0') : []
+  return { bits: 128, value: joined([...head, ...gap, ...(tail ?? [])], 16n, '0x') }
+}
+
+function parse4(ip: string): Address | undefined {
+  const parts = ip.split('.')
+  const isByte = (part: string) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256
+  return parts.length === 4 && parts.every(isByte) ? { bits: 32, value: joined(parts, 8n) } : undefined
+}
+
+function groupsOf(text: string): string[] {
+  return text === '' ? [] : text.split(':')
+}
+
+function joined(parts: readonly string[], bits: bigint, prefix = ''): bigint {
+  return parts.reduce((value, part) => (value << bits) | BigInt(prefix + part), 0n)
+}
