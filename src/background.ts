@@ -1,7 +1,8 @@
 import type { ServiceContext } from './context.js'
 import { couriers } from './couriers.js'
 import { events } from './events/event.js'
-import { deliver, nextMessage, outbox } from './outbox/outbox.js'
+import { type CardRow, deliver, deliverTaken, nextMessage, outbox } from './outbox/outbox.js'
+import type { ChargeResult } from './ports.js'
 import { nextTimer, runTimer, timers } from './schedule/timer.js'
 import type { Collection, Query, Row, Storage, Writer } from './storage/storage.js'
 import { jobs } from './timers.js'
@@ -74,6 +75,15 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
     wake()
   }
 
+  /** Messages that callers deliver themselves. */
+  const delivering = new Set<Promise<unknown>>()
+
+  async function charge(message: CardRow): Promise<ChargeResult | undefined> {
+    const delivered = deliverTaken(message, couriers.card, service)
+    delivering.add(delivered)
+    return delivered.finally(() => delivering.delete(delivered))
+  }
+
   const callWaiting = () => {
     for (const call of waiting) call()
   }
@@ -117,13 +127,14 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
       closing = true
       callWaiting()
       await working
+      await Promise.allSettled(delivering)
       cancelAlarm()
       await storage.close()
     },
   }
   const service: ServiceContext = Object.assign(given, {
     storage: watching,
-    background: { wake, moveClock, nextEvent },
+    background: { wake, charge, moveClock, nextEvent },
   })
   return service
 }

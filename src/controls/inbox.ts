@@ -20,20 +20,28 @@ export async function readInbox(tx: Reader, { to, kind, limit, after }: InboxQue
 }
 
 export async function emptyInbox(tx: Writer): Promise<void> {
+  let after: number[] | undefined
   for (;;) {
-    const rows = await tx.find(outbox, { index: 'id', prefix: [], limit: 500 })
-    for (const { id } of rows) tx.remove(outbox, id)
-    if (rows.length < 500) return
+    const rows = await tx.find(outbox, { index: 'id', prefix: [], limit: 500, ...(after && { after }) })
+    for (const row of rows) if (!isUnsettled(row)) tx.remove(outbox, row.id)
+    const last = rows.at(-1)
+    if (!last || rows.length < 500) return
+    after = [last.id]
   }
 }
 
-const showMessage = ({ id, kind, to, subject, text, created_at, ...more }: OutboxRow) => ({
+/** A card that may have been charged: what that pays for is still to come. */
+const isUnsettled = ({ kind, status }: OutboxRow): boolean => kind === 'card' && status === 'pending'
+
+const showMessage = ({ id, kind, to, subject, text, status, created_at, ...more }: OutboxRow) => ({
   id,
   kind,
   to,
   subject,
   text,
-  codes: text.replace(LINK, '').match(/\b\d{6}\b/g) ?? [],
+  status,
+  // An amount is no code.
+  codes: kind === 'card' ? [] : (text.replace(LINK, '').match(/\b\d{6}\b/g) ?? []),
   links: text.match(LINK) ?? [],
   ...('data' in more && { data: more.data }),
   created_at: seconds(created_at),

@@ -152,18 +152,24 @@ export const updateClock = route({
   handle: ({ body }, service) => createSandbox(service).setClock({ ...body, set: timeOf('set', body.set) }),
 })
 
+const MessageKind = z.enum(['mail', 'push', 'card'])
+/** As accounts are known by, who have no email. */
+const Hostname = z.string().check(z.regex(/^[^\s@]+\.[^\s@]+$/, "a twin's hostname"))
+
 export const readOutbox = route({
   ...control,
   id: 'readOutbox',
-  summary: 'List the messages that left the service, newest first, with the codes and links in them.',
+  summary:
+    'List the messages that left the service, and charges of cards, newest first, with the codes and links in them.',
   method: 'GET',
   path: '/_sandbox/outbox',
-  query: z.object({ to: z.optional(Email), kind: z.optional(z.enum(['mail', 'push'])), ...pageQuery }),
+  query: z.object({ to: z.optional(z.union([Email, Hostname])), kind: z.optional(MessageKind), ...pageQuery }),
   result: z.object({
     messages: z.array(
       z.object({
         id: z.int(),
-        kind: z.enum(['mail', 'push']),
+        kind: MessageKind,
+        status: z.enum(['pending', 'sent', 'failed']),
         to: z.string(),
         subject: z.string(),
         text: z.string(),
@@ -182,7 +188,7 @@ export const readOutbox = route({
 export const emptyOutbox = route({
   ...control,
   id: 'emptyOutbox',
-  summary: 'Forget the messages that left.',
+  summary: 'Forget the messages that left; charges that are not settled yet stay.',
   method: 'DELETE',
   path: '/_sandbox/outbox',
   status: 204,
@@ -258,6 +264,30 @@ export const rejectOnPhone = route({
   handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).reject(body.id),
 })
 
+const Does = { value: z.string(), does: z.string() }
+
+export const readTestValues = route({
+  ...control,
+  id: 'readTestValues',
+  summary: 'List what makes a sandbox behave in a certain way: payment methods, and forms of email addresses.',
+  method: 'GET',
+  path: '/_sandbox/test-values',
+  result: z.object({
+    payment_methods: z.array(
+      z.object({
+        ...Does,
+        status: z.enum(['succeeded', 'declined', 'unavailable']),
+        reason: z.optional(z.string()),
+        card: z.optional(z.object({ brand: z.string(), last4: z.string(), exp_month: z.int(), exp_year: z.int() })),
+        after_seconds: z.optional(z.number()),
+      }),
+    ),
+    emails: z.array(z.object(Does)),
+    note: z.string(),
+  }),
+  handle: async (_call, service) => createSandbox(service).testValues,
+})
+
 export const auditLedger = route({
   ...control,
   id: 'auditLedger',
@@ -298,6 +328,7 @@ export default [
   readPhone,
   approveOnPhone,
   rejectOnPhone,
+  readTestValues,
   auditLedger,
   rotateOidcKeys,
 ]

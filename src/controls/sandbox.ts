@@ -1,3 +1,4 @@
+import { type TestValues, testValues } from '../cards/test-values.js'
 import type { SandboxContext, ServiceContext } from '../context.js'
 import { allQuantities } from '../digital-quantities/digital-quantity.js'
 import { type Audit, audit } from '../ledger/audit.js'
@@ -52,6 +53,8 @@ export interface Sandbox {
   phone(userId: number): Phone
   /** Has a new key sign OIDC tokens; the old one stays published for a day. Gives the ids of all, the new one first. */
   rotateKeys(): ReturnType<typeof rotateKeys>
+  /** What makes a sandbox behave in a certain way: payment methods, and forms of email addresses. */
+  readonly testValues: TestValues
   /** Checks every rule of the ledger. */
   ledger(): Promise<Audit>
 }
@@ -98,7 +101,8 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     async restore(snapshot) {
       await ready()
       await importState(storage, snapshot)
-      await begin(service)
+      // Nobody makes the calls that a snapshot shows under way.
+      await begin(service, true)
     },
     fund: (order) => write((tx) => fund(tx, order, service)),
     clock: showClock,
@@ -118,6 +122,7 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
       reject: (id) => write((tx) => answerOnPhone(tx, { userId, id, answer: 'rejected' }, service)),
     }),
     rotateKeys: () => ready().then(() => rotateKeys(service)),
+    testValues,
     ledger: () => read(auditAll),
   }
   return controls

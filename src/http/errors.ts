@@ -11,6 +11,7 @@ export function errorsOf(route: Route): ProblemCode[] {
   const add = (when: unknown, ...more: ProblemCode[]) => when && more.forEach((code) => codes.add(code))
   add(route.body || route.queryInBody, ...decoding)
   add(route.body || route.query, 'field_invalid')
+  add(route.refusesCardData, 'card_data_refused')
   add(route.params, 'path_malformed', 'not_found')
   for (const code of route.auth.flatMap(errorsOfAuth(route))) codes.add(code)
   add(route.scope === 'sandbox', 'sandbox_refused', 'no_such_path')

@@ -136,16 +136,19 @@ export async function keepOutcome(
   { outcome, meanwhile }: { outcome: Outcome; meanwhile: boolean },
   context: Context,
 ): Promise<void> {
-  if ((await tx.get(idempotency, claim.id))?.claim !== claim.claim) throw problem('idempotency_in_progress')
+  if (!(await holdsKey(tx, claim))) throw problem('idempotency_in_progress')
   const at = context.clock.now()
   await putOutcome(tx, claim, { outcome, claim: meanwhile ? claim.claim : null, at }, context)
 }
 
+/** Whether a call still runs under its key: none has taken that over, and no answer was kept for good. */
+export const holdsKey = async (tx: Reader, { id, claim }: Claim): Promise<boolean> =>
+  (await tx.get(idempotency, id))?.claim === claim
+
 /** Ends a call that failed: what it kept meanwhile stands; where there is nothing, the key is as if it had not been used. */
-export async function releaseKey(tx: Writer, { id, claim }: Claim): Promise<void> {
+export async function releaseKey(tx: Writer, { id }: Claim): Promise<void> {
   const known = await tx.get(idempotency, id)
-  if (known?.claim !== claim) return
-  if (known.sealed === null) tx.remove(idempotency, id)
+  if (!known || known.sealed === null) tx.remove(idempotency, id)
   else tx.put(idempotency, { ...known, claim: null, claimed_until: null })
 }
 

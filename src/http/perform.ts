@@ -3,7 +3,17 @@ import { isWeaker } from '../evidence.js'
 import { Problem, problem } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { checkFields, readFields, textFields, Written } from './body.js'
-import { checkKey, claimKey, isKept, type KeyedRequest, keepOutcome, oncePerKey, releaseKey } from './idempotency.js'
+import { checkNoCardData } from './card-data.js'
+import {
+  checkKey,
+  claimKey,
+  holdsKey,
+  isKept,
+  type KeyedRequest,
+  keepOutcome,
+  oncePerKey,
+  releaseKey,
+} from './idempotency.js'
 import type { Endpoint, Incoming } from './incoming.js'
 import { guardSandbox } from './origin.js'
 import { type Outcome, refusal, render } from './outcome.js'
@@ -16,6 +26,7 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
   permit(endpoint, incoming, service)
   const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
   const body = takesBody ? await readFields(incoming, service.limits[route.bodyLimit ?? 'bodyBytes']) : NONE
+  if (route.refusesCardData) checkNoCardData(Object.values(body).map(textOf))
   const fields = decode(route, incoming, body)
   const prepare = async (tx: Reader): Promise<Call> => {
     const caller = await authenticate(tx, route.auth, sentBy(route, incoming, fields), service)
@@ -71,6 +82,7 @@ async function handle(
     return shown(await handler({ ...call, keep }, service))
   } catch (error) {
     await storage.write(async (tx) => {
+      if (!(await holdsKey(tx, claimed))) return
       if (error instanceof Problem && isKept(error)) await keep(tx, error)
       else await releaseKey(tx, claimed)
     })
@@ -180,5 +192,8 @@ function checkPath(route: Route, params: Record<string, unknown>): Record<string
 }
 
 function callerKey({ principal, session }: Call): string {
+  // Neither an app nor a page is told what was answered to its user or to another.
+  if (principal.kind === 'agent') return `${principal.owner} by ${principal.client_id}`
+  if (principal.kind === 'embed') return `embed:${principal.account_id}`
   return 'owner' in principal ? principal.owner : (session?.id ?? principal.kind)
 }

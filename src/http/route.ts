@@ -159,6 +159,8 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly failure?: ProblemCode
   /** Takes `X-Device-Token`, by which a registered device says that it is one. */
   readonly deviceToken?: 'required' | 'optional'
+  /** Refuses bodies that hold a card number, under any name: those never pass through this service. */
+  readonly refusesCardData?: boolean
   /** Takes `Idempotency-Key`. */
   readonly idempotent?: boolean
   /** Answers may be cached and shared: they carry neither value nor secrets. */

@@ -68,6 +68,21 @@ export const TwinShape = z.object({
   balances: z.record(z.string(), Amount),
 })
 
+export const paymentShape = {
+  id: z.int(),
+  hash: z.nullable(z.string()),
+  descriptor: z.string(),
+  dq: ContentHash,
+  amount: Amount,
+  hostname: z.string(),
+  payee_hostname: z.string(),
+  kind: z.enum(['payment', 'payback', 'paywall', 'topup']),
+  status: z.enum(['pending', 'held', 'posted', 'reversed', 'failed']),
+  created_at: UnixSeconds,
+}
+
+export const PaymentShape = z.object(paymentShape)
+
 export const AuthenticationRequest = z.object({
   id: z.int(),
   status: z.enum(['pending', 'approved', 'rejected', 'expired']),

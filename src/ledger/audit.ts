@@ -92,7 +92,7 @@ function brokenBy(movement: MovementRow, sides: EntryRow[], quantities: Findings
   if (payer_twin_id === payee_twin_id) return 'a twin does not pay itself'
   const quantity = quantities.get(dq)
   if (!quantity) return 'a movement is in a digital quantity of the service'
-  if (movement.kind === 'issue' && payer_twin_id !== quantity.issuerTwinId)
+  if (['issue', 'topup'].includes(movement.kind) && payer_twin_id !== quantity.issuerTwinId)
     return 'value enters only from the issuer of its digital quantity'
   if (!timesFit(movement)) return 'a movement is held, or has been posted or reversed at a time'
   if (state !== 'posted') return sides.length === 0 ? null : 'only a posted movement has entries'

@@ -2,7 +2,7 @@ import type { Courier, PushRow } from '../outbox/outbox.js'
 import { pushArrives } from '../second-factor/phone.js'
 import { devices, pushToken } from './device.js'
 
-export const pushCourier: Courier<PushRow> = {
+export const pushCourier: Courier<PushRow, void> = {
   async send({ id, subject, text, device_id, data }, service) {
     const device = await service.storage.read((tx) => tx.get(devices, device_id))
     // One that was removed meanwhile is no longer written to.
@@ -13,5 +13,8 @@ export const pushCourier: Courier<PushRow> = {
     await service.push.send({ id: String(id), device: { platform, token }, title: subject, body: text, data })
   },
 
-  sent: (tx, push, { clock }) => pushArrives(tx, push, clock.now()),
+  async settle(tx, push, _result, { clock }) {
+    await pushArrives(tx, push, clock.now())
+    return 'sent'
+  },
 }

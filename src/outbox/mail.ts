@@ -1,15 +1,22 @@
+import { bounces } from '../cards/test-values.js'
 import { recordEvent } from '../events/event.js'
 import { userByEmail } from '../users/user.js'
-import type { Courier, MailRow } from './outbox.js'
+import type { Courier, MailRow, Settled } from './outbox.js'
 
-export const mailCourier: Courier<MailRow> = {
-  send: ({ id, to, subject, text }, { mailer }) => mailer.send({ id: String(id), to, subject, text }),
+export const mailCourier: Courier<MailRow, Settled> = {
+  async send({ id, to, subject, text }, { mailer, sandbox }) {
+    if (sandbox && bounces(to)) return 'failed'
+    await mailer.send({ id: String(id), to, subject, text })
+    return 'sent'
+  },
 
-  /** Whoever has the address is told that something was sent there. */
-  async sent(tx, { id, to, subject }, { clock }) {
+  /** Whoever has the address is told what came of what was sent there. */
+  async settle(tx, { id, to, subject }, settled, { clock }) {
     const user = await userByEmail(tx, to)
-    if (!user) return
-    const event = { type: 'email.sent', actor: 'service', subject: `message:${id}`, data: { subject } }
+    if (!user) return settled
+    const type = settled === 'sent' ? 'email.sent' : 'email.bounced'
+    const event = { type, actor: 'service', subject: `message:${id}`, data: { subject } }
     await recordEvent(tx, { owners: [`user:${user.id}`], ...event, at: clock.now() })
+    return settled
   },
 }

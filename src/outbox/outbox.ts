@@ -1,14 +1,15 @@
 import type { ServiceContext } from '../context.js'
+import type { CardCharge, ChargeResult } from '../ports.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 
 interface Message {
   readonly id: number
-  /** An email address; for a push, that of the user whose device it goes to. */
+  /** An email address; for a push, that of the user whose device it goes to; for a card, that of the payer, or a twin's hostname. */
   readonly to: string
   readonly subject: string
   readonly text: string
   readonly created_at: number
-  /** `failed`: given up after many tries. */
+  /** `failed`: given up after many tries, or bounced. */
   readonly status: 'pending' | 'sent' | 'failed'
   /** How often it was tried. */
   readonly attempts: number
@@ -28,8 +29,17 @@ export interface PushRow extends Message {
   readonly data: Readonly<Record<string, string>>
 }
 
+/** A card to be charged. */
+export interface CardRow extends Message {
+  readonly kind: 'card'
+  readonly charge: CardCharge
+  /** What it pays for, and the id of that. */
+  readonly purpose: 'topup'
+  readonly purpose_id: number
+}
+
 /** A message that leaves the service: written with what it tells, delivered after that write has landed. */
-export type OutboxRow = MailRow | PushRow
+export type OutboxRow = MailRow | PushRow | CardRow
 
 export const outbox = collection<OutboxRow>()('outbox', {
   byDue: { fields: ['due_at'] },
@@ -58,6 +68,33 @@ export async function postPush(
   tx.put(outbox, { ...(await posted(tx, push)), kind: 'push', device_id: deviceId, data })
 }
 
+/**
+ * A charge that whoever writes it makes at once, by `deliverTaken`. It is taken for left behind, and made by the service
+ * of itself, where nothing came of that `leaseMs` later.
+ */
+export async function postCharge(
+  tx: Writer,
+  {
+    charge,
+    purpose,
+    purposeId,
+    leaseMs,
+    ...message
+  }: Posted & { charge: CardCharge; purpose: CardRow['purpose']; purposeId: number; leaseMs: number },
+): Promise<CardRow> {
+  const taken = { attempts: 1, due_at: message.at + leaseMs }
+  const row = {
+    ...(await posted(tx, message)),
+    ...taken,
+    kind: 'card',
+    charge,
+    purpose,
+    purpose_id: purposeId,
+  } as const
+  tx.put(outbox, row)
+  return row
+}
+
 async function posted(tx: Writer, { at, staleAt, ...message }: Posted): Promise<Message> {
   const id = await tx.nextId('outbox')
   const waiting = { status: 'pending', attempts: 0, due_at: at, stale_at: staleAt ?? null } as const
@@ -70,18 +107,22 @@ export async function nextMessage(tx: Reader): Promise<OutboxRow | undefined> {
   return message
 }
 
+/** How a message ended that its port gave an answer to. */
+export type Settled = 'sent' | 'failed'
+
 /** Takes messages of one kind to their port. */
-export interface Courier<M extends OutboxRow> {
-  /** Rejects where the message is to be tried again. */
-  send(message: M, service: ServiceContext): Promise<void>
-  /** Runs in the transaction that notes that it was sent. */
-  sent(tx: Writer, message: M, service: ServiceContext): Promise<void>
+export interface Courier<M extends OutboxRow, Result> {
+  /** Gives what the port answered; rejects where the message is to be tried again. */
+  send(message: M, service: ServiceContext): Promise<Result>
+  /** Runs in the transaction that notes how the message ended, and says so. */
+  settle(tx: Writer, message: M, result: Result, service: ServiceContext): Promise<Settled>
 }
 
 /** One for each kind of message. */
 export interface Couriers {
-  readonly mail: Courier<MailRow>
-  readonly push: Courier<PushRow>
+  readonly mail: Courier<MailRow, Settled>
+  readonly push: Courier<PushRow, void>
+  readonly card: Courier<CardRow, ChargeResult>
 }
 
 const SECOND = 1000
@@ -98,29 +139,38 @@ const LEASE = 5 * MINUTE
  * later, and given up at last. What was sent rests only in a sandbox, whose inbox it is: it holds codes.
  */
 export async function deliver(message: OutboxRow, couriers: Couriers, service: ServiceContext): Promise<void> {
-  const { storage, sandbox, log, clock } = service
-  const courier = couriers[message.kind] as Courier<OutboxRow>
   const taken = await take(message, service)
-  if (!taken) return
-  const sent = await courier.send(taken, service).then(
-    () => true,
+  if (taken) await deliverTaken(taken, couriers[taken.kind] as Courier<OutboxRow, unknown>, service)
+}
+
+/** Tries a message that the caller has taken. Gives what the port answered, or undefined where it is to be tried again. */
+export async function deliverTaken<M extends OutboxRow, Result>(
+  taken: M,
+  courier: Courier<M, Result>,
+  service: ServiceContext,
+): Promise<Result | undefined> {
+  const { storage, sandbox, log, clock } = service
+  const answered = await courier.send(taken, service).then(
+    (result) => ({ result }),
     (cause: unknown) => {
       const outcome = taken.attempts < TRIES ? 'stays in the outbox and is tried again' : 'is given up'
       log.error(`${taken.kind} ${taken.id} could not be sent and ${outcome}`, cause)
-      return false
+      return undefined
     },
   )
   await storage.write(async (tx) => {
     if (!(await isStill(tx, taken))) return
-    if (sent) {
-      if (sandbox) tx.put(outbox, { ...taken, status: 'sent', due_at: null })
+    if (answered) {
+      const status = await courier.settle(tx, taken, answered.result, service)
+      if (sandbox) tx.put(outbox, { ...taken, status, due_at: null })
       else tx.remove(outbox, taken.id)
-      return courier.sent(tx, taken, service)
+      return
     }
     if (taken.attempts >= TRIES) return tx.put(outbox, { ...taken, status: 'failed', due_at: null })
     const pause = BACKOFF[Math.min(taken.attempts, BACKOFF.length) - 1] as number
     tx.put(outbox, { ...taken, due_at: clock.now() + pause })
   })
+  return answered?.result
 }
 
 /** Counts the try before it is made, and keeps the message from other processes over the same storage meanwhile. */
@@ -139,7 +189,15 @@ function take(message: OutboxRow, { storage, clock, sandbox }: ServiceContext): 
 }
 
 /** Meanwhile a sandbox may have emptied its outbox, or begun anew and given the id to another message. */
-async function isStill(tx: Reader, { id, due_at, attempts, created_at, text }: OutboxRow): Promise<boolean> {
+async function isStill(tx: Reader, message: OutboxRow): Promise<boolean> {
+  const { id, due_at, attempts, created_at } = message
   const kept = await tx.get(outbox, id)
-  return kept?.due_at === due_at && kept.attempts === attempts && kept.created_at === created_at && kept.text === text
+  return (
+    kept?.due_at === due_at &&
+    kept.attempts === attempts &&
+    kept.created_at === created_at &&
+    contentOf(kept) === contentOf(message)
+  )
 }
+
+const contentOf = (message: OutboxRow): string => (message.kind === 'card' ? message.charge.id : message.text)

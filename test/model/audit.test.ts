@@ -177,6 +177,7 @@ const faults: Record<string, Record<string, Tamper>> = {
   },
   'value enters only from the issuer of its digital quantity': {
     'an issue by someone else': change('movements', ids.payment, { kind: 'issue' }),
+    'a top-up by someone else': change('movements', ids.payment, { kind: 'topup' }),
   },
   'a movement is held, or has been posted or reversed at a time': {
     'a hold that was posted at no time': change('movements', ids.held, { state: 'posted' }),

@@ -1,0 +1,220 @@
+import type { SettleCharge } from '../cards/charge.js'
+import type { ServiceContext } from '../context.js'
+import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
+import { recordEvent } from '../events/event.js'
+import { formatAmount, MAX_UNITS, toUnits } from '../ledger/amount.js'
+import { balanceOf, spendable } from '../ledger/balance.js'
+import { post } from '../ledger/movement.js'
+import { type CardRow, postCharge } from '../outbox/outbox.js'
+import type { Owner } from '../owner.js'
+import { type PaymentRow, payments, type ShownPayment, showPayment } from '../payments/payment.js'
+import type { ChargeResult } from '../ports.js'
+import { Problem, problem } from '../problem.js'
+import { randomHex } from '../secrets.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import { ownTwin, showTwin, type TwinRow, twins } from '../twins/twin.js'
+import { users } from '../users/user.js'
+
+export interface TopupOrder {
+  readonly owner: Owner
+  readonly hostname: string
+  readonly amount: number
+  readonly paymentMethodId: string
+  /** What the twin was made for, where absent. */
+  readonly dq?: string | undefined
+}
+
+/** Keeps what is answered under the caller's key. */
+type KeepAnswer = (
+  tx: Writer,
+  answer: ShownTopup | Problem,
+  options?: { readonly meanwhile: boolean },
+) => Promise<ShownTopup | Problem>
+
+/** A top-up whose card has yet to be charged. */
+interface PendingTopup {
+  readonly payment: PaymentRow
+  readonly message: CardRow
+}
+
+/**
+ * Has a card charged and the value issued to one of the owner's twins. Gives the payment and the twin's balances.
+ * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `card_declined`; `processor_failed` where nothing was
+ * charged, and also where that is not known yet: the outbox then goes on to settle the payment.
+ */
+export async function topUp(order: TopupOrder, service: ServiceContext, keep: KeepAnswer) {
+  const { storage, background, log } = service
+  if (!service.cards)
+    throw problem('processor_failed', { detail: 'No card processor is configured: create the service with `cards`.' })
+  const { payment, message } = await storage.write(async (tx) => {
+    const begun = await beginTopup(tx, order, service)
+    await keep(tx, unfinished(begun.payment.id, false), { meanwhile: true })
+    return begun
+  })
+  const result = await background.charge(message).catch((cause: unknown) => {
+    log.error(`what came of charge ${message.charge.id} could not be noted and is tried again`, cause)
+    return undefined
+  })
+  const answer = await storage.read((tx) => answerOf(tx, payment.id, result))
+  await storage
+    .write((tx) => keep(tx, answer))
+    // The one that was kept meanwhile says where to look.
+    .catch((cause: unknown) => log.error(`the answer of top-up ${payment.id} could not be kept`, cause))
+  if (answer instanceof Problem) throw answer
+  return answer
+}
+
+/** Writes the pending payment with the charge that settles it. */
+async function beginTopup(tx: Writer, order: TopupOrder, service: ServiceContext): Promise<PendingTopup> {
+  const { clock, random, limits } = service
+  const twin = await ownTwin(tx, order.owner, order.hostname)
+  const quantity = await quantityOf(tx, order.dq ?? twin.dq)
+  const units = chargeable(order.amount, quantity)
+  await checkIssuable(tx, quantity, units)
+  const at = clock.now()
+  const payment = await putPending(tx, { twin, quantity, units, at })
+  const { decimals, shortcode: currency } = quantity
+  const description = `Top-up of ${twin.hostname}`
+  const shown = `${formatAmount(units, decimals)} ${currency}`
+  const message = await postCharge(tx, {
+    to: await payerOf(tx, twin),
+    subject: `Charge ${shown}`,
+    text: `${description}: ${shown}, charged to the payment method ${order.paymentMethodId}.`,
+    charge: {
+      id: `topup_${randomHex(random, 16)}`,
+      payment_method_id: order.paymentMethodId,
+      amount: String(units),
+      decimals,
+      currency,
+      description,
+    },
+    purpose: 'topup',
+    purposeId: payment.id,
+    leaseMs: limits.cardMs + MARGIN,
+    at,
+  })
+  return { payment, message }
+}
+
+/** How long noting what came of a charge may take before the charge is taken for left behind. */
+const MARGIN = 10_000
+
+/** Throws `amount_invalid`. */
+function chargeable(amount: number, { decimals }: DigitalQuantityRow): bigint {
+  const units = toUnits(amount, decimals)
+  if (units === 0n) throw problem('amount_invalid', { detail: 'It must be above zero.' })
+  if (decimals > 2 && units % 10n ** BigInt(decimals - 2) !== 0n)
+    throw problem('amount_invalid', { detail: 'Cards are charged whole cents: it takes at most 2 decimals.' })
+  return units
+}
+
+/** What was charged must be issued, so no card is charged for what cannot be. Throws `amount_invalid`. */
+async function checkIssuable(tx: Reader, { id, issuer_twin_id }: DigitalQuantityRow, units: bigint): Promise<void> {
+  if (spendable(await balanceOf(tx, issuer_twin_id, id)) - units < -MAX_UNITS)
+    throw problem('amount_invalid', { detail: 'That much cannot be issued.' })
+}
+
+async function putPending(
+  tx: Writer,
+  { twin, quantity, units, at }: { twin: TwinRow; quantity: DigitalQuantityRow; units: bigint; at: number },
+): Promise<PaymentRow> {
+  const payment: PaymentRow = {
+    id: await tx.nextId('payments'),
+    hash: null,
+    descriptor: 'TOP-UP',
+    dq: quantity.id,
+    amount: String(units),
+    payer_owner: `issuer:${quantity.id}`,
+    payer_twin_id: quantity.issuer_twin_id,
+    payee_owner: twin.owner,
+    payee_twin_id: twin.id,
+    movement_id: null,
+    kind: 'topup',
+    status: 'pending',
+    created_at: at,
+    nonce_digest: null,
+    nonce_expires_at: null,
+    nonce_used_at: null,
+  }
+  tx.put(payments, payment)
+  return payment
+}
+
+/** Whom the charge concerns: a user's email, or the hostname of an account's twin. */
+async function payerOf(tx: Reader, { owner, hostname }: TwinRow): Promise<string> {
+  const [kind, id] = owner.split(':')
+  return (kind === 'user' && (await tx.get(users, Number(id)))?.email) || hostname
+}
+
+/** Issues what was charged; a payment whose card was not charged has failed. */
+export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) => {
+  const payment = await tx.get(payments, id)
+  if (payment?.status !== 'pending') return
+  const at = clock.now()
+  if (result.status !== 'succeeded') {
+    const reason = result.status === 'declined' ? result.reason : 'the card processor was not available'
+    const failed: PaymentRow = { ...payment, status: 'failed' }
+    tx.put(payments, failed)
+    return tell(tx, failed, { type: 'payment.failed', data: { reason }, at })
+  }
+  const movement = await post(tx, {
+    kind: 'topup',
+    dq: payment.dq,
+    amount: BigInt(payment.amount),
+    payerTwinId: payment.payer_twin_id,
+    payeeTwinId: payment.payee_twin_id,
+    payerIsIssuer: true,
+    at,
+  })
+  const posted: PaymentRow = { ...payment, status: 'posted', movement_id: movement.id }
+  tx.put(payments, posted)
+  const { charge_id, card } = result
+  await tell(tx, posted, { type: 'payment.created', data: { charge_id, ...(card && { card: { ...card } }) }, at })
+}
+
+/** The twin's owner is told; the issuer is nobody who reads. */
+async function tell(
+  tx: Writer,
+  payment: PaymentRow,
+  { type, data, at }: { type: string; data: Record<string, unknown>; at: number },
+): Promise<void> {
+  const { id, payee_owner: owner } = payment
+  const { hash, descriptor, dq, amount, hostname, payee_hostname } = await showPayment(tx, payment)
+  await recordEvent(tx, {
+    owners: [owner],
+    type,
+    actor: owner,
+    subject: `payment:${id}`,
+    data: { hash, descriptor, dq, amount, hostname, payee_hostname, ...data },
+    at,
+  })
+}
+
+/** Gives `card_declined` or `processor_failed` where nothing was issued. */
+async function answerOf(tx: Reader, id: number, result: ChargeResult | undefined): Promise<ShownTopup | Problem> {
+  const payment = await tx.get(payments, id)
+  if (payment?.status === 'posted') return showTopup(tx, payment)
+  const isFailed = payment?.status === 'failed'
+  return isFailed && result?.status === 'declined' ? declined(id, result.reason) : unfinished(id, isFailed)
+}
+
+export interface ShownTopup {
+  payment: ShownPayment
+  balances: Record<string, number>
+}
+
+async function showTopup(tx: Reader, payment: PaymentRow): Promise<ShownTopup> {
+  const twin = (await tx.get(twins, payment.payee_twin_id)) as TwinRow
+  return { payment: await showPayment(tx, payment), balances: (await showTwin(tx, twin, null)).balances }
+}
+
+const declined = (id: number, reason: string): Problem =>
+  problem('card_declined', { detail: `The reason given: ${reason}.`, fields: { reason, payment_id: id } })
+
+const unfinished = (id: number, isFailed: boolean): Problem =>
+  problem('processor_failed', {
+    detail: isFailed
+      ? 'Nothing was charged: try again later, with a new Idempotency-Key where one was sent.'
+      : `Whether the card was charged is not known yet. Do not top up again for it: payment ${id} is settled by itself, and the card is never charged twice for it; GET /v4/payments/${id} tells.`,
+    fields: { payment_id: id, outcome: isFailed ? 'failed' : 'unknown' },
+  })
