@@ -21,6 +21,8 @@ export interface CommodityRow {
   readonly twin_id: number
   readonly owner: Owner
   readonly hostname: string
+  /** There where its price is paid to readers, not by them. */
+  readonly payback?: true
   readonly created_at: number
 }
 
@@ -34,6 +36,8 @@ export interface NewCommodity {
   readonly twinId: number
   readonly owner: Owner
   readonly at: number
+  /** To be paid to readers. Default: false. */
+  readonly payback?: boolean | undefined
   /** Fixed by a seed. */
   readonly hash?: string | undefined
 }
@@ -41,7 +45,7 @@ export interface NewCommodity {
 /** Throws `twin_unknown` for a twin that is not the owner's, `dq_unknown`, `amount_invalid`. */
 export async function createCommodity(
   tx: Writer,
-  { descriptor, dq, cost, twinId, owner, at, hash }: NewCommodity,
+  { descriptor, dq, cost, twinId, owner, at, payback, hash }: NewCommodity,
   { random }: Pick<ServiceContext, 'random'>,
 ): Promise<ShownCommodity> {
   const { decimals } = await quantityOf(tx, dq)
@@ -56,6 +60,7 @@ export async function createCommodity(
     twin_id: twin.id,
     owner,
     hostname: twin.hostname,
+    ...(payback && { payback }),
     created_at: at,
   }
   tx.put(commodities, row)

@@ -25,6 +25,8 @@ export const createCommodity = route({
     dq: ContentHash,
     cost: Amount,
     twin_id: z.int(),
+    /** Its price is paid to readers for their consent, not by them. */
+    payback: z.optional(z.boolean()),
   }),
   status: 201,
   result: Commodity,

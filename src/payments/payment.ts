@@ -6,9 +6,10 @@ import { recordEvent } from '../events/event.js'
 import { toAmount } from '../ledger/amount.js'
 import { post } from '../ledger/movement.js'
 import type { Owner } from '../owner.js'
+import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
 import { problem } from '../problem.js'
 import { digest } from '../secrets.js'
-import { newestFirst } from '../storage/page.js'
+import { newestFirst, newestOfAll } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { ownTwin, primaryTwin, type TwinRow, twins } from '../twins/twin.js'
@@ -60,23 +61,66 @@ export const payments = collection<PaymentRow>()('payments', {
 
 export interface PaymentOrder {
   readonly hash: string
-  readonly payer: Owner
+  /** Who pays, or by whose spending authority: then from the twin of its persona. */
+  readonly payer: Owner | Authority
   /** One of the payer's twins; the primary one where absent. */
   readonly hostname?: string | undefined
   readonly at: number
 }
 
+/** A delegate by its hash, and the party that spends by it. */
+export interface Authority {
+  readonly delegate: string
+  readonly party: Party
+}
+
+/** By what right a caller pays: as themselves, where they are a user and send no delegate. Throws `delegate_required`. */
+export function payerOf(party: Party, delegate: string | undefined): Owner | Authority {
+  if (delegate !== undefined) return { delegate, party }
+  if (party.kind === 'user') return party.owner
+  throw problem('delegate_required')
+}
+
 /**
  * Pays for a commodity from the payer's twin to its owner's.
- * Throws `not_found`, `not_owner` (another's twin), `insufficient_funds`.
+ * Throws `not_found`, `not_owner` (another's twin), `payback_only`, `delegate_refused`, `insufficient_funds`.
  */
 export async function createPayment(
   tx: Writer,
   { hash, payer, hostname, at }: PaymentOrder,
-  { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
+  context: Pick<ServiceContext, 'random' | 'limits'>,
 ) {
   const commodity = await commodityOf(tx, hash)
-  const payerTwin = await payingTwin(tx, payer, commodity, hostname)
+  if (commodity.payback) throw problem('payback_only')
+  const isOwn = typeof payer === 'string'
+  const from = isOwn ? await payingTwin(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
+  const actor = isOwn ? payer : actorOf(payer.party)
+  return movePrice(tx, { kind: 'payment', commodity, from, to: sellerTwin(commodity), actor, at }, context)
+}
+
+/** A side of a payment: its twin, and whose that is. */
+type Side = Pick<TwinRow, 'id' | 'owner' | 'hostname'>
+
+export const sellerTwin = ({ twin_id: id, owner, hostname }: CommodityRow): Side => ({ id, owner, hostname })
+
+/** The price of a commodity, from one side to the other. */
+export interface PricePayment {
+  readonly kind: 'payment' | 'payback'
+  readonly commodity: CommodityRow
+  readonly from: Side
+  readonly to: Side
+  readonly actor: string
+  readonly at: number
+  /** Told beside the payment. */
+  readonly told?: Readonly<Record<string, unknown>>
+}
+
+/** Pays a commodity's price; the answer carries the nonce that the seller validates. Throws `insufficient_funds`. */
+export async function movePrice(
+  tx: Writer,
+  { kind, commodity, from, to, actor, at, told }: PricePayment,
+  { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
+) {
   const nonce = base64url(random.bytes(32))
   const payment: PaymentRow = {
     id: await tx.nextId('payments'),
@@ -85,12 +129,12 @@ export async function createPayment(
     descriptor: commodity.descriptor,
     dq: commodity.dq,
     amount: commodity.cost,
-    payer_owner: payer,
-    payer_twin_id: payerTwin.id,
-    payee_owner: commodity.owner,
-    payee_twin_id: commodity.twin_id,
-    movement_id: await move(tx, commodity, payerTwin, at),
-    kind: 'payment',
+    payer_owner: from.owner,
+    payer_twin_id: from.id,
+    payee_owner: to.owner,
+    payee_twin_id: to.id,
+    movement_id: await move(tx, { kind, commodity, from, to, at }),
+    kind,
     status: 'posted',
     created_at: at,
     nonce_digest: digest(nonce),
@@ -99,8 +143,8 @@ export async function createPayment(
   }
   tx.put(payments, payment)
   const { decimals } = await quantityOf(tx, commodity.dq)
-  const shown = show(payment, payerTwin.hostname, commodity.hostname, decimals)
-  await tellPayment(tx, 'payment.created', payment, shown, { actor: payer, at })
+  const shown = show(payment, from.hostname, to.hostname, decimals)
+  await tellPayment(tx, 'payment.created', payment, shown, { actor, at, told })
   return Object.assign(shown, { nonce, timestamp: at })
 }
 
@@ -110,9 +154,9 @@ export async function tellPayment(
   type: string,
   { id, payer_owner, payee_owner }: PaymentRow,
   { hash, descriptor, dq, amount, hostname, payee_hostname }: ShownPayment,
-  { actor, at }: { actor: Owner; at: number },
+  { actor, at, told }: { actor: string; at: number; told?: Readonly<Record<string, unknown>> | undefined },
 ): Promise<void> {
-  const data = { hash, descriptor, dq, amount, hostname, payee_hostname }
+  const data = { hash, descriptor, dq, amount, hostname, payee_hostname, ...told }
   await recordEvent(tx, { owners: [payer_owner, payee_owner], type, actor, subject: `payment:${id}`, data, at })
 }
 
@@ -124,12 +168,17 @@ async function payingTwin(tx: Reader, payer: Owner, commodity: CommodityRow, hos
   return twin
 }
 
-async function move(tx: Writer, commodity: CommodityRow, payer: TwinRow, at: number): Promise<number | null> {
+const spendPrice = (tx: Writer, authority: Authority, { dq, cost }: CommodityRow, at: number): Promise<TwinRow> =>
+  spendAuthority(tx, { ...authority, dq, amount: BigInt(cost), at })
+
+async function move(
+  tx: Writer,
+  { kind, commodity, from, to, at }: Omit<PricePayment, 'actor'>,
+): Promise<number | null> {
   const amount = BigInt(commodity.cost)
   if (amount === 0n) return null
-  const { dq, twin_id: payeeTwinId } = commodity
-  const movement = await post(tx, { kind: 'payment', dq, amount, payerTwinId: payer.id, payeeTwinId, at })
-  return movement.id
+  const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
+  return (await post(tx, order)).id
 }
 
 /** A nonce with the timestamp it was given, in milliseconds or seconds, and the seller who shows them. */
@@ -228,22 +277,14 @@ export async function listTransactions(tx: Reader, seller: Owner, hash: string, 
   return { transactions: await showAll(tx, found.rows), next: found.next }
 }
 
-/** Payments of which the caller is payer or payee, newest first. */
-export async function listPayments(tx: Reader, caller: Owner, { limit = 20, after }: PageOf) {
-  // The last one seen may be in either of the two indexes, so both are read past its bare id.
-  if (after !== undefined && !(await ownPayment(tx, caller, after))) throw problem('cursor_invalid')
-  const side = (index: 'byPayer' | 'byPayee') =>
-    tx.find(payments, {
-      index,
-      prefix: [caller],
-      limit: limit + 1,
-      reverse: true,
-      ...(after !== undefined && { after: [caller, after] }),
-    })
-  const both = [...(await side('byPayer')), ...(await side('byPayee'))]
-  const newest = [...new Map(both.map((row) => [row.id, row])).values()].sort((a, b) => b.id - a.id)
-  const rows = newest.slice(0, limit)
-  return { payments: await showAll(tx, rows), next: newest.length > limit ? (rows.at(-1) as PaymentRow).id : null }
+/** Payments of which the caller is payer or payee, newest first. Throws `cursor_invalid`. */
+export async function listPayments(tx: Reader, caller: Owner, page: PageOf) {
+  const places = [
+    { index: 'byPayer', prefix: [caller] },
+    { index: 'byPayee', prefix: [caller] },
+  ] as const
+  const { rows, next } = await newestOfAll(tx, payments, places, page)
+  return { payments: await showAll(tx, rows), next }
 }
 
 async function showAll(tx: Reader, rows: PaymentRow[]): Promise<ShownPayment[]> {

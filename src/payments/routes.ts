@@ -1,28 +1,27 @@
 import { route } from '../http/route.js'
-import { Amount, ContentHash, HashPath, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
+import {
+  Amount,
+  HashPath,
+  IdPath,
+  PageQuery,
+  PaymentShape,
+  pageOf,
+  paymentShape,
+  UnixSeconds,
+  z,
+} from '../http/schema.js'
+import { createPayback as payBack } from './payback.js'
 import {
   listPayments as list,
   listTransactions,
   createPayment as pay,
+  payerOf,
   readPayment as read,
   readNonce,
   spendNonce,
 } from './payment.js'
 
-const paymentShape = {
-  id: z.int(),
-  hash: z.nullable(z.string()),
-  descriptor: z.string(),
-  dq: ContentHash,
-  amount: Amount,
-  hostname: z.string(),
-  payee_hostname: z.string(),
-  kind: z.enum(['payment', 'payback', 'paywall', 'topup']),
-  status: z.enum(['pending', 'held', 'posted', 'reversed', 'failed']),
-  created_at: UnixSeconds,
-}
-
-const Payment = z.object(paymentShape)
+const ProvablePayment = z.object({ ...paymentShape, nonce: z.string(), timestamp: z.int() })
 
 const proofShape = { nonce: z.string(), timestamp: z.union([z.number(), z.string()]) }
 
@@ -33,16 +32,55 @@ export const createPayment = route({
   method: 'POST',
   path: '/payment/:hash',
   versions: ['v4', 'v2'],
-  auth: ['user', 'session'],
+  auth: ['user', 'session', 'account', 'agent', 'embed'],
   params: HashPath,
-  body: z.object({ hostname: z.optional(z.string()) }),
+  body: z.object({
+    hostname: z.optional(z.string()),
+    persona_delegate: z.optional(z.string()),
+    public_secret: z.optional(z.string()),
+  }),
   bodyOptional: true,
   status: 202,
-  result: z.object({ ...paymentShape, nonce: z.string(), timestamp: z.int() }),
-  errors: ['not_found', 'not_owner', 'insufficient_funds'],
+  result: ProvablePayment,
+  errors: ['not_found', 'not_owner', 'payback_only', 'delegate_required', 'delegate_refused', 'insufficient_funds'],
   idempotent: true,
   write: (tx, { params, body, principal }, service) =>
-    pay(tx, { hash: params.hash, hostname: body.hostname, payer: principal.owner, at: service.clock.now() }, service),
+    pay(
+      tx,
+      {
+        hash: params.hash,
+        hostname: body.hostname,
+        payer: payerOf(principal, body.persona_delegate),
+        at: service.clock.now(),
+      },
+      service,
+    ),
+})
+
+/** As browsers write it: scheme, host and port. */
+const Origin = z.string().check(z.maxLength(255), z.regex(/^https?:\/\/[^\s/?#@]+$/, 'the origin of a page'))
+
+export const createPayback = route({
+  id: 'createPayback',
+  summary:
+    "Consent, and be paid a commodity's price by its seller, once; the answer carries the nonce that they validate.",
+  evidence: 'designed',
+  method: 'POST',
+  path: '/payback/:hash',
+  versions: ['v4'],
+  auth: ['user', 'session'],
+  params: HashPath,
+  body: z.object({
+    consent: z.optional(z.array(z.string().check(z.maxLength(2000))).check(z.maxLength(20))),
+    origin: z.optional(Origin),
+  }),
+  bodyOptional: true,
+  status: 202,
+  result: ProvablePayment,
+  errors: ['not_found', 'payback_refused', 'payback_taken', 'insufficient_funds'],
+  idempotent: true,
+  write: (tx, { params: { hash }, body: { consent = [], origin = null }, principal }, service) =>
+    payBack(tx, { hash, reader: principal.owner, consent, origin, at: service.clock.now() }, service),
 })
 
 export const validatePayment = route({
@@ -55,7 +93,7 @@ export const validatePayment = route({
   auth: ['account'],
   params: HashPath,
   body: z.object(proofShape),
-  result: z.object({ valid: z.literal(true), payment: Payment }),
+  result: z.object({ valid: z.literal(true), payment: PaymentShape }),
   errors: ['not_found', 'not_owner', 'nonce_unknown', 'nonce_used', 'nonce_expired'],
   write: (tx, { params, body, principal }, { clock }) =>
     spendNonce(tx, { ...params, ...body, seller: principal.owner }, clock.now()),
@@ -92,7 +130,7 @@ export const listPayments = route({
   versions: ['v4'],
   auth: ['account', 'user', 'session'],
   query: PageQuery,
-  result: pageOf('payments', Payment),
+  result: pageOf('payments', PaymentShape),
   errors: ['cursor_invalid'],
   read: (tx, { query, principal }) => list(tx, principal.owner, query),
 })
@@ -106,7 +144,7 @@ export const readPayment = route({
   versions: ['v4'],
   auth: ['account', 'user', 'session'],
   params: IdPath,
-  result: Payment,
+  result: PaymentShape,
   errors: ['not_found'],
   read: (tx, { params, principal }) => read(tx, principal.owner, params.id),
 })
@@ -121,9 +159,17 @@ export const listCommodityTransactions = route({
   auth: ['account'],
   params: HashPath,
   query: PageQuery,
-  result: pageOf('transactions', Payment),
+  result: pageOf('transactions', PaymentShape),
   errors: ['not_found', 'not_owner', 'cursor_invalid'],
   read: (tx, { params, query, principal }) => listTransactions(tx, principal.owner, params.hash, query),
 })
 
-export default [createPayment, validatePayment, readPaymentNonce, listPayments, readPayment, listCommodityTransactions]
+export default [
+  createPayment,
+  createPayback,
+  validatePayment,
+  readPaymentNonce,
+  listPayments,
+  readPayment,
+  listCommodityTransactions,
+]

@@ -1,5 +1,5 @@
 import { problem } from '../problem.js'
-import { indexNamed, keyOf } from './key.js'
+import { hasPrefix, indexNamed, keyOf } from './key.js'
 import type { Collection, Key, Reader, Row } from './storage.js'
 
 export interface Page<R> {
@@ -32,6 +32,37 @@ export async function newestFirst<R extends Row, I extends string>(
   })
   const rows = found.slice(0, limit)
   return { rows, next: found.length > limit ? (rows.at(-1) as R).id : null }
+}
+
+/** A prefix that names every field of its index, so that the rows under it are in the order of their ids. */
+export interface Place<I extends string> {
+  readonly index: I
+  readonly prefix: readonly Key[]
+}
+
+/** A page of what stands in any of several places, newest first and each row once. Throws `cursor_invalid`. */
+export async function newestOfAll<R extends Row & { readonly id: number }, I extends string>(
+  tx: Reader,
+  from: Collection<R, I>,
+  places: readonly Place<I>[],
+  { limit = 20, after }: { limit?: number | undefined; after?: number | undefined },
+): Promise<{ rows: R[]; next: number | null }> {
+  const last = after === undefined ? undefined : await tx.get(from, after)
+  const isThere = ({ index, prefix }: Place<I>) => {
+    const key = last && keyOf(indexNamed(from, index), last)
+    return key !== undefined && hasPrefix(key, prefix)
+  }
+  if (after !== undefined && !places.some(isThere)) throw problem('cursor_invalid')
+  const found = new Map<number, R>()
+  for (const { index, prefix } of places) {
+    // The last one seen may be in another of the places, so each is read past its bare id.
+    const past = after !== undefined && { after: [...prefix, after] }
+    for (const row of await tx.find(from, { index, prefix, limit: limit + 1, reverse: true, ...past }))
+      found.set(row.id, row)
+  }
+  const newest = [...found.values()].sort((a, b) => b.id - a.id)
+  const rows = newest.slice(0, limit)
+  return { rows, next: newest.length > limit ? (rows.at(-1) as R).id : null }
 }
 
 /** Every row under a prefix in key order, fetched in pieces. */

@@ -3,18 +3,22 @@ import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { contentHash } from '../hash.js'
 import { toAmount } from '../ledger/amount.js'
 import { type EntryRow, entries, type MovementRow, movements } from '../ledger/movement.js'
-import type { Key, Reader } from '../storage/storage.js'
+import { type DelegateRow, delegates } from '../personas/delegate.js'
+import { personaOf } from '../personas/persona.js'
+import type { Reader } from '../storage/storage.js'
 import { type TwinRow, twins } from './twin.js'
 
-/** A record of value received or sent (interface.md section 2). */
+/** A record of value received or sent, or of a delegate received (interface.md section 2). */
 export interface BinderRecord {
   readonly timestamp: string
   readonly fileAction: 'receive' | 'send'
-  /** The hash of the movement: the same in the payer's binder and the payee's. */
+  /** The hash of the delegate, or of the movement: the same in the payer's binder and the payee's. */
   readonly fileIdentity: string
+  /** The digital quantity; empty for a delegate. */
   readonly fileType: string
-  readonly amount: number
-  /** Hostname of the payer on a `receive`, else empty. */
+  /** Null for a delegate. */
+  readonly amount: number | null
+  /** Hostname of the payer, or of the persona, on a `receive`, else empty. */
   readonly fromAddress: string
   /** Hostname of the payee on a `send`, else empty. */
   readonly destinationAddress: string
@@ -30,12 +34,13 @@ export const binderColumns = [
   'destinationAddress',
 ] as const satisfies readonly (keyof BinderRecord)[]
 
-/** A record and the two hashes and names that only its JSON form shows. */
+/** A record and what only its JSON form shows. */
 export interface BinderEntry {
   readonly record: BinderRecord
-  readonly entry: EntryRow
-  readonly movement: MovementRow
+  readonly twistId: string
   readonly author: string
+  /** The kind of movement, or `delegate`. */
+  readonly type: string
 }
 
 /** Unix milliseconds, both included. */
@@ -46,53 +51,102 @@ export interface Span {
 
 const PIECE = 200
 
-/** A twin's entries, newest first, fetched in pieces so that a binder of any length is streamed. */
+/** What stands in a binder: with one key, when it came. */
+type Item = { readonly at: number } & ({ readonly entry: EntryRow } | { readonly delegate: DelegateRow })
+
+/** A twin's entries and delegates, newest first, fetched in pieces so that a binder of any length is streamed. */
 export async function* binderEntries(
   { storage }: Pick<ServiceContext, 'storage'>,
   twin: TwinRow,
   { from = Number.NEGATIVE_INFINITY, to }: Span,
 ): AsyncGenerator<BinderEntry[]> {
-  let after: Key[] | undefined = to === undefined ? undefined : [twin.id, to + 1, 0]
+  let past: Past = to === undefined ? {} : { entry: [twin.id, to + 1, 0], delegate: [twin.id, to + 1, 0, ''] }
   for (;;) {
-    const query = { index: 'byTwin', prefix: [twin.id], limit: PIECE, reverse: true, ...(after && { after }) } as const
-    const { rows, described } = await storage.read(async (tx) => {
-      const rows = await tx.find(entries, query)
-      return {
-        rows,
-        described: await describe(
-          tx,
-          twin,
-          rows.filter(({ at }) => at >= from),
-        ),
-      }
+    const { items, described } = await storage.read(async (tx) => {
+      const items = await itemsPast(tx, twin, past)
+      const within = items.filter(({ at }) => at >= from)
+      return { items, described: await describe(tx, twin, within) }
     })
     if (described.length > 0) yield described
-    const last = rows.at(-1)
-    if (!last || rows.length < PIECE || described.length < rows.length) return
-    after = [twin.id, last.at, last.id]
+    if (items.length < PIECE || described.length < items.length) return
+    past = pastAll(past, items)
   }
 }
 
-async function describe(tx: Reader, twin: TwinRow, rows: EntryRow[]): Promise<BinderEntry[]> {
+/** Whole keys of the last entry and the last delegate that were given. */
+interface Past {
+  readonly entry?: readonly [twin: number, at: number, id: number]
+  readonly delegate?: readonly [twin: number, at: number, number: number, hash: string]
+}
+
+async function itemsPast(tx: Reader, { id }: TwinRow, past: Past): Promise<Item[]> {
+  const query = { index: 'byTwin', prefix: [id], limit: PIECE, reverse: true } as const
+  const moved = await tx.find(entries, { ...query, ...(past.entry && { after: past.entry }) })
+  const received = await tx.find(delegates, { ...query, ...(past.delegate && { after: past.delegate }) })
+  const items: Item[] = moved.map((entry) => ({ at: entry.at, entry }))
+  if (received.length === 0) return items
+  items.push(...received.map((delegate) => ({ at: delegate.created_at, delegate })))
+  // Sorting is stable: each kind stays in its order, so what is cut off here comes next.
+  return items.sort((a, b) => b.at - a.at).slice(0, PIECE)
+}
+
+function pastAll(past: Past, items: readonly Item[]): Past {
+  let { entry, delegate } = past
+  for (const item of items)
+    if ('entry' in item) entry = [item.entry.twin_id, item.at, item.entry.id]
+    else delegate = [item.delegate.twin_id, item.at, item.delegate.number, item.delegate.id]
+  return { ...(entry && { entry }), ...(delegate && { delegate }) }
+}
+
+async function describe(tx: Reader, twin: TwinRow, items: readonly Item[]): Promise<BinderEntry[]> {
   const hostnameOf = remembered(async (id: number) => (await tx.get(twins, id))?.hostname ?? '')
   const decimalsOf = remembered(async (dq: string) => (await quantityOf(tx, dq)).decimals)
+  const anchorOf = remembered(async (persona: string) => (await personaOf(tx, persona)).hostname)
   const described = []
-  for (const entry of rows) {
+  for (const item of items) {
+    if ('delegate' in item) {
+      described.push(describeDelegate(item.delegate, await anchorOf(item.delegate.persona)))
+      continue
+    }
+    const { entry } = item
     const movement = (await tx.get(movements, entry.movement_id)) as MovementRow
     const counterpart = await hostnameOf(entry.counterpart_twin_id)
-    const received = movement.payee_twin_id === twin.id
-    const record: BinderRecord = {
-      timestamp: new Date(entry.at).toISOString(),
-      fileAction: received ? 'receive' : 'send',
-      fileIdentity: movementHash(movement),
-      fileType: entry.dq,
-      amount: toAmount(movement.amount, await decimalsOf(entry.dq)),
-      fromAddress: received ? counterpart : '',
-      destinationAddress: received ? '' : counterpart,
-    }
-    described.push({ record, entry, movement, author: received ? counterpart : twin.hostname })
+    const amount = toAmount(movement.amount, await decimalsOf(entry.dq))
+    described.push(describeEntry(entry, movement, { twin, counterpart, amount }))
   }
   return described
+}
+
+function describeEntry(
+  entry: EntryRow,
+  movement: MovementRow,
+  { twin, counterpart, amount }: { twin: TwinRow; counterpart: string; amount: number },
+): BinderEntry {
+  const received = movement.payee_twin_id === twin.id
+  const record: BinderRecord = {
+    timestamp: new Date(entry.at).toISOString(),
+    fileAction: received ? 'receive' : 'send',
+    fileIdentity: movementHash(movement),
+    fileType: entry.dq,
+    amount,
+    fromAddress: received ? counterpart : '',
+    destinationAddress: received ? '' : counterpart,
+  }
+  const twistId = contentHash({ entry: entry.id, movement: record.fileIdentity, at: entry.at })
+  return { record, twistId, author: received ? counterpart : twin.hostname, type: movement.kind }
+}
+
+function describeDelegate({ id, created_at: at }: DelegateRow, persona: string): BinderEntry {
+  const record: BinderRecord = {
+    timestamp: new Date(at).toISOString(),
+    fileAction: 'receive',
+    fileIdentity: id,
+    fileType: '',
+    amount: null,
+    fromAddress: persona,
+    destinationAddress: '',
+  }
+  return { record, twistId: contentHash({ delegate: id, at }), author: persona, type: 'delegate' }
 }
 
 /** Many rows name the same few things: each is looked up once. */
@@ -109,14 +163,14 @@ const movementHash = ({ id, kind, dq, amount, payer_twin_id, payee_twin_id, crea
   contentHash({ id, kind, dq, amount, payer_twin_id, payee_twin_id, created_at })
 
 /** The form that existing clients read as JSON. */
-export const binderJson = ({ record, entry, movement, author }: BinderEntry) => ({
-  twistId: contentHash({ entry: entry.id, movement: record.fileIdentity, at: entry.at }),
+export const binderJson = ({ record, twistId, author, type }: BinderEntry) => ({
+  twistId,
   timestamp: record.timestamp,
   data: {
     entry: { amount: record.amount, fromAddress: record.fromAddress, type: record.fileType },
     entryAuthor: author,
     entryFiles: [record.fileIdentity],
     entryOperation: record.fileAction,
-    entryType: movement.kind,
+    entryType: type,
   },
 })

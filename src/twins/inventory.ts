@@ -3,6 +3,8 @@ import { contentHash } from '../hash.js'
 import { toAmount } from '../ledger/amount.js'
 import { type BalanceRow, balances, spendable } from '../ledger/balance.js'
 import { entries } from '../ledger/movement.js'
+import { delegatesHeld, isWhole } from '../personas/delegate.js'
+import { personaOf } from '../personas/persona.js'
 import { allRows } from '../storage/page.js'
 import type { Reader } from '../storage/storage.js'
 import { type TwinRow, twins } from './twin.js'
@@ -10,13 +12,15 @@ import { type TwinRow, twins } from './twin.js'
 /** One thing that a twin holds now. */
 export interface InventoryRecord {
   readonly fileIdentity: string
-  /** Hostname of the twin that issues the digital quantity. */
+  /** Hostname of the twin that issues the digital quantity, or of the persona that gave the delegate. */
   readonly issuer: string
+  /** The digital quantity; empty for a delegate. */
   readonly fileType: string
-  readonly amount: number
-  /** `valid` when the entries behind the balance add up to it. */
+  /** Null for a delegate. */
+  readonly amount: number | null
+  /** `valid` when the entries behind the balance add up to it, and a delegate is what its hash says. */
   readonly integrity: 'valid' | 'broken'
-  /** Of the last entry, or of the twin while there is none. */
+  /** Of the last entry, or of the twin while there is none; of the delegate. */
   readonly timestamp: string
 }
 
@@ -32,8 +36,17 @@ export const inventoryColumns = [
 export async function inventoryOf(tx: Reader, twin: TwinRow): Promise<InventoryRecord[]> {
   const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
   const sums = await sumEntries(tx, twin)
-  const records = []
+  const records: InventoryRecord[] = []
   for (const balance of held) records.push(await describe(tx, twin, balance, sums.get(balance.dq)))
+  for await (const delegate of delegatesHeld(tx, twin))
+    records.push({
+      fileIdentity: delegate.id,
+      issuer: (await personaOf(tx, delegate.persona)).hostname,
+      fileType: '',
+      amount: null,
+      integrity: isWhole(delegate, twin) ? 'valid' : 'broken',
+      timestamp: new Date(delegate.created_at).toISOString(),
+    })
   return records
 }
 

@@ -63,7 +63,7 @@ const BinderEntry = z.object({
   twistId: z.string(),
   timestamp: z.string(),
   data: z.object({
-    entry: z.object({ amount: Amount, fromAddress: z.string(), type: z.string() }),
+    entry: z.object({ amount: z.nullable(Amount), fromAddress: z.string(), type: z.string() }),
     entryAuthor: z.string(),
     entryFiles: z.array(z.string()),
     entryOperation: z.enum(['receive', 'send']),
@@ -75,7 +75,7 @@ const InventoryRecord = z.object({
   fileIdentity: z.string(),
   issuer: z.string(),
   fileType: z.string(),
-  amount: Amount,
+  amount: z.nullable(Amount),
   integrity: z.enum(['valid', 'broken']),
   timestamp: z.string(),
 })

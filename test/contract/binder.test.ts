@@ -6,10 +6,10 @@ import type { EntryRow } from '../../src/ledger/movement.js'
 import { caller } from '../support/api.js'
 import { contract } from '../support/contract.js'
 import { advance, expectProblem, fund, pay, stopClock } from '../support/market.js'
+import { HASH, newDelegate, newPersona } from '../support/personas.js'
 import { newCommodity, newPayer, newSeller, newTwin } from '../support/world.js'
 
 const HEADER = 'timestamp,fileAction,fileIdentity,fileType,amount,fromAddress,destinationAddress'
-const HASH = /^41[0-9a-f]{64}$/
 const json = { accept: 'application/json' }
 
 /** The lines of a CSV without quoted cells, header first. */
@@ -135,6 +135,56 @@ contract('readBinder', (start) => {
       }
   })
 
+  test('tells delegates as received between the movements, with neither quantity nor amount', async () => {
+    const { call, at, seller, payer, commodity, read } = await prepared()
+    const persona = await newPersona(call, seller)
+    const given = { persona: persona.hash, hostname: payer.hostname }
+    const { hash } = await newDelegate(call, seller, given)
+    await advance(call, '1s')
+    await pay(call, payer, commodity)
+    await call('DELETE', `/v4/persona/${persona.hash}/delegates/${hash}`, { token: seller.token })
+    const lines = linesOf((await read()).text).slice(1)
+    expect(lines.map((line) => line.split(',')[1])).toEqual(['send', 'send', 'receive', 'receive'])
+    expect(lines[2]).toBe(`${new Date(at + 1001).toISOString()},receive,${hash},,,${persona.hostname},`)
+    const { body } = await read('', json)
+    expect(body[2]).toEqual({
+      twistId: expect.stringMatching(HASH),
+      timestamp: new Date(at + 1001).toISOString(),
+      data: {
+        entry: { amount: null, fromAddress: persona.hostname, type: '' },
+        entryAuthor: persona.hostname,
+        entryFiles: [hash],
+        entryOperation: 'receive',
+        entryType: 'delegate',
+      },
+    })
+    const kinds = async (query: string) => (await read(query, json)).body.map(({ data }: any) => data.entryType)
+    expect(await kinds(`?to=${new Date(at + 1001).toISOString()}`)).toEqual(['payment', 'delegate', 'issue'])
+    expect(await kinds(`?to=${new Date(at + 1000).toISOString()}`)).toEqual(['issue'])
+    expect(await kinds(`?from=${new Date(at + 1001).toISOString()}`)).toEqual(['payment', 'payment', 'delegate'])
+    const { text } = await call('GET', `/v4/twin/${persona.hostname}/binder`, { token: seller.token })
+    expect(text).not.toContain(hash)
+  })
+
+  test('streams delegates among movements, whole and in order', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    const seller = await newSeller(call)
+    const { hash: persona, hostname } = await newPersona(call, seller)
+    const expected: string[] = []
+    for (let n = 1; n <= 5; n++) {
+      await Promise.all(Array.from({ length: 50 }, () => fund(call, hostname, n)))
+      const made = Array.from({ length: 50 }, () => newDelegate(call, seller, { persona, hostname }))
+      const issues = (await Promise.all(made)).sort((a, b) => b.issue - a.issue)
+      expected.unshift(...Array.from({ length: 50 }, () => `${n}`), ...issues.map(({ hash }) => hash))
+      await advance(call, '1s')
+    }
+    const { body } = await call('GET', `/v4/twin/${hostname}/binder`, { token: seller.token, headers: json })
+    const told = body.map(({ data }: any) => (data.entry.amount === null ? data.entryFiles[0] : `${data.entry.amount}`))
+    expect(told).toEqual(expected)
+    expect(new Set(body.map(({ twistId }: any) => twistId)).size).toBe(500)
+  }, 30_000)
+
   test('is there by id, and empty for a twin that nothing happened to', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
@@ -249,6 +299,34 @@ contract('readInventory', (start) => {
       ])
     })
 
+  test('lists the delegates that the twin holds, and no more those that were revoked', async () => {
+    const { call } = await start()
+    const at = await stopClock(call)
+    const seller = await newSeller(call)
+    const payer = await newPayer(call, seller)
+    const persona = await newPersona(call, seller)
+    const given = { persona: persona.hash, hostname: payer.hostname }
+    const first = await newDelegate(call, seller, given)
+    await advance(call, '1m')
+    const second = await newDelegate(call, seller, given)
+    const row = (fileIdentity: string, ms: number) => ({
+      fileIdentity,
+      issuer: persona.hostname,
+      fileType: '',
+      amount: null,
+      integrity: 'valid',
+      timestamp: new Date(ms).toISOString(),
+    })
+    const read = (headers: Record<string, string>) =>
+      call('GET', `/v4/twin/${payer.hostname}/inventory`, { token: payer.token, headers })
+    const { body } = await read(json)
+    expect(body.slice(1)).toEqual([row(first.hash, at), row(second.hash, at + 60_000)])
+    const cells = `${second.hash},${persona.hostname},,,valid,${new Date(at + 60_000).toISOString()}`
+    expect(linesOf((await read({})).text)[3]).toBe(cells)
+    await call('DELETE', `/v4/persona/${persona.hash}/delegates/${first.hash}`, { token: seller.token })
+    expect((await read(json)).body.slice(1)).toEqual([row(second.hash, at + 60_000)])
+  })
+
   test('names the issuer that the binder names', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
@@ -260,18 +338,22 @@ contract('readInventory', (start) => {
   })
 })
 
-test('readInventory calls a balance broken whose entries do not add up to it', async () => {
+test('readInventory calls a balance broken whose entries do not add up to it, and a delegate that is not what its hash says', async () => {
   const storage = memoryStorage()
   const service = createService({ sandbox: true, storage })
   const call = caller({ ...service, url: 'http://127.0.0.1:4242', state: () => storage.export() })
   const { token } = await newSeller(call)
   const { id, hostname } = await newTwin(call, token)
   await fund(call, hostname, 1)
+  const { hash: persona } = await newPersona(call, { token })
+  await newDelegate(call, { token }, { persona, hostname })
   const state = await storage.export()
   const balances = (state.rows.balances as any[]).map((row) => (row.twin_id === id ? { ...row, amount: '1001' } : row))
-  await storage.import({ ...state, rows: { ...state.rows, balances } })
-  const [held] = (await call('GET', `/v4/twin/${id}/inventory`, { token, headers: json })).body
+  const delegates = (state.rows.delegates as any[]).map((row) => ({ ...row, issue: 2 }))
+  await storage.import({ ...state, rows: { ...state.rows, balances, delegates } })
+  const [held, given] = (await call('GET', `/v4/twin/${id}/inventory`, { token, headers: json })).body
   expect([held.amount, held.integrity]).toEqual([1.001, 'broken'])
+  expect(given.integrity).toBe('broken')
   await service.close()
 })
 

@@ -184,12 +184,12 @@ contract('createPayment', (start) => {
     expectProblem(await call('POST', `/v4/payment/${hash}`, { token: payer.token }), 402, 'insufficient_funds')
   })
 
-  test('finds no commodity under an unknown hash, and lets no account pay', async () => {
+  test('finds no commodity under an unknown hash, and lets no account pay for itself', async () => {
     const { call, seller, payer, commodity } = await prepared()
     const path = `/v4/payment/${UNKNOWN_COMMODITY}`
     expectProblem(await call('POST', path, { token: payer.token }), 404, 'not_found')
     const { token } = seller
-    expectProblem(await call('POST', `/v4/payment/${commodity.hash}`, { token }), 403, 'wrong_principal')
+    expectProblem(await call('POST', `/v4/payment/${commodity.hash}`, { token }), 403, 'delegate_required')
   })
 
   test('pays once under one Idempotency-Key, and says the same again', async () => {

@@ -1,0 +1,49 @@
+import { commodityOf } from '../commodities/commodity.js'
+import type { ServiceContext } from '../context.js'
+import type { Owner } from '../owner.js'
+import { problem } from '../problem.js'
+import { collection, type Writer } from '../storage/storage.js'
+import { primaryTwin } from '../twins/twin.js'
+import { movePrice, sellerTwin } from './payment.js'
+
+/** What a reader consented to for a commodity's price, which they get once. The id is the commodity's hash and the owner. */
+export interface PaybackRow {
+  readonly id: `${string}:${Owner}`
+  readonly payment_id: number
+  /** Texts, as the reader saw them. */
+  readonly consent: readonly string[]
+  /** Of the page that asked for it, where that is known. */
+  readonly origin: string | null
+}
+
+export const paybacks = collection<PaybackRow>()('paybacks', {})
+
+export interface PaybackOrder {
+  readonly hash: string
+  readonly reader: Owner
+  readonly consent: readonly string[]
+  readonly origin: string | null
+  readonly at: number
+}
+
+/**
+ * Pays a commodity's price from its owner's twin to the reader's primary one, for their consent; the seller validates the nonce.
+ * Throws `not_found`, `payback_refused`, `payback_taken`, `insufficient_funds`.
+ */
+export async function createPayback(
+  tx: Writer,
+  { hash, reader, consent, origin, at }: PaybackOrder,
+  context: Pick<ServiceContext, 'random' | 'limits'>,
+) {
+  const commodity = await commodityOf(tx, hash)
+  if (!commodity.payback) throw problem('payback_refused')
+  const id = `${commodity.id}:${reader}` as const
+  if (await tx.get(paybacks, id)) throw problem('payback_taken')
+  const to = await primaryTwin(tx, reader)
+  if (!to) throw problem('not_found', { detail: 'The user has no twin to be paid to.' })
+  const told = { consent, origin }
+  const order = { kind: 'payback', commodity, from: sellerTwin(commodity), to, actor: reader, at, told } as const
+  const paid = await movePrice(tx, order, context)
+  tx.put(paybacks, { id, payment_id: paid.id, consent, origin })
+  return paid
+}
