@@ -1,6 +1,7 @@
+import { Actions, Button } from '../http/card.js'
 import type { Reply } from '../http/reply.js'
 import type { EndSessionRequest } from './end-session.js'
-import { Actions, Button, show } from './pages.js'
+import { show } from './pages.js'
 
 /** Asks whoever is signed in, as any page could have sent them here. */
 export function confirmPage(email: string, request: EndSessionRequest): Reply {

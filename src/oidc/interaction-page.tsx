@@ -1,7 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact'
+import { Actions, Alert, Button, CodeField, invalid, SandboxMail } from '../http/card.js'
 import type { Reply } from '../http/reply.js'
 import type { Consent, Shown, Step } from './interaction.js'
-import { Actions, Button, show } from './pages.js'
+import { show } from './pages.js'
 
 const scopeTexts: Readonly<Record<string, string>> = {
   openid: 'Know that it is you each time',
@@ -30,11 +31,7 @@ export function interactionPage(shown: Shown & { readonly next: Asking }, sandbo
         <p class="muted">
           {next.step === 'consent' ? 'Its answer goes to' : `To connect ${shown.app}, at`} {shown.origin}
         </p>
-        {refused && (
-          <p role="alert" id="alert">
-            {refused.code === 'field_invalid' ? toFillIn[next.step] : refused.message}
-          </p>
-        )}
+        {refused && <Alert>{(refused.code === 'field_invalid' && toFillIn[next.step]) || refused.message}</Alert>}
         {bodyOf(next, refused !== undefined, sandbox)}
       </>
     ),
@@ -119,42 +116,17 @@ const EmailStep = ({ hint, isRefused }: { hint: string; isRefused: boolean }) =>
   </Form>
 )
 
-const invalid = (isRefused: boolean) => (isRefused ? { 'aria-invalid': true, 'aria-describedby': 'alert' } : {})
-
 const CodeStep = ({ email, isRefused, sandbox }: { email: string; isRefused: boolean; sandbox: boolean }) => (
   <>
     <Form>
-      <p>
-        We mailed a six-digit code to <strong>{email}</strong>. It works once, within ten minutes.
-      </p>
-      <div>
-        <label for="code">Code</label>
-        <input
-          id="code"
-          name="code"
-          type="text"
-          autocomplete="one-time-code"
-          inputmode="numeric"
-          spellcheck={false}
-          autofocus
-          {...invalid(isRefused)}
-        />
-      </div>
+      <CodeField email={email} isRefused={isRefused} />
       <GoOn answer="verify">Verify</GoOn>
     </Form>
     <form method="post" class="more">
       <Button answer="resend">Send a new code</Button>
       <Button answer="other_email">Use another email</Button>
     </form>
-    {sandbox && (
-      <p class="muted">
-        This is a sandbox: the mail waits in{' '}
-        <a href="../../../_sandbox/outbox" target="_blank" rel="noopener">
-          the outbox
-        </a>
-        .
-      </p>
-    )}
+    {sandbox && <SandboxMail outbox="../../../_sandbox/outbox" />}
   </>
 )
 

@@ -1,5 +1,6 @@
-import type { ComponentChildren, VNode } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { cardStyle } from '../http/card-style.js'
+import { formStyle } from '../http/form-style.js'
 import { page } from '../http/html.js'
 import { type Reply, reply } from '../http/reply.js'
 import { pageStyle } from './page-style.js'
@@ -26,18 +27,10 @@ export const show = ({ title, body, status, scheme, refresh }: PageParts): Reply
   page({
     title,
     body: <main>{body}</main>,
-    styles: [cardStyle, pageStyle],
+    styles: [cardStyle, formStyle, pageStyle],
     ...(status !== undefined && { status }),
     headers: { ...headers, ...(refresh !== undefined && { refresh: String(refresh) }) },
     policy: { 'form-action': formPolicy(scheme) },
   })
-
-export const Actions = ({ children }: { children: ComponentChildren }) => <p class="actions">{children}</p>
-
-export const Button = ({ answer, go, children }: { answer: string; go?: boolean; children: string }): VNode => (
-  <button type="submit" name="answer" value={answer} class={go ? 'go' : undefined}>
-    {children}
-  </button>
-)
 
 export const seeOther = (location: string): Reply => reply({ status: 303, headers: { location }, body: null })

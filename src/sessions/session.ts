@@ -5,6 +5,7 @@ import { digest, randomHex } from '../secrets.js'
 import { newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
+import { claimInvitations } from '../transfers/invitation.js'
 import type { TwinContext } from '../twins/twin.js'
 import { createUser, showUser, userByEmail, users } from '../users/user.js'
 
@@ -60,7 +61,7 @@ async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<Ses
 }
 
 /**
- * Signs the reader of an email in, making the user when there is none yet.
+ * Signs the reader of an email in, making the user when there is none yet; what was sent to that email is theirs by this.
  * The session goes on under a new id, so that one set by somebody else is worth nothing (no fixation).
  */
 export async function signIn(
@@ -71,6 +72,7 @@ export async function signIn(
   const user = (await userByEmail(tx, email)) ?? (await createUser(tx, { email, at, madeBy: null }, context))
   await endSession(tx, previousSessionId, at)
   const { session_id } = await startSession(tx, { userId: user.id, by: 'code', at }, context)
+  await claimInvitations(tx, user, at)
   return { session_id, user: showUser(user) }
 }
 

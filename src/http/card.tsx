@@ -1,0 +1,55 @@
+import type { ComponentChildren, VNode } from 'preact'
+
+/** Parts of the forms that stand on cards, and look as `formStyle` says. */
+
+/** The buttons of a form. Enter presses the first. */
+export const Actions = ({ children }: { children: ComponentChildren }) => <p class="actions">{children}</p>
+
+/** A button that sends the field `answer`; `go` marks that which goes on. */
+export const Button = ({ answer, go, children }: { answer: string; go?: boolean; children: string }): VNode => (
+  <button type="submit" name="answer" value={answer} class={go ? 'go' : undefined}>
+    {children}
+  </button>
+)
+
+export const Alert = ({ children }: { children: string }) => (
+  <p role="alert" id="alert">
+    {children}
+  </p>
+)
+
+/** Attributes of a field: where what was filled in is refused, the alert says why. */
+export const invalid = (isRefused: boolean) => (isRefused ? { 'aria-invalid': true, 'aria-describedby': 'alert' } : {})
+
+/** Where the code that was mailed is filled in. */
+export const CodeField = ({ email, isRefused }: { email: string; isRefused: boolean }) => (
+  <>
+    <p>
+      We mailed a six-digit code to <strong>{email}</strong>. It works once, within ten minutes.
+    </p>
+    <div>
+      <label for="code">Code</label>
+      <input
+        id="code"
+        name="code"
+        type="text"
+        autocomplete="one-time-code"
+        inputmode="numeric"
+        spellcheck={false}
+        autofocus
+        {...invalid(isRefused)}
+      />
+    </div>
+  </>
+)
+
+/** `outbox`: the address, as seen from the page. */
+export const SandboxMail = ({ outbox }: { outbox: string }) => (
+  <p class="muted">
+    This is a sandbox: the mail waits in{' '}
+    <a href={outbox} target="_blank" rel="noopener">
+      the outbox
+    </a>
+    .
+  </p>
+)

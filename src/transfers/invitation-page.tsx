@@ -1,0 +1,122 @@
+import type { VNode } from 'preact'
+import { Actions, Alert, Button, CodeField, SandboxMail } from '../http/card.js'
+import { cardStyle } from '../http/card-style.js'
+import { formStyle } from '../http/form-style.js'
+import { page } from '../http/html.js'
+import type { Reply } from '../http/reply.js'
+import type { Problem } from '../problem.js'
+import { invitationStyle } from './invitation-style.js'
+import type { Shown } from './visit.js'
+import type { Invitation } from './wording.js'
+
+interface Parts {
+  readonly title: string
+  readonly body: VNode
+  readonly refused?: Problem | undefined
+}
+
+/** The address holds the link's token: it is told to nobody, and kept out of frames. */
+const show = ({ title, body, refused }: Parts): Reply =>
+  page({
+    title,
+    body,
+    styles: [cardStyle, formStyle, invitationStyle],
+    ...(refused && { status: refused.status }),
+    headers: { 'referrer-policy': 'same-origin', ...refused?.headers },
+    policy: { 'form-action': "'self'" },
+  })
+
+/** What the mailed link opens: what the mail told, and the way to it. It needs no script. */
+export function invitationPage(shown: Shown, sandbox: boolean): Reply {
+  if (shown.step === 'claimed') return claimedPage(shown)
+  const { step, invitation, refused } = shown
+  return show({
+    title: `You are sent ${invitation.amount}`,
+    refused,
+    body: (
+      <main>
+        <p class="kicker">
+          For <bdi>{invitation.email}</bdi>
+        </p>
+        <h1>You are sent {invitation.amount}</h1>
+        <p>
+          From <strong dir="auto">{invitation.sender}</strong>
+        </p>
+        <p class="muted wallet">{invitation.hostname}</p>
+        {invitation.memo !== null && <Memo text={invitation.memo} />}
+        {refused && <Alert>{refused.message}</Alert>}
+        {step === 'offer' ? <Offer {...invitation} /> : <Code {...invitation} isRefused={refused !== undefined} />}
+        {step === 'code' && sandbox && <SandboxMail outbox="../_sandbox/outbox" />}
+      </main>
+    ),
+  })
+}
+
+const Memo = ({ text }: { text: string }) => (
+  <figure>
+    <figcaption>Their message</figcaption>
+    <blockquote dir="auto">{text}</blockquote>
+  </figure>
+)
+
+const Offer = ({ email, until }: Invitation) => (
+  <>
+    <p>It waits for you until {until}. If you do not want it, do nothing: it goes back then.</p>
+    <form method="post">
+      <p>
+        We mail a code to <strong>{email}</strong>. With that you sign in, and it is in your wallet.
+      </p>
+      <Actions>
+        <Button answer="continue" go>
+          Continue
+        </Button>
+      </Actions>
+    </form>
+  </>
+)
+
+const Code = ({ email, isRefused }: Invitation & { isRefused: boolean }) => (
+  <>
+    <form method="post" novalidate>
+      <CodeField email={email} isRefused={isRefused} />
+      <Actions>
+        <Button answer="verify" go>
+          Verify
+        </Button>
+      </Actions>
+    </form>
+    <form method="post" class="more">
+      <Button answer="continue">Send a new code</Button>
+    </form>
+  </>
+)
+
+const claimedPage = ({ amount, balance }: Extract<Shown, { step: 'claimed' }>): Reply =>
+  show({
+    title: 'It is in your wallet',
+    body: (
+      <main class="done">
+        <p class="kicker">You got {amount}</p>
+        <h1>It is in your wallet</h1>
+        <p class="balance">BALANCE {balance}</p>
+        <p>You can close this page.</p>
+      </main>
+    ),
+  })
+
+/** In place of the offer, to people; what they can do is in the sentence. */
+export const refusedPage = (refused: Problem): Reply =>
+  show({
+    title: 'Nothing waits here',
+    refused,
+    body: (
+      <main>
+        <h1>Nothing waits here</h1>
+        <p role="alert">
+          {refused.code === 'not_found'
+            ? 'This is no link that we mailed: open it as it is in the mail.'
+            : refused.message}
+        </p>
+      </main>
+    ),
+  })

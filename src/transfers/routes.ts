@@ -1,0 +1,193 @@
+import { wantsPage } from '../http/html.js'
+import { type Reply, reply } from '../http/reply.js'
+import { route } from '../http/route.js'
+import { Amount, ContentHash, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
+import type { Problem } from '../problem.js'
+import { cancelTransfer as cancel, claimTransfer as claim } from './invitation.js'
+import { invitationPage, refusedPage } from './invitation-page.js'
+import { askForTransfer, createTransfer as create, neededApproval } from './send.js'
+import { listTransfers as list, readTransfer as read } from './transfer.js'
+import { answer, answers, visit } from './visit.js'
+
+const Transfer = z.object({
+  id: z.int(),
+  status: z.enum(['completed', 'invited', 'cancelled', 'expired']),
+  amount: Amount,
+  dq: ContentHash,
+  hostname: z.string(),
+  address: z.string(),
+  memo: z.nullable(z.string()),
+  expires_at: z.nullable(UnixSeconds),
+  created_at: UnixSeconds,
+})
+
+export const createTransfer = route({
+  id: 'createTransfer',
+  summary:
+    "Send value from the caller's primary twin to a twin's hostname or URL, or to an email; who reads an email that no user has is invited. A session waits for the user's second factor.",
+  evidence: 'observed',
+  method: 'POST',
+  path: '/transfer',
+  versions: ['v4'],
+  auth: ['account', 'user', 'session', 'agent'],
+  body: z.object({
+    address: z.string(),
+    amount: Amount,
+    dq: z.optional(ContentHash),
+    memo: z.optional(z.nullable(z.string())),
+  }),
+  status: 201,
+  result: Transfer,
+  errors: [
+    'amount_invalid',
+    'dq_unknown',
+    'not_found',
+    'same_twin',
+    'insufficient_funds',
+    'approval_required',
+    'rejected',
+    'approval_timeout',
+    'too_many_pending',
+  ],
+  idempotent: true,
+  async handle({ body, principal, session, keep }, service) {
+    const order = { ...body, sender: principal.owner }
+    if (principal.kind === 'agent') throw await service.storage.read((tx) => neededApproval(tx, order))
+    const isSession = principal.kind === 'user' && principal.via === 'session'
+    const asking = isSession ? { userId: principal.id, sessionId: session?.id } : undefined
+    const approval = asking && (await askForTransfer(service, order, asking))
+    return service.storage.write(async (tx) =>
+      keep(tx, await create(tx, { ...order, approval, at: service.clock.now() }, service)),
+    )
+  },
+})
+
+export const listTransfers = route({
+  id: 'listTransfers',
+  summary: 'List the transfers that the caller sent, got or can claim, newest first.',
+  evidence: 'designed',
+  method: 'GET',
+  path: '/transfers',
+  versions: ['v4'],
+  auth: ['account', 'user', 'session'],
+  query: PageQuery,
+  result: pageOf('transfers', Transfer),
+  errors: ['cursor_invalid'],
+  read: (tx, { query, principal }, { clock }) => list(tx, principal.owner, { ...query, at: clock.now() }),
+})
+
+export const readTransfer = route({
+  id: 'readTransfer',
+  summary: 'Read a transfer that the caller sent, got or can claim.',
+  evidence: 'designed',
+  method: 'GET',
+  path: '/transfers/:id',
+  versions: ['v4'],
+  auth: ['account', 'user', 'session'],
+  params: IdPath,
+  result: Transfer,
+  errors: ['not_found'],
+  read: (tx, { params, principal }, { clock }) => read(tx, principal.owner, params.id, clock.now()),
+})
+
+export const claimTransfer = route({
+  id: 'claimTransfer',
+  summary: "Take what was sent to the caller's email; whoever signs in by a mailed code has it by that.",
+  evidence: 'designed',
+  method: 'POST',
+  path: '/transfers/:id/claim',
+  versions: ['v4'],
+  auth: ['user', 'session'],
+  params: IdPath,
+  result: Transfer,
+  errors: ['not_found', 'not_invited', 'transfer_settled', 'transfer_expired'],
+  write: (tx, { params, principal }, { clock }) => claim(tx, principal.id, params.id, clock.now()),
+})
+
+export const cancelTransfer = route({
+  id: 'cancelTransfer',
+  summary: 'Take an invitation back that nobody has claimed; the amount is free again.',
+  evidence: 'designed',
+  method: 'POST',
+  path: '/transfers/:id/cancel',
+  versions: ['v4'],
+  auth: ['account', 'user', 'session'],
+  params: IdPath,
+  result: Transfer,
+  errors: ['not_found', 'not_owner', 'transfer_settled'],
+  write: (tx, { params, principal }, { clock }) => cancel(tx, principal.owner, params.id, clock.now()),
+})
+
+/** People are refused with a page, programs as everywhere. */
+const refused = (problem: Problem, headers: Pick<Headers, 'get'>): Reply =>
+  wantsPage(headers) ? refusedPage(problem) : reply({ value: problem.body })
+
+const invitation = {
+  evidence: 'designed',
+  path: '/transfers/:token',
+  auth: ['guest'],
+  params: z.object({ token: z.string() }),
+  produces: ['text/html'],
+  refused,
+} as const
+
+export const openInvitation = route({
+  ...invitation,
+  id: 'openInvitation',
+  summary: 'The page that a mailed link opens: who sends how much, and the way to it by a code that is mailed.',
+  method: 'GET',
+  query: z.object({ step: z.optional(z.string()) }),
+  errors: ['not_found', 'link_expired', 'transfer_expired'],
+  async read(tx, { params, query, session }, { clock, sandbox }) {
+    const step = query.step === 'code' ? 'code' : 'offer'
+    const shown = await visit(tx, { ...params, sessionId: session.id }, { step, at: clock.now() })
+    return invitationPage(shown, sandbox !== undefined)
+  },
+})
+
+export const answerInvitation = route({
+  ...invitation,
+  id: 'answerInvitation',
+  summary: 'Have the code mailed, or sign in by it; what was sent is in the wallet then.',
+  method: 'POST',
+  body: z.object({ answer: z.enum(answers), code: z.optional(z.string()) }),
+  status: 303,
+  redirects: true,
+  errors: [
+    'not_found',
+    'link_expired',
+    'transfer_expired',
+    'too_many_codes',
+    'code_wrong',
+    'code_expired',
+    'too_many_tries',
+  ],
+  async write(tx, { params, body, session, headers }, service) {
+    const answered = await answer(tx, { ...params, sessionId: session.id }, body, service)
+    if (answered.step !== 'next') {
+      // What was refused is told to programs as a problem, and undoes nothing.
+      const { refused } = answered as { refused?: Problem }
+      return refused && !wantsPage(headers) ? refused : invitationPage(answered, service.sandbox !== undefined)
+    }
+    // The next page has an address of its own, so that it can be asked for again.
+    const address = `${service.baseUrl}/transfers/${encodeURIComponent(params.token)}`
+    const location = answered.next === 'code' ? `${address}?step=code` : address
+    const { session: signedIn } = answered
+    return reply({
+      status: 303,
+      headers: { location },
+      body: null,
+      ...(signedIn !== undefined && { session: signedIn }),
+    })
+  },
+})
+
+export default [
+  createTransfer,
+  listTransfers,
+  readTransfer,
+  claimTransfer,
+  cancelTransfer,
+  openInvitation,
+  answerInvitation,
+]

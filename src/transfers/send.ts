@@ -1,0 +1,187 @@
+import type { ServiceContext } from '../context.js'
+import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
+import { Email, z } from '../http/schema.js'
+import { formatAmount, toAmount, toUnits } from '../ledger/amount.js'
+import { balanceOf, spendable } from '../ledger/balance.js'
+import { post } from '../ledger/movement.js'
+import type { Owner } from '../owner.js'
+import { type Problem, problem } from '../problem.js'
+import type { AuthenticationRequestRow } from '../second-factor/request.js'
+import { askAndWait, spendAsked } from '../second-factor/wait.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import { primaryTwin, type TwinRow, twinByHostname } from '../twins/twin.js'
+import { normalEmail, userByEmail } from '../users/user.js'
+import { type InvitationContext, invite } from './invitation.js'
+import { showTransfer, type TransferRow, tellTransfer, transfers } from './transfer.js'
+import { MEMO } from './wording.js'
+
+export interface TransferOrder {
+  readonly sender: Owner
+  /** A twin's hostname or URL, or an email. */
+  readonly address: string
+  /** In the digital quantity. */
+  readonly amount: number
+  /** That of the sender's primary twin, where absent. */
+  readonly dq?: string | undefined
+  readonly memo?: string | null | undefined
+}
+
+/** What an order comes to. */
+interface Plan {
+  readonly sender: TwinRow
+  readonly quantity: DigitalQuantityRow
+  /** Smallest units. */
+  readonly amount: bigint
+  readonly address: string
+  /** Null where the address is an email that no user has. */
+  readonly payee: TwinRow | null
+  readonly memo: string | null
+}
+
+/** Throws `insufficient_funds` (no twin), `dq_unknown`, `amount_invalid`, `field_invalid`, `not_found`, `same_twin`. */
+async function planOf(tx: Reader, { sender: owner, ...order }: TransferOrder): Promise<Plan> {
+  const sender = await primaryTwin(tx, owner)
+  if (!sender) throw problem('insufficient_funds', { detail: 'There is no twin to send from.' })
+  const quantity = await quantityOf(tx, order.dq ?? sender.dq)
+  const amount = toUnits(order.amount, quantity.decimals)
+  if (amount === 0n) throw problem('amount_invalid', { detail: 'It must be more than nothing.' })
+  const memo = memoOf(order.memo ?? '')
+  const { address, payee } = await resolve(tx, order.address.trim())
+  if (payee?.id === sender.id) throw problem('same_twin')
+  return { sender, quantity, amount, address, payee, memo }
+}
+
+/** Throws `field_invalid`. */
+function memoOf(text: string): string | null {
+  if (MEMO.test(text)) return text.trim() || null
+  throw fieldProblem('memo', 'takes up to 140 characters on one line, none of them a control character')
+}
+
+/** The host of an address, with or without scheme, port and path. Runtimes differ in what they take for a URL. */
+const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
+
+/** Throws `field_invalid` for what can be no address, `not_found` for that of no wallet. */
+async function resolve(tx: Reader, text: string): Promise<Pick<Plan, 'address' | 'payee'>> {
+  if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, text)
+  const [, host] = HOST.exec(text) ?? []
+  if (host === undefined) throw fieldProblem('address', 'must be the hostname or URL of a twin, or an email address')
+  const address = host.toLowerCase()
+  const payee = await twinByHostname(tx, address)
+  // What an issuer is sent would be nobody's any more.
+  if (!payee || payee.owner.startsWith('issuer:')) throw problem('not_found', { detail: 'No wallet has this address.' })
+  return { address, payee }
+}
+
+async function resolveEmail(tx: Reader, text: string): Promise<Pick<Plan, 'address' | 'payee'>> {
+  if (!z.safeParse(Email, text).success)
+    throw fieldProblem('address', 'must be an email address, such as ada@example.test')
+  const address = normalEmail(text)
+  const user = await userByEmail(tx, address)
+  return { address, payee: (user && (await primaryTwin(tx, `user:${user.id}`))) ?? null }
+}
+
+const fieldProblem = (field: string, what: string): Problem =>
+  problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
+
+/** What an agent is refused with: the approval that it has to ask its user for. Throws as `planOf`. */
+export async function neededApproval(tx: Reader, order: TransferOrder): Promise<Problem> {
+  const { address, amount, quantity } = await planOf(tx, order)
+  const approval = { kind: 'transfer', address, amount: toAmount(amount, quantity.decimals), dq: quantity.id }
+  return problem('approval_required', { fields: { approval } })
+}
+
+/** The session of a user, who is to approve on a second device what it asks for. */
+export interface AskingSession {
+  readonly userId: number
+  readonly sessionId: string | undefined
+}
+
+export interface Approval extends AskingSession {
+  readonly request: AuthenticationRequestRow
+}
+
+/** Waits until the user has approved the order. Throws as `planOf` and `askAndWait`, and `insufficient_funds` without asking. */
+export async function askForTransfer(
+  service: ServiceContext,
+  order: TransferOrder,
+  asking: AskingSession,
+): Promise<Approval> {
+  const plan = await service.storage.read(async (tx) => {
+    const planned = await planOf(tx, order)
+    const balance = await balanceOf(tx, planned.sender.id, planned.quantity.id)
+    if (spendable(balance) < planned.amount) throw problem('insufficient_funds')
+    return planned
+  })
+  return { ...asking, request: await askAndWait(service, approvalOrder(plan, asking)) }
+}
+
+const approvalOrder = ({ address, amount, quantity, memo }: Plan, asking: AskingSession) => ({
+  userId: asking.userId,
+  sessionId: asking.sessionId,
+  action: 'transfer',
+  detail: {
+    payee: address,
+    amount: formatAmount(amount, quantity.decimals),
+    dq: quantity.shortcode,
+    ...(memo !== null && { memo }),
+  },
+})
+
+/**
+ * Moves value to a wallet, or holds it for whoever reads an email that no user has.
+ * Spends the approval, where one is needed, of exactly this. Throws as `planOf`, `insufficient_funds`, `rejected`, `approval_timeout`.
+ */
+export async function createTransfer(
+  tx: Writer,
+  { approval, at, ...order }: TransferOrder & { readonly approval: Approval | undefined; readonly at: number },
+  service: InvitationContext,
+) {
+  const plan = await planOf(tx, order)
+  if (approval) await spendAsked(tx, approval.request, approvalOrder(plan, approval), at)
+  const { sender, quantity, amount, address, payee, memo } = plan
+  const what = { sender, dq: quantity.id, amount, memo, at }
+  const transfer = payee
+    ? await send(tx, { ...what, address, payee })
+    : await invite(tx, { ...what, email: address }, service)
+  return showTransfer(tx, transfer, at)
+}
+
+interface DirectTransfer {
+  readonly sender: TwinRow
+  readonly payee: TwinRow
+  readonly address: string
+  readonly dq: string
+  readonly amount: bigint
+  readonly memo: string | null
+  readonly at: number
+}
+
+async function send(
+  tx: Writer,
+  { sender, payee, address, dq, amount, memo, at }: DirectTransfer,
+): Promise<TransferRow> {
+  const movement = await post(tx, {
+    ...{ kind: 'transfer', dq, amount, at },
+    payerTwinId: sender.id,
+    payeeTwinId: payee.id,
+  })
+  const transfer: TransferRow = {
+    id: await tx.nextId('transfers'),
+    status: 'completed',
+    dq,
+    amount: movement.amount,
+    sender_owner: sender.owner,
+    sender_twin_id: sender.id,
+    address,
+    recipient_owner: payee.owner,
+    open_to: null,
+    movement_id: movement.id,
+    memo,
+    expires_at: null,
+    link_digest: null,
+    created_at: at,
+  }
+  tx.put(transfers, transfer)
+  await tellTransfer(tx, 'completed', transfer, { actor: sender.owner, at })
+  return transfer
+}
