@@ -14,7 +14,12 @@ import { agentTwins, oidcConnections } from './oidc/connection.js'
 import { oidcKeys } from './oidc/keys.js'
 import { oidcTokens } from './oidc/token.js'
 import { outbox } from './outbox/outbox.js'
+import { heldCalls } from './payments/held-payment.js'
+import { paybacks } from './payments/payback.js'
 import { payments } from './payments/payment.js'
+import { delegates } from './personas/delegate.js'
+import { personas } from './personas/persona.js'
+import { delegateSpendings } from './personas/spending.js'
 import { timers } from './schedule/timer.js'
 import { phones } from './second-factor/phone.js'
 import { authenticationRequests } from './second-factor/request.js'
@@ -23,6 +28,7 @@ import { signInCodes } from './sessions/sign-in-code.js'
 import type { AnyCollection } from './storage/storage.js'
 import { clientFailures, clients } from './tokens/client.js'
 import { tokens } from './tokens/token.js'
+import { transfers } from './transfers/transfer.js'
 import { twins } from './twins/twin.js'
 import { twinNonces } from './twins/twin-nonce.js'
 import { users } from './users/user.js'
@@ -52,6 +58,12 @@ export const collections: readonly AnyCollection[] = [
   digitalQuantities,
   commodities,
   payments,
+  personas,
+  delegates,
+  delegateSpendings,
+  paybacks,
+  transfers,
+  heldCalls,
   balances,
   movements,
   entries,

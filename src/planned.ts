@@ -12,14 +12,6 @@ type Planned = readonly [
 
 /** Operations that are part of the interface and not built yet: they answer 501, never a bare 404. */
 const planned: readonly Planned[] = [
-  ['listDelegateMapping', 'GET', '/persona/delegates', 'documented', 'v4', 'v3'],
-  ['verifyPersona', 'GET', '/persona/:hash/verify', 'documented', 'v4', 'v3'],
-  ['createPersona', 'POST', '/persona'],
-  ['createDelegate', 'POST', '/persona/:hash/delegate', 'observed', 'v4', 'v3'],
-  ['listDelegates', 'GET', '/persona/:hash/delegates'],
-  ['deleteDelegate', 'DELETE', '/persona/:hash/delegates/:delegate'],
-  ['readPersona', 'GET', '/persona/:hash', 'observed', 'v4', 'v3'],
-
   ['listCatalogItems', 'GET', '/catalog/items', 'observed'],
   ['createCatalogItem', 'POST', '/catalog/items'],
   ['readCatalogItem', 'GET', '/catalog/items/:id', 'observed'],
@@ -44,13 +36,6 @@ const planned: readonly Planned[] = [
   ['deleteCartItem', 'DELETE', '/carts/:id/items/:line'],
   ['payCart', 'POST', '/carts/:id/pay'],
 
-  ['callPaywall', 'POST', '/paywall', 'documented'],
-  ['createTransfer', 'POST', '/transfer', 'observed'],
-  ['listTransfers', 'GET', '/transfers'],
-  ['readTransfer', 'GET', '/transfers/:id'],
-  ['claimTransfer', 'POST', '/transfers/:id/claim'],
-  ['cancelTransfer', 'POST', '/transfers/:id/cancel'],
-  ['createTopup', 'POST', '/twin/:hostname/topup'],
 
   ['createAccountChoice', 'POST', '/agent/account-choice'],
   ['createApproval', 'POST', '/agent/approvals'],
@@ -66,9 +51,6 @@ const planned: readonly Planned[] = [
   ['listTools', 'GET', '/mcp/tools', 'observed'],
   ['updateTool', 'PUT', '/mcp/tools/:id', 'observed'],
   ['deleteTool', 'DELETE', '/mcp/tools/:id', 'observed'],
-
-  ['embedPayback', 'GET', '/payback/embed/:hash', 'observed', 'v4', 'v3'],
-  ['embedVerify', 'GET', '/verify/embed/:hash', 'observed', 'v4', 'v3'],
 
   ['listPlans', 'GET', '/billing/plans'],
   ['readBilling', 'GET', '/billing'],

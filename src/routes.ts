@@ -10,10 +10,14 @@ import type { Route } from './http/route.js'
 import notifications from './notifications/routes.js'
 import oidc from './oidc/routes.js'
 import payments from './payments/routes.js'
+import paywall from './paywall/routes.js'
+import personas from './personas/routes.js'
 import planned from './planned.js'
 import secondFactor from './second-factor/routes.js'
 import sessions from './sessions/routes.js'
 import tokens from './tokens/routes.js'
+import topups from './topups/routes.js'
+import transfers from './transfers/routes.js'
 import twins from './twins/routes.js'
 import users from './users/routes.js'
 
@@ -26,6 +30,10 @@ export const routes: readonly Route[] = [
   ...tagged('twins', twins),
   ...tagged('commodities', commodities),
   ...tagged('payments', payments),
+  ...tagged('paywall', paywall),
+  ...tagged('personas', personas),
+  ...tagged('transfers', transfers),
+  ...tagged('top-ups', topups),
   ...tagged('sessions', sessions),
   ...tagged('notifications', notifications),
   ...tagged('second factor', secondFactor),

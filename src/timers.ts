@@ -1,6 +1,12 @@
+import { HELD_TOO_LONG, reverseOverdue } from './payments/held-payment.js'
 import type { TimerJob } from './schedule/timer.js'
 import { answerAsPhone } from './second-factor/answer.js'
 import { PHONE_ANSWERS } from './second-factor/phone.js'
+import { expireTransfer, TRANSFER_EXPIRES } from './transfers/invitation.js'
 
 /** What is done when a timer falls due, by its kind. */
-export const jobs: Readonly<Record<string, TimerJob>> = { [PHONE_ANSWERS]: answerAsPhone }
+export const jobs: Readonly<Record<string, TimerJob>> = {
+  [PHONE_ANSWERS]: answerAsPhone,
+  [HELD_TOO_LONG]: reverseOverdue,
+  [TRANSFER_EXPIRES]: expireTransfer,
+}

@@ -4,18 +4,30 @@ import { collections } from '../src/collections.js'
 import { createService } from '../src/index.js'
 import { caller } from './support/api.js'
 import { newAgent, newApp, startInteraction } from './support/oidc.js'
+import { newDelegate, newPersona } from './support/personas.js'
 import { ask } from './support/second-factor.js'
 import { basic, newCommodity, newPayer, newSeller, newSession } from './support/world.js'
 
 it('lists every collection that the service keeps rows in, each once', async () => {
   const storage = memoryStorage()
-  const service = createService({ storage, sandbox: true })
+  let release = (_: Response) => {}
+  const upstream = { fetch: () => new Promise<Response>((resolve) => (release = resolve)) }
+  const service = createService({ storage, upstream, sandbox: true })
   const url = 'http://127.0.0.1:4242'
   const call = caller({ url, fetch: (request) => service.fetch(request), close: () => service.close() })
   const seller = await newSeller(call)
-  const { hash, dq } = await newCommodity(call, seller)
+  const { hash, dq, hostname } = await newCommodity(call, seller)
   const payer = await newPayer(call, seller, { balance: 1 })
   await call('POST', `/v4/payment/${hash}`, { token: payer.token, headers: { 'idempotency-key': 'once' } })
+  await call('POST', '/v4/transfer', { token: payer.token, body: { address: 'guest@example.test', amount: 0.25 } })
+  const { hash: persona } = await newPersona(call, payer)
+  const spend = { party: { client_id: seller.clientId }, dq, limit: 1 }
+  const given = await newDelegate(call, payer, { persona, hostname, spend })
+  await call('POST', `/v4/payment/${hash}`, { token: seller.token, body: { persona_delegate: given.hash } })
+  const { twinId } = await newCommodity(call, seller)
+  const gift = { descriptor: 'NEWS.CONSENT', dq, cost: 0, twin_id: twinId, payback: true }
+  const payback = (await call('POST', '/v4/commodity', { token: seller.token, body: gift })).body
+  await call('POST', `/v4/payback/${payback.hash}`, { token: payer.token })
   await call('POST', '/v2/twin/nonce', { token: payer.token, body: { hostname: payer.hostname } })
   await call('POST', '/v4/account/register', { body: { dq, email: 'owner@example.test' } })
   await call('POST', '/v4/account/oauth/token', { headers: basic(seller.clientId, 'mc_wrong') })
@@ -27,7 +39,13 @@ it('lists every collection that the service keeps rows in, each once', async () 
   await ask(call, payer)
   await call('POST', '/_sandbox/clock', { body: { advance: '1s' } })
 
+  const order = { amount: 0.1, destination: hostname, serviceUrl: 'https://api.example.test/' }
+  const held = call('POST', '/v4/paywall', { token: payer.token, body: order })
+  await expect.poll(async () => (await storage.export()).rows.held_calls).toHaveLength(1)
+
   const kept = Object.keys((await storage.export()).rows)
   expect(collections.map(({ name }) => name).sort()).toEqual(kept.sort())
+  release(new Response())
+  await held
   await service.close()
 })

@@ -1,5 +1,6 @@
 import type { ServiceContext } from '../context.js'
 import { defaultQuantity, digitalQuantities } from '../digital-quantities/digital-quantity.js'
+import { reverseAbandoned } from '../payments/held-payment.js'
 import type { Random } from '../ports.js'
 import { type Keyring, keyring, randomHex } from '../secrets.js'
 import type { Row, State, Writer } from '../storage/storage.js'
@@ -11,8 +12,11 @@ import { keepClock, keepKey, keptClock, keptKey } from './settings.js'
 
 const REAL_TIME = { mode: 'real', ms: 0 } as const
 
-/** Makes the storage a service's where it is empty, and takes over what a sandbox keeps of itself there: key and clock. */
-export async function begin(service: ServiceContext): Promise<void> {
+/**
+ * Makes the storage a service's where it is empty, and takes over what a sandbox keeps of itself there: key and clock.
+ * Where it is alone with the storage, it also ends what others before it left half done.
+ */
+export async function begin(service: ServiceContext, alone = service.storage.exclusive): Promise<void> {
   const { storage, random, sandbox } = service
   const drawn = randomHex(random, 32)
   const { keys, clock } = await storage.write(async (tx) => {
@@ -22,6 +26,7 @@ export async function begin(service: ServiceContext): Promise<void> {
   })
   service.keys = keys
   sandbox?.clock.restore(clock ?? REAL_TIME)
+  if (alone) await storage.write((tx) => reverseAbandoned(tx, service))
 }
 
 async function settleKey(tx: Writer, drawn: string): Promise<string> {

@@ -1,6 +1,17 @@
 import { z } from '../../src/http/schema.js'
 
-const candidates: readonly unknown[] = ['ada@example.test', 'text', 'client.sample', 1, 0.5, true, [], {}, null]
+const candidates: readonly unknown[] = [
+  'ada@example.test',
+  'text',
+  'client.sample',
+  'https://shop.example.test',
+  1,
+  0.5,
+  true,
+  [],
+  {},
+  null,
+]
 
 /** A body that a schema takes, every field given. */
 export function samplesOf(body: z.ZodMiniObject): Record<string, unknown> {

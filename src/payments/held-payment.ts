@@ -1,0 +1,133 @@
+import type { ServiceContext } from '../context.js'
+import { hold, type MovementRow, post, postHold, reverseHold } from '../ledger/movement.js'
+import { giveBack } from '../personas/spending.js'
+import { setTimer, type TimerJob } from '../schedule/timer.js'
+import { randomHex } from '../secrets.js'
+import { allRows } from '../storage/page.js'
+import { collection, type Writer } from '../storage/storage.js'
+import type { TwinRow } from '../twins/twin.js'
+import { type PaymentRow, payments, type ShownPayment, showPayment, tellPayment } from './payment.js'
+
+/** A call of an upstream service, for which a payment is held. Gone once that is settled. */
+export interface HeldCallRow {
+  /** The payment's. */
+  readonly id: number
+  /** Names the call among all there ever are: a state that takes the place of this one may count its payments anew. */
+  readonly token: string
+  /** Who has it made. */
+  readonly actor: string
+  /** By whose spending authority the payer pays, where that was spent. */
+  readonly delegate: string | null
+}
+
+export const heldCalls = collection<HeldCallRow>()('held_calls', {})
+
+/** What is paid by one twin to another, other than a commodity's price. */
+export interface PaymentTerms {
+  readonly kind: 'paywall'
+  readonly descriptor: string
+  readonly dq: string
+  readonly amount: bigint
+  readonly payer: TwinRow
+  readonly payee: TwinRow
+  readonly actor: string
+  /** The hash of the delegate whose spending authority was spent for it. */
+  readonly delegate: string | null
+  readonly at: number
+}
+
+/** Names a payment that is held for a call. */
+export type HeldPayment = Pick<HeldCallRow, 'id' | 'token'>
+
+/** Pays at once. Throws `insufficient_funds`, `same_twin`. */
+export async function postPayment(tx: Writer, terms: PaymentTerms): Promise<ShownPayment> {
+  const payment = await record(tx, terms, await post(tx, orderOf(terms)))
+  return tell(tx, 'payment.created', payment, terms)
+}
+
+/** How long past the longest call a payment may be held. */
+const GRACE_MS = 30_000
+
+/** The kind of timer that looks after a payment whose call should be over; its subject is the payment's id. */
+export const HELD_TOO_LONG = 'held_too_long'
+
+/** Holds a payment while an upstream service is called, until `settlePayment`. Throws as `postPayment`. */
+export async function holdPayment(
+  tx: Writer,
+  terms: PaymentTerms,
+  { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
+): Promise<HeldPayment> {
+  const { id } = await record(tx, terms, await hold(tx, orderOf(terms)))
+  const token = randomHex(random, 16)
+  tx.put(heldCalls, { id, token, actor: terms.actor, delegate: terms.delegate })
+  await setTimer(tx, { kind: HELD_TOO_LONG, subject: `${id}`, at: terms.at + limits.upstreamMs + GRACE_MS })
+  return { id, token }
+}
+
+const orderOf = ({ kind, dq, amount, payer, payee, at }: PaymentTerms) =>
+  ({ kind, dq, amount, payerTwinId: payer.id, payeeTwinId: payee.id, at }) as const
+
+async function record(tx: Writer, terms: PaymentTerms, movement: MovementRow): Promise<PaymentRow> {
+  const { kind, descriptor, dq, payer, payee, at } = terms
+  const payment: PaymentRow = {
+    id: await tx.nextId('payments'),
+    hash: null,
+    descriptor,
+    dq,
+    amount: movement.amount,
+    payer_owner: payer.owner,
+    payer_twin_id: payer.id,
+    payee_owner: payee.owner,
+    payee_twin_id: payee.id,
+    movement_id: movement.id,
+    kind,
+    status: movement.state,
+    created_at: at,
+    nonce_digest: null,
+    nonce_expires_at: null,
+    nonce_used_at: null,
+  }
+  tx.put(payments, payment)
+  return payment
+}
+
+async function tell(tx: Writer, type: string, payment: PaymentRow, by: { actor: string; at: number }) {
+  const shown = await showPayment(tx, payment)
+  await tellPayment(tx, type, payment, shown, by)
+  return shown
+}
+
+/** Posts or reverses what is held; undefined where that was done already, or the payment is no longer there. */
+export async function settlePayment(
+  tx: Writer,
+  { id, token }: HeldPayment,
+  { status, at }: { status: 'posted' | 'reversed'; at: number },
+): Promise<ShownPayment | undefined> {
+  const call = await tx.get(heldCalls, id)
+  if (call?.token !== token) return undefined
+  tx.remove(heldCalls, id)
+  const held = (await tx.get(payments, id)) as PaymentRow
+  await (status === 'posted' ? postHold : reverseHold)(tx, held.movement_id as number, at)
+  const payment: PaymentRow = { ...held, status }
+  tx.put(payments, payment)
+  const { delegate } = call
+  if (status === 'reversed' && delegate !== null)
+    await giveBack(tx, { delegate, amount: BigInt(held.amount), at: held.created_at })
+  return tell(tx, status === 'posted' ? 'payment.created' : 'payment.reversed', payment, { actor: call.actor, at })
+}
+
+/** A payment whose call nobody makes any more is reversed. */
+export const reverseOverdue: TimerJob = async (tx, subject, service) => {
+  const call = await tx.get(heldCalls, Number(subject))
+  if (!call) return
+  const at = service.clock.now()
+  // A clock that was moved does not end a call that runs.
+  if (service.ongoing.has(call.token)) await setTimer(tx, { kind: HELD_TOO_LONG, subject, at: at + GRACE_MS })
+  else await settlePayment(tx, call, { status: 'reversed', at })
+}
+
+/** Reverses what is held for calls that are not made here, where nobody else makes any. */
+export async function reverseAbandoned(tx: Writer, { ongoing, clock }: Pick<ServiceContext, 'ongoing' | 'clock'>) {
+  for await (const call of allRows(tx, heldCalls, { index: 'id', prefix: [] }))
+    if (!ongoing.has(call.token)) await settlePayment(tx, call, { status: 'reversed', at: clock.now() })
+}

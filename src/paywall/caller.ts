@@ -1,0 +1,58 @@
+import type { Owner } from '../owner.js'
+import { actorOf, type Party } from '../personas/spending.js'
+import { problem } from '../problem.js'
+import type { Authority, PaywallOrder } from './order.js'
+
+/** A principal that may ask the paywall for payments. */
+export type PaywallCaller =
+  | Exclude<Party, { kind: 'user' }>
+  | { readonly kind: 'user'; readonly owner: Owner; readonly id: number; readonly via: 'token' | 'session' }
+  | {
+      readonly kind: 'page'
+      readonly owner: Owner
+      readonly user_id: number
+      readonly account_id: number
+      readonly origin: string
+    }
+
+/** What a caller brings beside who they are. */
+export interface Brought {
+  readonly sessionId: string | undefined
+  readonly delegate: string | undefined
+  /** What an agent's user would be asked to approve. */
+  readonly wish: object
+}
+
+/** By what right a caller has a user pay. Throws `approval_required`, `delegate_required`. */
+export function rightOf(
+  caller: PaywallCaller,
+  { sessionId = '', delegate, wish }: Brought,
+): Pick<PaywallOrder, 'authority' | 'actor' | 'sellerId' | 'origin'> {
+  if (caller.kind === 'page') {
+    const { owner: payer, user_id: userId, account_id: sellerId, origin } = caller
+    // A page has what it was given and nothing more: a delegate is no way around its reader's approval.
+    return { authority: { by: 'session', payer, userId, sessionId }, actor: payer, sellerId, origin }
+  }
+  const sellerId = caller.kind === 'embed' ? caller.account_id : undefined
+  return {
+    authority: authorityOf(caller, { sessionId, delegate, wish }),
+    actor: actorOf(caller),
+    sellerId,
+    origin: undefined,
+  }
+}
+
+function authorityOf(
+  caller: Exclude<PaywallCaller, { kind: 'page' }>,
+  brought: Brought & { sessionId: string },
+): Authority {
+  const { sessionId, delegate, wish } = brought
+  if (delegate !== undefined) return { by: 'delegate', hash: delegate, party: caller }
+  if (caller.kind === 'user') {
+    const { owner: payer, id: userId } = caller
+    return caller.via === 'token' ? { by: 'token', payer } : { by: 'session', payer, userId, sessionId }
+  }
+  if (caller.kind === 'agent')
+    throw problem('approval_required', { fields: { approval: { kind: 'paywall', ...wish } } })
+  throw problem('delegate_required')
+}

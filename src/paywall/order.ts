@@ -1,0 +1,100 @@
+import { accounts, sellerName } from '../accounts/account.js'
+import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
+import { formatAmount, toUnits } from '../ledger/amount.js'
+import { balanceOf, spendable } from '../ledger/balance.js'
+import type { Owner } from '../owner.js'
+import type { Party } from '../personas/spending.js'
+import { problem } from '../problem.js'
+import type { Reader } from '../storage/storage.js'
+import { primaryTwin, type TwinRow, twinByHostname } from '../twins/twin.js'
+
+/** By what right a caller has a user pay. */
+export type Authority =
+  /** The user's own token. */
+  | { readonly by: 'token'; readonly payer: Owner }
+  /** A session of theirs: they are asked each time. */
+  | { readonly by: 'session'; readonly payer: Owner; readonly userId: number; readonly sessionId: string }
+  /** A delegate of a persona of theirs, spent by its party. */
+  | { readonly by: 'delegate'; readonly hash: string; readonly party: Party }
+
+/** What is to be paid, to whom, and for what. */
+export interface PaywallOrder {
+  readonly authority: Authority
+  /** Who is told to have done it: an owner, or the client id of an app. */
+  readonly actor: string
+  /** In the digital quantity. */
+  readonly amount: number
+  /** Default: that of the twin that pays. */
+  readonly dq: string | undefined
+  /** Hostname of the twin that is paid. */
+  readonly destination: string | undefined
+  /** The account whose embed or publishable secret the caller came by; its primary twin is paid where nothing else says who is. */
+  readonly sellerId: number | undefined
+  /** Of the page that asks. */
+  readonly origin: string | undefined
+  /** The upstream service to be called, judged already. */
+  readonly url: URL | undefined
+}
+
+/** An order as it stands now. */
+export interface Quote {
+  readonly payer: TwinRow
+  readonly payee: TwinRow
+  readonly quantity: DigitalQuantityRow
+  /** Smallest units, above zero. */
+  readonly amount: bigint
+  readonly descriptor: string
+}
+
+/** Throws `dq_unknown`, `amount_invalid`, `destination_unknown`, `same_twin`, `insufficient_funds`. */
+export async function quoteOf(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<Quote> {
+  const { quantity, amount } = await priceOf(tx, order, payer.dq)
+  const payee = await payeeOf(tx, order)
+  if (payee.id === payer.id) throw problem('same_twin')
+  if (spendable(await balanceOf(tx, payer.id, quantity.id)) < amount) throw problem('insufficient_funds')
+  return { payer, payee, quantity, amount, descriptor: order.url?.host ?? 'PAYWALL' }
+}
+
+export async function priceOf(tx: Reader, order: Pick<PaywallOrder, 'amount' | 'dq'>, defaultDq: string) {
+  const quantity = await quantityOf(tx, order.dq ?? defaultDq)
+  const amount = toUnits(order.amount, quantity.decimals)
+  if (amount === 0n) throw problem('amount_invalid', { detail: 'It must be above zero.' })
+  return { quantity, amount }
+}
+
+/** The twin that a user pays from: their first. */
+export async function payerOf(tx: Reader, payer: Owner): Promise<TwinRow> {
+  const twin = await primaryTwin(tx, payer)
+  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
+  return twin
+}
+
+async function payeeOf(tx: Reader, { destination, sellerId }: PaywallOrder): Promise<TwinRow> {
+  if (destination !== undefined) {
+    const named = await twinByHostname(tx, destination)
+    if (named) return named
+    throw problem('destination_unknown', { detail: `No twin has the hostname "${destination}".` })
+  }
+  const seller = sellerId === undefined ? undefined : await primaryTwin(tx, `account:${sellerId}`)
+  if (!seller) throw problem('destination_unknown')
+  return seller
+}
+
+/** What a payer is asked to approve: exactly what is then paid. */
+export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { payee, quantity, amount }: Quote) {
+  const merchant_url = origin ?? url?.origin
+  return {
+    merchant_name: await merchantName(tx, payee),
+    ...(merchant_url !== undefined && { merchant_url }),
+    ...(url && { service: `${url.origin}${url.pathname}` }),
+    payee: payee.hostname,
+    amount: `${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}`,
+    dq: quantity.id,
+  }
+}
+
+async function merchantName(tx: Reader, { owner, hostname }: TwinRow): Promise<string> {
+  const [kind, id] = owner.split(':')
+  const account = kind === 'account' ? await tx.get(accounts, Number(id)) : undefined
+  return (account && sellerName(account)) || hostname
+}

@@ -1,0 +1,164 @@
+import type { ServiceContext } from '../context.js'
+import { firstQuantity } from '../digital-quantities/digital-quantity.js'
+import {
+  type HeldPayment,
+  holdPayment,
+  type PaymentTerms,
+  postPayment,
+  settlePayment,
+} from '../payments/held-payment.js'
+import type { ShownPayment } from '../payments/payment.js'
+import { delegates } from '../personas/delegate.js'
+import { spendAuthority } from '../personas/spending.js'
+import type { AuthenticationRequestRow } from '../second-factor/request.js'
+import { askAndWait, spendAsked } from '../second-factor/wait.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import type { TwinRow } from '../twins/twin.js'
+import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../upstream/call.js'
+import { judgeUrl } from '../upstream/guard.js'
+import { type Authority, detailOf, type PaywallOrder, payerOf, priceOf, type Quote, quoteOf } from './order.js'
+import { type ServiceCall, upstreamRequest } from './service-call.js'
+
+/** What came of a call of the paywall. */
+export type PaywallOutcome =
+  /** Nothing was to be called. */
+  | { readonly kind: 'approved'; readonly payment: ShownPayment }
+  /** What the upstream service answered. */
+  | {
+      readonly kind: 'answered'
+      readonly paymentId: number
+      readonly paymentStatus: 'posted' | 'reversed'
+      readonly status: number
+      readonly contentType: string | null
+      readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
+    }
+  /** It gave no answer that could be passed on. */
+  | { readonly kind: 'failed'; readonly paymentId: number; readonly reason: string }
+
+/** Keeps what is answered under the caller's key, in the transaction of what it tells. */
+export type KeepOutcome = (tx: Writer, outcome: PaywallOutcome, options?: { meanwhile: boolean }) => Promise<unknown>
+
+export interface PaywallCall {
+  readonly order: Omit<PaywallOrder, 'url'>
+  /** Of the upstream service to be called, as the caller sent it. */
+  readonly serviceUrl: string | undefined
+  readonly call: ServiceCall
+  /** Whether the answer has to be there in one piece, as it is kept. */
+  readonly whole: boolean
+  readonly keep: KeepOutcome
+}
+
+/**
+ * Has a payer pay, and where an upstream service is named calls that: it is paid when it answers below 500.
+ * Throws, before anything has moved, `upstream_refused` and what `quoteOf`, `askAndWait` and `spendAuthority` throw.
+ */
+export async function callPaywall(paywall: PaywallCall, service: ServiceContext): Promise<PaywallOutcome> {
+  const { serviceUrl, keep } = paywall
+  const url = serviceUrl === undefined ? undefined : judgeUrl(serviceUrl, service)
+  const order = { ...paywall.order, url }
+  const asked = await askPayer(order, service)
+  if (!url) return service.storage.write((tx) => pay(tx, order, { asked, keep }, service))
+  const held = await service.storage.write((tx) => holdAmount(tx, order, { asked, keep }, service))
+  const proxying = proxy({ ...paywall, url }, held, service).finally(() => service.ongoing.delete(held.token))
+  service.ongoing.set(held.token, proxying)
+  return proxying
+}
+
+type Asked = AuthenticationRequestRow | undefined
+
+/** The second factor of a session: asked for once it is known that nothing else stands in the way. */
+async function askPayer(order: PaywallOrder, service: ServiceContext): Promise<Asked> {
+  const { authority } = order
+  if (authority.by !== 'session') return undefined
+  const asking = await service.storage.read(async (tx) =>
+    askingFor(tx, order, await quoteOf(tx, order, await payerOf(tx, authority.payer)), authority),
+  )
+  return askAndWait(service, asking)
+}
+
+const askingFor = async (
+  tx: Reader,
+  order: PaywallOrder,
+  quote: Quote,
+  { userId, sessionId }: Authority & { by: 'session' },
+) => ({ userId, sessionId, action: 'paywall', detail: await detailOf(tx, order, quote) })
+
+interface Step {
+  readonly asked: Asked
+  readonly keep: KeepOutcome
+}
+
+async function pay(tx: Writer, order: PaywallOrder, { asked, keep }: Step, service: ServiceContext) {
+  const payment = await postPayment(tx, await termsOf(tx, order, asked, service.clock.now()))
+  const outcome = { kind: 'approved', payment } as const
+  await keep(tx, outcome)
+  return outcome
+}
+
+async function holdAmount(tx: Writer, order: PaywallOrder, { asked, keep }: Step, service: ServiceContext) {
+  const held = await holdPayment(tx, await termsOf(tx, order, asked, service.clock.now()), service)
+  // What stands should this process not live to say more: the payment is reversed then.
+  await keep(tx, { kind: 'failed', paymentId: held.id, reason: 'The call broke off.' }, { meanwhile: true })
+  return held
+}
+
+/** What is paid, by an authority that is spent here. */
+async function termsOf(tx: Writer, order: PaywallOrder, asked: Asked, at: number): Promise<PaymentTerms> {
+  const { authority, actor } = order
+  const payer = await spentBy(tx, order, at)
+  const quote = await quoteOf(tx, order, payer)
+  if (asked)
+    await spendAsked(tx, asked, await askingFor(tx, order, quote, authority as Authority & { by: 'session' }), at)
+  const { payee, quantity, amount, descriptor } = quote
+  const delegate = authority.by === 'delegate' ? authority.hash : null
+  return { kind: 'paywall', descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
+}
+
+async function spentBy(tx: Writer, order: PaywallOrder, at: number): Promise<TwinRow> {
+  const { authority } = order
+  if (authority.by !== 'delegate') return payerOf(tx, authority.payer)
+  const { hash: delegate, party } = authority
+  const limited = (await tx.get(delegates, delegate))?.spend?.dq
+  const { quantity, amount } = await priceOf(tx, order, limited ?? (await firstQuantity(tx)).id)
+  return spendAuthority(tx, { delegate, party, dq: quantity.id, amount, at })
+}
+
+/** Calls the upstream service, and settles the payment by how it answers. */
+async function proxy(
+  { url, call, whole, keep }: PaywallCall & { readonly url: URL },
+  held: HeldPayment,
+  service: ServiceContext,
+): Promise<PaywallOutcome> {
+  const settle = (status: 'posted' | 'reversed', outcome: (settled: 'posted' | 'reversed') => PaywallOutcome) =>
+    service.storage.write(async (tx) => {
+      // Whoever put another state in place of this one took the payment with it.
+      const settled = await settlePayment(tx, held, { status, at: service.clock.now() })
+      const told = settled ? outcome(status) : failed(held, 'The payment was taken back meanwhile.')
+      await keep(tx, told)
+      return told
+    })
+  try {
+    const answer = await callUpstream(service, upstreamRequest(url, call))
+    // An answer is seen to be whole before it is paid for, unless it is of those that are read as they come.
+    const body = whole || !isStream(answer) ? await readWhole(answer) : answer.body
+    return await settle(answer.status < 500 ? 'posted' : 'reversed', (status) => answered(held, answer, body, status))
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error
+    return settle('reversed', () => failed(held, error.message))
+  }
+}
+
+/** Media types of one part after the other, each of which is of use by itself. */
+const isStream = ({ contentType }: UpstreamAnswer): boolean =>
+  /^(text\/event-stream|application\/(x-ndjson|jsonl|json-seq|stream\+json)|multipart\/x-mixed-replace)\b/i.test(
+    contentType ?? '',
+  )
+
+const failed = ({ id }: HeldPayment, reason: string): PaywallOutcome => ({ kind: 'failed', paymentId: id, reason })
+
+const answered = (
+  { id }: HeldPayment,
+  { status, contentType }: UpstreamAnswer,
+  body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
+  paymentStatus: 'posted' | 'reversed',
+): PaywallOutcome => ({ kind: 'answered', paymentId: id, paymentStatus, status, contentType, body })
