@@ -37,6 +37,7 @@ h1, p, button { overflow-wrap: break-word; min-width: 0; }
 #open:focus-visible { outline-color: var(--on-primary); outline-offset: -6px; }
 #open.paid { box-shadow: inset 0 0 0 3px var(--success); }
 #open.measured { width: max-content; max-width: 320px; min-width: 137px; }
+#open.wide.measured { min-width: 171px; }
 .amount { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .notice { display: grid; place-items: center; min-height: 48px; padding: 4px 8px; font-size: 13px; text-align: center; background: var(--background); border-radius: 6px; }
@@ -54,7 +55,8 @@ h1 { font-size: 17px; font-weight: 650; line-height: 1.3; letter-spacing: -.005e
 .receipt { margin-top: 2px; letter-spacing: .03em; }
 .price { margin-top: calc(var(--unit) * 4); font-size: 34px; font-weight: 650; line-height: 1.1; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 .price span { font-size: 17px; font-weight: 500; letter-spacing: 0; }
-form, .step { display: grid; gap: calc(var(--unit) * 3); margin-top: calc(var(--unit) * 5); }
+.about { margin-top: calc(var(--unit) * 3); font-size: 14px; white-space: pre-line; overflow-wrap: anywhere; }
+form { display: grid; gap: calc(var(--unit) * 3); margin-top: calc(var(--unit) * 5); }
 label { display: block; margin-bottom: 6px; font-size: 13px; font-weight: 600; }
 input {
   width: 100%; min-height: 46px; padding: 8px 12px; font-size: 16px; background: transparent;
@@ -90,6 +92,10 @@ input[aria-invalid=true] { border-color: var(--error); }
 }
 [role=alert].mild { --tone: var(--warning); }
 [role=alert]:empty { display: none; }
+#consent { max-height: min(260px, 34dvh); margin-top: 6px; padding: 12px 14px 12px 32px; overflow: auto; border-radius: min(var(--radius), 12px); font-size: 14px; background: color-mix(in oklab, var(--background), var(--text) 6%); }
+#consent li { white-space: pre-line; overflow-wrap: anywhere; }
+#consent strong { display: inline; }
+#consent li + li { margin-top: calc(var(--unit) * 2); }
 .hint { margin-top: calc(var(--unit) * 2); }
 .hint a { color: inherit; text-underline-offset: 3px; }
 @media (max-width: 480px) {

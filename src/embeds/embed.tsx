@@ -1,103 +1,110 @@
 import type { ComponentChildren } from 'preact'
-import { inline, page } from '../http/html.js'
+import { type Inline, inline, page } from '../http/html.js'
 import type { Reply } from '../http/reply.js'
-import script from './embed.client.ts?script'
 import { embedStyle } from './embed-style.js'
+import type { Offer } from './offer.js'
 import { styleDeclarations, type Theme } from './style.js'
 
-export interface Embed {
-  readonly hash: string
-  /** Who is paid. */
-  readonly seller: string
-  /** The receipt line. */
-  readonly descriptor: string
-  /** The exact price. */
-  readonly price: string
-  readonly dq: string
-  readonly shortcode: string
-  readonly decimals: number
-  /** What the closed button says, part by part, with the price as the page wants it. */
-  readonly label: { readonly leading: string; readonly price: string; readonly after: readonly string[] }
+/** How a page wants an embed to look (clients.md 9). */
+export interface Look {
   readonly theme: Theme | undefined
   /** As the page sent it: not yet checked. */
   readonly style: string | undefined
-  readonly sandbox: boolean
 }
 
-const embedScript = inline(script)
-
-/** Any page may show an embed: it signs the payer in by itself and acts on no cookie. */
+/** Any page may show an embed: it signs its reader in by itself and acts on no cookie. */
 const policy = { 'frame-ancestors': '*', 'connect-src': "'self'" }
 
-/** The payment embed: a button that grows into a dialog. */
-export function embedPage(embed: Embed): Reply {
-  const declarations = styleDeclarations(embed.style, embed.theme)
-  const styles = declarations === '' ? [embedStyle] : [embedStyle, inline(`:root{${declarations}}`)]
-  return page({
-    title: `Pay ${embed.seller}`,
-    theme: embed.theme,
-    styles,
-    script: embedScript,
-    policy,
-    body: <PaymentEmbed {...embed} />,
-  })
+interface EmbedPage {
+  readonly title: string
+  readonly script: Inline
+  readonly look: Look
+  readonly body: Parameters<typeof page>[0]['body']
 }
 
-/** In place of an embed of something that is not sold. */
-export const unknownPage = (theme: Theme | undefined): Reply =>
+/** A page that is a button, and grows into a dialog. */
+export function embedPage({ title, script, look: { theme, style }, body }: EmbedPage): Reply {
+  const declarations = styleDeclarations(style, theme)
+  const styles = declarations === '' ? [embedStyle] : [embedStyle, inline(`:root{${declarations}}`)]
+  return page({ title, theme, styles, script, policy, body })
+}
+
+/** In place of an embed that cannot be: says why. */
+export const noticePage = (status: number, title: string, notice: string, theme: Theme | undefined): Reply =>
   page({
-    title: 'Not for sale',
-    status: 404,
+    title,
+    status,
     theme,
     styles: [embedStyle],
     policy: { 'frame-ancestors': '*' },
     body: (
       <main>
-        <p class="notice">This is not for sale here.</p>
+        <p class="notice">{notice}</p>
       </main>
     ),
   })
 
-const PaymentEmbed = (embed: Embed) => (
-  <main
-    data-hash={embed.hash}
-    data-dq={embed.dq}
-    data-price={embed.price}
-    data-shortcode={embed.shortcode}
-    data-decimals={embed.decimals}
-  >
-    <button id="open" type="button" aria-haspopup="dialog">
-      <span>
-        {embed.label.leading}{' '}
-        <span class="amount">
-          {embed.label.price} {embed.shortcode}
-        </span>
-        {embed.label.after.map((part) => ` ${part}`)}
-      </span>
+interface EmbedProps {
+  /** Attributes that the script reads. */
+  readonly facts: Readonly<Record<`data-${string}`, string | number | boolean | undefined>>
+  /** What the closed button says, part by part. */
+  readonly label: ComponentChildren
+  /** Begins in the wider of the two first sizes. */
+  readonly wide?: boolean
+  /** Where there is no JavaScript. */
+  readonly needsScript: string
+  /** The dialog's; its heading has the id `about`. */
+  readonly header: ComponentChildren
+  readonly signIn: SignIn
+  /** The steps after signing in. */
+  readonly children: ComponentChildren
+}
+
+interface SignIn {
+  /** Why to sign in, as a sentence. */
+  readonly why: string
+  /** Where a sandbox shows its mail; no hint where absent. */
+  readonly outbox: string | undefined
+}
+
+/** The way to a sandbox's mail from an embed: the service need not be at the root of its origin. */
+export const outboxFrom = (up: string, sandbox: boolean): string | undefined =>
+  sandbox ? `${up}/_sandbox/outbox` : undefined
+
+/** The closed button's: a price, and what the page wants before and after it. */
+export const PriceLabel = ({ label, shortcode }: Pick<Offer, 'label' | 'shortcode'>) => (
+  <>
+    {label.leading}{' '}
+    <span class="amount">
+      {label.price} {shortcode}
+    </span>
+    {label.after.map((part) => ` ${part}`)}
+  </>
+)
+
+/** What every embed is made of. */
+export const Embed = ({ facts, label, wide, needsScript, header, signIn, children }: EmbedProps) => (
+  <main {...facts}>
+    <button id="open" type="button" aria-haspopup="dialog" class={wide ? 'wide' : undefined}>
+      <span>{label}</span>
     </button>
     <p id="paid" class="unseen" role="status" />
     <noscript>
-      <p class="notice">Paying needs JavaScript.</p>
+      <p class="notice">{needsScript}</p>
     </noscript>
-    <dialog id="dialog" aria-labelledby="seller">
-      <header>
-        <h1 id="seller">{embed.seller}</h1>
-        <p class="muted receipt">{embed.descriptor}</p>
-        <p class="price">
-          {embed.price} <span>{embed.shortcode}</span>
-        </p>
-      </header>
+    <dialog id="dialog" aria-labelledby="about">
+      <header>{header}</header>
       <p id="alert" role="alert" />
-      <EmailStep />
-      <CodeStep sandbox={embed.sandbox} />
-      <PayStep sandbox={embed.sandbox} />
+      <EmailStep why={signIn.why} />
+      <CodeStep outbox={signIn.outbox} />
+      {children}
     </dialog>
   </main>
 )
 
-const EmailStep = () => (
+const EmailStep = ({ why }: Pick<SignIn, 'why'>) => (
   <form id="email-step" novalidate hidden>
-    <p>Sign in to pay. You get a code by mail; there is no password.</p>
+    <p>{why} You get a code by mail; there is no password.</p>
     <div>
       <label for="email">Email</label>
       <input id="email" type="email" autocomplete="email" inputmode="email" autocapitalize="none" spellcheck={false} />
@@ -106,7 +113,7 @@ const EmailStep = () => (
   </form>
 )
 
-const CodeStep = ({ sandbox }: { sandbox: boolean }) => (
+const CodeStep = ({ outbox }: Pick<SignIn, 'outbox'>) => (
   <form id="code-step" novalidate hidden>
     <p>
       We mailed a six-digit code to <strong id="sent-to" /> It works once, within ten minutes.
@@ -124,33 +131,29 @@ const CodeStep = ({ sandbox }: { sandbox: boolean }) => (
         Use another email
       </button>
     </p>
-    {sandbox && (
+    {outbox !== undefined && (
       <Hint>
-        This is a sandbox: the mail waits in <OutboxLink />.
+        This is a sandbox: the mail waits in{' '}
+        <a href={outbox} target="_blank" rel="noopener">
+          the outbox
+        </a>
+        .
       </Hint>
     )}
   </form>
 )
 
-const PayStep = ({ sandbox }: { sandbox: boolean }) => (
-  <form id="pay-step" novalidate hidden>
-    <p class="who">
-      <span id="signed-in-as" class="muted" />
-      <button type="button" id="sign-out">
-        Not you?
-      </button>
-    </p>
-    <p id="balance" class="balance" aria-live="polite" />
-    <Actions go="Pay" />
-    {sandbox && (
-      <Hint id="fund-hint">
-        This is a sandbox: POST /_sandbox/fund gives value to <strong id="hostname" />
-      </Hint>
-    )}
-  </form>
+/** Who is signed in, on the step after it. */
+export const Who = () => (
+  <p class="who">
+    <span id="signed-in-as" class="muted" />
+    <button type="button" id="sign-out">
+      Not you?
+    </button>
+  </p>
 )
 
-const Actions = ({ go }: { go: string }) => (
+export const Actions = ({ go }: { go: string }) => (
   <p class="actions">
     <button type="button" value="cancel">
       Cancel
@@ -161,14 +164,8 @@ const Actions = ({ go }: { go: string }) => (
   </p>
 )
 
-const Hint = ({ id, children }: { id?: string; children: ComponentChildren }) => (
+export const Hint = ({ id, children }: { id?: string; children: ComponentChildren }) => (
   <p class="muted hint" id={id} hidden={id !== undefined}>
     {children}
   </p>
-)
-
-const OutboxLink = () => (
-  <a href="../../_sandbox/outbox" target="_blank" rel="noopener">
-    the outbox
-  </a>
 )

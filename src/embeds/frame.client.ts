@@ -1,5 +1,3 @@
-import type { PaymentDetail } from './element.client.js'
-
 /** An embed on a page. */
 export interface Frame {
   readonly node: HTMLIFrameElement
@@ -11,19 +9,27 @@ export interface Frame {
 /** How long after its load an embed may be silent: it speaks before it, but the page may hear of that later. */
 const SILENCE_MS = 1000
 
-/** Puts the embed at `url` into `place`, and does as it says (clients.md 9 to 11). */
-export function showFrame(
-  place: Element,
-  url: URL,
-  title: string,
-  onPaid: (paid: Partial<PaymentDetail>) => void,
-): Frame {
+/** What is to be shown, and who is told what came of it. */
+export interface Shown {
+  readonly url: URL
+  /** What people hear the frame called. */
+  readonly title: string
+  /** What the embed is, for developers. */
+  readonly kind: string
+  /** CSS pixels that the closed button begins with. */
+  readonly width: number
+  onSuccess(told: object): void
+  onFail(): void
+}
+
+/** Puts an embed into `place`, and does as it says (clients.md 9 to 11). */
+export function showFrame(place: Element, { url, title, kind, width, onSuccess, onFail }: Shown): Frame {
   const node = document.createElement('iframe')
   // Keeps the place of a frame that fills the window.
   const box = document.createElement('div')
   const root = document.documentElement
   const { overflow } = root.style
-  let size = 'width:137px;height:48px'
+  let size = `width:${width}px;height:48px`
   let spoke = false
 
   // The embed's scheme, by which the browser keeps it transparent, is light under any theme.
@@ -56,8 +62,9 @@ export function showFrame(
     else if (name === '_TQMSuccess') {
       // The page may take the element away as soon as it hears.
       restore()
-      onPaid(detail)
-    } else if (name === '_TQMResize' && detail.width > 0 && detail.height > 0) {
+      onSuccess(detail)
+    } else if (name === '_TQMFail') onFail()
+    else if (name === '_TQMResize' && detail.width > 0 && detail.height > 0) {
       size = `width:${+detail.width}px;height:${+detail.height}px`
       if (node.style.position !== 'fixed') restore()
     }
@@ -67,7 +74,7 @@ export function showFrame(
   function reportSilence(): void {
     if (spoke || !node.isConnected) return
     console.error(
-      `MicroPayments: ${url.origin}${url.pathname} did not answer as a payment embed. A mocking worker answers no frames: under one, embeds need a sandbox server at that origin, or farthing/service-worker.`,
+      `MicroPayments: ${url.origin}${url.pathname} did not answer as a ${kind} embed. A mocking worker answers no frames: under one, embeds need a sandbox server at that origin, or farthing/service-worker.`,
     )
   }
 

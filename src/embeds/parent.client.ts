@@ -4,20 +4,22 @@ const embedder = window.parent === window ? undefined : window.parent
 
 const originOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).origin : undefined)
 
-/** A page without an origin of its own can be reached by no other name. */
-const targetFor = (told: string | undefined): string => (told === undefined || told === 'null' ? '*' : told)
+const told = embedder && (location.ancestorOrigins?.[0] ?? originOf(document.referrer))
 
-/** Where messages may go: the embedding page's origin, where the browser tells it. */
-const origin = targetFor(location.ancestorOrigins?.[0] ?? originOf(document.referrer))
+/** The embedding page's origin, where the browser tells it; a page may have none of its own. */
+export const pageOrigin: string | undefined = told !== undefined && /^https?:/.test(told) ? told : undefined
+
+/** Where messages may go. A page without an origin of its own can be reached by no other name than any. */
+const target = told === undefined || told === 'null' ? '*' : told
 
 export function tell(name: string, detail?: object): void {
-  embedder?.postMessage(detail === undefined ? name : `${name};${JSON.stringify(detail)}`, origin)
+  embedder?.postMessage(detail === undefined ? name : `${name};${JSON.stringify(detail)}`, target)
 }
 
 /** Calls back when the embedding page, and nobody else, says `name`. */
-export function onTold(name: string, told: () => void): void {
+export function onTold(name: string, then: () => void): void {
   addEventListener('message', ({ source, data }) => {
-    if (embedder && source === embedder && typeof data === 'string' && data.split(';')[0] === name) told()
+    if (embedder && source === embedder && typeof data === 'string' && data.split(';')[0] === name) then()
   })
 }
 

@@ -1,21 +1,13 @@
 import type { Refused } from './service.client.js'
 
-/** What was asked for when it was refused. */
-export interface Asked {
-  readonly price: string
-  readonly paying: boolean
-}
+/** What people are told of refusals, by their codes: what happened, and what to do next. */
+export type Sentences = Readonly<Record<string, (refused: Refused) => string>>
 
-/** What a payer is told of a refusal: what happened, and what to do next. */
-export function sentenceFor(refused: Refused, asked: Asked): string {
-  const sentence = sentences[refused.code]?.(refused, asked) ?? refused.message
-  if (!asked.paying) return sentence
-  // Without an answer nobody here knows whether the payment was made; its key does not let it be made twice.
-  const known = refused.status >= 400 && refused.status < 500
-  return `${sentence} ${known ? 'Nothing was charged.' : 'Trying again cannot pay twice.'}`
-}
+/** In a flow's own words, else in those that all share, else in the service's. */
+export const sentenceFor = (refused: Refused, own: Sentences): string =>
+  (own[refused.code] ?? shared[refused.code])?.(refused) ?? refused.message
 
-const sentences: Record<string, (refused: Refused, asked: Asked) => string> = {
+const shared: Sentences = {
   unreachable: () => 'The payment service cannot be reached. Check your connection and try again.',
   internal_error: () => 'The payment service failed. Try again in a moment.',
   field_invalid: () => 'This is not an email address. Correct it and try again.',
@@ -25,9 +17,10 @@ const sentences: Record<string, (refused: Refused, asked: Asked) => string> = {
   too_many_codes: (refused) =>
     `Too many codes were sent to this email. Try again ${wait(refused)}, or use another email.`,
   sign_in_required: () => 'Your sign-in has ended. Sign in again.',
-  insufficient_funds: (_, { price }) => `Your balance does not cover ${price}. Add funds, then pay.`,
-  not_found: () => 'This is no longer for sale.',
 }
+
+/** Without an answer nobody here knows whether it was done. */
+export const isKnown = ({ status }: Refused): boolean => status >= 400 && status < 500
 
 function wait({ retryAfterSeconds }: Refused): string {
   if (!retryAfterSeconds) return 'later'

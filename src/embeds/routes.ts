@@ -1,12 +1,45 @@
 import { wantsJson } from '../http/html.js'
-import { reply } from '../http/reply.js'
-import { route } from '../http/route.js'
+import { type Reply, reply } from '../http/reply.js'
+import { type Call, route } from '../http/route.js'
 import { HashPath, z } from '../http/schema.js'
-import { problem } from '../problem.js'
+import { Problem, type ProblemCode } from '../problem.js'
 import { digest } from '../secrets.js'
+import { consentsOf } from './consent.js'
 import script from './element.client.ts?script'
-import { embedPage, unknownPage } from './embed.js'
-import { embedOf } from './offer.js'
+import { noticePage } from './embed.js'
+import { paybackOffer, paymentOffer, personaOffer } from './offer.js'
+import { paybackPage } from './payback.js'
+import { paymentPage } from './payment.js'
+import type { Theme } from './style.js'
+import { verifyPage } from './verify.js'
+
+const text = z.optional(z.string())
+
+/** Whatever a page sends to an embed is shown to people: what does not fit is dropped, not refused. */
+const wishes = { theme: text, style: text, leading: text, middle: text, trailing: text }
+
+const themeOf = (theme: string | undefined): Theme | undefined =>
+  theme === 'light' || theme === 'dark' ? theme : undefined
+
+const lookOf = ({ theme, style }: { theme?: string | undefined; style?: string | undefined }) => ({
+  theme: themeOf(theme),
+  style,
+})
+
+/** What `show` gives, or where that is refused, and no program asked, a page that says so. */
+async function pageOr(
+  { title, ...notices }: { title: string } & Partial<Record<ProblemCode, string>>,
+  { query, headers }: { query: { theme?: string | undefined }; headers: Call['headers'] },
+  show: () => Promise<Reply>,
+): Promise<Reply> {
+  try {
+    return await show()
+  } catch (refused) {
+    const notice = refused instanceof Problem ? notices[refused.code] : undefined
+    if (notice === undefined || wantsJson(headers)) throw refused
+    return noticePage((refused as Problem).status, title, notice, themeOf(query.theme))
+  }
+}
 
 export const embedPayment = route({
   id: 'embedPayment',
@@ -18,24 +51,70 @@ export const embedPayment = route({
   auth: ['none'],
   shareable: true,
   params: HashPath,
-  // Whatever a page sends here is shown to people: what does not fit is dropped, not refused.
-  query: z.object({
-    theme: z.optional(z.string()),
-    style: z.optional(z.string()),
-    leading: z.optional(z.string()),
-    middle: z.optional(z.string()),
-    trailing: z.optional(z.string()),
-    decimalPoints: z.optional(z.string()),
-  }),
+  query: z.object({ ...wishes, decimalPoints: text }),
+  produces: ['text/html'],
+  errors: ['not_found', 'payback_only'],
+  read: (tx, call, { sandbox }) =>
+    pageOr(
+      {
+        title: 'Not for sale',
+        not_found: 'This is not for sale here.',
+        payback_only: 'This is not for sale: it pays its readers.',
+      },
+      call,
+      async () => {
+        const wish = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
+        return paymentPage(await paymentOffer(tx, wish), lookOf(call.query))
+      },
+    ),
+})
+
+export const embedPayback = route({
+  id: 'embedPayback',
+  summary: "The payback embed: asks the reader's consent, pays them a commodity's price, and tells the page.",
+  evidence: 'observed',
+  method: 'GET',
+  path: '/payback/embed/:hash',
+  versions: ['v4', 'v3'],
+  auth: ['none'],
+  shareable: true,
+  params: HashPath,
+  query: z.object({ ...wishes, decimalPoints: text, consent: text }),
+  produces: ['text/html'],
+  errors: ['not_found', 'payback_refused'],
+  read: (tx, call, { sandbox }) =>
+    pageOr(
+      {
+        title: 'Not given',
+        not_found: 'This is not given here.',
+        payback_refused: 'This is for sale: it pays nobody.',
+      },
+      call,
+      async () => {
+        const wish = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
+        return paybackPage(await paybackOffer(tx, wish), consentsOf(call.query.consent), lookOf(call.query))
+      },
+    ),
+})
+
+export const embedVerify = route({
+  id: 'embedVerify',
+  summary: 'The verify embed: proves to the page that its reader holds a delegate of a persona.',
+  evidence: 'observed',
+  method: 'GET',
+  path: '/verify/embed/:hash',
+  versions: ['v4', 'v3'],
+  auth: ['none'],
+  shareable: true,
+  params: HashPath,
+  query: z.object({ ...wishes, issueMin: text, issueMax: text }),
   produces: ['text/html'],
   errors: ['not_found'],
-  async read(tx, { params, query, headers }, { sandbox }) {
-    const theme = query.theme === 'light' || query.theme === 'dark' ? query.theme : undefined
-    const embed = await embedOf(tx, { ...query, hash: params.hash, theme, sandbox: sandbox !== undefined })
-    if (embed) return embedPage(embed)
-    if (wantsJson(headers)) throw problem('not_found')
-    return unknownPage(theme)
-  },
+  read: (tx, call, { sandbox }) =>
+    pageOr({ title: 'Nothing to verify', not_found: 'There is nothing to verify here.' }, call, async () => {
+      const wish = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
+      return verifyPage(await personaOffer(tx, wish), lookOf(call.query))
+    }),
 })
 
 const etag = `"${digest(script).slice(0, 32)}"`
@@ -55,4 +134,4 @@ export const readElementScript = route({
   },
 })
 
-export default [embedPayment, readElementScript]
+export default [embedPayment, embedPayback, embedVerify, readElementScript]

@@ -19,8 +19,8 @@ export class Refused extends Error {
 /** How long an answer may take. */
 const PATIENCE_MS = 20_000
 
-/** What the service is reached under: this page is `/v4/embed/…` there. */
-const base = location.pathname.replace(/\/v\d\/embed\/.*/, '')
+/** What the service is reached under: this page is `/v4/embed/…` there, or `/v4/verify/embed/…`. */
+const base = location.pathname.replace(/\/v\d\/(\w+\/)?embed\/.*/, '')
 /** Services side by side on one origin keep apart what is theirs. */
 const keptName = (of: string): string => `farthing.${of}${base.replaceAll('/', '.')}`
 
@@ -38,11 +38,12 @@ interface Sent {
   readonly session?: string | null | undefined
   readonly body?: object
   readonly headers?: Record<string, string>
+  readonly patienceMs?: number
 }
 
-async function call<T>(method: string, path: string, { session, body, headers }: Sent = {}): Promise<T> {
-  const { signal } = (running = patient())
-  const answer = await fetch(`${base}/v4${path}`, {
+async function call<T>(method: string, path: string, { session, body, headers, patienceMs }: Sent): Promise<T> {
+  const { signal } = (running = patient(patienceMs))
+  const answer = await fetch(base + path, {
     method,
     headers: {
       accept: 'application/json',
@@ -65,9 +66,13 @@ async function call<T>(method: string, path: string, { session, body, headers }:
   throw new Refused(code, answer.status, error, answer.headers.get('retry-after'))
 }
 
-function patient(): AbortController {
+/** A call by the signed-in session of this frame. */
+export const callSignedIn = <T>(method: string, path: string, sent: Omit<Sent, 'session'> = {}): Promise<T> =>
+  call(method, path, { ...sent, session: kept.get() })
+
+function patient(ms = PATIENCE_MS): AbortController {
   const controller = new AbortController()
-  setTimeout(() => controller.abort(), PATIENCE_MS)
+  setTimeout(() => controller.abort(), ms)
   return controller
 }
 
@@ -78,20 +83,19 @@ interface Session {
 
 /** The email that this frame is signed in with, or null. */
 export async function signedInAs(): Promise<string | null> {
-  const session = kept.get()
-  if (session === null) return null
-  const { user } = await call<Session>('GET', '/session', { session })
+  if (kept.get() === null) return null
+  const { user } = await callSignedIn<Session>('GET', '/v4/session')
   return user?.email ?? null
 }
 
 export async function sendCode(email: string): Promise<void> {
-  anonymous ??= (await call<Session>('GET', '/session')).session_id
-  await call('POST', '/session/code', { session: anonymous, body: { email } })
+  anonymous ??= (await call<Session>('GET', '/v4/session', {})).session_id
+  await call('POST', '/v4/session/code', { session: anonymous, body: { email } })
 }
 
 export async function verifyCode(email: string, code: string): Promise<void> {
   const body = { email, code: code.replace(/[\s-]/g, '') }
-  const { session_id } = await call<Session>('POST', '/session/verify', { session: anonymous, body })
+  const { session_id } = await call<Session>('POST', '/v4/session/verify', { session: anonymous, body })
   anonymous = undefined
   kept.set(session_id)
 }
@@ -99,45 +103,41 @@ export async function verifyCode(email: string, code: string): Promise<void> {
 export async function signOut(): Promise<void> {
   const session = kept.get()
   kept.set(null)
-  if (session !== null) await call('DELETE', '/session', { session })
+  if (session !== null) await call('DELETE', '/v4/session', { session })
 }
 
 export const forgetSession = (): void => kept.set(null)
 
-interface Twins {
-  twins: { id: number; hostname: string; balances: Record<string, number> }[]
-  next: number | null
+interface Twin {
+  readonly id: number
+  readonly hostname: string
+  readonly balances: Record<string, number>
 }
 
-/** The twin that pays: the payer's first, which is the last of the list. */
-export async function payingTwin(dq: string): Promise<{ hostname: string; balance: number }> {
-  for (let after = ''; ; ) {
-    const { twins, next } = await call<Twins>('GET', `/twins?limit=100${after}`, { session: kept.get() })
-    const first = twins.at(-1)
-    if (next === null) return { hostname: first?.hostname ?? '', balance: first?.balances[dq] ?? 0 }
-    after = `&after=${next}`
+/** Every twin of whoever is signed in, the first one last. */
+export async function* ownTwins(): AsyncGenerator<Twin> {
+  for (let after: number | null | undefined; after !== null; ) {
+    const page = await callSignedIn<{ twins: Twin[]; next: number | null }>(
+      'GET',
+      `/v4/twins?limit=100${after === undefined ? '' : `&after=${after}`}`,
+    )
+    yield* page.twins
+    after = page.next
   }
 }
 
-export interface Paid {
-  hostname: string
-  nonce: string
-  timestamp: number
-}
-
 /**
- * Pays, once however often it is tried: until the service has answered, every try carries the same key,
- * also after this page was loaded again.
+ * Does something once however often it is tried: until the service has answered and all is done, every try carries
+ * the same Idempotency-Key, also after this page was loaded again.
  */
-export async function pay(hash: string): Promise<Paid> {
-  const attempt = new Kept('sessionStorage', keptName(`attempt.${hash}`))
+export async function once<T>(name: string, act: (headers: Record<string, string>) => Promise<T>): Promise<T> {
+  const attempt = new Kept('sessionStorage', keptName(`attempt.${name}`))
   const key = attempt.get() ?? crypto.randomUUID()
   attempt.set(key)
   try {
-    const headers = { 'idempotency-key': key }
-    const paid = await call<Paid>('POST', `/payment/${encodeURIComponent(hash)}`, { session: kept.get(), headers })
+    const done = await act({ 'idempotency-key': key })
     attempt.set(null)
-    return paid
+    return done
   } catch (refused) {
     if (refused instanceof Refused && isAnswer(refused)) attempt.set(null)
     throw refused

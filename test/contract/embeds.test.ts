@@ -3,8 +3,9 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import type { Seed } from '../../src/index.js'
 import { contract, type Started } from '../support/contract.js'
+import { closedButton, heading, scriptOf, textOf } from '../support/embed-html.js'
 import { expectProblem, UNKNOWN_COMMODITY } from '../support/market.js'
-import { newCommodity, newSeller } from '../support/world.js'
+import { defaultDq, newCommodity, newSeller, newTwin } from '../support/world.js'
 
 const HASH = '00000000-0000-4000-8000-00000000abcd'
 
@@ -21,18 +22,6 @@ async function open({ call }: Started, query: Record<string, string> = {}): Prom
   return text
 }
 
-const textOf = (html: string): string =>
-  html
-    .replace(/<[^>]*>/g, '')
-    .replace(/&lt;/g, '<')
-    .replace(/&gt;/g, '>')
-    .replace(/&quot;/g, '"')
-    .replace(/&amp;/g, '&')
-    .replace(/\s+/g, ' ')
-    .trim()
-
-const closedButton = (html: string): string => textOf(/<button id="open".*?<\/button>/s.exec(html)?.[0] ?? '')
-const heading = (html: string): string => textOf(/<h1.*?<\/h1>/s.exec(html)?.[0] ?? '')
 /** What the page's own style values became. */
 const declared = (html: string): string => /<style>:root\{([^<]*)\}<\/style>/.exec(html)?.[1] ?? ''
 
@@ -244,6 +233,38 @@ contract('embedPayment', (start) => {
     expectProblem(await call('GET', `/v4/embed/${HASH}?theme=light&theme=dark`), 400, 'field_invalid')
     const strict = await start({ evidence: 'documented' })
     expectProblem(await strict.call('GET', `/v4/embed/${HASH}`), 501, 'evidence_refused')
+  })
+})
+
+contract('embedPayment of what is free', (start) => {
+  test('says that it is for signing in, under the same name as any other', async () => {
+    const html = await open(await start({ seed: seedOf({}, { cost: 0 }) }))
+    expect(closedButton(html)).toBe('Pay 0.00 COIN')
+    expect(html).toContain('<title>Sign in: Press</title>')
+    expect(textOf(html)).toContain('Sign in to go on.')
+    expect(html).toMatch(/id="pay-step".*value="go">Continue<.*<\/form>/s)
+    expect(html).not.toContain('value="go">Pay<')
+  })
+})
+
+contract('the scripts of embeds', (start) => {
+  test('hold no more than each needs', async () => {
+    const { call } = await start({ seed: seedOf({}) })
+    const seller = await newSeller(call)
+    const { id } = await newTwin(call, seller.token)
+    const order = { token: seller.token }
+    const commodity = { descriptor: 'X', dq: await defaultDq(call), cost: 1, twin_id: id, payback: true }
+    const { hash } = (await call('POST', '/v4/commodity', { ...order, body: commodity })).body
+    const persona = (await call('POST', '/v4/persona', { ...order, body: { name: 'X', twin_id: id } })).body
+    const scripts = new Map<string, string>()
+    for (const path of [`embed/${HASH}`, `payback/embed/${hash}`, `verify/embed/${persona.hash}`])
+      scripts.set(path.split('/')[0] as string, scriptOf((await call('GET', `/v4/${path}`)).text))
+    const calls = ['/v4/payment/', '/v4/session/page', '/v4/payback/', '/v2/twin/nonce', '/v4/persona/']
+    const callsIn = (name: string) => calls.filter((path) => scripts.get(name)?.includes(path))
+    expect(callsIn('embed')).toEqual(['/v4/payment/', '/v4/session/page'])
+    expect(callsIn('payback')).toEqual(['/v4/payback/'])
+    expect(callsIn('verify')).toEqual(['/v2/twin/nonce', '/v4/persona/'])
+    for (const script of scripts.values()) expect(gzipSync(script).byteLength).toBeLessThan(4608)
   })
 })
 

@@ -1,7 +1,17 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { expectAccessible } from '../support/accessible.js'
-import { codeFor, journey, parts, shopHtml, visit } from '../support/journey.js'
+import {
+  codeFor,
+  elementHtml,
+  journey,
+  newPayback,
+  newPersona,
+  parts,
+  shopHtml,
+  signInByCode,
+  visit,
+} from '../support/journey.js'
 
 const { host, site, page: newPage } = journey()
 
@@ -32,6 +42,42 @@ for (const colorScheme of ['light', 'dark'] as const)
       await shown.pay.click()
       await shown.alert.waitFor()
       await expectAccessible(page, 'insufficient funds')
+    })
+
+    test(`axe finds nothing serious in any step of a payback, ${colorScheme}, ${width} wide`, async () => {
+      const service = await host()
+      const page = await newPage(options)
+      const { hash } = await newPayback(service.call, { balance: 0.1 })
+      const text = 'What is read here may be told to others. '.repeat(12)
+      const consent = ['You may write to me.', { title: 'Newsletter', text }, { title: 'Others', text }]
+      const shop = await site(elementHtml(service, { type: 'payback', options: { hash, consent } }))
+      const shown = parts(await visit(page, shop.url), /^Get/)
+      await expectAccessible(page, 'closed')
+      await signInByCode(service, shown, demo.payer.email)
+      await shown.allow.waitFor()
+      await expectAccessible(page, 'consent')
+      await shown.allow.click()
+      await shown.alert.waitFor()
+      await expectAccessible(page, 'refused')
+      await page.goto(`${service.url}/v4/payback/embed/${demo.commodities.article}`)
+      await expectAccessible(page, 'what pays nobody')
+    })
+
+    test(`axe finds nothing serious in any step of a verification, ${colorScheme}, ${width} wide`, async () => {
+      const service = await host()
+      const page = await newPage(options)
+      const { hash } = await newPersona(service.call, { name: 'Press pass', description: 'Given to reporters.' })
+      const shop = await site(elementHtml(service, { type: 'verify', options: { hash } }))
+      const frame = await visit(page, shop.url)
+      const shown = parts(frame, /^Verify Press/)
+      await expectAccessible(page, 'closed')
+      await signInByCode(service, shown, demo.payer.email)
+      await shown.alert.waitFor()
+      await expectAccessible(page, 'held by none')
+      await shown.cancel.click()
+      await shown.open.click()
+      await shown.verify.waitFor()
+      await expectAccessible(page, 'signed in')
     })
 
     test(`axe finds nothing serious in the pages of the sandbox, ${colorScheme}, ${width} wide`, async () => {

@@ -35,6 +35,7 @@ test('the embed says strings to its page, in the order that clients know', async
     hostname: demo.payer.hostname,
     nonce: expect.any(String),
     timestamp: expect.any(Number),
+    session: { session: expect.any(String) },
   })
 })
 

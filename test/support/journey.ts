@@ -23,8 +23,9 @@ export interface Site {
 }
 
 export interface Journey {
-  host(seed?: Seed): Promise<Host>
-  site(html: string): Promise<Site>
+  /** `change`: what becomes of every answer. */
+  host(seed?: Seed, change?: (answer: Response) => Promise<Response>): Promise<Host>
+  site(html: string, headers?: Record<string, string>): Promise<Site>
   /** A page of a browser that knows nothing yet. Messages of its console that are errors fail the test. */
   page(options?: BrowserContextOptions): Promise<Page>
 }
@@ -47,8 +48,8 @@ export function journey(): Journey {
     return made
   }
   return {
-    host: async (seed) => kept(await startHost(seed)),
-    site: async (html) => kept(await startSite(html)),
+    host: async (seed, change) => kept(await startHost(seed, change)),
+    site: async (html, headers) => kept(await startSite(html, headers)),
     async page(options) {
       const context = kept(await browser.newContext(options))
       const page = await context.newPage()
@@ -64,12 +65,13 @@ export function journey(): Journey {
   }
 }
 
-async function startHost(seed: Seed = demo.seed): Promise<Host> {
+async function startHost(seed: Seed = demo.seed, change = async (answer: Response) => answer): Promise<Host> {
   let service: ReturnType<typeof createService> | undefined
   const served = await serve(
     (baseUrl) => {
       service = createService({ baseUrl, sandbox: true, seed })
-      return sandboxPages({ service, demo })
+      const pages = sandboxPages({ service, demo })
+      return { fetch: async (request, source) => change(await pages.fetch(request, source)) }
     },
     { port: 0 },
   )
@@ -83,8 +85,10 @@ async function startHost(seed: Seed = demo.seed): Promise<Host> {
   }
 }
 
-async function startSite(html: string): Promise<Site> {
-  const server = createServer((_, response) => response.setHeader('content-type', 'text/html; charset=utf-8').end(html))
+async function startSite(html: string, headers: Record<string, string> = {}): Promise<Site> {
+  const server = createServer((_, response) =>
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers }).end(html),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://localhost:${(server.address() as AddressInfo).port}/`,
@@ -95,10 +99,21 @@ async function startSite(html: string): Promise<Site> {
   }
 }
 
-/** A shop's page that mounts the payment element, and keeps in `window.heard` the events it gets, as `name on place`. */
-export const shopHtml = (
+/** What an element is made of, and what its page listens for. */
+export interface Mounted {
+  readonly type?: string
+  readonly options?: object
+  readonly events?: readonly string[]
+}
+
+/** A shop's page that mounts the payment element. */
+export const shopHtml = (service: Pick<Host, 'url'>, options: object = { hash: demo.commodities.article }): string =>
+  elementHtml(service, { options })
+
+/** A page that mounts an element, and keeps in `window.heard` the events it gets, as `name on place`. */
+export const elementHtml = (
   { url }: Pick<Host, 'url'>,
-  options: object = { hash: demo.commodities.article },
+  { type = 'payment', options = {}, events = ['payment', 'purchase'] }: Mounted,
 ): string => `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>A shop</title><meta name="viewport" content="width=device-width">
@@ -108,9 +123,9 @@ export const shopHtml = (
 <script type="module">
   window.heard = []
   for (const [place, target] of Object.entries({ root: document.documentElement, document, window }))
-    for (const name of ['payment', 'purchase'])
+    for (const name of ${JSON.stringify(events)})
       target.addEventListener(name, ({ detail }) => heard.push({ event: name + ' on ' + place, detail }))
-  window.element = loadMicroPayments('${demo.account.public_secret}').elements().create('payment', ${JSON.stringify(options).replaceAll('<', '\\u003c')})
+  window.element = loadMicroPayments('${demo.account.public_secret}').elements().create('${type}', ${JSON.stringify(options).replaceAll('<', '\\u003c')})
   await element.mount('#pay')
   window.mounted = true
 </script></body></html>`
@@ -130,29 +145,36 @@ export async function visit(page: Page, url: string): Promise<FrameLocator> {
 }
 
 /** What can be found in an embed, by the names that people hear. */
-export const parts = (frame: FrameLocator) => ({
-  open: frame.getByRole('button', { name: /^(Pay|Read)\b.* USD/ }),
+export const parts = (frame: FrameLocator, closed = /^(Pay|Read)\b.* USD/) => ({
+  open: frame.getByRole('button', { name: closed }),
   dialog: frame.getByRole('dialog'),
   email: frame.getByRole('textbox', { name: 'Email' }),
   code: frame.getByRole('textbox', { name: 'Code' }),
   continue: frame.getByRole('button', { name: 'Continue', exact: true }),
   verify: frame.getByRole('button', { name: 'Verify', exact: true }),
   pay: frame.getByRole('button', { name: 'Pay', exact: true }),
+  allow: frame.getByRole('button', { name: 'Allow', exact: true }),
   cancel: frame.getByRole('button', { name: 'Cancel', exact: true }),
+  done: frame.getByRole('status'),
   alert: frame.getByRole('alert'),
   balance: frame.getByText(/^BALANCE \d\S* USD$/),
 })
 
 export type Parts = ReturnType<typeof parts>
 
-/** From the closed button to the step that pays, by the code in the outbox. */
-export async function signIn({ call }: Host, shown: Parts, email: string): Promise<void> {
+/** From the closed button to the step that pays. */
+export async function signIn(host: Host, shown: Parts, email: string): Promise<void> {
+  await signInByCode(host, shown, email)
+  await shown.balance.waitFor()
+}
+
+/** From the closed button on, by the code in the outbox. */
+export async function signInByCode({ call }: Host, shown: Parts, email: string): Promise<void> {
   await shown.open.click()
   await shown.email.fill(email)
   await shown.continue.click()
   await shown.code.fill(await codeFor(call, shown, email))
   await shown.verify.click()
-  await shown.balance.waitFor()
 }
 
 /** The newest code for an address, once the frame asks for it. */
@@ -172,3 +194,33 @@ export async function sellerToken(call: Call): Promise<string> {
 /** Issues value to the payer whom the frame names. */
 export const fundPayer = (call: Call, hostname: string, amount: number) =>
   call('POST', '/_sandbox/fund', { body: { hostname, amount } })
+
+/** The twin that the demo's account was made with, and the first digital quantity. */
+async function demoTwin(call: Call) {
+  const token = await sellerToken(call)
+  const { twins } = (await call('GET', '/v4/twins', { token })).body
+  const [dq] = (await call('GET', '/v4/dq')).body.digital_quantities
+  return { token, dq, id: twins.at(-1).id, hostname: twins.at(-1).hostname }
+}
+
+/** Something of the demo's account that pays its readers, from a twin that holds `balance`. */
+export async function newPayback(call: Call, { cost = 0.25, balance = 5 }: { cost?: number; balance?: number } = {}) {
+  const { token, dq, id, hostname } = await demoTwin(call)
+  await fundPayer(call, hostname, balance)
+  const body = { descriptor: 'NEWS.CONSENT', dq, cost, twin_id: id, payback: true }
+  const { hash } = (await call('POST', '/v4/commodity', { token, body })).body
+  return { hash, hostname } as { hash: string; hostname: string }
+}
+
+/** A persona of the demo's account; `delegate` gives one of it to a twin, and gives its hash. */
+export async function newPersona(call: Call, { name, description }: { name: string; description?: string }) {
+  const { token, id } = await demoTwin(call)
+  const { hash } = (await call('POST', '/v4/persona', { token, body: { name, description, twin_id: id } })).body
+  return {
+    hash: hash as string,
+    async delegate(hostname: string, holder: string): Promise<string> {
+      const body = { hostname, name: holder, email: 'holder@example.test' }
+      return (await call('POST', `/v3/persona/${hash}/delegate`, { token, body })).body.hash
+    },
+  }
+}

@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest'
+import { demo } from '../../sandbox/seed/demo.js'
+import {
+  codeFor,
+  elementHtml,
+  heardBy,
+  journey,
+  newPersona,
+  parts,
+  sellerToken,
+  signInByCode,
+  visit,
+} from '../support/journey.js'
+
+const { host, site, page: newPage } = journey()
+
+const events = ['verify', 'verified', 'unverified', 'payment']
+const none = `${demo.payer.email} holds no Press pass of those that this page asks for.`
+
+/** A page of another origin that asks for a press pass, of which the demo's payer holds the first and the second. */
+async function opened(options: object = {}) {
+  const service = await host()
+  const { call } = service
+  const persona = await newPersona(call, { name: 'Press pass', description: 'Given to reporters.' })
+  const delegates = []
+  for (const name of ['Payer', 'Payer again']) delegates.push(await persona.delegate(demo.payer.hostname, name))
+  await persona.delegate(demo.reader.hostname, 'Reader')
+  const { hash } = persona
+  const shop = await site(elementHtml(service, { type: 'verify', options: { hash, ...options }, events }))
+  const page = await newPage()
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url().replace(service.url, '')))
+  const frame = await visit(page, shop.url)
+  return { service, call, hash, delegates, page, frame, asked, shown: parts(frame, /Press pass/) }
+}
+
+test('whoever holds a delegate is verified, and the server of the page checks who they are', async () => {
+  const { service, call, hash, delegates, page, asked, shown } = await opened({ issueMin: 1, issueMax: 2 })
+  expect(asked[2]).toBe(`/v3/persona/${hash}?embed=false`)
+  expect(new URL(service.url + asked[3]).pathname).toBe(`/v3/verify/embed/${hash}`)
+  expect(await page.locator('iframe').getAttribute('title')).toBe('Verification: Press pass')
+  expect(await page.locator('iframe').boundingBox()).toMatchObject({ width: 171, height: 48 })
+  expect(await shown.open.textContent()).toBe('Verify Press pass')
+  await signInByCode(service, shown, demo.payer.email)
+  await shown.open.waitFor()
+  expect(await shown.done.textContent()).toBe('Verified: Press pass.')
+
+  const heard = await heardBy(page)
+  expect(heard.map(({ event }) => event).sort()).toEqual([
+    ...['verified on document', 'verified on root', 'verified on window'],
+    ...['verify on document', 'verify on root', 'verify on window'],
+  ])
+  for (const { detail } of heard)
+    expect(detail).toEqual({
+      hash,
+      hostname: demo.payer.hostname,
+      nonce: expect.any(String),
+      timestamp: expect.any(Number),
+      instances: delegates,
+    })
+  const { hostname, nonce } = heard[0]?.detail ?? {}
+  const token = await sellerToken(call)
+  const check = () => call('PUT', '/v2/twin/nonce', { token, body: { hostname, nonce } })
+  expect((await check()).body).toEqual({ valid: true, hostname: demo.payer.hostname })
+  expect((await check()).status).toBe(400)
+})
+
+test('whoever holds none is told so, once per try, and may use another email', async () => {
+  const { service, page, frame, shown } = await opened({ issueMin: 3, issueMax: 4 })
+  await signInByCode(service, shown, demo.payer.email)
+  await expect.poll(() => shown.alert.textContent()).toBe(none)
+  const unverified = (await heardBy(page)).map(({ event }) => event).sort()
+  expect(unverified).toEqual(['unverified on document', 'unverified on root', 'unverified on window'])
+  await frame.getByRole('button', { name: 'Use another email' }).click()
+  expect(await shown.alert.isVisible()).toBe(false)
+  expect(await shown.email.inputValue()).toBe('')
+  await shown.email.fill(demo.reader.email)
+  await shown.continue.click()
+  await shown.code.fill(await codeFor(service.call, shown, demo.reader.email))
+  await shown.verify.click()
+  await shown.open.waitFor()
+  const last = (await heardBy(page)).at(-1)
+  expect(last).toMatchObject({ event: expect.stringMatching(/^verif/), detail: { hostname: demo.reader.hostname } })
+  expect(await heardBy(page)).toHaveLength(3 + 6)
+})
+
+test('a page learns nothing of whoever is signed in before they say so', async () => {
+  const { service, page, frame, shown } = await opened()
+  await signInByCode(service, shown, demo.payer.email)
+  await shown.open.waitFor()
+  expect(await heardBy(page)).toHaveLength(6)
+  await page.evaluate('element.toggle()')
+  await frame.locator('#signed-in-as').getByText(demo.payer.email).waitFor()
+  expect(await frame.getByText('The page learns that you hold it').isVisible()).toBe(true)
+  await shown.cancel.click()
+  await shown.open.waitFor()
+  expect(await heardBy(page)).toHaveLength(6)
+  await shown.open.click()
+  await shown.verify.click()
+  await shown.open.waitFor()
+  expect(await heardBy(page)).toHaveLength(12)
+})
+
+test('a page is told of no delegate by which it may spend', async () => {
+  const { service, call, hash, delegates, page, shown } = await opened({ issueMax: 4 })
+  const token = await sellerToken(call)
+  const [dq] = (await call('GET', '/v4/dq')).body.digital_quantities
+  const spend = { party: { public_secret: demo.account.public_secret }, dq, limit: 1 }
+  const given = { hostname: demo.payer.hostname, spend }
+  expect((await call('POST', `/v3/persona/${hash}/delegate`, { token, body: given })).status).toBe(201)
+  await signInByCode(service, shown, demo.payer.email)
+  await shown.open.waitFor()
+  expect((await heardBy(page))[0]?.detail).toMatchObject({ instances: delegates })
+})
+
+test('a newcomer holds none, and Cancel without a try is no event', async () => {
+  const { service, page, shown } = await opened()
+  await shown.open.click()
+  await shown.cancel.click()
+  await shown.open.waitFor()
+  expect(await heardBy(page)).toEqual([])
+  await signInByCode(service, shown, 'newcomer@example.test')
+  await expect.poll(() => shown.alert.textContent()).toBe('newcomer@example.test holds no Press pass.')
+  expect(await heardBy(page)).toHaveLength(3)
+  await page.keyboard.press('Escape')
+  await shown.open.waitFor()
+  expect(await heardBy(page)).toHaveLength(3)
+})
+
+test('verifying needs no mouse', async () => {
+  const { page, shown } = await opened({ issueMin: 3 })
+  const focused = () => page.frames()[1]?.evaluate('document.activeElement.textContent || document.activeElement.id')
+  await page.getByText('Before').focus()
+  await page.keyboard.press('Tab')
+  expect(await focused()).toBe('Verify Press pass')
+  await page.keyboard.press('Enter')
+  await shown.email.waitFor()
+  await page.keyboard.type(demo.payer.email)
+  await page.keyboard.press('Enter')
+  await shown.code.waitFor()
+  await page.keyboard.type(demo.payer.code)
+  await page.keyboard.press('Enter')
+  await shown.alert.waitFor()
+  expect(await focused()).toBe('Cancel')
+  await page.keyboard.press('Tab')
+  expect(await focused()).toBe('Use another email')
+  await page.keyboard.press('Tab')
+  expect(await focused()).toBe('Cancel')
+  await page.keyboard.press('Shift+Tab')
+  await page.keyboard.press('Enter')
+  await shown.email.waitFor()
+  await expect.poll(focused).toBe('email')
+  await page.keyboard.press('Escape')
+  await shown.open.waitFor()
+  expect(await focused()).toBe('Verify Press pass')
+  expect(await heardBy(page)).toHaveLength(3)
+})
+
+test('every twin of the reader is looked at', async () => {
+  const { service, call, page, hash, shown } = await opened({ issueMin: 4 })
+  const { session_id } = (await call('GET', '/v4/session')).body
+  await call('POST', '/v4/session/code', { session: session_id, body: { email: demo.payer.email } })
+  const body = { email: demo.payer.email, code: demo.payer.code }
+  const session = (await call('POST', '/v4/session/verify', { session: session_id, body })).body.session_id
+  const [dq] = (await call('GET', '/v4/dq')).body.digital_quantities
+  const twins = []
+  for (let made = 0; made < 3; made++) twins.push((await call('POST', '/v4/twin', { session, body: { dq } })).body)
+  const token = await sellerToken(call)
+  const given = { hostname: twins[1].hostname, name: 'Payer', email: demo.payer.email }
+  expect((await call('POST', `/v3/persona/${hash}/delegate`, { token, body: given })).status).toBe(201)
+  await signInByCode(service, shown, demo.payer.email)
+  await shown.open.waitFor()
+  expect((await heardBy(page))[0]?.detail.hostname).toBe(twins[1].hostname)
+})
+
+test('a service that cannot be reached is said, and asked again by Verify', async () => {
+  const { service, page, shown } = await opened()
+  await page.route('**/v2/twin/nonce', (route) => route.abort())
+  await signInByCode(service, shown, demo.payer.email)
+  await expect
+    .poll(() => shown.alert.textContent())
+    .toBe('The payment service cannot be reached. Check your connection and try again.')
+  expect(await heardBy(page)).toEqual([])
+  await page.unroute('**/v2/twin/nonce')
+  await shown.verify.click()
+  await shown.open.waitFor()
+  expect(await heardBy(page)).toHaveLength(6)
+})
