@@ -36,7 +36,6 @@ const planned: readonly Planned[] = [
   ['deleteCartItem', 'DELETE', '/carts/:id/items/:line'],
   ['payCart', 'POST', '/carts/:id/pay'],
 
-
   ['createAccountChoice', 'POST', '/agent/account-choice'],
   ['createApproval', 'POST', '/agent/approvals'],
   ['readApproval', 'GET', '/agent/approvals/:id'],

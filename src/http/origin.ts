@@ -53,8 +53,7 @@ export function guardSandbox(sent: Sent, baseUrl: string, peerAddress: string | 
   const localHost = isLoopback(host) || host === new URL(baseUrl).hostname
   const isPassedOn = sent.headers.get('via')?.includes(VIA) ?? false
   const isLocal = (peerAddress === undefined || isLoopback(peerAddress)) && localHost && !isPassedOn
-  if (!isLocal || isForeign(sent, baseUrl))
-    throw problem('sandbox_refused')
+  if (!isLocal || isForeign(sent, baseUrl)) throw problem('sandbox_refused')
 }
 
 const isLoopback = (address: string): boolean =>

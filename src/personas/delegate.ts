@@ -3,12 +3,14 @@ import { recordEvent } from '../events/event.js'
 import { contentHash } from '../hash.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
+import { spendAsked } from '../second-factor/wait.js'
 import { randomHex } from '../secrets.js'
 import { allRows, newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
-import { type TwinRow, twinByHostname, twins } from '../twins/twin.js'
-import { checkSpend, type NewSpend, type Spend, showSpend } from './authority.js'
+import { type TwinRow, twins } from '../twins/twin.js'
+import { type Approval, approvalOrder, type NewDelegate, planOf } from './approval.js'
+import { type Spend, showSpend } from './authority.js'
 import { ownPersona, type PersonaRow, personaOf, personas } from './persona.js'
 
 /** What a persona gave to a twin: it verifies, and may let a party spend, until it is revoked. The id is its hash. */
@@ -40,36 +42,24 @@ export const delegates = collection<DelegateRow>()('delegates', {
   byTwin: { fields: ['twin_id', 'created_at', 'number'] },
 })
 
-export interface NewDelegate {
-  /** The persona's hash. */
-  readonly persona: string
-  /** Who gives it: the persona's owner. */
-  readonly owner: Owner
-  /** Of the twin that receives it. */
-  readonly hostname: string
-  readonly name?: string | null | undefined
-  readonly email?: string | null | undefined
-  readonly spend?: NewSpend | null | undefined
-  readonly at: number
-}
-
 /**
  * Gives a twin a delegate of a persona, and tells both sides.
- * Throws `not_found` for an unknown persona or twin, `not_owner`, and what `checkSpend` throws.
+ * Spends the approval, where one was asked for. Throws as `planOf`, `rejected`, `approval_timeout`.
  */
 export async function createDelegate(
   tx: Writer,
-  { persona: hash, owner, hostname, name, email, spend, at }: NewDelegate,
+  { approval, at, ...order }: NewDelegate & { readonly approval?: Approval | undefined; readonly at: number },
   { random }: Pick<ServiceContext, 'random'>,
 ) {
-  const persona = await ownPersona(tx, owner, hash)
-  const twin = await twinByHostname(tx, hostname)
-  if (!twin) throw problem('not_found', { detail: 'No twin has this hostname.' })
+  const plan = await planOf(tx, order, at)
+  if (approval) await spendAsked(tx, approval.request, await approvalOrder(tx, plan, approval), at)
+  const { persona, twin, spend } = plan
+  const { name, email } = order
   const identity = {
     persona: persona.id,
     issue: persona.issued + 1,
     salt: randomHex(random, 16),
-    spend: spend ? await checkSpend(tx, spend, at) : null,
+    spend,
     created_at: at,
   }
   const row: DelegateRow = {

@@ -1,6 +1,7 @@
 import { noContent } from '../http/reply.js'
 import { route } from '../http/route.js'
 import { Amount, ContentHash, Email, HashPath, pageQuery, Time, timeOf, UnixSeconds, z } from '../http/schema.js'
+import { askForDelegate } from './approval.js'
 import {
   createDelegate as delegate,
   delegateMapping,
@@ -110,7 +111,8 @@ const NewSpend = z.object({
 
 export const createDelegate = route({
   id: 'createDelegate',
-  summary: 'Give a twin a delegate of your persona, which may let a party spend from the twin of the persona.',
+  summary:
+    'Give a twin a delegate of your persona, which may let a party spend from the twin of the persona: for that, a session waits for the user’s second factor.',
   evidence: 'observed',
   method: 'POST',
   path: '/persona/:hash/delegate',
@@ -131,12 +133,26 @@ export const createDelegate = route({
     issue: z.int(),
     created_at: UnixSeconds,
   }),
-  errors: ['not_found', 'not_owner', 'dq_unknown', 'amount_invalid'],
+  errors: [
+    'not_found',
+    'not_owner',
+    'dq_unknown',
+    'amount_invalid',
+    'rejected',
+    'approval_timeout',
+    'too_many_pending',
+  ],
   idempotent: true,
-  write: (tx, { params, body, principal }, service) => {
+  async handle({ params, body, principal, session, keep }, service) {
     const spend = body.spend && { ...body.spend, expiresAt: timeOf('spend.expires_at', body.spend.expires_at) }
-    const order = { ...body, spend, persona: params.hash, owner: principal.owner, at: service.clock.now() }
-    return delegate(tx, order, service)
+    const order = { ...body, spend, persona: params.hash, owner: principal.owner }
+    const isSession = principal.kind === 'user' && principal.via === 'session'
+    const approval = isSession
+      ? await askForDelegate(service, order, { userId: principal.id, sessionId: session?.id })
+      : undefined
+    return service.storage.write(async (tx) =>
+      keep(tx, await delegate(tx, { ...order, approval, at: service.clock.now() }, service)),
+    )
   },
 })
 

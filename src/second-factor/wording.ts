@@ -6,6 +6,7 @@ const titles = new Map([
   ['sign_in', 'Sign-in'],
   ['paywall', 'Payment'],
   ['transfer', 'Transfer'],
+  ['delegate', 'Permission to spend'],
   ['approval', "Agent's request"],
 ])
 
