@@ -79,6 +79,13 @@ describe('what the README says', () => {
     expect((await runScript('example.mjs', example)).trim().split('\n')).toEqual(promised)
   })
 
+  it('pays for what another service answers, by card, transfer and delegate', async () => {
+    const example = block('js', '/v4/paywall')
+    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
+    expect(promised).toHaveLength(3)
+    expect((await runScript('paywall.mjs', example)).trim().split('\n')).toEqual(promised)
+  })
+
   it('serves a service kept in a file and moves its clock', async () => {
     expect(await runScript('served.mjs', block('js', "advance('1h30m')"))).toBe('')
     expect(await readFile(join(folder, '.farthing', 'test.json'), 'utf8')).toContain('"manual"')
@@ -176,8 +183,8 @@ describe('what the README says', () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }
-    const named = [...readme.matchAll(/^npm (?:run )?(\w+)/gm)].map(([, name]) => name)
-    expect(named).toEqual(['start', 'test', 'check', 'bench'])
+    const named = [...readme.matchAll(/^npm (?:run )?([\w:]+)/gm)].map(([, name]) => name)
+    expect(named).toEqual(['start', 'test', 'check', 'bench', 'test:long'])
     for (const name of named) expect(scripts).toHaveProperty([name as string])
   })
 })

@@ -47,6 +47,8 @@ export interface AuthenticationRequestRow {
   readonly polled_at: number | null
   readonly answered_at: number | null
   readonly spent_at: number | null
+  /** When the same was asked for again at once, after nobody had answered this. */
+  readonly repeated_at: number | null
 }
 
 export const authenticationRequests = collection<AuthenticationRequestRow>()('authentication_requests', {
@@ -97,6 +99,7 @@ export async function requireSecondFactor(
     polled_at: null,
     answered_at: null,
     spent_at: null,
+    repeated_at: null,
   }
   tx.put(authenticationRequests, request)
   await tell(tx, request, 'requested', { at, by: devices.length > 0 ? 'push' : 'mail' })

@@ -1,5 +1,7 @@
 import type { ServiceContext } from '../context.js'
+import { canonicalJson } from '../hash.js'
 import { problem } from '../problem.js'
+import { digest } from '../secrets.js'
 import type { Writer } from '../storage/storage.js'
 import {
   type AuthenticationRequestRow,
@@ -22,13 +24,33 @@ type Asked = Omit<SecondFactorOrder, 'at'>
  */
 export async function askAndWait(service: ServiceContext, order: Asked): Promise<AuthenticationRequestRow> {
   const { storage, clock } = service
-  const { id } = await storage.write((tx) => requireSecondFactor(tx, { ...order, at: clock.now() }, service))
-  const request = await answerTo(id, service)
+  const asked = await storage.write(async (tx) => {
+    const at = clock.now()
+    return (await isRepeated(tx, order, at)) ? undefined : requireSecondFactor(tx, { ...order, at }, service)
+  })
+  const request = asked && (await answerTo(asked.id, service))
   const status = request ? statusOf(request, clock.now()) : 'expired'
   if (request && status === 'approved') return request
   if (status === 'rejected') throw problem('rejected')
   if (request) await storage.write((tx) => settle(tx, request, clock.now()))
   throw problem('approval_timeout')
+}
+
+/** How soon after a 408 a browser sends its request again. */
+const REPEAT_MS = 2000
+
+/**
+ * Whether this was asked for a moment ago and not answered: browsers send a request that they sent over a connection of old
+ * again by themselves when it is answered by 408, once, and nobody is to be asked twice for that.
+ */
+async function isRepeated(tx: Writer, { userId, action, detail, sessionId }: Asked, at: number): Promise<boolean> {
+  const query = { index: 'byUser', prefix: [userId, action], limit: 1, reverse: true } as const
+  const [last] = await tx.find(authenticationRequests, query)
+  if (last?.status !== 'expired' || last.repeated_at !== null || last.expires_at + REPEAT_MS <= at) return false
+  if (last.session_digest !== (sessionId === undefined ? null : digest(sessionId))) return false
+  if (canonicalJson(last.detail) !== canonicalJson(detail)) return false
+  tx.put(authenticationRequests, { ...last, repeated_at: at })
+  return true
 }
 
 /** The request once it is answered or has expired; as it is, where the service closes; undefined where it is gone. */

@@ -51,6 +51,7 @@ contract('createDelegate by a session', (start) => {
     await advance(call, '2m')
     expectProblem(await waiting, 408, 'approval_timeout')
     await setPhone(call, payer, 'reject')
+    await advance(call, '2s')
     expectProblem(await give(), 403, 'rejected')
     const { delegates } = (await call('GET', `/v4/persona/${persona.hash}/delegates`, { token: payer.token })).body
     expect(delegates).toEqual([])

@@ -210,6 +210,24 @@ contract('callPaywall by a session', (start) => {
     expect(type).toBe('second_factor.expired')
   })
 
+  it('asks nobody twice for a request that a browser sends again by itself after a 408', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    const market = await newMarket(call)
+    const page = await newPage(call, market, 'ignore')
+    const asked = async () =>
+      (await call('GET', '/v4/paywall/authorizations', { token: market.payer.token })).body.authorizations.length
+    const answer = paywall(call, page, { amount: 0.5 })
+    await askedAuthorization(call, market.payer)
+    await advance(call, '30s')
+    expectProblem(await answer, 408, 'approval_timeout')
+    expectProblem(await paywall(call, page, { amount: 0.5 }), 408, 'approval_timeout')
+    expect(await asked()).toBe(1)
+    await setPhone(call, market.payer, 'approve')
+    expect((await paywall(call, page, { amount: 0.5 })).status).toBe(200)
+    expect(await asked()).toBe(2)
+  })
+
   it('is answered by existing clients through PUT /v3/paywall/authorizations too', async () => {
     const { call } = await start()
     const market = await newMarket(call)
@@ -393,6 +411,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
     await advance(call, '30s')
     expectProblem(await answer, 408, 'approval_timeout')
     await setPhone(call, market.payer, 'approve')
+    await advance(call, '2s')
     expect((await paywall(call, caller, { amount: 0.5 })).status).toBe(200)
     expect(await settledBalances(call, market)).toEqual([9.5, 0.5])
   })

@@ -136,6 +136,7 @@ contract('a transfer with an Idempotency-Key', (start) => {
     await asked(call, payer.token)
     await advance(call, '2m')
     expectProblem(await first, 408, 'approval_timeout')
+    await advance(call, '2s')
     const second = keyed(call, { session }, order)
     await asked(call, payer.token, 2)
     await answerLink(call, await mailedLink(call, payer.email))
