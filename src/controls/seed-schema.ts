@@ -65,6 +65,8 @@ export const SeedSchema = z.object({
         cost: z.number(),
         dq: z.optional(z.string()),
         hash: z.optional(Hash),
+        /** It pays its readers, once each, rather than being paid for. */
+        payback: z.optional(z.boolean()),
         /** One of the account's twins; the primary one where absent. */
         hostname: z.optional(Hostname),
       }),

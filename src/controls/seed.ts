@@ -138,12 +138,12 @@ async function plantTwin(
 
 async function plantCommodities(tx: Writer, items: Items<'commodities'>, names: AccountNames, service: ServiceContext) {
   const made = []
-  for (const { account, descriptor, cost, dq, hash, hostname } of items) {
+  for (const { account, descriptor, cost, dq, hash, hostname, payback } of items) {
     if (hash !== undefined && (await tx.get(commodities, hash))) throw exists(`The commodity ${hash}`)
     const owner = accountNamed(names, account)
     const twin = hostname === undefined ? await primaryTwin(tx, owner) : await twinByHostname(tx, hostname)
     const order = { descriptor, cost, dq: (await quantityNamed(tx, dq)).id, twinId: twin?.id ?? 0, owner }
-    made.push(await createCommodity(tx, { ...order, hash, at: service.clock.now() }, service))
+    made.push(await createCommodity(tx, { ...order, hash, payback, at: service.clock.now() }, service))
   }
   return made
 }

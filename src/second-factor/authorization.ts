@@ -3,14 +3,8 @@ import { newestFirst } from '../storage/page.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { type Answer, settlePending } from './answer.js'
-import {
-  type AuthenticationRequestRow,
-  authenticationRequests,
-  type Detail,
-  requestOf,
-  settleAs,
-  statusOf,
-} from './request.js'
+import type { Detail } from './detail.js'
+import { type AuthenticationRequestRow, authenticationRequests, requestOf, settleAs, statusOf } from './request.js'
 
 /** The requests that a paywall makes, as an existing client sees and answers them: with the user's token alone. */
 const ACTION = 'paywall'

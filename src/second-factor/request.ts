@@ -9,6 +9,7 @@ import { digest } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { type UserRow, users } from '../users/user.js'
+import type { Detail } from './detail.js'
 import { askingMail, askingPush } from './wording.js'
 
 const LIFETIME = 2 * 60_000
@@ -20,9 +21,6 @@ const MOST_PENDING = 5
 const INTERVAL = 2
 /** A poll this much early, in milliseconds, is on time: timers and networks are not exact. */
 const SLACK = 250
-
-/** What is approved, exactly as the user is shown it: payee, amount, digital quantity and so on. */
-export type Detail = Readonly<Record<string, unknown>>
 
 export type RequestStatus = 'pending' | 'approved' | 'rejected' | 'expired'
 

@@ -1,6 +1,6 @@
 import type { ServiceContext } from '../context.js'
 import { problem } from '../problem.js'
-import type { AuthenticationRequestRow, Detail } from './request.js'
+import type { Detail } from './detail.js'
 
 const titles = new Map([
   ['sign_in', 'Sign-in'],
@@ -39,7 +39,13 @@ export function checkDetail(detail: Detail): void {
   })
 }
 
-type Asking = Pick<AuthenticationRequestRow, 'id' | 'user_id' | 'action' | 'detail'>
+/** Of an authentication request, what is told of it. */
+interface Asking {
+  readonly id: number
+  readonly user_id: number
+  readonly action: string
+  readonly detail: Detail
+}
 
 const subjectOf = ({ action }: Asking): string => `Approve or reject: ${actionTitle(action)}`
 

@@ -167,4 +167,17 @@ contract('createPayback', (start) => {
     expect((await call('POST', `/v4/payback/${await made(true)}`, { token })).status).toBe(202)
     expectProblem(await call('POST', `/v4/payback/${await made(false)}`, { token }), 409, 'payback_refused')
   })
+
+  test('is made by a seed too', async () => {
+    const seed = {
+      accounts: [{ name: 'News', balance: 5 }],
+      users: [{ email: 'reader@example.test' }],
+      commodities: [
+        { account: 'News', descriptor: 'NEWS.CONSENT', cost: 0.25, hash: UNKNOWN_COMMODITY, payback: true },
+      ],
+    }
+    const { call } = await start({ seed })
+    const session = await newSession(call, 'reader@example.test')
+    expect((await call('POST', `/v4/payback/${UNKNOWN_COMMODITY}`, { session })).body.amount).toBe(0.25)
+  })
 })
