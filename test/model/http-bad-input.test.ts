@@ -20,8 +20,8 @@ const service = createService({ sandbox: true, storage, log })
 /** What is read for nothing but its method and path is left out. */
 const built = routes.filter(({ status, body, query, params }) => status !== 501 && (body ?? query ?? params))
 
-/** A wrong try at a secret is counted: these refusals leave a trace, as they must. */
-const counted = new Set(['code_wrong', 'client_unknown'])
+/** A wrong try at a secret is counted, and what was paid and came to nothing is on record: these refusals leave a trace, as they must. */
+const counted = new Set(['code_wrong', 'client_unknown', 'card_declined', 'upstream_failed'])
 
 let state: State
 /** What each field or part of a path may rightly be, by name: so that a request comes as far as the rules. */
