@@ -333,7 +333,7 @@ describe('a failing disk', () => {
       for (let id = 0; id < 30; id++) await Promise.all([put(storage, { id }), put(storage, { id: `${id}` })])
       expect(await idsIn(storage)).toHaveLength(60)
       expect(await idsIn(await open({ file: await leave('killed'), warn: () => {} }))).toHaveLength(60)
-      expect(warnings[0]).toMatch(/could not be rewritten \(ENOSPC.*Nothing is lost/)
+      await expect.poll(() => warnings[0]).toMatch(/could not be rewritten \(ENOSPC.*Nothing is lost/)
       fails.now = false
       for (let id = 30; id < 60; id++) await put(storage, { id })
       const state = await storage.export()

@@ -36,11 +36,17 @@ const errorsOfAuth =
         return []
       case 'account':
       case 'user':
-        return ['authorization_missing', 'bearer_required', 'token_invalid', refusal(auth)]
+        return ['authorization_missing', 'bearer_required', 'token_invalid', ...otherKinds(auth)]
       case 'agent':
         return ['authorization_missing', 'bearer_required', 'token_invalid', ...otherThanAgents(auth)]
       case 'session':
-        return ['authorization_missing', 'sign_in_required', 'session_conflict', refusal(auth), ...crossSite(method)]
+        return [
+          'authorization_missing',
+          'sign_in_required',
+          'session_conflict',
+          ...otherKinds(auth),
+          ...crossSite(method),
+        ]
       case 'page':
         return ['page_refused']
       case 'guest':
@@ -52,6 +58,12 @@ const errorsOfAuth =
         return ['credentials_missing', 'scheme_refused', 'client_unknown', 'refresh_token_invalid']
     }
   }
+
+/** Where somebody can be known and is not meant: by a token of another kind, or the session that a page was given. */
+const otherKinds = (auth: readonly Auth[]): ProblemCode[] => {
+  const takesAll = (['account', 'user', 'agent'] as const).every((kind) => auth.includes(kind))
+  return takesAll && (auth.includes('page') || !auth.includes('session')) ? [] : [refusal(auth)]
+}
 
 /** interface.md 4.7 rule 1: where only agents may call, another token is no authentication. */
 const otherThanAgents = (auth: readonly Auth[]): ProblemCode[] =>

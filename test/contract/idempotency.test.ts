@@ -17,10 +17,10 @@ const isReplay = ({ headers }: Answer): boolean => headers.get('idempotent-repla
 /** A seller, a commodity for a quarter, and a payer who holds one. */
 async function newShop(call: Call) {
   const seller = await newSeller(call)
-  const { hash } = await newCommodity(call, seller, { cost: 0.25 })
+  const { hash, hostname } = await newCommodity(call, seller, { cost: 0.25 })
   const payer = await newPayer(call, seller, { balance: 1 })
   const left = () => balanceOf(call, payer.token, payer.hostname)
-  return { seller, hash, payer, left, asPayer: { token: payer.token } }
+  return { seller, hash, hostname, payer, left, asPayer: { token: payer.token } }
 }
 
 contract('a call with an Idempotency-Key', (start) => {
@@ -292,7 +292,7 @@ describe('an Idempotency-Key, where things break', () => {
       const service = createService({ storage, sandbox: true, encryptionKey: byte.repeat(32) })
       return caller({ url, fetch: service.fetch })
     }) as [Call, Call]
-    const { hash, asPayer, left, seller } = await newShop(one)
+    const { hash, hostname: shop, asPayer, left, seller } = await newShop(one)
     await pay(one, hash, 'k', asPayer)
     const refused = await pay(other, hash, 'k', asPayer)
     expectProblem(refused, 409, 'idempotency_unreadable')
@@ -304,5 +304,19 @@ describe('an Idempotency-Key, where things break', () => {
     const keyed = { token: seller.token, headers: { 'idempotency-key': 'k' }, body: order }
     expect((await one('POST', '/v4/commodity', keyed)).status).toBe(201)
     expectProblem(await other('POST', '/v4/commodity', keyed), 409, 'idempotency_unreadable')
+
+    const payer = await newPayer(one, seller, { balance: 5 })
+    const gift = { ...order, cost: 0, payback: true }
+    const { hash: payback } = (await one('POST', '/v4/commodity', { token: seller.token, body: gift })).body
+    for (const [path, body] of [
+      [`/v4/payback/${payback}`, { consent: ['You may write to me.'] }],
+      ['/v4/paywall', { amount: 0.5, destination: shop }],
+      [`/v4/twin/${payer.hostname}/topup`, { amount: 5, payment_method_id: 'pm_card_visa' }],
+    ] as const) {
+      const sent = { token: payer.token, headers: { 'idempotency-key': 'k' }, body }
+      expect((await one('POST', path, sent)).status).toBeLessThan(300)
+      expectProblem(await other('POST', path, sent), 409, 'idempotency_unreadable')
+      expectProblem(await other('POST', path, { ...sent, body: { ...body, x: 1 } }), 422, 'idempotency_mismatch')
+    }
   })
 })

@@ -41,6 +41,7 @@ contract('createPageSession', (start) => {
       ['GET', '/v4/sessions'],
       ['POST', `/v4/payment/${hash}`],
       ['POST', '/v4/session/page', { hash, origin: ORIGIN }],
+      ['POST', '/v4/transfer', { address: 'guest@example.test', amount: 1 }],
       ['POST', '/v4/authentication-requests', { action: 'paywall', detail: {} }],
       ['POST', '/v4/notifications/registrations', { platform: 'web', token: 'token' }],
     ] as const)
