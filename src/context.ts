@@ -34,6 +34,8 @@ export interface ServiceContext {
   readonly push: Push
   readonly upstream: Upstream
   readonly allowUpstream: ((url: URL) => boolean) | undefined
+  /** A purchase whose endpoint fails is paid all the same. */
+  readonly chargeOnUpstreamError: boolean
   /** Absent where no card can be charged. */
   readonly cards: Cards | undefined
   readonly log: Log

@@ -13,6 +13,7 @@ export type { Audit } from './ledger/audit.js'
 export type {
   Alarm,
   CardCharge,
+  CardRefund,
   Cards,
   ChargedCard,
   ChargeResult,
@@ -23,6 +24,7 @@ export type {
   Push,
   PushMessage,
   Random,
+  RefundResult,
   Upstream,
   UpstreamRequest,
 } from './ports.js'

@@ -52,6 +52,8 @@ export interface ServiceOptions {
    * Default: public hosts over https; a sandbox calls all.
    */
   allowUpstream?: (url: URL) => boolean
+  /** Whether a catalog purchase is paid although its endpoint fails. Default false: it is reversed. */
+  chargeOnUpstreamError?: boolean
   log?: Log
   /** Operations known by weaker evidence answer 501. Default `designed`: none are refused. */
   evidence?: Evidence
@@ -140,6 +142,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     cards: options.cards ?? (sandbox && testProcessor({ alarm })),
     upstream: options.upstream ?? systemUpstream,
     allowUpstream: options.allowUpstream,
+    chargeOnUpstreamError: options.chargeOnUpstreamError ?? false,
     log: options.log ?? consoleLog,
     limits: {
       bodyBytes: 1_048_576,

@@ -67,6 +67,26 @@ export async function createCommodity(
   return showCommodity(tx, row)
 }
 
+/** What of a commodity changes; what is undefined stays. */
+export interface CommodityChange {
+  readonly descriptor?: string | undefined
+  readonly dq?: string | undefined
+  /** In the digital quantity. */
+  readonly cost?: number | undefined
+  readonly twinId?: number | undefined
+}
+
+/** Changes what is paid for a commodity from then on. Throws as `createCommodity`. */
+export async function updateCommodity(tx: Writer, row: CommodityRow, change: CommodityChange): Promise<void> {
+  const { descriptor = row.descriptor, dq = row.dq } = change
+  const was = await quantityOf(tx, row.dq)
+  const { decimals } = await quantityOf(tx, dq)
+  const twin = await tx.get(twins, change.twinId ?? row.twin_id)
+  if (twin?.owner !== row.owner) throw problem('twin_unknown')
+  const cost = String(toUnits(change.cost ?? toAmount(row.cost, was.decimals), decimals))
+  tx.put(commodities, { ...row, descriptor, dq, cost, twin_id: twin.id, hostname: twin.hostname })
+}
+
 /** Throws `not_found`. */
 export async function commodityOf(tx: Reader, hash: string): Promise<CommodityRow> {
   const row = await tx.get(commodities, hash)

@@ -36,9 +36,9 @@ const errorsOfAuth =
         return []
       case 'account':
       case 'user':
-        return ['authorization_missing', 'bearer_required', 'token_invalid', ...otherKinds(auth)]
+        return [...withoutAny(auth), 'bearer_required', 'token_invalid', ...otherKinds(auth)]
       case 'agent':
-        return ['authorization_missing', 'bearer_required', 'token_invalid', ...otherThanAgents(auth)]
+        return [...withoutAny(auth), 'bearer_required', 'token_invalid', ...otherThanAgents(auth)]
       case 'session':
         return [
           'authorization_missing',
@@ -59,10 +59,19 @@ const errorsOfAuth =
     }
   }
 
-/** Where somebody can be known and is not meant: by a token of another kind, or the session that a page was given. */
+/** Who sends nothing is a guest, or nobody, where those may call. */
+const withoutAny = (auth: readonly Auth[]): ProblemCode[] =>
+  auth.includes('guest') || auth.includes('none') ? [] : ['authorization_missing']
+
+/**
+ * Where somebody can be known and is not meant: by a token of another kind, or the session that a page was given.
+ * Where everybody may call, that is as none.
+ */
 const otherKinds = (auth: readonly Auth[]): ProblemCode[] => {
+  if (auth.includes('none')) return []
   const takesAll = (['account', 'user', 'agent'] as const).every((kind) => auth.includes(kind))
-  return takesAll && (auth.includes('page') || !auth.includes('session')) ? [] : [refusal(auth)]
+  const takesSessions = auth.includes('session') || auth.includes('guest')
+  return takesAll && (auth.includes('page') || !takesSessions) ? [] : [refusal(auth)]
 }
 
 /** interface.md 4.7 rule 1: where only agents may call, another token is no authentication. */

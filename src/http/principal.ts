@@ -36,10 +36,12 @@ export async function authenticate(
   sent: Credentials,
   context: Context,
 ): Promise<Caller> {
-  if (auth.includes('none')) return { principal: { kind: 'none' }, session: undefined }
+  if (auth.every((kind) => kind === 'none')) return NOBODY
   const authorization = authorizationOf(sent)
+  if (auth.includes('none')) return authorization === null ? NOBODY : anybody(tx, auth, authorization, context)
   if (auth.includes('client')) return { principal: exchangeable(authorization), session: undefined }
-  if (auth.includes('guest')) return guest(tx, auth, sent, context)
+  if (auth.includes('guest') && (authorization === null || !auth.some(comesByToken)))
+    return guest(tx, auth, sent, context)
   if (authorization !== null) return { principal: await bearer(tx, auth, authorization, context), session: undefined }
   const isEmbed = auth.includes('embed') && sent.publicSecret !== undefined
   if (isEmbed && sent.headers.get('x-session-id') === null)
@@ -48,6 +50,16 @@ export async function authenticate(
   if (sessionId !== undefined) return signedIn(tx, auth, sessionId, sent, context)
   throw problem('authorization_missing', CHALLENGE)
 }
+
+const NOBODY: Caller = { principal: { kind: 'none' }, session: undefined }
+
+/** Whoever calls: by a good token of another kind they see what everybody sees. */
+async function anybody(tx: Reader, auth: readonly Auth[], authorization: string, context: Context): Promise<Caller> {
+  const principal = await bearer(tx, ['account', 'user', 'agent'], authorization, context)
+  return auth.includes(principal.kind as Auth) ? { principal, session: undefined } : NOBODY
+}
+
+const comesByToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
 
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer realm="farthing"' } }
 const TOKEN_CHALLENGE = { headers: { 'www-authenticate': 'Bearer realm="farthing", error="invalid_token"' } }
@@ -87,10 +99,10 @@ async function bearer(tx: Reader, auth: readonly Auth[], authorization: string, 
   const token = await findAccessToken(tx, accessToken, context.clock.now())
   if (!token) throw problem('token_invalid', TOKEN_CHALLENGE)
   if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', TOKEN_CHALLENGE)
-  const { owner_kind, owner_id: id } = token
+  const { owner_kind, owner_id: id, family_id } = token
   if (!auth.includes(owner_kind)) throw problem(refusal(auth))
-  if (owner_kind === 'account') return { kind: 'account', owner: `account:${id}`, id }
-  return user(id, 'token')
+  if (owner_kind === 'account') return { kind: 'account', owner: `account:${id}`, id, family_id }
+  return user(id, { via: 'token', family_id })
 }
 
 async function agent(tx: Reader, auth: readonly Auth[], accessToken: string, context: Context): Promise<Principal> {
@@ -106,6 +118,7 @@ async function agent(tx: Reader, auth: readonly Auth[], accessToken: string, con
     connection_id: connection.id,
     account_id: accountId,
     scopes: token.access_scopes,
+    family_id: token.family_id,
   }
 }
 
@@ -113,7 +126,12 @@ async function agent(tx: Reader, auth: readonly Auth[], accessToken: string, con
 export const refusal = (auth: readonly Auth[]) =>
   auth.every((kind) => kind === 'account') ? 'not_an_account' : 'wrong_principal'
 
-const user = (id: number, via: UserPrincipal['via']): UserPrincipal => ({ kind: 'user', owner: `user:${id}`, id, via })
+const user = (id: number, by: Pick<UserPrincipal, 'via' | 'family_id'>): UserPrincipal => ({
+  kind: 'user',
+  owner: `user:${id}`,
+  id,
+  ...by,
+})
 
 async function signedIn(
   tx: Reader,
@@ -124,7 +142,7 @@ async function signedIn(
 ): Promise<Caller> {
   const session = { id, issued: false }
   const own = await findSession(tx, id, clock.now())
-  if (own) return { principal: user(own.user_id, 'session'), session }
+  if (own) return { principal: user(own.user_id, { via: 'session' }), session }
   const given = await findPageSession(tx, id, clock.now())
   if (!given) throw problem('sign_in_required')
   if (!auth.includes('page')) throw problem(refusal(auth))
@@ -146,7 +164,10 @@ async function guest(tx: Reader, auth: readonly Auth[], sent: Credentials, conte
   const known = presented !== undefined && isSessionId(presented)
   const id = known ? presented : newSessionId(context)
   const row = known ? await findSession(tx, id, context.clock.now()) : undefined
-  const given = known && auth.includes('page') ? await findPageSession(tx, id, context.clock.now()) : undefined
+  const isJudged = auth.includes('page') || auth.some(comesByToken)
+  const given = known && isJudged ? await findPageSession(tx, id, context.clock.now()) : undefined
+  // What others reach by a token is not among what a page was given.
+  if (given && !auth.includes('page')) throw problem(refusal(auth))
   if (given) return { principal: page(given, sent.headers), session: { id, issued: false } }
   return { principal: { kind: 'guest', user_id: row?.user_id ?? null }, session: { id, issued: !known } }
 }

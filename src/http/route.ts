@@ -9,7 +9,8 @@ import type { Reply } from './reply.js'
 export type Version = 'v2' | 'v3' | 'v4'
 
 /**
- * Who may call. `none`: nobody is asked. `session`: a signed-in session. `guest`: any session; one is issued when none is sent.
+ * Who may call. `none`: nobody is asked. `session`: a signed-in session. `guest`: any session; one is issued when none is sent,
+ * nor a token where the route takes those too.
  * `agent`: an app that a user connected, by its OIDC access token. `page`: the session that an embed gave to its page.
  */
 export type Auth = 'none' | 'account' | 'user' | 'agent' | 'session' | 'page' | 'guest' | 'embed' | 'client' | 'refresh'
@@ -18,12 +19,16 @@ export interface AccountPrincipal {
   readonly kind: 'account'
   readonly owner: Owner
   readonly id: number
+  /** What the access token has in common with those that it was refreshed from and is refreshed to. */
+  readonly family_id: string
 }
 export interface UserPrincipal {
   readonly kind: 'user'
   readonly owner: Owner
   readonly id: number
   readonly via: 'token' | 'session'
+  /** As an account's; absent where a session calls. */
+  readonly family_id?: string
 }
 /** An app that acts for the user who connected it, as far as they allowed. */
 export interface AgentPrincipal {
@@ -37,6 +42,8 @@ export interface AgentPrincipal {
   readonly account_id: number | null
   /** Of the access token: no more than of the connection. */
   readonly scopes: readonly string[]
+  /** Of all the tokens that came of one code. */
+  readonly family_id: string
 }
 /** A page whose embed a user signed in at: it may ask for payments of theirs, each approved by their second factor. */
 export interface PagePrincipal {

@@ -76,12 +76,34 @@ export const paymentShape = {
   amount: Amount,
   hostname: z.string(),
   payee_hostname: z.string(),
-  kind: z.enum(['payment', 'payback', 'paywall', 'topup']),
+  kind: z.enum(['payment', 'payback', 'purchase', 'paywall', 'topup']),
   status: z.enum(['pending', 'held', 'posted', 'reversed', 'failed']),
   created_at: UnixSeconds,
 }
 
 export const PaymentShape = z.object(paymentShape)
+
+/** What was bought. */
+export const ReceiptShape = z.object({
+  transaction_id: z.int(),
+  catalog_item_id: z.int(),
+  name: z.string(),
+  descriptor: z.string(),
+  seller: z.string(),
+  amount: Amount,
+  dq: ContentHash,
+  status: z.enum(['held', 'paid', 'reversed']),
+  commodity_hash: z.string(),
+  response: z.nullable(
+    z.object({
+      status: z.int(),
+      content_type: z.nullable(z.string()),
+      body: z.nullable(z.string()),
+      body_encoding: z.optional(z.literal('base64')),
+    }),
+  ),
+  created_at: UnixSeconds,
+})
 
 export const AuthenticationRequest = z.object({
   id: z.int(),

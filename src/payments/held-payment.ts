@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../context.js'
-import { hold, type MovementRow, post, postHold, reverseHold } from '../ledger/movement.js'
+import { hold, post, postHold, reverseHold } from '../ledger/movement.js'
 import { giveBack } from '../personas/spending.js'
 import { setTimer, type TimerJob } from '../schedule/timer.js'
 import { randomHex } from '../secrets.js'
@@ -22,11 +22,14 @@ export interface HeldCallRow {
 
 export const heldCalls = collection<HeldCallRow>()('held_calls', {})
 
-/** What is paid by one twin to another, other than a commodity's price. */
+/** What is paid by one twin to another for what an upstream service answers. */
 export interface PaymentTerms {
-  readonly kind: 'paywall'
+  readonly kind: 'paywall' | 'purchase'
+  /** The commodity's hash, where it is one's price. */
+  readonly hash: string | null
   readonly descriptor: string
   readonly dq: string
+  /** Smallest units. Where it is 0, nothing moves. */
   readonly amount: bigint
   readonly payer: TwinRow
   readonly payee: TwinRow
@@ -41,7 +44,7 @@ export type HeldPayment = Pick<HeldCallRow, 'id' | 'token'>
 
 /** Pays at once. Throws `insufficient_funds`, `same_twin`. */
 export async function postPayment(tx: Writer, terms: PaymentTerms): Promise<ShownPayment> {
-  const payment = await record(tx, terms, await post(tx, orderOf(terms)))
+  const payment = await record(tx, terms, 'posted')
   return tell(tx, 'payment.created', payment, terms)
 }
 
@@ -57,7 +60,7 @@ export async function holdPayment(
   terms: PaymentTerms,
   { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
 ): Promise<HeldPayment> {
-  const { id } = await record(tx, terms, await hold(tx, orderOf(terms)))
+  const { id } = await record(tx, terms, 'held')
   const token = randomHex(random, 16)
   tx.put(heldCalls, { id, token, actor: terms.actor, delegate: terms.delegate })
   await setTimer(tx, { kind: HELD_TOO_LONG, subject: `${id}`, at: terms.at + limits.upstreamMs + GRACE_MS })
@@ -67,21 +70,22 @@ export async function holdPayment(
 const orderOf = ({ kind, dq, amount, payer, payee, at }: PaymentTerms) =>
   ({ kind, dq, amount, payerTwinId: payer.id, payeeTwinId: payee.id, at }) as const
 
-async function record(tx: Writer, terms: PaymentTerms, movement: MovementRow): Promise<PaymentRow> {
-  const { kind, descriptor, dq, payer, payee, at } = terms
+async function record(tx: Writer, terms: PaymentTerms, status: 'held' | 'posted'): Promise<PaymentRow> {
+  const { kind, hash, descriptor, dq, amount, payer, payee, at } = terms
+  const movement = amount === 0n ? null : await (status === 'held' ? hold : post)(tx, orderOf(terms))
   const payment: PaymentRow = {
     id: await tx.nextId('payments'),
-    hash: null,
+    hash,
     descriptor,
     dq,
-    amount: movement.amount,
+    amount: String(amount),
     payer_owner: payer.owner,
     payer_twin_id: payer.id,
     payee_owner: payee.owner,
     payee_twin_id: payee.id,
-    movement_id: movement.id,
+    movement_id: movement?.id ?? null,
     kind,
-    status: movement.state,
+    status,
     created_at: at,
     nonce_digest: null,
     nonce_expires_at: null,
@@ -97,6 +101,12 @@ async function tell(tx: Writer, type: string, payment: PaymentRow, by: { actor: 
   return shown
 }
 
+/** Whoever ends the call, and however: both sides are told what came of the purchase as well. */
+async function tellPurchase(tx: Writer, payment: PaymentRow, by: { actor: string; at: number }): Promise<void> {
+  const shown = await showPayment(tx, payment)
+  await tellPayment(tx, payment.status === 'posted' ? 'purchase.paid' : 'purchase.reversed', payment, shown, by)
+}
+
 /** Posts or reverses what is held; undefined where that was done already, or the payment is no longer there. */
 export async function settlePayment(
   tx: Writer,
@@ -107,12 +117,14 @@ export async function settlePayment(
   if (call?.token !== token) return undefined
   tx.remove(heldCalls, id)
   const held = (await tx.get(payments, id)) as PaymentRow
-  await (status === 'posted' ? postHold : reverseHold)(tx, held.movement_id as number, at)
+  if (held.movement_id !== null) await (status === 'posted' ? postHold : reverseHold)(tx, held.movement_id, at)
   const payment: PaymentRow = { ...held, status }
   tx.put(payments, payment)
   const { delegate } = call
-  if (status === 'reversed' && delegate !== null)
-    await giveBack(tx, { delegate, amount: BigInt(held.amount), at: held.created_at })
+  const amount = BigInt(held.amount)
+  if (status === 'reversed' && delegate !== null && amount > 0n)
+    await giveBack(tx, { delegate, amount, at: held.created_at })
+  if (held.kind === 'purchase') await tellPurchase(tx, payment, { actor: call.actor, at })
   return tell(tx, status === 'posted' ? 'payment.created' : 'payment.reversed', payment, { actor: call.actor, at })
 }
 

@@ -15,10 +15,10 @@ import { seconds } from '../time.js'
 import { ownTwin, primaryTwin, type TwinRow, twins } from '../twins/twin.js'
 
 /**
- * `payment`: for a commodity. `payback`: a commodity's price, to whom it is a reward. `paywall`: for what an upstream service
- * answers. `topup`: by card, from the issuer of the digital quantity.
+ * `payment`: for a commodity. `payback`: a commodity's price, to whom it is a reward. `purchase`: for an item of the
+ * catalog. `paywall`: for what an upstream service answers. `topup`: by card, from the issuer of the digital quantity.
  */
-export type PaymentKind = 'payment' | 'payback' | 'paywall' | 'topup'
+export type PaymentKind = 'payment' | 'payback' | 'purchase' | 'paywall' | 'topup'
 
 /** `pending`: a card is being charged, which may turn out `failed`. `held`: an upstream service is being called. */
 export type PaymentStatus = 'pending' | 'held' | 'posted' | 'reversed' | 'failed'

@@ -1,4 +1,5 @@
 import { accounts, sellerName } from '../accounts/account.js'
+import { itemCalledAt } from '../catalog/item.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
@@ -6,7 +7,7 @@ import type { Owner } from '../owner.js'
 import type { Party } from '../personas/spending.js'
 import { problem } from '../problem.js'
 import type { Reader } from '../storage/storage.js'
-import { primaryTwin, type TwinRow, twinByHostname } from '../twins/twin.js'
+import { primaryTwin, type TwinRow, twinByHostname, twins } from '../twins/twin.js'
 
 /** By what right a caller has a user pay. */
 export type Authority =
@@ -26,7 +27,7 @@ export interface PaywallOrder {
   readonly amount: number
   /** Default: that of the twin that pays. */
   readonly dq: string | undefined
-  /** Hostname of the twin that is paid. */
+  /** Hostname of the twin that is paid. Default: that of the catalog item which is called at `url`. */
   readonly destination: string | undefined
   /** The account whose embed or publishable secret the caller came by; its primary twin is paid where nothing else says who is. */
   readonly sellerId: number | undefined
@@ -69,12 +70,14 @@ export async function payerOf(tx: Reader, payer: Owner): Promise<TwinRow> {
   return twin
 }
 
-async function payeeOf(tx: Reader, { destination, sellerId }: PaywallOrder): Promise<TwinRow> {
+async function payeeOf(tx: Reader, { destination, sellerId, url }: PaywallOrder): Promise<TwinRow> {
   if (destination !== undefined) {
     const named = await twinByHostname(tx, destination)
     if (named) return named
     throw problem('destination_unknown', { detail: `No twin has the hostname "${destination}".` })
   }
+  const sold = url && (await itemCalledAt(tx, url))
+  if (sold) return (await tx.get(twins, sold.twin_id)) as TwinRow
   const seller = sellerId === undefined ? undefined : await primaryTwin(tx, `account:${sellerId}`)
   if (!seller) throw problem('destination_unknown')
   return seller

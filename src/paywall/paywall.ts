@@ -111,7 +111,7 @@ async function termsOf(tx: Writer, order: PaywallOrder, asked: Asked, at: number
     await spendAsked(tx, asked, await askingFor(tx, order, quote, authority as Authority & { by: 'session' }), at)
   const { payee, quantity, amount, descriptor } = quote
   const delegate = authority.by === 'delegate' ? authority.hash : null
-  return { kind: 'paywall', descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
+  return { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
 }
 
 async function spentBy(tx: Writer, order: PaywallOrder, at: number): Promise<TwinRow> {

@@ -38,6 +38,8 @@ contract('createPageSession', (start) => {
     for (const [method, path, body] of [
       ['GET', '/v4/twins'],
       ['GET', '/v4/payments'],
+      ['GET', '/v4/purchases'],
+      ['GET', '/v4/purchases/1'],
       ['GET', '/v4/sessions'],
       ['POST', `/v4/payment/${hash}`],
       ['POST', '/v4/session/page', { hash, origin: ORIGIN }],

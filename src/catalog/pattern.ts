@@ -1,0 +1,205 @@
+/** One step of a compiled pattern: a `jump` leads elsewhere, a `fork` there as well, the others to the next one. */
+type Step =
+  | { readonly op: 'char'; readonly matches: (character: string) => boolean }
+  | { readonly op: 'assert'; readonly holds: Assertion }
+  | { readonly op: 'jump' | 'fork'; to: number }
+
+/** Whether a place between two characters is what is asked for; at an end of the text there is none. */
+type Assertion = (before: string | undefined, after: string | undefined) => boolean
+
+type Node =
+  | { readonly kind: 'char'; readonly matches: (character: string) => boolean }
+  | { readonly kind: 'assert'; readonly holds: Assertion }
+  | { readonly kind: 'all' | 'any'; readonly nodes: readonly Node[] }
+  | { readonly kind: 'repeat'; readonly node: Node; readonly min: number; readonly max: number }
+
+/** Why a regular expression is not taken. */
+export class PatternFault extends Error {
+  override name = 'PatternFault'
+}
+
+export interface Pattern {
+  /** Steps for each character of a text, at most. */
+  readonly size: number
+  test(text: string): boolean
+}
+
+/**
+ * A regular expression as JSON Schema writes them, tested in time that grows with the length of the text alone, never with the ways
+ * to match it. Throws a `PatternFault` for one that is none, looks around or back, or comes to more than `limit` steps.
+ */
+export function compilePattern(source: string, limit: number): Pattern {
+  try {
+    new RegExp(source, 'u')
+  } catch {
+    throw new PatternFault('is no regular expression')
+  }
+  const steps = new Emitter(limit).emit(new Parser(source).parse())
+  return { size: steps.length + 1, test: (text) => run(steps, Array.from(text)) }
+}
+
+/** Reads a regular expression that is known to be well formed. */
+class Parser {
+  readonly #source: string
+  #at = 0
+
+  constructor(source: string) {
+    this.#source = source
+  }
+
+  parse(): Node {
+    const choices: Node[] = [this.#sequence()]
+    while (this.#take('|')) choices.push(this.#sequence())
+    return { kind: 'any', nodes: choices }
+  }
+
+  #sequence(): Node {
+    const nodes: Node[] = []
+    while (this.#at < this.#source.length && !/[|)]/.test(this.#source[this.#at] as string))
+      nodes.push(this.#repeated(this.#atom()))
+    return { kind: 'all', nodes }
+  }
+
+  #atom(): Node {
+    if (this.#take('(')) return this.#group()
+    if (this.#take('^')) return { kind: 'assert', holds: (before) => before === undefined }
+    if (this.#take('$')) return { kind: 'assert', holds: (_, after) => after === undefined }
+    if (this.#take('\\b')) return { kind: 'assert', holds: isBoundary }
+    if (this.#take('\\B')) return { kind: 'assert', holds: (before, after) => !isBoundary(before, after) }
+    const set = this.#match(/\[(?:\\[\s\S]|[^\]\\])*\]|\.|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\x..|\\c./uy)
+    const pair = set ?? this.#match(/\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u..../uy)
+    if (pair !== undefined) return oneOf(pair)
+    const escaped = this.#match(/\\[\s\S]/uy)
+    if (escaped !== undefined && /[1-9k]/.test(escaped)) throw new PatternFault('refers back to what it matched')
+    if (escaped !== undefined) return oneOf(escaped)
+    const literal = this.#match(/[\s\S]/uy)
+    return { kind: 'char', matches: (character) => character === literal }
+  }
+
+  #group(): Node {
+    if (this.#source[this.#at] === '?' && this.#match(/\?(?::|<(?![=!])[^>]*>)/uy) === undefined)
+      throw new PatternFault('looks around itself')
+    const node = this.parse()
+    this.#take(')')
+    return node
+  }
+
+  #repeated(node: Node): Node {
+    const [, symbol, min, comma, max] = this.#groups(/(?:([*+?])|\{(\d+)(,)?(\d+)?\})\??/uy) ?? []
+    if (symbol !== undefined)
+      return { kind: 'repeat', node, min: symbol === '+' ? 1 : 0, max: symbol === '?' ? 1 : Number.POSITIVE_INFINITY }
+    if (min === undefined) return node
+    const open = comma === undefined ? Number(min) : Number.POSITIVE_INFINITY
+    return { kind: 'repeat', node, min: Number(min), max: max === undefined ? open : Number(max) }
+  }
+
+  #take(text: string): boolean {
+    const isThere = this.#source.startsWith(text, this.#at)
+    if (isThere) this.#at += text.length
+    return isThere
+  }
+
+  #match = (sticky: RegExp): string | undefined => this.#groups(sticky)?.[0]
+
+  #groups(sticky: RegExp): RegExpExecArray | undefined {
+    sticky.lastIndex = this.#at
+    const found = sticky.exec(this.#source)
+    this.#at += found?.[0].length ?? 0
+    return found ?? undefined
+  }
+}
+
+/** What the runtime's own expressions know of one character: its classes and escapes. */
+function oneOf(source: string): Node {
+  const own = new RegExp(`^(?:${source})$`, 'u')
+  return { kind: 'char', matches: (character) => own.test(character) }
+}
+
+const isWord = (character: string | undefined): boolean => character !== undefined && /^\w$/.test(character)
+const isBoundary: Assertion = (before, after) => isWord(before) !== isWord(after)
+
+/** Lays a pattern out in steps, each repetition as often as it is counted. */
+class Emitter {
+  readonly #limit: number
+  readonly #steps: Step[] = []
+  #work = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  emit(node: Node): readonly Step[] {
+    this.#add(node)
+    return this.#steps
+  }
+
+  #add(node: Node): void {
+    if (++this.#work > 4 * this.#limit || this.#steps.length > this.#limit)
+      throw new PatternFault('counts or holds too much: bound lengths by maxLength')
+    if (node.kind === 'char') this.#steps.push({ op: 'char', matches: node.matches })
+    else if (node.kind === 'assert') this.#steps.push({ op: 'assert', holds: node.holds })
+    else if (node.kind === 'repeat') this.#repeat(node.node, node.min, node.max)
+    else if (node.kind === 'any') this.#choose(node.nodes)
+    else for (const each of node.nodes) this.#add(each)
+  }
+
+  #choose(nodes: readonly Node[]): void {
+    const ends: { to: number }[] = []
+    for (const [at, node] of nodes.entries()) {
+      const fork = at < nodes.length - 1 ? this.#fork('fork') : undefined
+      this.#add(node)
+      if (!fork) continue
+      ends.push(this.#fork('jump'))
+      fork.to = this.#steps.length
+    }
+    for (const end of ends) end.to = this.#steps.length
+  }
+
+  #repeat(node: Node, min: number, max: number): void {
+    for (let n = 0; n < min; n++) this.#add(node)
+    const start = this.#steps.length
+    const forks: { to: number }[] = []
+    for (let n = min; n < (max === Number.POSITIVE_INFINITY ? min + 1 : max); n++) {
+      forks.push(this.#fork('fork'))
+      this.#add(node)
+    }
+    if (max === Number.POSITIVE_INFINITY) this.#fork('jump').to = start
+    for (const fork of forks) fork.to = this.#steps.length
+  }
+
+  /** A step that leads elsewhere, or, a `fork`, there as well; where to is said later. */
+  #fork(op: 'jump' | 'fork'): { to: number } {
+    const step: Step = { op, to: 0 }
+    this.#steps.push(step)
+    return step
+  }
+}
+
+/** Walks all ways at once: each step is looked at once for a character. */
+function run(steps: readonly Step[], text: readonly string[]): boolean {
+  const seen = new Int32Array(steps.length + 1).fill(-1)
+  let reached: number[] = []
+  const reach = (first: number, at: number): void => {
+    const open = [first]
+    for (let step = open.pop(); step !== undefined; step = open.pop()) {
+      if (seen[step] === at) continue
+      seen[step] = at
+      const known = steps[step]
+      if (known?.op === 'fork') open.push(known.to, step + 1)
+      else if (known?.op === 'jump') open.push(known.to)
+      else if (known?.op !== 'assert') reached.push(step)
+      else if (known.holds(text[at - 1], text[at])) open.push(step + 1)
+    }
+  }
+  for (let at = 0; ; at++) {
+    const before = reached
+    reached = []
+    for (const step of before) {
+      const known = steps[step]
+      if (known?.op === 'char' && known.matches(text[at - 1] as string)) reach(step + 1, at)
+    }
+    reach(0, at)
+    if (reached.includes(steps.length)) return true
+    if (at === text.length) return false
+  }
+}

@@ -1,0 +1,51 @@
+import { commodityOf } from '../commodities/commodity.js'
+import { keyOf } from '../storage/key.js'
+import type { Key, Reader } from '../storage/storage.js'
+import { type CatalogItemRow, catalogItems, type ShownItem, sellerOf, showItem } from './item.js'
+
+export interface CatalogQuery {
+  /** Words, in any case, all of which occur in an item's name, description or seller. */
+  readonly query?: string | undefined
+  readonly limit?: number | undefined
+  readonly offset?: number | undefined
+  /** Unix milliseconds. */
+  readonly createdAfter?: number | undefined
+}
+
+/** Of the items that are listed, those that match, newest first, and how many there are in all. */
+export async function searchItems(
+  tx: Reader,
+  { query = '', limit = 20, offset = 0, createdAfter }: CatalogQuery,
+): Promise<{ items: ShownItem[]; total: number }> {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+  const found: CatalogItemRow[] = []
+  let total = 0
+  for await (const row of newestListed(tx)) {
+    if (createdAfter !== undefined && row.created_at <= createdAfter) break
+    if (!(await matches(tx, row, words))) continue
+    if (total >= offset && found.length < limit) found.push(row)
+    total++
+  }
+  const items = []
+  for (const row of found) items.push(await showItem(tx, row))
+  return { items, total }
+}
+
+async function* newestListed(tx: Reader): AsyncGenerator<CatalogItemRow> {
+  let after: Key[] | undefined
+  for (;;) {
+    const query = { index: 'listed', prefix: [], limit: 500, reverse: true, ...(after && { after }) } as const
+    const rows = await tx.find(catalogItems, query)
+    yield* rows
+    if (rows.length < 500) return
+    after = keyOf(catalogItems.indexes.listed, rows.at(-1) as CatalogItemRow)
+  }
+}
+
+async function matches(tx: Reader, row: CatalogItemRow, words: readonly string[]): Promise<boolean> {
+  const own = `${row.name}\n${row.description}`.toLowerCase()
+  const left = words.filter((word) => !own.includes(word))
+  if (left.length === 0) return true
+  const seller = (await sellerOf(tx, row, await commodityOf(tx, row.hash))).toLowerCase()
+  return left.every((word) => seller.includes(word))
+}

@@ -1,0 +1,96 @@
+import type { Arguments } from '../catalog/schema.js'
+import type { ServiceContext } from '../context.js'
+import type { Owner } from '../owner.js'
+import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
+import { Problem, problem } from '../problem.js'
+import type { Writer } from '../storage/storage.js'
+import { ownTwin, primaryTwin, type TwinRow } from '../twins/twin.js'
+import { deliver } from './fulfilment.js'
+import { beginPurchase, checkPrice, type HeldPurchase, quoteItem } from './purchase.js'
+import type { ShownReceipt } from './receipt.js'
+
+export interface PurchaseOrder {
+  readonly itemId: number
+  readonly args: Arguments
+  readonly party: Party
+  /** One of the payer's twins; the primary one where absent. */
+  readonly hostname?: string | undefined
+  /** The hash of a spending authority of the party's. */
+  readonly delegate?: string | undefined
+  /** What the buyer was quoted, in the digital quantity. */
+  readonly price?: number | undefined
+}
+
+/** Keeps what is answered under the caller's key. */
+type KeepAnswer = (
+  tx: Writer,
+  answer: ShownReceipt | Problem,
+  options?: { readonly meanwhile: boolean },
+) => Promise<unknown>
+
+/**
+ * Buys an item and gives its receipt.
+ * Throws, before anything is held, what `quoteItem`, `checkPrice`, `payerOf` and `beginPurchase` throw; then `upstream_failed`.
+ */
+export async function buy(order: PurchaseOrder, service: ServiceContext, keep: KeepAnswer): Promise<ShownReceipt> {
+  const held = await service.storage.write(async (tx) => {
+    const begun = await begin(tx, order, service)
+    // What stands should this process not live to say more: the purchase is reversed then.
+    await keep(tx, failed(begun.id, 'The call broke off.'), { meanwhile: true })
+    return begun
+  })
+  const { receipt, failure } = await deliver(service, held, (tx, ...settled) => keep(tx, answerOf(...settled)))
+  const answer = answerOf(receipt, failure)
+  if (answer instanceof Problem) throw answer
+  return answer
+}
+
+const answerOf = (receipt: ShownReceipt, failure: string | undefined): ShownReceipt | Problem =>
+  receipt.status === 'reversed' ? failed(receipt.transaction_id, failure) : receipt
+
+const failed = (transaction_id: number, reason = ''): Problem =>
+  problem('upstream_failed', { detail: reason, fields: { transaction_id } })
+
+async function begin(tx: Writer, order: PurchaseOrder, service: ServiceContext): Promise<HeldPurchase> {
+  const { itemId, args, party, price, delegate = null } = order
+  const at = service.clock.now()
+  const within = party.kind === 'account' ? party.id : undefined
+  const quote = await quoteItem(tx, { itemId, args, within })
+  checkPrice(quote, price)
+  const payer = await payerOf(tx, order, { amount: quote.amount, dq: quote.quantity.id, at })
+  return beginPurchase(tx, { quote, args, payer, buyer: buyerOf(party), actor: actorOf(party), delegate, at }, service)
+}
+
+/** Who gets what a party buys: an account what its pages buy. */
+export const buyerOf = (party: Party): Owner => {
+  if (party.kind === 'user' || party.kind === 'agent') return party.owner
+  return `account:${party.kind === 'embed' ? party.account_id : party.id}`
+}
+
+/** How much is to be paid, and when. */
+interface Price {
+  /** Smallest units. */
+  readonly amount: bigint
+  readonly dq: string
+  readonly at: number
+}
+
+/**
+ * The twin that a party pays from: the persona's, by a delegate, which is spent; else one of the user's.
+ * Throws `delegate_refused`, `delegate_required`, `approval_required`, `not_found`, `not_owner`, `insufficient_funds`.
+ */
+async function payerOf(
+  tx: Writer,
+  { itemId, args, party, hostname, delegate }: PurchaseOrder,
+  { amount, dq, at }: Price,
+): Promise<TwinRow> {
+  if (delegate !== undefined) return spendAuthority(tx, { delegate, party, dq, amount, at })
+  if (party.kind === 'account' || party.kind === 'embed') throw problem('delegate_required')
+  if (party.kind === 'agent' && amount > 0n)
+    throw problem('approval_required', {
+      fields: { approval: { kind: 'purchase', catalog_item_id: itemId, arguments: args } },
+    })
+  const twin = hostname === undefined ? await primaryTwin(tx, party.owner) : await ownTwin(tx, party.owner, hostname)
+  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
+  return twin
+}

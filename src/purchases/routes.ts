@@ -1,0 +1,75 @@
+import { route } from '../http/route.js'
+import { Amount, IdPath, PageQuery, pageOf, ReceiptShape, z } from '../http/schema.js'
+import { buy } from './buy.js'
+import { listReceipts, readReceipt } from './receipt.js'
+
+export const createPurchase = route({
+  id: 'createPurchase',
+  summary: 'Buy an item of the catalog; the receipt holds what its endpoint answered.',
+  evidence: 'designed',
+  method: 'POST',
+  path: '/catalog/items/:id/purchases',
+  versions: ['v4'],
+  auth: ['user', 'session', 'agent', 'account', 'embed'],
+  params: IdPath,
+  body: z.object({
+    arguments: z.optional(z.record(z.string(), z.unknown())),
+    hostname: z.optional(z.string()),
+    /** What the buyer was quoted: another price now is refused. */
+    price: z.optional(Amount),
+    persona_delegate: z.optional(z.string()),
+    public_secret: z.optional(z.string()),
+  }),
+  bodyOptional: true,
+  status: 201,
+  result: ReceiptShape,
+  errors: [
+    'not_found',
+    'not_owner',
+    'item_inactive',
+    'price_changed',
+    'arguments_refused',
+    'approval_required',
+    'delegate_required',
+    'delegate_refused',
+    'insufficient_funds',
+    'same_twin',
+    'parameter_unreadable',
+    'upstream_failed',
+  ],
+  idempotent: true,
+  handle: ({ params, body, principal, keep }, service) => {
+    const { arguments: args = {}, hostname, price, persona_delegate: delegate } = body
+    return buy({ itemId: params.id, args, party: principal, hostname, price, delegate }, service, keep)
+  },
+})
+
+export const listPurchases = route({
+  id: 'listPurchases',
+  summary: 'List what the caller bought or sold, newest first, without what was delivered.',
+  evidence: 'designed',
+  method: 'GET',
+  path: '/purchases',
+  versions: ['v4'],
+  auth: ['account', 'user', 'session', 'agent'],
+  query: PageQuery,
+  result: pageOf('purchases', ReceiptShape),
+  errors: ['cursor_invalid'],
+  read: (tx, { query, principal }, service) => listReceipts(tx, principal.owner, query, service),
+})
+
+export const readPurchase = route({
+  id: 'readPurchase',
+  summary: 'Read the receipt of what the caller bought or sold; its buyer sees what was delivered.',
+  evidence: 'designed',
+  method: 'GET',
+  path: '/purchases/:id',
+  versions: ['v4'],
+  auth: ['account', 'user', 'session', 'agent'],
+  params: IdPath,
+  result: ReceiptShape,
+  errors: ['not_found'],
+  read: (tx, { params, principal }, service) => readReceipt(tx, principal.owner, params.id, service),
+})
+
+export default [createPurchase, listPurchases, readPurchase]
