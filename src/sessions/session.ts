@@ -1,3 +1,4 @@
+import { keepCarts } from '../carts/cart.js'
 import type { ServiceContext } from '../context.js'
 import { recordEvent } from '../events/event.js'
 import { problem } from '../problem.js'
@@ -70,8 +71,11 @@ export async function signIn(
   context: TwinContext,
 ) {
   const user = (await userByEmail(tx, email)) ?? (await createUser(tx, { email, at, madeBy: null }, context))
+  const previous = await sessionOf(tx, previousSessionId, at)
   await endSession(tx, previousSessionId, at)
   const { session_id } = await startSession(tx, { userId: user.id, by: 'code', at }, context)
+  const previousUserId = previous?.user_id ?? null
+  await keepCarts(tx, { previousSessionId, previousUserId, sessionId: session_id, userId: user.id })
   await claimInvitations(tx, user, at)
   return { session_id, user: showUser(user) }
 }

@@ -18,6 +18,8 @@ const REUSE_WINDOW = 5 * 60_000
 export interface TokenRow {
   readonly id: string
   readonly client_id: string
+  /** The id of the token that client credentials gave, on it and on all that it was refreshed to. */
+  readonly family_id: string
   readonly owner_kind: 'account' | 'user'
   readonly owner_id: number
   readonly access_digest: string
@@ -56,7 +58,7 @@ export async function tokenForClient(
   const pair = last && last.access_expires_at - at >= REUSE_WINDOW ? show(last, context) : undefined
   // A state that was moved without its key cannot show again what was made under that.
   if (pair && accessDigest(pair.access_token) === last?.access_digest) return pair
-  return issue(tx, client, at, context)
+  return issue(tx, client, { at }, context)
 }
 
 /** Spends a refresh token for a new pair. Throws `refresh_token_invalid`, also for a client since revoked. */
@@ -66,7 +68,7 @@ export async function refresh(tx: Writer, refreshToken: string, at: number, cont
   if (!row || !client || client.deleted_at !== null || row.refresh_expires_at <= at)
     throw problem('refresh_token_invalid')
   tx.put(tokens, { ...row, refresh_digest: null })
-  return issue(tx, client, at, context)
+  return issue(tx, client, { at, familyId: row.family_id }, context)
 }
 
 /** A client sends the same access token many times. */
@@ -78,13 +80,19 @@ export async function findAccessToken(tx: Reader, accessToken: string, at: numbe
   return row && row.access_expires_at > at ? row : undefined
 }
 
-async function issue(tx: Writer, client: ClientRow, at: number, context: TokenContext): Promise<TokenPair> {
+async function issue(
+  tx: Writer,
+  client: ClientRow,
+  { at, familyId }: { at: number; familyId?: string },
+  context: TokenContext,
+): Promise<TokenPair> {
   await sweep(tx, client, at)
   const whole = seconds(at) * 1000
   const id = randomHex(context.random, 16)
   const row: TokenRow = {
     id,
     client_id: client.id,
+    family_id: familyId ?? id,
     owner_kind: client.owner_kind,
     owner_id: client.owner_id,
     access_digest: digest(derived('access token', id, context)),

@@ -128,30 +128,27 @@ contract('every operation with a body', (start) => {
     )
   })
 
-  it(
-    'refuses every field of another type, and names it: 400 field_invalid',
-    async () => {
-      const { call, state } = await start()
-      const callers = await newCallers(call)
-      const before = (await state()).rows
-      for (const { route, absent } of withBody) {
-        const body = route.body as NonNullable<Route['body']>
-        const right = samplesOf(body)
-        const refuse = async (field: string, wrong: unknown) => {
-          const sent = { ...right, [field]: wrong }
-          const answer = await call(route.method, absent, merged(acceptedBy(route, callers), { body: sent }))
-          const named = (answer.body.field as string).split('.')[0]
-          expect([route.id, answer.status, answer.body.code, named]).toEqual([route.id, 400, 'field_invalid', field])
-          expect(sentenceOf(answer)).toContain(`"${field}`)
-        }
-        const attempts = Object.entries(body.shape).map(([field, schema]) =>
-          Promise.all(wrongValuesOf(schema).map((wrong) => refuse(field, wrong))),
-        )
-        await Promise.all(attempts)
+  it('refuses every field of another type, and names it: 400 field_invalid', async () => {
+    const { call, state } = await start()
+    const callers = await newCallers(call)
+    const before = (await state()).rows
+    for (const { route, absent } of withBody) {
+      const body = route.body as NonNullable<Route['body']>
+      const right = samplesOf(body)
+      const refuse = async (field: string, wrong: unknown) => {
+        const sent = { ...right, [field]: wrong }
+        const answer = await call(route.method, absent, merged(acceptedBy(route, callers), { body: sent }))
+        const named = (answer.body.field as string).split('.')[0]
+        expect([route.id, answer.status, answer.body.code, named]).toEqual([route.id, 400, 'field_invalid', field])
+        expect(sentenceOf(answer)).toContain(`"${field}`)
       }
-      expect((await state()).rows).toEqual(before)
-    },
-  )
+      const attempts = Object.entries(body.shape).map(([field, schema]) =>
+        Promise.all(wrongValuesOf(schema).map((wrong) => refuse(field, wrong))),
+      )
+      await Promise.all(attempts)
+    }
+    expect((await state()).rows).toEqual(before)
+  })
 
   it('refuses to do without a field that it needs, and names it: 400 field_invalid', async () => {
     const { call, state } = await start()
@@ -197,12 +194,15 @@ contract('every operation with a name in its path', (start) => {
 
 contract('every operation that asks who is calling', (start) => {
   const asksForToken = built.filter(takes('account', 'user'))
-  const forbiddenTo = (kind: 'account' | 'user') => asksForToken.filter(({ route }) => !route.auth.includes(kind))
+  // Where everybody may call, nobody is forbidden to.
+  const judged = asksForToken.filter((operation) => !takes('none')(operation))
+  const forbiddenTo = (kind: 'account' | 'user') => judged.filter(({ route }) => !route.auth.includes(kind))
 
   it('refuses a caller who sends nothing: 401 authorization_missing, with a challenge', async () => {
     const started = await start()
-    await allRefuse(started, asksForToken, [401, 'authorization_missing'], ({ route }) => ({ ...sampleOf(route) }))
-    for (const { route, absent } of asksForToken)
+    const asked = asksForToken.filter((operation) => !takes('guest', 'none')(operation))
+    await allRefuse(started, asked, [401, 'authorization_missing'], ({ route }) => ({ ...sampleOf(route) }))
+    for (const { route, absent } of asked)
       expect((await started.call(route.method, absent, sampleOf(route))).headers.get('www-authenticate')).toMatch(
         /^Bearer/,
       )
@@ -240,7 +240,7 @@ contract('every operation that asks who is calling', (start) => {
   it("refuses an agent's token where no agent may call: 403", async () => {
     const started = await start()
     const { agent } = await newCallers(started.call)
-    const withoutAgents = asksForToken.filter(({ route }) => !route.auth.includes('agent'))
+    const withoutAgents = judged.filter(({ route }) => !route.auth.includes('agent'))
     const [accounts, others] = [withoutAgents.filter(onlyAccounts), withoutAgents.filter((each) => !onlyAccounts(each))]
     await allRefuse(started, accounts, [403, 'not_an_account'], ({ route }) => merged(sampleOf(route), agent))
     await allRefuse(started, others, [403, 'wrong_principal'], ({ route }) => merged(sampleOf(route), agent))

@@ -1,0 +1,209 @@
+import type { ServiceContext } from '../context.js'
+import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { formatAmount, toAmount } from '../ledger/amount.js'
+import { balanceOf, spendable } from '../ledger/balance.js'
+import { heldCalls } from '../payments/held-payment.js'
+import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
+import { Problem, problem, problemSentence } from '../problem.js'
+import { buyerOf } from '../purchases/buy.js'
+import { fulfil } from '../purchases/fulfilment.js'
+import { beginPurchase, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import { ownTwin, primaryTwin, type TwinRow } from '../twins/twin.js'
+import { type CartLineRow, type CartPlace, type CartRow, cartLines, carts, ownCart } from './cart.js'
+import { linesOf } from './line.js'
+import { type ShownCart, showCart } from './show.js'
+
+/** Who pays for a cart: a principal is one. A guest has to sign in first. */
+export type CartPayer = Exclude<Party, { kind: 'embed' }> | { readonly kind: 'guest'; readonly user_id: number | null }
+
+export interface CartOrder {
+  readonly place: CartPlace
+  readonly caller: CartPayer
+  /** One of the payer's twins; the primary one where absent. */
+  readonly hostname: string | undefined
+  /** The delegate by whose spending authority the caller pays. */
+  readonly delegate: string | undefined
+  /** Pays what things cost now, whatever was quoted. */
+  readonly acceptPrices: boolean
+  /** Keeps the answer under the caller's key. */
+  keep(tx: Writer, cart: ShownCart): Promise<unknown>
+}
+
+/** How many endpoints are called at the same time. */
+const AT_ONCE = 4
+
+/**
+ * Pays for all of a cart or nothing, in one transaction; then each of its purchases is fulfilled, and posted or reversed, on its own.
+ * A cart that was paid before is given as it ended.
+ * Throws `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`, `approval_required`, `delegate_required`,
+ * and what `quoteItem`, `beginPurchase`, `ownTwin` and `spendAuthority` throw.
+ */
+export async function payCart(order: CartOrder, service: ServiceContext): Promise<ShownCart> {
+  const { storage } = service
+  const purchases = await storage.write((tx) => beginCart(tx, order, service))
+  await fulfilAll(purchases, service)
+  return storage.write(async (tx) => {
+    const shown = await showCart(tx, await ownCart(tx, order.place), service)
+    await order.keep(tx, shown)
+    return shown
+  })
+}
+
+/** Holds the price of every purchase of a cart that is open; a cart that was paid has none that are to be fulfilled. */
+async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext): Promise<HeldPurchase[]> {
+  const cart = await ownCart(tx, order.place)
+  const party = partyOf(order.caller)
+  if (cart.ordered_at !== null) {
+    if ((await showCart(tx, cart, service)).status === 'paying') throw problem('cart_paying')
+    return []
+  }
+  const lines = await quoteLines(tx, cart, order.place)
+  if (!order.acceptPrices) await checkPrices(tx, lines)
+  const at = service.clock.now()
+  const payer = await payingTwin(tx, { ...order, party }, { sums: sumsOf(lines), at })
+  const terms = { payer, buyer: buyerOf(party), actor: actorOf(party), delegate: order.delegate ?? null, at }
+  const begun: HeldPurchase[] = []
+  for (const { row, quote } of lines) {
+    const receipts: number[] = []
+    for (let unit = 0; unit < row.quantity; unit++) {
+      const purchase = await ofLine(row, beginPurchase(tx, { ...terms, quote, args: row.arguments }, service))
+      begun.push(purchase)
+      receipts.push(purchase.id)
+    }
+    tx.put(cartLines, { ...row, price: String(quote.amount), dq: quote.quantity.id, receipts })
+  }
+  tx.put(carts, { ...cart, ordered_at: at })
+  return begun
+}
+
+function partyOf(caller: CartPayer): Party {
+  if (caller.kind !== 'guest') return caller
+  const { user_id: id } = caller
+  if (id === null) throw problem('sign_in_required')
+  return { kind: 'user', id, owner: `user:${id}` }
+}
+
+/** A line, and what it costs now. */
+interface QuotedLine {
+  readonly row: CartLineRow
+  readonly quote: Quote
+}
+
+async function quoteLines(tx: Reader, cart: CartRow, { within }: CartPlace): Promise<QuotedLine[]> {
+  const lines = []
+  for (const row of await linesOf(tx, cart)) {
+    const { catalog_item_id: itemId, arguments: args } = row
+    lines.push({ row, quote: await ofLine(row, quoteItem(tx, { itemId, args, within })) })
+  }
+  if (lines.length === 0) throw problem('cart_empty')
+  return lines
+}
+
+/** What is refused says which line it is about. */
+async function ofLine<T>({ line, name }: CartLineRow, step: Promise<T>): Promise<T> {
+  try {
+    return await step
+  } catch (cause) {
+    if (!(cause instanceof Problem)) throw cause
+    const { code, fields, message } = cause
+    const why = message.slice(problemSentence(code).length).trim()
+    const detail = `${why} It is line ${line}, "${name}".`.trim()
+    throw problem(code, { detail, fields: { ...fields, line }, cause })
+  }
+}
+
+async function checkPrices(tx: Reader, lines: readonly QuotedLine[]): Promise<void> {
+  const changed = []
+  for (const { row, quote } of lines) {
+    const { line, catalog_item_id, name, price, dq } = row
+    if (String(quote.amount) === price && quote.quantity.id === dq) continue
+    const { decimals } = await quantityOf(tx, dq)
+    const now = { new_price: toAmount(quote.amount, quote.quantity.decimals), new_dq: quote.quantity.id }
+    changed.push({ line, catalog_item_id, name, price: toAmount(price, decimals), dq, ...now })
+  }
+  if (changed.length === 0) return
+  const detail = `Lines ${changed.map(({ line }) => line).join(', ')} cost something else than was quoted; send accept_prices to pay that.`
+  throw problem('price_changed', { detail, fields: { lines: changed } })
+}
+
+/** Smallest units by digital quantity. */
+type Sums = ReadonlyMap<string, bigint>
+
+function sumsOf(lines: readonly QuotedLine[]): Sums {
+  const sums = new Map<string, bigint>()
+  for (const { row, quote } of lines) {
+    const dq = quote.quantity.id
+    sums.set(dq, (sums.get(dq) ?? 0n) + quote.amount * BigInt(row.quantity))
+  }
+  return sums
+}
+
+interface Payment extends Pick<CartOrder, 'place' | 'hostname' | 'delegate'> {
+  readonly party: Party
+}
+
+/** The twin that pays: it holds the sums, and its value may be spent so. */
+async function payingTwin(tx: Writer, payment: Payment, { sums, at }: { sums: Sums; at: number }): Promise<TwinRow> {
+  const twin = await permittedTwin(tx, payment, { sums, at })
+  for (const [dq, sum] of sums)
+    if (spendable(await balanceOf(tx, twin.id, dq)) < sum) {
+      const { decimals, shortcode } = await quantityOf(tx, dq)
+      throw problem('insufficient_funds', { detail: `It takes ${formatAmount(sum, decimals)} ${shortcode}.` })
+    }
+  return twin
+}
+
+async function permittedTwin(
+  tx: Writer,
+  { place, hostname, delegate, party }: Payment,
+  { sums, at }: { sums: Sums; at: number },
+): Promise<TwinRow> {
+  if (delegate !== undefined) return delegatedTwin(tx, { delegate, party }, { sums, at })
+  if (party.kind === 'account' || party.kind === 'embed') throw problem('delegate_required')
+  // What is free takes nothing that a user would have to approve.
+  if (party.kind === 'agent' && [...sums.values()].some((sum) => sum > 0n))
+    throw problem('approval_required', { fields: { approval: { kind: 'cart', cart_id: place.id } } })
+  const twin = hostname === undefined ? await primaryTwin(tx, party.owner) : await ownTwin(tx, party.owner, hostname)
+  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
+  return twin
+}
+
+/** An authority is for one digital quantity, so it pays for no cart of several. */
+async function delegatedTwin(
+  tx: Writer,
+  { delegate, party }: { delegate: string; party: Party },
+  { sums, at }: { sums: Sums; at: number },
+): Promise<TwinRow> {
+  const twins: TwinRow[] = []
+  for (const [dq, amount] of sums) twins.push(await spendAuthority(tx, { delegate, party, dq, amount, at }))
+  return twins[0] as TwinRow
+}
+
+/** Fulfils what is held, some at the same time. Throws what the storage threw at one of them, once all have ended. */
+async function fulfilAll(purchases: readonly HeldPurchase[], service: ServiceContext): Promise<void> {
+  const failures: unknown[] = []
+  const waiting = purchases.values()
+  const work = async () => {
+    for (const purchase of waiting)
+      try {
+        await fulfilHeld(purchase, service)
+      } catch (failure) {
+        failures.push(failure)
+      } finally {
+        service.ongoing.delete(purchase.token)
+      }
+  }
+  const all = Promise.resolve().then(() => Promise.all(Array.from({ length: AT_ONCE }, work)))
+  // Those that wait for their turn are not taken for abandoned here.
+  for (const { token } of purchases) service.ongoing.set(token, all)
+  await all
+  if (failures.length > 0) throw failures[0]
+}
+
+/** Another process over this storage may have taken back what waited long: that is not called. */
+async function fulfilHeld(purchase: HeldPurchase, service: ServiceContext): Promise<void> {
+  const { id, token } = purchase
+  const isHeld = await service.storage.read(async (tx) => (await tx.get(heldCalls, id))?.token === token)
+  if (isHeld) await fulfil(service, purchase)
+}
