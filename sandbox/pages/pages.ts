@@ -1,22 +1,14 @@
 import type { Handler } from '../../adapters/node.js'
 import type { Reply } from '../../src/http/reply.js'
-import type { FetchSource, Service } from '../../src/index.js'
+import type { FetchSource } from '../../src/index.js'
 import { Problem } from '../../src/problem.js'
-import type { Demo } from '../seed/demo.js'
 import { offlineFile } from './offline.js'
+import type { SandboxPages } from './options.js'
 import { phonePage } from './phone.js'
 import { shopPage } from './shop.js'
 import { readDemo } from './there.js'
 import { unlock } from './unlock.js'
 import { welcomePage } from './welcome.js'
-
-export interface SandboxPages {
-  readonly service: Service
-  /** Shown where the service's state holds it. */
-  readonly demo: Demo
-  /** Where the offline demo was built. */
-  readonly offline?: URL
-}
 
 type Page = (options: SandboxPages, request: Request) => Promise<Reply>
 

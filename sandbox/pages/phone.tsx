@@ -1,7 +1,7 @@
 import { inline, page } from '../../src/http/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import script from '../phone/page.tsx?script'
-import type { SandboxPages } from './pages.js'
+import type { SandboxPages } from './options.js'
 import { pagesStyle, phoneStyle } from './pages-style.js'
 
 const phoneScript = inline(script)

@@ -2,7 +2,7 @@ import { readFields } from '../../src/http/body.js'
 import { type Reply, reply } from '../../src/http/reply.js'
 import { restOfArticle } from '../shop/article.js'
 import { validate } from '../shop/seller.js'
-import type { SandboxPages } from './pages.js'
+import type { SandboxPages } from './options.js'
 
 /** More than any proof of payment. */
 const LIMIT = 10_000

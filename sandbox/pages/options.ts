@@ -1,0 +1,11 @@
+import type { Service } from '../../src/index.js'
+import type { Demo } from '../seed/demo.js'
+
+/** What the sandbox's pages show, and whose they are. */
+export interface SandboxPages {
+  readonly service: Service
+  /** Shown where the service's state holds it. */
+  readonly demo: Demo
+  /** Where the offline demo was built. */
+  readonly offline?: URL
+}
