@@ -1,4 +1,9 @@
 import { accounts, memberships } from './accounts/account.js'
+import { cartLines, carts } from './carts/cart.js'
+import { catalogItems } from './catalog/item.js'
+import { dispatchParameters } from './catalog/parameter.js'
+import { checkouts } from './checkout/checkout.js'
+import { checkoutCharges } from './checkout/refund.js'
 import { commodities } from './commodities/commodity.js'
 import { settings } from './controls/settings.js'
 import { digitalQuantities } from './digital-quantities/digital-quantity.js'
@@ -20,6 +25,7 @@ import { payments } from './payments/payment.js'
 import { delegates } from './personas/delegate.js'
 import { personas } from './personas/persona.js'
 import { delegateSpendings } from './personas/spending.js'
+import { purchaseResponses, purchases } from './purchases/receipt.js'
 import { timers } from './schedule/timer.js'
 import { phones } from './second-factor/phone.js'
 import { authenticationRequests } from './second-factor/request.js'
@@ -57,6 +63,10 @@ export const collections: readonly AnyCollection[] = [
   twinNonces,
   digitalQuantities,
   commodities,
+  catalogItems,
+  dispatchParameters,
+  purchases,
+  purchaseResponses,
   payments,
   personas,
   delegates,
@@ -64,6 +74,10 @@ export const collections: readonly AnyCollection[] = [
   paybacks,
   transfers,
   heldCalls,
+  carts,
+  cartLines,
+  checkouts,
+  checkoutCharges,
   balances,
   movements,
   entries,

@@ -1,6 +1,6 @@
 import type { Seed } from './controls/seed-schema.js'
 import type { Evidence } from './evidence.js'
-import type { CardRow } from './outbox/outbox.js'
+import type { CardRow } from './outbox/message.js'
 import type { Alarm, Cards, ChargeResult, Clock, Log, Mailer, Push, Random, Upstream } from './ports.js'
 import type { Keyring } from './secrets.js'
 import type { Storage } from './storage/storage.js'

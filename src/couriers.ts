@@ -1,8 +1,15 @@
-import { cardCourier } from './cards/charge.js'
+import { cardCourier, refundCourier } from './cards/charge.js'
+import { settleCheckoutCharge } from './checkout/card.js'
+import { settleCheckoutRefund } from './checkout/refund.js'
 import { pushCourier } from './notifications/push.js'
 import { mailCourier } from './outbox/mail.js'
 import type { Couriers } from './outbox/outbox.js'
 import { settleTopup } from './topups/topup.js'
 
 /** Who takes what leaves the service to its port, by kind. */
-export const couriers: Couriers = { mail: mailCourier, push: pushCourier, card: cardCourier({ topup: settleTopup }) }
+export const couriers: Couriers = {
+  mail: mailCourier,
+  push: pushCourier,
+  card: cardCourier({ topup: settleTopup, checkout: settleCheckoutCharge }),
+  refund: refundCourier({ checkout: settleCheckoutRefund }),
+}

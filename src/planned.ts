@@ -12,30 +12,6 @@ type Planned = readonly [
 
 /** Operations that are part of the interface and not built yet: they answer 501, never a bare 404. */
 const planned: readonly Planned[] = [
-  ['listCatalogItems', 'GET', '/catalog/items', 'observed'],
-  ['createCatalogItem', 'POST', '/catalog/items'],
-  ['readCatalogItem', 'GET', '/catalog/items/:id', 'observed'],
-  ['updateCatalogItem', 'PUT', '/catalog/items/:id'],
-  ['archiveCatalogItem', 'POST', '/catalog/items/:id/archive'],
-  ['restoreCatalogItem', 'POST', '/catalog/items/:id/restore'],
-  ['listDispatchParameters', 'GET', '/catalog/items/:id/parameters'],
-  ['replaceDispatchParameters', 'PUT', '/catalog/items/:id/parameters'],
-  ['createPurchase', 'POST', '/catalog/items/:id/purchases'],
-  ['listOwnCatalogItems', 'GET', '/catalog/mine'],
-  ['listPurchases', 'GET', '/purchases'],
-  ['readPurchase', 'GET', '/purchases/:id'],
-
-  ['createCheckout', 'POST', '/checkout'],
-  ['readCheckout', 'GET', '/checkout/:token'],
-  ['completeCheckout', 'POST', '/checkout/:token/complete'],
-  ['createCart', 'POST', '/carts'],
-  ['readCart', 'GET', '/carts/:id'],
-  ['deleteCart', 'DELETE', '/carts/:id'],
-  ['addCartItem', 'POST', '/carts/:id/items'],
-  ['updateCartItem', 'PUT', '/carts/:id/items/:line'],
-  ['deleteCartItem', 'DELETE', '/carts/:id/items/:line'],
-  ['payCart', 'POST', '/carts/:id/pay'],
-
   ['createAccountChoice', 'POST', '/agent/account-choice'],
   ['createApproval', 'POST', '/agent/approvals'],
   ['readApproval', 'GET', '/agent/approvals/:id'],

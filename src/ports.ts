@@ -66,12 +66,31 @@ export type ChargeResult =
   | { readonly status: 'declined'; readonly reason: string }
   | { readonly status: 'unavailable' }
 
+/** An amount to be given back to the card that it was charged to: all of one charge. */
+export interface CardRefund {
+  /** The same for every try of this refund, and of no other anywhere: an idempotency key. */
+  readonly id: string
+  /** Of the charge, as its result named it. */
+  readonly charge_id: string
+  /** In digits, a count of 10^-decimals; whole hundredths. */
+  readonly amount: string
+  readonly decimals: number
+  readonly currency: string
+}
+
+/** What came of a refund. `refused`: it is known that the card gets nothing back. */
+export type RefundResult =
+  | { readonly status: 'refunded'; readonly refund_id: string }
+  | { readonly status: 'refused'; readonly reason: string }
+
 export interface Cards {
   /**
    * Charges once for each id, however often it is called with it, for three days at least: later calls give what came of
    * the first. A rejection says that it is not known whether the card was charged; it is called again with the same id.
    */
   charge(charge: CardCharge): Promise<ChargeResult>
+  /** Gives back once for each id, as `charge` charges. A rejection: it is called again with the same id. */
+  refund(refund: CardRefund): Promise<RefundResult>
 }
 
 export interface UpstreamRequest {

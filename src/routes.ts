@@ -1,5 +1,8 @@
 import accounts from './accounts/routes.js'
 import agents from './agents/routes.js'
+import carts from './carts/routes.js'
+import catalog from './catalog/routes.js'
+import checkout from './checkout/routes.js'
 import commodities from './commodities/routes.js'
 import controls from './controls/routes.js'
 import digitalQuantities from './digital-quantities/routes.js'
@@ -13,6 +16,7 @@ import payments from './payments/routes.js'
 import paywall from './paywall/routes.js'
 import personas from './personas/routes.js'
 import planned from './planned.js'
+import purchases from './purchases/routes.js'
 import secondFactor from './second-factor/routes.js'
 import sessions from './sessions/routes.js'
 import tokens from './tokens/routes.js'
@@ -30,6 +34,10 @@ export const routes: readonly Route[] = [
   ...tagged('twins', twins),
   ...tagged('commodities', commodities),
   ...tagged('payments', payments),
+  ...tagged('catalog', catalog),
+  ...tagged('purchases', purchases),
+  ...tagged('checkout', checkout),
+  ...tagged('carts', carts),
   ...tagged('paywall', paywall),
   ...tagged('personas', personas),
   ...tagged('transfers', transfers),

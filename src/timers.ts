@@ -1,3 +1,5 @@
+import { CHECKOUT_TRY_ENDS, endOverdueTry, expireCheckout } from './checkout/attempt.js'
+import { CHECKOUT_EXPIRES } from './checkout/checkout.js'
 import { HELD_TOO_LONG, reverseOverdue } from './payments/held-payment.js'
 import type { TimerJob } from './schedule/timer.js'
 import { answerAsPhone } from './second-factor/answer.js'
@@ -9,4 +11,6 @@ export const jobs: Readonly<Record<string, TimerJob>> = {
   [PHONE_ANSWERS]: answerAsPhone,
   [HELD_TOO_LONG]: reverseOverdue,
   [TRANSFER_EXPIRES]: expireTransfer,
+  [CHECKOUT_EXPIRES]: expireCheckout,
+  [CHECKOUT_TRY_ENDS]: endOverdueTry,
 }

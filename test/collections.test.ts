@@ -3,6 +3,9 @@ import { memoryStorage } from '../adapters/storage/memory.js'
 import { collections } from '../src/collections.js'
 import { createService } from '../src/index.js'
 import { caller } from './support/api.js'
+import { CLOSED_ENDPOINT, filledCart, newItem } from './support/carts.js'
+import { purchase, putParameters } from './support/catalog.js'
+import { newCheckout, newShop, withCard } from './support/checkout.js'
 import { newAgent, newApp, startInteraction } from './support/oidc.js'
 import { newDelegate, newPersona } from './support/personas.js'
 import { ask } from './support/second-factor.js'
@@ -11,13 +14,21 @@ import { basic, newCommodity, newPayer, newSeller, newSession } from './support/
 it('lists every collection that the service keeps rows in, each once', async () => {
   const storage = memoryStorage()
   let release = (_: Response) => {}
-  const upstream = { fetch: () => new Promise<Response>((resolve) => (release = resolve)) }
+  let asked = 0
+  const upstream = {
+    fetch() {
+      asked++
+      return new Promise<Response>((resolve) => {
+        release = resolve
+      })
+    },
+  }
   const service = createService({ storage, upstream, sandbox: true })
   const url = 'http://127.0.0.1:4242'
   const call = caller({ url, fetch: (request) => service.fetch(request), close: () => service.close() })
   const seller = await newSeller(call)
   const { hash, dq, hostname } = await newCommodity(call, seller)
-  const payer = await newPayer(call, seller, { balance: 1 })
+  const payer = await newPayer(call, seller, { balance: 2 })
   await call('POST', `/v4/payment/${hash}`, { token: payer.token, headers: { 'idempotency-key': 'once' } })
   await call('POST', '/v4/transfer', { token: payer.token, body: { address: 'guest@example.test', amount: 0.25 } })
   const { hash: persona } = await newPersona(call, payer)
@@ -31,6 +42,15 @@ it('lists every collection that the service keeps rows in, each once', async () 
   await call('POST', '/v2/twin/nonce', { token: payer.token, body: { hostname: payer.hostname } })
   await call('POST', '/v4/account/register', { body: { dq, email: 'owner@example.test' } })
   await call('POST', '/v4/account/oauth/token', { headers: basic(seller.clientId, 'mc_wrong') })
+  const item = await newItem(call, seller, { external_endpoint: CLOSED_ENDPOINT })
+  await filledCart(call, payer, [item])
+  await putParameters(call, seller, item, [{ kind: 'query', name: 'key', value: 'x' }])
+  const bought = purchase(call, { token: payer.token }, item)
+  await expect.poll(() => asked).toBe(1)
+  release(new Response())
+  expect((await bought).status).toBe(201)
+  const link = await newCheckout(call, await newShop(call, 'https://api.example.test/story'))
+  await withCard(call, link, {}, 'pm_card_expired')
   await newSession(call, 'reader@example.test')
   await newAgent(call)
   await startInteraction(call, await newApp(call))

@@ -1,6 +1,7 @@
 import type { ServiceContext } from '../context.js'
-import type { CardRow, Courier } from '../outbox/outbox.js'
-import type { ChargeResult } from '../ports.js'
+import type { CardRow, RefundRow } from '../outbox/message.js'
+import type { Courier } from '../outbox/outbox.js'
+import type { Cards, ChargeResult, RefundResult } from '../ports.js'
 import type { Writer } from '../storage/storage.js'
 
 /** What is done once it is known what came of a charge, in the transaction that notes it: once. */
@@ -14,16 +15,9 @@ export type SettleCharge = (
 export const cardCourier = (
   settle: Readonly<Record<CardRow['purpose'], SettleCharge>>,
 ): Courier<CardRow, ChargeResult> => ({
-  async send({ charge }, { cards, alarm, limits }) {
-    if (!cards) throw new Error('no card processor is configured')
-    const ms = limits.cardMs
-    const late = new Error(`the card processor did not answer within ${ms} ms`)
-    return checkResult(
-      await new Promise<ChargeResult>((resolve, reject) => {
-        const cancel = alarm.set(ms, () => reject(late))
-        cards.charge(charge).then(resolve, reject).finally(cancel)
-      }),
-    )
+  async send({ charge }, service) {
+    const result = await inTime(service, (cards) => cards.charge(charge))
+    return known(result, ['succeeded', 'declined', 'unavailable'])
   },
 
   async settle(tx, { purpose, purpose_id }, result, service) {
@@ -32,8 +26,41 @@ export const cardCourier = (
   },
 })
 
-/** Of an answer that is none, it is not known whether the card was charged. */
-function checkResult(result: ChargeResult): ChargeResult {
-  if (['succeeded', 'declined', 'unavailable'].includes(result?.status)) return result
-  throw new TypeError('the card processor gave no ChargeResult')
+/** What is done once it is known what came of a refund, in the transaction that notes it: once. */
+export type SettleRefund = (
+  tx: Writer,
+  refunded: { readonly id: number; readonly result: RefundResult },
+  service: ServiceContext,
+) => Promise<void>
+
+/** Has the card processor give charges back; what comes of that is settled by what they were for. */
+export const refundCourier = (
+  settle: Readonly<Record<RefundRow['purpose'], SettleRefund>>,
+): Courier<RefundRow, RefundResult> => ({
+  async send({ refund }, service) {
+    return known(await inTime(service, (cards) => cards.refund(refund)), ['refunded', 'refused'])
+  },
+
+  async settle(tx, { purpose, purpose_id }, result, service) {
+    await settle[purpose](tx, { id: purpose_id, result }, service)
+    return result.status === 'refunded' ? 'sent' : 'failed'
+  },
+})
+
+function inTime<Result>(
+  { cards, alarm, limits }: Pick<ServiceContext, 'cards' | 'alarm' | 'limits'>,
+  ask: (cards: Cards) => Promise<Result>,
+): Promise<Result> {
+  if (!cards) throw new Error('no card processor is configured')
+  const late = new Error(`the card processor did not answer within ${limits.cardMs} ms`)
+  return new Promise<Result>((resolve, reject) => {
+    const cancel = alarm.set(limits.cardMs, () => reject(late))
+    ask(cards).then(resolve, reject).finally(cancel)
+  })
+}
+
+/** Of an answer that is none, it is not known what came of it. */
+function known<Result extends { readonly status: string }>(result: Result, statuses: readonly string[]): Result {
+  if (statuses.includes(result?.status)) return result
+  throw new TypeError('the card processor gave an answer that is none')
 }

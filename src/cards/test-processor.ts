@@ -17,6 +17,7 @@ export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
       if (charges.size > MOST_CHARGES) charges.delete(oldest as string)
       return answer
     },
+    refund: async ({ id }) => ({ status: 'refunded', refund_id: `re_test_${id}` }),
   }
 }
 

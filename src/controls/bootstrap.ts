@@ -1,3 +1,4 @@
+import { endAbandonedTries } from '../checkout/attempt.js'
 import type { ServiceContext } from '../context.js'
 import { defaultQuantity, digitalQuantities } from '../digital-quantities/digital-quantity.js'
 import { reverseAbandoned } from '../payments/held-payment.js'
@@ -26,7 +27,11 @@ export async function begin(service: ServiceContext, alone = service.storage.exc
   })
   service.keys = keys
   sandbox?.clock.restore(clock ?? REAL_TIME)
-  if (alone) await storage.write((tx) => reverseAbandoned(tx, service))
+  if (!alone) return
+  await storage.write(async (tx) => {
+    await reverseAbandoned(tx, service)
+    await endAbandonedTries(tx, service)
+  })
 }
 
 async function settleKey(tx: Writer, drawn: string): Promise<string> {

@@ -1,4 +1,5 @@
-import { type OutboxRow, outbox } from '../outbox/outbox.js'
+import type { OutboxRow } from '../outbox/message.js'
+import { outbox } from '../outbox/outbox.js'
 import { newestFirst } from '../storage/page.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
@@ -30,8 +31,10 @@ export async function emptyInbox(tx: Writer): Promise<void> {
   }
 }
 
-/** A card that may have been charged: what that pays for is still to come. */
-const isUnsettled = ({ kind, status }: OutboxRow): boolean => kind === 'card' && status === 'pending'
+/** A card that may have been charged, or may have been given back: what that settles is still to come. */
+const isUnsettled = ({ kind, status }: OutboxRow): boolean => isOfCard(kind) && status === 'pending'
+
+const isOfCard = (kind: OutboxRow['kind']): boolean => kind === 'card' || kind === 'refund'
 
 const showMessage = ({ id, kind, to, subject, text, status, created_at, ...more }: OutboxRow) => ({
   id,
@@ -41,7 +44,7 @@ const showMessage = ({ id, kind, to, subject, text, status, created_at, ...more 
   text,
   status,
   // An amount is no code.
-  codes: kind === 'card' ? [] : (text.replace(LINK, '').match(/\b\d{6}\b/g) ?? []),
+  codes: isOfCard(kind) ? [] : (text.replace(LINK, '').match(/\b\d{6}\b/g) ?? []),
   links: text.match(LINK) ?? [],
   ...('data' in more && { data: more.data }),
   created_at: seconds(created_at),

@@ -152,7 +152,7 @@ export const updateClock = route({
   handle: ({ body }, service) => createSandbox(service).setClock({ ...body, set: timeOf('set', body.set) }),
 })
 
-const MessageKind = z.enum(['mail', 'push', 'card'])
+const MessageKind = z.enum(['mail', 'push', 'card', 'refund'])
 /** As accounts are known by, who have no email. */
 const Hostname = z.string().check(z.regex(/^[^\s@]+\.[^\s@]+$/, "a twin's hostname"))
 
@@ -160,7 +160,7 @@ export const readOutbox = route({
   ...control,
   id: 'readOutbox',
   summary:
-    'List the messages that left the service, and charges of cards, newest first, with the codes and links in them.',
+    'List the messages that left the service, and charges of cards and their refunds, newest first, with the codes and links in them.',
   method: 'GET',
   path: '/_sandbox/outbox',
   query: z.object({ to: z.optional(z.union([Email, Hostname])), kind: z.optional(MessageKind), ...pageQuery }),
@@ -188,7 +188,7 @@ export const readOutbox = route({
 export const emptyOutbox = route({
   ...control,
   id: 'emptyOutbox',
-  summary: 'Forget the messages that left; charges that are not settled yet stay.',
+  summary: 'Forget the messages that left; charges and refunds that are not settled yet stay.',
   method: 'DELETE',
   path: '/_sandbox/outbox',
   status: 204,

@@ -94,6 +94,8 @@ function brokenBy(movement: MovementRow, sides: EntryRow[], quantities: Findings
   if (!quantity) return 'a movement is in a digital quantity of the service'
   if (['issue', 'topup'].includes(movement.kind) && payer_twin_id !== quantity.issuerTwinId)
     return 'value enters only from the issuer of its digital quantity'
+  if (movement.kind === 'refund' && payee_twin_id !== quantity.issuerTwinId)
+    return 'a refund goes back to the issuer of its digital quantity'
   if (!timesFit(movement)) return 'a movement is held, or has been posted or reversed at a time'
   if (state !== 'posted') return sides.length === 0 ? null : 'only a posted movement has entries'
   if (payee_twin_id === null) return 'a posted movement has a payee'
@@ -123,7 +125,7 @@ async function readBalances(tx: Reader, findings: Findings): Promise<void> {
     const amount = unitsOf(balance.amount)
     const held = unitsOf(balance.held)
     const isIssuer = findings.quantities.get(dq)?.issuerTwinId === twin_id
-    if (id !== balanceId(twin_id, dq) || !findings.totals.has(dq))
+    if (typeof twin_id !== 'number' || id !== balanceId(twin_id, dq) || !findings.totals.has(dq))
       found(findings, 'a balance is of one twin and one digital quantity of the service', balance)
     if (amount === undefined || amount !== (findings.amounts.get(id) ?? 0n))
       found(findings, "a balance equals the sum of its twin's entries", balance)

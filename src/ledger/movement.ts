@@ -3,7 +3,7 @@ import { collection, type Writer } from '../storage/storage.js'
 import { MAX_UNITS } from './amount.js'
 import { type BalanceRow, balanceOf, balances, spendable } from './balance.js'
 
-export type MovementKind = 'issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'purchase' | 'paywall'
+export type MovementKind = 'issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'refund' | 'purchase' | 'paywall'
 
 /** A movement of value between two twins. It begins `held`, or is born `posted`. */
 export interface MovementRow {

@@ -1,4 +1,5 @@
-import type { Courier, PushRow } from '../outbox/outbox.js'
+import type { PushRow } from '../outbox/message.js'
+import type { Courier } from '../outbox/outbox.js'
 import { pushArrives } from '../second-factor/phone.js'
 import { devices, pushToken } from './device.js'
 

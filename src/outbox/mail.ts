@@ -1,7 +1,8 @@
 import { bounces } from '../cards/test-values.js'
 import { recordEvent } from '../events/event.js'
 import { userByEmail } from '../users/user.js'
-import type { Courier, MailRow, Settled } from './outbox.js'
+import type { MailRow } from './message.js'
+import type { Courier, Settled } from './outbox.js'
 
 export const mailCourier: Courier<MailRow, Settled> = {
   async send({ id, to, subject, text }, { mailer, sandbox }) {

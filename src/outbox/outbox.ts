@@ -1,45 +1,7 @@
 import type { ServiceContext } from '../context.js'
-import type { CardCharge, ChargeResult } from '../ports.js'
+import type { CardCharge, CardRefund, ChargeResult, RefundResult } from '../ports.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
-
-interface Message {
-  readonly id: number
-  /** An email address; for a push, that of the user whose device it goes to; for a card, that of the payer, or a twin's hostname. */
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly created_at: number
-  /** `failed`: given up after many tries, or bounced. */
-  readonly status: 'pending' | 'sent' | 'failed'
-  /** How often it was tried. */
-  readonly attempts: number
-  /** When it is to be tried next; null once that is settled. */
-  readonly due_at: number | null
-  /** From when on it is of no use and is not sent, where there is such a time. */
-  readonly stale_at: number | null
-}
-
-export interface MailRow extends Message {
-  readonly kind: 'mail'
-}
-
-export interface PushRow extends Message {
-  readonly kind: 'push'
-  readonly device_id: number
-  readonly data: Readonly<Record<string, string>>
-}
-
-/** A card to be charged. */
-export interface CardRow extends Message {
-  readonly kind: 'card'
-  readonly charge: CardCharge
-  /** What it pays for, and the id of that. */
-  readonly purpose: 'topup'
-  readonly purpose_id: number
-}
-
-/** A message that leaves the service: written with what it tells, delivered after that write has landed. */
-export type OutboxRow = MailRow | PushRow | CardRow
+import type { CardRow, MailRow, Message, OutboxRow, PushRow, RefundRow } from './message.js'
 
 export const outbox = collection<OutboxRow>()('outbox', {
   byDue: { fields: ['due_at'] },
@@ -95,6 +57,18 @@ export async function postCharge(
   return row
 }
 
+export async function postRefund(
+  tx: Writer,
+  {
+    refund,
+    purpose,
+    purposeId,
+    ...message
+  }: Posted & { refund: CardRefund; purpose: RefundRow['purpose']; purposeId: number },
+): Promise<void> {
+  tx.put(outbox, { ...(await posted(tx, message)), kind: 'refund', refund, purpose, purpose_id: purposeId })
+}
+
 async function posted(tx: Writer, { at, staleAt, ...message }: Posted): Promise<Message> {
   const id = await tx.nextId('outbox')
   const waiting = { status: 'pending', attempts: 0, due_at: at, stale_at: staleAt ?? null } as const
@@ -123,6 +97,7 @@ export interface Couriers {
   readonly mail: Courier<MailRow, Settled>
   readonly push: Courier<PushRow, void>
   readonly card: Courier<CardRow, ChargeResult>
+  readonly refund: Courier<RefundRow, RefundResult>
 }
 
 const SECOND = 1000
@@ -200,4 +175,7 @@ async function isStill(tx: Reader, message: OutboxRow): Promise<boolean> {
   )
 }
 
-const contentOf = (message: OutboxRow): string => (message.kind === 'card' ? message.charge.id : message.text)
+function contentOf(message: OutboxRow): string {
+  if (message.kind === 'card') return message.charge.id
+  return message.kind === 'refund' ? message.refund.id : message.text
+}

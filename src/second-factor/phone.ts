@@ -1,4 +1,4 @@
-import type { PushRow } from '../outbox/outbox.js'
+import type { PushRow } from '../outbox/message.js'
 import { setTimer } from '../schedule/timer.js'
 import { collection, type Writer } from '../storage/storage.js'
 

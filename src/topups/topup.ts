@@ -5,7 +5,8 @@ import { recordEvent } from '../events/event.js'
 import { formatAmount, MAX_UNITS, toUnits } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
 import { post } from '../ledger/movement.js'
-import { type CardRow, postCharge } from '../outbox/outbox.js'
+import type { CardRow } from '../outbox/message.js'
+import { postCharge } from '../outbox/outbox.js'
 import type { Owner } from '../owner.js'
 import { type PaymentRow, payments, type ShownPayment, showPayment } from '../payments/payment.js'
 import type { ChargeResult } from '../ports.js'
@@ -32,7 +33,7 @@ type KeepAnswer = (
 ) => Promise<ShownTopup | Problem>
 
 /** A top-up whose card has yet to be charged. */
-interface PendingTopup {
+export interface PendingTopup {
   readonly payment: PaymentRow
   readonly message: CardRow
 }
@@ -64,31 +65,55 @@ export async function topUp(order: TopupOrder, service: ServiceContext, keep: Ke
   return answer
 }
 
-/** Writes the pending payment with the charge that settles it. */
 async function beginTopup(tx: Writer, order: TopupOrder, service: ServiceContext): Promise<PendingTopup> {
-  const { clock, random, limits } = service
   const twin = await ownTwin(tx, order.owner, order.hostname)
   const quantity = await quantityOf(tx, order.dq ?? twin.dq)
   const units = chargeable(order.amount, quantity)
+  const { paymentMethodId } = order
+  const description = `Top-up of ${twin.hostname}`
+  const to = await payerOf(tx, twin)
+  const at = service.clock.now()
+  return postPending(tx, { twin, quantity, units, paymentMethodId, description, to, purpose: 'topup', at }, service)
+}
+
+/** A charge whose amount is issued to a twin. */
+export interface ChargeOrder {
+  readonly twin: TwinRow
+  readonly quantity: DigitalQuantityRow
+  /** Smallest units that are whole cents. */
+  readonly units: bigint
+  readonly paymentMethodId: string
+  readonly description: string
+  /** Whom it concerns: an email, or a twin's hostname. */
+  readonly to: string
+  /** Its id there is that of the payment. */
+  readonly purpose: CardRow['purpose']
+  readonly at: number
+}
+
+/** Writes the pending payment with the charge that settles it, for the caller to make. Throws `amount_invalid`. */
+export async function postPending(
+  tx: Writer,
+  { twin, quantity, units, paymentMethodId, description, to, purpose, at }: ChargeOrder,
+  { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
+): Promise<PendingTopup> {
   await checkIssuable(tx, quantity, units)
-  const at = clock.now()
   const payment = await putPending(tx, { twin, quantity, units, at })
   const { decimals, shortcode: currency } = quantity
-  const description = `Top-up of ${twin.hostname}`
   const shown = `${formatAmount(units, decimals)} ${currency}`
   const message = await postCharge(tx, {
-    to: await payerOf(tx, twin),
+    to,
     subject: `Charge ${shown}`,
-    text: `${description}: ${shown}, charged to the payment method ${order.paymentMethodId}.`,
+    text: `${description}: ${shown}, charged to the payment method ${paymentMethodId}.`,
     charge: {
-      id: `topup_${randomHex(random, 16)}`,
-      payment_method_id: order.paymentMethodId,
+      id: `${purpose}_${randomHex(random, 16)}`,
+      payment_method_id: paymentMethodId,
       amount: String(units),
       decimals,
       currency,
       description,
     },
-    purpose: 'topup',
+    purpose,
     purposeId: payment.id,
     leaseMs: limits.cardMs + MARGIN,
     at,
@@ -96,7 +121,7 @@ async function beginTopup(tx: Writer, order: TopupOrder, service: ServiceContext
   return { payment, message }
 }
 
-/** How long noting what came of a charge may take before the charge is taken for left behind. */
+/** In milliseconds: how long noting what came of a charge may take before the charge is taken for left behind. */
 const MARGIN = 10_000
 
 /** Throws `amount_invalid`. */

@@ -179,6 +179,9 @@ const faults: Record<string, Record<string, Tamper>> = {
     'an issue by someone else': change('movements', ids.payment, { kind: 'issue' }),
     'a top-up by someone else': change('movements', ids.payment, { kind: 'topup' }),
   },
+  'a refund goes back to the issuer of its digital quantity': {
+    'a refund to someone else': change('movements', ids.payment, { kind: 'refund' }),
+  },
   'a movement is held, or has been posted or reversed at a time': {
     'a hold that was posted at no time': change('movements', ids.held, { state: 'posted' }),
     'a posted movement that is called held': change('movements', ids.payment, { state: 'held' }),

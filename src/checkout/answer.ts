@@ -1,0 +1,75 @@
+import type { ServiceContext } from '../context.js'
+import { Email, z } from '../http/schema.js'
+import { Problem, problem } from '../problem.js'
+import { checkoutByToken, type Payer } from './checkout.js'
+import { completeCheckout } from './complete.js'
+import { mailCode, type StepName, type Visit, verifyCode } from './visit.js'
+
+/** The buttons: `continue` mails a code, `verify` takes it, `pay` pays from the wallet and `card` by card; `cancel` leaves. */
+export const answers = ['continue', 'verify', 'pay', 'card', 'cancel'] as const
+
+export interface Filled {
+  readonly answer: (typeof answers)[number]
+  readonly email?: string | undefined
+  readonly code?: string | undefined
+  readonly paymentMethodId?: string | undefined
+}
+
+/** Where an answer leads, and the session that goes on. */
+export interface Taken {
+  readonly location: string
+  readonly session?: string
+}
+
+/** Takes an answer. Gives why it was not taken; throws `not_found`. */
+export async function answer(
+  { filled, payer, ...at }: Visit & { readonly filled: Filled; readonly payer: Payer },
+  service: ServiceContext,
+): Promise<Taken | Problem> {
+  const { storage } = service
+  const next = (step?: StepName): Taken => ({ location: addressOf(at.token, service, step) })
+  switch (filled.answer) {
+    case 'continue': {
+      const email = z.safeParse(Email, filled.email ?? '')
+      if (!email.success) return refusedField('email', 'must be an email address')
+      return (await storage.write((tx) => mailCode(tx, { ...at, email: email.data }, service))) ?? next('code')
+    }
+    case 'verify': {
+      const verified = await storage.write((tx) => verifyCode(tx, { ...at, code: filled.code ?? '' }, service))
+      return verified instanceof Problem ? verified : { ...next(), session: verified }
+    }
+    case 'pay':
+      return tried(async () => {
+        await completeCheckout({ token: at.token, payer, way: { by: 'wallet', hostname: undefined } }, service)
+        return next()
+      })
+    case 'card': {
+      const { paymentMethodId } = filled
+      if (paymentMethodId === undefined) return refusedField('payment_method_id', 'is missing')
+      return tried(async () => {
+        await completeCheckout({ token: at.token, payer, way: { by: 'card', paymentMethodId } }, service)
+        return next()
+      })
+    }
+    case 'cancel': {
+      const { cancel_url } = await storage.read((tx) => checkoutByToken(tx, at.token))
+      return cancel_url === null ? next() : { location: cancel_url }
+    }
+  }
+}
+
+/** The next page has an address of its own, so that it can be asked for again. */
+export const addressOf = (token: string, { baseUrl }: Pick<ServiceContext, 'baseUrl'>, step?: StepName): string =>
+  `${baseUrl}/checkout/${encodeURIComponent(token)}${step === undefined ? '' : `?step=${step}`}`
+
+const refusedField = (field: string, what: string): Problem =>
+  problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
+
+async function tried(pay: () => Promise<Taken>): Promise<Taken | Problem> {
+  try {
+    return await pay()
+  } catch (error) {
+    if (error instanceof Problem) return error
+    throw error
+  }
+}

@@ -1,0 +1,89 @@
+import type { ServiceContext } from '../context.js'
+import { isPurchaseHeld } from '../purchases/purchase.js'
+import { setTimer, type TimerJob } from '../schedule/timer.js'
+import { allRows } from '../storage/page.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import { type CheckoutRow, checkoutOfTry, checkouts, type Payer, statusOf, tellCheckout } from './checkout.js'
+import { chargesOf, checkoutCharges, refundCharges } from './refund.js'
+
+/** The kind of timer that looks after a try that should be over; its subject is the try's token. */
+export const CHECKOUT_TRY_ENDS = 'checkout_try_ends'
+
+/** How long past the longest charge and call a try may run. */
+const GRACE_MS = 40_000
+
+type Refunding = Pick<ServiceContext, 'clock' | 'random'>
+
+/** Takes the checkout for a try, so that no other runs beside it. */
+export async function beginTry(
+  tx: Writer,
+  checkout: CheckoutRow,
+  attempt: string,
+  { clock, limits }: Pick<ServiceContext, 'clock' | 'limits'>,
+): Promise<CheckoutRow> {
+  const trying: CheckoutRow = { ...checkout, status: 'paying', attempt }
+  tx.put(checkouts, trying)
+  const at = clock.now() + limits.cardMs + limits.upstreamMs + GRACE_MS
+  await setTimer(tx, { kind: CHECKOUT_TRY_ENDS, subject: attempt, at })
+  return trying
+}
+
+/** A try that failed leaves the checkout unpaid; where its time is over, expired; and paying while a card may yet be charged. */
+export async function endTry(tx: Writer, checkout: CheckoutRow, service: Refunding): Promise<void> {
+  const charges = await chargesOf(tx, checkout)
+  const status = charges.some(({ status }) => status === 'pending') ? 'paying' : 'unpaid'
+  const ended: CheckoutRow = { ...checkout, status, attempt: null, receipt_id: null }
+  if (statusOf(ended, service.clock.now()) === 'expired') await expire(tx, ended, service)
+  else tx.put(checkouts, ended)
+}
+
+async function expire(tx: Writer, checkout: CheckoutRow, service: Refunding): Promise<void> {
+  tx.put(checkouts, { ...checkout, status: 'expired' })
+  await refundCharges(tx, checkout, service)
+  await tellCheckout(tx, 'expired', checkout, { actor: 'service', at: service.clock.now() })
+}
+
+/** The try paid; what other cards were charged goes back to them. */
+export async function endPaid(
+  tx: Writer,
+  checkout: CheckoutRow,
+  { payer, receiptId, byCard }: { payer: Payer; receiptId: number; byCard: boolean },
+  service: Refunding,
+): Promise<CheckoutRow> {
+  const paid: CheckoutRow = { ...checkout, status: 'paid', attempt: null, receipt_id: receiptId, payer }
+  tx.put(checkouts, paid)
+  const charged = (await chargesOf(tx, checkout)).find((each) => each.status === 'charged' && each.payer === payer)
+  if (byCard && charged) tx.put(checkoutCharges, { ...charged, status: 'spent' })
+  await refundCharges(tx, paid, service)
+  const actor = payer.startsWith('user:') ? payer : 'guest'
+  await tellCheckout(tx, 'paid', paid, { actor, at: service.clock.now() })
+  return paid
+}
+
+/** An unpaid checkout ends on time; one that is being tried, when that has failed. */
+export const expireCheckout: TimerJob = async (tx, subject, service) => {
+  const checkout = await tx.get(checkouts, Number(subject))
+  if (checkout?.status === 'unpaid' && statusOf(checkout, service.clock.now()) === 'expired')
+    await expire(tx, checkout, service)
+}
+
+/** A try that nobody makes any more has failed, once the purchase that it began is reversed. */
+export const endOverdueTry: TimerJob = async (tx, attempt, service) => {
+  const checkout = await checkoutOfTry(tx, attempt)
+  if (!checkout) return
+  // A clock that was moved does not end a try that runs.
+  if (service.ongoing.has(attempt) || (await isHeld(tx, checkout)))
+    await setTimer(tx, { kind: CHECKOUT_TRY_ENDS, subject: attempt, at: service.clock.now() + GRACE_MS })
+  else await endTry(tx, checkout, service)
+}
+
+/** Ends the tries that are not made here, where nobody else makes any and their purchases are reversed. */
+export async function endAbandonedTries(tx: Writer, service: Refunding & Pick<ServiceContext, 'ongoing'>) {
+  for await (const checkout of allRows(tx, checkouts, { index: 'byAttempt', prefix: [] }))
+    if (!service.ongoing.has(checkout.attempt as string) && !(await isHeld(tx, checkout)))
+      await endTry(tx, checkout, service)
+}
+
+/** Whether the purchase that a try began is not settled yet. */
+const isHeld = async (tx: Reader, { receipt_id }: CheckoutRow): Promise<boolean> =>
+  receipt_id !== null && isPurchaseHeld(tx, receipt_id)

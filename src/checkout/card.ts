@@ -1,0 +1,103 @@
+import type { SettleCharge } from '../cards/charge.js'
+import type { ServiceContext } from '../context.js'
+import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
+import { formatAmount } from '../ledger/amount.js'
+import type { CardRow } from '../outbox/message.js'
+import { problem } from '../problem.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import { postPending, settleTopup } from '../topups/topup.js'
+import { createTwin, type TwinContext, type TwinRow, twins } from '../twins/twin.js'
+import { users } from '../users/user.js'
+import { endTry } from './attempt.js'
+import { type CheckoutRow, checkouts, type Payer } from './checkout.js'
+import { type CheckoutChargeRow, chargesOf, checkoutCharges } from './refund.js'
+
+/** Cards are charged whole cents, and a half of one of the digital quantity at least. */
+export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRow, 'decimals'>): boolean {
+  const one = 10n ** BigInt(decimals)
+  const cent = decimals > 2 ? 10n ** BigInt(decimals - 2) : 1n
+  return units * 2n >= one && units % cent === 0n
+}
+
+/** Throws `card_minimum`. */
+function checkChargeable(units: bigint, quantity: DigitalQuantityRow): void {
+  if (isChargeable(units, quantity)) return
+  const { decimals, shortcode } = quantity
+  throw problem('card_minimum', { detail: `This costs ${formatAmount(units, decimals)} ${shortcode}.` })
+}
+
+export interface CardOrder {
+  readonly payer: Payer
+  readonly quantity: DigitalQuantityRow
+  readonly amount: bigint
+  readonly paymentMethodId: string
+  readonly description: string
+}
+
+/**
+ * Writes the charge that the checkout is to be paid from, for the caller to make.
+ * Throws `card_minimum`, `processor_failed` where no card can be charged.
+ */
+export async function beginCharge(
+  tx: Writer,
+  checkout: CheckoutRow,
+  { payer, quantity, amount, paymentMethodId, description }: CardOrder,
+  service: TwinContext & Pick<ServiceContext, 'cards' | 'clock' | 'limits'>,
+): Promise<CardRow> {
+  if (!service.cards)
+    throw problem('processor_failed', { detail: 'No card processor is configured: create the service with `cards`.' })
+  checkChargeable(amount, quantity)
+  const at = service.clock.now()
+  const twin = await twinOf(tx, checkout, quantity, service)
+  const to = await addressOf(tx, checkout, payer, twin)
+  const { payment, message } = await postPending(
+    tx,
+    { twin, quantity, units: amount, paymentMethodId, description, to, purpose: 'checkout', at },
+    service,
+  )
+  const charge = { status: 'pending', amount: String(amount), to, charge_id: null, movement_id: null } as const
+  tx.put(checkoutCharges, { id: payment.id, checkout_id: checkout.id, payer, ...charge })
+  return message
+}
+
+async function twinOf(
+  tx: Writer,
+  checkout: CheckoutRow,
+  { id: dq }: DigitalQuantityRow,
+  service: TwinContext & Pick<ServiceContext, 'clock'>,
+): Promise<TwinRow> {
+  if (checkout.twin_id !== null) return (await tx.get(twins, checkout.twin_id)) as TwinRow
+  const twin = await createTwin(tx, { owner: `checkout:${checkout.id}`, dq, at: service.clock.now() }, service)
+  tx.put(checkouts, { ...((await tx.get(checkouts, checkout.id)) as CheckoutRow), twin_id: twin.id })
+  return twin
+}
+
+/** A guest is known by the email that the link was made for, if any. */
+async function addressOf(tx: Reader, { email }: CheckoutRow, payer: Payer, { hostname }: TwinRow): Promise<string> {
+  const [kind, id] = payer.split(':')
+  const user = kind === 'user' ? await tx.get(users, Number(id)) : undefined
+  return user?.email ?? email ?? hostname
+}
+
+/** What the payer's card was charged before and is not spent: it pays, and no card is charged again. */
+export const chargedFor = async (
+  tx: Reader,
+  checkout: CheckoutRow,
+  payer: Payer,
+): Promise<CheckoutChargeRow | undefined> =>
+  (await chargesOf(tx, checkout)).find((charge) => charge.status === 'charged' && charge.payer === payer)
+
+/**
+ * Issues what was charged to the checkout's twin. Where nobody waits to go on, the checkout is unpaid again, and whoever was charged
+ * pays it by that; where it has expired meanwhile, the card gets it back.
+ */
+export const settleCheckoutCharge: SettleCharge = async (tx, { id, result }, service) => {
+  const charge = await tx.get(checkoutCharges, id)
+  if (charge?.status !== 'pending') return
+  await settleTopup(tx, { id, result }, service)
+  const isCharged = result.status === 'succeeded'
+  const charge_id = isCharged ? result.charge_id : null
+  tx.put(checkoutCharges, { ...charge, status: isCharged ? 'charged' : 'failed', charge_id })
+  const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
+  if (checkout.status === 'paying' && (checkout.attempt === null || !isCharged)) await endTry(tx, checkout, service)
+}

@@ -1,0 +1,185 @@
+import { wantsPage } from '../http/html.js'
+import { type Reply, reply } from '../http/reply.js'
+import { route } from '../http/route.js'
+import { Amount, ContentHash, Email, ReceiptShape, UnixSeconds, z } from '../http/schema.js'
+import { Problem, problem } from '../problem.js'
+import { addressOf, answer, answers } from './answer.js'
+import { createCheckout as create, payerOfSession, readCheckout as read } from './checkout.js'
+import { type Completion, completeCheckout as complete } from './complete.js'
+import { checkoutPage, refusedPage } from './page.js'
+import { steps, visit } from './visit.js'
+
+const Checkout = z.object({
+  id: z.int(),
+  token: z.string(),
+  url: z.string(),
+  status: z.enum(['unpaid', 'paying', 'paid', 'expired']),
+  catalog_item_id: z.int(),
+  name: z.string(),
+  price: Amount,
+  dq: ContentHash,
+  receipt: z.optional(ReceiptShape),
+  expires_at: UnixSeconds,
+  created_at: UnixSeconds,
+})
+
+const TokenPath = z.object({ token: z.string() })
+/** Not narrower than a card number: what looks like one is refused by a word of its own. */
+const PaymentMethodId = z.string().check(z.regex(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters'))
+
+export const createCheckout = route({
+  id: 'createCheckout',
+  summary: 'Make a link by which a purchase can be paid once, within 24 hours, by whoever has it.',
+  evidence: 'designed',
+  method: 'POST',
+  path: '/checkout',
+  versions: ['v4'],
+  auth: ['account', 'user', 'agent', 'guest'],
+  body: z.object({
+    catalog_item_id: z.int(),
+    arguments: z.optional(z.record(z.string(), z.unknown())),
+    email: z.optional(Email),
+    success_url: z.optional(z.string()),
+    cancel_url: z.optional(z.string()),
+  }),
+  status: 201,
+  result: Checkout,
+  errors: ['not_found', 'item_inactive', 'arguments_refused'],
+  idempotent: true,
+  write(tx, { body, principal }, service) {
+    const {
+      catalog_item_id: itemId,
+      arguments: args = {},
+      email,
+      success_url: successUrl,
+      cancel_url: cancelUrl,
+    } = body
+    const maker = principal.kind === 'guest' ? guestOwner(principal.user_id) : principal.owner
+    return create(tx, { maker, itemId, args, email, successUrl, cancelUrl, at: service.clock.now() }, service)
+  },
+})
+
+const guestOwner = (userId: number | null) => (userId === null ? null : (`user:${userId}` as const))
+
+export const readCheckout = route({
+  id: 'readCheckout',
+  summary: 'Read a checkout by the secret of its link.',
+  evidence: 'designed',
+  method: 'GET',
+  path: '/checkout/:token',
+  versions: ['v4'],
+  auth: ['none'],
+  params: TokenPath,
+  result: Checkout,
+  errors: ['not_found', 'checkout_expired'],
+  read: (tx, { params }, service) => read(tx, params.token, service),
+})
+
+/** What stands in the way of paying, from a wallet or by card. */
+const refusals = [
+  'not_found',
+  'sign_in_required',
+  'checkout_paid',
+  'checkout_paying',
+  'checkout_expired',
+  'price_changed',
+  'item_inactive',
+  'arguments_refused',
+  'amount_invalid',
+  'insufficient_funds',
+  'card_minimum',
+  'card_declined',
+  'processor_failed',
+  'parameter_unreadable',
+  'upstream_failed',
+] as const
+
+export const completeCheckout = route({
+  id: 'completeCheckout',
+  summary: "Pay a checkout from one of the caller's wallets or by card, and have what is bought delivered: once.",
+  evidence: 'designed',
+  method: 'POST',
+  path: '/checkout/:token/complete',
+  versions: ['v4'],
+  auth: ['user', 'guest'],
+  params: TokenPath,
+  body: z.object({ hostname: z.optional(z.string()), payment_method_id: z.optional(PaymentMethodId) }),
+  bodyOptional: true,
+  result: Checkout,
+  errors: [...refusals, 'not_owner'],
+  refusesCardData: true,
+  handle({ params, body, principal, session }, service) {
+    const payer =
+      principal.kind === 'user'
+        ? (`user:${principal.id}` as const)
+        : payerOfSession((session as { id: string }).id, principal.user_id)
+    return complete({ ...params, payer, way: wayOf(body) }, service)
+  },
+})
+
+function wayOf(body: { hostname?: string | undefined; payment_method_id?: string | undefined }): Completion['way'] {
+  const { hostname, payment_method_id: paymentMethodId } = body
+  if (paymentMethodId === undefined) return { by: 'wallet', hostname }
+  if (hostname === undefined) return { by: 'card', paymentMethodId }
+  const field = 'hostname'
+  throw problem('field_invalid', { detail: `Send "${field}" or "payment_method_id", not both.`, fields: { field } })
+}
+
+/** People are refused with a page, programs as everywhere. */
+const refused = (problem: Problem, headers: Pick<Headers, 'get'>): Reply =>
+  wantsPage(headers) ? refusedPage(problem) : reply({ value: problem.body })
+
+const pageRoute = {
+  evidence: 'designed',
+  path: '/checkout/:token',
+  auth: ['guest'],
+  params: TokenPath,
+  query: z.object({ step: z.optional(z.string()) }),
+  produces: ['text/html'],
+  refused,
+} as const
+
+const stepOf = (text: string | undefined) => steps.find((step) => step === text)
+
+export const openCheckout = route({
+  ...pageRoute,
+  id: 'openCheckout',
+  summary: 'The page of a checkout: what is sold, by whom and for how much, and the ways to pay it.',
+  method: 'GET',
+  errors: ['not_found', 'checkout_paid', 'checkout_expired'],
+  async read(tx, { params, query, session }, service) {
+    return checkoutPage(await visit(tx, { ...params, sessionId: session.id, step: stepOf(query.step) }, service))
+  },
+})
+
+export const answerCheckout = route({
+  ...pageRoute,
+  id: 'answerCheckout',
+  summary: 'Have a code mailed, sign in by it, pay from a wallet or by card, or leave, as the buttons of the page say.',
+  method: 'POST',
+  body: z.object({
+    answer: z.enum(answers),
+    email: z.optional(z.string()),
+    code: z.optional(z.string()),
+    payment_method_id: z.optional(PaymentMethodId),
+  }),
+  status: 303,
+  redirects: true,
+  refusesCardData: true,
+  errors: [...refusals, 'too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'],
+  async handle({ params, query, body, principal, session, headers }, service) {
+    const { payment_method_id: paymentMethodId, ...filled } = body
+    const leadTo = (location: string, signedIn?: string): Reply =>
+      reply({ status: 303, headers: { location }, body: null, ...(signedIn !== undefined && { session: signedIn }) })
+    const payer = payerOfSession(session.id, principal.user_id)
+    const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
+    const answered = await answer({ ...at, payer, filled: { ...filled, paymentMethodId } }, service)
+    if (!(answered instanceof Problem)) return leadTo(answered.location, answered.session)
+    if (!wantsPage(headers)) throw answered
+    const shown = await service.storage.read((tx) => visit(tx, { ...at, email: body.email }, service))
+    // Another call of the same payer's was faster.
+    return shown.step === 'paid' ? leadTo(addressOf(params.token, service)) : checkoutPage(shown, answered)
+  },
+})
+
+export default [createCheckout, readCheckout, completeCheckout, openCheckout, answerCheckout]

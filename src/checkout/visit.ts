@@ -1,0 +1,193 @@
+import { type TestPaymentMethod, testValues } from '../cards/test-values.js'
+import type { ServiceContext } from '../context.js'
+import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { formatAmount } from '../ledger/amount.js'
+import { balanceOf, spendable } from '../ledger/balance.js'
+import { Problem, problem } from '../problem.js'
+import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
+import { digest } from '../secrets.js'
+import { findSession, type SessionRow, signIn } from '../sessions/session.js'
+import { type SignInCodeRow, sendCode, signInCodes, spendCode } from '../sessions/sign-in-code.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import { primaryTwin } from '../twins/twin.js'
+import { type UserRow, users } from '../users/user.js'
+import { chargedFor, isChargeable } from './card.js'
+import { type CheckoutRow, checkoutByToken, type Payer, payerOfSession, statusOf } from './checkout.js'
+import { quoteOf } from './complete.js'
+
+/** What is to be paid, as people are told. */
+export interface Offer {
+  readonly name: string
+  readonly description: string
+  readonly seller: string
+  /** With the shortcode of the digital quantity. */
+  readonly price: string
+  /** What stands on receipts. */
+  readonly descriptor: string
+  /** Names and values. */
+  readonly arguments: readonly (readonly [string, string])[]
+  readonly canCancel: boolean
+  /** Whether a card can be charged that much. */
+  readonly byCard: boolean
+  readonly sandbox: boolean
+}
+
+/** How it can be paid, and where whoever looks is on that way. */
+export type Way =
+  | { readonly step: 'email'; readonly email: string }
+  | { readonly step: 'code'; readonly email: string }
+  | { readonly step: 'wallet'; readonly email: string; readonly balance: string; readonly isEnough: boolean }
+  /** `charged`: what the payer's card was charged before pays; no card is asked for. */
+  | { readonly step: 'card'; readonly methods: readonly TestPaymentMethod[]; readonly charged: boolean }
+
+export type Shown =
+  | { readonly step: 'offer'; readonly offer: Offer; readonly way: Way }
+  /** It can no longer be had by this link. */
+  | { readonly step: 'over'; readonly name: string; readonly why: Problem; readonly canCancel: boolean }
+  /** `unknown`: a card may have been charged; else somebody pays at this moment. */
+  | { readonly step: 'paying'; readonly name: string; readonly unknown: boolean }
+  | {
+      readonly step: 'paid'
+      readonly receipt: ShownReceipt
+      readonly amount: string
+      readonly successUrl: string | null
+    }
+
+export const steps = ['email', 'code', 'wallet', 'card'] as const
+export type StepName = (typeof steps)[number]
+
+export interface Visit {
+  /** Of the link. */
+  readonly token: string
+  readonly sessionId: string
+  /** Where the page's own links lead; undefined at first. */
+  readonly step?: StepName | undefined
+  /** That was filled in, and not taken. */
+  readonly email?: string | undefined
+}
+
+type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys'>
+
+/** Throws `not_found`, `checkout_expired`; `checkout_paid` where another paid. */
+export async function visit(tx: Reader, { token, ...looking }: Visit, context: Context): Promise<Shown> {
+  const at = context.clock.now()
+  const { sessionId } = looking
+  const checkout = await checkoutByToken(tx, token)
+  const session = await findSession(tx, sessionId, at)
+  const payer = payerOfSession(sessionId, session?.user_id ?? null)
+  const { name } = checkout
+  switch (statusOf(checkout, at)) {
+    case 'expired':
+      throw problem('checkout_expired')
+    case 'paid':
+      return paid(tx, checkout, payer, context)
+    case 'paying':
+      return { step: 'paying', name, unknown: checkout.attempt === null }
+    case 'unpaid':
+      return unpaid(tx, { ...looking, checkout, session, payer }, context)
+  }
+}
+
+async function paid(tx: Reader, checkout: CheckoutRow, payer: Payer, { keys }: Context): Promise<Shown> {
+  if (checkout.payer !== payer) throw problem('checkout_paid')
+  const receipt = await showReceipt(tx, checkout.receipt_id as number, { keys, for: 'buyer' })
+  return { step: 'paid', receipt, amount: await priceOf(tx, checkout), successUrl: checkout.success_url }
+}
+
+const priceOf = async (tx: Reader, { dq, price }: Pick<CheckoutRow, 'dq' | 'price'>): Promise<string> => {
+  const { decimals, shortcode } = await quantityOf(tx, dq)
+  return `${formatAmount(price, decimals)} ${shortcode}`
+}
+
+interface Looking extends Omit<Visit, 'token'> {
+  readonly checkout: CheckoutRow
+  readonly session: SessionRow | undefined
+  readonly payer: Payer
+}
+
+async function unpaid(tx: Reader, looking: Looking, context: Context): Promise<Shown> {
+  const { checkout } = looking
+  const canCancel = checkout.cancel_url !== null
+  const quote = await quoteOf(tx, checkout)
+  if (quote instanceof Problem) return { step: 'over', name: checkout.name, why: quote, canCancel }
+  const offer: Offer = {
+    name: quote.item.name,
+    description: quote.item.description,
+    seller: quote.seller,
+    price: await priceOf(tx, checkout),
+    descriptor: quote.commodity.descriptor,
+    arguments: Object.entries(checkout.arguments).map(([name, value]) => [name, textOf(value)]),
+    canCancel,
+    byCard: isChargeable(quote.amount, quote.quantity),
+    sandbox: context.sandbox !== undefined,
+  }
+  return { step: 'offer', offer, way: await wayOf(tx, { ...looking, byCard: offer.byCard }, context) }
+}
+
+/** Longer ones are cut off. */
+const MOST_CHARACTERS = 500
+
+function textOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text
+}
+
+async function wayOf(
+  tx: Reader,
+  looking: Looking & { readonly byCard: boolean },
+  { clock, sandbox }: Context,
+): Promise<Way> {
+  const { checkout, session, payer, sessionId, step, email, byCard } = looking
+  const charged = (await chargedFor(tx, checkout, payer)) !== undefined
+  const takesCard = charged || (byCard && sandbox !== undefined)
+  if (takesCard && (step === 'card' || (step === undefined && charged)))
+    return { step: 'card', methods: sandbox ? testValues.payment_methods : [], charged }
+  const code = step === 'code' ? await lastCode(tx, sessionId) : undefined
+  if (code && !code.used && code.expires_at > clock.now()) return { step: 'code', email: code.email }
+  if (!session || step === 'email') return { step: 'email', email: (email ?? checkout.email ?? '').slice(0, 254) }
+  const user = (await tx.get(users, session.user_id)) as UserRow
+  const twin = await primaryTwin(tx, `user:${session.user_id}`)
+  const balance = twin ? spendable(await balanceOf(tx, twin.id, checkout.dq)) : 0n
+  const shown = await priceOf(tx, { dq: checkout.dq, price: String(balance) })
+  return { step: 'wallet', email: user.email, balance: shown, isEnough: balance >= BigInt(checkout.price) }
+}
+
+/** More codes than a session can ask for while they live. */
+const MOST_CODES = 100
+
+/** The last code that this session asked for. */
+async function lastCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
+  const codes = await tx.find(signInCodes, { index: 'bySession', prefix: [digest(sessionId)], limit: MOST_CODES })
+  return codes.toSorted((a, b) => b.id - a.id)[0]
+}
+
+/** Mails a code, in the session that asks. Gives `too_many_codes` rather than throw it: there is a page for that. */
+export async function mailCode(
+  tx: Writer,
+  { token, sessionId, email }: Visit & { readonly email: string },
+  service: ServiceContext,
+): Promise<Problem | undefined> {
+  await checkoutByToken(tx, token)
+  try {
+    await sendCode(tx, { email, sessionId, at: service.clock.now() }, service)
+    return undefined
+  } catch (error) {
+    if (error instanceof Problem) return error
+    throw error
+  }
+}
+
+/** Signs in by the code that was mailed last. Gives the session that goes on, or why not. Throws `not_found`. */
+export async function verifyCode(
+  tx: Writer,
+  { token, sessionId, code }: Visit & { readonly code: string },
+  service: ServiceContext,
+): Promise<string | Problem> {
+  await checkoutByToken(tx, token)
+  const at = service.clock.now()
+  const { email } = (await lastCode(tx, sessionId)) ?? {}
+  if (email === undefined) return problem('code_wrong')
+  const refused = await spendCode(tx, { email, code, sessionId, at }, service)
+  if (refused) return refused
+  return (await signIn(tx, { email, previousSessionId: sessionId, at }, service)).session_id
+}
