@@ -86,6 +86,13 @@ describe('what the README says', () => {
     expect((await runScript('paywall.mjs', example)).trim().split('\n')).toEqual(promised)
   })
 
+  it('sells what an endpoint answers, at once, by cart and by link', async () => {
+    const example = block('js', '/v4/catalog/items')
+    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
+    expect(promised).toHaveLength(3)
+    expect((await runScript('catalog.mjs', example)).trim().split('\n')).toEqual(promised)
+  })
+
   it('serves a service kept in a file and moves its clock', async () => {
     expect(await runScript('served.mjs', block('js', "advance('1h30m')"))).toBe('')
     expect(await readFile(join(folder, '.farthing', 'test.json'), 'utf8')).toContain('"manual"')

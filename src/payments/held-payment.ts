@@ -133,9 +133,13 @@ export const reverseOverdue: TimerJob = async (tx, subject, service) => {
   const call = await tx.get(heldCalls, Number(subject))
   if (!call) return
   const at = service.clock.now()
-  // A clock that was moved does not end a call that runs.
-  if (service.ongoing.has(call.token)) await setTimer(tx, { kind: HELD_TOO_LONG, subject, at: at + GRACE_MS })
-  else await settlePayment(tx, call, { status: 'reversed', at })
+  if (!service.ongoing.has(call.token)) {
+    await settlePayment(tx, call, { status: 'reversed', at })
+    return
+  }
+  // A clock that was moved does not end a call that runs; as far as it was moved, it is not asked again at each step of it.
+  const { created_at } = (await tx.get(payments, call.id)) as PaymentRow
+  await setTimer(tx, { kind: HELD_TOO_LONG, subject, at: at + Math.max(GRACE_MS, at - created_at) })
 }
 
 /** Reverses what is held for calls that are not made here, where nobody else makes any. */

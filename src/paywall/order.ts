@@ -3,7 +3,7 @@ import { itemCalledAt } from '../catalog/item.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
-import type { Owner } from '../owner.js'
+import { isSomebody, type Owner } from '../owner.js'
 import type { Party } from '../personas/spending.js'
 import { problem } from '../problem.js'
 import type { Reader } from '../storage/storage.js'
@@ -73,7 +73,7 @@ export async function payerOf(tx: Reader, payer: Owner): Promise<TwinRow> {
 async function payeeOf(tx: Reader, { destination, sellerId, url }: PaywallOrder): Promise<TwinRow> {
   if (destination !== undefined) {
     const named = await twinByHostname(tx, destination)
-    if (named) return named
+    if (named && isSomebody(named.owner)) return named
     throw problem('destination_unknown', { detail: `No twin has the hostname "${destination}".` })
   }
   const sold = url && (await itemCalledAt(tx, url))

@@ -4,7 +4,7 @@ import { Email, z } from '../http/schema.js'
 import { formatAmount, toAmount, toUnits } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
 import { post } from '../ledger/movement.js'
-import type { Owner } from '../owner.js'
+import { isSomebody, type Owner } from '../owner.js'
 import { type Problem, problem } from '../problem.js'
 import type { AuthenticationRequestRow } from '../second-factor/request.js'
 import { askAndWait, spendAsked } from '../second-factor/wait.js'
@@ -67,8 +67,7 @@ async function resolve(tx: Reader, text: string): Promise<Pick<Plan, 'address' |
   if (host === undefined) throw fieldProblem('address', 'must be the hostname or URL of a twin, or an email address')
   const address = host.toLowerCase()
   const payee = await twinByHostname(tx, address)
-  // What an issuer is sent would be nobody's any more.
-  if (!payee || payee.owner.startsWith('issuer:')) throw problem('not_found', { detail: 'No wallet has this address.' })
+  if (!payee || !isSomebody(payee.owner)) throw problem('not_found', { detail: 'No wallet has this address.' })
   return { address, payee }
 }
 
