@@ -2,7 +2,10 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import type { Answer, Call, CallOptions } from './api.js'
-import { newSeller, type Seller } from './world.js'
+import type { Start, Started } from './contract.js'
+import { expectSoundLedger } from './market.js'
+import type { TestUpstream } from './upstream.js'
+import { balanceOf, newPayer, newSeller, type Payer, type Seller } from './world.js'
 
 /** Steps of filling and paying carts, through the public interface. */
 
@@ -99,4 +102,41 @@ export async function startGate(): Promise<Gate> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** A service with somebody who sells, and somebody who buys. */
+export interface Shop extends Started {
+  readonly seller: Seller
+  readonly payer: Payer
+  readonly user: CallOptions
+  /** An item whose endpoint answers as `upstream` does at that path. */
+  sell(path?: string, fields?: object): Promise<CartItem>
+  left(): Promise<number>
+}
+
+/** A seller, and a payer whose twin holds 10. */
+export async function newCartShop(
+  start: Start,
+  upstream: TestUpstream,
+  options: Parameters<Start>[0] = {},
+): Promise<Shop> {
+  const running = await start(options)
+  const { call } = running
+  const seller = await newSeller(call)
+  const payer = await newPayer(call, seller, { balance: 10 })
+  return {
+    ...running,
+    seller,
+    payer,
+    user: { token: payer.token },
+    sell: (path = 'ok', fields = {}) =>
+      newItem(call, seller, { external_endpoint: `${upstream.url}/${path}`, ...fields }),
+    left: () => balanceOf(call, payer.token, payer.hostname),
+  }
+}
+
+/** The ledger is sound, and nothing is held any more. */
+export async function expectSettled(call: Call): Promise<void> {
+  const { digital_quantities } = await expectSoundLedger(call)
+  for (const { held } of digital_quantities) expect(held).toBe(0)
 }

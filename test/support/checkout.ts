@@ -2,8 +2,10 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import type { Answer, Call, CallOptions } from './api.js'
-import { expectSoundLedger } from './market.js'
+import type { Start } from './contract.js'
+import { expectSoundLedger, stopClock } from './market.js'
 import { newGuest } from './sign-in.js'
+import type { TestUpstream } from './upstream.js'
 import { newPayer, newSeller, type Payer, type Seller } from './world.js'
 
 /** Steps of paying by a link, through the public interface. */
@@ -163,3 +165,25 @@ export async function settled(call: Call, { seller, item, payer }: Shop) {
     issued: digital_quantities[0].issued as number,
   }
 }
+
+/** A shop whose goods are delivered by a path of the upstream service, and a link to one. */
+export async function newLink(
+  start: Start,
+  upstream: TestUpstream,
+  { path = 'ok', price = 2, options = {} as Parameters<Start>[0], body = {} } = {},
+) {
+  const running = await start(options)
+  const { call } = running
+  const shop = await newShop(call, `${upstream.url}/${path}`, { price })
+  return { ...running, ...shop, shop, link: await newCheckout(call, shop, body) }
+}
+
+/** The same, on a clock that stands still. */
+export async function newLinkAt(start: Start, upstream: TestUpstream) {
+  const running = await start({ limits: { upstreamMs: 1500 } })
+  const at = await stopClock(running.call)
+  const shop = await newShop(running.call, `${upstream.url}/ok`)
+  return { ...running, ...shop, shop, at, link: await newCheckout(running.call, shop) }
+}
+
+export type Made = Awaited<ReturnType<typeof newLinkAt>>
