@@ -5,6 +5,7 @@ import { type Answer, type Call, type CallOptions, caller } from '../support/api
 import { contract } from '../support/contract.js'
 import { startFailing } from '../support/failing-storage.js'
 import { expectProblem, expectSoundLedger, fund, setClock, stopClock, UNKNOWN_COMMODITY } from '../support/market.js'
+import { startUpstream } from '../support/upstream.js'
 import { balanceOf, defaultDq, newCommodity, newPayer, newSeller, newSession, newTwin } from '../support/world.js'
 
 const DAY = 86_400_000
@@ -286,6 +287,7 @@ describe('an Idempotency-Key, where things break', () => {
   })
 
   it('whose answer was sealed under another encryption key is 409, and never a second effect', async () => {
+    const upstream = await startUpstream()
     const storage = memoryStorage()
     const url = 'http://127.0.0.1:4242'
     const [one, other] = ['11', '22'].map((byte) => {
@@ -308,15 +310,25 @@ describe('an Idempotency-Key, where things break', () => {
     const payer = await newPayer(one, seller, { balance: 5 })
     const gift = { ...order, cost: 0, payback: true }
     const { hash: payback } = (await one('POST', '/v4/commodity', { token: seller.token, body: gift })).body
-    for (const [path, body] of [
-      [`/v4/payback/${payback}`, { consent: ['You may write to me.'] }],
-      ['/v4/paywall', { amount: 0.5, destination: shop }],
-      [`/v4/twin/${payer.hostname}/topup`, { amount: 5, payment_method_id: 'pm_card_visa' }],
+    const service = {
+      service_method: 'POST',
+      external_endpoint: `${upstream.url}/ok`,
+      service_schema: { type: 'object' },
+    }
+    const sold = { name: 'A story', description: '', price: 0.25, ...service }
+    const { id } = (await one('POST', '/v4/catalog/items', { token: seller.token, body: sold })).body
+    for (const [path, body, { token }] of [
+      [`/v4/payback/${payback}`, { consent: ['You may write to me.'] }, payer],
+      ['/v4/paywall', { amount: 0.5, destination: shop }, payer],
+      [`/v4/twin/${payer.hostname}/topup`, { amount: 5, payment_method_id: 'pm_card_visa' }, payer],
+      ['/v4/catalog/items', sold, seller],
+      [`/v4/catalog/items/${id}/purchases`, {}, payer],
     ] as const) {
-      const sent = { token: payer.token, headers: { 'idempotency-key': 'k' }, body }
+      const sent = { token, headers: { 'idempotency-key': 'k' }, body }
       expect((await one('POST', path, sent)).status).toBeLessThan(300)
       expectProblem(await other('POST', path, sent), 409, 'idempotency_unreadable')
       expectProblem(await other('POST', path, { ...sent, body: { ...body, x: 1 } }), 422, 'idempotency_mismatch')
     }
+    await upstream.close()
   })
 })

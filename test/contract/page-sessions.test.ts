@@ -40,6 +40,7 @@ contract('createPageSession', (start) => {
       ['GET', '/v4/payments'],
       ['GET', '/v4/purchases'],
       ['GET', '/v4/purchases/1'],
+      ['POST', '/v4/catalog/items/1/purchases', {}],
       ['GET', '/v4/sessions'],
       ['POST', `/v4/payment/${hash}`],
       ['POST', '/v4/session/page', { hash, origin: ORIGIN }],
