@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { Actions, Button, CodeField, invalid } from '../http/card.js'
+import { Actions, Button, CodeField, EmailField } from '../http/card.js'
 import type { Offer, Way } from './visit.js'
 
 /** What is filled in, or pressed, on the way that whoever looks is on. */
@@ -33,20 +33,7 @@ interface FormParts {
 
 const EmailForm = ({ email, isRefused, canCancel }: FormParts) => (
   <form method="post" novalidate>
-    <div>
-      <label for="email">Email</label>
-      <input
-        id="email"
-        name="email"
-        type="email"
-        value={email}
-        autocomplete="email"
-        inputmode="email"
-        autocapitalize="none"
-        spellcheck={false}
-        {...invalid(isRefused)}
-      />
-    </div>
+    <EmailField email={email} isRefused={isRefused} />
     <p class="muted">Pay from your wallet: you get a code by mail, there is no password.</p>
     <GoOn answer="continue" canCancel={canCancel}>
       Continue

@@ -19,7 +19,34 @@ export const Alert = ({ children }: { children: string }) => (
 )
 
 /** Attributes of a field: where what was filled in is refused, the alert says why. */
-export const invalid = (isRefused: boolean) => (isRefused ? { 'aria-invalid': true, 'aria-describedby': 'alert' } : {})
+const invalid = (isRefused: boolean) => (isRefused ? { 'aria-invalid': true, 'aria-describedby': 'alert' } : {})
+
+/** Where an email is filled in. */
+export const EmailField = ({
+  email,
+  isRefused,
+  autofocus,
+}: {
+  email: string
+  isRefused: boolean
+  autofocus?: boolean
+}) => (
+  <div>
+    <label for="email">Email</label>
+    <input
+      id="email"
+      name="email"
+      type="email"
+      value={email}
+      autocomplete="email"
+      inputmode="email"
+      autocapitalize="none"
+      spellcheck={false}
+      autofocus={autofocus}
+      {...invalid(isRefused)}
+    />
+  </div>
+)
 
 /** Where the code that was mailed is filled in. */
 export const CodeField = ({ email, isRefused }: { email: string; isRefused: boolean }) => (

@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact'
-import { Actions, Alert, Button, CodeField, invalid, SandboxMail } from '../http/card.js'
+import { Actions, Alert, Button, CodeField, EmailField, SandboxMail } from '../http/card.js'
 import type { Reply } from '../http/reply.js'
 import type { Consent, Shown, Step } from './interaction.js'
 import { show } from './pages.js'
@@ -96,21 +96,7 @@ const GoOn = ({ answer, children }: { answer: string; children: string }) => (
 
 const EmailStep = ({ hint, isRefused }: { hint: string; isRefused: boolean }) => (
   <Form>
-    <div>
-      <label for="email">Email</label>
-      <input
-        id="email"
-        name="email"
-        type="email"
-        value={hint}
-        autocomplete="email"
-        inputmode="email"
-        autocapitalize="none"
-        spellcheck={false}
-        autofocus
-        {...invalid(isRefused)}
-      />
-    </div>
+    <EmailField email={hint} isRefused={isRefused} autofocus />
     <p class="muted">You get a code by mail; there is no password. An address that is new here signs up.</p>
     <GoOn answer="continue">Continue</GoOn>
   </Form>
