@@ -1,6 +1,7 @@
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
+import { accountIdOf, type Owner } from '../owner.js'
 import { problem } from '../problem.js'
 import { randomHex } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
@@ -138,6 +139,16 @@ const tellAccount = (tx: Writer, { id }: AccountRow, type: string, data: Record<
 
 /** What buyers see as the seller, where the account has named itself. */
 export const sellerName = ({ business_name, name }: AccountRow): string | null => business_name ?? name
+
+/** Who sells or is paid, as people see them: the name that an account gave itself, else the hostname of the twin. */
+export async function sellerOf(
+  tx: Reader,
+  { owner, hostname }: { readonly owner: Owner; readonly hostname: string },
+): Promise<string> {
+  const id = accountIdOf(owner)
+  const account = id === undefined ? undefined : await tx.get(accounts, id)
+  return (account && sellerName(account)) || hostname
+}
 
 export interface ShownAccount {
   id: number

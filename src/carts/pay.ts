@@ -9,7 +9,7 @@ import { buyerOf } from '../purchases/buy.js'
 import { fulfil } from '../purchases/fulfilment.js'
 import { beginPurchase, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
 import type { Reader, Writer } from '../storage/storage.js'
-import { ownTwin, primaryTwin, type TwinRow } from '../twins/twin.js'
+import { payingTwin, type TwinRow } from '../twins/twin.js'
 import { type CartLineRow, type CartPlace, type CartRow, cartLines, carts, ownCart } from './cart.js'
 import { linesOf } from './line.js'
 import { type ShownCart, showCart } from './show.js'
@@ -61,7 +61,7 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
   const lines = await quoteLines(tx, cart, order.place)
   if (!order.acceptPrices) await checkPrices(tx, lines)
   const at = service.clock.now()
-  const payer = await payingTwin(tx, { ...order, party }, { sums: sumsOf(lines), at })
+  const payer = await fundedTwin(tx, { ...order, party }, { sums: sumsOf(lines), at })
   const terms = { payer, buyer: buyerOf(party), actor: actorOf(party), delegate: order.delegate ?? null, at }
   const begun: HeldPurchase[] = []
   for (const { row, quote } of lines) {
@@ -144,7 +144,7 @@ interface Payment extends Pick<CartOrder, 'place' | 'hostname' | 'delegate'> {
 }
 
 /** The twin that pays: it holds the sums, and its value may be spent so. */
-async function payingTwin(tx: Writer, payment: Payment, { sums, at }: { sums: Sums; at: number }): Promise<TwinRow> {
+async function fundedTwin(tx: Writer, payment: Payment, { sums, at }: { sums: Sums; at: number }): Promise<TwinRow> {
   const twin = await permittedTwin(tx, payment, { sums, at })
   for (const [dq, sum] of sums)
     if (spendable(await balanceOf(tx, twin.id, dq)) < sum) {
@@ -164,9 +164,7 @@ async function permittedTwin(
   // What is free takes nothing that a user would have to approve.
   if (party.kind === 'agent' && [...sums.values()].some((sum) => sum > 0n))
     throw problem('approval_required', { fields: { approval: { kind: 'cart', cart_id: place.id } } })
-  const twin = hostname === undefined ? await primaryTwin(tx, party.owner) : await ownTwin(tx, party.owner, hostname)
-  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
-  return twin
+  return payingTwin(tx, party.owner, hostname)
 }
 
 /** An authority is for one digital quantity, so it pays for no cart of several. */

@@ -1,4 +1,4 @@
-import { accounts, sellerName } from '../accounts/account.js'
+import { sellerOf } from '../accounts/account.js'
 import { type CommodityRow, commodityOf, createCommodity, updateCommodity } from '../commodities/commodity.js'
 import type { ServiceContext } from '../context.js'
 import { firstQuantity, quantityOf } from '../digital-quantities/digital-quantity.js'
@@ -211,16 +211,6 @@ export async function listOwnItems(
   return { items, next: next as number | null }
 }
 
-/** What buyers see as the seller of an item. */
-export async function sellerOf(
-  tx: Reader,
-  { account_id }: CatalogItemRow,
-  { hostname }: CommodityRow,
-): Promise<string> {
-  const account = await tx.get(accounts, account_id)
-  return (account && sellerName(account)) || hostname
-}
-
 export async function showItem(tx: Reader, row: CatalogItemRow): Promise<ShownItem> {
   const commodity = await commodityOf(tx, row.hash)
   const { dq, descriptor, hostname } = commodity
@@ -237,7 +227,7 @@ export async function showItem(tx: Reader, row: CatalogItemRow): Promise<ShownIt
     commodity_cost: price,
     descriptor,
     hostname,
-    seller: await sellerOf(tx, row, commodity),
+    seller: await sellerOf(tx, commodity),
     service_method: row.service_method,
     service_schema: row.service_schema,
     active: row.active,

@@ -1,7 +1,8 @@
+import { sellerOf } from '../accounts/account.js'
 import { commodityOf } from '../commodities/commodity.js'
 import { keyOf } from '../storage/key.js'
 import type { Key, Reader } from '../storage/storage.js'
-import { type CatalogItemRow, catalogItems, type ShownItem, sellerOf, showItem } from './item.js'
+import { type CatalogItemRow, catalogItems, type ShownItem, showItem } from './item.js'
 
 export interface CatalogQuery {
   /** Words, in any case, all of which occur in an item's name, description or seller. */
@@ -46,6 +47,6 @@ async function matches(tx: Reader, row: CatalogItemRow, words: readonly string[]
   const own = `${row.name}\n${row.description}`.toLowerCase()
   const left = words.filter((word) => !own.includes(word))
   if (left.length === 0) return true
-  const seller = (await sellerOf(tx, row, await commodityOf(tx, row.hash))).toLowerCase()
+  const seller = (await sellerOf(tx, await commodityOf(tx, row.hash))).toLowerCase()
   return left.every((word) => seller.includes(word))
 }

@@ -7,7 +7,7 @@ import { problem } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { postPending, settleTopup } from '../topups/topup.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../twins/twin.js'
-import { users } from '../users/user.js'
+import { emailOf } from '../users/user.js'
 import { endTry } from './attempt.js'
 import { type CheckoutRow, checkouts, type Payer } from './checkout.js'
 import { type CheckoutChargeRow, chargesOf, checkoutCharges } from './refund.js'
@@ -74,9 +74,7 @@ async function twinOf(
 
 /** A guest is known by the email that the link was made for, if any. */
 async function addressOf(tx: Reader, { email }: CheckoutRow, payer: Payer, { hostname }: TwinRow): Promise<string> {
-  const [kind, id] = payer.split(':')
-  const user = kind === 'user' ? await tx.get(users, Number(id)) : undefined
-  return user?.email ?? email ?? hostname
+  return (await emailOf(tx, payer)) ?? email ?? hostname
 }
 
 /** What the payer's card was charged before and is not spent: it pays, and no card is charged again. */

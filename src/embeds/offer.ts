@@ -1,7 +1,6 @@
-import { accounts, sellerName } from '../accounts/account.js'
+import { sellerOf } from '../accounts/account.js'
 import { type CommodityRow, commodityOf } from '../commodities/commodity.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
-import type { Owner } from '../owner.js'
 import { personaOf } from '../personas/persona.js'
 import { problem } from '../problem.js'
 import type { Reader } from '../storage/storage.js'
@@ -62,7 +61,7 @@ async function offerOf(tx: Reader, commodity: CommodityRow, wish: Wish, verb: st
   const { id: hash, descriptor, cost, dq } = commodity
   return {
     hash,
-    seller: await nameOf(tx, commodity),
+    seller: await sellerOf(tx, commodity),
     descriptor,
     price: priceText(cost, decimals),
     free: cost === '0',
@@ -94,19 +93,12 @@ export async function personaOffer(tx: Reader, wish: Wish): Promise<PersonaOffer
     hash: persona.id,
     name: persona.name,
     description: persona.description,
-    issuer: await nameOf(tx, persona),
+    issuer: await sellerOf(tx, persona),
     issueMin: wholeNumber(wish.issueMin, 15),
     issueMax: wholeNumber(wish.issueMax, 15),
     label: labelOf(wish, 'Verify'),
     sandbox: wish.sandbox,
   }
-}
-
-/** The name that an account gave itself, or the hostname of the twin where there is none. */
-async function nameOf(tx: Reader, { owner, hostname }: { owner: Owner; hostname: string }): Promise<string> {
-  const [kind, id] = owner.split(':')
-  const account = kind === 'account' ? await tx.get(accounts, Number(id)) : undefined
-  return (account && sellerName(account)) || hostname
 }
 
 const labelOf = ({ leading, middle, trailing }: Wish, verb: string): Label => ({

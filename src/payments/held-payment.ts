@@ -6,7 +6,7 @@ import { randomHex } from '../secrets.js'
 import { allRows } from '../storage/page.js'
 import { collection, type Writer } from '../storage/storage.js'
 import type { TwinRow } from '../twins/twin.js'
-import { type PaymentRow, payments, type ShownPayment, showPayment, tellPayment } from './payment.js'
+import { type PaymentRow, payments, recordPayment, type ShownPayment, showPayment, tellPayment } from './payment.js'
 
 /** A call of an upstream service, for which a payment is held. Gone once that is settled. */
 export interface HeldCallRow {
@@ -73,8 +73,7 @@ const orderOf = ({ kind, dq, amount, payer, payee, at }: PaymentTerms) =>
 async function record(tx: Writer, terms: PaymentTerms, status: 'held' | 'posted'): Promise<PaymentRow> {
   const { kind, hash, descriptor, dq, amount, payer, payee, at } = terms
   const movement = amount === 0n ? null : await (status === 'held' ? hold : post)(tx, orderOf(terms))
-  const payment: PaymentRow = {
-    id: await tx.nextId('payments'),
+  return recordPayment(tx, {
     hash,
     descriptor,
     dq,
@@ -87,12 +86,7 @@ async function record(tx: Writer, terms: PaymentTerms, status: 'held' | 'posted'
     kind,
     status,
     created_at: at,
-    nonce_digest: null,
-    nonce_expires_at: null,
-    nonce_used_at: null,
-  }
-  tx.put(payments, payment)
-  return payment
+  })
 }
 
 async function tell(tx: Writer, type: string, payment: PaymentRow, by: { actor: string; at: number }) {

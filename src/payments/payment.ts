@@ -12,7 +12,7 @@ import { digest } from '../secrets.js'
 import { newestFirst, newestOfAll } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
-import { ownTwin, primaryTwin, type TwinRow, twins } from '../twins/twin.js'
+import { payingTwin, type TwinRow, twins } from '../twins/twin.js'
 
 /**
  * `payment`: for a commodity. `payback`: a commodity's price, to whom it is a reward. `purchase`: for an item of the
@@ -52,12 +52,23 @@ interface ProvablePayment extends PaymentRow {
   readonly nonce_expires_at: number
 }
 
+/** A payment that no nonce proves. */
+export type PlainPayment = Omit<PaymentRow, 'id' | 'nonce_digest' | 'nonce_expires_at' | 'nonce_used_at'>
+
 export const payments = collection<PaymentRow>()('payments', {
   byNonce: { fields: ['nonce_digest'], unique: true },
   byPayer: { fields: ['payer_owner'] },
   byPayee: { fields: ['payee_owner'] },
   byCommodity: { fields: ['hash'] },
 })
+
+/** Writes down a payment that no nonce proves; what of it moves is the caller's to move. */
+export async function recordPayment(tx: Writer, payment: PlainPayment): Promise<PaymentRow> {
+  const id = await tx.nextId('payments')
+  const row: PaymentRow = { id, ...payment, nonce_digest: null, nonce_expires_at: null, nonce_used_at: null }
+  tx.put(payments, row)
+  return row
+}
 
 export interface PaymentOrder {
   readonly hash: string
@@ -93,7 +104,7 @@ export async function createPayment(
   const commodity = await commodityOf(tx, hash)
   if (commodity.payback) throw problem('payback_only')
   const isOwn = typeof payer === 'string'
-  const from = isOwn ? await payingTwin(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
+  const from = isOwn ? await twinOf(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
   const actor = isOwn ? payer : actorOf(payer.party)
   return movePrice(tx, { kind: 'payment', commodity, from, to: sellerTwin(commodity), actor, at }, context)
 }
@@ -161,12 +172,8 @@ export async function tellPayment(
 }
 
 /** Some clients send the commodity's own hostname, which changes nothing: the primary twin pays. */
-async function payingTwin(tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> {
-  if (hostname !== undefined && hostname !== commodity.hostname) return ownTwin(tx, payer, hostname)
-  const twin = await primaryTwin(tx, payer)
-  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
-  return twin
-}
+const twinOf = (tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> =>
+  payingTwin(tx, payer, hostname === commodity.hostname ? undefined : hostname)
 
 const spendPrice = (tx: Writer, authority: Authority, { dq, cost }: CommodityRow, at: number): Promise<TwinRow> =>
   spendAuthority(tx, { ...authority, dq, amount: BigInt(cost), at })

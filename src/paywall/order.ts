@@ -1,4 +1,4 @@
-import { accounts, sellerName } from '../accounts/account.js'
+import { sellerOf } from '../accounts/account.js'
 import { itemCalledAt } from '../catalog/item.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
@@ -63,13 +63,6 @@ export async function priceOf(tx: Reader, order: Pick<PaywallOrder, 'amount' | '
   return { quantity, amount }
 }
 
-/** The twin that a user pays from: their first. */
-export async function payerOf(tx: Reader, payer: Owner): Promise<TwinRow> {
-  const twin = await primaryTwin(tx, payer)
-  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
-  return twin
-}
-
 async function payeeOf(tx: Reader, { destination, sellerId, url }: PaywallOrder): Promise<TwinRow> {
   if (destination !== undefined) {
     const named = await twinByHostname(tx, destination)
@@ -87,17 +80,11 @@ async function payeeOf(tx: Reader, { destination, sellerId, url }: PaywallOrder)
 export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { payee, quantity, amount }: Quote) {
   const merchant_url = origin ?? url?.origin
   return {
-    merchant_name: await merchantName(tx, payee),
+    merchant_name: await sellerOf(tx, payee),
     ...(merchant_url !== undefined && { merchant_url }),
     ...(url && { service: `${url.origin}${url.pathname}` }),
     payee: payee.hostname,
     amount: `${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}`,
     dq: quantity.id,
   }
-}
-
-async function merchantName(tx: Reader, { owner, hostname }: TwinRow): Promise<string> {
-  const [kind, id] = owner.split(':')
-  const account = kind === 'account' ? await tx.get(accounts, Number(id)) : undefined
-  return (account && sellerName(account)) || hostname
 }

@@ -13,10 +13,10 @@ import { spendAuthority } from '../personas/spending.js'
 import type { AuthenticationRequestRow } from '../second-factor/request.js'
 import { askAndWait, spendAsked } from '../second-factor/wait.js'
 import type { Reader, Writer } from '../storage/storage.js'
-import type { TwinRow } from '../twins/twin.js'
+import { payingTwin, type TwinRow } from '../twins/twin.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../upstream/call.js'
 import { judgeUrl } from '../upstream/guard.js'
-import { type Authority, detailOf, type PaywallOrder, payerOf, priceOf, type Quote, quoteOf } from './order.js'
+import { type Authority, detailOf, type PaywallOrder, priceOf, type Quote, quoteOf } from './order.js'
 import { type ServiceCall, upstreamRequest } from './service-call.js'
 
 /** What came of a call of the paywall. */
@@ -71,7 +71,7 @@ async function askPayer(order: PaywallOrder, service: ServiceContext): Promise<A
   const { authority } = order
   if (authority.by !== 'session') return undefined
   const asking = await service.storage.read(async (tx) =>
-    askingFor(tx, order, await quoteOf(tx, order, await payerOf(tx, authority.payer)), authority),
+    askingFor(tx, order, await quoteOf(tx, order, await payingTwin(tx, authority.payer)), authority),
   )
   return askAndWait(service, asking)
 }
@@ -116,7 +116,7 @@ async function termsOf(tx: Writer, order: PaywallOrder, asked: Asked, at: number
 
 async function spentBy(tx: Writer, order: PaywallOrder, at: number): Promise<TwinRow> {
   const { authority } = order
-  if (authority.by !== 'delegate') return payerOf(tx, authority.payer)
+  if (authority.by !== 'delegate') return payingTwin(tx, authority.payer)
   const { hash: delegate, party } = authority
   const limited = (await tx.get(delegates, delegate))?.spend?.dq
   const { quantity, amount } = await priceOf(tx, order, limited ?? (await firstQuantity(tx)).id)

@@ -1,3 +1,5 @@
+import { queryText } from '../upstream/query.js'
+
 /** How an upstream service is called. */
 export interface ServiceCall {
   readonly method: 'GET' | 'POST' | 'PUT'
@@ -17,8 +19,6 @@ export function upstreamRequest(url: URL, { method, params }: ServiceCall) {
 function withQuery(url: URL, params: Readonly<Record<string, unknown>>): URL {
   const filled = new URL(url)
   for (const [name, value] of Object.entries(params))
-    for (const each of [value].flat()) if (each !== null) filled.searchParams.append(name, textOf(each))
+    for (const each of [value].flat()) if (each !== null) filled.searchParams.append(name, queryText(each))
   return filled
 }
-
-const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))

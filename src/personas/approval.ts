@@ -3,8 +3,7 @@ import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount } from '../ledger/amount.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
-import type { AuthenticationRequestRow } from '../second-factor/request.js'
-import { askAndWait } from '../second-factor/wait.js'
+import { type Approval, type AskingSession, askAndWait } from '../second-factor/wait.js'
 import type { Reader } from '../storage/storage.js'
 import { type TwinRow, twinByHostname } from '../twins/twin.js'
 import { checkSpend, type NewSpend, type Spend } from './authority.js'
@@ -35,16 +34,6 @@ export async function planOf(tx: Reader, order: NewDelegate, at: number): Promis
   const twin = await twinByHostname(tx, order.hostname)
   if (!twin) throw problem('not_found', { detail: 'No twin has this hostname.' })
   return { persona, twin, spend: order.spend ? await checkSpend(tx, order.spend, at) : null }
-}
-
-/** The session of a user, who is to approve on a second device what it asks for. */
-interface AskingSession {
-  readonly userId: number
-  readonly sessionId: string | undefined
-}
-
-export interface Approval extends AskingSession {
-  readonly request: AuthenticationRequestRow
 }
 
 /** Waits until the user has approved what lets others spend; a delegate that does not needs no approval. Throws as `planOf` and `askAndWait`. */

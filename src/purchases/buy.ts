@@ -4,7 +4,7 @@ import type { Owner } from '../owner.js'
 import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
 import { Problem, problem } from '../problem.js'
 import type { Writer } from '../storage/storage.js'
-import { ownTwin, primaryTwin, type TwinRow } from '../twins/twin.js'
+import { payingTwin, type TwinRow } from '../twins/twin.js'
 import { deliver } from './fulfilment.js'
 import { beginPurchase, checkPrice, type HeldPurchase, quoteItem } from './purchase.js'
 import type { ShownReceipt } from './receipt.js'
@@ -90,7 +90,5 @@ async function payerOf(
     throw problem('approval_required', {
       fields: { approval: { kind: 'purchase', catalog_item_id: itemId, arguments: args } },
     })
-  const twin = hostname === undefined ? await primaryTwin(tx, party.owner) : await ownTwin(tx, party.owner, hostname)
-  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
-  return twin
+  return payingTwin(tx, party.owner, hostname)
 }

@@ -4,6 +4,7 @@ import type { Dispatch } from '../catalog/parameter.js'
 import { type Arguments, argumentsRefused } from '../catalog/schema.js'
 import type { UpstreamRequest } from '../ports.js'
 import { problem } from '../problem.js'
+import { queryText } from '../upstream/query.js'
 
 /** How an item's endpoint is called; it holds the values of dispatch parameters, and is kept nowhere. */
 export interface Dispatched extends Pick<UpstreamRequest, 'url' | 'method' | 'headers' | 'body'> {
@@ -26,8 +27,9 @@ export function dispatch(
   const target = new URL(filled(endpoint, args, url))
   target.hash = ''
   if (method === 'GET')
+    // Lists come as one parameter for each of their values.
     for (const [name, value] of Object.entries(sent))
-      for (const each of [value].flat()) target.searchParams.append(name, textOf(each))
+      for (const each of [value].flat()) target.searchParams.append(name, queryText(each))
   for (const [name, value] of query) target.searchParams.set(name, value)
   const isJson = method !== 'GET'
   const own: Record<string, string> = { accept: '*/*', ...(isJson && { 'content-type': 'application/json' }) }
@@ -35,14 +37,11 @@ export function dispatch(
   return { url: target.href, method, headers: own, body: isJson ? JSON.stringify(sent) : null, sensitive }
 }
 
-/** Lists come as one parameter for each of their values; what is no text, as JSON. */
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
-
 function filled(endpoint: string, args: Arguments, secrets: Dispatch['url']): string {
   try {
     return fillEndpoint(endpoint, (source, name) => {
       const secret = secrets.get(name)
-      if (source === 'input') return textOf(args[name])
+      if (source === 'input') return queryText(args[name])
       if (secret === undefined) throw problem('parameter_unreadable')
       return secret
     })

@@ -1,4 +1,5 @@
-import { type CatalogItemRow, catalogItems, sellerOf } from '../catalog/item.js'
+import { sellerOf } from '../accounts/account.js'
+import { type CatalogItemRow, catalogItems } from '../catalog/item.js'
 import { openParameters } from '../catalog/parameter.js'
 import { type Arguments, checkArguments } from '../catalog/schema.js'
 import { type CommodityRow, commodityOf } from '../commodities/commodity.js'
@@ -46,7 +47,7 @@ export async function quoteItem(tx: Reader, { itemId, args, within }: Wanted): P
   return {
     item,
     commodity,
-    seller: await sellerOf(tx, item, commodity),
+    seller: await sellerOf(tx, commodity),
     payee: (await tx.get(twins, commodity.twin_id)) as TwinRow,
     quantity,
     amount: BigInt(commodity.cost),

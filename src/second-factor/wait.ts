@@ -18,6 +18,17 @@ const LOOK_MS = 1000
 
 type Asked = Omit<SecondFactorOrder, 'at'>
 
+/** The session of a user, who is to approve on a second device what it asks for. */
+export interface AskingSession {
+  readonly userId: number
+  readonly sessionId: string | undefined
+}
+
+/** What the user of such a session approved. */
+export interface Approval extends AskingSession {
+  readonly request: AuthenticationRequestRow
+}
+
 /**
  * Asks a user to approve an action, and waits for the answer as long as the request lives.
  * Gives the approved request, which the action spends. Throws `rejected`, `approval_timeout`, `too_many_pending`.

@@ -1,5 +1,6 @@
 import { commodityOf } from '../commodities/commodity.js'
 import type { ServiceContext } from '../context.js'
+import { accountIdOf } from '../owner.js'
 import { problem } from '../problem.js'
 import type { Writer } from '../storage/storage.js'
 import { findSession, type SessionRow, startSession } from './session.js'
@@ -24,12 +25,11 @@ export async function startPageSession(
   context: Pick<ServiceContext, 'random'>,
 ): Promise<{ session_id: string; expires_at: number }> {
   checkOrigin(origin)
-  const { owner } = await commodityOf(tx, hash)
-  const [kind, id] = owner.split(':')
-  if (kind !== 'account') throw problem('not_found')
+  const account_id = accountIdOf((await commodityOf(tx, hash)).owner)
+  if (account_id === undefined) throw problem('not_found')
   // The caller was authenticated by it.
   const own = (await findSession(tx, sessionId, at)) as SessionRow
-  const page = { account_id: Number(id), origin, session_id: own.id }
+  const page = { account_id, origin, session_id: own.id }
   return startSession(tx, { userId: own.user_id, by: 'page', page, at }, context)
 }
 

@@ -8,13 +8,13 @@ import { post } from '../ledger/movement.js'
 import type { CardRow } from '../outbox/message.js'
 import { postCharge } from '../outbox/outbox.js'
 import type { Owner } from '../owner.js'
-import { type PaymentRow, payments, type ShownPayment, showPayment } from '../payments/payment.js'
+import { type PaymentRow, payments, recordPayment, type ShownPayment, showPayment } from '../payments/payment.js'
 import type { ChargeResult } from '../ports.js'
 import { Problem, problem } from '../problem.js'
 import { randomHex } from '../secrets.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { ownTwin, showTwin, type TwinRow, twins } from '../twins/twin.js'
-import { users } from '../users/user.js'
+import { emailOf } from '../users/user.js'
 
 export interface TopupOrder {
   readonly owner: Owner
@@ -139,12 +139,11 @@ async function checkIssuable(tx: Reader, { id, issuer_twin_id }: DigitalQuantity
     throw problem('amount_invalid', { detail: 'That much cannot be issued.' })
 }
 
-async function putPending(
+const putPending = (
   tx: Writer,
   { twin, quantity, units, at }: { twin: TwinRow; quantity: DigitalQuantityRow; units: bigint; at: number },
-): Promise<PaymentRow> {
-  const payment: PaymentRow = {
-    id: await tx.nextId('payments'),
+): Promise<PaymentRow> =>
+  recordPayment(tx, {
     hash: null,
     descriptor: 'TOP-UP',
     dq: quantity.id,
@@ -157,19 +156,11 @@ async function putPending(
     kind: 'topup',
     status: 'pending',
     created_at: at,
-    nonce_digest: null,
-    nonce_expires_at: null,
-    nonce_used_at: null,
-  }
-  tx.put(payments, payment)
-  return payment
-}
+  })
 
 /** Whom the charge concerns: a user's email, or the hostname of an account's twin. */
-async function payerOf(tx: Reader, { owner, hostname }: TwinRow): Promise<string> {
-  const [kind, id] = owner.split(':')
-  return (kind === 'user' && (await tx.get(users, Number(id)))?.email) || hostname
-}
+const payerOf = async (tx: Reader, { owner, hostname }: TwinRow): Promise<string> =>
+  (await emailOf(tx, owner)) ?? hostname
 
 /** Issues what was charged; a payment whose card was not charged has failed. */
 export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) => {

@@ -3,13 +3,13 @@ import type { ServiceContext } from '../context.js'
 import { base64url } from '../encoding.js'
 import { hold, postHold, reverseHold } from '../ledger/movement.js'
 import { postMail } from '../outbox/outbox.js'
-import type { Owner } from '../owner.js'
+import { accountIdOf, type Owner } from '../owner.js'
 import { problem } from '../problem.js'
 import { setTimer, type TimerJob } from '../schedule/timer.js'
 import { digest } from '../secrets.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { primaryTwin, type TwinRow } from '../twins/twin.js'
-import { type UserRow, users } from '../users/user.js'
+import { emailOf, type UserRow, users } from '../users/user.js'
 import {
   showTransfer,
   statusOf,
@@ -136,11 +136,9 @@ function settle(tx: Writer, transfer: TransferRow, status: TransferStatus): Tran
 
 /** Where an owner is reached: an account at those who may act for it. */
 async function emailsOf(tx: Reader, owner: Owner): Promise<string[]> {
-  const [kind, id] = owner.split(':')
-  const members =
-    kind === 'account' ? await tx.find(memberships, { index: 'byAccount', prefix: [Number(id)], limit: 100 }) : []
-  const userIds = kind === 'user' ? [Number(id)] : members.map(({ user_id }) => user_id)
-  const emails = []
-  for (const userId of userIds) emails.push((await tx.get(users, userId))?.email)
+  const id = accountIdOf(owner)
+  const members = id === undefined ? [] : await tx.find(memberships, { index: 'byAccount', prefix: [id], limit: 100 })
+  const emails = [await emailOf(tx, owner)]
+  for (const { user_id } of members) emails.push(await emailOf(tx, `user:${user_id}`))
   return emails.filter((email) => email !== undefined)
 }

@@ -6,8 +6,7 @@ import { balanceOf, spendable } from '../ledger/balance.js'
 import { post } from '../ledger/movement.js'
 import { isSomebody, type Owner } from '../owner.js'
 import { type Problem, problem } from '../problem.js'
-import type { AuthenticationRequestRow } from '../second-factor/request.js'
-import { askAndWait, spendAsked } from '../second-factor/wait.js'
+import { type Approval, type AskingSession, askAndWait, spendAsked } from '../second-factor/wait.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { primaryTwin, type TwinRow, twinByHostname } from '../twins/twin.js'
 import { normalEmail, userByEmail } from '../users/user.js'
@@ -87,16 +86,6 @@ export async function neededApproval(tx: Reader, order: TransferOrder): Promise<
   const { address, amount, quantity } = await planOf(tx, order)
   const approval = { kind: 'transfer', address, amount: toAmount(amount, quantity.decimals), dq: quantity.id }
   return problem('approval_required', { fields: { approval } })
-}
-
-/** The session of a user, who is to approve on a second device what it asks for. */
-export interface AskingSession {
-  readonly userId: number
-  readonly sessionId: string | undefined
-}
-
-export interface Approval extends AskingSession {
-  readonly request: AuthenticationRequestRow
 }
 
 /** Waits until the user has approved the order. Throws as `planOf` and `askAndWait`, and `insufficient_funds` without asking. */

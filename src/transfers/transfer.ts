@@ -7,7 +7,7 @@ import { newestOfAll } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { type TwinRow, twins } from '../twins/twin.js'
-import { userByEmail, users } from '../users/user.js'
+import { emailOf, userByEmail } from '../users/user.js'
 
 /** `invited`: the amount is held until whoever reads the address claims it. The others are for good. */
 export type TransferStatus = 'completed' | 'invited' | 'cancelled' | 'expired'
@@ -96,11 +96,6 @@ export async function listTransfers(
   const shown = []
   for (const row of rows) shown.push(await showTransfer(tx, row, at))
   return { transfers: shown, next }
-}
-
-async function emailOf(tx: Reader, owner: Owner): Promise<string | undefined> {
-  const [kind, id] = owner.split(':')
-  return kind === 'user' ? (await tx.get(users, Number(id)))?.email : undefined
 }
 
 export type TransferAct = 'completed' | 'invited' | 'claimed' | 'cancelled' | 'expired'

@@ -1,10 +1,10 @@
 import { accounts, sellerName } from '../accounts/account.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount } from '../ledger/amount.js'
-import type { Owner } from '../owner.js'
+import { accountIdOf, type Owner } from '../owner.js'
 import type { Reader } from '../storage/storage.js'
 import { type TwinRow, twins } from '../twins/twin.js'
-import { users } from '../users/user.js'
+import { emailOf } from '../users/user.js'
 import type { TransferRow } from './transfer.js'
 
 /** What the invited are told, by mail and on the page that it links to. */
@@ -42,9 +42,9 @@ export async function amountText(tx: Reader, { dq, amount }: { dq: string; amoun
 }
 
 async function nameOf(tx: Reader, owner: Owner): Promise<string | undefined> {
-  const [kind, id] = owner.split(':')
-  if (kind === 'user') return (await tx.get(users, Number(id)))?.email
-  const account = await tx.get(accounts, Number(id))
+  const id = accountIdOf(owner)
+  if (id === undefined) return emailOf(tx, owner)
+  const account = await tx.get(accounts, id)
   const name = account && sellerName(account)
   return name ? quotedName(name) : undefined
 }

@@ -70,6 +70,14 @@ export async function primaryTwin(tx: Reader, owner: Owner): Promise<TwinRow | u
   return twin
 }
 
+/** The twin that an owner pays from: the one they name, or else their first. Throws as `ownTwin`; `insufficient_funds` where there is none. */
+export async function payingTwin(tx: Reader, owner: Owner, hostname?: string): Promise<TwinRow> {
+  if (hostname !== undefined) return ownTwin(tx, owner, hostname)
+  const twin = await primaryTwin(tx, owner)
+  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
+  return twin
+}
+
 /**
  * A twin that the caller owns, by hostname or numeric id (clients.md 4).
  * Throws `not_found`; `not_owner` for another's hostname, while another's id is as if it were absent.

@@ -1,5 +1,6 @@
 import type { ServiceContext } from '../context.js'
 import { firstQuantity } from '../digital-quantities/digital-quantity.js'
+import { userIdOf } from '../owner.js'
 import { problem } from '../problem.js'
 import { newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
@@ -65,6 +66,12 @@ export async function createUser(
 export async function userByEmail(tx: Reader, email: string): Promise<UserRow | undefined> {
   const [user] = await tx.find(users, { index: 'byEmail', prefix: [normalEmail(email)], limit: 1 })
   return user
+}
+
+/** The email of the user that an owner is, if it is one. */
+export async function emailOf(tx: Reader, owner: string): Promise<string | undefined> {
+  const id = userIdOf(owner)
+  return id === undefined ? undefined : (await tx.get(users, id))?.email
 }
 
 /** A user's record for another: only who knows the email sees it, without secrets. Throws `not_found`. */
