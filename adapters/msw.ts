@@ -32,7 +32,8 @@ const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\
 
 /** What a server would be sent: a browser adds Cookie and Origin, and shows neither to a script; a page in Node stands for one. */
 function headersOf(request: Request, cookies: Record<string, string>, base: URL, own: URL): Headers {
-  const headers = new Headers(request.headers)
+  // One by one: of a form's, MSW's own `Headers` in Node copies the Content-Type alone.
+  const headers = new Headers([...request.headers])
   if (typeof location !== 'undefined') {
     const isForeign = base.origin !== location.origin
     const { credentials, method } = request

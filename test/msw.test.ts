@@ -113,6 +113,15 @@ describe('handlers answer', () => {
       expect([url, await at(url)]).toEqual([url, 'not the service'])
   })
 
+  test('forms with every header that they were sent with', async () => {
+    const { call, service } = mocked('https://pay.example.test')
+    const { token } = await newSeller(call)
+    const body = new URLSearchParams({ email: 'ada@example.test' })
+    const headers = { authorization: `Bearer ${token}` }
+    const request = new Request(`${service.baseUrl}/v4/user`, { method: 'POST', headers, body })
+    expect((await fetch(request)).status).toBe(201)
+  })
+
   test('nothing that MSW is to refuse as unhandled', async () => {
     mocked('https://pay.example.test')
     const complained = vi.spyOn(console, 'error').mockImplementation(() => {})
