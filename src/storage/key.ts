@@ -58,9 +58,19 @@ export function hasPrefix(key: readonly Key[], prefix: readonly Key[]): boolean 
 /** Throws where a row's id, or a field of one of its indexes, cannot be part of a key. */
 export function assertKeys(collection: AnyCollection, row: Row): void {
   if (!isKey(row.id)) throw new TypeError(`the id of a row of ${collection.name} must be a string or a finite number`)
-  for (const name in collection.indexes)
-    for (const field of (collection.indexes[name] as Index<Row>).fields)
-      if (!isAbsent(row[field]) && !isKey(row[field])) throw unindexable(`${collection.name}.${field}`)
+  for (const field of indexedFields(collection))
+    if (!isAbsent(row[field]) && !isKey(row[field])) throw unindexable(`${collection.name}.${field}`)
+}
+
+const indexed = new WeakMap<AnyCollection, readonly (keyof Row)[]>()
+
+/** The fields of all indexes of a collection, each once. */
+function indexedFields(collection: AnyCollection): readonly (keyof Row)[] {
+  const known = indexed.get(collection)
+  if (known) return known
+  const fields = [...new Set(Object.values(collection.indexes).flatMap((index) => (index as Index<Row>).fields))]
+  indexed.set(collection, fields)
+  return fields
 }
 
 function unindexable(field: string): TypeError {

@@ -75,9 +75,11 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
   function land(tx: Transaction): void {
     const changes = [...tx.changes()]
     tables.check(changes)
-    const counters = tables.moved()
-    if (log && (changes.length > 0 || counters)) keep(log.append({ changes, counters }))
-    tables.keptMoved()
+    if (log) {
+      const counters = tables.moved()
+      if (changes.length > 0 || counters) keep(log.append({ changes, counters }))
+      tables.keptMoved()
+    }
     tables.land(changes)
   }
 

@@ -1,5 +1,6 @@
 import sortedBtree from 'sorted-btree'
 import { AFTER_ALL, type Bound, compareKeys, compareParts, hasPrefix, indexNamed, keyOf, sameKey } from './key.js'
+import { Rows } from './rows.js'
 import { assertState, freezeRow } from './state.js'
 import {
   type AnyCollection,
@@ -120,9 +121,11 @@ export class Tables implements Base {
  * knows no indexes yet, and one that nobody reads costs nothing. Unique keys are known from the first row on.
  */
 class Table {
-  readonly rows = new Map<Key, Row>()
-  readonly #trees = new Map<string, { index: Index<Row> | undefined; tree: Tree }>()
-  readonly #unique = new Map<string, UniqueKeys>()
+  readonly rows = new Rows()
+  readonly #trees: { readonly name: string; readonly index: Index<Row> | undefined; readonly tree: Tree }[] = []
+  readonly #unique: UniqueKeys[] = []
+  /** Whether every unique index of the collection is among these. */
+  #isUniqueKnown = false
 
   find(collection: AnyCollection, { index, prefix, after, limit, reverse }: Query): Row[] {
     const found: Row[] = []
@@ -144,35 +147,38 @@ class Table {
 
   set(id: Key, row: Row | null): void {
     const old = this.rows.get(id)
-    for (const { index, tree } of this.#trees.values()) {
+    for (const { index, tree } of this.#trees) {
       if (old && row && sameKey(index, old, row)) continue
       const oldKey = old && keyOf(index, old)
       const newKey = row ? keyOf(index, row) : undefined
       if (oldKey) tree.delete(oldKey)
       if (newKey) tree.set(newKey, undefined)
     }
-    for (const keys of this.#unique.values()) keys.move(id, old, row)
+    for (const keys of this.#unique) keys.move(id, old, row)
     if (row) this.rows.set(id, row)
     else this.rows.delete(id)
   }
 
   /** Throws when landing these rows would put two under one unique key; a row about to go frees its key. */
   check(collection: AnyCollection, rows: ReadonlyMap<Key, Row | null>): void {
-    for (const name in collection.indexes)
-      if (collection.indexes[name]?.unique) this.#uniqueKeys(collection, name).check(rows)
+    if (!this.#isUniqueKnown) {
+      for (const name in collection.indexes) if (collection.indexes[name]?.unique) this.#uniqueKeys(collection, name)
+      this.#isUniqueKnown = true
+    }
+    for (const keys of this.#unique) keys.check(rows)
   }
 
   #uniqueKeys(collection: AnyCollection, name: string): UniqueKeys {
-    const known = this.#unique.get(name)
+    const known = this.#unique.find((keys) => keys.name === name)
     if (known) return known
     const keys = new UniqueKeys(collection.name, name, collection.indexes[name] as Index<Row>)
     for (const row of this.rows.values()) keys.move(row.id, undefined, row)
-    this.#unique.set(name, keys)
+    this.#unique.push(keys)
     return keys
   }
 
   #tree(collection: AnyCollection, name: string): Tree {
-    const known = this.#trees.get(name)
+    const known = this.#trees.find((grown) => grown.name === name)
     if (known) return known.tree
     const index = indexNamed(collection, name)
     const keys: Key[][] = []
@@ -183,7 +189,7 @@ class Table {
     // In order, each key lands at the end of the tree: several times faster than as they come.
     const tree: Tree = new BTree(undefined, compareKeys)
     for (const key of keys.sort(compareKeys)) tree.set(key, undefined)
-    this.#trees.set(name, { index, tree })
+    this.#trees.push({ name, index, tree })
     return tree
   }
 }
@@ -212,18 +218,22 @@ class UniqueKeys {
   }
 
   check(rows: ReadonlyMap<Key, Row | null>): void {
-    const taken = new Set<Key>()
+    // One row takes no key from another that lands with it.
+    const taken = rows.size > 1 ? new Set<Key>() : undefined
     for (const row of rows.values()) {
       const mark = row ? this.#mark(row) : undefined
       if (!row || mark === undefined) continue
       const holder = this.#holders.get(mark)
-      if (taken.has(mark) || (holder !== undefined && !rows.has(holder)))
+      if (taken?.has(mark) || (holder !== undefined && !rows.has(holder)))
         throw new UniqueViolation(this.collection, this.name, keyOf(this.index, row)?.slice(0, -1) ?? [])
-      taken.add(mark)
+      taken?.add(mark)
     }
   }
 
   #mark(row: Row): Key | undefined {
+    const { fields } = this.index
+    // What was put is known to have keys for its fields.
+    if (fields.length === 1) return (row[fields[0] as keyof Row] as Key | null | undefined) ?? undefined
     const key = keyOf(this.index, row)
     return key && markOf(key.slice(0, -1))
   }
