@@ -1,5 +1,14 @@
 import { route } from '../http/route.js'
-import { ContentHash, Email, TwinShape, UnixSeconds, UnixSecondsDigits, UserShape, z } from '../http/schema.js'
+import {
+  AccountName,
+  ContentHash,
+  Email,
+  TwinShape,
+  UnixSeconds,
+  UnixSecondsDigits,
+  UserShape,
+  z,
+} from '../http/schema.js'
 import { problem } from '../problem.js'
 import {
   createAccount as create,
@@ -21,7 +30,6 @@ const accountShape = {
 }
 
 const Account = z.object(accountShape)
-const Name = z.nullable(z.string().check(z.maxLength(255)))
 
 export const createAccount = route({
   id: 'createAccount',
@@ -62,7 +70,7 @@ export const updateAccount = route({
   path: '/account',
   versions: ['v4'],
   auth: ['account'],
-  body: z.object({ name: z.optional(Name), businessName: z.optional(Name) }),
+  body: z.object({ name: z.optional(AccountName), businessName: z.optional(AccountName) }),
   result: z.object({
     id: z.int(),
     name: z.nullable(z.string()),

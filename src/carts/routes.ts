@@ -1,31 +1,10 @@
 import { noContent } from '../http/reply.js'
 import { type Call, route } from '../http/route.js'
-import { Amount, ContentHash, IdPath, ReceiptShape, UnixSeconds, z } from '../http/schema.js'
+import { CartShape, IdPath, z } from '../http/schema.js'
 import { type CartPlace, createCart as create, holderOf, ownCart } from './cart.js'
 import { addLine, changeLine, deleteCart as remove, removeLine } from './line.js'
 import { payCart as pay } from './pay.js'
 import { showCart } from './show.js'
-
-const Cart = z.object({
-  id: z.int(),
-  status: z.enum(['open', 'paying', 'paid', 'partly_paid', 'failed']),
-  items: z.array(
-    z.object({
-      line: z.int(),
-      catalog_item_id: z.int(),
-      name: z.string(),
-      seller: z.string(),
-      price: Amount,
-      dq: ContentHash,
-      quantity: z.int(),
-      arguments: z.record(z.string(), z.unknown()),
-      status: z.enum(['open', 'paying', 'paid', 'partly_paid', 'reversed']),
-      receipts: z.array(ReceiptShape),
-    }),
-  ),
-  totals: z.record(z.string(), Amount),
-  created_at: UnixSeconds,
-})
 
 const LinePath = z.object({ id: z.int(), line: z.int() })
 
@@ -52,7 +31,7 @@ export const createCart = route({
   method: 'POST',
   path: '/carts',
   status: 201,
-  result: Cart,
+  result: CartShape,
   async write(tx, { principal, session }, service) {
     const holder = holderOf(principal, session?.id ?? '')
     return showCart(tx, await create(tx, { holder, at: service.clock.now() }), service)
@@ -66,7 +45,7 @@ export const readCart = route({
   method: 'GET',
   path: '/carts/:id',
   params: IdPath,
-  result: Cart,
+  result: CartShape,
   errors: ['not_found'],
   read: async (tx, call, service) => showCart(tx, await ownCart(tx, placeOf(call)), service),
 })
@@ -96,7 +75,7 @@ export const addCartItem = route({
   params: IdPath,
   body: z.object({ catalog_item_id: z.int(), ...lineShape }),
   status: 201,
-  result: Cart,
+  result: CartShape,
   errors: ['not_found', 'cart_closed', 'cart_full', 'item_inactive', 'arguments_refused'],
   async write(tx, call, service) {
     const { catalog_item_id: itemId, arguments: args = {}, quantity = 1 } = call.body
@@ -112,7 +91,7 @@ export const updateCartItem = route({
   path: '/carts/:id/items/:line',
   params: LinePath,
   body: z.object(lineShape),
-  result: Cart,
+  result: CartShape,
   errors: ['not_found', 'cart_closed', 'item_inactive', 'arguments_refused'],
   async write(tx, call, service) {
     const { arguments: args, quantity } = call.body
@@ -127,7 +106,7 @@ export const deleteCartItem = route({
   method: 'DELETE',
   path: '/carts/:id/items/:line',
   params: LinePath,
-  result: Cart,
+  result: CartShape,
   errors: ['not_found', 'cart_closed'],
   write: async (tx, call, service) => showCart(tx, await removeLine(tx, placeOf(call), call.params.line), service),
 })
@@ -146,7 +125,7 @@ export const payCart = route({
     accept_prices: z.optional(z.boolean()),
   }),
   bodyOptional: true,
-  result: Cart,
+  result: CartShape,
   errors: [
     'sign_in_required',
     'not_found',

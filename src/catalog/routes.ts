@@ -1,43 +1,26 @@
 import { route } from '../http/route.js'
-import { Amount, ContentHash, IdPath, PageQuery, pageOf, Time, timeOf, UnixSeconds, z } from '../http/schema.js'
+import {
+  Amount,
+  ContentHash,
+  Descriptor,
+  IdPath,
+  ItemShape,
+  itemFields,
+  PageQuery,
+  pageOf,
+  ServiceMethod,
+  ServiceSchema,
+  Time,
+  timeOf,
+  z,
+} from '../http/schema.js'
 import { createItem, listOwnItems, ownItem, readItem, setArchived, touchItem, updateItem } from './item.js'
 import { listParameters, replaceParameters } from './parameter.js'
 import { searchItems } from './search.js'
 
-const Method = z.enum(['GET', 'POST', 'PUT'])
-const ServiceSchema = z.record(z.string(), z.unknown())
-
-const Item = z.object({
-  id: z.int(),
-  name: z.string(),
-  description: z.string(),
-  price: Amount,
-  dq: ContentHash,
-  commodity_hash: z.string(),
-  commodity_name: z.string(),
-  commodity_description: z.string(),
-  commodity_cost: Amount,
-  descriptor: z.string(),
-  hostname: z.string(),
-  seller: z.string(),
-  service_method: Method,
-  service_schema: ServiceSchema,
-  active: z.boolean(),
-  private: z.boolean(),
-  featured: z.boolean(),
-  archived: z.boolean(),
-  /** Only its own account sees it. */
-  external_endpoint: z.optional(z.string()),
-  created_at: UnixSeconds,
-  updated_at: UnixSeconds,
-})
-
-const name = z.string().check(z.minLength(1), z.maxLength(64))
-const description = z.string().check(z.maxLength(1024))
-
 const terms = {
   dq: z.optional(ContentHash),
-  descriptor: z.optional(z.string().check(z.minLength(1), z.maxLength(255))),
+  descriptor: z.optional(Descriptor),
   twin_id: z.optional(z.int()),
   private: z.optional(z.boolean()),
   featured: z.optional(z.boolean()),
@@ -59,7 +42,7 @@ export const listCatalogItems = route({
     offset: z.optional(z.int().check(z.minimum(0))),
     created_after: z.optional(Time),
   }),
-  result: z.object({ items: z.array(Item), total: z.int() }),
+  result: z.object({ items: z.array(ItemShape), total: z.int() }),
   read: (tx, { query: { created_after, ...query } }) =>
     searchItems(tx, { ...query, createdAfter: timeOf('created_after', created_after) }),
 })
@@ -74,15 +57,12 @@ export const createCatalogItem = route({
   auth: ['account'],
   body: z.object({
     ...terms,
-    name,
-    description,
+    ...itemFields,
     price: Amount,
-    service_method: Method,
     external_endpoint: z.string(),
-    service_schema: ServiceSchema,
   }),
   status: 201,
-  result: Item,
+  result: ItemShape,
   errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused'],
   idempotent: true,
   write: (tx, { body, principal }, service) =>
@@ -98,7 +78,7 @@ export const readCatalogItem = route({
   versions: ['v4'],
   auth: ['none', 'account'],
   params: IdPath,
-  result: Item,
+  result: ItemShape,
   errors: ['not_found'],
   read: (tx, { params, principal }) => readItem(tx, params.id, principal.kind === 'account' ? principal.id : undefined),
 })
@@ -114,14 +94,14 @@ export const updateCatalogItem = route({
   params: IdPath,
   body: z.object({
     ...terms,
-    name: z.optional(name),
-    description: z.optional(description),
+    name: z.optional(itemFields.name),
+    description: z.optional(itemFields.description),
     price: z.optional(Amount),
-    service_method: z.optional(Method),
+    service_method: z.optional(ServiceMethod),
     external_endpoint: z.optional(z.string()),
     service_schema: z.optional(ServiceSchema),
   }),
-  result: Item,
+  result: ItemShape,
   errors: ['not_found', 'item_archived', 'dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused'],
   write: (tx, { params, body, principal }, service) =>
     updateItem(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
@@ -136,7 +116,7 @@ export const archiveCatalogItem = route({
   versions: ['v4'],
   auth: ['account'],
   params: IdPath,
-  result: Item,
+  result: ItemShape,
   errors: ['not_found', 'item_archived'],
   write: (tx, { params: { id }, principal }, { clock }) =>
     setArchived(tx, { id, accountId: principal.id, archived: true, at: clock.now() }),
@@ -151,7 +131,7 @@ export const restoreCatalogItem = route({
   versions: ['v4'],
   auth: ['account'],
   params: IdPath,
-  result: Item,
+  result: ItemShape,
   errors: ['not_found', 'item_not_archived'],
   write: (tx, { params: { id }, principal }, { clock }) =>
     setArchived(tx, { id, accountId: principal.id, archived: false, at: clock.now() }),
@@ -166,7 +146,7 @@ export const listOwnCatalogItems = route({
   versions: ['v4'],
   auth: ['account'],
   query: PageQuery,
-  result: pageOf('items', Item),
+  result: pageOf('items', ItemShape),
   errors: ['cursor_invalid'],
   read: (tx, { query, principal }) => listOwnItems(tx, principal.id, query),
 })

@@ -105,6 +105,140 @@ export const ReceiptShape = z.object({
   created_at: UnixSeconds,
 })
 
+export const ServiceMethod = z.enum(['GET', 'POST', 'PUT'])
+export const ServiceSchema = z.record(z.string(), z.unknown())
+
+/** What a seller says of an item: where all of them are needed. */
+export const itemFields = {
+  name: z.string().check(z.minLength(1), z.maxLength(64)),
+  description: z.string().check(z.maxLength(1024)),
+  service_method: ServiceMethod,
+  service_schema: ServiceSchema,
+}
+
+/** Receipt line. */
+export const Descriptor = z.string().check(z.minLength(1), z.maxLength(255))
+
+/** Null clears it. */
+export const AccountName = z.nullable(z.string().check(z.maxLength(255)))
+
+const profileText = (most: number) =>
+  z.optional(z.nullable(z.string().check(z.trim(), z.minLength(1), z.maxLength(most))))
+
+/** Whom invoices are for; null clears a field, one left out stays. */
+export const profileFields = {
+  business_name: profileText(255),
+  business_address: profileText(1000),
+  billing_email: z.optional(z.nullable(Email)),
+  tax_number: profileText(64),
+}
+
+/** Something sold to agents; `external_endpoint` only to its own account. */
+export const ItemShape = z.object({
+  id: z.int(),
+  name: z.string(),
+  description: z.string(),
+  price: Amount,
+  dq: ContentHash,
+  commodity_hash: z.string(),
+  commodity_name: z.string(),
+  commodity_description: z.string(),
+  commodity_cost: Amount,
+  descriptor: z.string(),
+  hostname: z.string(),
+  seller: z.string(),
+  service_method: ServiceMethod,
+  service_schema: ServiceSchema,
+  active: z.boolean(),
+  private: z.boolean(),
+  featured: z.boolean(),
+  archived: z.boolean(),
+  external_endpoint: z.optional(z.string()),
+  created_at: UnixSeconds,
+  updated_at: UnixSeconds,
+})
+
+/** Items that are paid at once. */
+export const CartShape = z.object({
+  id: z.int(),
+  status: z.enum(['open', 'paying', 'paid', 'partly_paid', 'failed']),
+  items: z.array(
+    z.object({
+      line: z.int(),
+      catalog_item_id: z.int(),
+      name: z.string(),
+      seller: z.string(),
+      price: Amount,
+      dq: ContentHash,
+      quantity: z.int(),
+      arguments: z.record(z.string(), z.unknown()),
+      status: z.enum(['open', 'paying', 'paid', 'partly_paid', 'reversed']),
+      receipts: z.array(ReceiptShape),
+    }),
+  ),
+  totals: z.record(z.string(), Amount),
+  created_at: UnixSeconds,
+})
+
+/** A link by which one purchase is paid. */
+export const CheckoutShape = z.object({
+  id: z.int(),
+  token: z.string(),
+  url: z.string(),
+  status: z.enum(['unpaid', 'paying', 'paid', 'expired']),
+  catalog_item_id: z.int(),
+  name: z.string(),
+  price: Amount,
+  dq: ContentHash,
+  receipt: z.optional(ReceiptShape),
+  expires_at: UnixSeconds,
+  created_at: UnixSeconds,
+})
+
+/** Value on its way between wallets. */
+export const TransferShape = z.object({
+  id: z.int(),
+  status: z.enum(['completed', 'invited', 'cancelled', 'expired']),
+  amount: Amount,
+  dq: ContentHash,
+  hostname: z.string(),
+  address: z.string(),
+  memo: z.nullable(z.string()),
+  expires_at: z.nullable(UnixSeconds),
+  created_at: UnixSeconds,
+})
+
+/** A featured item as the registry of tools shows it. */
+export const ToolShape = z.object({
+  id: z.int(),
+  name: z.string(),
+  description: z.string(),
+  provider: z.string(),
+  price_per_call: Amount,
+  dq: ContentHash,
+  service_url: z.string(),
+  service_method: ServiceMethod,
+  twin_id: z.int(),
+  twin_hostname: z.string(),
+  input_schema: ServiceSchema,
+  active: z.boolean(),
+  created_at: UnixSeconds,
+  updated_at: UnixSeconds,
+})
+
+/** What an agent asked its user for. */
+export const ApprovalShape = z.object({
+  approval_id: z.string(),
+  kind: z.enum(['purchase', 'paywall', 'transfer', 'cart', 'account_change']),
+  status: z.enum(['pending', 'approved', 'rejected', 'expired', 'spent']),
+  detail: z.record(z.string(), z.unknown()),
+  summary: z.string(),
+  url: z.string(),
+  expires_at: UnixSeconds,
+  created_at: UnixSeconds,
+  spent_at: z.nullable(UnixSeconds),
+})
+
 export const AuthenticationRequest = z.object({
   id: z.int(),
   status: z.enum(['pending', 'approved', 'rejected', 'expired']),
