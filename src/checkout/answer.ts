@@ -1,9 +1,8 @@
 import type { ServiceContext } from '../context.js'
-import { Email, z } from '../http/schema.js'
 import { Problem, problem } from '../problem.js'
 import { checkoutByToken, type Payer } from './checkout.js'
 import { completeCheckout } from './complete.js'
-import { mailCode, type StepName, type Visit, verifyCode } from './visit.js'
+import { askCode, type StepName, signInByCode, type Visit } from './visit.js'
 
 /** The buttons: `continue` mails a code, `verify` takes it, `pay` pays from the wallet and `card` by card; `cancel` leaves. */
 export const answers = ['continue', 'verify', 'pay', 'card', 'cancel'] as const
@@ -30,12 +29,11 @@ export async function answer(
   const next = (step?: StepName): Taken => ({ location: addressOf(at.token, service, step) })
   switch (filled.answer) {
     case 'continue': {
-      const email = z.safeParse(Email, filled.email ?? '')
-      if (!email.success) return refusedField('email', 'must be an email address')
-      return (await storage.write((tx) => mailCode(tx, { ...at, email: email.data }, service))) ?? next('code')
+      const mailed = await storage.write((tx) => askCode(tx, { ...at, email: filled.email ?? '' }, service))
+      return mailed instanceof Problem ? mailed : next('code')
     }
     case 'verify': {
-      const verified = await storage.write((tx) => verifyCode(tx, { ...at, code: filled.code ?? '' }, service))
+      const verified = await storage.write((tx) => signInByCode(tx, { ...at, code: filled.code ?? '' }, service))
       return verified instanceof Problem ? verified : { ...next(), session: verified }
     }
     case 'pay':

@@ -1,39 +1,12 @@
-import type { ComponentChildren } from 'preact'
 import { Actions, Alert, Button, SandboxMail } from '../http/card.js'
-import { cardStyle } from '../http/card-style.js'
-import { formStyle } from '../http/form-style.js'
-import { page } from '../http/html.js'
+import { type CardPage, cardPage } from '../http/card-page.js'
 import type { Reply } from '../http/reply.js'
 import { type Problem, type ProblemCode, problemSentence } from '../problem.js'
 import { OtherWay, WayForm } from './forms.js'
 import { pageStyle } from './page-style.js'
 import type { Shown, Way } from './visit.js'
 
-interface Parts {
-  readonly title: string
-  readonly body: ComponentChildren
-  readonly done?: boolean
-  readonly refused?: Problem | undefined
-  /** Whether a form may lead to another site. */
-  readonly leaves?: boolean
-  /** Seconds after which the page is asked for again. */
-  readonly refresh?: number
-}
-
-/** The address holds the link's secret: it is told to no other site, and kept out of frames. */
-const show = ({ title, body, done, refused, leaves, refresh }: Parts): Reply =>
-  page({
-    title,
-    body: <main class={done ? 'done' : undefined}>{body}</main>,
-    styles: [cardStyle, formStyle, pageStyle],
-    ...(refused && { status: refused.status }),
-    headers: {
-      'referrer-policy': 'same-origin',
-      ...refused?.headers,
-      ...(refresh !== undefined && { refresh: String(refresh) }),
-    },
-    policy: { 'form-action': leaves ? "'self' https: http:" : "'self'" },
-  })
+const show = (parts: Omit<CardPage, 'style'>): Reply => cardPage({ ...parts, style: pageStyle })
 
 /** What people are told in place of the sentence for programs. */
 const toPeople: Partial<Record<ProblemCode, string>> = {

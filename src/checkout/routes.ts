@@ -1,27 +1,13 @@
-import { wantsPage } from '../http/html.js'
-import { type Reply, reply } from '../http/reply.js'
+import { refusedBy, wantsPage } from '../http/html.js'
+import { seeOther } from '../http/reply.js'
 import { route } from '../http/route.js'
-import { Amount, ContentHash, Email, ReceiptShape, UnixSeconds, z } from '../http/schema.js'
+import { CheckoutShape, Email, z } from '../http/schema.js'
 import { Problem, problem } from '../problem.js'
 import { addressOf, answer, answers } from './answer.js'
 import { createCheckout as create, payerOfSession, readCheckout as read } from './checkout.js'
 import { type Completion, completeCheckout as complete } from './complete.js'
 import { checkoutPage, refusedPage } from './page.js'
 import { steps, visit } from './visit.js'
-
-const Checkout = z.object({
-  id: z.int(),
-  token: z.string(),
-  url: z.string(),
-  status: z.enum(['unpaid', 'paying', 'paid', 'expired']),
-  catalog_item_id: z.int(),
-  name: z.string(),
-  price: Amount,
-  dq: ContentHash,
-  receipt: z.optional(ReceiptShape),
-  expires_at: UnixSeconds,
-  created_at: UnixSeconds,
-})
 
 const TokenPath = z.object({ token: z.string() })
 /** Not narrower than a card number: what looks like one is refused by a word of its own. */
@@ -43,7 +29,7 @@ export const createCheckout = route({
     cancel_url: z.optional(z.string()),
   }),
   status: 201,
-  result: Checkout,
+  result: CheckoutShape,
   errors: ['not_found', 'item_inactive', 'arguments_refused'],
   idempotent: true,
   write(tx, { body, principal }, service) {
@@ -70,7 +56,7 @@ export const readCheckout = route({
   versions: ['v4'],
   auth: ['none'],
   params: TokenPath,
-  result: Checkout,
+  result: CheckoutShape,
   errors: ['not_found', 'checkout_expired'],
   read: (tx, { params }, service) => read(tx, params.token, service),
 })
@@ -105,7 +91,7 @@ export const completeCheckout = route({
   params: TokenPath,
   body: z.object({ hostname: z.optional(z.string()), payment_method_id: z.optional(PaymentMethodId) }),
   bodyOptional: true,
-  result: Checkout,
+  result: CheckoutShape,
   errors: [...refusals, 'not_owner'],
   refusesCardData: true,
   handle({ params, body, principal, session }, service) {
@@ -125,10 +111,6 @@ function wayOf(body: { hostname?: string | undefined; payment_method_id?: string
   throw problem('field_invalid', { detail: `Send "${field}" or "payment_method_id", not both.`, fields: { field } })
 }
 
-/** People are refused with a page, programs as everywhere. */
-const refused = (problem: Problem, headers: Pick<Headers, 'get'>): Reply =>
-  wantsPage(headers) ? refusedPage(problem) : reply({ value: problem.body })
-
 const pageRoute = {
   evidence: 'designed',
   path: '/checkout/:token',
@@ -136,7 +118,7 @@ const pageRoute = {
   params: TokenPath,
   query: z.object({ step: z.optional(z.string()) }),
   produces: ['text/html'],
-  refused,
+  refused: refusedBy(refusedPage),
 } as const
 
 const stepOf = (text: string | undefined) => steps.find((step) => step === text)
@@ -169,16 +151,14 @@ export const answerCheckout = route({
   errors: [...refusals, 'too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'],
   async handle({ params, query, body, principal, session, headers }, service) {
     const { payment_method_id: paymentMethodId, ...filled } = body
-    const leadTo = (location: string, signedIn?: string): Reply =>
-      reply({ status: 303, headers: { location }, body: null, ...(signedIn !== undefined && { session: signedIn }) })
     const payer = payerOfSession(session.id, principal.user_id)
     const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
     const answered = await answer({ ...at, payer, filled: { ...filled, paymentMethodId } }, service)
-    if (!(answered instanceof Problem)) return leadTo(answered.location, answered.session)
+    if (!(answered instanceof Problem)) return seeOther(answered.location, { session: answered.session })
     if (!wantsPage(headers)) throw answered
     const shown = await service.storage.read((tx) => visit(tx, { ...at, email: body.email }, service))
     // Another call of the same payer's was faster.
-    return shown.step === 'paid' ? leadTo(addressOf(params.token, service)) : checkoutPage(shown, answered)
+    return shown.step === 'paid' ? seeOther(addressOf(params.token, service)) : checkoutPage(shown, answered)
   },
 })
 

@@ -5,9 +5,8 @@ import { formatAmount } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
 import { Problem, problem } from '../problem.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
-import { digest } from '../secrets.js'
-import { findSession, type SessionRow, signIn } from '../sessions/session.js'
-import { type SignInCodeRow, sendCode, signInCodes, spendCode } from '../sessions/sign-in-code.js'
+import { mailCode, type SignInStep, signInStep, verifyCode } from '../sessions/page-sign-in.js'
+import { findSession, type SessionRow } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { primaryTwin } from '../twins/twin.js'
 import { type UserRow, users } from '../users/user.js'
@@ -34,8 +33,7 @@ export interface Offer {
 
 /** How it can be paid, and where whoever looks is on that way. */
 export type Way =
-  | { readonly step: 'email'; readonly email: string }
-  | { readonly step: 'code'; readonly email: string }
+  | SignInStep
   | { readonly step: 'wallet'; readonly email: string; readonly balance: string; readonly isEnough: boolean }
   /** `charged`: what the payer's card was charged before pays; no card is asked for. */
   | { readonly step: 'card'; readonly methods: readonly TestPaymentMethod[]; readonly charged: boolean }
@@ -142,9 +140,8 @@ async function wayOf(
   const takesCard = charged || (byCard && sandbox !== undefined)
   if (takesCard && (step === 'card' || (step === undefined && charged)))
     return { step: 'card', methods: sandbox ? testValues.payment_methods : [], charged }
-  const code = step === 'code' ? await lastCode(tx, sessionId) : undefined
-  if (code && !code.used && code.expires_at > clock.now()) return { step: 'code', email: code.email }
-  if (!session || step === 'email') return { step: 'email', email: (email ?? checkout.email ?? '').slice(0, 254) }
+  const asked = await signInStep(tx, { sessionId, step, email: email ?? checkout.email ?? undefined }, clock.now())
+  if (asked.step === 'code' || !session || step === 'email') return asked
   const user = (await tx.get(users, session.user_id)) as UserRow
   const twin = await primaryTwin(tx, `user:${session.user_id}`)
   const balance = twin ? spendable(await balanceOf(tx, twin.id, checkout.dq)) : 0n
@@ -152,42 +149,22 @@ async function wayOf(
   return { step: 'wallet', email: user.email, balance: shown, isEnough: balance >= BigInt(checkout.price) }
 }
 
-/** More codes than a session can ask for while they live. */
-const MOST_CODES = 100
-
-/** The last code that this session asked for. */
-async function lastCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
-  const codes = await tx.find(signInCodes, { index: 'bySession', prefix: [digest(sessionId)], limit: MOST_CODES })
-  return codes.toSorted((a, b) => b.id - a.id)[0]
-}
-
-/** Mails a code, in the session that asks. Gives `too_many_codes` rather than throw it: there is a page for that. */
-export async function mailCode(
+/** Mails a code, in the session that asks. Gives why not: `field_invalid`, `too_many_codes`. Throws `not_found`. */
+export async function askCode(
   tx: Writer,
-  { token, sessionId, email }: Visit & { readonly email: string },
+  { token, ...filled }: Visit & { readonly email: string },
   service: ServiceContext,
-): Promise<Problem | undefined> {
+): Promise<string | Problem> {
   await checkoutByToken(tx, token)
-  try {
-    await sendCode(tx, { email, sessionId, at: service.clock.now() }, service)
-    return undefined
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
+  return mailCode(tx, filled, service)
 }
 
 /** Signs in by the code that was mailed last. Gives the session that goes on, or why not. Throws `not_found`. */
-export async function verifyCode(
+export async function signInByCode(
   tx: Writer,
   { token, sessionId, code }: Visit & { readonly code: string },
   service: ServiceContext,
 ): Promise<string | Problem> {
   await checkoutByToken(tx, token)
-  const at = service.clock.now()
-  const { email } = (await lastCode(tx, sessionId)) ?? {}
-  if (email === undefined) return problem('code_wrong')
-  const refused = await spendCode(tx, { email, code, sessionId, at }, service)
-  if (refused) return refused
-  return (await signIn(tx, { email, previousSessionId: sessionId, at }, service)).session_id
+  return verifyCode(tx, { sessionId, code }, service)
 }

@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini'
-import { type Problem, problem } from '../problem.js'
+import { problem } from '../problem.js'
+import { fieldProblem, fieldRefused } from './field.js'
 
 /** What the runtime knows of a request beyond the `Request` itself. */
 export interface BodySource {
@@ -146,9 +147,6 @@ function readWritten(name: string, { text, isRepeated }: Written, schema: z.core
   return readAs(schema, text)
 }
 
-const fieldRefused = (field: string, what: string): Problem =>
-  problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
-
 function readAs(schema: z.core.$ZodType | undefined, text: string): unknown {
   const kind = baseKind(schema)
   if (kind === 'number' && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text)
@@ -165,37 +163,3 @@ function baseKind(schema: z.core.$ZodType | undefined): string | undefined {
   const definition = schema?._zod.def as Definition | undefined
   return definition?.innerType ? baseKind(definition.innerType) : definition?.type
 }
-
-function fieldProblem(issue: z.core.$ZodIssue, fields: Fields): Problem {
-  const field = issue.path.map(String).join('.')
-  const missing = issue.path.length === 1 && fields[field] === undefined
-  return fieldRefused(field, `${missing ? 'is missing: it ' : ''}must be ${expected(issue)}`)
-}
-
-/** Completes the sentence "it must be …". */
-function expected(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return article(issue.expected === 'int' ? 'integer' : issue.expected)
-    case 'too_small':
-      return `at least ${issue.minimum}${issue.origin === 'string' ? ' characters' : ''}`
-    case 'too_big':
-      return `at most ${issue.maximum}${issue.origin === 'string' ? ' characters' : ''}`
-    case 'invalid_value':
-      return `one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
-    case 'invalid_union':
-      return (
-        issue.errors
-          .flatMap((branch) => branch[0] ?? [])
-          .map(expected)
-          .join(' or ') || 'of another form'
-      )
-    case 'invalid_format':
-      // A schema that names its form does so in place of zod's own message.
-      return issue.message === 'Invalid input' ? 'of another form' : issue.message
-    default:
-      return 'of another form'
-  }
-}
-
-const article = (noun: string) => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`

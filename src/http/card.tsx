@@ -80,3 +80,50 @@ export const SandboxMail = ({ outbox }: { outbox: string }) => (
     .
   </p>
 )
+
+/** What is filled in to sign in: `continue` mails a code, `verify` takes it, `other_email` goes back. `outbox`: its address, as seen from the page, where it is a sandbox. */
+export const SignInForms = ({
+  at: { step, email },
+  isRefused,
+  outbox,
+}: {
+  at: { readonly step: 'email' | 'code'; readonly email: string }
+  isRefused: boolean
+  outbox: string | undefined
+}): VNode =>
+  step === 'email' ? (
+    <form method="post" novalidate>
+      <EmailField email={email} isRefused={isRefused} autofocus />
+      <p class="muted">You get a code by mail; there is no password.</p>
+      <Actions>
+        <Button answer="continue" go>
+          Continue
+        </Button>
+      </Actions>
+    </form>
+  ) : (
+    <>
+      <form method="post" novalidate>
+        <CodeField email={email} isRefused={isRefused} />
+        <Actions>
+          <Button answer="verify" go>
+            Verify
+          </Button>
+        </Actions>
+      </form>
+      <form method="post" class="more">
+        <input type="hidden" name="email" value={email} />
+        <Button answer="continue">Send a new code</Button>
+        <Button answer="other_email">Use another email</Button>
+      </form>
+      {outbox !== undefined && <SandboxMail outbox={outbox} />}
+    </>
+  )
+
+/** Who is signed in; `switch` lets somebody else be. */
+export const SignedInAs = ({ email }: { email: string }) => (
+  <form method="post" class="more">
+    <span class="muted">Signed in as {email}</span>
+    <Button answer="switch">Not you?</Button>
+  </form>
+)

@@ -2,6 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
+import type { Problem } from '../problem.js'
 import { type Reply, reply } from './reply.js'
 
 /** A style sheet or script that stands in a page, and the hash by which the page's policy lets it. */
@@ -89,3 +90,9 @@ export function wantsJson(headers: Pick<Headers, 'get'>): boolean {
 /** True of browsers that open an address: they ask for HTML by name. */
 export const wantsPage = (headers: Pick<Headers, 'get'>): boolean =>
   headers.get('accept')?.includes('text/html') ?? false
+
+/** People are refused with a page, programs as everywhere. */
+export const refusedBy =
+  (show: (refused: Problem) => Reply) =>
+  (refused: Problem, headers: Pick<Headers, 'get'>): Reply =>
+    wantsPage(headers) ? show(refused) : reply({ value: refused.body })

@@ -28,6 +28,10 @@ export const reply = (parts: ConstructorParameters<typeof Reply>[0]): Reply => n
 /** An answer without a body: 204. */
 export const noContent = (): Reply => new Reply({ status: 204, body: null })
 
+/** On to another address, with the session that the caller goes on with. */
+export const seeOther = (location: string, { session }: { session?: string | null | undefined } = {}): Reply =>
+  new Reply({ status: 303, headers: { location }, body: null, ...(session !== undefined && { session }) })
+
 /** Text chunks as a streamed body. */
 export function streamed(chunks: AsyncIterator<string>, type: string): Reply {
   const encoder = new TextEncoder()

@@ -3,8 +3,8 @@ import { hasDevice } from '../notifications/device.js'
 import { Problem, problem } from '../problem.js'
 import { requireSecondFactor, spendApproval } from '../second-factor/request.js'
 import { digest } from '../secrets.js'
-import { findSession, type SessionRow, signIn } from '../sessions/session.js'
-import { spendCode } from '../sessions/sign-in-code.js'
+import { mailCode, verifyCode } from '../sessions/page-sign-in.js'
+import { findSession, type SessionRow } from '../sessions/session.js'
 import type { Writer } from '../storage/storage.js'
 import { users } from '../users/user.js'
 import { type Answer, answerAddress, type InteractionRow, oidcInteractions } from './authorization.js'
@@ -12,7 +12,7 @@ import { clientById, nameOf, type OidcClientRow } from './client.js'
 import { issueCode } from './code.js'
 import { type ConnectionRow, connect, connectionOf, grantableAccounts } from './connection.js'
 import { originShown } from './redirect-uri.js'
-import { emailHint, mailCode, mustSignIn } from './sign-in.js'
+import { emailHint, mustSignIn } from './sign-in.js'
 
 /** What somebody who came with an authorization request is to do next. */
 export type Step =
@@ -174,20 +174,17 @@ const covers = (connection: ConnectionRow | undefined, { request }: InteractionR
   connection !== undefined && request.scopes.every((scope) => connection.scopes.includes(scope))
 
 async function mail(tx: Writer, interaction: Interaction, text: string, service: ServiceContext): Promise<Shown> {
-  const mailed = await mailCode(tx, text, interaction.sessionId, service)
+  const mailed = await mailCode(tx, { email: text, sessionId: interaction.sessionId }, service)
   if (mailed instanceof Problem) return show(interaction, { step: 'email', hint: text.slice(0, 254) }, mailed)
   return again(tx, interaction, { email: mailed }, service)
 }
 
 async function verify(tx: Writer, interaction: Interaction, code: string, service: ServiceContext): Promise<Shown> {
-  const { row, sessionId } = interaction
-  const at = service.clock.now()
-  const { email } = row
+  const { email } = interaction.row
   if (email === null) return again(tx, interaction, {}, service)
-  const refused = await spendCode(tx, { email, code, sessionId, at }, service)
-  if (refused) return show(interaction, { step: 'code', email }, refused)
-  const { session_id } = await signIn(tx, { email, previousSessionId: sessionId, at }, service)
-  const session = await findSession(tx, session_id, at)
+  const session_id = await verifyCode(tx, { email, code, sessionId: interaction.sessionId }, service)
+  if (session_id instanceof Problem) return show(interaction, { step: 'code', email }, session_id)
+  const session = await findSession(tx, session_id, service.clock.now())
   const signedIn = { ...interaction, sessionId: session_id, session }
   const progress = { ...fresh, session_digest: digest(session_id), signed_in: true }
   return { ...(await again(tx, signedIn, progress, service)), session: session_id }

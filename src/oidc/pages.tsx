@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { cardStyle } from '../http/card-style.js'
 import { formStyle } from '../http/form-style.js'
 import { page } from '../http/html.js'
-import { type Reply, reply } from '../http/reply.js'
+import type { Reply } from '../http/reply.js'
 import { pageStyle } from './page-style.js'
 
 /** Addresses hold what is nobody else's business. */
@@ -32,5 +32,3 @@ export const show = ({ title, body, status, scheme, refresh }: PageParts): Reply
     headers: { ...headers, ...(refresh !== undefined && { refresh: String(refresh) }) },
     policy: { 'form-action': formPolicy(scheme) },
   })
-
-export const seeOther = (location: string): Reply => reply({ status: 303, headers: { location }, body: null })

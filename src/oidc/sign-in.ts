@@ -1,9 +1,5 @@
-import type { ServiceContext } from '../context.js'
-import { Email, z } from '../http/schema.js'
-import { Problem, problem } from '../problem.js'
 import type { SessionRow } from '../sessions/session.js'
-import { sendCode } from '../sessions/sign-in-code.js'
-import type { Reader, Writer } from '../storage/storage.js'
+import type { Reader } from '../storage/storage.js'
 import { users } from '../users/user.js'
 import type { AuthorizationRequest, InteractionRow } from './authorization.js'
 
@@ -20,23 +16,4 @@ export function mustSignIn({ request, signed_in }: InteractionRow, session: Sess
 export async function emailHint(tx: Reader, { hinted_user_id, login_hint }: AuthorizationRequest): Promise<string> {
   const hinted = hinted_user_id === null ? undefined : await tx.get(users, hinted_user_id)
   return hinted?.email ?? login_hint ?? ''
-}
-
-/** Mails a code to what was filled in. Gives the address, or why not: `field_invalid`, `too_many_codes`. */
-export async function mailCode(
-  tx: Writer,
-  text: string,
-  sessionId: string,
-  service: ServiceContext,
-): Promise<string | Problem> {
-  const checked = z.safeParse(Email, text)
-  if (!checked.success)
-    return problem('field_invalid', { detail: '"email" must be an email address.', fields: { field: 'email' } })
-  try {
-    await sendCode(tx, { email: checked.data, sessionId, at: service.clock.now() }, service)
-    return checked.data
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
 }

@@ -1,5 +1,4 @@
-import { wantsPage } from '../http/html.js'
-import { type Reply, reply } from '../http/reply.js'
+import { refusedBy } from '../http/html.js'
 import { route } from '../http/route.js'
 import { AuthenticationRequest, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
 import { Problem } from '../problem.js'
@@ -100,10 +99,6 @@ export const rejectAuthenticationRequest = answeringRoute(
   'Reject a request, from a registered device that was asked (X-Device-Token).',
 )
 
-/** People are refused with a page, programs as everywhere. */
-const refused = (problem: Problem, headers: Pick<Headers, 'get'>): Reply =>
-  wantsPage(headers) ? refusedPage(problem) : reply({ value: problem.body })
-
 export const openMailedRequest = route({
   id: 'openMailedRequest',
   summary: 'The page that a mailed link opens: what is asked, and the buttons Approve and Reject.',
@@ -116,7 +111,7 @@ export const openMailedRequest = route({
   query: z.object({ token: z.string() }),
   produces: ['text/html'],
   errors: ['not_found', 'self_approval', 'link_expired'],
-  refused,
+  refused: refusedBy(refusedPage),
   async read(tx, { params, query, session }, { clock }) {
     const at = clock.now()
     const request = await requestOfLink(tx, { ...params, ...query, sessionId: session.id })
@@ -137,7 +132,7 @@ export const answerMailedRequest = route({
   body: z.object({ token: z.string(), answer: z.enum(['approve', 'reject']) }),
   produces: ['text/html'],
   errors: ['not_found', 'self_approval', 'link_expired'],
-  refused,
+  refused: refusedBy(refusedPage),
   async write(tx, { params, body, session }, { clock }) {
     const link = { ...params, token: body.token, sessionId: session.id }
     const answered = await answerByLink(tx, { ...link, answer: answers[body.answer], at: clock.now() })

@@ -1,30 +1,12 @@
-import type { VNode } from 'preact'
 import { Actions, Alert, Button, CodeField, SandboxMail } from '../http/card.js'
-import { cardStyle } from '../http/card-style.js'
-import { formStyle } from '../http/form-style.js'
-import { page } from '../http/html.js'
+import { type CardPage, cardPage } from '../http/card-page.js'
 import type { Reply } from '../http/reply.js'
 import type { Problem } from '../problem.js'
 import { invitationStyle } from './invitation-style.js'
 import type { Shown } from './visit.js'
 import type { Invitation } from './wording.js'
 
-interface Parts {
-  readonly title: string
-  readonly body: VNode
-  readonly refused?: Problem | undefined
-}
-
-/** The address holds the link's token: it is told to nobody, and kept out of frames. */
-const show = ({ title, body, refused }: Parts): Reply =>
-  page({
-    title,
-    body,
-    styles: [cardStyle, formStyle, invitationStyle],
-    ...(refused && { status: refused.status }),
-    headers: { 'referrer-policy': 'same-origin', ...refused?.headers },
-    policy: { 'form-action': "'self'" },
-  })
+const show = (parts: Omit<CardPage, 'style'>): Reply => cardPage({ ...parts, style: invitationStyle })
 
 /** What the mailed link opens: what the mail told, and the way to it. It needs no script. */
 export function invitationPage(shown: Shown, sandbox: boolean): Reply {
@@ -34,7 +16,7 @@ export function invitationPage(shown: Shown, sandbox: boolean): Reply {
     title: `You are sent ${invitation.amount}`,
     refused,
     body: (
-      <main>
+      <>
         <p class="kicker">
           For <bdi>{invitation.email}</bdi>
         </p>
@@ -47,7 +29,7 @@ export function invitationPage(shown: Shown, sandbox: boolean): Reply {
         {refused && <Alert>{refused.message}</Alert>}
         {step === 'offer' ? <Offer {...invitation} /> : <Code {...invitation} isRefused={refused !== undefined} />}
         {step === 'code' && sandbox && <SandboxMail outbox="../_sandbox/outbox" />}
-      </main>
+      </>
     ),
   })
 }
@@ -94,13 +76,14 @@ const Code = ({ email, isRefused }: Invitation & { isRefused: boolean }) => (
 const claimedPage = ({ amount, balance }: Extract<Shown, { step: 'claimed' }>): Reply =>
   show({
     title: 'It is in your wallet',
+    done: true,
     body: (
-      <main class="done">
+      <>
         <p class="kicker">You got {amount}</p>
         <h1>It is in your wallet</h1>
         <p class="balance">BALANCE {balance}</p>
         <p>You can close this page.</p>
-      </main>
+      </>
     ),
   })
 
@@ -110,13 +93,13 @@ export const refusedPage = (refused: Problem): Reply =>
     title: 'Nothing waits here',
     refused,
     body: (
-      <main>
+      <>
         <h1>Nothing waits here</h1>
         <p role="alert">
           {refused.code === 'not_found'
             ? 'This is no link that we mailed: open it as it is in the mail.'
             : refused.message}
         </p>
-      </main>
+      </>
     ),
   })

@@ -1,25 +1,13 @@
-import { wantsPage } from '../http/html.js'
-import { type Reply, reply } from '../http/reply.js'
+import { refusedBy, wantsPage } from '../http/html.js'
+import { seeOther } from '../http/reply.js'
 import { route } from '../http/route.js'
-import { Amount, ContentHash, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
+import { Amount, ContentHash, IdPath, PageQuery, pageOf, TransferShape, z } from '../http/schema.js'
 import type { Problem } from '../problem.js'
 import { cancelTransfer as cancel, claimTransfer as claim } from './invitation.js'
 import { invitationPage, refusedPage } from './invitation-page.js'
 import { askForTransfer, createTransfer as create, neededApproval } from './send.js'
 import { listTransfers as list, readTransfer as read } from './transfer.js'
 import { answer, answers, visit } from './visit.js'
-
-const Transfer = z.object({
-  id: z.int(),
-  status: z.enum(['completed', 'invited', 'cancelled', 'expired']),
-  amount: Amount,
-  dq: ContentHash,
-  hostname: z.string(),
-  address: z.string(),
-  memo: z.nullable(z.string()),
-  expires_at: z.nullable(UnixSeconds),
-  created_at: UnixSeconds,
-})
 
 export const createTransfer = route({
   id: 'createTransfer',
@@ -37,7 +25,7 @@ export const createTransfer = route({
     memo: z.optional(z.nullable(z.string())),
   }),
   status: 201,
-  result: Transfer,
+  result: TransferShape,
   errors: [
     'amount_invalid',
     'dq_unknown',
@@ -71,7 +59,7 @@ export const listTransfers = route({
   versions: ['v4'],
   auth: ['account', 'user', 'session'],
   query: PageQuery,
-  result: pageOf('transfers', Transfer),
+  result: pageOf('transfers', TransferShape),
   errors: ['cursor_invalid'],
   read: (tx, { query, principal }, { clock }) => list(tx, principal.owner, { ...query, at: clock.now() }),
 })
@@ -85,7 +73,7 @@ export const readTransfer = route({
   versions: ['v4'],
   auth: ['account', 'user', 'session'],
   params: IdPath,
-  result: Transfer,
+  result: TransferShape,
   errors: ['not_found'],
   read: (tx, { params, principal }, { clock }) => read(tx, principal.owner, params.id, clock.now()),
 })
@@ -99,7 +87,7 @@ export const claimTransfer = route({
   versions: ['v4'],
   auth: ['user', 'session'],
   params: IdPath,
-  result: Transfer,
+  result: TransferShape,
   errors: ['not_found', 'not_invited', 'transfer_settled', 'transfer_expired'],
   write: (tx, { params, principal }, { clock }) => claim(tx, principal.id, params.id, clock.now()),
 })
@@ -113,14 +101,10 @@ export const cancelTransfer = route({
   versions: ['v4'],
   auth: ['account', 'user', 'session'],
   params: IdPath,
-  result: Transfer,
+  result: TransferShape,
   errors: ['not_found', 'not_owner', 'transfer_settled'],
   write: (tx, { params, principal }, { clock }) => cancel(tx, principal.owner, params.id, clock.now()),
 })
-
-/** People are refused with a page, programs as everywhere. */
-const refused = (problem: Problem, headers: Pick<Headers, 'get'>): Reply =>
-  wantsPage(headers) ? refusedPage(problem) : reply({ value: problem.body })
 
 const invitation = {
   evidence: 'designed',
@@ -128,7 +112,7 @@ const invitation = {
   auth: ['guest'],
   params: z.object({ token: z.string() }),
   produces: ['text/html'],
-  refused,
+  refused: refusedBy(refusedPage),
 } as const
 
 export const openInvitation = route({
@@ -172,13 +156,7 @@ export const answerInvitation = route({
     // The next page has an address of its own, so that it can be asked for again.
     const address = `${service.baseUrl}/transfers/${encodeURIComponent(params.token)}`
     const location = answered.next === 'code' ? `${address}?step=code` : address
-    const { session: signedIn } = answered
-    return reply({
-      status: 303,
-      headers: { location },
-      body: null,
-      ...(signedIn !== undefined && { session: signedIn }),
-    })
+    return seeOther(location, { session: answered.session })
   },
 })
 

@@ -2,8 +2,8 @@ import type { ServiceContext } from '../context.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
 import { Problem, problem } from '../problem.js'
 import { digest } from '../secrets.js'
-import { findSession, signIn } from '../sessions/session.js'
-import { sendCode, spendCode } from '../sessions/sign-in-code.js'
+import { mailCode, verifyCode } from '../sessions/page-sign-in.js'
+import { findSession } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { primaryTwin, type TwinRow } from '../twins/twin.js'
 import { statusOf, type TransferRow, transfers } from './transfer.js'
@@ -75,29 +75,14 @@ export async function answer(
   const at = service.clock.now()
   const transfer = await transferOf(tx, token)
   checkOpen(transfer, at)
-  const reader = { email: transfer.address, sessionId, at }
-  const refused =
+  const reader = { email: transfer.address, sessionId }
+  // Whoever signs in by a mailed code is given all that waits for that email.
+  const taken =
     filled.answer === 'continue'
       ? await mailCode(tx, reader, service)
-      : await spendCode(tx, { ...reader, code: filled.code ?? '' }, service)
-  if (refused) return { step: 'code', invitation: await invitationOf(tx, transfer), refused }
-  if (filled.answer === 'continue') return { step: 'next', next: 'code' }
-  // Whoever signs in by a mailed code is given all that waits for that email.
-  const { session_id } = await signIn(tx, { ...reader, previousSessionId: sessionId }, service)
-  return { step: 'next', next: 'claimed', session: session_id }
-}
-
-/** Gives `too_many_codes` rather than throw it: there is a page for that. */
-async function mailCode(
-  tx: Writer,
-  reader: { email: string; sessionId: string; at: number },
-  service: ServiceContext,
-): Promise<Problem | undefined> {
-  try {
-    await sendCode(tx, reader, service)
-    return undefined
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
+      : await verifyCode(tx, { ...reader, code: filled.code ?? '' }, service)
+  if (taken instanceof Problem) return { step: 'code', invitation: await invitationOf(tx, transfer), refused: taken }
+  return filled.answer === 'continue'
+    ? { step: 'next', next: 'code' }
+    : { step: 'next', next: 'claimed', session: taken }
 }

@@ -32,11 +32,11 @@ const composition = [
 const ports = 'src/ports.ts'
 /** What of `http/` the routes of a feature are written with. */
 const routeWords = ['route.ts', 'schema.ts', 'reply.ts', 'csv.ts', 'html.tsx'].map((name) => `src/http/${name}`)
-const pageWords = ['html.tsx', 'card.tsx', 'card-style.ts', 'form-style.ts', 'reply.ts'].map(
+const pageWords = ['html.tsx', 'card.tsx', 'card-page.tsx', 'card-style.ts', 'form-style.ts', 'reply.ts'].map(
   (name) => `src/http/${name}`,
 )
 /** Wire shapes and markup know no request. */
-const nounWords = ['schema.ts', 'html.tsx'].map((name) => `src/http/${name}`)
+const nounWords = ['schema.ts', 'field.ts', 'html.tsx'].map((name) => `src/http/${name}`)
 const nodeAdapters = ['adapters/node', 'adapters/smtp', 'adapters/storage/file', 'adapters/storage/postgres']
 const owners: Record<string, readonly string[]> = {
   'itty-router': ['src/http/'],

@@ -1,5 +1,5 @@
 import { wantsPage } from '../../http/html.js'
-import { type Reply, reply } from '../../http/reply.js'
+import { type Reply, reply, seeOther } from '../../http/reply.js'
 import { type Call, route } from '../../http/route.js'
 import { z } from '../../http/schema.js'
 import { authorize } from '../authorization.js'
@@ -7,7 +7,6 @@ import { endSessionAddress, endSessionFor } from '../end-session.js'
 import { confirmPage, signedOutPage, stillSignedInPage } from '../end-session-page.js'
 import { answer, answers, type Shown, visit } from '../interaction.js'
 import { interactionPage } from '../interaction-page.js'
-import { seeOther } from '../pages.js'
 import { pageRefusal } from '../refusals.js'
 import * as shape from '../schema.js'
 
@@ -110,7 +109,7 @@ const InteractionPath = z.object({ id: shape.Word })
 
 /** The next page, or back to the client. What was refused is told to programs as a problem, and undoes nothing. */
 function shown({ next, refused, session, ...rest }: Shown, headers: Call['headers'], sandbox: boolean) {
-  if (next.step === 'leave') return withMore(seeOther(next.location), { session })
+  if (next.step === 'leave') return seeOther(next.location, { session })
   if (refused && !wantsPage(headers)) return refused
   const parts = { ...rest, next, ...(refused && { refused }) }
   return withMore(interactionPage(parts, sandbox), { headers: refused?.headers ?? {}, session })
@@ -154,7 +153,7 @@ export const answerInteraction = route({
     if (taken.refused || taken.next.step === 'leave') return shown(taken, headers, service.sandbox !== undefined)
     // The next page has an address of its own, so that it can be asked for again.
     const location = `${service.baseUrl}/v4/oidc/interaction/${encodeURIComponent(params.id)}`
-    return withMore(seeOther(location), { session: taken.session })
+    return seeOther(location, { session: taken.session })
   },
 })
 
