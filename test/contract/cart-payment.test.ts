@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { nodeUpstream } from '../../adapters/node.js'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService } from '../../src/index.js'
@@ -22,19 +22,12 @@ import { balancesOf, expectProblem, fund } from '../support/market.js'
 import { newAgent, newApp } from '../support/oidc.js'
 import { newDelegate, newPersona, UNKNOWN_HASH } from '../support/personas.js'
 import { askCode, mailedCode, newGuest, verify } from '../support/sign-in.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { balanceOf, newPayer, newSeller, newTwin } from '../support/world.js'
 
 const POINTS = { name: 'Points', shortcode: 'PTS', decimals: 0 }
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-beforeEach(() => {
-  upstream.requests.length = 0
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
 const newShop = (start: Start, options: Parameters<Start>[0] = {}) => newCartShop(start, upstream, options)
 

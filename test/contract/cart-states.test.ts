@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Answer, Call, CallOptions } from '../support/api.js'
 import {
   addItem,
@@ -13,17 +13,10 @@ import {
 } from '../support/carts.js'
 import { contract, type Start } from '../support/contract.js'
 import { expectProblem } from '../support/market.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { newSession } from '../support/world.js'
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-beforeEach(() => {
-  upstream.requests.length = 0
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
 const newShop = (start: Start, options: Parameters<Start>[0] = {}) => newCartShop(start, upstream, options)
 

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { changeItem, newItem, newShop } from '../support/catalog.js'
 import { contract } from '../support/contract.js'
 import { advance, expectProblem, stopClock } from '../support/market.js'
 import { paywall } from '../support/paywall.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { newPayer, newSeller } from '../support/world.js'
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
 const names = (body: { items: { name: string }[] }): string[] => body.items.map(({ name }) => name)
 

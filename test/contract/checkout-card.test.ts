@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { CallOptions } from '../support/api.js'
 import {
   cardMessages,
@@ -16,14 +16,10 @@ import {
 import { contract, type Start } from '../support/contract.js'
 import { advance, expectProblem, expectSoundLedger, setClock, stopClock } from '../support/market.js'
 import { again, DAY } from '../support/transfers.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { newPayer, newSession } from '../support/world.js'
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
 const failing = 'status/503/x'
 
@@ -131,7 +127,7 @@ contract('completeCheckout, by card', (start) => {
     for (const number of ['4242424242424242', '4242 4242 4242 4242', '5555-5555-5555-4444'])
       for (const body of [{ payment_method_id: number }, { payment_method_id: 'pm_card_visa', card: { number } }])
         expectProblem(await complete(call, link, reader, body), 400, 'card_data_refused')
-    expect(JSON.stringify(await state())).not.toMatch(/4242|5555/)
+    expect(JSON.stringify(await state())).not.toMatch(/4242\D?4242|5555\D?5555/)
     expect(await cardMessages(call, 'card')).toEqual([])
   })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Answer, Call, CallOptions } from '../support/api.js'
 import {
   cardMessages,
@@ -18,14 +18,10 @@ import { contract, type Start } from '../support/contract.js'
 import { advance, expectProblem, setClock, stopClock } from '../support/market.js'
 import { mailedCode, newGuest, wrongCode } from '../support/sign-in.js'
 import { DAY } from '../support/transfers.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { newPayer, newSession } from '../support/world.js'
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
 const inBrowser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 const BACK = 'https://shop.example.test/back'

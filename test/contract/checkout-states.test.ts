@@ -19,18 +19,16 @@ import {
 import { contract, type Start } from '../support/contract.js'
 import { expectProblem, setClock } from '../support/market.js'
 import { again, DAY } from '../support/transfers.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { newPayer } from '../support/world.js'
 
-let upstream: TestUpstream
+const upstream = useUpstream()
 let gate: Gate
 beforeAll(async () => {
-  upstream = await startUpstream()
   gate = await startGate()
 })
 beforeEach(() => gate.shut())
 afterAll(async () => {
-  await upstream.close()
   await gate.close()
 })
 

@@ -20,18 +20,16 @@ import { contract, type Start } from '../support/contract.js'
 import { expectProblem, setClock, stopClock } from '../support/market.js'
 import { newAgent } from '../support/oidc.js'
 import { DAY, typesOf } from '../support/transfers.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { newPayer, newSession, newTwin } from '../support/world.js'
 
-let upstream: TestUpstream
+const upstream = useUpstream()
 let gate: Gate
 beforeAll(async () => {
-  upstream = await startUpstream()
   gate = await startGate()
 })
 beforeEach(() => gate.shut())
 afterAll(async () => {
-  await upstream.close()
   await gate.close()
 })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { contract } from '../support/contract.js'
 import { advance, expectProblem, stopClock } from '../support/market.js'
 import {
@@ -11,14 +11,10 @@ import {
   settledBalances,
 } from '../support/paywall.js'
 import { registerDevice } from '../support/second-factor.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { newSession } from '../support/world.js'
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
 contract('callPaywall by a session', (start) => {
   it('a page asks with no more than an amount: its user approves on their phone, and its seller is paid', async () => {

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { contract } from '../support/contract.js'
 import { advance, expectProblem, stopClock } from '../support/market.js'
 import { askedAuthorization, newMarket, newPage, paywall, setPhone, settledBalances } from '../support/paywall.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
 contract('callPaywall under an Idempotency-Key', (start) => {
   const keyed = (token: string, key = 'once') => ({ token, headers: { 'idempotency-key': key } })

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { contract } from '../support/contract.js'
 import { expectProblem, UNKNOWN_DQ } from '../support/market.js'
 import { newAgent } from '../support/oidc.js'
 import { newMarket, paymentHeaders, paywall, settledBalances } from '../support/paywall.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { type TestUpstream, useUpstream } from '../support/upstream.js'
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
 contract('callPaywall', (start) => {
   it('POST /v4/paywall pays whom it names, and says so', async () => {

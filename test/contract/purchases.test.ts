@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { changeItem, newItem, newShop, purchase, settledSums } from '../support/catalog.js'
 import { contract } from '../support/contract.js'
 import { expectProblem, pay } from '../support/market.js'
 import { newAgent } from '../support/oidc.js'
 import { newDelegate, newPersona, UNKNOWN_HASH } from '../support/personas.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { type TestUpstream, useUpstream } from '../support/upstream.js'
 import { newSeller, newSession, newTwin } from '../support/world.js'
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
-beforeEach(() => {
-  upstream.requests.length = 0
-})
+const upstream = useUpstream()
 
 const at = (path: string) => ({ external_endpoint: `${upstream.url}/${path}` })
 const OSLO = { arguments: { city: 'Oslo' } }

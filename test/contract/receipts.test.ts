@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { changeItem, newShop, purchase, putParameters, settledSums } from '../support/catalog.js'
 import { contract } from '../support/contract.js'
 import { expectProblem, pay, readPages } from '../support/market.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { newPayer } from '../support/world.js'
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
-beforeEach(() => {
-  upstream.requests.length = 0
-})
+const upstream = useUpstream()
 
 const at = (path: string) => ({ external_endpoint: `${upstream.url}/${path}` })
 const OSLO = { arguments: { city: 'Oslo' } }

@@ -1,20 +1,16 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { expectAccessible } from '../support/accessible.js'
 import { changeItem, newCheckout, newShop, type Sold, settled, statusOf, withCard } from '../support/checkout.js'
 import { journey } from '../support/journey.js'
 import { advance } from '../support/market.js'
 import { tabTo } from '../support/oidc-pages.js'
 import { mailedCode } from '../support/sign-in.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 
 const { host, site, page: newPage } = journey()
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
 /** A link to something that is sold, and a page of the shop's that payers come from and go back to. */
 async function sold({ path = 'ok', ...item }: Sold & { path?: string } = {}) {

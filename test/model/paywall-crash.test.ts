@@ -1,21 +1,17 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Call, caller } from '../support/api.js'
 import { cli, type Sandbox } from '../support/cli.js'
 import { paywall } from '../support/paywall.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { tokenFor } from '../support/world.js'
 
 const farthing = cli()
 const calling = ({ url }: Pick<Sandbox, 'url'>): Call => caller({ url, fetch, close: async () => {} })
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
 const seed = {
   accounts: [{ name: 'Seller', hostname: 'seller.test' }],

@@ -1,6 +1,4 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { nodeUpstream, serve } from '../../adapters/node.js'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service, type ServiceOptions } from '../../src/index.js'
@@ -10,20 +8,14 @@ import { failingStorage } from '../support/failing-storage.js'
 import { useFileStorages } from '../support/file-storages.js'
 import { advance, expectProblem } from '../support/market.js'
 import { type Market, newMarket, paymentHeaders, paywall, settledBalances } from '../support/paywall.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { closedPort, useUpstream } from '../support/upstream.js'
 
-let upstream: TestUpstream
+const upstream = useUpstream()
 /** Where nobody listens. */
-let closedPort: number
-
+let closed: number
 beforeAll(async () => {
-  upstream = await startUpstream()
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  closedPort = (server.address() as AddressInfo).port
-  await new Promise((resolve) => server.close(resolve))
+  closed = await closedPort()
 })
-afterAll(() => upstream.close())
 
 interface Fault {
   readonly url: () => string
@@ -45,7 +37,7 @@ const faults: Record<string, Fault> = {
   'it answers 500': at('status/500', 500, 'reversed'),
   'it answers 503': at('status/503', 503, 'reversed'),
   'its name is unknown': { url: () => 'http://nobody.invalid/', status: 502, settled: 'reversed' },
-  'it refuses the connection': { url: () => `http://127.0.0.1:${closedPort}/`, status: 502, settled: 'reversed' },
+  'it refuses the connection': { url: () => `http://127.0.0.1:${closed}/`, status: 502, settled: 'reversed' },
   'it breaks the connection off': at('reset', 502, 'reversed'),
   'it is silent before its head': at('hang', 502, 'reversed'),
   'it is silent after its head': at('stall', 502, 'reversed'),
@@ -82,9 +74,6 @@ async function begin(storage: Storage, options: Partial<ServiceOptions> = {}): P
   market = await newMarket(call)
 }
 
-beforeEach(() => {
-  upstream.requests.length = 0
-})
 afterEach(() => service.close())
 
 const order = (serviceUrl: string) => ({ amount: 1, destination: market.shop, serviceUrl })

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { nodeUpstream } from '../../adapters/node.js'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service, type ServiceOptions } from '../../src/index.js'
@@ -10,21 +10,15 @@ import { changeItem, newItem, newShop, purchase, putParameters, type Shop, settl
 import { failingStorage } from '../support/failing-storage.js'
 import { useFileStorages } from '../support/file-storages.js'
 import { advance, expectProblem } from '../support/market.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { closedPort, useUpstream } from '../support/upstream.js'
 import { newPayer } from '../support/world.js'
 
-let upstream: TestUpstream
+const upstream = useUpstream()
 /** Where nobody listens. */
-let closedPort: number
-
+let closed: number
 beforeAll(async () => {
-  upstream = await startUpstream()
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  closedPort = (server.address() as AddressInfo).port
-  await new Promise((resolve) => server.close(resolve))
+  closed = await closedPort()
 })
-afterAll(() => upstream.close())
 
 interface Fault {
   readonly url: () => string
@@ -47,7 +41,7 @@ const faults: Record<string, Fault> = {
   'it answers 500': at('status/500/', 500),
   'it answers 503': at('status/503/', 503),
   'its name is unknown': { ...at('', null), url: () => 'http://nobody.invalid/' },
-  'it refuses the connection': { ...at('', null), url: () => `http://127.0.0.1:${closedPort}/` },
+  'it refuses the connection': { ...at('', null), url: () => `http://127.0.0.1:${closed}/` },
   'it breaks the connection off': at('reset', null),
   'it is silent before its head': at('hang', null),
   'it is silent after its head': at('stall', null),
@@ -89,9 +83,6 @@ async function begin(storage: Storage, url = `${upstream.url}/ok`, options: Part
   shop = await newShop(call, { price: 1, external_endpoint: url })
 }
 
-beforeEach(() => {
-  upstream.requests.length = 0
-})
 afterEach(() => service.close())
 
 const OSLO = { arguments: { city: 'Oslo' } }

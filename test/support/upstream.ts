@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 
 export interface UpstreamRequest {
   readonly method: string
@@ -75,4 +76,34 @@ export async function startUpstream(): Promise<TestUpstream> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** One for all tests of a file: what was asked of it is forgotten before each. */
+export function useUpstream(): TestUpstream {
+  let upstream: TestUpstream
+  beforeAll(async () => {
+    upstream = await startUpstream()
+  })
+  afterAll(() => upstream.close())
+  beforeEach(() => {
+    upstream.requests.length = 0
+  })
+  return {
+    get url() {
+      return upstream.url
+    },
+    get requests() {
+      return upstream.requests
+    },
+    close: () => upstream.close(),
+  }
+}
+
+/** A port of loopback where nobody listens. */
+export async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }
