@@ -15,6 +15,7 @@ export type {
   CardCharge,
   CardRefund,
   Cards,
+  CardToSave,
   ChargedCard,
   ChargeResult,
   Clock,
@@ -25,6 +26,7 @@ export type {
   PushMessage,
   Random,
   RefundResult,
+  SaveResult,
   Upstream,
   UpstreamRequest,
 } from './ports.js'

@@ -43,12 +43,12 @@ export interface Push {
 export interface CardCharge {
   /** The same for every try of this charge, and of no other anywhere: an idempotency key. */
   readonly id: string
-  /** The processor's own name for a card, such as its form in a page gives: never card data. */
+  /** The processor's own name for a card, such as its form in a page gives, or as `save` gave it: never card data. */
   readonly payment_method_id: string
   /** In digits, a count of 10^-decimals; whole hundredths. */
   readonly amount: string
   readonly decimals: number
-  /** The shortcode of the digital quantity that it buys: `USD`. */
+  /** The shortcode of the digital quantity that it buys, or the currency that is billed: `USD`. */
   readonly currency: string
   readonly description: string
 }
@@ -83,7 +83,29 @@ export type RefundResult =
   | { readonly status: 'refunded'; readonly refund_id: string }
   | { readonly status: 'refused'; readonly reason: string }
 
+/** A payment method to be kept for charges to come, while its holder is there to agree. */
+export interface CardToSave {
+  /** The same for every try of this saving, and of no other anywhere: an idempotency key. */
+  readonly id: string
+  /** The processor's own name for a card that was never charged: never card data. */
+  readonly payment_method_id: string
+}
+
+/**
+ * What came of saving. `payment_method_id`: what charges name the card by from now on, which may be another name than was given.
+ * `declined`: the card can't be charged later. `unavailable`: the processor did not answer.
+ */
+export type SaveResult =
+  | { readonly status: 'saved'; readonly payment_method_id: string; readonly card: ChargedCard }
+  | { readonly status: 'declined'; readonly reason: string }
+  | { readonly status: 'unavailable' }
+
 export interface Cards {
+  /**
+   * Has the processor keep a card, so that `charge` can charge it again and again while nobody is there. Charges nothing.
+   * A rejection is taken for `unavailable`.
+   */
+  save(card: CardToSave): Promise<SaveResult>
   /**
    * Charges once for each id, however often it is called with it, for three days at least: later calls give what came of
    * the first. A rejection says that it is not known whether the card was charged; it is called again with the same id.

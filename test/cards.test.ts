@@ -27,6 +27,7 @@ function countingCards(answer: (charge: CardCharge, asked: number) => Promise<vo
       return charged.get(charge.id) as ChargeResult
     },
     refund: never,
+    save: never,
   }
 }
 
@@ -131,7 +132,7 @@ test('one that turns out declined later has failed, and nothing is issued', asyn
     if (++asked === 1) throw new Error('the connection broke')
     return { status: 'declined', reason: 'lost card' }
   }
-  const { service, payer, topUp, held, payments } = await prepared({ cards: { refund: never, charge } })
+  const { service, payer, topUp, held, payments } = await prepared({ cards: { refund: never, save: never, charge } })
   expect((await topUp(payer)).body.outcome).toBe('unknown')
   await service.sandbox.advance('10s')
   expect([await held(), await payments()]).toMatchObject([0, [{ status: 'failed', movement_id: null }]])
@@ -141,7 +142,7 @@ test('one that turns out declined later has failed, and nothing is issued', asyn
 for (const answer of [undefined, {}, { status: 'perhaps' }, 'succeeded'])
   test(`an answer that is none, such as ${JSON.stringify(answer)}, settles nothing`, async () => {
     const charge = async () => answer as ChargeResult
-    const { service, payer, topUp, payments } = await prepared({ cards: { refund: never, charge } })
+    const { service, payer, topUp, payments } = await prepared({ cards: { refund: never, save: never, charge } })
     expect((await topUp(payer)).body.outcome).toBe('unknown')
     expect(await payments()).toMatchObject([{ status: 'pending' }])
     await service.close()
@@ -151,7 +152,7 @@ test('a port that throws at once settles nothing', async () => {
   const charge = () => {
     throw new Error('not an async function')
   }
-  const { service, payer, topUp, payments } = await prepared({ cards: { refund: never, charge } })
+  const { service, payer, topUp, payments } = await prepared({ cards: { refund: never, save: never, charge } })
   expect((await topUp(payer)).body.outcome).toBe('unknown')
   expect(await payments()).toMatchObject([{ status: 'pending' }])
   await service.close()
@@ -211,7 +212,7 @@ test('the service itself leaves alone what a call is charging, until it must be 
 
 test('20 services over one storage charge one card that was left behind once', async () => {
   const storage = memoryStorage()
-  const first = await started({ storage: keptOpen(storage), cards: { charge: never, refund: never } })
+  const first = await started({ storage: keptOpen(storage), cards: { charge: never, refund: never, save: never } })
   const payer = await newPayer(first.call, await newSeller(first.call))
   void first.topUp(payer)
   await vi.waitUntil(async () => (await first.charges()).length === 1)
@@ -245,7 +246,7 @@ test('a service that ended between charge and issue is followed by one that fini
 })
 
 test('a snapshot taken while a card is charged settles it where it is restored', async () => {
-  const { service, payer, topUp } = await prepared({ cards: { charge: never, refund: never } })
+  const { service, payer, topUp } = await prepared({ cards: { charge: never, refund: never, save: never } })
   void topUp(payer)
   await vi.waitUntil(async () => (await service.sandbox.outbox({ kind: 'card' })).messages.length === 1)
   const snapshot = await service.sandbox.snapshot()
@@ -283,7 +284,9 @@ test('a charge that nobody answers for days is given up, and its payment stays p
   const charge = async () => {
     throw new Error('nobody is there')
   }
-  const { service, payer, topUp, charges, payments, errors } = await prepared({ cards: { refund: never, charge } })
+  const { service, payer, topUp, charges, payments, errors } = await prepared({
+    cards: { refund: never, save: never, charge },
+  })
   await topUp(payer)
   await service.sandbox.advance('30d')
   expect(await charges()).toMatchObject([{ status: 'failed', attempts: 16, due_at: null }])

@@ -1,7 +1,7 @@
 import type { ServiceContext } from '../context.js'
 import type { CardRow, RefundRow } from '../outbox/message.js'
 import type { Courier } from '../outbox/outbox.js'
-import type { Cards, ChargeResult, RefundResult } from '../ports.js'
+import type { Cards, CardToSave, ChargeResult, RefundResult, SaveResult } from '../ports.js'
 import type { Writer } from '../storage/storage.js'
 
 /** What is done once it is known what came of a charge, in the transaction that notes it: once. */
@@ -11,9 +11,13 @@ export type SettleCharge = (
   service: ServiceContext,
 ) => Promise<void>
 
+/** What is done where a charge is given up: it is known neither now nor later whether the card was charged. */
+export type LoseCharge = (tx: Writer, lost: { readonly id: number }, service: ServiceContext) => Promise<void>
+
 /** Takes charges to the card processor; what comes of them is settled by what they pay for. */
 export const cardCourier = (
   settle: Readonly<Record<CardRow['purpose'], SettleCharge>>,
+  lose: Readonly<Partial<Record<CardRow['purpose'], LoseCharge>>> = {},
 ): Courier<CardRow, ChargeResult> => ({
   async send({ charge }, service) {
     const result = await inTime(service, (cards) => cards.charge(charge))
@@ -23,6 +27,10 @@ export const cardCourier = (
   async settle(tx, { purpose, purpose_id }, result, service) {
     await settle[purpose](tx, { id: purpose_id, result }, service)
     return 'sent'
+  },
+
+  async giveUp(tx, { purpose, purpose_id }, service) {
+    await lose[purpose]?.(tx, { id: purpose_id }, service)
   },
 })
 
@@ -46,6 +54,16 @@ export const refundCourier = (
     return result.status === 'refunded' ? 'sent' : 'failed'
   },
 })
+
+/** Has the processor keep a card. What is no answer, or none in time, is `unavailable`. */
+export async function saveCard(card: CardToSave, service: Pick<ServiceContext, 'cards' | 'alarm' | 'limits' | 'log'>) {
+  try {
+    return known<SaveResult>(await inTime(service, (cards) => cards.save(card)), ['saved', 'declined', 'unavailable'])
+  } catch (cause) {
+    service.log.error(`card ${card.id} could not be put on file`, cause)
+    return { status: 'unavailable' } as const
+  }
+}
 
 function inTime<Result>(
   { cards, alarm, limits }: Pick<ServiceContext, 'cards' | 'alarm' | 'limits'>,

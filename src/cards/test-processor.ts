@@ -1,4 +1,4 @@
-import type { Alarm, CardCharge, Cards, ChargeResult } from '../ports.js'
+import type { Alarm, CardCharge, Cards, CardToSave, ChargeResult, SaveResult } from '../ports.js'
 import { type TestPaymentMethod, testValues } from './test-values.js'
 
 /** How many charges it remembers. */
@@ -8,6 +8,7 @@ const MOST_CHARGES = 1000
 export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
   const charges = new Map<string, Promise<ChargeResult>>()
   return {
+    save: async (card) => saved(card),
     charge(charge) {
       const known = charges.get(charge.id)
       if (known) return known
@@ -21,9 +22,22 @@ export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
   }
 }
 
+function saved({ payment_method_id }: CardToSave): SaveResult {
+  const method = methodNamed(payment_method_id)
+  if (!method) return UNKNOWN
+  const { status, card, saves, reason } = method
+  if (card && (saves || status === 'succeeded')) return { status: 'saved', payment_method_id, card }
+  return status === 'unavailable' ? { status } : { status: 'declined', reason: reason as string }
+}
+
+const UNKNOWN = { status: 'declined', reason: 'unknown payment method' } as const
+
+const methodNamed = (name: string): TestPaymentMethod | undefined =>
+  testValues.payment_methods.find(({ value }) => value === name)
+
 async function answerTo({ id, payment_method_id }: CardCharge, alarm: Alarm): Promise<ChargeResult> {
-  const method = testValues.payment_methods.find(({ value }) => value === payment_method_id)
-  if (!method) return { status: 'declined', reason: 'unknown payment method' }
+  const method = methodNamed(payment_method_id)
+  if (!method) return UNKNOWN
   const { after_seconds = 0 } = method
   if (after_seconds > 0) await new Promise<void>((resolve) => alarm.set(after_seconds * 1000, resolve))
   return resultOf(method, `ch_test_${id}`)

@@ -8,6 +8,8 @@ export interface TestPaymentMethod {
   /** Why it is declined. */
   readonly reason?: string
   readonly card?: ChargedCard
+  /** Can be put on file, although it is declined when it is charged. */
+  readonly saves?: true
   /** How long it takes to answer, in seconds. */
   readonly after_seconds?: number
 }
@@ -46,6 +48,14 @@ export const testValues: TestValues = {
       does: 'Is declined: there is not enough on it.',
       status: 'declined',
       reason: 'insufficient funds',
+    },
+    {
+      value: 'pm_card_chargeCustomerFail',
+      does: 'Is put on file, and declined whenever it is charged.',
+      status: 'declined',
+      reason: 'declined by the bank',
+      card: { brand: 'visa', last4: '0341', ...expiring },
+      saves: true,
     },
     { value: 'pm_card_expired', does: 'Is declined: it has expired.', status: 'declined', reason: 'expired card' },
     {

@@ -279,6 +279,7 @@ export const readTestValues = route({
         status: z.enum(['succeeded', 'declined', 'unavailable']),
         reason: z.optional(z.string()),
         card: z.optional(z.object({ brand: z.string(), last4: z.string(), exp_month: z.int(), exp_year: z.int() })),
+        saves: z.optional(z.literal(true)),
         after_seconds: z.optional(z.number()),
       }),
     ),

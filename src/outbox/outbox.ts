@@ -32,7 +32,7 @@ export async function postPush(
 
 /**
  * A charge that whoever writes it makes at once, by `deliverTaken`. It is taken for left behind, and made by the service
- * of itself, where nothing came of that `leaseMs` later.
+ * of itself, where nothing came of that `leaseMs` later: with 0, at once.
  */
 export async function postCharge(
   tx: Writer,
@@ -90,6 +90,8 @@ export interface Courier<M extends OutboxRow, Result> {
   send(message: M, service: ServiceContext): Promise<Result>
   /** Runs in the transaction that notes how the message ended, and says so. */
   settle(tx: Writer, message: M, result: Result, service: ServiceContext): Promise<Settled>
+  /** Runs in the transaction that gives the message up, after its last try. */
+  giveUp?(tx: Writer, message: M, service: ServiceContext): Promise<void>
 }
 
 /** One for each kind of message. */
@@ -141,7 +143,10 @@ export async function deliverTaken<M extends OutboxRow, Result>(
       else tx.remove(outbox, taken.id)
       return
     }
-    if (taken.attempts >= TRIES) return tx.put(outbox, { ...taken, status: 'failed', due_at: null })
+    if (taken.attempts >= TRIES) {
+      await courier.giveUp?.(tx, taken, service)
+      return tx.put(outbox, { ...taken, status: 'failed', due_at: null })
+    }
     const pause = BACKOFF[Math.min(taken.attempts, BACKOFF.length) - 1] as number
     tx.put(outbox, { ...taken, due_at: clock.now() + pause })
   })

@@ -299,6 +299,7 @@ contract('readTestValues', (start) => {
       'pm_card_mastercard',
       'pm_card_chargeDeclined',
       'pm_card_chargeDeclinedInsufficientFunds',
+      'pm_card_chargeCustomerFail',
       'pm_card_expired',
       'pm_processor_down',
       'pm_processor_slow',

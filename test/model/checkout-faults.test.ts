@@ -51,6 +51,7 @@ function processor({ charge, refund }: Partial<Cards> = {}) {
   const charged = new Map<string, CardCharge>()
   const refunds: CardRefund[] = []
   const cards: Cards = {
+    save: never,
     async charge(order) {
       charged.set(order.id, order)
       return charge ? charge(order) : { status: 'succeeded', charge_id: `ch_${order.id}` }
