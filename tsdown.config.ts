@@ -36,6 +36,7 @@ export default defineConfig([
       'service-worker': 'adapters/service-worker.ts',
       msw: 'adapters/msw.ts',
       smtp: 'adapters/smtp.ts',
+      stripe: 'adapters/stripe.ts',
       'storage/memory': 'adapters/storage/memory.ts',
       'storage/file': 'adapters/storage/file.ts',
       'storage/indexeddb': 'adapters/storage/indexeddb.ts',

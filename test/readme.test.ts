@@ -11,6 +11,7 @@ import { type Served, serve } from '../adapters/node.js'
 import { demo } from '../sandbox/seed/demo.js'
 import { createService, type Service } from '../src/index.js'
 import { launchBrowser } from './support/browser.js'
+import { startStripe } from './support/stripe-fake.js'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -91,6 +92,22 @@ describe('what the README says', () => {
     const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
     expect(promised).toHaveLength(3)
     expect((await runScript('catalog.mjs', example)).trim().split('\n')).toEqual(promised)
+  })
+
+  it('charges cards by Stripe', async () => {
+    const stripe = await startStripe()
+    const asked = /stripeCards\(\{ apiKey: process\.env\.STRIPE_API_KEY \}\)/
+    const example = block('js', 'farthing/stripe')
+    expect(example).toMatch(asked)
+    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
+    expect(promised).toHaveLength(2)
+    try {
+      const reached = example.replace(asked, `stripeCards(${JSON.stringify(stripe.options)})`)
+      expect((await runScript('cards.mjs', reached)).trim().split('\n')).toEqual(promised)
+      expect(stripe.charged()).toHaveLength(1)
+    } finally {
+      await stripe.close()
+    }
   })
 
   it('serves a service kept in a file and moves its clock', async () => {

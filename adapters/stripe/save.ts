@@ -1,0 +1,40 @@
+import type Stripe from 'stripe'
+import type { CardToSave, SaveResult } from '../../src/core.js'
+import { keptName, shownCard } from './card.js'
+import { AUTHENTICATION_REQUIRED, declineReason, isDecline, isRefusal, refusalReason } from './failure.js'
+
+/**
+ * Has Stripe keep a card for a Customer made for it alone, by a SetupIntent, so that its bank agrees to charges to come.
+ * A card whose bank would ask its holder first is declined.
+ */
+export async function saveCard(stripe: Stripe, { id, payment_method_id }: CardToSave): Promise<SaveResult> {
+  const metadata = { farthing_save: id }
+  try {
+    const customer = await stripe.customers.create({ metadata }, { idempotencyKey: `${id}_customer` })
+    const intent = await stripe.setupIntents.create(
+      {
+        customer: customer.id,
+        payment_method: payment_method_id,
+        usage: 'off_session',
+        confirm: true,
+        // There is no page to come back to.
+        automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+        metadata,
+        expand: ['payment_method'],
+      },
+      { idempotencyKey: id },
+    )
+    return resultOf(customer, intent)
+  } catch (error) {
+    if (isDecline(error)) return { status: 'declined', reason: declineReason(error) }
+    if (isRefusal(error)) return { status: 'declined', reason: refusalReason(error) }
+    throw error
+  }
+}
+
+function resultOf({ id: customer }: Stripe.Customer, { status, payment_method }: Stripe.SetupIntent): SaveResult {
+  if (status !== 'succeeded') return { status: 'declined', reason: AUTHENTICATION_REQUIRED }
+  const { id, card } = payment_method as Stripe.PaymentMethod
+  if (!card) return { status: 'declined', reason: 'no card' }
+  return { status: 'saved', payment_method_id: keptName({ customer, payment_method: id }), card: shownCard(card) }
+}
