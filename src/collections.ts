@@ -1,4 +1,8 @@
 import { accounts, memberships } from './accounts/account.js'
+import { invoices } from './billing/invoice.js'
+import { billingProfiles } from './billing/profile.js'
+import { subscriptions } from './billing/subscription.js'
+import { mcpUsages } from './billing/usage.js'
 import { cartLines, carts } from './carts/cart.js'
 import { catalogItems } from './catalog/item.js'
 import { dispatchParameters } from './catalog/parameter.js'
@@ -78,6 +82,10 @@ export const collections: readonly AnyCollection[] = [
   cartLines,
   checkouts,
   checkoutCharges,
+  subscriptions,
+  billingProfiles,
+  invoices,
+  mcpUsages,
   balances,
   movements,
   entries,

@@ -1,3 +1,4 @@
+import { loseInvoiceCharge, settleInvoiceCharge } from './billing/settle.js'
 import { cardCourier, refundCourier } from './cards/charge.js'
 import { settleCheckoutCharge } from './checkout/card.js'
 import { settleCheckoutRefund } from './checkout/refund.js'
@@ -10,6 +11,9 @@ import { settleTopup } from './topups/topup.js'
 export const couriers: Couriers = {
   mail: mailCourier,
   push: pushCourier,
-  card: cardCourier({ topup: settleTopup, checkout: settleCheckoutCharge }),
+  card: cardCourier(
+    { topup: settleTopup, checkout: settleCheckoutCharge, invoice: settleInvoiceCharge },
+    { invoice: loseInvoiceCharge },
+  ),
   refund: refundCourier({ checkout: settleCheckoutRefund }),
 }

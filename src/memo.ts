@@ -10,3 +10,9 @@ export function memoize<T>(compute: (input: string) => T, limit: number): (input
     return value
   }
 }
+
+/** Computes when it is first asked, and remembers. */
+export function once<T>(compute: () => T): () => T {
+  let known: { readonly value: T } | undefined
+  return () => (known ??= { value: compute() }).value
+}

@@ -26,17 +26,6 @@ const planned: readonly Planned[] = [
   ['listTools', 'GET', '/mcp/tools', 'observed'],
   ['updateTool', 'PUT', '/mcp/tools/:id', 'observed'],
   ['deleteTool', 'DELETE', '/mcp/tools/:id', 'observed'],
-
-  ['listPlans', 'GET', '/billing/plans'],
-  ['readBilling', 'GET', '/billing'],
-  ['updatePlan', 'PUT', '/billing/plan'],
-  ['updateCard', 'PUT', '/billing/card'],
-  ['deleteCard', 'DELETE', '/billing/card'],
-  ['readBillingProfile', 'GET', '/billing/profile'],
-  ['updateBillingProfile', 'PUT', '/billing/profile'],
-  ['listInvoices', 'GET', '/billing/invoices'],
-  ['readInvoice', 'GET', '/billing/invoices/:id'],
-  ['payInvoice', 'POST', '/billing/invoices/:id/pay'],
 ]
 
 export default planned.map(([id, method, path, evidence = 'designed', ...versions]) =>

@@ -32,6 +32,7 @@ const problems = {
   invalid_target: [400, '`resource` names nothing that tokens are issued for here.'],
   invalid_redirect_uri: [400, 'A redirect URI is not one that a client can have.'],
   invalid_client_metadata: [400, 'The metadata of the client cannot be had so.'],
+  card_required: [400, 'A paid plan needs a card: send its `payment_method_id`.'],
   // 401: who is calling is not known
   invalid_client: [401, 'The client is unknown, or did not authenticate by the method that it is registered with.'],
   authorization_missing: [401, 'This needs an Authorization header with a Bearer access token, or a session.'],
@@ -77,6 +78,7 @@ const problems = {
   account_creation_refused: [403, 'This service does not let accounts be created.'],
   sandbox_refused: [403, 'The sandbox controls answer only local callers and pages of the service itself.'],
   insufficient_scope: [403, 'The access token was not granted the scope that this needs.'],
+  plan_limit_reached: [403, 'This is more than the plan of the account takes.'],
   // 404
   no_such_path: [404, 'Nothing answers at this path.'],
   not_found: [404, 'There is nothing here by that name.'],
@@ -103,6 +105,16 @@ const problems = {
   not_pending: [409, 'This request is no longer pending: it was answered or withdrawn, or has expired.'],
   cart_closed: [409, 'This cart was paid, or is being paid, and changes no more; make another one.'],
   cart_paying: [409, 'This cart is being paid; read it to see how that ends.'],
+  card_in_use: [
+    409,
+    'A paid plan needs its card: put another in its place, or change to the free plan and remove it then.',
+  ],
+  invoice_not_open: [409, 'Only an open invoice can be paid.'],
+  invoice_unpaid: [409, 'An invoice is unpaid: pay it first.'],
+  charge_pending: [
+    409,
+    'It is not known yet what comes of a charge to the card; look again in a moment, at GET /v4/billing/invoices.',
+  ],
   too_many_devices: [409, 'The user has as many devices as can be; remove one first.'],
   code_expired: [410, 'The code has expired or was used; ask for a new one.'],
   interaction_expired: [410, 'This page has expired or was used; go back to the app and start again.'],

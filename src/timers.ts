@@ -1,3 +1,5 @@
+import { endPeriod, tryInvoiceAgain } from './billing/renewal.js'
+import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './billing/settle.js'
 import { CHECKOUT_TRY_ENDS, endOverdueTry, expireCheckout } from './checkout/attempt.js'
 import { CHECKOUT_EXPIRES } from './checkout/checkout.js'
 import { HELD_TOO_LONG, reverseOverdue } from './payments/held-payment.js'
@@ -13,4 +15,6 @@ export const jobs: Readonly<Record<string, TimerJob>> = {
   [TRANSFER_EXPIRES]: expireTransfer,
   [CHECKOUT_EXPIRES]: expireCheckout,
   [CHECKOUT_TRY_ENDS]: endOverdueTry,
+  [BILLING_PERIOD_ENDS]: endPeriod,
+  [BILLING_TRY_AGAIN]: tryInvoiceAgain,
 }

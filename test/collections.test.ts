@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../adapters/storage/memory.js'
+import { countMcpCall } from '../src/billing/usage.js'
 import { collections } from '../src/collections.js'
 import { createService } from '../src/index.js'
 import { caller } from './support/api.js'
@@ -57,6 +58,10 @@ it('lists every collection that the service keeps rows in, each once', async () 
   await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
   await call('POST', `/_sandbox/devices/${payer.id}`, { body: { mode: 'approve', after_seconds: 60 } })
   await ask(call, payer)
+  const plan = { plan: 'growth', payment_method_id: 'pm_card_visa' }
+  expect((await call('PUT', '/v4/billing/plan', { token: seller.token, body: plan })).status).toBe(200)
+  await call('PUT', '/v4/billing/profile', { token: seller.token, body: { tax_number: 'DE123456789' } })
+  await storage.write((tx) => countMcpCall(tx, seller.id, seller.id))
   await call('POST', '/_sandbox/clock', { body: { advance: '1s' } })
 
   const order = { amount: 0.1, destination: hostname, serviceUrl: 'https://api.example.test/' }

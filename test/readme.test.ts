@@ -110,6 +110,13 @@ describe('what the README says', () => {
     }
   })
 
+  it('bills an account by the clock', async () => {
+    const example = block('js', '/v4/billing')
+    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
+    expect(promised).toHaveLength(2)
+    expect((await runScript('billing.mjs', example)).trim().split('\n')).toEqual(promised)
+  })
+
   it('serves a service kept in a file and moves its clock', async () => {
     expect(await runScript('served.mjs', block('js', "advance('1h30m')"))).toBe('')
     expect(await readFile(join(folder, '.farthing', 'test.json'), 'utf8')).toContain('"manual"')

@@ -1,11 +1,12 @@
 import { sellerOf } from '../accounts/account.js'
+import { checkItemLimit } from '../billing/usage.js'
 import { type CommodityRow, commodityOf, createCommodity, updateCommodity } from '../commodities/commodity.js'
 import type { ServiceContext } from '../context.js'
 import { firstQuantity, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
 import { toAmount } from '../ledger/amount.js'
 import { problem } from '../problem.js'
-import { newestFirst } from '../storage/page.js'
+import { allRows, newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { createTwin } from '../twins/twin.js'
@@ -33,6 +34,8 @@ export interface CatalogItemRow {
   readonly listed_at: number | null
   /** The URL that it is called by, while it is active and has but one. */
   readonly called_at: string | null
+  /** The account's id, while it is active. */
+  readonly active_of: number | null
   readonly created_at: number
   readonly updated_at: number
 }
@@ -42,6 +45,7 @@ export const catalogItems = collection<CatalogItemRow>()('catalog_items', {
   byCommodity: { fields: ['hash'], unique: true },
   listed: { fields: ['listed_at'] },
   byEndpoint: { fields: ['called_at'] },
+  activeByAccount: { fields: ['active_of'] },
 })
 
 /** What a seller says of an item. */
@@ -74,7 +78,7 @@ interface Seller {
 
 /**
  * Makes an item with its commodity, and a twin where none is named.
- * Throws `field_invalid`, `upstream_refused`, `twin_unknown`, `dq_unknown`, `amount_invalid`.
+ * Throws `field_invalid`, `upstream_refused`, `twin_unknown`, `dq_unknown`, `amount_invalid`, `plan_limit_reached`.
  */
 export async function createItem(
   tx: Writer,
@@ -84,6 +88,8 @@ export async function createItem(
   const { name, description, service_method, external_endpoint, service_schema } = fields
   checkSchema(service_schema)
   const calledAt = checkEndpoint(external_endpoint, service_schema, service)
+  const active = fields.active ?? true
+  if (active) await checkMayBeActive(tx, accountId)
   const owner = `account:${accountId}` as const
   const dq = (await quantityOf(tx, fields.dq ?? (await firstQuantity(tx)).id)).id
   const twinId = fields.twin_id ?? (await createTwin(tx, { owner, dq, at }, service)).id
@@ -99,7 +105,7 @@ export async function createItem(
       service_method,
       external_endpoint,
       service_schema,
-      active: fields.active ?? true,
+      active,
       private: fields.private ?? false,
       featured: fields.featured ?? false,
       archived: false,
@@ -113,6 +119,17 @@ export async function createItem(
   return showOwnItem(tx, row)
 }
 
+/** Throws `plan_limit_reached`. */
+const checkMayBeActive = (tx: Reader, accountId: number): Promise<void> =>
+  checkItemLimit(tx, accountId, () => countActiveItems(tx, accountId))
+
+/** How many items of an account are active. */
+export async function countActiveItems(tx: Reader, accountId: number): Promise<number> {
+  let count = 0
+  for await (const _ of allRows(tx, catalogItems, { index: 'activeByAccount', prefix: [accountId] })) count++
+  return count
+}
+
 /** Upper-case words with dots between them, as commodities are described. */
 const descriptorOf = (name: string): string =>
   name
@@ -122,10 +139,14 @@ const descriptorOf = (name: string): string =>
     .slice(0, 255) || 'ITEM'
 
 /** A row in the indexes that its flags say. */
-const placed = (row: Omit<CatalogItemRow, 'listed_at' | 'called_at'>, calledAt: string | null): CatalogItemRow => ({
+const placed = (
+  row: Omit<CatalogItemRow, 'listed_at' | 'called_at' | 'active_of'>,
+  calledAt: string | null,
+): CatalogItemRow => ({
   ...row,
   listed_at: row.active && !row.private && !row.archived ? row.created_at : null,
   called_at: row.active && !row.archived ? calledAt : null,
+  active_of: row.active ? row.account_id : null,
 })
 
 const tell = (
@@ -164,6 +185,7 @@ export async function updateItem(
   const changed: CatalogItemRow = { ...was, ...given, updated_at: at }
   checkSchema(changed.service_schema)
   const calledAt = checkEndpoint(changed.external_endpoint, changed.service_schema, service)
+  if (changed.active && !was.active) await checkMayBeActive(tx, accountId)
   await updateCommodity(tx, await commodityOf(tx, was.hash), { cost, dq, descriptor, twinId })
   const row = placed(changed, calledAt)
   tx.put(catalogItems, row)

@@ -63,7 +63,7 @@ export const createCatalogItem = route({
   }),
   status: 201,
   result: ItemShape,
-  errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused'],
+  errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
   idempotent: true,
   write: (tx, { body, principal }, service) =>
     createItem(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
@@ -102,7 +102,15 @@ export const updateCatalogItem = route({
     service_schema: z.optional(ServiceSchema),
   }),
   result: ItemShape,
-  errors: ['not_found', 'item_archived', 'dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused'],
+  errors: [
+    'not_found',
+    'item_archived',
+    'dq_unknown',
+    'twin_unknown',
+    'amount_invalid',
+    'upstream_refused',
+    'plan_limit_reached',
+  ],
   write: (tx, { params, body, principal }, service) =>
     updateItem(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
 })

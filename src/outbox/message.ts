@@ -33,7 +33,7 @@ export interface CardRow extends Message {
   readonly kind: 'card'
   readonly charge: CardCharge
   /** What it pays for, and the id of that. */
-  readonly purpose: 'topup' | 'checkout'
+  readonly purpose: 'topup' | 'checkout' | 'invoice'
   readonly purpose_id: number
 }
 

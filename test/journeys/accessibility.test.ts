@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { expectAccessible } from '../support/accessible.js'
+import { Subscriber, VISA } from '../support/billing.js'
 import {
   codeFor,
   elementHtml,
@@ -12,6 +13,7 @@ import {
   signInByCode,
   visit,
 } from '../support/journey.js'
+import { newSeller } from '../support/world.js'
 
 const { host, site, page: newPage } = journey()
 
@@ -101,6 +103,22 @@ for (const colorScheme of ['light', 'dark'] as const)
         if (path === '/') await page.getByRole('heading', { name: 'Outbox' }).waitFor()
         await expectAccessible(page, path)
       }
+    })
+
+    test(`axe finds nothing serious in an invoice, on a screen and printed, ${colorScheme}, ${width} wide`, async () => {
+      const { call, url } = await host()
+      const account = new Subscriber(call, await newSeller(call))
+      await account.chosen('scale', VISA)
+      const [{ id }] = await account.invoices()
+      const page = await newPage(options)
+      await page.setExtraHTTPHeaders({ authorization: `Bearer ${account.seller.token}` })
+      await page.goto(`${url}/v4/billing/invoices/${id}.html`)
+      await page.getByRole('rowheader', { name: 'Total' }).waitFor()
+      await expectAccessible(page, 'invoice')
+      await page.emulateMedia({ media: 'print', colorScheme })
+      const paper = 'getComputedStyle(document.querySelector("main")).backgroundColor'
+      expect(await page.evaluate(paper)).toBe('rgb(255, 255, 255)')
+      await expectAccessible(page, 'printed invoice')
     })
   }
 

@@ -1,0 +1,73 @@
+import type { ServiceContext } from '../context.js'
+import type { CardRow } from '../outbox/message.js'
+import { postCharge } from '../outbox/outbox.js'
+import type { ChargeResult } from '../ports.js'
+import { problem } from '../problem.js'
+import { randomHex } from '../secrets.js'
+import type { Writer } from '../storage/storage.js'
+import { formatDollars, type InvoiceRow, invoices, nameOf, type PendingCharge } from './invoice.js'
+import { plans } from './plan.js'
+import { billingEmails } from './profile.js'
+import type { CardOnFile } from './subscription.js'
+
+/** In milliseconds: how long noting what came of a charge may take before the charge is taken for left behind. */
+const MARGIN = 10_000
+
+/**
+ * Writes the charge that an invoice is to be paid by, and the invoice that waits for it: for the caller to make, or,
+ * where no caller waits, for the outbox. The message itself says so by its `purpose_id`, and one charge runs at a time.
+ */
+export async function postInvoiceCharge(
+  tx: Writer,
+  invoice: InvoiceRow,
+  { card, by, at }: { readonly card: CardOnFile; readonly by: PendingCharge['by']; readonly at: number },
+  { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
+): Promise<CardRow> {
+  const { id, account_id, plan, total } = invoice
+  const charge: PendingCharge = { ...card, id: `invoice_${randomHex(random, 16)}`, by }
+  tx.put(invoices, { ...invoice, charge, next_try_at: by === 'account' ? invoice.next_try_at : null })
+  const [to = `account ${account_id}`] = await billingEmails(tx, account_id)
+  const description = `${plans[plan].name} plan${invoice.number === null ? '' : `, invoice ${nameOf(invoice)}`}`
+  const { payment_method_id } = card
+  return postCharge(tx, {
+    to,
+    subject: `Charge ${formatDollars(total)}`,
+    text: `${description}: ${formatDollars(total)}, charged to the payment method ${payment_method_id}.`,
+    charge: { id: charge.id, payment_method_id, amount: total, decimals: 2, currency: 'USD', description },
+    purpose: 'invoice',
+    purposeId: id,
+    leaseMs: by === 'account' ? limits.cardMs + MARGIN : 0,
+    at,
+  })
+}
+
+/** Has a charge made that the caller wrote. Gives what came of it, or undefined where that is not known yet. */
+export const chargeNow = (
+  message: CardRow,
+  { background, log }: Pick<ServiceContext, 'background' | 'log'>,
+): Promise<ChargeResult | undefined> =>
+  background.charge(message).catch((cause: unknown) => {
+    log.error(`what came of charge ${message.charge.id} could not be noted and is tried again`, cause)
+    return undefined
+  })
+
+/** Throws `processor_failed` where no card can be charged. */
+export function checkProcessor({ cards }: Pick<ServiceContext, 'cards'>): void {
+  if (!cards)
+    throw problem('processor_failed', { detail: 'No card processor is configured: create the service with `cards`.' })
+}
+
+/** Why an invoice is not paid: `card_declined`, or `processor_failed`, which says whether a card may yet be charged for it. */
+export function unpaidProblem({ id, charge }: InvoiceRow, result: ChargeResult | undefined) {
+  if (charge === null && result?.status === 'declined') {
+    const { reason } = result
+    return problem('card_declined', { detail: `The reason given: ${reason}.`, fields: { reason, invoice_id: id } })
+  }
+  return problem('processor_failed', {
+    detail:
+      charge === null
+        ? 'Nothing was charged: try again later.'
+        : `Whether the card was charged is not known yet: invoice ${id} is settled by itself, and the card is never charged twice for it; GET /v4/billing/invoices/${id} tells.`,
+    fields: { invoice_id: id, outcome: charge === null ? 'failed' : 'unknown' },
+  })
+}

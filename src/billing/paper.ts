@@ -1,0 +1,67 @@
+import { cardName, formatDollars, type InvoiceRow, type InvoiceStatus, nameOf } from './invoice.js'
+import { plans } from './plan.js'
+
+/** An invoice in words, as it stands on paper, whatever that is made of. Times are days in UTC. */
+export interface Paper {
+  readonly title: string
+  /** `Paid on 2031-05-01`. */
+  readonly status: string
+  readonly isSettled: boolean
+  /** Who bills, and who is billed: lines of text. */
+  readonly from: readonly string[]
+  readonly to: readonly string[]
+  readonly facts: readonly (readonly [name: string, value: string])[]
+  readonly lines: readonly { readonly description: string; readonly period: string; readonly amount: string }[]
+  readonly total: string
+}
+
+/** `issuer`: the host of the service. */
+export function paperOf(invoice: InvoiceRow, issuer: string): Paper {
+  const { status, total, lines } = invoice
+  return {
+    title: invoice.number === null ? 'Draft of an invoice' : `Invoice ${nameOf(invoice)}`,
+    status: statusOf(invoice),
+    isSettled: status === 'paid' || status === 'void',
+    from: [issuer],
+    to: billedTo(invoice),
+    facts: factsOf(invoice),
+    lines: lines.map(({ description, amount, period_start, period_end }) => ({
+      description,
+      period: `${dayOf(period_start)} to ${dayOf(period_end)}`,
+      amount: formatDollars(amount),
+    })),
+    total: formatDollars(total),
+  }
+}
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+const words: Readonly<Record<InvoiceStatus, string>> = {
+  draft: 'Draft: nothing is owed for it yet',
+  open: 'To be paid',
+  paid: 'Paid',
+  void: 'Void: nothing is owed for it',
+  uncollectible: 'Not paid, and given up',
+}
+
+const statusOf = ({ status, paid_at }: InvoiceRow): string =>
+  status === 'paid' && paid_at !== null ? `Paid on ${dayOf(paid_at)}` : words[status]
+
+function billedTo({ account_id, profile }: InvoiceRow): string[] {
+  const { business_name, business_address, billing_email, tax_number } = profile
+  return [
+    ...(business_name === null ? [] : [business_name]),
+    ...(business_address?.split(/\r?\n/) ?? []),
+    ...(tax_number === null ? [] : [`Tax number ${tax_number}`]),
+    ...(billing_email === null ? [] : [billing_email]),
+    `Account ${account_id}`,
+  ]
+}
+
+function factsOf({ created_at, issued_at, plan, card }: InvoiceRow): [string, string][] {
+  const facts: [string, string][] = [
+    issued_at === null ? ['Made', dayOf(created_at)] : ['Issued', dayOf(issued_at)],
+    ['Plan', plans[plan].name],
+  ]
+  return card ? [...facts, ['Paid by', cardName(card)]] : facts
+}
