@@ -1,6 +1,5 @@
 import type { ServiceContext } from './context.js'
 import { couriers } from './couriers.js'
-import { events } from './events/event.js'
 import type { CardRow } from './outbox/message.js'
 import { deliver, deliverTaken, nextMessage, outbox } from './outbox/outbox.js'
 import type { ChargeResult } from './ports.js'
@@ -23,8 +22,8 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
   let woken = false
   let closing = false
   let cancelAlarm = () => {}
-  /** Who waits for an event. */
-  const waiting = new Set<() => void>()
+  /** Who waits for something to be written, and into which collections. */
+  const waiting = new Map<() => void, readonly string[]>()
 
   function wake(): void {
     // A round that has not begun yet will see this as well.
@@ -85,11 +84,11 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
     return delivered.finally(() => delivering.delete(delivered))
   }
 
-  const callWaiting = () => {
-    for (const call of waiting) call()
+  const callWaiting = (written: readonly string[]) => {
+    for (const [call, names] of waiting) if (names.some((name) => written.includes(name))) call()
   }
 
-  function nextEvent(ms: number, ending?: AbortSignal): Promise<boolean> {
+  function nextWrite(into: readonly string[], ms: number, ending?: AbortSignal): Promise<boolean> {
     const goesOn = () => !closing && !ending?.aborted
     if (!goesOn()) return Promise.resolve(false)
     return new Promise((resolve) => {
@@ -101,7 +100,7 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
       }
       const cancel = alarm.set(ms, come)
       ending?.addEventListener('abort', come)
-      waiting.add(come)
+      waiting.set(come, into)
     })
   }
 
@@ -121,12 +120,12 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
         return body(watched)
       })
       if (watched?.isDueSet) wake()
-      if (watched?.isEventWritten) callWaiting()
+      if (watched && waiting.size > 0) callWaiting(watched.written)
       return value
     },
     async close() {
       closing = true
-      callWaiting()
+      for (const call of waiting.keys()) call()
       await working
       await Promise.allSettled(delivering)
       cancelAlarm()
@@ -135,15 +134,16 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
   }
   const service: ServiceContext = Object.assign(given, {
     storage: watching,
-    background: { wake, charge, moveClock, nextEvent },
+    background: { wake, charge, moveClock, nextWrite },
   })
   return service
 }
 
-/** A transaction that tells whether anything was put into it that falls due, or an event. */
+/** A transaction that tells which collections were written to, and whether anything was put there that falls due. */
 class Watched implements Writer {
   isDueSet = false
-  isEventWritten = false
+  /** Names, some of them more than once. */
+  readonly written: string[] = []
 
   constructor(readonly tx: Writer) {}
 
@@ -160,12 +160,13 @@ class Watched implements Writer {
   }
 
   remove<R extends Row>(from: Collection<R>, id: R['id']): void {
+    this.written.push(from.name)
     this.tx.remove(from, id)
   }
 
   put<R extends Row>(into: Collection<R>, row: R): void {
     if (into.name === outbox.name || into.name === timers.name) this.isDueSet = true
-    else if (into.name === events.name) this.isEventWritten = true
+    this.written.push(into.name)
     this.tx.put(into, row)
   }
 }

@@ -65,8 +65,8 @@ export interface Background {
    * in order and each at its time. Throws what `aim` throws, which says where to.
    */
   moveClock(aim: () => number): Promise<void>
-  /** Resolves once an event was written here, after `ms` at the latest: with false where none will be waited for any more. */
-  nextEvent(ms: number, ending?: AbortSignal): Promise<boolean>
+  /** Resolves once one of these collections was written to here, after `ms` at the latest: with false where nothing will be waited for any more. */
+  nextWrite(into: readonly string[], ms: number, ending?: AbortSignal): Promise<boolean>
 }
 
 /** One clock for every expiry, which a sandbox can stop and move. */

@@ -1,6 +1,7 @@
 import { openParameters } from '../catalog/parameter.js'
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { events } from '../events/event.js'
 import { formatAmount } from '../ledger/amount.js'
 import type { CardRow } from '../outbox/message.js'
 import { Problem, problem } from '../problem.js'
@@ -56,7 +57,7 @@ export async function completeCheckout(order: Completion, service: ServiceContex
     if (claimed.kind === 'paid') return claimed.checkout
     if (claimed.kind === 'refused') throw claimed.refused
     if (claimed.kind !== 'wait') return underway(claimed.attempt, proceed(order, claimed, service), service)
-    if (!(await service.background.nextEvent(LOOK_MS))) throw problem('checkout_paying')
+    if (!(await service.background.nextWrite([events.name], LOOK_MS))) throw problem('checkout_paying')
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ServiceContext } from '../context.js'
 import type { Owner } from '../owner.js'
-import { type EventRow, findEvents, showEvent } from './event.js'
+import { type EventRow, events, findEvents, showEvent } from './event.js'
 
 const PIECE = 100
 /** How long it looks at nothing new: another process may have written. Then it shows that it is still there. */
@@ -36,7 +36,7 @@ export async function* followEvents(following: Following, service: ServiceContex
     silent = rows.length > 0 || silent >= HEARTBEAT_MS ? 0 : silent
     last = rows.at(-1)?.id ?? last
     if (rows.length === PIECE) continue
-    if (!(await background.nextEvent(PAUSE_MS, following.ending))) return
+    if (!(await background.nextWrite([events.name], PAUSE_MS, following.ending))) return
     waited += PAUSE_MS
     silent += PAUSE_MS
   }

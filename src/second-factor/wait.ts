@@ -1,4 +1,5 @@
 import type { ServiceContext } from '../context.js'
+import { events } from '../events/event.js'
 import { canonicalJson } from '../hash.js'
 import { problem } from '../problem.js'
 import { digest } from '../secrets.js'
@@ -71,7 +72,7 @@ async function answerTo(id: number, service: ServiceContext): Promise<Authentica
     const request = await storage.read((tx) => tx.get(authenticationRequests, id))
     const at = clock.now()
     if (!request || statusOf(request, at) !== 'pending') return request
-    if (!(await background.nextEvent(Math.min(LOOK_MS, request.expires_at - at)))) return request
+    if (!(await background.nextWrite([events.name], Math.min(LOOK_MS, request.expires_at - at)))) return request
   }
 }
 
