@@ -1,4 +1,8 @@
 import { accounts, memberships } from './accounts/account.js'
+import { accountChoices } from './agents/account-choice.js'
+import { accountChanges } from './agents/changes/apply.js'
+import { approvals } from './approvals/approval.js'
+import { agentSettings } from './approvals/settings.js'
 import { invoices } from './billing/invoice.js'
 import { billingProfiles } from './billing/profile.js'
 import { subscriptions } from './billing/subscription.js'
@@ -40,6 +44,7 @@ import { clientFailures, clients } from './tokens/client.js'
 import { tokens } from './tokens/token.js'
 import { transfers } from './transfers/transfer.js'
 import { twins } from './twins/twin.js'
+import { twinNames } from './twins/twin-name.js'
 import { twinNonces } from './twins/twin-nonce.js'
 import { users } from './users/user.js'
 
@@ -63,7 +68,12 @@ export const collections: readonly AnyCollection[] = [
   oidcConnections,
   oidcKeys,
   agentTwins,
+  approvals,
+  agentSettings,
+  accountChanges,
+  accountChoices,
   twins,
+  twinNames,
   twinNonces,
   digitalQuantities,
   commodities,

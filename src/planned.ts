@@ -12,16 +12,6 @@ type Planned = readonly [
 
 /** Operations that are part of the interface and not built yet: they answer 501, never a bare 404. */
 const planned: readonly Planned[] = [
-  ['createAccountChoice', 'POST', '/agent/account-choice'],
-  ['createApproval', 'POST', '/agent/approvals'],
-  ['readApproval', 'GET', '/agent/approvals/:id'],
-  ['applyAccountChange', 'POST', '/agent/account-changes', 'documented'],
-  ['readAgentSettings', 'GET', '/agent/settings'],
-  ['updateAgentSettings', 'PUT', '/agent/settings'],
-  ['listApprovals', 'GET', '/approvals'],
-  ['approveApproval', 'POST', '/approvals/:id/approve'],
-  ['rejectApproval', 'POST', '/approvals/:id/reject'],
-
   ['createTool', 'POST', '/mcp/tools', 'observed'],
   ['listTools', 'GET', '/mcp/tools', 'observed'],
   ['updateTool', 'PUT', '/mcp/tools/:id', 'observed'],

@@ -18,6 +18,7 @@ const problems = {
   nonce_expired: [400, 'This nonce has expired: validate it sooner after the payment.'],
   destination_unknown: [400, 'Nothing says whom to pay: name the hostname of a twin as `destination`.'],
   twin_nonce_refused: [400, 'This nonce is unknown, used or expired, or was made for another twin.'],
+  change_impossible: [400, 'This change can no longer be made as it was approved: ask for another one.'],
   snapshot_invalid: [400, 'The document is no snapshot; nothing was changed.'],
   cursor_invalid: [400, '`after` is not an id that a list gave.'],
   // 400, by their names in RFC 6749 section 5.2, RFC 7591 section 3.2.2 and RFC 8707 section 2
@@ -63,6 +64,8 @@ const problems = {
   not_owner: [403, 'This belongs to someone else.'],
   rejected: [403, 'The user rejected this; nothing was moved.'],
   approval_required: [403, 'The user has to approve this first.'],
+  approval_not_given: [403, 'The user has not approved this, or not in time.'],
+  account_not_granted: [403, 'The user granted this agent no business account, or took it back.'],
   self_approval: [403, 'The session that asked for this cannot answer it: answer from elsewhere.'],
   delegate_required: [
     403,
@@ -102,6 +105,12 @@ const problems = {
   price_changed: [409, 'The price is another now; nothing was charged. Look at it, and order again.'],
   checkout_paid: [409, 'This is paid: somebody else was faster.'],
   checkout_paying: [409, 'This is being paid; look again in a moment.'],
+  approval_spent: [409, 'This approval was used; each is good for one time. Ask for another one.'],
+  approval_mismatch: [
+    409,
+    'This approval is for something else: for exactly what the user was shown, at that price. Ask for another one.',
+  ],
+  not_choosable: [409, 'There is no business account to choose: the user belongs to none.'],
   not_pending: [409, 'This request is no longer pending: it was answered or withdrawn, or has expired.'],
   cart_closed: [409, 'This cart was paid, or is being paid, and changes no more; make another one.'],
   cart_paying: [409, 'This cart is being paid; read it to see how that ends.'],
@@ -145,6 +154,10 @@ const problems = {
   internal_error: [500, 'The service failed; nothing was changed.'],
   account_creation_failed: [500, 'The account could not be created; nothing was changed.'],
   provisioning_failed: [500, 'Provisioning failed; nothing was created.'],
+  change_incomplete: [
+    500,
+    'The service failed part-way: what was made is kept, and the approval is used. Ask for another one for the rest.',
+  ],
   not_built: [501, 'This operation is part of the interface and not built yet.'],
   evidence_refused: [501, 'This operation is graded weaker than the evidence this service is set to.'],
   // 502

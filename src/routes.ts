@@ -1,5 +1,6 @@
 import accounts from './accounts/routes.js'
 import agents from './agents/routes.js'
+import approvals from './approvals/routes.js'
 import billing from './billing/routes.js'
 import carts from './carts/routes.js'
 import catalog from './catalog/routes.js'
@@ -48,6 +49,7 @@ export const routes: readonly Route[] = [
   ...tagged('second factor', secondFactor),
   ...tagged('events', events),
   ...tagged('agents', agents),
+  ...tagged('approvals', approvals),
   ...tagged('billing', billing),
   ...tagged('oidc', oidc),
   ...tagged('embeds', embeds),

@@ -1,3 +1,4 @@
+import { APPROVAL_EXPIRES, expireApproval } from './approvals/approval.js'
 import { endPeriod, tryInvoiceAgain } from './billing/renewal.js'
 import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './billing/settle.js'
 import { CHECKOUT_TRY_ENDS, endOverdueTry, expireCheckout } from './checkout/attempt.js'
@@ -17,4 +18,5 @@ export const jobs: Readonly<Record<string, TimerJob>> = {
   [CHECKOUT_TRY_ENDS]: endOverdueTry,
   [BILLING_PERIOD_ENDS]: endPeriod,
   [BILLING_TRY_AGAIN]: tryInvoiceAgain,
+  [APPROVAL_EXPIRES]: expireApproval,
 }

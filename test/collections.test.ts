@@ -3,9 +3,10 @@ import { memoryStorage } from '../adapters/storage/memory.js'
 import { countMcpCall } from '../src/billing/usage.js'
 import { collections } from '../src/collections.js'
 import { createService } from '../src/index.js'
+import { applyChange, approvedChange, newBusiness } from './support/account-changes.js'
 import { caller } from './support/api.js'
 import { CLOSED_ENDPOINT, filledCart, newItem } from './support/carts.js'
-import { purchase, putParameters } from './support/catalog.js'
+import { purchase, putParameters, WEATHER } from './support/catalog.js'
 import { newCheckout, newShop, withCard } from './support/checkout.js'
 import { newAgent, newApp, startInteraction } from './support/oidc.js'
 import { newDelegate, newPersona } from './support/personas.js'
@@ -52,16 +53,22 @@ it('lists every collection that the service keeps rows in, each once', async () 
   expect((await bought).status).toBe(201)
   const link = await newCheckout(call, await newShop(call, 'https://api.example.test/story'))
   await withCard(call, link, {}, 'pm_card_expired')
-  await newSession(call, 'reader@example.test')
-  await newAgent(call)
-  await startInteraction(call, await newApp(call))
-  await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
-  await call('POST', `/_sandbox/devices/${payer.id}`, { body: { mode: 'approve', after_seconds: 60 } })
-  await ask(call, payer)
   const plan = { plan: 'growth', payment_method_id: 'pm_card_visa' }
   expect((await call('PUT', '/v4/billing/plan', { token: seller.token, body: plan })).status).toBe(200)
   await call('PUT', '/v4/billing/profile', { token: seller.token, body: { tax_number: 'DE123456789' } })
   await storage.write((tx) => countMcpCall(tx, seller.id, seller.id))
+  await newSession(call, 'reader@example.test')
+  await newAgent(call)
+  await startInteraction(call, await newApp(call))
+  const business = await newBusiness(call)
+  const made = { kind: 'create_item', ...WEATHER, external_endpoint: 'https://api.example.test/weather' }
+  for (const change of [made, { kind: 'rename_wallet', hostname: business.hostname, name: 'Shop' }])
+    expect((await applyChange(call, business.agent, await approvedChange(call, business, change))).status).toBe(200)
+  await call('POST', '/v4/agent/account-choice', business.agent)
+  await call('PUT', '/v4/agent/settings', { token: payer.token, body: { approval_threshold: { [dq]: 0.1 } } })
+  await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
+  await call('POST', `/_sandbox/devices/${payer.id}`, { body: { mode: 'approve', after_seconds: 60 } })
+  await ask(call, payer)
   await call('POST', '/_sandbox/clock', { body: { advance: '1s' } })
 
   const order = { amount: 0.1, destination: hostname, serviceUrl: 'https://api.example.test/' }

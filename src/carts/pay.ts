@@ -1,17 +1,19 @@
+import { permittedTwin } from '../approvals/permit.js'
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount, toAmount } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
 import { heldCalls } from '../payments/held-payment.js'
 import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
-import { Problem, problem, problemSentence } from '../problem.js'
+import { problem } from '../problem.js'
 import { buyerOf } from '../purchases/buy.js'
 import { fulfil } from '../purchases/fulfilment.js'
-import { beginPurchase, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
+import { beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { payingTwin, type TwinRow } from '../twins/twin.js'
-import { type CartLineRow, type CartPlace, type CartRow, cartLines, carts, ownCart } from './cart.js'
-import { linesOf } from './line.js'
+import { cartTerms } from './approval.js'
+import { type CartPlace, cartLines, carts, ownCart } from './cart.js'
+import { ofLine, type QuotedLine, quoteLines, type Sums, sumsOf } from './quote.js'
 import { type ShownCart, showCart } from './show.js'
 
 /** Who pays for a cart: a principal is one. A guest has to sign in first. */
@@ -22,6 +24,8 @@ export interface CartOrder {
   readonly caller: CartPayer
   /** One of the payer's twins; the primary one where absent. */
   readonly hostname: string | undefined
+  /** Of what an agent's user approved. */
+  readonly approvalId: string | undefined
   /** The delegate by whose spending authority the caller pays. */
   readonly delegate: string | undefined
   /** Pays what things cost now, whatever was quoted. */
@@ -37,7 +41,7 @@ const AT_ONCE = 4
  * Pays for all of a cart or nothing, in one transaction; then each of its purchases is fulfilled, and posted or reversed, on its own.
  * A cart that was paid before is given as it ended.
  * Throws `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`, `approval_required`, `delegate_required`,
- * and what `quoteItem`, `beginPurchase`, `ownTwin` and `spendAuthority` throw.
+ * and what `quoteItem`, `beginPurchase`, `ownTwin`, `permittedTwin` and `spendAuthority` throw.
  */
 export async function payCart(order: CartOrder, service: ServiceContext): Promise<ShownCart> {
   const { storage } = service
@@ -59,9 +63,10 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
     return []
   }
   const lines = await quoteLines(tx, cart, order.place)
-  if (!order.acceptPrices) await checkPrices(tx, lines)
+  // Whoever approved a cart has seen what it costs now.
+  if (!order.acceptPrices && order.approvalId === undefined) await checkPrices(tx, lines)
   const at = service.clock.now()
-  const payer = await fundedTwin(tx, { ...order, party }, { sums: sumsOf(lines), at })
+  const payer = await fundedTwin(tx, { ...order, party, lines }, { sums: sumsOf(lines), at })
   const terms = { payer, buyer: buyerOf(party), actor: actorOf(party), delegate: order.delegate ?? null, at }
   const begun: HeldPurchase[] = []
   for (const { row, quote } of lines) {
@@ -84,35 +89,6 @@ function partyOf(caller: CartPayer): Party {
   return { kind: 'user', id, owner: `user:${id}` }
 }
 
-/** A line, and what it costs now. */
-interface QuotedLine {
-  readonly row: CartLineRow
-  readonly quote: Quote
-}
-
-async function quoteLines(tx: Reader, cart: CartRow, { within }: CartPlace): Promise<QuotedLine[]> {
-  const lines = []
-  for (const row of await linesOf(tx, cart)) {
-    const { catalog_item_id: itemId, arguments: args } = row
-    lines.push({ row, quote: await ofLine(row, quoteItem(tx, { itemId, args, within })) })
-  }
-  if (lines.length === 0) throw problem('cart_empty')
-  return lines
-}
-
-/** What is refused says which line it is about. */
-async function ofLine<T>({ line, name }: CartLineRow, step: Promise<T>): Promise<T> {
-  try {
-    return await step
-  } catch (cause) {
-    if (!(cause instanceof Problem)) throw cause
-    const { code, fields, message } = cause
-    const why = message.slice(problemSentence(code).length).trim()
-    const detail = `${why} It is line ${line}, "${name}".`.trim()
-    throw problem(code, { detail, fields: { ...fields, line }, cause })
-  }
-}
-
 async function checkPrices(tx: Reader, lines: readonly QuotedLine[]): Promise<void> {
   const changed = []
   for (const { row, quote } of lines) {
@@ -127,25 +103,14 @@ async function checkPrices(tx: Reader, lines: readonly QuotedLine[]): Promise<vo
   throw problem('price_changed', { detail, fields: { lines: changed } })
 }
 
-/** Smallest units by digital quantity. */
-type Sums = ReadonlyMap<string, bigint>
-
-function sumsOf(lines: readonly QuotedLine[]): Sums {
-  const sums = new Map<string, bigint>()
-  for (const { row, quote } of lines) {
-    const dq = quote.quantity.id
-    sums.set(dq, (sums.get(dq) ?? 0n) + quote.amount * BigInt(row.quantity))
-  }
-  return sums
-}
-
-interface Payment extends Pick<CartOrder, 'place' | 'hostname' | 'delegate'> {
+interface Payment extends Pick<CartOrder, 'place' | 'hostname' | 'delegate' | 'approvalId'> {
   readonly party: Party
+  readonly lines: readonly QuotedLine[]
 }
 
 /** The twin that pays: it holds the sums, and its value may be spent so. */
 async function fundedTwin(tx: Writer, payment: Payment, { sums, at }: { sums: Sums; at: number }): Promise<TwinRow> {
-  const twin = await permittedTwin(tx, payment, { sums, at })
+  const twin = await payerOf(tx, payment, { sums, at })
   for (const [dq, sum] of sums)
     if (spendable(await balanceOf(tx, twin.id, dq)) < sum) {
       const { decimals, shortcode } = await quantityOf(tx, dq)
@@ -154,17 +119,17 @@ async function fundedTwin(tx: Writer, payment: Payment, { sums, at }: { sums: Su
   return twin
 }
 
-async function permittedTwin(
+/** Throws `delegate_required` and what `delegatedTwin`, `payingTwin` and `permittedTwin` throw. */
+async function payerOf(
   tx: Writer,
-  { place, hostname, delegate, party }: Payment,
+  { place, hostname, delegate, approvalId, party, lines }: Payment,
   { sums, at }: { sums: Sums; at: number },
 ): Promise<TwinRow> {
   if (delegate !== undefined) return delegatedTwin(tx, { delegate, party }, { sums, at })
   if (party.kind === 'account' || party.kind === 'embed') throw problem('delegate_required')
-  // What is free takes nothing that a user would have to approve.
-  if (party.kind === 'agent' && [...sums.values()].some((sum) => sum > 0n))
-    throw problem('approval_required', { fields: { approval: { kind: 'cart', cart_id: place.id } } })
-  return payingTwin(tx, party.owner, hostname)
+  if (party.kind === 'user') return payingTwin(tx, party.owner, hostname)
+  const wish = { kind: 'cart', cart_id: place.id }
+  return permittedTwin(tx, party, { terms: cartTerms(place.id, lines), wish, sums, hostname, approvalId, at })
 }
 
 /** An authority is for one digital quantity, so it pays for no cart of several. */

@@ -122,6 +122,7 @@ export const payCart = route({
   body: z.object({
     hostname: z.optional(z.string()),
     persona_delegate: z.optional(z.string()),
+    approval_id: z.optional(z.string()),
     accept_prices: z.optional(z.boolean()),
   }),
   bodyOptional: true,
@@ -137,6 +138,8 @@ export const payCart = route({
     'arguments_refused',
     'parameter_unreadable',
     'approval_required',
+    'approval_not_given',
+    'approval_mismatch',
     'delegate_required',
     'delegate_refused',
     'same_twin',
@@ -144,9 +147,14 @@ export const payCart = route({
   ],
   idempotent: true,
   handle(call, service) {
-    const { hostname, persona_delegate: delegate, accept_prices: acceptPrices = false } = call.body
+    const {
+      hostname,
+      approval_id: approvalId,
+      persona_delegate: delegate,
+      accept_prices: acceptPrices = false,
+    } = call.body
     const { principal: caller, keep } = call
-    return pay({ place: placeOf(call), caller, hostname, delegate, acceptPrices, keep }, service)
+    return pay({ place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, keep }, service)
   },
 })
 

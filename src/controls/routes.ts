@@ -2,6 +2,7 @@ import { noContent } from '../http/reply.js'
 import { route } from '../http/route.js'
 import {
   Amount,
+  ApprovalShape,
   AuthenticationRequest,
   ContentHash,
   Email,
@@ -264,6 +265,31 @@ export const rejectOnPhone = route({
   handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).reject(body.id),
 })
 
+const answeringRoute = (id: string, verb: 'approve' | 'reject', summary: string) =>
+  route({
+    ...control,
+    id,
+    summary,
+    method: 'POST',
+    path: `/_sandbox/approvals/:id/${verb}`,
+    params: z.object({ id: z.string() }),
+    result: ApprovalShape,
+    errors: ['not_found', 'not_pending'],
+    handle: ({ params }, service) => createSandbox(service)[verb](params.id),
+  })
+
+export const approveAsUser = answeringRoute(
+  'approveAsUser',
+  'approve',
+  "Approve what an agent asked for, as the agent's user.",
+)
+
+export const rejectAsUser = answeringRoute(
+  'rejectAsUser',
+  'reject',
+  "Refuse what an agent asked for, as the agent's user.",
+)
+
 const Does = { value: z.string(), does: z.string() }
 
 export const readTestValues = route({
@@ -329,6 +355,8 @@ export default [
   readPhone,
   approveOnPhone,
   rejectOnPhone,
+  approveAsUser,
+  rejectAsUser,
   readTestValues,
   auditLedger,
   rotateOidcKeys,

@@ -1,3 +1,4 @@
+import type { ShownApproval } from '../approvals/approval.js'
 import { type TestValues, testValues } from '../cards/test-values.js'
 import type { SandboxContext, ServiceContext } from '../context.js'
 import { allQuantities } from '../digital-quantities/digital-quantity.js'
@@ -7,6 +8,8 @@ import type { PhoneMode } from '../second-factor/phone.js'
 import { assertState } from '../storage/state.js'
 import { type Reader, type State, type Storage, UniqueViolation } from '../storage/storage.js'
 import { VERSION } from '../version.js'
+import { answerApproval } from './approval.js'
+import { approvalQueue } from './approvals.js'
 import { begin, reset } from './bootstrap.js'
 import { durationMs } from './clock.js'
 import { type Credentials, knownCredentials } from './credentials.js'
@@ -51,6 +54,11 @@ export interface Sandbox {
   emptyOutbox(): Promise<void>
   /** The phone of a user: `await sandbox.phone(user.id).answer('approve', { afterSeconds: 5 })`. */
   phone(userId: number): Phone
+  /** Answers an approval that an agent asked for, as its user. Throws `not_found`, `not_pending`. */
+  approve(approvalId: string): Promise<ShownApproval>
+  reject(approvalId: string): Promise<ShownApproval>
+  /** What agents ask for, in order: `await sandbox.approvals.next().approve()`. */
+  readonly approvals: ReturnType<typeof approvalQueue>
   /** Has a new key sign OIDC tokens; the old one stays published for a day. Gives the ids of all, the new one first. */
   rotateKeys(): ReturnType<typeof rotateKeys>
   /** What makes a sandbox behave in a certain way: payment methods, and forms of email addresses. */
@@ -85,6 +93,7 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
   const showClock = (): ShownClock => ({ mode: clock.mode, now: new Date(clock.now()).toISOString() })
   const read: Storage['read'] = (body) => ready().then(() => storage.read(body))
   const write: Storage['write'] = (body) => ready().then(() => storage.write(body))
+  let queue: ReturnType<typeof approvalQueue> | undefined
   const controls: Sandbox = {
     health: () => ({
       ok: true,
@@ -121,6 +130,12 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
       approve: (id) => write((tx) => answerOnPhone(tx, { userId, id, answer: 'approved' }, service)),
       reject: (id) => write((tx) => answerOnPhone(tx, { userId, id, answer: 'rejected' }, service)),
     }),
+    approve: (id) => write((tx) => answerApproval(tx, { id, decision: 'approved' }, service)),
+    reject: (id) => write((tx) => answerApproval(tx, { id, decision: 'rejected' }, service)),
+    get approvals() {
+      queue ??= approvalQueue(service, controls)
+      return queue
+    },
     rotateKeys: () => ready().then(() => rotateKeys(service)),
     testValues,
     ledger: () => read(auditAll),

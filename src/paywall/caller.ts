@@ -1,7 +1,7 @@
 import type { Owner } from '../owner.js'
 import { actorOf, type Party } from '../personas/spending.js'
 import { problem } from '../problem.js'
-import type { Authority, PaywallOrder } from './order.js'
+import type { Authority, PaywallOrder, PaywallWish } from './order.js'
 
 /** A principal that may ask the paywall for payments. */
 export type PaywallCaller =
@@ -19,14 +19,15 @@ export type PaywallCaller =
 export interface Brought {
   readonly sessionId: string | undefined
   readonly delegate: string | undefined
-  /** What an agent's user would be asked to approve. */
-  readonly wish: object
+  /** Of what an agent's user approved. */
+  readonly approvalId: string | undefined
+  readonly wish: PaywallWish
 }
 
-/** By what right a caller has a user pay. Throws `approval_required`, `delegate_required`. */
+/** By what right a caller has a user pay. Throws `delegate_required`. */
 export function rightOf(
   caller: PaywallCaller,
-  { sessionId = '', delegate, wish }: Brought,
+  { sessionId = '', ...brought }: Brought,
 ): Pick<PaywallOrder, 'authority' | 'actor' | 'sellerId' | 'origin'> {
   if (caller.kind === 'page') {
     const { owner: payer, user_id: userId, account_id: sellerId, origin } = caller
@@ -35,7 +36,7 @@ export function rightOf(
   }
   const sellerId = caller.kind === 'embed' ? caller.account_id : undefined
   return {
-    authority: authorityOf(caller, { sessionId, delegate, wish }),
+    authority: authorityOf(caller, { ...brought, sessionId }),
     actor: actorOf(caller),
     sellerId,
     origin: undefined,
@@ -46,13 +47,12 @@ function authorityOf(
   caller: Exclude<PaywallCaller, { kind: 'page' }>,
   brought: Brought & { sessionId: string },
 ): Authority {
-  const { sessionId, delegate, wish } = brought
+  const { sessionId, delegate, approvalId, wish } = brought
   if (delegate !== undefined) return { by: 'delegate', hash: delegate, party: caller }
   if (caller.kind === 'user') {
     const { owner: payer, id: userId } = caller
     return caller.via === 'token' ? { by: 'token', payer } : { by: 'session', payer, userId, sessionId }
   }
-  if (caller.kind === 'agent')
-    throw problem('approval_required', { fields: { approval: { kind: 'paywall', ...wish } } })
+  if (caller.kind === 'agent') return { by: 'agent', agent: caller, wish, approvalId }
   throw problem('delegate_required')
 }

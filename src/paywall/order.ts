@@ -1,4 +1,6 @@
 import { sellerOf } from '../accounts/account.js'
+import type { Agent, ApprovalTerms } from '../approvals/approval.js'
+import { priceDetail, quoted } from '../approvals/terms.js'
 import { itemCalledAt } from '../catalog/item.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
@@ -15,8 +17,20 @@ export type Authority =
   | { readonly by: 'token'; readonly payer: Owner }
   /** A session of theirs: they are asked each time. */
   | { readonly by: 'session'; readonly payer: Owner; readonly userId: number; readonly sessionId: string }
+  /** An agent of theirs, by what they approved. */
+  | { readonly by: 'agent'; readonly agent: Agent; readonly wish: PaywallWish; readonly approvalId: string | undefined }
   /** A delegate of a persona of theirs, spent by its party. */
   | { readonly by: 'delegate'; readonly hash: string; readonly party: Party }
+
+/** What somebody asks the paywall for, as it is sent. */
+export interface PaywallWish {
+  readonly amount: number
+  readonly dq?: string | undefined
+  readonly destination?: string | undefined
+  readonly serviceUrl?: string | undefined
+  readonly serviceMethod?: 'GET' | 'POST' | 'PUT' | undefined
+  readonly additionalParams?: Readonly<Record<string, unknown>> | undefined
+}
 
 /** What is to be paid, to whom, and for what. */
 export interface PaywallOrder {
@@ -47,13 +61,17 @@ export interface Quote {
   readonly descriptor: string
 }
 
-/** Throws `dq_unknown`, `amount_invalid`, `destination_unknown`, `same_twin`, `insufficient_funds`. */
+/** Throws `dq_unknown`, `amount_invalid`, `destination_unknown`, `same_twin`. */
 export async function quoteOf(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<Quote> {
   const { quantity, amount } = await priceOf(tx, order, payer.dq)
   const payee = await payeeOf(tx, order)
   if (payee.id === payer.id) throw problem('same_twin')
-  if (spendable(await balanceOf(tx, payer.id, quantity.id)) < amount) throw problem('insufficient_funds')
   return { payer, payee, quantity, amount, descriptor: order.url?.host ?? 'PAYWALL' }
+}
+
+/** Throws `insufficient_funds`. */
+export async function checkFunds(tx: Reader, { payer, quantity, amount }: Quote): Promise<void> {
+  if (spendable(await balanceOf(tx, payer.id, quantity.id)) < amount) throw problem('insufficient_funds')
 }
 
 export async function priceOf(tx: Reader, order: Pick<PaywallOrder, 'amount' | 'dq'>, defaultDq: string) {
@@ -74,6 +92,24 @@ async function payeeOf(tx: Reader, { destination, sellerId, url }: PaywallOrder)
   const seller = sellerId === undefined ? undefined : await primaryTwin(tx, `account:${sellerId}`)
   if (!seller) throw problem('destination_unknown')
   return seller
+}
+
+/** What an agent's user approves: the call with its parameters, and whom it pays how much. */
+export async function paywallTerms(
+  tx: Reader,
+  { serviceUrl, serviceMethod, additionalParams }: PaywallWish,
+  { payee, quantity, amount }: Quote,
+): Promise<ApprovalTerms> {
+  const seller = await sellerOf(tx, payee)
+  const value = priceDetail(quantity, amount)
+  const called = serviceUrl === undefined ? {} : { serviceUrl, serviceMethod: serviceMethod ?? 'GET' }
+  const params = additionalParams === undefined ? {} : { additionalParams }
+  const service = serviceUrl === undefined ? '' : ` for ${quoted(serviceUrl)}`
+  return {
+    kind: 'paywall',
+    detail: { seller, payee: payee.hostname, ...value, ...called, ...params },
+    summary: `Pay ${value.price} to ${quoted(seller)}${service}`,
+  }
 }
 
 /** What a payer is asked to approve: exactly what is then paid. */

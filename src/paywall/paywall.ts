@@ -1,3 +1,4 @@
+import { agentTwinOf, permittedTwin } from '../approvals/permit.js'
 import type { ServiceContext } from '../context.js'
 import { firstQuantity } from '../digital-quantities/digital-quantity.js'
 import {
@@ -16,7 +17,16 @@ import type { Reader, Writer } from '../storage/storage.js'
 import { payingTwin, type TwinRow } from '../twins/twin.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../upstream/call.js'
 import { judgeUrl } from '../upstream/guard.js'
-import { type Authority, detailOf, type PaywallOrder, priceOf, type Quote, quoteOf } from './order.js'
+import {
+  type Authority,
+  checkFunds,
+  detailOf,
+  type PaywallOrder,
+  paywallTerms,
+  priceOf,
+  type Quote,
+  quoteOf,
+} from './order.js'
 import { type ServiceCall, upstreamRequest } from './service-call.js'
 
 /** What came of a call of the paywall. */
@@ -71,7 +81,7 @@ async function askPayer(order: PaywallOrder, service: ServiceContext): Promise<A
   const { authority } = order
   if (authority.by !== 'session') return undefined
   const asking = await service.storage.read(async (tx) =>
-    askingFor(tx, order, await quoteOf(tx, order, await payingTwin(tx, authority.payer)), authority),
+    askingFor(tx, order, await fundedQuote(tx, order, await payingTwin(tx, authority.payer)), authority),
   )
   return askAndWait(service, asking)
 }
@@ -105,17 +115,32 @@ async function holdAmount(tx: Writer, order: PaywallOrder, { asked, keep }: Step
 /** What is paid, by an authority that is spent here. */
 async function termsOf(tx: Writer, order: PaywallOrder, asked: Asked, at: number): Promise<PaymentTerms> {
   const { authority, actor } = order
-  const payer = await spentBy(tx, order, at)
-  const quote = await quoteOf(tx, order, payer)
+  const payer = await payerOf(tx, order, at)
+  const quote = authority.by === 'agent' ? await quoteOf(tx, order, payer) : await fundedQuote(tx, order, payer)
   if (asked)
     await spendAsked(tx, asked, await askingFor(tx, order, quote, authority as Authority & { by: 'session' }), at)
+  if (authority.by === 'agent') await permit(tx, authority, quote, at)
   const { payee, quantity, amount, descriptor } = quote
   const delegate = authority.by === 'delegate' ? authority.hash : null
   return { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
 }
 
-async function spentBy(tx: Writer, order: PaywallOrder, at: number): Promise<TwinRow> {
+async function fundedQuote(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<Quote> {
+  const quote = await quoteOf(tx, order, payer)
+  await checkFunds(tx, quote)
+  return quote
+}
+
+async function permit(tx: Writer, right: Authority & { by: 'agent' }, quote: Quote, at: number): Promise<void> {
+  const { agent, wish, approvalId } = right
+  const terms = await paywallTerms(tx, wish, quote)
+  const sums = new Map([[quote.quantity.id, quote.amount]])
+  await permittedTwin(tx, agent, { terms, wish: { kind: 'paywall', ...wish }, sums, approvalId, at })
+}
+
+async function payerOf(tx: Writer, order: PaywallOrder, at: number): Promise<TwinRow> {
   const { authority } = order
+  if (authority.by === 'agent') return agentTwinOf(tx, authority.agent)
   if (authority.by !== 'delegate') return payingTwin(tx, authority.payer)
   const { hash: delegate, party } = authority
   const limited = (await tx.get(delegates, delegate))?.spend?.dq

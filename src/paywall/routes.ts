@@ -12,6 +12,7 @@ const PaywallBody = z.object({
   serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
   additionalParams: z.optional(z.record(z.string(), z.unknown())),
   destination: z.optional(z.string()),
+  approval_id: z.optional(z.string()),
   persona_delegate: z.optional(z.string()),
   public_secret: z.optional(z.string()),
 })
@@ -33,6 +34,9 @@ export const callPaywall = route({
     'destination_unknown',
     'insufficient_funds',
     'approval_required',
+    'approval_not_given',
+    'approval_spent',
+    'approval_mismatch',
     'delegate_required',
     'delegate_refused',
     'rejected',
@@ -44,9 +48,14 @@ export const callPaywall = route({
   ],
   idempotent: true,
   async handle({ body, principal, session, headers, keep }, service) {
-    const { amount, dq, destination, serviceUrl, serviceMethod = 'GET', additionalParams, persona_delegate } = body
+    const { amount, dq, destination, serviceUrl, serviceMethod = 'GET', additionalParams } = body
     const wish = { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
-    const right = rightOf(principal, { sessionId: session?.id, delegate: persona_delegate, wish })
+    const right = rightOf(principal, {
+      sessionId: session?.id,
+      delegate: body.persona_delegate,
+      approvalId: body.approval_id,
+      wish,
+    })
     const outcome = await call(
       {
         order: { amount, dq, destination, ...right },

@@ -1,4 +1,5 @@
 import { accountByPublicSecret } from '../accounts/account.js'
+import type { Agent } from '../approvals/approval.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { toAmount } from '../ledger/amount.js'
 import type { Owner } from '../owner.js'
@@ -15,7 +16,7 @@ export type Party =
   | { readonly kind: 'account'; readonly id: number }
   | { readonly kind: 'user'; readonly id: number; readonly owner: Owner }
   /** An app, and the user that it acts for. */
-  | { readonly kind: 'agent'; readonly client_id: string; readonly owner: Owner }
+  | (Agent & { readonly kind: 'agent'; readonly owner: Owner })
   | { readonly kind: 'embed'; readonly account_id: number }
 
 /** A party as events name who did something. */

@@ -1,3 +1,4 @@
+import { permittedTwin } from '../approvals/permit.js'
 import type { Arguments } from '../catalog/schema.js'
 import type { ServiceContext } from '../context.js'
 import type { Owner } from '../owner.js'
@@ -5,8 +6,9 @@ import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
 import { Problem, problem } from '../problem.js'
 import type { Writer } from '../storage/storage.js'
 import { payingTwin, type TwinRow } from '../twins/twin.js'
+import { purchaseTerms } from './approval.js'
 import { deliver } from './fulfilment.js'
-import { beginPurchase, checkPrice, type HeldPurchase, quoteItem } from './purchase.js'
+import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from './purchase.js'
 import type { ShownReceipt } from './receipt.js'
 
 export interface PurchaseOrder {
@@ -15,6 +17,10 @@ export interface PurchaseOrder {
   readonly party: Party
   /** One of the payer's twins; the primary one where absent. */
   readonly hostname?: string | undefined
+  /** Of what an agent's user approved. */
+  readonly approvalId?: string | undefined
+  /** The account whose own server it is bought at: its private items are sold there. */
+  readonly within?: number | undefined
   /** The hash of a spending authority of the party's. */
   readonly delegate?: string | undefined
   /** What the buyer was quoted, in the digital quantity. */
@@ -54,10 +60,10 @@ const failed = (transaction_id: number, reason = ''): Problem =>
 async function begin(tx: Writer, order: PurchaseOrder, service: ServiceContext): Promise<HeldPurchase> {
   const { itemId, args, party, price, delegate = null } = order
   const at = service.clock.now()
-  const within = party.kind === 'account' ? party.id : undefined
+  const { within = party.kind === 'account' ? party.id : undefined } = order
   const quote = await quoteItem(tx, { itemId, args, within })
   checkPrice(quote, price)
-  const payer = await payerOf(tx, order, { amount: quote.amount, dq: quote.quantity.id, at })
+  const payer = await payerOf(tx, order, quote, at)
   return beginPurchase(tx, { quote, args, payer, buyer: buyerOf(party), actor: actorOf(party), delegate, at }, service)
 }
 
@@ -67,28 +73,22 @@ export const buyerOf = (party: Party): Owner => {
   return `account:${party.kind === 'embed' ? party.account_id : party.id}`
 }
 
-/** How much is to be paid, and when. */
-interface Price {
-  /** Smallest units. */
-  readonly amount: bigint
-  readonly dq: string
-  readonly at: number
-}
-
 /**
- * The twin that a party pays from: the persona's, by a delegate, which is spent; else one of the user's.
- * Throws `delegate_refused`, `delegate_required`, `approval_required`, `not_found`, `not_owner`, `insufficient_funds`.
+ * The twin that a party pays from: the persona's, by a delegate, which is spent; that of a user's agents, by what they approved; else one
+ * of the user's. Throws `delegate_refused`, `delegate_required`, `not_found`, `not_owner`, `insufficient_funds`, and what `permittedTwin` throws.
  */
 async function payerOf(
   tx: Writer,
-  { itemId, args, party, hostname, delegate }: PurchaseOrder,
-  { amount, dq, at }: Price,
+  { itemId, args, party, hostname, delegate, approvalId }: PurchaseOrder,
+  quote: Quote,
+  at: number,
 ): Promise<TwinRow> {
+  const { amount } = quote
+  const dq = quote.quantity.id
   if (delegate !== undefined) return spendAuthority(tx, { delegate, party, dq, amount, at })
   if (party.kind === 'account' || party.kind === 'embed') throw problem('delegate_required')
-  if (party.kind === 'agent' && amount > 0n)
-    throw problem('approval_required', {
-      fields: { approval: { kind: 'purchase', catalog_item_id: itemId, arguments: args } },
-    })
-  return payingTwin(tx, party.owner, hostname)
+  if (party.kind === 'user') return payingTwin(tx, party.owner, hostname)
+  const wish = { kind: 'purchase', catalog_item_id: itemId, arguments: args }
+  const terms = purchaseTerms(quote, args)
+  return permittedTwin(tx, party, { terms, wish, sums: new Map([[dq, amount]]), hostname, approvalId, at })
 }

@@ -63,7 +63,7 @@ async function settle(
 }
 
 /** What came of a call. */
-interface Answer {
+export interface Answer {
   /** Undefined where no whole answer came. */
   readonly delivered: Delivered | undefined
   /** Why the purchase is not fulfilled; it holds nothing of the request. */
@@ -71,7 +71,7 @@ interface Answer {
 }
 
 /** Calls an item's endpoint, once. */
-async function callEndpoint(request: Dispatched, service: ServiceContext): Promise<Answer> {
+export async function callEndpoint(request: Dispatched, service: ServiceContext): Promise<Answer> {
   try {
     const { url, method, headers, body } = request
     const answer = await callUpstream(service, { url: judgeUrl(url, service), method, headers, body })

@@ -17,6 +17,7 @@ export const createPurchase = route({
     hostname: z.optional(z.string()),
     /** What the buyer was quoted: another price now is refused. */
     price: z.optional(Amount),
+    approval_id: z.optional(z.string()),
     persona_delegate: z.optional(z.string()),
     public_secret: z.optional(z.string()),
   }),
@@ -30,6 +31,9 @@ export const createPurchase = route({
     'price_changed',
     'arguments_refused',
     'approval_required',
+    'approval_not_given',
+    'approval_spent',
+    'approval_mismatch',
     'delegate_required',
     'delegate_refused',
     'insufficient_funds',
@@ -39,8 +43,8 @@ export const createPurchase = route({
   ],
   idempotent: true,
   handle: ({ params, body, principal, keep }, service) => {
-    const { arguments: args = {}, hostname, price, persona_delegate: delegate } = body
-    return buy({ itemId: params.id, args, party: principal, hostname, price, delegate }, service, keep)
+    const { arguments: args = {}, hostname, price, approval_id: approvalId, persona_delegate: delegate } = body
+    return buy({ itemId: params.id, args, party: principal, hostname, price, approvalId, delegate }, service, keep)
   },
 })
 

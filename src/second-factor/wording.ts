@@ -8,6 +8,8 @@ const titles = new Map([
   ['transfer', 'Transfer'],
   ['delegate', 'Permission to spend'],
   ['approval', "Agent's request"],
+  ['account_choice', 'Choice of a business account'],
+  ['agent_settings', 'Payments without approval'],
 ])
 
 /** What people are told the action is. */

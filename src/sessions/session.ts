@@ -19,6 +19,8 @@ export interface SessionRow {
   readonly user_id: number
   readonly created_at: number
   readonly expires_at: number
+  /** How its user showed who they are. */
+  readonly by: 'code' | 'token' | 'page'
   /** Where an embed gave it to the page around it; null for the user's own. */
   readonly page: PageOfSession | null
 }
@@ -82,7 +84,7 @@ export async function signIn(
 
 interface NewSession {
   readonly userId: number
-  readonly by: 'code' | 'token' | 'page'
+  readonly by: SessionRow['by']
   readonly page?: PageOfSession | null
   readonly at: number
 }
@@ -97,7 +99,7 @@ export async function startSession(
   const session_id = newSessionId(context)
   const expires_at = at + LIFETIME
   const id = await tx.nextId('sessions')
-  const session: SessionRow = { id, digest: digest(session_id), user_id: userId, created_at: at, expires_at, page }
+  const session: SessionRow = { id, digest: digest(session_id), user_id: userId, created_at: at, expires_at, by, page }
   tx.put(sessions, session)
   await tell(tx, 'sign_in', session, { at, by, ...(page && { origin: page.origin }) })
   return { session_id, expires_at: seconds(expires_at) }

@@ -34,13 +34,15 @@ export interface NewInvitation {
   readonly dq: string
   readonly amount: bigint
   readonly memo: string | null
+  /** Who has it sent: the sender, or an agent of theirs. */
+  readonly actor: string
   readonly at: number
 }
 
 /** Holds the amount and mails a link to whoever reads that email. Throws `insufficient_funds`. */
 export async function invite(
   tx: Writer,
-  { sender, email, dq, amount, memo, at }: NewInvitation,
+  { sender, email, dq, amount, memo, actor, at }: NewInvitation,
   { random, baseUrl }: InvitationContext,
 ): Promise<TransferRow> {
   const held = await hold(tx, { kind: 'transfer', dq, amount, payerTwinId: sender.id, payeeTwinId: null, at })
@@ -66,7 +68,7 @@ export async function invite(
   await setTimer(tx, { kind: TRANSFER_EXPIRES, subject: String(transfer.id), at: expires_at })
   const mail = invitingMail(await invitationOf(tx, transfer), `${baseUrl}/transfers/${token}`)
   await postMail(tx, { to: email, ...mail, at, staleAt: expires_at })
-  await tellTransfer(tx, 'invited', transfer, { actor: sender.owner, at })
+  await tellTransfer(tx, 'invited', transfer, { actor, at })
   return transfer
 }
 

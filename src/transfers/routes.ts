@@ -5,7 +5,7 @@ import { Amount, ContentHash, IdPath, PageQuery, pageOf, TransferShape, z } from
 import type { Problem } from '../problem.js'
 import { cancelTransfer as cancel, claimTransfer as claim } from './invitation.js'
 import { invitationPage, refusedPage } from './invitation-page.js'
-import { askForTransfer, createTransfer as create, neededApproval } from './send.js'
+import { askForTransfer, createTransfer as create, type TransferRight } from './send.js'
 import { listTransfers as list, readTransfer as read } from './transfer.js'
 import { answer, answers, visit } from './visit.js'
 
@@ -23,6 +23,7 @@ export const createTransfer = route({
     amount: Amount,
     dq: z.optional(ContentHash),
     memo: z.optional(z.nullable(z.string())),
+    approval_id: z.optional(z.string()),
   }),
   status: 201,
   result: TransferShape,
@@ -33,20 +34,25 @@ export const createTransfer = route({
     'same_twin',
     'insufficient_funds',
     'approval_required',
+    'approval_not_given',
+    'approval_spent',
+    'approval_mismatch',
     'rejected',
     'approval_timeout',
     'too_many_pending',
   ],
   idempotent: true,
   async handle({ body, principal, session, keep }, service) {
-    const order = { ...body, sender: principal.owner }
-    if (principal.kind === 'agent') throw await service.storage.read((tx) => neededApproval(tx, order))
-    const isSession = principal.kind === 'user' && principal.via === 'session'
-    const asking = isSession ? { userId: principal.id, sessionId: session?.id } : undefined
-    const approval = asking && (await askForTransfer(service, order, asking))
-    return service.storage.write(async (tx) =>
-      keep(tx, await create(tx, { ...order, approval, at: service.clock.now() }, service)),
-    )
+    const { approval_id: approvalId, ...wanted } = body
+    const order = { ...wanted, sender: principal.owner }
+    const make = (right?: TransferRight) =>
+      service.storage.write(async (tx) =>
+        keep(tx, await create(tx, { ...order, right, at: service.clock.now() }, service)),
+      )
+    if (principal.kind === 'agent') return make({ by: 'agent', agent: principal, approvalId })
+    if (principal.kind !== 'user' || principal.via !== 'session') return make()
+    const approval = await askForTransfer(service, order, { userId: principal.id, sessionId: session?.id })
+    return make({ by: 'session', ...approval })
   },
 })
 

@@ -1,7 +1,9 @@
+import { type Agent, type ApprovalTerms, spendApproval } from '../approvals/approval.js'
+import { priceDetail, quoted } from '../approvals/terms.js'
 import type { ServiceContext } from '../context.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { Email, z } from '../http/schema.js'
-import { formatAmount, toAmount, toUnits } from '../ledger/amount.js'
+import { formatAmount, toUnits } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
 import { post } from '../ledger/movement.js'
 import { isSomebody, type Owner } from '../owner.js'
@@ -13,6 +15,11 @@ import { normalEmail, userByEmail } from '../users/user.js'
 import { type InvitationContext, invite } from './invitation.js'
 import { showTransfer, type TransferRow, tellTransfer, transfers } from './transfer.js'
 import { MEMO } from './wording.js'
+
+/** By what right somebody sends: by what a session's user approved on a second device, or an agent's. Owners need nothing by their tokens. */
+export type TransferRight =
+  | (Approval & { readonly by: 'session' })
+  | { readonly by: 'agent'; readonly agent: Agent; readonly approvalId: string | undefined }
 
 export interface TransferOrder {
   readonly sender: Owner
@@ -81,11 +88,31 @@ async function resolveEmail(tx: Reader, text: string): Promise<Pick<Plan, 'addre
 const fieldProblem = (field: string, what: string): Problem =>
   problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
 
-/** What an agent is refused with: the approval that it has to ask its user for. Throws as `planOf`. */
-export async function neededApproval(tx: Reader, order: TransferOrder): Promise<Problem> {
-  const { address, amount, quantity } = await planOf(tx, order)
-  const approval = { kind: 'transfer', address, amount: toAmount(amount, quantity.decimals), dq: quantity.id }
-  return problem('approval_required', { fields: { approval } })
+/** What an agent's user approves: whom is sent how much. Throws as `planOf`. */
+export const transferTerms = async (tx: Reader, order: TransferOrder): Promise<ApprovalTerms> =>
+  termsOf(await planOf(tx, order))
+
+function termsOf({ sender, address, amount, quantity, memo }: Plan): ApprovalTerms {
+  const value = priceDetail(quantity, amount)
+  return {
+    kind: 'transfer',
+    detail: { from: sender.hostname, payee: address, ...value, memo },
+    summary: `Send ${value.price} to ${quoted(address)}`,
+  }
+}
+
+/** Value leaves the user's own wallet: no threshold is for that. Throws `approval_required`, and what `spendApproval` throws. */
+async function permitAgent(
+  tx: Writer,
+  { agent, approvalId: id }: TransferRight & { by: 'agent' },
+  plan: Plan,
+  at: number,
+): Promise<void> {
+  if (id !== undefined) return spendApproval(tx, agent, { id, terms: termsOf(plan), at })
+  const { address, amount, quantity, memo } = plan
+  const { amount: wished, dq } = priceDetail(quantity, amount)
+  const approval = { kind: 'transfer', address, amount: wished, dq, ...(memo !== null && { memo }) }
+  throw problem('approval_required', { fields: { approval } })
 }
 
 /** Waits until the user has approved the order. Throws as `planOf` and `askAndWait`, and `insufficient_funds` without asking. */
@@ -117,17 +144,20 @@ const approvalOrder = ({ address, amount, quantity, memo }: Plan, asking: Asking
 
 /**
  * Moves value to a wallet, or holds it for whoever reads an email that no user has.
- * Spends the approval, where one is needed, of exactly this. Throws as `planOf`, `insufficient_funds`, `rejected`, `approval_timeout`.
+ * Spends the approval, where one is needed, of exactly this. Throws as `planOf` and `permitAgent`, `insufficient_funds`, `rejected`,
+ * `approval_timeout`.
  */
 export async function createTransfer(
   tx: Writer,
-  { approval, at, ...order }: TransferOrder & { readonly approval: Approval | undefined; readonly at: number },
+  { right, at, ...order }: TransferOrder & { readonly right: TransferRight | undefined; readonly at: number },
   service: InvitationContext,
 ) {
   const plan = await planOf(tx, order)
-  if (approval) await spendAsked(tx, approval.request, approvalOrder(plan, approval), at)
+  if (right?.by === 'session') await spendAsked(tx, right.request, approvalOrder(plan, right), at)
+  if (right?.by === 'agent') await permitAgent(tx, right, plan, at)
   const { sender, quantity, amount, address, payee, memo } = plan
-  const what = { sender, dq: quantity.id, amount, memo, at }
+  const actor = right?.by === 'agent' ? right.agent.client_id : sender.owner
+  const what = { sender, dq: quantity.id, amount, memo, actor, at }
   const transfer = payee
     ? await send(tx, { ...what, address, payee })
     : await invite(tx, { ...what, email: address }, service)
@@ -141,12 +171,14 @@ interface DirectTransfer {
   readonly dq: string
   readonly amount: bigint
   readonly memo: string | null
+  /** Who has it sent: the sender, or an agent of theirs. */
+  readonly actor: string
   readonly at: number
 }
 
 async function send(
   tx: Writer,
-  { sender, payee, address, dq, amount, memo, at }: DirectTransfer,
+  { sender, payee, address, dq, amount, memo, actor, at }: DirectTransfer,
 ): Promise<TransferRow> {
   const movement = await post(tx, {
     ...{ kind: 'transfer', dq, amount, at },
@@ -170,6 +202,6 @@ async function send(
     created_at: at,
   }
   tx.put(transfers, transfer)
-  await tellTransfer(tx, 'completed', transfer, { actor: sender.owner, at })
+  await tellTransfer(tx, 'completed', transfer, { actor, at })
   return transfer
 }

@@ -105,7 +105,7 @@ export async function tellTransfer(
   tx: Writer,
   act: TransferAct,
   transfer: TransferRow,
-  { actor, at }: { actor: Owner | 'service'; at: number },
+  { actor, at }: { actor: string; at: number },
 ): Promise<void> {
   const { id, dq, amount, hostname, address, memo } = await showTransfer(tx, transfer, at)
   const event = { type: `transfer.${act}`, actor, subject: `transfer:${id}`, at }

@@ -163,8 +163,9 @@ contract('callPaywall', (start) => {
 contract('callPaywall by an authority that was delegated', (start) => {
   it('an agent is told what to ask approval for', async () => {
     const { call } = await start()
+    const { shop: destination } = await newMarket(call)
     const { accessToken } = await newAgent(call)
-    const order = { amount: 0.5, serviceUrl: `${upstream.url}/ok`, additionalParams: { q: 'rain' } }
+    const order = { amount: 0.5, destination, serviceUrl: `${upstream.url}/ok`, additionalParams: { q: 'rain' } }
     const refused = await paywall(call, { token: accessToken }, order)
     expectProblem(refused, 403, 'approval_required')
     expect(refused.body.approval).toEqual({ kind: 'paywall', serviceMethod: 'GET', ...order })

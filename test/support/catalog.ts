@@ -37,8 +37,12 @@ export async function newItem(call: Call, seller: Pick<Seller, 'token'>, fields:
   return body
 }
 
-export const changeItem = (call: Call, { token }: Seller, { id }: Pick<Item, 'id'>, body: object): Promise<Answer> =>
-  call('PUT', `/v4/catalog/items/${id}`, { token, body })
+export const changeItem = (
+  call: Call,
+  { token }: Pick<Seller, 'token'>,
+  { id }: Pick<Item, 'id'>,
+  body: object,
+): Promise<Answer> => call('PUT', `/v4/catalog/items/${id}`, { token, body })
 
 export const putParameters = (
   call: Call,

@@ -1,0 +1,123 @@
+import {
+  type Agent,
+  type ApprovalTerms,
+  askForApproval,
+  type ShownApproval,
+  showApproval,
+} from '../approvals/approval.js'
+import { agentTwinOf } from '../approvals/permit.js'
+import { cartTerms } from '../carts/approval.js'
+import { holderOf, openCart } from '../carts/cart.js'
+import { quoteLines } from '../carts/quote.js'
+import type { ServiceContext } from '../context.js'
+import type { Owner } from '../owner.js'
+import { rightOf } from '../paywall/caller.js'
+import { type PaywallWish, paywallTerms, quoteOf } from '../paywall/order.js'
+import { problem } from '../problem.js'
+import { purchaseTerms } from '../purchases/approval.js'
+import { quoteItem } from '../purchases/purchase.js'
+import type { Reader, Writer } from '../storage/storage.js'
+import { transferTerms } from '../transfers/send.js'
+import { judgeUrl } from '../upstream/guard.js'
+import { accountChangeTerms } from './changes/change.js'
+
+/** An agent as it calls: the principal of a route is one. */
+export interface CallingAgent extends Agent {
+  readonly kind: 'agent'
+  /** The user. */
+  readonly owner: Owner
+  readonly family_id: string
+}
+
+/** What an agent asks approval for: the kind, and the fields of the call that it wants to make. */
+export type Wish =
+  | {
+      readonly kind: 'purchase'
+      readonly catalog_item_id: number
+      readonly arguments?: Readonly<Record<string, unknown>> | undefined
+    }
+  | (PaywallWish & { readonly kind: 'paywall' })
+  | {
+      readonly kind: 'transfer'
+      readonly address: string
+      readonly amount: number
+      readonly dq?: string | undefined
+      readonly memo?: string | null | undefined
+    }
+  | { readonly kind: 'cart'; readonly cart_id: number }
+  | { readonly kind: 'account_change'; readonly change: Readonly<Record<string, unknown>> }
+
+/**
+ * Asks the agent's user to approve a call as it would be made now. Throws `too_many_pending`, and what the call itself would throw
+ * before it moves anything. `within`: the account at whose own server it is asked for.
+ */
+export async function requestApproval(
+  tx: Writer,
+  agent: CallingAgent,
+  wish: Wish,
+  service: ServiceContext,
+  within?: number,
+): Promise<ShownApproval> {
+  const terms = await termsOf(tx, agent, { wish, within }, service)
+  return showApproval(await askForApproval(tx, agent, terms, service), service)
+}
+
+async function termsOf(
+  tx: Writer,
+  agent: CallingAgent,
+  { wish, within }: { wish: Wish; within: number | undefined },
+  service: ServiceContext,
+): Promise<ApprovalTerms> {
+  switch (wish.kind) {
+    case 'purchase': {
+      const { catalog_item_id: itemId, arguments: args = {} } = wish
+      return purchaseTerms(await quoteItem(tx, { itemId, args, within }), args)
+    }
+    case 'paywall':
+      return termsOfPaywall(tx, agent, wish, service)
+    case 'transfer':
+      return transferTerms(tx, { ...wish, sender: agent.owner })
+    case 'cart': {
+      const place = { id: wish.cart_id, holder: holderOf(agent, ''), within }
+      return cartTerms(wish.cart_id, await quoteLines(tx, await openCart(tx, place), place))
+    }
+    case 'account_change':
+      return accountChangeTerms(tx, agent, wish.change, service)
+  }
+}
+
+async function termsOfPaywall(
+  tx: Reader,
+  agent: CallingAgent,
+  { kind: _, ...wish }: Wish & { kind: 'paywall' },
+  service: ServiceContext,
+): Promise<ApprovalTerms> {
+  const { amount, dq, destination, serviceUrl } = wish
+  const right = rightOf(agent, { sessionId: undefined, delegate: undefined, approvalId: undefined, wish })
+  const url = serviceUrl === undefined ? undefined : judgeUrl(serviceUrl, service)
+  const order = { amount, dq, destination, url, ...right }
+  return paywallTerms(tx, wish, await quoteOf(tx, order, await agentTwinOf(tx, agent)))
+}
+
+/** Which fields a wish of each kind has to have. */
+const needed = {
+  purchase: ['catalog_item_id'],
+  paywall: ['amount'],
+  transfer: ['address', 'amount'],
+  cart: ['cart_id'],
+  account_change: ['change'],
+} as const satisfies Record<Wish['kind'], readonly string[]>
+
+/** Of what moves value. */
+export const wishKinds = ['purchase', 'paywall', 'transfer', 'cart'] as const satisfies Wish['kind'][]
+
+/** A wish of fields whose types are seen to. Throws `field_invalid` for one that its kind needs. */
+export function wishOf(fields: { readonly kind: Wish['kind'] } & Readonly<Record<string, unknown>>): Wish {
+  for (const field of needed[fields.kind])
+    if (fields[field] === undefined)
+      throw problem('field_invalid', {
+        detail: `"${field}" is missing: a ${fields.kind} needs it.`,
+        fields: { field },
+      })
+  return fields as unknown as Wish
+}

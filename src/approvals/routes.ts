@@ -1,0 +1,174 @@
+import { refusedBy, wantsPage } from '../http/html.js'
+import { seeOther } from '../http/reply.js'
+import { type Call, route } from '../http/route.js'
+import { Amount, ApprovalShape, z } from '../http/schema.js'
+import { Problem } from '../problem.js'
+import { approvalStatuses, decide, listApprovals as list, showToUser, usersApproval } from './approval.js'
+import { approvalPage, refusedPage } from './page.js'
+import { readAgentSettings as readSettings } from './settings.js'
+import { answer, answers, visit } from './visit.js'
+import { approve, changeThresholds } from './wait.js'
+
+const ApprovalPath = z.object({ id: z.string() })
+
+/** Who answers: a user, by their own token or in a browser. */
+const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
+
+/** A session that asks for what takes a second device. */
+const askingOf = ({ principal, session }: Call<unknown, unknown, unknown, 'user' | 'session'>) =>
+  principal.via === 'session' ? { userId: principal.id, sessionId: session?.id } : undefined
+
+export const listApprovals = route({
+  ...users,
+  id: 'listApprovals',
+  summary: "List what the user's agents asked approval for, newest first.",
+  method: 'GET',
+  path: '/approvals',
+  query: z.object({
+    status: z.optional(z.enum(approvalStatuses)),
+    limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
+    after: z.optional(z.string()),
+  }),
+  result: z.object({ approvals: z.array(ApprovalShape), next: z.nullable(z.string()) }),
+  errors: ['cursor_invalid'],
+  read: (tx, { query, principal }, service) => list(tx, principal.id, query, service),
+})
+
+export const approveApproval = route({
+  ...users,
+  id: 'approveApproval',
+  summary:
+    'Let the agent do once, within an hour, exactly what it asked for. A session waits for the user’s second factor.',
+  method: 'POST',
+  path: '/approvals/:id/approve',
+  params: ApprovalPath,
+  result: ApprovalShape,
+  errors: ['not_found', 'not_pending', 'rejected', 'approval_timeout', 'too_many_pending'],
+  handle: (call, service) =>
+    approve(service, { id: call.params.id, userId: call.principal.id, asking: askingOf(call) }),
+})
+
+export const rejectApproval = route({
+  ...users,
+  id: 'rejectApproval',
+  summary: 'Refuse what an agent asked for.',
+  method: 'POST',
+  path: '/approvals/:id/reject',
+  params: ApprovalPath,
+  result: ApprovalShape,
+  errors: ['not_found', 'not_pending'],
+  async write(tx, { params, principal }, service) {
+    const row = await usersApproval(tx, principal.id, params.id)
+    const decided = await decide(tx, row, { decision: 'rejected', at: service.clock.now() })
+    return 'id' in decided ? showToUser(decided, service) : decided
+  },
+})
+
+const AgentSettings = z.object({ approval_threshold: z.record(z.string(), Amount) })
+
+export const readAgentSettings = route({
+  ...users,
+  id: 'readAgentSettings',
+  summary: "How much the user's agents may pay without asking, by digital quantity; nothing where none is named.",
+  method: 'GET',
+  path: '/agent/settings',
+  result: AgentSettings,
+  read: (tx, { principal }) => readSettings(tx, principal.id),
+})
+
+export const updateAgentSettings = route({
+  ...users,
+  id: 'updateAgentSettings',
+  summary:
+    'Set up to which amount an agent pays from the agent twin without asking, by digital quantity. A session that raises one waits for the user’s second factor.',
+  method: 'PUT',
+  path: '/agent/settings',
+  body: AgentSettings,
+  result: AgentSettings,
+  errors: ['dq_unknown', 'amount_invalid', 'rejected', 'approval_timeout', 'too_many_pending'],
+  handle: (call, service) =>
+    changeThresholds(service, {
+      userId: call.principal.id,
+      thresholds: call.body.approval_threshold,
+      asking: askingOf(call),
+    }),
+})
+
+const page = {
+  evidence: 'designed',
+  path: '/approvals/:id',
+  auth: ['guest'],
+  params: ApprovalPath,
+  query: z.object({ step: z.optional(z.string()) }),
+  produces: ['text/html'],
+  refused: refusedBy(refusedPage),
+} as const
+
+type PageCall = Call<{ id: string }, { step?: string | undefined }, unknown, 'guest'>
+
+const visitOf = ({ params, query, session }: PageCall) => ({ ...params, ...query, sessionId: session.id })
+
+export const openApproval = route({
+  ...page,
+  id: 'openApproval',
+  summary: 'The page at which a user reads what an agent asks, signed in as the very user, and answers it.',
+  method: 'GET',
+  errors: ['not_found', 'rejected', 'approval_timeout'],
+  async write(tx, call, service) {
+    const shown = await visit(tx, visitOf(call), service)
+    // What was approved meanwhile stays approved.
+    return shown.refused && !wantsPage(call.headers)
+      ? shown.refused
+      : approvalPage(shown, service.sandbox !== undefined)
+  },
+})
+
+export const answerApproval = route({
+  ...page,
+  id: 'answerApproval',
+  summary: 'Sign in by a mailed code, approve by the second factor, or reject, as the buttons of the page say.',
+  method: 'POST',
+  body: z.object({
+    answer: z.enum(answers),
+    email: z.optional(z.string()),
+    code: z.optional(z.string()),
+  }),
+  status: 303,
+  redirects: true,
+  errors: [
+    'not_found',
+    'not_pending',
+    'sign_in_required',
+    'too_many_pending',
+    'too_many_codes',
+    'code_wrong',
+    'code_expired',
+    'too_many_tries',
+  ],
+  async write(tx, call, service) {
+    const { params, body, headers } = call
+    const at = visitOf(call)
+    const taken = await answer(tx, at, body, service)
+    if (taken instanceof Problem) {
+      // What was refused is told to programs as a problem, and undoes nothing.
+      if (!wantsPage(headers)) return taken
+      const step = body.answer === 'verify' ? 'code' : body.answer === 'continue' ? 'email' : undefined
+      const shown = await visit(tx, { ...at, step, email: body.email }, service)
+      return approvalPage({ ...shown, refused: taken }, service.sandbox !== undefined)
+    }
+    const { step, session } = taken
+    const query = step === undefined ? '' : `?step=${step}`
+    const location = `${service.baseUrl}/approvals/${encodeURIComponent(params.id)}${query}`
+    return seeOther(location, { session })
+  },
+})
+
+export default [
+  listApprovals,
+  approveApproval,
+  rejectApproval,
+  readAgentSettings,
+  updateAgentSettings,
+  openApproval,
+  answerApproval,
+]

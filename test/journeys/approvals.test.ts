@@ -1,0 +1,178 @@
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { expectAccessible } from '../support/accessible.js'
+import { newBusiness, requestChange } from '../support/account-changes.js'
+import type { Call } from '../support/api.js'
+import { newItem } from '../support/catalog.js'
+import { journey } from '../support/journey.js'
+import { tabTo } from '../support/oidc-pages.js'
+import { answerFromDevice, registerDevice } from '../support/second-factor.js'
+import { mailedCode } from '../support/sign-in.js'
+import { newSession } from '../support/world.js'
+
+const { host, page: newPage } = journey()
+const OWNER = 'grace@example.test'
+
+/** A business whose agent may ask its owner. */
+async function business() {
+  const { url, call } = await host()
+  const owner = await newBusiness(call, OWNER)
+  const item = await newItem(call, owner.seller)
+  /** The address at which the owner approves a change. */
+  const ask = async (fields: object = { price: 0.5, description: 'By the minute.' }) => {
+    const change = { kind: 'update_item', catalog_item_id: item.id, ...fields }
+    const { body } = await requestChange(call, owner.agent, change)
+    const statusOf = async () => (await call('GET', `/v4/agent/approvals/${body.approval_id}`, owner.agent)).body.status
+    return { address: body.url as string, statusOf }
+  }
+  const offer = async () => (await call('POST', '/v4/agent/account-choice', owner.agent)).body.url as string
+  const granted = async () => (await call('GET', '/v4/agent/account', owner.agent)).body.account
+  return { url, call, ...owner, ask, offer, granted }
+}
+
+/** What people go by on the pages: roles and names. */
+const parts = (page: Page) => ({
+  email: page.getByRole('textbox', { name: 'Email' }),
+  code: page.getByRole('textbox', { name: 'Code' }),
+  continue: page.getByRole('button', { name: 'Continue', exact: true }),
+  verify: page.getByRole('button', { name: 'Verify', exact: true }),
+  approve: page.getByRole('button', { name: 'Approve', exact: true }),
+  reject: page.getByRole('button', { name: 'Reject', exact: true }),
+  choose: page.getByRole('button', { name: 'Choose', exact: true }),
+  alert: page.getByRole('alert'),
+  status: page.getByRole('status'),
+})
+
+/** By keyboard alone: the field has the focus, Enter goes on. */
+async function signIn(page: Page, call: Call, email = OWNER): Promise<void> {
+  const shown = parts(page)
+  await shown.email.waitFor()
+  await page.keyboard.type(email)
+  await page.keyboard.press('Enter')
+  await shown.code.waitFor()
+  await page.keyboard.type(await mailedCode(call, email))
+  await page.keyboard.press('Enter')
+  await page.getByText(`Signed in as ${email}`).waitFor()
+}
+
+for (const javaScriptEnabled of [true, false])
+  test(`a change is approved by keyboard alone, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
+    const { call, ask } = await business()
+    const { address, statusOf } = await ask()
+    const page = await newPage({ javaScriptEnabled })
+    await page.goto(address)
+    await signIn(page, call)
+    for (const text of ['Now: The weather of a city, by the hour.', 'Becomes: By the minute.', 'Becomes: 0.500 USD'])
+      await page.getByText(text).waitFor()
+    if (javaScriptEnabled) await tabTo(page, 'Approve')
+    else await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByText('Approved: go back to your app.').waitFor()
+    expect(await statusOf()).toBe('approved')
+  })
+
+test('a change is rejected, and the page says so', async () => {
+  const { call, ask } = await business()
+  const { address, statusOf } = await ask()
+  const page = await newPage()
+  await page.goto(address)
+  await signIn(page, call)
+  await parts(page).reject.click()
+  await page.getByText('You rejected this.').waitFor()
+  expect(await statusOf()).toBe('rejected')
+})
+
+test('the page goes on by itself once the device has approved', async () => {
+  const { call, session, ask } = await business()
+  await registerDevice(call, { session })
+  const { address, statusOf } = await ask()
+  const page = await newPage()
+  await page.goto(address)
+  await signIn(page, call)
+  await parts(page).approve.click()
+  await parts(page).status.filter({ hasText: 'We sent a request to your device.' }).waitFor()
+  const { messages } = (await call('GET', `/_sandbox/outbox?to=${OWNER}&kind=push`)).body
+  await answerFromDevice(call, { session }, { id: Number(messages[0].data.authentication_request_id) })
+  await page.getByText('Approved: go back to your app.').waitFor()
+  expect(await statusOf()).toBe('approved')
+})
+
+test('somebody else sees nothing of it', async () => {
+  const { call, ask } = await business()
+  const { address } = await ask()
+  const page = await newPage()
+  await page.goto(address)
+  await signIn(page, call, 'eve@example.test')
+  await parts(page).alert.filter({ hasText: 'to nobody else' }).waitFor()
+  expect(await page.locator('body').innerText()).not.toContain('weather')
+  await page.getByRole('button', { name: 'Not you?' }).click()
+  await signIn(page, call)
+  await parts(page).approve.waitFor()
+})
+
+for (const javaScriptEnabled of [true, false])
+  test(`an account is chosen by keyboard alone, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
+    const { call, seller, offer, granted } = await business()
+    const page = await newPage({ javaScriptEnabled })
+    await page.goto(await offer())
+    await signIn(page, call)
+    expect(await page.getByRole('radio', { name: `Account ${seller.id}` }).isChecked()).toBe(true)
+    // The first stop is who is signed in, the next the account that is granted now.
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Enter')
+    await parts(page).status.filter({ hasText: 'no business account' }).waitFor()
+    expect(await granted()).toBeNull()
+  })
+
+for (const colorScheme of ['light', 'dark'] as const)
+  for (const width of [320, 1280]) {
+    const options: BrowserContextOptions = { colorScheme, viewport: { width, height: 900 } }
+    test(`axe finds nothing serious in any state of the pages, ${colorScheme}, ${width} wide`, async () => {
+      const { call, ask, offer } = await business()
+      const page = await newPage(options)
+      const shown = parts(page)
+      const look = (state: string) => expectAccessible(page, state)
+      const property = { type: 'string', description: 'x'.repeat(300) }
+      const service_schema = { type: 'object', properties: { ['y'.repeat(60)]: property } }
+      const many = { name: 'z'.repeat(64), description: 'w'.repeat(1024), featured: true, service_schema }
+      const { address } = await ask(many)
+      await page.goto(address)
+      await look('email')
+      await shown.continue.click()
+      await shown.alert.waitFor()
+      await look('refused')
+      await shown.email.fill('eve@example.test')
+      await shown.continue.click()
+      await shown.code.waitFor()
+      await look('code')
+      await shown.code.fill(await mailedCode(call, 'eve@example.test'))
+      await shown.verify.click()
+      await look('nothing')
+      await page.getByRole('button', { name: 'Not you?' }).click()
+      await shown.email.fill(OWNER)
+      await shown.continue.click()
+      await shown.code.fill(await mailedCode(call, OWNER))
+      await shown.verify.click()
+      await shown.approve.waitFor()
+      await look('asked')
+      await page.goto(await offer())
+      await shown.choose.waitFor()
+      await look('choose')
+      await shown.choose.click()
+      await shown.status.waitFor()
+      await look('chosen')
+      await registerDevice(call, { session: await newSession(call, OWNER) })
+      await page.goto(address)
+      await shown.approve.click()
+      await shown.status.waitFor()
+      await look('wait')
+      await shown.reject.click()
+      await page.getByText('You rejected this.').waitFor()
+      await look('rejected')
+      await page.goto(await offer())
+      await shown.status.waitFor()
+      await look('waiting to choose')
+    })
+  }
