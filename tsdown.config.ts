@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig, type UserConfig } from 'tsdown'
 import { demoCss } from './sandbox/demo/style.js'
 import { browserScript } from './scripts/browser-script.js'
@@ -82,6 +83,7 @@ export default defineConfig([
     ...demo,
     name: 'demo-worker',
     entry: { worker: 'sandbox/demo/worker.ts' },
+    alias: { '@modelcontextprotocol/client': fileURLToPath(new URL('sandbox/demo/no-client.ts', import.meta.url)) },
     format: 'iife',
     outputOptions: { entryFileNames: '[name].js' },
   },

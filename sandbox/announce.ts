@@ -21,7 +21,12 @@ export function asText(
   const { bold, cyan, dim } = picocolors.createColors(isTerminal === true && picocolors.isColorSupported)
   const rows = (fields: object) =>
     Object.entries(fields).map(([name, value]) => `  ${dim(name.padEnd(LABEL))}${String(value)}`)
-  const where = { address: cyan(url), dashboard: cyan(`${url}/`), data: data === undefined ? 'in memory' : shown(data) }
+  const where = {
+    address: cyan(url),
+    dashboard: cyan(`${url}/`),
+    mcp: cyan(`${url}/mcp`),
+    data: data === undefined ? 'in memory' : shown(data),
+  }
   const people = peopleOf(credentials)
   const blocks = [
     [`${bold('farthing')} ${VERSION} listens`, ...rows(where)],

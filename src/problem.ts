@@ -77,6 +77,10 @@ const problems = {
     'Only a device that was asked may answer: send the token that it is registered by as X-Device-Token.',
   ],
   cross_site: [403, 'A session cookie changes nothing for requests from another origin; send X-Session-ID.'],
+  origin_refused: [
+    403,
+    'Pages of this origin may not call this: those of the app may that the token was issued to, by its redirect URIs.',
+  ],
   not_invited: [403, 'Only the user with the email that was invited can claim this.'],
   account_creation_refused: [403, 'This service does not let accounts be created.'],
   sandbox_refused: [403, 'The sandbox controls answer only local callers and pages of the service itself.'],
@@ -158,7 +162,6 @@ const problems = {
     500,
     'The service failed part-way: what was made is kept, and the approval is used. Ask for another one for the rest.',
   ],
-  not_built: [501, 'This operation is part of the interface and not built yet.'],
   evidence_refused: [501, 'This operation is graded weaker than the evidence this service is set to.'],
   // 502
   upstream_failed: [502, 'The upstream service gave no answer that can be passed on; the payment was reversed.'],

@@ -12,12 +12,12 @@ import embeds from './embeds/routes.js'
 import events from './events/routes.js'
 import { openapiRoute } from './http/openapi.js'
 import type { Route } from './http/route.js'
+import mcp from './mcp/routes.js'
 import notifications from './notifications/routes.js'
 import oidc from './oidc/routes.js'
 import payments from './payments/routes.js'
 import paywall from './paywall/routes.js'
 import personas from './personas/routes.js'
-import planned from './planned.js'
 import purchases from './purchases/routes.js'
 import secondFactor from './second-factor/routes.js'
 import sessions from './sessions/routes.js'
@@ -52,10 +52,10 @@ export const routes: readonly Route[] = [
   ...tagged('approvals', approvals),
   ...tagged('billing', billing),
   ...tagged('oidc', oidc),
+  ...tagged('mcp', mcp),
   ...tagged('embeds', embeds),
   openapiRoute(() => routes),
   ...tagged('sandbox', controls),
-  ...planned,
 ]
 
 function tagged(tag: string, entries: readonly Route[]): Route[] {

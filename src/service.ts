@@ -8,6 +8,8 @@ import type { Seed } from './controls/seed-schema.js'
 import type { Evidence } from './evidence.js'
 import type { FetchSource } from './http/incoming.js'
 import { RouteTable } from './http/router.js'
+import { type HostileItem, hostileItems } from './mcp/hostile.js'
+import { type AgentOptions, connectAgent, type ScriptedAgent } from './mcp/scripted-agent.js'
 import {
   type Alarm,
   type Cards,
@@ -78,19 +80,35 @@ export interface Service {
   /** Answers a request: the whole interface. */
   fetch(request: Request, source?: FetchSource): Promise<Response>
   /** The controls, where `sandbox` is on. */
-  readonly sandbox: Sandbox
+  readonly sandbox: Sandbox & AgentControls
   /** Resolves once the storage holds what the service needs; `fetch` waits for it by itself. */
   ready(): Promise<void>
   /** Lets what is running finish and closes the storage. */
   close(): Promise<void>
 }
 
+/** Agents for your own tests. */
+export interface AgentControls {
+  /** An app that the user of that email has connected, as any MCP client connects, through the pages that people see. */
+  agent(options: AgentOptions): Promise<ScriptedAgent>
+  /** Items whose sellers try what sellers should not. */
+  readonly hostileItems: readonly HostileItem[]
+}
+
+const withAgents = (sandbox: Sandbox, service: Pick<Service, 'baseUrl' | 'fetch'>): Sandbox & AgentControls =>
+  Object.assign(sandbox, {
+    agent: (options: AgentOptions) => connectAgent(options, { ...service, sandbox }),
+    hostileItems,
+  })
+
 const table = new RouteTable(routes)
 
 /** Puts a service together over a storage. Every other option has a default. */
 export function createService(options: ServiceOptions): Service {
   const context = contextOf(options)
-  const sandbox = context.sandbox && createSandbox(context, ready)
+  const fetch: Service['fetch'] = (request, source) =>
+    table.respond(request, context, source, started ? undefined : ready)
+  const sandbox = context.sandbox && withAgents(createSandbox(context, ready), { baseUrl: context.baseUrl, fetch })
   let starting: Promise<void> | undefined
   let started = false
   async function start(): Promise<void> {
@@ -108,7 +126,7 @@ export function createService(options: ServiceOptions): Service {
   }
   return {
     baseUrl: context.baseUrl,
-    fetch: (request, source) => table.respond(request, context, source, started ? undefined : ready),
+    fetch,
     get sandbox() {
       if (!sandbox) throw new Error('This service has no sandbox: create it with { sandbox: true }.')
       return sandbox

@@ -94,6 +94,13 @@ describe('what the README says', () => {
     expect((await runScript('catalog.mjs', example)).trim().split('\n')).toEqual(promised)
   })
 
+  it('has an agent buy what its user approves', async () => {
+    const example = block('js', 'sandbox.agent(')
+    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
+    expect(promised).toHaveLength(4)
+    expect((await runScript('agent.mjs', example)).trim().split('\n')).toEqual(promised)
+  })
+
   it('charges cards by Stripe', async () => {
     const stripe = await startStripe()
     const asked = /stripeCards\(\{ apiKey: process\.env\.STRIPE_API_KEY \}\)/

@@ -59,6 +59,13 @@ const WelcomePage = (options: Welcome) => {
         </li>
       </ul>
       {options.there ? <DemoSections {...options} there={options.there} /> : <NoDemo baseUrl={baseUrl} />}
+      <section>
+        <h2>With an agent</h2>
+        <p class="muted">
+          Give this address to any MCP client. It asks you to sign in, and whatever it wants to pay for you approve.
+        </p>
+        <Code>{mcpConfig(baseUrl)}</Code>
+      </section>
       <section aria-labelledby="outbox-title" id="outbox" hidden>
         <h2 id="outbox-title">Outbox</h2>
         <p class="muted">No mail leaves a sandbox. The latest messages, with the codes in them:</p>
@@ -140,6 +147,9 @@ curl ${baseUrl}/v4/twins -H "Authorization: Bearer ACCESS_TOKEN"`
 const accountByCurl = (baseUrl: string) => `curl -X POST ${baseUrl}/v4/account
 
 curl -X POST ${baseUrl}/v4/account/oauth/token -u CLIENT_ID:CLIENT_SECRET`
+
+const mcpConfig = (baseUrl: string) =>
+  JSON.stringify({ mcpServers: { farthing: { type: 'http', url: `${baseUrl}/mcp` } } }, null, 2)
 
 const snippet = (baseUrl: string, publicSecret: string, hash: string) => `<div id="pay"></div>
 <script type="module" crossorigin="anonymous" src="${baseUrl}/micropay.js"></script>

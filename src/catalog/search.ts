@@ -1,6 +1,8 @@
 import { sellerOf } from '../accounts/account.js'
 import { commodityOf } from '../commodities/commodity.js'
+import { problem } from '../problem.js'
 import { keyOf } from '../storage/key.js'
+import { allRows } from '../storage/page.js'
 import type { Key, Reader } from '../storage/storage.js'
 import { type CatalogItemRow, catalogItems, type ShownItem, showItem } from './item.js'
 
@@ -11,17 +13,19 @@ export interface CatalogQuery {
   readonly offset?: number | undefined
   /** Unix milliseconds. */
   readonly createdAfter?: number | undefined
+  /** The account at whose own server is searched: its private items are among the others there. */
+  readonly within?: number | undefined
 }
 
 /** Of the items that are listed, those that match, newest first, and how many there are in all. */
 export async function searchItems(
   tx: Reader,
-  { query = '', limit = 20, offset = 0, createdAfter }: CatalogQuery,
+  { query = '', limit = 20, offset = 0, createdAfter, within }: CatalogQuery,
 ): Promise<{ items: ShownItem[]; total: number }> {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
   const found: CatalogItemRow[] = []
   let total = 0
-  for await (const row of newestListed(tx)) {
+  for await (const row of newestSold(tx, within)) {
     if (createdAfter !== undefined && row.created_at <= createdAfter) break
     if (!(await matches(tx, row, words))) continue
     if (total >= offset && found.length < limit) found.push(row)
@@ -30,6 +34,34 @@ export async function searchItems(
   const items = []
   for (const row of found) items.push(await showItem(tx, row))
   return { items, total }
+}
+
+/** What is listed, and in their places among it the private items of one account. */
+async function* newestSold(tx: Reader, within: number | undefined): AsyncGenerator<CatalogItemRow> {
+  const own = within === undefined ? [] : await privateItems(tx, within)
+  for await (const row of newestListed(tx)) {
+    while (own[0] && isNewer(own[0], row)) yield own.shift() as CatalogItemRow
+    yield row
+  }
+  yield* own
+}
+
+/** Those that are for sale, newest first. */
+async function privateItems(tx: Reader, accountId: number): Promise<CatalogItemRow[]> {
+  const found: CatalogItemRow[] = []
+  for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] }))
+    if (row.private && row.active && !row.archived) found.push(row)
+  return found.sort((a, b) => (isNewer(a, b) ? -1 : 1))
+}
+
+const isNewer = (a: CatalogItemRow, b: CatalogItemRow): boolean =>
+  a.created_at > b.created_at || (a.created_at === b.created_at && a.id > b.id)
+
+/** An item as it is shown where it is sold. Throws `not_found` for a private one of another account's server. */
+export async function soldItem(tx: Reader, id: number, within: number | undefined): Promise<ShownItem> {
+  const row = await tx.get(catalogItems, id)
+  if (!row || (row.private && row.account_id !== within)) throw problem('not_found')
+  return showItem(tx, row)
 }
 
 async function* newestListed(tx: Reader): AsyncGenerator<CatalogItemRow> {

@@ -29,7 +29,7 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
   if (route.refusesCardData) checkNoCardData(Object.values(body).map(textOf))
   const fields = decode(route, incoming, body)
   const prepare = async (tx: Reader): Promise<Call> => {
-    const caller = await authenticate(tx, route.auth, sentBy(route, incoming, fields), service)
+    const caller = await authenticate(tx, route.auth, sentBy(route, incoming, fields, service), service)
     remember(incoming, caller)
     return check(endpoint, incoming, fields, caller)
   }
@@ -150,12 +150,18 @@ function decodePart(text: string): string {
   }
 }
 
-const sentBy = ({ body: schema }: Route, { method, url, headers }: Incoming, { query, body }: Fields) => ({
+const sentBy = (
+  { body: schema, isResource }: Route,
+  { method, url, path, headers }: Incoming,
+  { query, body }: Fields,
+  { baseUrl }: ServiceContext,
+) => ({
   method,
   url,
   headers,
   publicSecret: textOf(body.public_secret ?? query.public_secret),
   formToken: schema && 'access_token' in schema.shape ? textOf(body.access_token) : undefined,
+  resource: isResource ? baseUrl + path.replace(/\/+$/, '') : undefined,
 })
 
 const textOf = (value: unknown): unknown => (value instanceof Written ? value.text : value)

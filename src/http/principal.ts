@@ -1,6 +1,7 @@
 import { accountByPublicSecret } from '../accounts/account.js'
 import type { ServiceContext } from '../context.js'
 import { findAgentToken } from '../oidc/agent.js'
+import { metadataAddress } from '../oidc/issuer.js'
 import { problem } from '../problem.js'
 import { findPageSession, findSession, isSessionId, newSessionId, type PageSessionRow } from '../sessions/session.js'
 import type { Reader } from '../storage/storage.js'
@@ -17,6 +18,8 @@ export interface Credentials {
   readonly publicSecret: unknown
   /** An access token in the form of a route that takes one there (RFC 6750 section 2.2). */
   readonly formToken: unknown
+  /** The address that is called, where it is a resource of its own. */
+  readonly resource: string | undefined
 }
 
 export interface Caller {
@@ -42,27 +45,36 @@ export async function authenticate(
   if (auth.includes('client')) return { principal: exchangeable(authorization), session: undefined }
   if (auth.includes('guest') && (authorization === null || !auth.some(comesByToken)))
     return guest(tx, auth, sent, context)
-  if (authorization !== null) return { principal: await bearer(tx, auth, authorization, context), session: undefined }
+  if (authorization !== null)
+    return {
+      principal: await bearer(tx, auth, { authorization, resource: sent.resource }, context),
+      session: undefined,
+    }
   const isEmbed = auth.includes('embed') && sent.publicSecret !== undefined
   if (isEmbed && sent.headers.get('x-session-id') === null)
     return { principal: await embed(tx, sent.publicSecret), session: undefined }
   const sessionId = auth.includes('session') ? presentedSession(sent, context.baseUrl) : undefined
   if (sessionId !== undefined) return signedIn(tx, auth, sessionId, sent, context)
-  throw problem('authorization_missing', CHALLENGE)
+  throw problem('authorization_missing', challenge(sent, context))
 }
 
 const NOBODY: Caller = { principal: { kind: 'none' }, session: undefined }
 
 /** Whoever calls: by a good token of another kind they see what everybody sees. */
 async function anybody(tx: Reader, auth: readonly Auth[], authorization: string, context: Context): Promise<Caller> {
-  const principal = await bearer(tx, ['account', 'user', 'agent'], authorization, context)
+  const presented = { authorization, resource: undefined }
+  const principal = await bearer(tx, ['account', 'user', 'agent'], presented, context)
   return auth.includes(principal.kind as Auth) ? { principal, session: undefined } : NOBODY
 }
 
 const comesByToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
 
-const CHALLENGE = { headers: { 'www-authenticate': 'Bearer realm="farthing"' } }
-const TOKEN_CHALLENGE = { headers: { 'www-authenticate': 'Bearer realm="farthing", error="invalid_token"' } }
+/** RFC 6750 section 3; a resource says where its metadata is (RFC 9728 section 5.1). */
+function challenge({ resource }: Pick<Credentials, 'resource'>, context: Context, error?: 'invalid_token') {
+  const metadata = resource === undefined ? [] : [`resource_metadata="${metadataAddress(resource, context)}"`]
+  const parts = ['realm="farthing"', ...(error ? [`error="${error}"`] : []), ...metadata]
+  return { headers: { 'www-authenticate': `Bearer ${parts.join(', ')}` } }
+}
 
 function authorizationOf({ headers, formToken }: Credentials): string | null {
   const authorization = headers.get('authorization')
@@ -91,23 +103,38 @@ function decodeBase64(text: string): string {
   }
 }
 
-async function bearer(tx: Reader, auth: readonly Auth[], authorization: string, context: Context): Promise<Principal> {
+interface Presented extends Pick<Credentials, 'resource'> {
+  readonly authorization: string
+}
+
+async function bearer(
+  tx: Reader,
+  auth: readonly Auth[],
+  { authorization, resource }: Presented,
+  context: Context,
+): Promise<Principal> {
   const [, accessToken] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? []
-  if (accessToken === undefined) throw problem('bearer_required', CHALLENGE)
+  if (accessToken === undefined) throw problem('bearer_required', challenge({ resource }, context))
   // Those of agents are JWTs; no other holds a dot.
-  if (accessToken.includes('.')) return agent(tx, auth, accessToken, context)
+  if (accessToken.includes('.')) return agent(tx, auth, { accessToken, resource }, context)
   const token = await findAccessToken(tx, accessToken, context.clock.now())
-  if (!token) throw problem('token_invalid', TOKEN_CHALLENGE)
-  if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', TOKEN_CHALLENGE)
+  const refused = () => challenge({ resource }, context, 'invalid_token')
+  if (!token) throw problem('token_invalid', refused())
+  if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', refused())
   const { owner_kind, owner_id: id, family_id } = token
   if (!auth.includes(owner_kind)) throw problem(refusal(auth))
   if (owner_kind === 'account') return { kind: 'account', owner: `account:${id}`, id, family_id }
   return user(id, { via: 'token', family_id })
 }
 
-async function agent(tx: Reader, auth: readonly Auth[], accessToken: string, context: Context): Promise<Principal> {
-  const found = await findAgentToken(tx, accessToken, { at: context.clock.now(), baseUrl: context.baseUrl })
-  if (!found) throw problem('token_invalid', TOKEN_CHALLENGE)
+async function agent(
+  tx: Reader,
+  auth: readonly Auth[],
+  { accessToken, resource }: Pick<Credentials, 'resource'> & { readonly accessToken: string },
+  context: Context,
+): Promise<Principal> {
+  const found = await findAgentToken(tx, accessToken, { at: context.clock.now(), baseUrl: context.baseUrl, resource })
+  if (!found) throw problem('token_invalid', challenge({ resource }, context, 'invalid_token'))
   if (!auth.includes('agent')) throw problem(refusal(auth))
   const { token, connection, accountId } = found
   return {

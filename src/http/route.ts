@@ -170,6 +170,8 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly refusesCardData?: boolean
   /** Takes `Idempotency-Key`. */
   readonly idempotent?: boolean
+  /** Its address is a resource of its own (RFC 8707): agents' tokens for that alone are good here too. */
+  readonly isResource?: boolean
   /** Answers may be cached and shared: they carry neither value nor secrets. */
   readonly shareable?: boolean
   /** `sandbox`: a control, there only where the sandbox is on. `meta`: about the service itself. Strict mode leaves both alone. */

@@ -23,6 +23,10 @@ export function audienceOf(resource: string, { baseUrl }: Address): string | und
   return bare.startsWith(baseUrl) && /^\/mcp(\/\d{1,15})?$/.test(bare.slice(baseUrl.length)) ? bare : undefined
 }
 
+/** Where the metadata (RFC 9728) of an audience is, the interface's or an MCP server's. */
+export const metadataAddress = (audience: string, { baseUrl }: Address): string =>
+  `${baseUrl}/.well-known/oauth-protected-resource${audience.slice(baseUrl.length)}`
+
 /** True of the audiences that the interface itself takes tokens for. */
 export const isInterface = (audience: string, { baseUrl }: Address): boolean =>
   [baseUrl, `${baseUrl}/v4`, issuerOf({ baseUrl })].includes(audience)

@@ -5,7 +5,6 @@ import { expectProblem } from '../support/market.js'
 import { type Operation, operations } from '../support/operations.js'
 
 const isControl = ({ route }: Operation) => route.scope === 'sandbox'
-const isPlanned = ({ route }: Operation) => route.status === 501
 const ofService = operations.filter(({ route }) => (route.scope ?? 'service') === 'service')
 
 contract('evidence', (start) => {
@@ -60,17 +59,6 @@ contract('evidence', (start) => {
     const { call } = await start({ evidence: 'documented' })
     expectProblem(await call('GET', '/v2/commodity/some-hash'), 404, 'not_found')
     expectProblem(await call('GET', '/v4/commodity/some-hash'), 501, 'evidence_refused')
-  })
-})
-
-contract('an operation that is not built yet', (start) => {
-  it('is 501 not_built under every version, never 404, and takes its other methods for 405', async () => {
-    const { call } = await start()
-    for (const { route, absent } of operations.filter(isPlanned)) {
-      expectProblem(await call(route.method, absent), 501, 'not_built')
-      const { status, body } = await call('PATCH', absent)
-      expect([status, body.code]).toEqual([405, 'method_not_allowed'])
-    }
   })
 })
 

@@ -18,7 +18,7 @@ const log = { error: (_message: string, cause?: unknown) => void failures.push(c
 const service = createService({ sandbox: true, storage, log })
 
 /** What is read for nothing but its method and path is left out. */
-const built = routes.filter(({ status, body, query, params }) => status !== 501 && (body ?? query ?? params))
+const built = routes.filter(({ body, query, params }) => body ?? query ?? params)
 
 /** A wrong try at a secret is counted, and what was paid and came to nothing is on record: these refusals leave a trace, as they must. */
 const counted = new Set(['code_wrong', 'client_unknown', 'card_declined', 'upstream_failed'])

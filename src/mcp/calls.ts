@@ -1,0 +1,69 @@
+import type * as sdk from '@modelcontextprotocol/server'
+import { countMcpCall } from '../billing/usage.js'
+import type { Arguments } from '../catalog/schema.js'
+import { Problem, problem } from '../problem.js'
+import { answered, ask, leadsToUrls } from './ask.js'
+import type { Sdk } from './offer.js'
+import type { Json, Tool } from './tool.js'
+import { toolNamed } from './tools.js'
+import type { Visit } from './visit.js'
+
+type Result = sdk.CallToolResult | sdk.InputRequiredResult
+
+/** Calls a tool. What is refused is a result as well, for the agent to act on. */
+export async function callTool(loaded: Sdk, visit: Visit, params: Json, context: sdk.ServerContext): Promise<Result> {
+  const { name, arguments: args = {} } = params as { name: string; arguments?: Arguments }
+  const found = await visit.service.storage.read((tx) => toolNamed(tx, visit, name))
+  if (!found)
+    throw new loaded.ProtocolError(
+      loaded.ProtocolErrorCode.InvalidParams,
+      `There is no tool ${name}: tools/list lists them.`,
+    )
+  try {
+    const approval = await answered(loaded, visit, { name, args }, context)
+    if (typeof approval === 'object') return approval
+    if (approval === undefined) await count(visit)
+    return resultOf(await called(found, args, { ...visit, approvalId: approval }))
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    const { approval } = error.fields
+    const isAsked = error.code === 'approval_required' && leadsToUrls(loaded, context)
+    if (!isAsked) return refusalOf(error)
+    return ask(loaded, visit, { name, args }, approval as never).catch((again: unknown) => {
+      if (again instanceof Problem) return refusalOf(again)
+      throw again
+    })
+  }
+}
+
+/** An account's own server is part of what its plan takes. Throws `plan_limit_reached`. */
+async function count({ within, service: { storage, clock } }: Visit): Promise<void> {
+  if (within !== undefined) await storage.write((tx) => countMcpCall(tx, within, clock.now()))
+}
+
+/** A defect is a refusal too: the agent is to know that its call failed. */
+async function called(tool: Tool, args: Arguments, call: Parameters<Tool['call']>[1]): Promise<object> {
+  try {
+    return await tool.call(args, call)
+  } catch (error) {
+    if (error instanceof Problem) throw error
+    call.service.log.error(`the tool ${tool.name} failed`, error)
+    throw problem('internal_error')
+  }
+}
+
+const resultOf = (structuredContent: object): sdk.CallToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
+  structuredContent: structuredContent as Json,
+})
+
+/** A refusal that can be approved names the tool to ask by, whose answer says where the user approves. */
+function refusalOf({ code, fields, body }: Problem): sdk.CallToolResult {
+  const next = code === 'approval_required' ? { next: nextOf((fields.approval as { kind: string }).kind) } : {}
+  return { ...resultOf({ ...body, ...next }), isError: true }
+}
+
+const nextOf = (kind: string): string =>
+  kind === 'account_change'
+    ? 'Call request_account_change with the `change` of `approval`; the user approves at the url that it answers.'
+    : 'Call request_approval with the fields of `approval`; the user approves at the url that it answers.'

@@ -1,0 +1,76 @@
+import { type CartPlace, createCart, holderOf, ownCart } from '../carts/cart.js'
+import { addLine, removeLine } from '../carts/line.js'
+import { payCart } from '../carts/pay.js'
+import { showCart } from '../carts/show.js'
+import { CartShape, z } from '../http/schema.js'
+import { approvalId, cartId, count, itemArguments, itemId } from './input.js'
+import { type ToolCall, tool } from './tool.js'
+
+const placeOf = (id: number, { agent, within }: ToolCall): CartPlace => ({ id, holder: holderOf(agent, ''), within })
+
+const cartAdd = tool({
+  name: 'cart_add',
+  title: 'Add to a cart',
+  description:
+    'Put an item into a cart, to pay for many at once with one approval; without cart_id a new cart is made. Nothing is charged yet. Only you can see your carts.',
+  input: z.object({
+    cart_id: z.optional(cartId),
+    catalog_item_id: itemId,
+    arguments: z.optional(itemArguments),
+    quantity: z.optional(count('How many times to buy it with these arguments. Default 1.', { most: 99 })),
+  }),
+  output: CartShape,
+  hints: {},
+  call: ({ cart_id, catalog_item_id: itemId, arguments: args = {}, quantity = 1 }, call) =>
+    call.service.storage.write(async (tx) => {
+      const holder = holderOf(call.agent, '')
+      const id = cart_id ?? (await createCart(tx, { holder, at: call.service.clock.now() })).id
+      return showCart(tx, await addLine(tx, placeOf(id, call), { itemId, args, quantity }), call.service)
+    }),
+})
+
+const cartView = tool({
+  name: 'cart_view',
+  title: 'Look at a cart',
+  description: 'A cart with its lines, its totals by digital quantity and, once it was paid, its receipts.',
+  input: z.object({ cart_id: cartId }),
+  output: CartShape,
+  hints: { reads: true },
+  call: ({ cart_id }, call) =>
+    call.service.storage.read(async (tx) => showCart(tx, await ownCart(tx, placeOf(cart_id, call)), call.service)),
+})
+
+const cartRemove = tool({
+  name: 'cart_remove',
+  title: 'Take out of a cart',
+  description: 'Take one line out of a cart that is not paid yet.',
+  input: z.object({ cart_id: cartId, line: count('The number of the line, as the cart shows it.') }),
+  output: CartShape,
+  hints: {},
+  call: ({ cart_id, line }, call) =>
+    call.service.storage.write(async (tx) =>
+      showCart(tx, await removeLine(tx, placeOf(cart_id, call), line), call.service),
+    ),
+})
+
+const cartPay = tool({
+  name: 'cart_pay',
+  title: 'Pay for a cart',
+  description:
+    'Pay for everything in a cart from your wallet: all of it is held or nothing; then each line is delivered, and paid, on its own. The user approves a cart above their approval_threshold: without approval this answers what to ask request_approval for. Calling it again for a cart that was paid charges nothing.',
+  input: z.object({
+    cart_id: cartId,
+    approval_id: z.optional(approvalId),
+    accept_prices: z.optional(z.boolean().check(z.describe('Pay what things cost now, whatever was quoted.'))),
+  }),
+  output: CartShape,
+  hints: { spends: true, repeats: true, reachesOut: true },
+  call: ({ cart_id, approval_id: given, accept_prices: acceptPrices = false }, call) => {
+    const { agent, service, approvalId = given } = call
+    const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices }
+    const keep = async <T>(_tx: unknown, answer: T): Promise<T> => answer
+    return payCart({ place: placeOf(cart_id, call), caller: agent, ...how, keep }, service)
+  },
+})
+
+export default [cartAdd, cartView, cartRemove, cartPay]

@@ -1,0 +1,76 @@
+import { accounts, memberships } from '../accounts/account.js'
+import { catalogItems } from '../catalog/item.js'
+import { commodities } from '../commodities/commodity.js'
+import { grantedAccountId, oidcConnections } from '../oidc/connection.js'
+import { purchases } from '../purchases/receipt.js'
+import { digest } from '../secrets.js'
+import type { Watch } from './offer.js'
+import { CATALOG, listResources, readResource } from './resources.js'
+import { listTools } from './tools.js'
+import type { Visit } from './visit.js'
+
+/** What the lists are made of. */
+const WATCHED = [catalogItems, commodities, accounts, memberships, oidcConnections, purchases].map(({ name }) => name)
+/** How long it looks at nothing new: another process may have written. */
+const PAUSE_MS = 2000
+/** Then the subscriber comes again, which shows whether it still may. */
+const LONGEST_MS = 10 * 60_000
+
+interface Seen {
+  readonly tools: string
+  readonly resources: string
+  readonly catalog: string
+}
+
+/** What a visitor sees now, by digests; undefined once the user has disconnected the app. */
+const look = ({ agent, within, service }: Visit): Promise<Seen | undefined> =>
+  service.storage.read(async (tx) => {
+    const connection = await tx.get(oidcConnections, agent.connection_id)
+    if (!connection) return undefined
+    const visit = { agent: { ...agent, account_id: await grantedAccountId(tx, connection) }, within, service }
+    return {
+      tools: digestOf(await listTools(tx, visit)),
+      resources: digestOf(await listResources(tx, visit, undefined)),
+      catalog: digestOf(await readResource(tx, visit, CATALOG)),
+    }
+  })
+
+const digestOf = (value: unknown): string => digest(JSON.stringify(value))
+
+/** Looks at once, so that nothing that comes after is missed, and then whenever something was written. */
+export async function watchChanges(visit: Visit): Promise<Watch> {
+  const first = await look(visit)
+  const { alarm, log } = visit.service
+  return (tell, end) => {
+    const ended = new AbortController()
+    const stop = alarm.set(LONGEST_MS, () => ended.abort())
+    follow(visit, { first, tell, signal: ended.signal })
+      .catch((error: unknown) => log.error('changes could not be followed', error))
+      .finally(() => {
+        stop()
+        end()
+      })
+    return () => ended.abort()
+  }
+}
+
+interface Following {
+  readonly first: Seen | undefined
+  readonly tell: Parameters<Watch>[0]
+  readonly signal: AbortSignal
+}
+
+async function follow(visit: Visit, { first, tell, signal }: Following): Promise<void> {
+  const { background } = visit.service
+  let seen = first
+  while (seen) {
+    // Begun before the look: what is written during it is looked at again.
+    const written = background.nextWrite(WATCHED, PAUSE_MS, signal)
+    const now = await look(visit)
+    if (now && now.tools !== seen.tools) tell({ kind: 'tools_list_changed' })
+    if (now && now.resources !== seen.resources) tell({ kind: 'resources_list_changed' })
+    if (now && now.catalog !== seen.catalog) tell({ kind: 'resource_updated', uri: CATALOG })
+    seen = now
+    if (!(await written)) return
+  }
+}

@@ -1,0 +1,64 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { snakeCase, toolNames, withApproval } from '../../src/mcp/featured.js'
+import { plain, plainSchema } from '../../src/mcp/plain.js'
+
+describe('a tool is named after its item', () => {
+  test.each([
+    ['City weather', 'city_weather'],
+    ['  HTTP/2 — checker!  ', 'http_2_checker'],
+    ['Crème brûlée', 'creme_brulee'],
+    ['天気', 'item'],
+    ['x'.repeat(64), 'x'.repeat(58)],
+  ])('%s: %s', (name, expected) => expect(snakeCase(name)).toBe(expected))
+
+  const names = fc.array(
+    fc.oneof(fc.constantFrom('Weather', 'weather 2', 'Wallet', '天気'), fc.string({ maxLength: 64 })),
+  )
+  const itemsOf = (all: string[]) => all.map((name, n) => ({ id: n + 1, name }))
+
+  test('by a name that models take, which no other tool has', () => {
+    fc.assert(
+      fc.property(names, (all) => {
+        const given = [...toolNames(itemsOf(all), ['wallet']).values()]
+        for (const name of given) expect(name).toMatch(/^[a-z0-9_]{1,64}$/)
+        expect(new Set([...given, 'wallet']).size).toBe(all.length + 1)
+      }),
+    )
+  })
+
+  test('which stays whatever comes after it', () => {
+    fc.assert(
+      fc.property(names, names, (all, more) => {
+        const before = toolNames(itemsOf(all), [])
+        const after = toolNames(itemsOf([...all, ...more]), [])
+        for (const [id, name] of before) expect(after.get(id)).toBe(name)
+      }),
+    )
+  })
+})
+
+test("the approval's argument is never one of the item's own", () => {
+  const own = { approval_id: { type: 'string' }, purchase_approval_id: { type: 'integer' } }
+  const { schema, approval } = withApproval({ type: 'object', properties: own })
+  expect(approval).toBe('_purchase_approval_id')
+  expect(schema.properties).toMatchObject(own)
+  expect(withApproval({ type: 'object' }).approval).toBe('approval_id')
+})
+
+describe("a seller's words", () => {
+  test('lose what people cannot see', () => {
+    expect(plain('a\u0000b\u200Bc\u202Ed\u{E0041}e\nf\u0007')).toBe('abcde\nf')
+  })
+
+  test('are made plain in schemas, where values stay as they are', () => {
+    const schema = {
+      type: 'object',
+      properties: { kind: { enum: ['a\u200Bb'], description: 'of\u200B it', 'x-mcp-header': 'Kind' } },
+    }
+    expect(plainSchema(schema)).toEqual({
+      type: 'object',
+      properties: { kind: { enum: ['a\u200Bb'], description: 'of it' } },
+    })
+  })
+})

@@ -1,0 +1,106 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createService } from '../../src/index.js'
+import { caller } from '../support/api.js'
+import { newItem } from '../support/catalog.js'
+import { expectSoundLedger } from '../support/market.js'
+import { useUpstream } from '../support/upstream.js'
+import { balanceOf, newPayer, newSeller } from '../support/world.js'
+
+const upstream = useUpstream()
+const OSLO = { city: 'Oslo' }
+
+/** A service with an item that is sold, and a user whose agents have 10 to spend. */
+async function market() {
+  const service = createService({ sandbox: true })
+  onTestFinished(() => service.close())
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  const seller = await newSeller(call)
+  const item = await newItem(call, seller, { external_endpoint: `${upstream.url}/ok` })
+  const payer = await newPayer(call, seller)
+  const order = { catalog_item_id: item.id, arguments: OSLO }
+  const { sandbox } = service
+  const fundAgents = async () => {
+    const { twins } = (await call('GET', '/v4/twins', payer)).body
+    await sandbox.fund({ hostname: twins[0].hostname, amount: 10 })
+    return () => balanceOf(call, payer.token, twins[0].hostname)
+  }
+  return { service, sandbox, call, seller, item, payer, order, fundAgents }
+}
+
+describe.each(['2026-07-28', '2025-11-25'] as const)('a scripted agent (%s)', (protocol) => {
+  it('connects through discovery, registration and consent, and buys what its user approves, once', async () => {
+    const { sandbox, call, payer, order, fundAgents } = await market()
+    const agent = await sandbox.agent({ email: payer.email, protocol })
+    const left = await fundAgents()
+    const { tools } = await agent.client.listTools()
+    expect(tools.map(({ name }) => name)).toContain('agent_checkout')
+    const refused = await agent.buy(order)
+    expect(refused).toMatchObject({ isError: true, code: 'approval_required', approval: { kind: 'purchase' } })
+    const asking = agent.request(order)
+    const { approval_id } = await sandbox.approvals.next().approve()
+    expect((await asking).approval_id).toBe(approval_id)
+    const bought = await agent.buy(order, approval_id)
+    expect(bought).toMatchObject({ isError: false, status: 'paid', amount: 0.25 })
+    expect(await agent.buy(order, approval_id)).toMatchObject({ isError: true, code: 'approval_spent' })
+    expect([await left(), upstream.requests.length]).toEqual([9.75, 1])
+    await expectSoundLedger(call)
+    await agent.close()
+  })
+})
+
+describe('a scripted agent', () => {
+  it('is asked in place, where it says that it can be', async () => {
+    const { sandbox, payer, order, fundAgents } = await market()
+    const agent = await sandbox.agent({ email: payer.email, inPlace: 'approve' })
+    const left = await fundAgents()
+    expect(await agent.buy(order)).toMatchObject({ isError: false, status: 'paid' })
+    expect([await left(), upstream.requests.length]).toEqual([9.75, 1])
+    await agent.close()
+    const refused = await sandbox.agent({ email: payer.email, inPlace: 'reject' })
+    expect(await refused.buy(order)).toMatchObject({ isError: true, code: 'approval_not_given' })
+    expect([await left(), upstream.requests.length]).toEqual([9.75, 1])
+    await refused.close()
+  })
+
+  it('of a user with a phone has it approve the connection', async () => {
+    const { sandbox, payer } = await market()
+    await sandbox.phone(payer.id).answer('manual')
+    const agent = await sandbox.agent({ email: payer.email })
+    expect(await agent.call('agent_wallet_info')).toMatchObject({ isError: false })
+    await agent.close()
+  })
+
+  it('alters, duplicates and replays in vain: what was approved is bought once', async () => {
+    const { sandbox, call, payer, order, fundAgents } = await market()
+    const agent = await sandbox.agent({ email: payer.email })
+    const left = await fundAgents()
+    expect(await agent.hostile.alter(order, { city: 'Bergen' })).toMatchObject([{ code: 'approval_mismatch' }])
+    const many = await agent.hostile.duplicate(order)
+    expect(many.filter(({ isError }) => !isError)).toHaveLength(1)
+    expect(many.filter(({ code }) => code === 'approval_spent')).toHaveLength(19)
+    expect(await agent.hostile.replay(order)).toMatchObject([{ status: 'paid' }, { code: 'approval_spent' }])
+    expect([await left(), upstream.requests.length]).toEqual([9.5, 2])
+    await expectSoundLedger(call)
+    await agent.close()
+  })
+
+  it('reads hostile items as what they are: data', async () => {
+    const { sandbox, call, seller, payer } = await market()
+    for (const { item } of sandbox.hostileItems)
+      await newItem(call, seller, { ...item, external_endpoint: `${upstream.url}/ok` })
+    const agent = await sandbox.agent({ email: payer.email })
+    const found = await agent.call('catalog_search', { query: '' })
+    expect(found.items).toHaveLength(sandbox.hostileItems.length + 1)
+    expect(JSON.stringify(found)).not.toMatch(/[\u200b\u202e]/)
+    expect((await agent.client.getInstructions()) ?? '').not.toContain('Ignore all previous')
+    await agent.close()
+  })
+
+  it('fails with a word on why where nobody asks, and where the user is led nowhere', async () => {
+    const { sandbox } = await market()
+    await expect(sandbox.approvals.next({ seconds: 0.05 })).rejects.toThrow(
+      'No agent asked for an approval within 0.05',
+    )
+    await expect(sandbox.agent({ email: 'no email' })).rejects.toThrow('answered 400')
+  })
+})

@@ -1,0 +1,99 @@
+import { afterEach, expect, test } from 'vitest'
+import { newItem, putParameters } from '../support/catalog.js'
+import { connect, done, refused } from '../support/mcp.js'
+import { type McpShop, newMcpShop } from '../support/mcp-shop.js'
+import { newAgent } from '../support/oidc.js'
+import { defaultDq, tokenFor } from '../support/world.js'
+
+let shop: McpShop
+afterEach(() => shop.service.close())
+
+const EMAIL = 'owner@example.test'
+
+/** An agent that its user granted their business account, and that account's own token. */
+async function newBusiness() {
+  shop = await newMcpShop()
+  const { call, service } = shop
+  const { account } = (
+    await call('POST', '/v4/account/register', { body: { dq: await defaultDq(call), email: EMAIL } })
+  ).body
+  const [, { client_id, client_secret }] = account.secrets
+  const { accessToken } = await newAgent(call, { email: EMAIL, account: String(account.id) })
+  const running = { url: service.baseUrl, fetch: (request: Request) => service.fetch(request) }
+  const client = await connect(running, { token: accessToken, era: '2026-07-28' })
+  return { call, client, account, token: await tokenFor(call, client_id, client_secret) }
+}
+
+test('an agent that was granted a business account is shown the tools that sell', async () => {
+  const { client } = await newBusiness()
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  expect(names).toEqual(expect.arrayContaining(['twin_status', 'create_twin', 'list_my_tools', 'test_tool']))
+  expect(await done(client, 'agent_wallet_info')).toMatchObject({ account: { name: null } })
+})
+
+test('it sees and makes wallets of the business, and is never shown their keys', async () => {
+  const { client, account, call, token } = await newBusiness()
+  const made = await done(client, 'create_twin')
+  expect(made).toMatchObject({ hostname: expect.any(String), key: null })
+  const status = await done(client, 'twin_status')
+  expect(status).toMatchObject({ account: { id: account.id }, twins: [{ id: made.id, key: null }, { key: null }] })
+  expect((await call('GET', `/v4/twin/${made.hostname}`, { token })).body.id).toBe(made.id)
+})
+
+test('it lists the tools of the business, and tries them without anybody paying', async () => {
+  const { client, call, token } = await newBusiness()
+  const item = await newItem(call, { token }, { featured: true, active: false })
+  await putParameters(call, { token } as never, item, [{ kind: 'query', name: 'key', value: 'k1', sensitive: true }])
+  expect((await done(client, 'list_my_tools')).tools).toMatchObject([{ id: item.id, active: false }])
+  const order = { catalog_item_id: item.id, arguments: { city: 'Oslo' } }
+  expect(await done(client, 'test_tool', order)).toEqual({
+    ok: true,
+    failure: null,
+    response: { status: 200, content_type: 'application/json', body: '{"story":"The whole story."}' },
+  })
+  expect(shop.asked.at(-1)?.url).toBe('https://api.example.test/weather?city=Oslo&key=k1')
+  const broken = await newItem(call, { token }, { external_endpoint: 'https://api.example.test/down' })
+  expect(await done(client, 'test_tool', { ...order, catalog_item_id: broken.id })).toMatchObject({
+    ok: false,
+    failure: 'The upstream service answered 503.',
+  })
+  expect((await done(client, 'purchase_history')).purchases).toEqual([])
+  expect(await refused(client, 'test_tool', { ...order, catalog_item_id: shop.item.id })).toMatchObject({
+    code: 'not_found',
+  })
+  expect(await refused(client, 'test_tool', { catalog_item_id: item.id })).toMatchObject({ code: 'arguments_refused' })
+})
+
+test('it sells what its user approves, changes it so, and stops so: each once, and exactly that', async () => {
+  const { client, call } = await newBusiness()
+  const greeter = {
+    name: 'Greeter',
+    description: 'Says hello.',
+    price_per_call: 0.01,
+    service_url: 'https://api.example.test/hello',
+  }
+  const approve = async ({ change }: { change: object }) => {
+    const { approval_id } = await done(client, 'request_account_change', { change })
+    const approved = await call('POST', `/_sandbox/approvals/${approval_id}/approve`)
+    expect(approved.status, approved.text).toBe(200)
+    return { approval_id }
+  }
+  const refusal = await refused(client, 'register_tool', greeter)
+  expect(refusal).toMatchObject({ code: 'approval_required', next: expect.stringContaining('request_account_change') })
+  const { approval_id } = await approve(refusal.approval)
+  const other = { ...greeter, price_per_call: 5, approval_id }
+  expect(await refused(client, 'register_tool', other)).toMatchObject({ code: 'approval_mismatch' })
+  const { result } = await done(client, 'register_tool', { ...greeter, approval_id })
+  const { id } = result.item
+  expect((await done(client, 'list_my_tools')).tools).toMatchObject([{ id, name: 'Greeter', price_per_call: 0.01 }])
+  expect(await refused(client, 'register_tool', { ...greeter, approval_id })).toMatchObject({ code: 'approval_spent' })
+
+  const dearer = { catalog_item_id: id, price_per_call: 0.02 }
+  const change = await approve((await refused(client, 'update_tool', dearer)).approval)
+  await done(client, 'update_tool', { ...dearer, approval_id: change.approval_id })
+  const end = await approve((await refused(client, 'deactivate_tool', { catalog_item_id: id })).approval)
+  await done(client, 'apply_account_change', { approval_id: end.approval_id })
+  expect((await done(client, 'list_my_tools')).tools).toMatchObject([{ id, price_per_call: 0.02, active: false }])
+  const plan = { kind: 'update_account', plan: 'scale' }
+  expect(await refused(client, 'request_account_change', { change: plan })).toMatchObject({ code: 'field_invalid' })
+})
