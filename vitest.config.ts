@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { browserScript } from './scripts/browser-script.js'
 
@@ -12,8 +13,11 @@ export default defineConfig({
     exclude: process.env.FARTHING_CONFORMANCE ? [] : ['test/conformance/**'],
     environment: 'node',
     globalSetup: ['test/support/unanswered.ts', 'test/support/shared-browser.ts', 'test/support/runtime-counts.ts'],
-    maxWorkers: '100%',
+    // Much of a run waits for browsers and processes: more than one for each core keeps them busy.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     testTimeout: 15_000,
+    // On a machine that has much else to do a moment is longer than the default second.
+    expect: { poll: { timeout: 5000 } },
     hookTimeout: 30_000,
   },
 })

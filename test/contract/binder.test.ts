@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { csvReply } from '../../src/http/csv.js'
-import { createService } from '../../src/index.js'
+import { createService, type State } from '../../src/index.js'
 import type { EntryRow } from '../../src/ledger/movement.js'
-import { caller } from '../support/api.js'
+import { type Call, caller } from '../support/api.js'
 import { contract } from '../support/contract.js'
 import { advance, expectProblem, fund, pay, stopClock } from '../support/market.js'
 import { HASH, newDelegate, newPersona } from '../support/personas.js'
@@ -14,6 +14,48 @@ const json = { accept: 'application/json' }
 
 /** The lines of a CSV without quoted cells, header first. */
 const linesOf = (text: string): string[] => text.replace(/\n$/, '').split('\n')
+
+/** What is long in the making is made once, and carried into each service as a snapshot. */
+function madeOnce<T>(make: (call: Call) => Promise<T>): () => Promise<T & { snapshot: State }> {
+  let made: Promise<T & { snapshot: State }> | undefined
+  return () => {
+    made ??= (async () => {
+      const service = createService({ sandbox: true })
+      const told = await make(caller({ url: service.baseUrl, fetch: service.fetch }))
+      const snapshot = await service.sandbox.snapshot()
+      await service.close()
+      return { ...told, snapshot }
+    })()
+    return made
+  }
+}
+
+const delegatesAmongMovements = madeOnce(async (call) => {
+  await stopClock(call)
+  const seller = await newSeller(call)
+  const { hash: persona, hostname } = await newPersona(call, seller)
+  const expected: string[] = []
+  for (let n = 1; n <= 5; n++) {
+    await Promise.all(Array.from({ length: 50 }, () => fund(call, hostname, n)))
+    const made = Array.from({ length: 50 }, () => newDelegate(call, seller, { persona, hostname }))
+    const issues = (await Promise.all(made)).sort((a, b) => b.issue - a.issue)
+    expected.unshift(...Array.from({ length: 50 }, () => `${n}`), ...issues.map(({ hash }) => hash))
+    await advance(call, '1s')
+  }
+  return { seller, hostname, expected }
+})
+
+const manyMovements = madeOnce(async (call) => {
+  const { token } = await newSeller(call)
+  const { id, hostname } = await newTwin(call, token)
+  for (let n = 0; n < 1050; n += 105)
+    await Promise.all(Array.from({ length: 105 }, (_, more) => fund(call, hostname, n + more + 1)))
+  const newestFirst = ((await call('GET', '/_sandbox/snapshot')).body.rows.entries as EntryRow[])
+    .filter(({ twin_id }) => twin_id === id)
+    .sort((a, b) => b.at - a.at || b.id - a.id)
+    .map(({ amount }) => Number(amount) / 1000)
+  return { token, hostname, newestFirst }
+})
 
 contract('readBinder', (start) => {
   /** A payer who was given 1 and paid 0.25, a second later, at a clock that stands. */
@@ -168,17 +210,8 @@ contract('readBinder', (start) => {
 
   test('streams delegates among movements, whole and in order', async () => {
     const { call } = await start()
-    await stopClock(call)
-    const seller = await newSeller(call)
-    const { hash: persona, hostname } = await newPersona(call, seller)
-    const expected: string[] = []
-    for (let n = 1; n <= 5; n++) {
-      await Promise.all(Array.from({ length: 50 }, () => fund(call, hostname, n)))
-      const made = Array.from({ length: 50 }, () => newDelegate(call, seller, { persona, hostname }))
-      const issues = (await Promise.all(made)).sort((a, b) => b.issue - a.issue)
-      expected.unshift(...Array.from({ length: 50 }, () => `${n}`), ...issues.map(({ hash }) => hash))
-      await advance(call, '1s')
-    }
+    const { snapshot, seller, hostname, expected } = await delegatesAmongMovements()
+    expect((await call('PUT', '/_sandbox/snapshot', { body: snapshot })).status).toBe(204)
     const { body } = await call('GET', `/v4/twin/${hostname}/binder`, { token: seller.token, headers: json })
     const told = body.map(({ data }: any) => (data.entry.amount === null ? data.entryFiles[0] : `${data.entry.amount}`))
     expect(told).toEqual(expected)
@@ -227,16 +260,10 @@ contract('readBinder', (start) => {
   })
 
   test('streams a binder of any length, whole and in order', async () => {
-    const { call, url, fetch, state } = await start()
-    const { token } = await newSeller(call)
-    const { id, hostname } = await newTwin(call, token)
-    for (let n = 0; n < 1050; n += 105)
-      await Promise.all(Array.from({ length: 105 }, (_, more) => fund(call, hostname, n + more + 1)))
-    const newestFirst = ((await state()).rows.entries as unknown as EntryRow[])
-      .filter(({ twin_id }) => twin_id === id)
-      .sort((a, b) => b.at - a.at || b.id - a.id)
-      .map(({ amount }) => Number(amount) / 1000)
+    const { call, url, fetch } = await start()
+    const { snapshot, token, hostname, newestFirst } = await manyMovements()
     expect(new Set(newestFirst).size).toBe(1050)
+    expect((await call('PUT', '/_sandbox/snapshot', { body: snapshot })).status).toBe(204)
 
     const headers = { authorization: `Bearer ${token}` }
     const response = await fetch(new Request(`${url}/v4/twin/${hostname}/binder`, { headers }))

@@ -1,76 +1,24 @@
-import { describe, expect, it, vi } from 'vitest'
-import type { Auth, Route } from '../../src/http/route.js'
-import { createService } from '../../src/index.js'
-import type { ProblemCode } from '../../src/problem.js'
-import { type Answer, type Call, type CallOptions, caller } from '../support/api.js'
-import { contract, type Started } from '../support/contract.js'
-import { startFailing } from '../support/failing-storage.js'
+import { expect, it, vi } from 'vitest'
+import type { Route } from '../../src/http/route.js'
+import { contract } from '../support/contract.js'
 import { expectProblem } from '../support/market.js'
-import { newAgent } from '../support/oidc.js'
-import { type Operation, operations } from '../support/operations.js'
+import {
+  acceptedBy,
+  allRefuse,
+  built,
+  forAll,
+  json,
+  merged,
+  newCallers,
+  onlyAccounts,
+  sampleOf,
+  sentenceOf,
+  takes,
+  withBody,
+} from '../support/refusals.js'
 import { samplesOf, wrongValuesOf } from '../support/samples.js'
-import { newGuest } from '../support/sign-in.js'
-import { basic, newPayer, newSeller, newSession } from '../support/world.js'
 
 /** What the frame refuses, it refuses for every operation: these tests ask all of them. */
-
-const takes =
-  (...kinds: Auth[]) =>
-  (operation: Operation) =>
-    operation.route.auth.some((kind) => kinds.includes(kind))
-const built = operations.filter(({ route }) => route.status !== 501)
-const withBody = built.filter(({ route }) => route.body !== undefined)
-const json = { 'content-type': 'application/json' }
-
-interface Callers {
-  account: CallOptions
-  user: CallOptions
-  agent: CallOptions
-  guest: CallOptions
-  session: CallOptions
-  client: CallOptions
-}
-
-async function newCallers(call: Call): Promise<Callers> {
-  const seller = await newSeller(call)
-  const payer = await newPayer(call, seller)
-  return {
-    account: { token: seller.token },
-    user: { token: payer.token },
-    agent: { token: (await newAgent(call)).accessToken },
-    guest: { session: await newGuest(call) },
-    session: { session: await newSession(call, payer.email) },
-    client: { headers: basic(seller.clientId, seller.clientSecret) },
-  }
-}
-
-/** What a route accepts as credentials. */
-function acceptedBy({ auth }: Route, callers: Callers): CallOptions {
-  const kind = (['account', 'user', 'agent', 'session', 'guest', 'client'] as const).find((each) => auth.includes(each))
-  return kind === undefined ? {} : callers[kind]
-}
-
-/** Calls every one of some operations, which must all refuse, and leave everything at rest as it was. */
-async function allRefuse(
-  { call, state }: Pick<Started, 'call' | 'state'>,
-  asked: readonly Operation[],
-  [status, code]: readonly [number, ProblemCode],
-  options: (operation: Operation) => CallOptions,
-): Promise<void> {
-  expect(asked.length).toBeGreaterThan(0)
-  const before = (await state()).rows
-  for (const operation of asked) {
-    const answer = await call(operation.route.method, operation.absent, options(operation))
-    expect([operation.route.id, answer.status, answer.body?.code]).toEqual([operation.route.id, status, code])
-  }
-  expect((await state()).rows).toEqual(before)
-}
-
-const merged = (one: CallOptions, other: CallOptions): CallOptions => ({
-  ...one,
-  ...other,
-  headers: { ...one.headers, ...other.headers },
-})
 
 // Each operation, and each field of it, is some calls more.
 vi.setConfig({ testTimeout: 60_000 })
@@ -94,10 +42,12 @@ contract('every operation with a body', (start) => {
       '\u0000',
       '{"a":"\u0000"}',
     ]
-    for (const raw of malformed)
-      await allRefuse(started, withBody, [400, 'body_malformed'], ({ route }) =>
-        merged(acceptedBy(route, callers), { raw, headers: json }),
-      )
+    // Each operation is asked with some of them, and each of them is met by many.
+    for (let turn = 0; turn < 2; turn++)
+      await allRefuse(started, withBody, [400, 'body_malformed'], (operation) => {
+        const raw = malformed[(withBody.indexOf(operation) + turn) % malformed.length] as string
+        return merged(acceptedBy(operation.route, callers), { raw, headers: json })
+      })
   })
 
   it('refuses one larger than the limit: 413 body_too_large', async () => {
@@ -132,7 +82,7 @@ contract('every operation with a body', (start) => {
     const { call, state } = await start()
     const callers = await newCallers(call)
     const before = (await state()).rows
-    for (const { route, absent } of withBody) {
+    await forAll(withBody, async ({ route, absent }) => {
       const body = route.body as NonNullable<Route['body']>
       const right = samplesOf(body)
       const refuse = async (field: string, wrong: unknown) => {
@@ -142,11 +92,13 @@ contract('every operation with a body', (start) => {
         expect([route.id, answer.status, answer.body.code, named]).toEqual([route.id, 400, 'field_invalid', field])
         expect(sentenceOf(answer)).toContain(`"${field}`)
       }
-      const attempts = Object.entries(body.shape).map(([field, schema]) =>
-        Promise.all(wrongValuesOf(schema).map((wrong) => refuse(field, wrong))),
-      )
+      // One of the wrong values for each field here, and all of them once below.
+      const attempts = Object.entries(body.shape).map(([field, schema], index) => {
+        const wrong = wrongValuesOf(schema)
+        return refuse(field, wrong[(withBody.length + index) % wrong.length])
+      })
       await Promise.all(attempts)
-    }
+    })
     expect((await state()).rows).toEqual(before)
   })
 
@@ -154,7 +106,7 @@ contract('every operation with a body', (start) => {
     const { call, state } = await start()
     const callers = await newCallers(call)
     const before = (await state()).rows
-    for (const { route, absent } of withBody) {
+    await forAll(withBody, async ({ route, absent }) => {
       const body = route.body as NonNullable<Route['body']>
       for (const field of Object.keys(body.shape)) {
         const { [field]: _, ...rest } = samplesOf(body)
@@ -163,7 +115,7 @@ contract('every operation with a body', (start) => {
         expect([route.id, answer.status, answer.body.field]).toEqual([route.id, 400, field])
         expect(sentenceOf(answer)).toContain(`"${field}" is missing: it must be`)
       }
-    }
+    })
     expect((await state()).rows).toEqual(before)
   })
 })
@@ -172,12 +124,12 @@ contract('every operation with a query', (start) => {
   it('refuses a field that is given twice, and names it: 400 field_invalid', async () => {
     const { call } = await start()
     const callers = await newCallers(call)
-    for (const { route, absent } of built) {
+    await forAll(built, async ({ route, absent }) => {
       const [field] = Object.keys(route.query?.shape ?? {})
-      if (field === undefined) continue
+      if (field === undefined) return
       const answer = await call(route.method, `${absent}?${field}=1&${field}=1`, acceptedBy(route, callers))
       expect([route.id, answer.status, answer.body.field]).toEqual([route.id, 400, field])
-    }
+    })
   })
 })
 
@@ -185,10 +137,13 @@ contract('every operation with a name in its path', (start) => {
   it('refuses a percent-escape that is not UTF-8: 400 path_malformed', async () => {
     const { call } = await start()
     const callers = await newCallers(call)
-    for (const { route, path } of built.filter((operation) => operation.route.params)) {
-      const answer = await call(route.method, path.replace(/:\w+/g, '%ff'), acceptedBy(route, callers))
-      expectProblem(answer, 400, 'path_malformed')
-    }
+    await forAll(
+      built.filter((operation) => operation.route.params),
+      async ({ route, path }) => {
+        const answer = await call(route.method, path.replace(/:\w+/g, '%ff'), acceptedBy(route, callers))
+        expectProblem(answer, 400, 'path_malformed')
+      },
+    )
   })
 })
 
@@ -202,25 +157,31 @@ contract('every operation that asks who is calling', (start) => {
     const started = await start()
     const asked = asksForToken.filter((operation) => !takes('guest', 'none')(operation))
     await allRefuse(started, asked, [401, 'authorization_missing'], ({ route }) => ({ ...sampleOf(route) }))
-    for (const { route, absent } of asked)
+    await forAll(asked, async ({ route, absent }) =>
       expect((await started.call(route.method, absent, sampleOf(route))).headers.get('www-authenticate')).toMatch(
         /^Bearer/,
-      )
+      ),
+    )
   })
 
   it('refuses client credentials and other schemes: 401 bearer_required', async () => {
     const started = await start()
     const { client } = await newCallers(started.call)
-    for (const headers of [client.headers ?? {}, { authorization: 'Bearer' }, { authorization: 'Token x' }])
-      await allRefuse(started, asksForToken, [401, 'bearer_required'], ({ route }) =>
-        merged(sampleOf(route), { headers }),
-      )
+    const schemes = [client.headers ?? {}, { authorization: 'Bearer' }, { authorization: 'Token x' }]
+    await allRefuse(started, asksForToken, [401, 'bearer_required'], (operation) => {
+      const headers = schemes[asksForToken.indexOf(operation) % schemes.length] as Record<string, string>
+      return merged(sampleOf(operation.route), { headers })
+    })
   })
 
   it('refuses a token that is unknown: 401 token_invalid', async () => {
     const started = await start()
-    for (const token of [`tqmt_${'0'.repeat(32)}`, 'x', "'or'1=1--", '\u00e9'])
-      await allRefuse(started, asksForToken, [401, 'token_invalid'], ({ route }) => merged(sampleOf(route), { token }))
+    const tokens = [`tqmt_${'0'.repeat(32)}`, 'x', "'or'1=1--", '\u00e9']
+    // Each operation is asked with one of them, and each of them is met by many.
+    await allRefuse(started, asksForToken, [401, 'token_invalid'], (operation) => {
+      const token = tokens[asksForToken.indexOf(operation) % tokens.length] as string
+      return merged(sampleOf(operation.route), { token })
+    })
   })
 
   it("refuses a user's token where only accounts may call: 403 not_an_account", async () => {
@@ -330,86 +291,3 @@ contract('every control of the sandbox', (start) => {
       )
   })
 })
-
-describe('every operation whose query may come as a body', () => {
-  it('refuses that as any body', async () => {
-    const service = createService({ sandbox: true, limits: { bodyBytes: 1000 } })
-    const url = 'http://127.0.0.1:4242'
-    const callers = await newCallers(caller({ url, fetch: service.fetch }))
-    const asked = built.filter(({ route }) => route.queryInBody)
-    expect(asked.length).toBeGreaterThan(0)
-    for (const [body, type, status, code] of [
-      ['{', 'application/json', 400, 'body_malformed'],
-      ['{}', 'text/plain', 415, 'content_type_refused'],
-      ['x'.repeat(1001), 'application/json', 413, 'body_too_large'],
-    ] as const) {
-      // As a runtime hands it over: a Request can carry no body with a GET.
-      const bytes = async (limit: number) => (body.length > limit ? undefined : new TextEncoder().encode(body))
-      const call = caller({ url, fetch: (request) => service.fetch(request, { body: bytes }) })
-      const headers = { 'content-type': type }
-      for (const { route, absent } of asked)
-        expectProblem(await call(route.method, absent, merged(acceptedBy(route, callers), { headers })), status, code)
-    }
-  })
-})
-
-describe('every control of the sandbox, in a service without one', () => {
-  it('is not there: 404 no_such_path', async () => {
-    const call = caller({ url: 'http://127.0.0.1:4242', fetch: createService().fetch })
-    for (const { route, absent } of operations.filter((operation) => operation.route.scope === 'sandbox'))
-      expectProblem(await call(route.method, absent, sampleOf(route)), 404, 'no_such_path')
-  })
-})
-
-describe('every operation, where the storage fails', () => {
-  it('is a bare 500 by the name that it declares, nothing of the cause is shown, and all is well when that is over', async () => {
-    const { storage, logged, ...running } = startFailing()
-    const call = caller(running)
-    const callers = await newCallers(call)
-    const before = await storage.export()
-    storage.failing = 'all'
-    for (const { route, absent } of operations) {
-      logged.length = 0
-      const answer = await call(route.method, absent, merged(sampleOf(route), acceptedBy(route, callers)))
-      expect([route.id, answer.status, answer.body.code]).toEqual([route.id, 500, route.failure ?? 'internal_error'])
-      expect(
-        Object.keys(answer.body)
-          .filter((name) => name !== 'error_description')
-          .sort(),
-      ).toEqual(['code', 'error', 'status'])
-      expect(answer.text).not.toMatch(/disk|private/)
-      expect(logged).toHaveLength(1)
-    }
-    storage.failing = 'nothing'
-    expect(await storage.export()).toEqual(before)
-    for (const { route, absent } of operations)
-      expect((await call(route.method, absent, acceptedBy(route, callers))).status, route.id).not.toBe(500)
-  })
-})
-
-describe('a service whose storage fails when it starts', () => {
-  it('answers 500 as any other, and starts with the next call once that is over', async () => {
-    const { storage, logged, service, url } = startFailing()
-    storage.failing = 'all'
-    const headers = { origin: 'https://shop.example.test' }
-    const response = await service.fetch(new Request(`${url}/v4/dq`, { headers }))
-    expect([response.status, (await response.json()).code]).toEqual([500, 'internal_error'])
-    expect(response.headers.get('access-control-allow-origin')).toBe(headers.origin)
-    expect(logged).toHaveLength(1)
-    storage.failing = 'nothing'
-    const call = caller({ url, fetch: service.fetch })
-    expect((await call('GET', '/v4/dq')).body.digital_quantities).toHaveLength(1)
-  })
-})
-
-const onlyAccounts = ({ route }: Operation): boolean => route.auth.every((kind) => kind === 'account')
-
-/** What people read of a refusal: OAuth's own errors have it beside their word. */
-const sentenceOf = ({ body }: Answer): string => body.error_description ?? body.error
-
-/** A body that the route's schema takes, where it has one, without what would say who is calling. */
-function sampleOf({ body }: Route): CallOptions {
-  if (!body) return {}
-  const { public_secret: _, ...fields } = samplesOf(body)
-  return { body: fields }
-}
