@@ -72,33 +72,28 @@ async function runScript(name: string, script: string): Promise<string> {
   return (await run(process.execPath, [file], { cwd: folder, timeout: 20_000 })).stdout
 }
 
+/** Runs a script, which must print what the comments behind its `console.log` promise. */
+async function expectPromised(name: string, script: string, lines: number): Promise<void> {
+  const promised = [...script.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
+  expect(promised).toHaveLength(lines)
+  expect((await runScript(name, script)).trim().split('\n')).toEqual(promised)
+}
+
 describe('what the README says', () => {
   it('sells an article in a test', async () => {
-    const example = block('js', 'sandbox.seed')
-    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
-    expect(promised.length).toBeGreaterThan(0)
-    expect((await runScript('example.mjs', example)).trim().split('\n')).toEqual(promised)
+    await expectPromised('example.mjs', block('js', 'sandbox.seed'), 2)
   })
 
   it('pays for what another service answers, by card, transfer and delegate', async () => {
-    const example = block('js', '/v4/paywall')
-    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
-    expect(promised).toHaveLength(3)
-    expect((await runScript('paywall.mjs', example)).trim().split('\n')).toEqual(promised)
+    await expectPromised('paywall.mjs', block('js', '/v4/paywall'), 3)
   })
 
   it('sells what an endpoint answers, at once, by cart and by link', async () => {
-    const example = block('js', '/v4/catalog/items')
-    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
-    expect(promised).toHaveLength(3)
-    expect((await runScript('catalog.mjs', example)).trim().split('\n')).toEqual(promised)
+    await expectPromised('catalog.mjs', block('js', '/v4/catalog/items'), 3)
   })
 
   it('has an agent buy what its user approves', async () => {
-    const example = block('js', 'sandbox.agent(')
-    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
-    expect(promised).toHaveLength(4)
-    expect((await runScript('agent.mjs', example)).trim().split('\n')).toEqual(promised)
+    await expectPromised('agent.mjs', block('js', 'sandbox.agent('), 4)
   })
 
   it('charges cards by Stripe', async () => {
@@ -106,11 +101,9 @@ describe('what the README says', () => {
     const asked = /stripeCards\(\{ apiKey: process\.env\.STRIPE_API_KEY \}\)/
     const example = block('js', 'farthing/stripe')
     expect(example).toMatch(asked)
-    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
-    expect(promised).toHaveLength(2)
     try {
       const reached = example.replace(asked, `stripeCards(${JSON.stringify(stripe.options)})`)
-      expect((await runScript('cards.mjs', reached)).trim().split('\n')).toEqual(promised)
+      await expectPromised('cards.mjs', reached, 2)
       expect(stripe.charged()).toHaveLength(1)
     } finally {
       await stripe.close()
@@ -118,10 +111,7 @@ describe('what the README says', () => {
   })
 
   it('bills an account by the clock', async () => {
-    const example = block('js', '/v4/billing')
-    const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text)
-    expect(promised).toHaveLength(2)
-    expect((await runScript('billing.mjs', example)).trim().split('\n')).toEqual(promised)
+    await expectPromised('billing.mjs', block('js', '/v4/billing'), 2)
   })
 
   it('serves a service kept in a file and moves its clock', async () => {

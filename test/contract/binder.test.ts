@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { csvReply } from '../../src/http/csv.js'
-import { createService, type State } from '../../src/index.js'
+import { createService } from '../../src/index.js'
 import type { EntryRow } from '../../src/ledger/movement.js'
-import { type Call, caller } from '../support/api.js'
+import { caller } from '../support/api.js'
 import { contract } from '../support/contract.js'
+import { madeOnce } from '../support/made-once.js'
 import { advance, expectProblem, fund, pay, stopClock } from '../support/market.js'
 import { HASH, newDelegate, newPersona } from '../support/personas.js'
 import { newCommodity, newPayer, newSeller, newTwin } from '../support/world.js'
@@ -14,21 +15,6 @@ const json = { accept: 'application/json' }
 
 /** The lines of a CSV without quoted cells, header first. */
 const linesOf = (text: string): string[] => text.replace(/\n$/, '').split('\n')
-
-/** What is long in the making is made once, and carried into each service as a snapshot. */
-function madeOnce<T>(make: (call: Call) => Promise<T>): () => Promise<T & { snapshot: State }> {
-  let made: Promise<T & { snapshot: State }> | undefined
-  return () => {
-    made ??= (async () => {
-      const service = createService({ sandbox: true })
-      const told = await make(caller({ url: service.baseUrl, fetch: service.fetch }))
-      const snapshot = await service.sandbox.snapshot()
-      await service.close()
-      return { ...told, snapshot }
-    })()
-    return made
-  }
-}
 
 const delegatesAmongMovements = madeOnce(async (call) => {
   await stopClock(call)
