@@ -1,23 +1,43 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { browserScript } from './scripts/browser-script.js'
 
-export default defineConfig({
+/** How sources are read, by each project and by what is set up for all of them. */
+const sources = {
   plugins: [browserScript()],
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  oxc: { jsx: { runtime: 'automatic' as const, importSource: 'preact' } },
   // `farthing` and its subpaths are the sources here, by the `paths` of tsconfig.json.
   resolve: { tsconfigPaths: true },
+}
+
+const project = (name: string, files: TestProjectInlineConfiguration['test']): TestProjectInlineConfiguration => ({
+  ...sources,
   test: {
-    include: ['test/**/*.test.ts'],
-    // These need a tool that runs on no Node below 22: .ci/run installs it apart, and says where.
-    exclude: process.env.FARTHING_CONFORMANCE ? [] : ['test/conformance/**'],
+    name,
     environment: 'node',
-    globalSetup: ['test/support/unanswered.ts', 'test/support/shared-browser.ts', 'test/support/runtime-counts.ts'],
-    // Much of a run waits for browsers and processes: more than one for each core keeps them busy.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     testTimeout: 15_000,
     // On a machine that has much else to do a moment is longer than the default second.
     expect: { poll: { timeout: 5000 } },
     hookTimeout: 30_000,
+    ...files,
+  },
+})
+
+export default defineConfig({
+  ...sources,
+  test: {
+    // Once for a whole run: a project that said `extends: true` would have these again for itself.
+    globalSetup: ['test/support/unanswered.ts', 'test/support/shared-browser.ts', 'test/support/runtime-counts.ts'],
+    // Much of a run waits for browsers and processes: more than one for each core keeps them busy.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    projects: [
+      // One after another in the same process: most of what a file needs is there from the one before, pages included.
+      project('contract', { include: ['test/contract/**/*.test.ts'], isolate: false }),
+      project('rest', {
+        include: ['test/**/*.test.ts'],
+        // The last need a tool that runs on no Node below 22: .ci/run installs it apart, and says where.
+        exclude: ['test/contract/**', ...(process.env.FARTHING_CONFORMANCE ? [] : ['test/conformance/**'])],
+      }),
+    ],
   },
 })

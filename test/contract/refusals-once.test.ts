@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Route } from '../../src/http/route.js'
 import { createService } from '../../src/index.js'
 import { caller } from '../support/api.js'
@@ -8,7 +8,8 @@ import { operations } from '../support/operations.js'
 import { acceptedBy, built, merged, newCallers, sampleOf, withBody } from '../support/refusals.js'
 import { samplesOf, wrongValuesOf } from '../support/samples.js'
 
-/** What the frame refuses wherever it runs is asked of every operation once. */
+/** What the frame refuses wherever it runs is asked of every operation once: thousands of calls. */
+vi.setConfig({ testTimeout: 60_000 })
 
 describe('every operation with a body', () => {
   it('refuses whatever is of another type, and names the field: 400 field_invalid', async () => {

@@ -4,7 +4,7 @@ import { handlers } from '../../../adapters/msw.js'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService, type Service, type Storage } from '../../../src/index.js'
 import { cancelStream, carriedTo, fetchFromPage, nextPiece } from './carried.js'
-import type { Commands } from './commands.js'
+import { obey } from './obey.js'
 
 /** A page with many services side by side, each under an address of its own, behind one MSW worker. */
 
@@ -15,16 +15,12 @@ interface Running {
 }
 
 const worker = setupWorker()
-const ready = worker.start({
-  onUnhandledRequest: 'bypass',
-  quiet: true,
-  serviceWorker: { url: 'mockServiceWorker.js' },
-})
 const running = new Map<number, Running>()
 
 const answerAll = () => worker.resetHandlers(...[...running.values()].flatMap((each) => each.handlers))
 
-const commands: Commands = {
+// Before MSW starts, which would have every socket pass through it.
+obey({
   async start(id, options) {
     await ready
     const storage = memoryStorage()
@@ -47,6 +43,10 @@ const commands: Commands = {
     answerAll()
     await service.close()
   },
-}
+})
 
-Object.assign(globalThis, { commands })
+const ready = worker.start({
+  onUnhandledRequest: 'bypass',
+  quiet: true,
+  serviceWorker: { url: 'mockServiceWorker.js' },
+})

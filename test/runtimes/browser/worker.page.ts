@@ -1,6 +1,7 @@
 import { register } from '../../../adapters/service-worker.js'
 import { cancelStream, fetchFromPage, nextPiece } from './carried.js'
 import type { Commands } from './commands.js'
+import { obey } from './obey.js'
 
 const ready = register('worker.js')
 
@@ -17,13 +18,11 @@ async function ask(command: keyof Commands, ...args: unknown[]): Promise<any> {
   return data.value
 }
 
-const commands: Commands = {
+obey({
   start: (id, options) => ask('start', id, options),
   fetch: (request) => ready.then(() => fetchFromPage(request)),
   nextPiece,
   cancelStream,
   state: (id) => ask('state', id),
   stop: (id) => ask('stop', id),
-}
-
-Object.assign(globalThis, { commands })
+})
