@@ -136,6 +136,17 @@ contract('applyAccountChange', (start) => {
     expect((await call('GET', '/v4/account', seller)).body).toMatchObject({ name, businessName: 'Weather House' })
   })
 
+  it('tells the agent nothing of the account but what its change named', async () => {
+    const { call } = await start()
+    const business = await newBusiness(call)
+    const { agent, seller } = business
+    const profile = { tax_number: 'NO 123', billing_email: 'bills@example.test', business_address: '1 Main Street' }
+    await call('PUT', '/v4/billing/profile', { ...seller, body: profile })
+    const rename = { kind: 'update_account', name: 'Weather' }
+    const { body } = await applyChange(call, agent, await approvedChange(call, business, rename))
+    expect(body.result).toEqual({ account: { id: seller.id, name: 'Weather' } })
+  })
+
   it('refuses what can no longer be made as approved, and leaves the approval unspent: 400', async () => {
     const { call } = await start()
     const business = await newBusiness(call)

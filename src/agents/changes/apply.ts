@@ -28,7 +28,7 @@ const TAKE = 60_000
 export interface AppliedChange {
   approval_id: string
   change: Change
-  /** `item` and `commodity`, `twin` and its `name`, or `account`. */
+  /** `item` and `commodity`, `twin` and its `name`, or `account` with the fields that the change named. */
   result: Readonly<Record<string, unknown>>
 }
 

@@ -40,15 +40,19 @@ export const updateAccountKind: ChangeKind<UpdateAccount> = {
   },
 
   async view(tx, { accountId, change }) {
-    const shown: Record<string, unknown> = await showBusiness(tx, accountId)
     const names = fieldsOf(change).map(([name]) => name)
-    const now = Object.fromEntries(names.map((name) => [name, shown[name]]))
+    const now = await namedFields(tx, accountId, change)
     return { about: {}, now, summary: `Change the business account: ${listed(names)}` }
   },
 
-  result: async (tx, { accountId }) => ({ account: await showBusiness(tx, accountId) }),
+  result: async (tx, { accountId, change }) => ({
+    account: { id: accountId, ...(await namedFields(tx, accountId, change)) },
+  }),
 }
 
-async function showBusiness(tx: Reader, id: number) {
-  return { id, name: (await accountOf(tx, id)).name, ...(await profileOf(tx, id)) }
+/** What a change names, as it stands now: nothing else of a business is an agent's to read. */
+async function namedFields(tx: Reader, id: number, change: UpdateAccount): Promise<Readonly<Record<string, unknown>>> {
+  const { name } = await accountOf(tx, id)
+  const business: Record<string, unknown> = { name, ...(await profileOf(tx, id)) }
+  return Object.fromEntries(fieldsOf(change).map(([field]) => [field, business[field]]))
 }
