@@ -10,6 +10,7 @@ import { cartTerms } from '../carts/approval.js'
 import { holderOf, openCart } from '../carts/cart.js'
 import { quoteLines } from '../carts/quote.js'
 import type { ServiceContext } from '../context.js'
+import { presentGrant } from '../oidc/agent.js'
 import type { Owner } from '../owner.js'
 import { rightOf } from '../paywall/caller.js'
 import { type PaywallWish, paywallTerms, quoteOf } from '../paywall/order.js'
@@ -48,8 +49,8 @@ export type Wish =
   | { readonly kind: 'account_change'; readonly change: Readonly<Record<string, unknown>> }
 
 /**
- * Asks the agent's user to approve a call as it would be made now. Throws `too_many_pending`, and what the call itself would throw
- * before it moves anything. `within`: the account at whose own server it is asked for.
+ * Asks the agent's user to approve a call as it would be made now. Throws `token_invalid`, `too_many_pending`, and what the call itself
+ * would throw before it moves anything. `within`: the account at whose own server it is asked for.
  */
 export async function requestApproval(
   tx: Writer,
@@ -58,8 +59,9 @@ export async function requestApproval(
   service: ServiceContext,
   within?: number,
 ): Promise<ShownApproval> {
-  const terms = await termsOf(tx, agent, { wish, within }, service)
-  return showApproval(await askForApproval(tx, agent, terms, service), service)
+  const caller = { ...agent, ...(await presentGrant(tx, agent)) }
+  const terms = await termsOf(tx, caller, { wish, within }, service)
+  return showApproval(await askForApproval(tx, caller, terms, service), service)
 }
 
 async function termsOf(

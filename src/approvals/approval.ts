@@ -1,10 +1,11 @@
 import type { ServiceContext } from '../context.js'
 import { recordEvent } from '../events/event.js'
 import { canonicalJson } from '../hash.js'
+import { presentGrant } from '../oidc/agent.js'
 import { type Problem, problem } from '../problem.js'
 import { setTimer, type TimerJob } from '../schedule/timer.js'
 import { digest, randomHex } from '../secrets.js'
-import { newestFirst } from '../storage/page.js'
+import { allRows, newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 
@@ -162,15 +163,16 @@ export async function decide(
 
 /**
  * Spends an approval of exactly these terms, in the transaction of what it is for: once.
- * Throws `not_found`, `approval_mismatch`, `approval_spent`, `approval_not_given`.
+ * Throws `token_invalid`, `not_found`, `approval_mismatch`, `approval_spent`, `approval_not_given`.
  */
 export async function spendApproval(
   tx: Writer,
   agent: Agent,
   { id, terms, at }: { id: string; terms: ApprovalTerms; at: number },
 ): Promise<void> {
-  const row = await agentsApproval(tx, agent, id)
-  if (row.binding !== bindingOf(agent, terms)) throw problem('approval_mismatch', { fields: { approval_id: id } })
+  const caller = { ...agent, ...(await presentGrant(tx, agent)) }
+  const row = await agentsApproval(tx, caller, id)
+  if (row.binding !== bindingOf(caller, terms)) throw problem('approval_mismatch', { fields: { approval_id: id } })
   checkGiven(row, at)
   const spent: ApprovalRow = { ...row, status: 'spent', spent_at: at }
   tx.put(approvals, spent)
@@ -197,7 +199,18 @@ export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   const at = clock.now()
   const row = await tx.get(approvals, subject)
   if (!row || row.status === 'expired' || statusOf(row, at) !== 'expired') return
-  const expired: ApprovalRow = { ...row, status: 'expired' }
+  await expire(tx, row, at)
+}
+
+/** Ends all that an app asked for and could still do, or be allowed. */
+export async function expireApprovalsOf(tx: Writer, connectionId: number, at: number): Promise<void> {
+  for (const status of ['pending', 'approved'])
+    for await (const row of allRows(tx, approvals, { index: 'byConnection', prefix: [connectionId, status] }))
+      await expire(tx, row, at)
+}
+
+async function expire(tx: Writer, row: ApprovalRow, at: number): Promise<void> {
+  const expired: ApprovalRow = { ...row, status: 'expired', expires_at: Math.min(row.expires_at, at) }
   tx.put(approvals, expired)
   await tell(tx, expired, { act: 'expired', actor: 'service', at })
 }

@@ -1,3 +1,4 @@
+import { presentGrant } from '../oidc/agent.js'
 import { agentTwin } from '../oidc/connection.js'
 import { problem } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
@@ -22,7 +23,7 @@ export interface AgentPayment {
 
 /**
  * The agent twin, for a payment that the user approved, which is spent here, or that needs no approval: one within the user's threshold,
- * or of nothing. Throws `approval_required`, which says what to ask for, `insufficient_funds` (no twin), `not_owner` and what `spendApproval` throws.
+ * or of nothing. Throws `token_invalid`, `approval_required`, which says what to ask for, `insufficient_funds` (no twin), `not_owner` and what `spendApproval` throws.
  */
 export async function permittedTwin(tx: Writer, agent: Agent, payment: AgentPayment): Promise<TwinRow> {
   const { terms, wish, approvalId: id, at } = payment
@@ -42,11 +43,8 @@ export async function agentTwinOf(tx: Reader, { user_id }: Pick<Agent, 'user_id'
   return twin
 }
 
-async function isWithinThreshold(
-  tx: Reader,
-  { user_id }: Agent,
-  { sums }: Pick<AgentPayment, 'sums'>,
-): Promise<boolean> {
-  for (const [dq, sum] of sums) if (sum > (await thresholdOf(tx, user_id, dq))) return false
+async function isWithinThreshold(tx: Reader, agent: Agent, { sums }: Pick<AgentPayment, 'sums'>): Promise<boolean> {
+  await presentGrant(tx, agent)
+  for (const [dq, sum] of sums) if (sum > (await thresholdOf(tx, agent.user_id, dq))) return false
   return true
 }

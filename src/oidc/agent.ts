@@ -1,3 +1,4 @@
+import { problem } from '../problem.js'
 import type { Reader } from '../storage/storage.js'
 import { type ConnectionRow, grantedAccountId, oidcConnections } from './connection.js'
 import { isInterface } from './issuer.js'
@@ -13,4 +14,17 @@ export async function findAgentToken(
   if (!token || (token.audience !== resource && !isInterface(token.audience, { baseUrl }))) return undefined
   const connection = await tx.get(oidcConnections, token.connection_id)
   return connection && { token, connection, accountId: await grantedAccountId(tx, connection) }
+}
+
+/**
+ * What an agent's user grants it at this moment: a call that waited reads it again in the transaction in which it acts.
+ * Throws `token_invalid` once the app is disconnected.
+ */
+export async function presentGrant(
+  tx: Reader,
+  { connection_id }: { readonly connection_id: number },
+): Promise<{ account_id: number | null }> {
+  const connection = await tx.get(oidcConnections, connection_id)
+  if (!connection) throw problem('token_invalid', { detail: 'The user disconnected the app.' })
+  return { account_id: await grantedAccountId(tx, connection) }
 }

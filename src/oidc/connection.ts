@@ -1,13 +1,11 @@
 import { type AccountRow, accountOf, accounts, memberships } from '../accounts/account.js'
 import { firstQuantity } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
-import { problem } from '../problem.js'
 import { allRows, newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../twins/twin.js'
 import { nameOf, type OidcClientRow, oidcClients } from './client.js'
-import { revokeConnection } from './token.js'
 
 /** What a user allowed an app: one row for both, until the user takes it back. */
 export interface ConnectionRow {
@@ -85,35 +83,6 @@ async function makeAgentTwin(tx: Writer, userId: number, at: number, context: Tw
 export async function agentTwin(tx: Reader, userId: number): Promise<TwinRow | undefined> {
   const row = await tx.get(agentTwins, userId)
   return row && tx.get(twins, row.twin_id)
-}
-
-/** Ends a connection: every token and code of it is dead at once. `actor` is who ended it. */
-export async function deleteConnection(
-  tx: Writer,
-  { id, user_id, client_id }: ConnectionRow,
-  { actor, at }: { actor: string; at: number },
-): Promise<void> {
-  await revokeConnection(tx, id)
-  tx.remove(oidcConnections, id)
-  const data = { client_id }
-  await recordEvent(tx, {
-    owners: [`user:${user_id}`],
-    type: 'connection.deleted',
-    actor,
-    subject: `connection:${id}`,
-    data,
-    at,
-  })
-}
-
-/** Ends one of the user's own connections. Throws `not_found`. */
-export async function deleteOwnConnection(
-  tx: Writer,
-  { id, userId, at }: { id: number; userId: number; at: number },
-): Promise<void> {
-  const row = await tx.get(oidcConnections, id)
-  if (!row || row.user_id !== userId) throw problem('not_found')
-  await deleteConnection(tx, row, { actor: `user:${userId}`, at })
 }
 
 /** The apps that a user connected, newest first. Throws `cursor_invalid`. */

@@ -5,7 +5,8 @@ import { problem } from '../problem.js'
 import browserRoutes from './browser/routes.js'
 import { claimsOf } from './claims.js'
 import type { SentClient } from './client.js'
-import { deleteOwnConnection, listConnections as list } from './connection.js'
+import { listConnections as list } from './connection.js'
+import { deleteOwnConnection } from './disconnect.js'
 import { discoveryOf } from './discovery.js'
 import { exchange } from './exchange.js'
 import { introspect, revoke } from './introspection.js'
@@ -275,7 +276,7 @@ export const listConnections = route({
 
 export const deleteConnection = route({
   id: 'deleteConnection',
-  summary: 'Disconnect an app: all of its tokens are dead at once.',
+  summary: 'Disconnect an app: all of its tokens are dead at once, and what it asked approval for has expired.',
   evidence: 'designed',
   method: 'DELETE',
   path: '/connections/:id',

@@ -1,7 +1,19 @@
-import { expect, it } from 'vitest'
-import type { Answer } from '../support/api.js'
+import { expect, it, test } from 'vitest'
+import type { Writer } from '../../src/storage/storage.js'
+import { type Answer, caller } from '../support/api.js'
+import {
+  anotherAgent,
+  answerApproval,
+  approvalEvents,
+  approved,
+  heldBy,
+  newAgentShop,
+  requestApproval,
+} from '../support/approvals.js'
+import { purchase } from '../support/catalog.js'
 import { contract } from '../support/contract.js'
-import { expectProblem, stopClock } from '../support/market.js'
+import { startFailing } from '../support/failing-storage.js'
+import { advance, expectProblem, stopClock } from '../support/market.js'
 import { authorizeApp, exchangeCode, expectOAuthError, newAgent, newApp, startInteraction } from '../support/oidc.js'
 import { newSession } from '../support/world.js'
 
@@ -51,6 +63,27 @@ contract('the connections of a user', (start) => {
     expect(again.text).toContain('>Allow</button>')
   })
 
+  it('take with them what their app asked approval for: nobody approves what cannot be done', async () => {
+    const shop = await newAgentShop(start)
+    const { call, agent, payer, item } = shop
+    const wish = { kind: 'purchase', catalog_item_id: item.id, arguments: { city: 'Oslo' } }
+    const given = await approved(call, shop, wish)
+    const { approval_id } = (await requestApproval(call, agent, wish)).body
+    const others = (await requestApproval(call, await anotherAgent(call, payer), wish)).body.approval_id
+    const { connections } = (await call('GET', '/v4/connections', payer)).body
+    expect((await call('DELETE', `/v4/connections/${connections[1].id}`, payer)).status).toBe(204)
+    const { approvals } = (await call('GET', '/v4/approvals', payer)).body
+    expect(approvals.map((each: Record<string, unknown>) => [each.approval_id, each.status])).toEqual([
+      [others, 'pending'],
+      [approval_id, 'expired'],
+      [given, 'expired'],
+    ])
+    expectProblem(await answerApproval(call, payer, approval_id), 409, 'not_pending')
+    expect((await approvalEvents(call, payer)).slice(-2)).toEqual(['expired', 'expired'])
+    await advance(call, '15m')
+    expect((await approvalEvents(call, payer)).filter((type) => type === 'expired')).toHaveLength(3)
+  })
+
   it('stand in the log of the user: made, changed, misused, ended', async () => {
     const { call } = await start()
     const agent = await newAgent(call)
@@ -66,4 +99,23 @@ contract('the connections of a user', (start) => {
     ])
     for (const { data } of told) expect(data.client_id).toBe(agent.app.id)
   })
+})
+
+test('an app that is disconnected between its authentication and its payment pays nothing, within a threshold too', async () => {
+  const { storage, service, ...running } = startFailing()
+  const { close } = service
+  const started = { ...running, call: caller(running), state: () => storage.export(), close }
+  const shop = await newAgentShop(async () => started)
+  const { call, agent, payer, item } = shop
+  await call('PUT', '/v4/agent/settings', { ...payer, body: { approval_threshold: { [item.dq]: 1 } } })
+  const [{ id }] = (await call('GET', '/v4/connections', payer)).body.connections
+  const { write } = storage
+  storage.write = async <T>(body: (tx: Writer) => Promise<T>) => {
+    storage.write = write
+    await call('DELETE', `/v4/connections/${id}`, payer)
+    return write.call(storage, body) as Promise<T>
+  }
+  expectProblem(await purchase(call, agent, item, { arguments: { city: 'Oslo' } }), 401, 'token_invalid')
+  expect(await heldBy(call, shop)).toEqual([10, 10])
+  await close()
 })

@@ -1,7 +1,10 @@
 import { afterEach, expect, test } from 'vitest'
+import { newBusiness, pathOf, pressApproval } from '../support/account-changes.js'
 import { anotherAgent, answerApproval, heldBy } from '../support/approvals.js'
+import { expectProblem } from '../support/market.js'
 import { done, modern, refused, send } from '../support/mcp.js'
 import { type McpShop, newMcpShop } from '../support/mcp-shop.js'
+import { fill } from '../support/oidc.js'
 
 /** Where the client leads its user, they are asked in the middle of a call. */
 
@@ -133,4 +136,49 @@ test('an app with too many questions asks no more of them', async () => {
   for (let n = 0; n < 20; n++) expect((await round(order(item.id))).result.resultType).toBe('input_required')
   const { result } = await round(order(item.id))
   expect(result).toMatchObject({ isError: true, structuredContent: { code: 'too_many_pending' } })
+})
+
+/** A shop that says when a call has begun to wait for its user. */
+async function newWatchedShop() {
+  let begun: () => void
+  const isWaiting = new Promise<void>((resolve) => {
+    begun = resolve
+  })
+  const set = (ms: number, ring: () => void) => {
+    if (ms === 20_000) begun()
+    const timer = setTimeout(ring, ms)
+    return () => clearTimeout(timer)
+  }
+  shop = await newMcpShop({}, { alarm: { set } })
+  return { isWaiting }
+}
+
+test('an app that is disconnected while its call waits pays nothing, and nobody can approve it any more', async () => {
+  const { isWaiting } = await newWatchedShop()
+  const { call, payer, item } = shop
+  const { inputRequests, requestState } = (await round(order(item.id))).result
+  const waiting = round({ ...order(item.id), requestState, inputResponses: { approval: { action: 'accept' } } })
+  await isWaiting
+  const { connections } = (await call('GET', '/v4/connections', payer)).body
+  await call('DELETE', `/v4/connections/${connections[0].id}`, payer)
+  const id = idIn(inputRequests.approval.params.url)
+  expectProblem(await answerApproval(call, payer, id), 409, 'not_pending')
+  expect((await waiting).result).toMatchObject({ isError: true, structuredContent: { code: 'token_invalid' } })
+  expect(await heldBy(call, shop)).toEqual([10, 10])
+})
+
+test('an app whose account is taken back while its call waits changes nothing of it', async () => {
+  const { isWaiting } = await newWatchedShop()
+  const { call } = shop
+  const { agent, seller, session } = await newBusiness(call)
+  const tool = { name: 'Rain', description: 'Rain.', price_per_call: 1, service_url: 'https://api.example.test/rain' }
+  const params = { name: 'register_tool', arguments: tool }
+  const { inputRequests, requestState } = (await round(params, agent)).result
+  const waiting = round({ ...params, requestState, inputResponses: { approval: { action: 'accept' } } }, agent)
+  await isWaiting
+  const { url } = (await call('POST', '/v4/agent/account-choice', agent)).body
+  await fill(call, pathOf(url), session, { answer: 'choose', account: 'none' })
+  await pressApproval(call, session, idIn(inputRequests.approval.params.url), { answer: 'approve' })
+  expect((await waiting).result).toMatchObject({ isError: true, structuredContent: { code: 'account_not_granted' } })
+  expect((await call('GET', '/v4/catalog/mine', seller)).body.items).toEqual([])
 })

@@ -1,6 +1,7 @@
 import { type Agent, type ApprovalRow, agentsApproval, spendApproval } from '../../approvals/approval.js'
 import type { ServiceContext } from '../../context.js'
 import { canonicalJson } from '../../hash.js'
+import { presentGrant } from '../../oidc/agent.js'
 import { Problem, problem } from '../../problem.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { twins } from '../../twins/twin.js'
@@ -33,7 +34,7 @@ export interface AppliedChange {
 }
 
 /**
- * Makes, once, the change that is stored with an approval (interface.md 4.7 rules 2 to 5). Throws `account_not_granted`, `not_found`,
+ * Makes, once, the change that is stored with an approval (interface.md 4.7 rules 2 to 5). Throws `token_invalid`, `account_not_granted`, `not_found`,
  * `approval_mismatch`, `approval_spent`, `approval_not_given`; `change_impossible` and `change_incomplete`, with `changed: true` where
  * something was made and is kept.
  */
@@ -70,7 +71,7 @@ async function apply(agent: Agent, id: string, service: ServiceContext): Promise
 
 /** The first steps, and the end of the approval, in one transaction: where they fail it is as if nothing was tried. */
 async function begin(tx: Writer, agent: Agent, id: string, service: ServiceContext): Promise<Begun | AppliedChange> {
-  const { account_id: accountId } = agent
+  const { account_id: accountId } = await presentGrant(tx, agent)
   if (accountId === null) throw problem('account_not_granted')
   const approval = await agentsApproval(tx, agent, id)
   if (approval.kind !== 'account_change') throw problem('approval_mismatch', { fields: { approval_id: id } })
