@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { labelOf } from '../second-factor/wording.js'
 import { plain } from './plain.js'
 
 /** All fields of something, as they are: whatever others wrote stays text. */
@@ -6,7 +7,7 @@ export const Facts = ({ facts }: { facts: Readonly<Record<string, unknown>> }) =
   <dl>
     {Object.entries(facts).map(([name, value]) => (
       <div>
-        <dt dir="auto">{labelOf(name)}</dt>
+        <dt dir="auto">{labelOf(plain(name))}</dt>
         <dd>
           <Value value={value} />
         </dd>
@@ -28,7 +29,7 @@ export const Change = ({
     <dl>
       {Object.entries(change).map(([name, value]) => (
         <div>
-          <dt>{labelOf(name)}</dt>
+          <dt>{labelOf(plain(name))}</dt>
           {Object.hasOwn(now, name) && (
             <dd>
               <span class="muted">Now: </span>
@@ -90,22 +91,3 @@ const Items = ({ items }: { items: readonly unknown[] }) =>
   )
 
 const Json = ({ value }: { value: unknown }) => <pre dir="ltr">{plain(JSON.stringify(value, null, 2))}</pre>
-
-const labels = new Map([
-  ['dq', 'Digital quantity'],
-  ['catalog_item_id', 'Item'],
-  ['cart_id', 'Cart'],
-  ['descriptor', 'Receipt line'],
-  ['service_method', 'Method'],
-  ['external_endpoint', 'Endpoint'],
-  ['service_schema', 'Inputs'],
-  ['serviceUrl', 'Service'],
-  ['serviceMethod', 'Method'],
-  ['additionalParams', 'Sent with it'],
-])
-
-/** `billing_email` as people read it. */
-function labelOf(name: string): string {
-  const text = plain(name).replaceAll('_', ' ')
-  return labels.get(name) ?? text.charAt(0).toUpperCase() + text.slice(1)
-}

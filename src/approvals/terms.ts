@@ -13,8 +13,15 @@ export const priceText = ({ decimals, shortcode }: DigitalQuantityRow, amount: b
 
 const MOST_CHARACTERS = 120
 
-/** What somebody wrote, as part of a summary: one line, in quotes, cut off where it is long. */
-export function quoted(text: string): string {
-  const line = text.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim()
-  return `“${line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line}”`
+/** What somebody wrote, as part of a summary: one line, in quotation marks that it cannot end, cut off where it is long. */
+export function quoted(text: string, most = MOST_CHARACTERS): string {
+  const line = text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+    .replace(/["\u201c-\u201f]/g, "'")
+  const characters = [...line.trim()]
+  return `“${characters.slice(0, most).join('')}${characters.length > most ? '…' : ''}”`
 }
+
+/** An address as part of a summary: whole, as its end says whose it is. */
+export const quotedAddress = (address: string): string => quoted(address, address.length)

@@ -8,7 +8,7 @@ import { findSession, type SessionRow } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { emailOf } from '../users/user.js'
 import { type ApprovalRow, type ApprovalStatus, approvals, decide, statusOf } from './approval.js'
-import { secondFactorDetail } from './wait.js'
+import { appOf, secondFactorDetail } from './second-factor.js'
 
 /** What an agent asks, as its user reads it. */
 export interface Asked {
@@ -74,8 +74,7 @@ async function ownRow(tx: Reader, id: string, session: SessionRow): Promise<Appr
 
 async function askedOf(tx: Reader, row: ApprovalRow, email: string): Promise<Asked> {
   const { kind, summary, detail, now, expires_at } = row
-  const { app } = await secondFactorDetail(tx, row)
-  return { ...{ app, kind, summary, detail, now, email }, until: minuteText(expires_at) }
+  return { ...{ app: await appOf(tx, row), kind, summary, detail, now, email }, until: minuteText(expires_at) }
 }
 
 const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`

@@ -1,17 +1,11 @@
 import type { ServiceContext } from '../context.js'
-import { nameOf, oidcClients } from '../oidc/client.js'
 import { Problem, problem } from '../problem.js'
 import type { AuthenticationRequestRow } from '../second-factor/request.js'
 import { type AskingSession, askAndWait, spendAsked } from '../second-factor/wait.js'
 import type { Reader } from '../storage/storage.js'
 import { type ApprovalRow, decide, showToUser, statusOf, usersApproval } from './approval.js'
+import { secondFactorDetail, thresholdDetail } from './second-factor.js'
 import { isRaised, type NewThresholds, updateAgentSettings } from './settings.js'
-
-/** What a second device shows of an approval: its id stands for the whole of it. */
-export async function secondFactorDetail(tx: Reader, { id, client_id, summary }: ApprovalRow) {
-  const client = await tx.get(oidcClients, client_id)
-  return { app: client ? nameOf(client) : client_id, request: summary, approval: id }
-}
 
 /** Approves as the user's token says, or a session of theirs once a second device did. Throws `not_found`, `not_pending` and as `askAndWait`. */
 export async function approve(
@@ -48,17 +42,19 @@ export async function changeThresholds(
   { userId, thresholds, asking }: { userId: number; thresholds: NewThresholds; asking: AskingSession | undefined },
 ) {
   const { storage, clock } = service
-  const raised = asking && (await storage.read((tx) => isRaised(tx, userId, thresholds)))
-  const order = {
-    ...{ userId, sessionId: asking?.sessionId, action: 'agent_settings' },
-    detail: { without_approval: thresholds },
-  }
-  const asked = raised ? await askAndWait(service, order) : undefined
+  const order = asking && (await storage.read((tx) => raisingOrder(tx, thresholds, asking)))
+  const asked = order && (await askAndWait(service, order))
   return storage.write(async (tx) => {
     const at = clock.now()
-    if (asked) await spendAsked(tx, asked, order, at)
+    if (asked && order) await spendAsked(tx, asked, order, at)
     // What was lowered meanwhile would be raised by this.
     else if (asking && (await isRaised(tx, userId, thresholds))) throw problem('approval_timeout')
     return updateAgentSettings(tx, userId, { thresholds, at })
   })
+}
+
+/** What a session is to have approved that raises a threshold; undefined where it raises none. */
+async function raisingOrder(tx: Reader, thresholds: NewThresholds, { userId, sessionId }: AskingSession) {
+  if (!(await isRaised(tx, userId, thresholds))) return undefined
+  return { userId, sessionId, action: 'agent_settings', detail: await thresholdDetail(tx, thresholds) }
 }

@@ -17,9 +17,23 @@ export const actionTitle = (action: string): string => titles.get(action) ?? wor
 
 /** The detail as people read it: everything that is approved, and nothing else. */
 export const detailLines = (detail: Detail): readonly (readonly [label: string, value: string])[] =>
-  Object.entries(detail).map(([name, value]) => [labels.get(name) ?? words(name), oneLine(value)] as const)
+  Object.entries(detail).map(([name, value]) => [labelOf(name), oneLine(value)] as const)
 
-const labels = new Map([['dq', 'Digital quantity']])
+const labels = new Map([
+  ['dq', 'Digital quantity'],
+  ['catalog_item_id', 'Item'],
+  ['cart_id', 'Cart'],
+  ['descriptor', 'Receipt line'],
+  ['service_method', 'Method'],
+  ['external_endpoint', 'Endpoint'],
+  ['service_schema', 'Inputs'],
+  ['serviceUrl', 'Service'],
+  ['serviceMethod', 'Method'],
+  ['additionalParams', 'Sent with it'],
+])
+
+/** `billing_email` as people read it. */
+export const labelOf = (name: string): string => labels.get(name) ?? words(name)
 
 const words = (name: string): string => {
   const text = oneLine(name).replace(/[_.]+/g, ' ')

@@ -1,5 +1,5 @@
 import { type Agent, type ApprovalTerms, spendApproval } from '../approvals/approval.js'
-import { priceDetail, quoted } from '../approvals/terms.js'
+import { priceDetail, quotedAddress } from '../approvals/terms.js'
 import type { ServiceContext } from '../context.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { Email, z } from '../http/schema.js'
@@ -97,7 +97,7 @@ function termsOf({ sender, address, amount, quantity, memo }: Plan): ApprovalTer
   return {
     kind: 'transfer',
     detail: { from: sender.hostname, payee: address, ...value, memo },
-    summary: `Send ${value.price} to ${quoted(address)}`,
+    summary: `Send ${value.price} to ${quotedAddress(address)}`,
   }
 }
 

@@ -342,7 +342,8 @@ contract('updateAgentSettings', (start) => {
     await phone('ignore')
     expect((await put(0.5)).body).toEqual({ approval_threshold: { [item.dq]: 0.5 } })
     const answer = put(2)
-    await expect.poll(async () => (await call('GET', `/_sandbox/devices/${payer.id}`)).body.requests).toHaveLength(1)
+    const waiting = async () => (await call('GET', `/_sandbox/devices/${payer.id}`)).body.requests
+    await expect.poll(waiting).toMatchObject([{ detail: { without_approval: '2.000 USD' } }])
     await advance(call, '2m')
     expectProblem(await answer, 408, 'approval_timeout')
     await advance(call, '2s')

@@ -32,10 +32,11 @@ export interface Link {
   readonly token: string
 }
 
-/** The link in the last mail to an address. */
+/** The link by which the last mail to an address is answered: what it is about may hold others. */
 export async function mailedLink(call: Call, email: string): Promise<Link> {
   const { body } = await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(email)}&kind=mail&limit=1`)
-  const address = body.messages[0].links[0] as string
+  const links = body.messages[0].links as string[]
+  const address = links.find((link) => link.includes('/v4/authentication-requests/')) as string
   const path = address.slice(address.indexOf('/v4/'))
   return { path, token: new URLSearchParams(path.split('?')[1]).get('token') as string }
 }
