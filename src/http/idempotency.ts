@@ -1,7 +1,7 @@
 import type { ServiceContext } from '../context.js'
 import { base64url, bytesOf } from '../encoding.js'
 import { canonicalJson } from '../hash.js'
-import { Problem, problem } from '../problem.js'
+import { Problem, type ProblemCode, problem } from '../problem.js'
 import { digest, randomHex } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { Transaction } from '../storage/transaction.js'
@@ -152,8 +152,12 @@ export async function releaseKey(tx: Writer, { id }: Claim): Promise<void> {
   else tx.put(idempotency, { ...known, claim: null, claimed_until: null })
 }
 
-/** Whether a refusal is an answer like any other: what time or the caller may mend is not kept. */
-export const isKept = ({ status }: Problem): boolean => status < 500 && ![400, 408, 409, 429].includes(status)
+/** Whether a refusal is an answer like any other: what time, the caller or their user may mend is not kept. */
+export const isKept = ({ status, code }: Problem): boolean =>
+  status < 500 && ![400, 408, 409, 429].includes(status) && !awaited.has(code)
+
+/** Refusals until somebody else has acted: the same request is then sent again. */
+const awaited: ReadonlySet<ProblemCode> = new Set(['approval_not_given'])
 
 /** Bodies of bytes, as an upstream service gave them, are written in base64url. */
 const writeOutcome = ({ body, ...head }: Outcome): string =>

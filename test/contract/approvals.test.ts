@@ -71,6 +71,22 @@ contract('createApproval', (start) => {
     await expectSoundLedger(call)
   })
 
+  it('is waited for by the same call again, under an Idempotency-Key too', async () => {
+    const shop = await newAgentShop(start, sold())
+    const { call, agent, payer, item } = shop
+    const keyed = { ...agent, headers: { 'idempotency-key': 'once' } }
+    const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }
+    const { approval_id } = (await requestApproval(call, agent, wish)).body
+    const buy = () => purchase(call, keyed, item, { ...OSLO, approval_id })
+    expectProblem(await buy(), 403, 'approval_not_given')
+    await answerApproval(call, payer, approval_id)
+    const bought = await buy()
+    expect(bought.status).toBe(201)
+    const replayed = await buy()
+    expect([replayed.status, replayed.body]).toEqual([201, bought.body])
+    expect([await heldBy(call, shop), upstream.requests.length]).toEqual([[9.75, 10], 1])
+  })
+
   it('refuses what the call itself would be refused for, and fields that the kind needs', async () => {
     const { call, agent, payer, seller, item } = await newAgentShop(start, sold())
     const refuse = async (wish: object, ...expected: [number, Parameters<typeof expectProblem>[2]]) =>
