@@ -109,7 +109,8 @@ export const applyAccountChange = route({
     'change_impossible',
     'change_incomplete',
   ],
-  handle: ({ body, principal }, service) => apply(principal, body.approval_id, service),
+  idempotent: true,
+  handle: ({ body, principal, keep }, service) => apply(principal, body.approval_id, service, keep),
 })
 
 export const createAccountChoice = route({

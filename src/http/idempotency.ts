@@ -157,7 +157,7 @@ export const isKept = ({ status, code }: Problem): boolean =>
   status < 500 && ![400, 408, 409, 429].includes(status) && !awaited.has(code)
 
 /** Refusals until somebody else has acted: the same request is then sent again. */
-const awaited: ReadonlySet<ProblemCode> = new Set(['approval_not_given'])
+const awaited: ReadonlySet<ProblemCode> = new Set(['approval_not_given', 'account_not_granted'])
 
 /** Bodies of bytes, as an upstream service gave them, are written in base64url. */
 const writeOutcome = ({ body, ...head }: Outcome): string =>

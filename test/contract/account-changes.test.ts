@@ -189,6 +189,38 @@ contract('applyAccountChange', (start) => {
     expectProblem(await applyChange(call, agent, body.approval_id), 409, 'approval_mismatch')
   })
 
+  it('is answered again under its Idempotency-Key, whether it is made in one transaction or in several', async () => {
+    const { call } = await start()
+    const business = await newBusiness(call)
+    const keyed = { ...business.agent, headers: { 'idempotency-key': 'once' } }
+    for (const change of [NEW_ITEM, { kind: 'update_account', name: 'Weather' }]) {
+      const approval_id = await approvedChange(call, business, change)
+      const headers = { 'idempotency-key': change.kind }
+      const made = await applyChange(call, { ...business.agent, headers }, approval_id)
+      expect(made.status).toBe(200)
+      const again = await applyChange(call, { ...business.agent, headers }, approval_id)
+      expect([again.status, again.body, again.headers.get('idempotent-replayed')]).toEqual([200, made.body, 'true'])
+      expectProblem(await applyChange(call, business.agent, approval_id), 409, 'approval_spent')
+    }
+    expect(await itemsOf(call, business)).toHaveLength(1)
+    const waiting = (await requestChange(call, business.agent, NEW_ITEM)).body.approval_id
+    expectProblem(await applyChange(call, keyed, waiting), 403, 'approval_not_given')
+    await pressApproval(call, business.session, waiting, { answer: 'approve' })
+    expect((await applyChange(call, keyed, waiting)).status).toBe(200)
+    expectProblem(await applyChange(call, keyed, 'apr_none'), 422, 'idempotency_mismatch')
+  })
+
+  it('that several ask for at once under one Idempotency-Key is made once: 409 idempotency_in_progress', async () => {
+    const { call } = await start()
+    const business = await newBusiness(call)
+    const approval_id = await approvedChange(call, business, NEW_ITEM)
+    const keyed = { ...business.agent, headers: { 'idempotency-key': 'once' } }
+    const answers = await Promise.all(Array.from({ length: 8 }, () => applyChange(call, keyed, approval_id)))
+    for (const answer of answers) if (answer.status !== 200) expectProblem(answer, 409, 'idempotency_in_progress')
+    expect((await applyChange(call, keyed, approval_id)).status).toBe(200)
+    expect(await itemsOf(call, business)).toHaveLength(1)
+  })
+
   it('that twenty ask for at once is made once', async () => {
     const { call } = await start()
     const business = await newBusiness(call)

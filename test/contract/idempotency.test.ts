@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService } from '../../src/index.js'
+import { approvedChange, newBusiness } from '../support/account-changes.js'
 import { type Answer, type Call, type CallOptions, caller } from '../support/api.js'
 import { contract } from '../support/contract.js'
 import { startFailing } from '../support/failing-storage.js'
@@ -317,12 +318,15 @@ describe('an Idempotency-Key, where things break', () => {
     }
     const sold = { name: 'A story', description: '', price: 0.25, ...service }
     const { id } = (await one('POST', '/v4/catalog/items', { token: seller.token, body: sold })).body
+    const business = await newBusiness(one)
+    const approval_id = await approvedChange(one, business, { kind: 'update_account', name: 'Weather' })
     for (const [path, body, { token }] of [
       [`/v4/payback/${payback}`, { consent: ['You may write to me.'] }, payer],
       ['/v4/paywall', { amount: 0.5, destination: shop }, payer],
       [`/v4/twin/${payer.hostname}/topup`, { amount: 5, payment_method_id: 'pm_card_visa' }, payer],
       ['/v4/catalog/items', sold, seller],
       [`/v4/catalog/items/${id}/purchases`, {}, payer],
+      ['/v4/agent/account-changes', { approval_id }, business.agent],
     ] as const) {
       const sent = { token, headers: { 'idempotency-key': 'k' }, body }
       expect((await one('POST', path, sent)).status).toBeLessThan(300)

@@ -33,6 +33,11 @@ export interface AppliedChange {
   result: Readonly<Record<string, unknown>>
 }
 
+/** Keeps what is answered under the caller's key, in the transaction that ends the change. */
+type KeepAnswer = (tx: Writer, answer: AppliedChange) => Promise<unknown>
+
+const keepNothing: KeepAnswer = async () => {}
+
 /**
  * Makes, once, the change that is stored with an approval (interface.md 4.7 rules 2 to 5). Throws `token_invalid`, `account_not_granted`, `not_found`,
  * `approval_mismatch`, `approval_spent`, `approval_not_given`; `change_impossible` and `change_incomplete`, with `changed: true` where
@@ -42,12 +47,13 @@ export async function applyAccountChange(
   agent: Agent,
   approvalId: string,
   service: ServiceContext,
+  keepAnswer: KeepAnswer = keepNothing,
 ): Promise<AppliedChange> {
   const { ongoing } = service
   const key = `account_change:${approvalId}`
   // One at a time: whoever comes second finds how the first ended.
   while (ongoing.has(key)) await Promise.allSettled([ongoing.get(key)])
-  const applying = apply(agent, approvalId, service).finally(() => ongoing.delete(key))
+  const applying = apply(agent, approvalId, service, keepAnswer).finally(() => ongoing.delete(key))
   ongoing.set(key, applying)
   return applying
 }
@@ -59,11 +65,20 @@ interface Begun {
   readonly progress: AccountChangeRow
 }
 
-async function apply(agent: Agent, id: string, service: ServiceContext): Promise<AppliedChange> {
-  const begun = await service.storage.write((tx) => begin(tx, agent, id, service))
+async function apply(
+  agent: Agent,
+  id: string,
+  service: ServiceContext,
+  keepAnswer: KeepAnswer,
+): Promise<AppliedChange> {
+  const begun = await service.storage.write(async (tx) => {
+    const first = await begin(tx, agent, id, service)
+    if ('result' in first) await keepAnswer(tx, first)
+    return first
+  })
   if ('result' in begun) return begun
   try {
-    return await goOn(begun, service)
+    return await goOn(begun, service, keepAnswer)
   } catch (error) {
     throw await breakOff(begun, error, service)
   }
@@ -150,13 +165,19 @@ function impossible(error: unknown, fields: Record<string, unknown>): unknown {
 }
 
 /** The steps that are left, each in a transaction of its own. */
-async function goOn({ accountId, change, progress }: Begun, service: ServiceContext): Promise<AppliedChange> {
+async function goOn(
+  { accountId, change, progress }: Begun,
+  service: ServiceContext,
+  keepAnswer: KeepAnswer,
+): Promise<AppliedChange> {
   const { steps, result } = kindOf(change)
   const { id } = progress
   for (let n = progress.steps; n < steps.length - 1; n++) await service.storage.write((tx) => one(tx, n))
   return service.storage.write(async (tx) => {
     const made = await one(tx, steps.length - 1)
-    return { approval_id: id, change, result: await result(tx, { accountId, change, made }) }
+    const applied = { approval_id: id, change, result: await result(tx, { accountId, change, made }) }
+    await keepAnswer(tx, applied)
+    return applied
   })
 
   async function one(tx: Writer, n: number): Promise<Made> {
