@@ -4,7 +4,7 @@ import { clientById, nameOf } from '../oidc/client.js'
 import { oidcConnections } from '../oidc/connection.js'
 import { type Problem, problem } from '../problem.js'
 import { lastAsked } from '../second-factor/asked.js'
-import { requireSecondFactor, spendApproval, statusOf } from '../second-factor/request.js'
+import { requireSecondFactor, spendApproval } from '../second-factor/request.js'
 import { answerSignIn, isSignInAnswer, type SignInStep, signInAnswers, signInStep } from '../sessions/page-sign-in.js'
 import { findSession } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
@@ -75,7 +75,8 @@ interface Asking {
 const orderOf = ({ row, app, sessionId }: Asking) => ({
   userId: row.user_id,
   action: 'account_choice',
-  detail: { app, request: 'Choose the business account that the app may look after' },
+  // Named by its id: what is answered for one link says nothing of another.
+  detail: { app, request: 'Choose the business account that the app may look after', link: row.id },
   sessionId,
 })
 
@@ -85,17 +86,12 @@ async function secondFactor(
   asking: Asking,
   service: ServiceContext,
 ): Promise<'passed' | 'wait' | 'ask_again'> {
-  const order = orderOf(asking)
+  const order = { ...orderOf(asking), at: service.clock.now() }
   if (!(await hasDevice(tx, order.userId))) return 'passed'
-  const at = service.clock.now()
   const asked = await lastAsked(tx, order)
-  if (!asked) {
-    await requireSecondFactor(tx, { ...order, at }, service)
-    return 'wait'
-  }
-  const status = statusOf(asked, at)
-  if (status === 'pending') return 'wait'
-  return status === 'approved' ? 'passed' : 'ask_again'
+  if (!asked) await requireSecondFactor(tx, order, service)
+  if (!asked || asked.status === 'pending') return 'wait'
+  return asked.status === 'approved' ? 'passed' : 'ask_again'
 }
 
 /** What somebody filled in, and the button that they pressed. */
@@ -150,16 +146,9 @@ async function take(tx: Writer, at: ChoiceVisit, account: string, service: Servi
     })
   const now = service.clock.now()
   const row = await choiceByToken(tx, at.token, now)
-  const order = orderOf({ row, app: shown.app, sessionId: at.sessionId })
+  const order = { ...orderOf({ row, app: shown.app, sessionId: at.sessionId }), at: now }
   const asked = await lastAsked(tx, order)
-  // What a device approved too long ago is asked again.
-  if (asked && (await spendApproval(tx, { ...order, id: asked.id, at: now })) !== 'approved')
-    return askedAnew(tx, order)
+  if (asked?.status === 'approved') await spendApproval(tx, { ...order, id: asked.request.id })
   await choose(tx, row, chosen?.id ?? null, service)
   return {}
-
-  async function askedAnew(writer: Writer, again: typeof order): Promise<Taken> {
-    await requireSecondFactor(writer, { ...again, at: now }, service)
-    return {}
-  }
 }

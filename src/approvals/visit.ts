@@ -2,7 +2,7 @@ import type { ServiceContext } from '../context.js'
 import { hasDevice } from '../notifications/device.js'
 import { Problem, problem } from '../problem.js'
 import { lastAsked } from '../second-factor/asked.js'
-import { statusOf as requestStatus, requireSecondFactor, spendApproval } from '../second-factor/request.js'
+import { requireSecondFactor, spendApproval } from '../second-factor/request.js'
 import { answerSignIn, isSignInAnswer, type SignInStep, signInAnswers, signInStep } from '../sessions/page-sign-in.js'
 import { findSession, type SessionRow } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
@@ -97,13 +97,13 @@ async function secondFactor(
   asking: Asking,
   at: number,
 ): Promise<'device' | 'mail' | 'approved' | 'rejected' | 'expired' | undefined> {
-  const order = await orderOf(tx, asking)
+  const order = { ...(await orderOf(tx, asking)), at }
   const asked = await lastAsked(tx, order)
-  if (!asked || asked.spent_at !== null) return undefined
-  const status = requestStatus(asked, at)
-  if (status === 'pending') return asked.link_digest === null ? 'device' : 'mail'
-  if (status !== 'approved') return status
-  return (await spendApproval(tx, { ...order, id: asked.id, at })) === 'approved' ? 'approved' : 'expired'
+  if (!asked) return undefined
+  const { request, status } = asked
+  if (status === 'pending') return request.link_digest === null ? 'device' : 'mail'
+  if (status === 'approved') await spendApproval(tx, { ...order, id: request.id })
+  return status
 }
 
 export const answers = [...signInAnswers, 'approve', 'reject'] as const

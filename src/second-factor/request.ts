@@ -129,6 +129,10 @@ export const pendingOf = (tx: Reader, userId: number, at: number): Promise<Authe
 export const statusOf = ({ status, expires_at }: AuthenticationRequestRow, at: number): RequestStatus =>
   status === 'pending' && expires_at <= at ? 'expired' : status
 
+/** Whether it was approved too long ago to be spent. */
+export const isStale = ({ status, answered_at }: AuthenticationRequestRow, at: number): boolean =>
+  status === 'approved' && (answered_at as number) + SPENDABLE <= at
+
 /** Throws `link_expired` where nobody can answer any more. */
 export function checkOpen(request: AuthenticationRequestRow, at: number): void {
   if (statusOf(request, at) !== 'pending') throw problem('link_expired')
@@ -233,7 +237,7 @@ export async function spendApproval(
   if (request.spent_at !== null) return 'spent'
   const status = statusOf(request, at)
   if (status !== 'approved') return status
-  if ((request.answered_at as number) + SPENDABLE <= at) return 'expired'
+  if (isStale(request, at)) return 'expired'
   tx.put(authenticationRequests, { ...request, spent_at: at })
   return 'approved'
 }

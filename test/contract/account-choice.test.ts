@@ -128,6 +128,17 @@ contract('the choice of an account', (start) => {
     await answerFromDevice(call, phone, { id: await newest() })
     await fill(call, path, session, { answer: 'choose', account: 'none' })
     expect(await accountOf(call, agent)).toBeNull()
+    // What the device said of one link says nothing of the next.
+    const second = pathOf((await offer(call, agent)).body.url)
+    expect((await call('GET', second, { session })).text).toContain('Approve on your device')
+    await answerFromDevice(call, phone, { id: await newest(), verb: 'reject' })
+    const third = pathOf((await offer(call, agent)).body.url)
+    expect((await call('GET', third, { session })).text).toContain('Approve on your device')
+    await fill(call, third, session, { answer: 'choose', account: String(seller.id) })
+    expect(await accountOf(call, agent)).toBeNull()
+    await answerFromDevice(call, phone, { id: await newest() })
+    await fill(call, third, session, { answer: 'choose', account: String(seller.id) })
+    expect((await accountOf(call, agent)).id).toBe(seller.id)
     for (let n = 0; n < 5; n++) {
       const body = { action: 'other', detail: { n } }
       await call('POST', '/v4/authentication-requests', { session, body })
