@@ -63,8 +63,7 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
     return []
   }
   const lines = await quoteLines(tx, cart, order.place)
-  // Whoever approved a cart has seen what it costs now.
-  if (!order.acceptPrices && order.approvalId === undefined) await checkPrices(tx, lines)
+  if (!order.acceptPrices && !isApproved(order)) await checkPrices(tx, lines)
   const at = service.clock.now()
   const payer = await fundedTwin(tx, { ...order, party, lines }, { sums: sumsOf(lines), at })
   const terms = { payer, buyer: buyerOf(party), actor: actorOf(party), delegate: order.delegate ?? null, at }
@@ -81,6 +80,10 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
   tx.put(carts, { ...cart, ordered_at: at })
   return begun
 }
+
+/** An approval is of a cart at its prices, and is spent by the payment: whoever gave it has seen what the cart costs now. */
+const isApproved = ({ caller, delegate, approvalId }: CartOrder): boolean =>
+  caller.kind === 'agent' && delegate === undefined && approvalId !== undefined
 
 function partyOf(caller: CartPayer): Party {
   if (caller.kind !== 'guest') return caller

@@ -157,6 +157,8 @@ contract('payCart', (start) => {
     ])
     expect((await readCart(call, user, cart)).body).toMatchObject({ status: 'open', totals: { [game.dq]: 4.5 } })
     expect([await left(), upstream.requests]).toEqual([10, []])
+    // Nobody has approved anything by sending an id.
+    expectProblem(await payCart(call, user, cart, { approval_id: 'apr_none' }), 409, 'price_changed')
     const paid = await payCart(call, user, cart, { accept_prices: true })
     expect(paid.body).toMatchObject({ status: 'paid', totals: { [game.dq]: 6.5 } })
     expect(paid.body.items.map(({ price }: any) => price)).toEqual([0.25, 1.5, 1.5])
