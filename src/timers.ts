@@ -1,4 +1,4 @@
-import { APPROVAL_EXPIRES, expireApproval } from './approvals/approval.js'
+import { APPROVAL_EXPIRES, APPROVAL_FORGOTTEN, expireApproval, forgetApproval } from './approvals/approval.js'
 import { endPeriod, tryInvoiceAgain } from './billing/renewal.js'
 import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './billing/settle.js'
 import { CHECKOUT_TRY_ENDS, endOverdueTry, expireCheckout } from './checkout/attempt.js'
@@ -19,4 +19,5 @@ export const jobs: Readonly<Record<string, TimerJob>> = {
   [BILLING_PERIOD_ENDS]: endPeriod,
   [BILLING_TRY_AGAIN]: tryInvoiceAgain,
   [APPROVAL_EXPIRES]: expireApproval,
+  [APPROVAL_FORGOTTEN]: forgetApproval,
 }

@@ -16,8 +16,14 @@ const SPENDABLE = 60 * 60_000
 /** How many of a connection may wait at once: a user is not to be worn down. */
 const MOST_PENDING = 20
 
-/** The kind of timer by which an approval ends; its subject is the approval's id. */
+/** How long one that has ended can still be found. */
+const KEPT = 30 * 24 * 60 * 60_000
+/** Of JSON: what people approve, they read. The fifty lines of a full cart fit. */
+const MOST_CHARACTERS = 32 * 1024
+
+/** The kinds of timers by which an approval ends, and is forgotten; their subject is the approval's id. */
 export const APPROVAL_EXPIRES = 'approval_expires'
+export const APPROVAL_FORGOTTEN = 'approval_forgotten'
 
 export type ApprovalKind = 'purchase' | 'paywall' | 'transfer' | 'cart' | 'account_change'
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired', 'spent'] as const
@@ -74,7 +80,7 @@ function bindingOf({ user_id, client_id, account_id }: Agent, { kind, detail }: 
 export const statusOf = ({ status, expires_at }: ApprovalRow, at: number): ApprovalStatus =>
   (status === 'pending' || status === 'approved') && expires_at <= at ? 'expired' : status
 
-/** Asks an agent's user to approve something. Throws `too_many_pending`. */
+/** Asks an agent's user to approve something. Throws `field_invalid`, `too_many_pending`. */
 export async function askForApproval(
   tx: Writer,
   agent: Agent,
@@ -82,6 +88,7 @@ export async function askForApproval(
   { random, clock }: Pick<ServiceContext, 'random' | 'clock'>,
 ): Promise<ApprovalRow> {
   const at = clock.now()
+  checkLength(terms)
   await checkPending(tx, agent, at)
   const { user_id, client_id, connection_id, account_id } = agent
   const { kind, detail, now, summary } = terms
@@ -100,6 +107,14 @@ export async function askForApproval(
   await setTimer(tx, { kind: APPROVAL_EXPIRES, subject: row.id, at: row.expires_at })
   await tell(tx, row, { act: 'requested', actor: client_id, at })
   return row
+}
+
+function checkLength({ detail }: ApprovalTerms): void {
+  if (JSON.stringify(detail).length <= MOST_CHARACTERS) return
+  throw problem('field_invalid', {
+    detail: `"detail" must be at most ${MOST_CHARACTERS} characters of JSON: ask for something smaller.`,
+    fields: { field: 'detail' },
+  })
 }
 
 async function checkPending(tx: Reader, { connection_id }: Agent, at: number): Promise<void> {
@@ -194,13 +209,17 @@ const notGiven = {
   expired: 'It has expired: ask for another one.',
 } as const
 
-/** An approval that was not spent in time has expired; the moment is written down, and told. */
+/** An approval that was not spent in time has expired; the moment is written down, and told. What has ended is forgotten later. */
 export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   const at = clock.now()
   const row = await tx.get(approvals, subject)
-  if (!row || row.status === 'expired' || statusOf(row, at) !== 'expired') return
-  await expire(tx, row, at)
+  // One that was approved meanwhile has another timer.
+  if (!row || statusOf(row, at) === 'approved') return
+  if (row.status === 'pending' || row.status === 'approved') await expire(tx, row, at)
+  await setTimer(tx, { kind: APPROVAL_FORGOTTEN, subject, at: at + KEPT })
 }
+
+export const forgetApproval: TimerJob = async (tx, subject) => tx.remove(approvals, subject)
 
 /** Ends all that an app asked for and could still do, or be allowed. */
 export async function expireApprovalsOf(tx: Writer, connectionId: number, at: number): Promise<void> {
