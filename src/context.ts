@@ -93,4 +93,6 @@ export interface SandboxContext {
   readonly clock: SandboxClock
   /** What reset goes back to. */
   readonly seed: Seed
+  /** Ids of the approvals that `approvals.next()` gave, each once, until the state is another. */
+  readonly handedApprovals: Set<string>
 }

@@ -146,7 +146,12 @@ function contextOf(options: ServiceOptions): ServiceContext {
   const alarm = options.alarm ?? systemAlarm
   const real = options.clock ?? systemClock
   const sandbox = options.sandbox
-    ? { clock: sandboxClock(real), seed: options.seed ?? {}, keepsKey: options.encryptionKey === undefined }
+    ? {
+        clock: sandboxClock(real),
+        seed: options.seed ?? {},
+        keepsKey: options.encryptionKey === undefined,
+        handedApprovals: new Set<string>(),
+      }
     : undefined
   const context: Omit<ServiceContext, 'storage' | 'background'> = {
     instance: randomHex(random, 8),

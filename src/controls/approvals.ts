@@ -1,5 +1,5 @@
 import { type ApprovalRow, approvals, type ShownApproval, showToUser, statusOf } from '../approvals/approval.js'
-import type { ServiceContext } from '../context.js'
+import type { SandboxContext, ServiceContext } from '../context.js'
 import { allRows } from '../storage/page.js'
 import type { Reader } from '../storage/storage.js'
 import { userByEmail } from '../users/user.js'
@@ -24,7 +24,7 @@ interface Answers {
 
 /** Hands out what agents ask for, in the order that they ask, each once. */
 export function approvalQueue(service: ServiceContext, { approve, reject }: Answers) {
-  const handed = new Set<string>()
+  const { handedApprovals: handed } = service.sandbox as SandboxContext
 
   async function wait({ email, seconds = 5 }: Waiting): Promise<ShownApproval> {
     let late = false

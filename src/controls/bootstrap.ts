@@ -67,6 +67,7 @@ export async function reset(service: ServiceContext): Promise<void> {
     if (stopped) keepClock(tx, clock.state())
   })
   await service.storage.import(seeded)
+  service.sandbox?.handedApprovals.clear()
 }
 
 /** What a write would make of an empty storage. */

@@ -110,6 +110,7 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     async restore(snapshot) {
       await ready()
       await importState(storage, snapshot)
+      sandbox.handedApprovals.clear()
       // Nobody makes the calls that a snapshot shows under way.
       await begin(service, true)
     },

@@ -49,6 +49,19 @@ describe.each(['2026-07-28', '2025-11-25'] as const)('a scripted agent (%s)', (p
 })
 
 describe('a scripted agent', () => {
+  it('has what it asked for handed out again in a state that was put back, by whichever way', async () => {
+    const { sandbox, call, payer, order } = await market()
+    const agent = await sandbox.agent({ email: payer.email })
+    const { approval_id } = await agent.request(order)
+    const before = await sandbox.snapshot()
+    await sandbox.approvals.next().approve()
+    await sandbox.restore(before)
+    expect(await sandbox.approvals.next().approve()).toMatchObject({ approval_id, status: 'approved' })
+    expect((await call('PUT', '/_sandbox/snapshot', { body: before })).status).toBe(204)
+    expect((await sandbox.approvals.next().approve()).approval_id).toBe(approval_id)
+    await agent.close()
+  })
+
   it('is asked in place, where it says that it can be', async () => {
     const { sandbox, payer, order, fundAgents } = await market()
     const agent = await sandbox.agent({ email: payer.email, inPlace: 'approve' })
