@@ -64,7 +64,7 @@ export async function createAccount(
   }
   tx.put(accounts, account)
   const credentials = { kind: 'account', id: account.id, at, clientId, clientSecret } as const
-  await tellAccount(tx, account, 'account.created', {}, at)
+  await tellAccount(tx, account, { type: 'account.created', at })
   return { account, ...(await createClient(tx, credentials, context)) }
 }
 
@@ -105,8 +105,15 @@ export async function updateAccount(
   {
     name,
     businessName,
+    actor,
     at,
-  }: { name?: string | null | undefined; businessName?: string | null | undefined; at: number },
+  }: {
+    name?: string | null | undefined
+    businessName?: string | null | undefined
+    /** Default: the account itself. */
+    actor?: string | undefined
+    at: number
+  },
 ) {
   const account = await accountOf(tx, id)
   const updated: AccountRow = {
@@ -117,7 +124,8 @@ export async function updateAccount(
   }
   tx.put(accounts, updated)
   const { name: newName, business_name: newBusinessName } = updated
-  await tellAccount(tx, updated, 'account.updated', { name: newName, businessName: newBusinessName }, at)
+  const data = { name: newName, businessName: newBusinessName }
+  await tellAccount(tx, updated, { type: 'account.updated', data, actor, at })
   return {
     id,
     name: updated.name,
@@ -127,15 +135,16 @@ export async function updateAccount(
   }
 }
 
-const tellAccount = (tx: Writer, { id }: AccountRow, type: string, data: Record<string, unknown>, at: number) =>
-  recordEvent(tx, {
-    owners: [`account:${id}`],
+const tellAccount = (
+  tx: Writer,
+  { id }: AccountRow,
+  {
     type,
-    actor: `account:${id}`,
-    subject: `account:${id}`,
-    data,
+    data = {},
+    actor = `account:${id}`,
     at,
-  })
+  }: { type: string; data?: Record<string, unknown>; actor?: string | undefined; at: number },
+) => recordEvent(tx, { owners: [`account:${id}`], type, actor, subject: `account:${id}`, data, at })
 
 /** What buyers see as the seller, where the account has named itself. */
 export const sellerName = ({ business_name, name }: AccountRow): string | null => business_name ?? name

@@ -31,22 +31,23 @@ export async function profileOf(tx: Reader, accountId: number): Promise<Profile>
 /** What is undefined stays, what is null is cleared. */
 export type ProfileChanges = { readonly [K in keyof Profile]?: Profile[K] | undefined }
 
-/** Changes whom an account's next invoices are for; those that were issued stay as they are. */
+/** Changes whom an account's next invoices are for; those that were issued stay as they are. `actor`: who does so, where not the account. */
 export async function updateProfile(
   tx: Writer,
   accountId: number,
   changes: ProfileChanges,
   at: number,
+  actor?: string,
 ): Promise<Profile> {
   const { business_name: businessName } = changes
-  if (businessName !== undefined) await updateAccount(tx, accountId, { businessName, at })
+  if (businessName !== undefined) await updateAccount(tx, accountId, { businessName, actor, at })
   const was = await profileOf(tx, accountId)
   const given = Object.entries(changes).filter(([, value]) => value !== undefined)
   const profile: Profile = { ...was, ...Object.fromEntries(given) }
   const { business_name, ...kept } = profile
   tx.put(billingProfiles, { id: accountId, ...kept })
   const told = { changed: given.map(([name]) => name) }
-  await tellBilling(tx, accountId, { type: 'billing.profile_updated', by: 'account', told, at })
+  await tellBilling(tx, accountId, { type: 'billing.profile_updated', by: 'account', actor, told, at })
   return profile
 }
 

@@ -62,6 +62,8 @@ export interface BillingEvent {
   readonly type: `billing.${string}`
   /** Whether the account itself did it. */
   readonly by: 'account' | 'service'
+  /** The client id of the app that did it for the account. */
+  readonly actor?: string | undefined
   readonly subject?: string
   readonly told?: Readonly<Record<string, unknown>>
   readonly at: number
@@ -70,9 +72,9 @@ export interface BillingEvent {
 export async function tellBilling(
   tx: Writer,
   accountId: number,
-  { type, by, subject, told = {}, at }: BillingEvent,
+  { type, by, actor: app, subject, told = {}, at }: BillingEvent,
 ): Promise<void> {
   const owner = `account:${accountId}` as const
-  const actor = by === 'account' ? owner : 'service'
+  const actor = app ?? (by === 'account' ? owner : 'service')
   await recordEvent(tx, { owners: [owner], type, actor, subject: subject ?? owner, data: told, at })
 }

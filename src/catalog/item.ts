@@ -73,6 +73,8 @@ type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
 /** Whose item, and when it is made or changed. */
 interface Seller {
   readonly accountId: number
+  /** Who does so. Default: the account itself. */
+  readonly actor?: string | undefined
   readonly at: number
 }
 
@@ -82,7 +84,7 @@ interface Seller {
  */
 export async function createItem(
   tx: Writer,
-  { accountId, at, ...fields }: ItemFields & Seller,
+  { accountId, actor, at, ...fields }: ItemFields & Seller,
   service: ServiceContext,
 ) {
   const { name, description, service_method, external_endpoint, service_schema } = fields
@@ -115,7 +117,7 @@ export async function createItem(
     calledAt,
   )
   tx.put(catalogItems, row)
-  await tell(tx, row, 'catalog.created', at)
+  await tell(tx, row, { type: 'catalog.created', actor, at })
   return showOwnItem(tx, row)
 }
 
@@ -152,14 +154,17 @@ const placed = (
 const tell = (
   tx: Writer,
   { id, account_id, name, hash }: CatalogItemRow,
-  type: string,
-  at: number,
-  data: object = {},
+  {
+    type,
+    actor = `account:${account_id}`,
+    at,
+    data = {},
+  }: { type: string; actor?: string | undefined; at: number; data?: object },
 ) =>
   recordEvent(tx, {
     owners: [`account:${account_id}`],
     type,
-    actor: `account:${account_id}`,
+    actor,
     subject: `catalog_item:${id}`,
     data: { name, hash, ...data },
     at,
@@ -175,7 +180,7 @@ export async function ownItem(tx: Reader, accountId: number, id: number): Promis
 /** Throws what `createItem` throws, and `not_found`, `item_archived`. */
 export async function updateItem(
   tx: Writer,
-  { accountId, at, id, ...change }: Optional<ItemFields> & Seller & { readonly id: number },
+  { accountId, actor, at, id, ...change }: Optional<ItemFields> & Seller & { readonly id: number },
   service: ServiceContext,
 ) {
   const was = await ownItem(tx, accountId, id)
@@ -190,27 +195,27 @@ export async function updateItem(
   const row = placed(changed, calledAt)
   tx.put(catalogItems, row)
   const names = Object.entries(change).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  await tell(tx, row, 'catalog.updated', at, { changed: names })
+  await tell(tx, row, { type: 'catalog.updated', actor, at, data: { changed: names } })
   return showOwnItem(tx, row)
 }
 
 /** What is archived is inactive, and so is what is restored. Throws `not_found`, `item_archived`, `item_not_archived`. */
 export async function setArchived(
   tx: Writer,
-  { accountId, id, archived, at }: Seller & { readonly id: number; readonly archived: boolean },
+  { accountId, id, archived, actor, at }: Seller & { readonly id: number; readonly archived: boolean },
 ) {
   const was = await ownItem(tx, accountId, id)
   if (was.archived === archived) throw problem(archived ? 'item_archived' : 'item_not_archived')
   const row = placed({ ...was, archived, active: false, updated_at: at }, null)
   tx.put(catalogItems, row)
-  await tell(tx, row, archived ? 'catalog.archived' : 'catalog.restored', at)
+  await tell(tx, row, { type: archived ? 'catalog.archived' : 'catalog.restored', actor, at })
   return showOwnItem(tx, row)
 }
 
 /** Notes that an item's dispatch parameters were changed. */
 export async function touchItem(tx: Writer, row: CatalogItemRow, at: number): Promise<void> {
   tx.put(catalogItems, { ...row, updated_at: at })
-  await tell(tx, row, 'catalog.updated', at, { changed: ['parameters'] })
+  await tell(tx, row, { type: 'catalog.updated', at, data: { changed: ['parameters'] } })
 }
 
 /** An item as it is shown to everyone, or to its own account. Throws `not_found` for another's private one. */

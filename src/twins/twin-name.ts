@@ -22,9 +22,9 @@ export const twinName = async (tx: Reader, twinId: number): Promise<string | nul
 export async function nameTwin(
   tx: Writer,
   { id, owner, hostname }: TwinRow,
-  { name, at }: { name: string; at: number },
+  { name, actor = owner, at }: { name: string; actor?: string; at: number },
 ): Promise<void> {
   tx.put(twinNames, { id, name })
   const subject = `twin:${id}`
-  await recordEvent(tx, { owners: [owner], type: 'twin.renamed', actor: owner, subject, data: { hostname, name }, at })
+  await recordEvent(tx, { owners: [owner], type: 'twin.renamed', actor, subject, data: { hostname, name }, at })
 }

@@ -15,6 +15,7 @@ import { contract } from '../support/contract.js'
 import { startFailing } from '../support/failing-storage.js'
 import { expectProblem } from '../support/market.js'
 import { newAgent } from '../support/oidc.js'
+import { newSession } from '../support/world.js'
 
 const ENDPOINT = 'https://api.example.test/weather'
 const NEW_ITEM = { kind: 'create_item', ...WEATHER, external_endpoint: ENDPOINT }
@@ -134,6 +135,35 @@ contract('applyAccountChange', (start) => {
     const { name, ...profile } = fields
     expect((await call('GET', '/v4/billing/profile', seller)).body).toEqual(profile)
     expect((await call('GET', '/v4/account', seller)).body).toMatchObject({ name, businessName: 'Weather House' })
+  })
+
+  it('stands in the log of the account as the app’s doing', async () => {
+    const { call } = await start()
+    const business = await newBusiness(call)
+    const { agent, seller, email, hostname } = business
+    const item = await newItem(call, seller)
+    const update = { kind: 'update_item', catalog_item_id: item.id }
+    for (const change of [
+      { kind: 'update_account', name: 'Weather', tax_number: 'NO 123' },
+      { ...update, price: 1 },
+      { ...update, archived: true },
+      { kind: 'rename_wallet', hostname, name: 'Shop' },
+      NEW_ITEM,
+    ])
+      expect((await applyChange(call, agent, await approvedChange(call, business, change))).status).toBe(200)
+    const session = await newSession(call, email)
+    const [{ client_id }] = (await call('GET', '/v4/connections', { session })).body.connections
+    const { events } = (await call('GET', '/v4/events?limit=6', seller)).body
+    expect(events.map(({ type, actor }: { type: string; actor: string }) => [type, actor])).toEqual(
+      [
+        'catalog.created',
+        'twin.renamed',
+        'catalog.archived',
+        'catalog.updated',
+        'billing.profile_updated',
+        'account.updated',
+      ].map((type) => [type, client_id]),
+    )
   })
 
   it('tells the agent nothing of the account but what its change named', async () => {

@@ -61,6 +61,7 @@ export async function applyAccountChange(
 /** A change that is being made, and how far it is. */
 interface Begun {
   readonly accountId: number
+  readonly actor: string
   readonly change: Change
   readonly progress: AccountChangeRow
 }
@@ -92,12 +93,13 @@ async function begin(tx: Writer, agent: Agent, id: string, service: ServiceConte
   if (approval.kind !== 'account_change') throw problem('approval_mismatch', { fields: { approval_id: id } })
   const change = approval.detail.change as Change
   const left = await takeOver(tx, { approval, accountId, at: service.clock.now() }, service)
-  if (left) return { accountId, change, progress: left }
+  const { client_id: actor } = agent
+  if (left) return { accountId, actor, change, progress: left }
   const at = service.clock.now()
   await spendApproval(tx, agent, { id, terms: approval, at })
   const { steps, isWhole, result } = kindOf(change)
   const first = isWhole ? steps.length : 1
-  const work = { accountId, change, at }
+  const work = { accountId, change, actor, at }
   const made = await possible(async () => {
     await checkUnchanged(tx, approval, { accountId, change })
     const made = await makeSteps(tx, steps.slice(0, first), { ...work, made: {} }, service)
@@ -106,7 +108,7 @@ async function begin(tx: Writer, agent: Agent, id: string, service: ServiceConte
   })
   if (isWhole) return { approval_id: id, change, result: await result(tx, { ...work, made }) }
   const progress = keep(tx, { id, status: 'making', steps: first, made }, at, service)
-  return { accountId, change, progress }
+  return { accountId, actor, change, progress }
 }
 
 const keep = (
@@ -166,7 +168,7 @@ function impossible(error: unknown, fields: Record<string, unknown>): unknown {
 
 /** The steps that are left, each in a transaction of its own. */
 async function goOn(
-  { accountId, change, progress }: Begun,
+  { accountId, actor, change, progress }: Begun,
   service: ServiceContext,
   keepAnswer: KeepAnswer,
 ): Promise<AppliedChange> {
@@ -186,7 +188,8 @@ async function goOn(
     if (known?.status !== 'making' || known.instance !== service.instance) throw problem('approval_spent')
     const at = service.clock.now()
     if (known.steps > n) return known.made
-    const made = await makeSteps(tx, steps.slice(n, n + 1), { accountId, change, made: known.made, at }, service)
+    const work = { accountId, change, made: known.made, actor, at }
+    const made = await makeSteps(tx, steps.slice(n, n + 1), work, service)
     keep(tx, { id, status: n + 1 < steps.length ? 'making' : 'made', steps: n + 1, made }, at, service)
     return made
   }

@@ -1,5 +1,5 @@
 import { type AccountRow, accountOf, sellerName } from '../../accounts/account.js'
-import type { ApprovalTerms } from '../../approvals/approval.js'
+import type { Agent, ApprovalTerms } from '../../approvals/approval.js'
 import type { ServiceContext } from '../../context.js'
 import { fieldProblem } from '../../http/field.js'
 import { problem } from '../../problem.js'
@@ -45,7 +45,7 @@ function changeOf(sent: Readonly<Record<string, unknown>>): Change {
  */
 export async function accountChangeTerms(
   tx: Writer,
-  { account_id: accountId }: { readonly account_id: number | null },
+  { account_id: accountId, client_id: actor }: Pick<Agent, 'account_id' | 'client_id'>,
   sent: Readonly<Record<string, unknown>>,
   service: ServiceContext,
 ): Promise<ApprovalTerms> {
@@ -54,7 +54,7 @@ export async function accountChangeTerms(
   const kind = kindOf(asked)
   const change = (await kind.settle?.(tx, asked)) ?? asked
   const { about, now, summary } = await kind.view(tx, { accountId, change })
-  await rehearse(tx, kind.steps, { accountId, change, made: {}, at: service.clock.now() }, service)
+  await rehearse(tx, kind.steps, { accountId, change, made: {}, actor, at: service.clock.now() }, service)
   const account = await accountOf(tx, accountId)
   return { kind: 'account_change', detail: { account: shown(account), ...about, change }, now, summary }
 }

@@ -35,8 +35,9 @@ export const createItemKind: ChangeKind<CreateItem> = {
     },
     {
       name: 'item',
-      async make(tx, { accountId, change: { kind: _, ...fields }, made, at }, service) {
-        return { item_id: (await createItem(tx, { ...fields, twin_id: made.twin_id, accountId, at }, service)).id }
+      async make(tx, { accountId, change: { kind: _, ...fields }, made, actor, at }, service) {
+        const item = { ...fields, twin_id: made.twin_id, accountId, actor, at }
+        return { item_id: (await createItem(tx, item, service)).id }
       },
     },
   ],

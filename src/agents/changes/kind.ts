@@ -17,6 +17,8 @@ export interface Work<C> {
   readonly change: C
   /** By the steps before. */
   readonly made: Made
+  /** Who makes it: the agent's client id. */
+  readonly actor: string
   readonly at: number
 }
 

@@ -20,9 +20,9 @@ export const renameWalletKind: ChangeKind<RenameWallet> = {
   steps: [
     {
       name: 'name',
-      async make(tx, { accountId, change, at }) {
+      async make(tx, { accountId, change, actor, at }) {
         const twin = await ownTwin(tx, ownerOf(accountId), change.hostname)
-        await nameTwin(tx, twin, { name: change.name, at })
+        await nameTwin(tx, twin, { name: change.name, actor, at })
         return undefined
       },
     },

@@ -20,15 +20,15 @@ export const updateAccountKind: ChangeKind<UpdateAccount> = {
   steps: [
     {
       name: 'name',
-      async make(tx, { accountId, change: { name }, at }) {
-        if (name !== undefined) await updateAccount(tx, accountId, { name, at })
+      async make(tx, { accountId, change: { name }, actor, at }) {
+        if (name !== undefined) await updateAccount(tx, accountId, { name, actor, at })
         return undefined
       },
     },
     {
       name: 'profile',
-      async make(tx, { accountId, change: { kind: _, name: __, ...profile }, at }) {
-        if (fieldsOf({ kind: '', ...profile }).length > 0) await updateProfile(tx, accountId, profile, at)
+      async make(tx, { accountId, change: { kind: _, name: __, ...profile }, actor, at }) {
+        if (fieldsOf({ kind: '', ...profile }).length > 0) await updateProfile(tx, accountId, profile, at, actor)
         return undefined
       },
     },

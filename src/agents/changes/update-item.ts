@@ -30,8 +30,9 @@ const NOT_CHANGED = ['catalog_item_id', 'archived']
 
 const setArchive = (name: string, archived: boolean): Step<UpdateItem> => ({
   name,
-  async make(tx, { accountId, change, at }) {
-    if (change.archived === archived) await setArchived(tx, { accountId, id: change.catalog_item_id, archived, at })
+  async make(tx, { accountId, change, actor, at }) {
+    const id = change.catalog_item_id
+    if (change.archived === archived) await setArchived(tx, { accountId, id, archived, actor, at })
     return undefined
   },
 })
@@ -44,9 +45,10 @@ export const updateItemKind: ChangeKind<UpdateItem> = {
     setArchive('restore', false),
     {
       name: 'update',
-      async make(tx, { accountId, change, at }, service) {
+      async make(tx, { accountId, change, actor, at }, service) {
         const { catalog_item_id: id, kind: _, archived: __, ...fields } = change
-        if (fieldsOf(change, NOT_CHANGED).length > 0) await updateItem(tx, { ...fields, accountId, id, at }, service)
+        if (fieldsOf(change, NOT_CHANGED).length > 0)
+          await updateItem(tx, { ...fields, accountId, id, actor, at }, service)
         return undefined
       },
     },
