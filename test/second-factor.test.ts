@@ -6,7 +6,7 @@ import {
   type ApprovedAction,
   requireSecondFactor,
   type SecondFactorOrder,
-  spendApproval,
+  spendSecondFactor,
   statusOf,
 } from '../src/second-factor/request.js'
 import { caller } from './support/api.js'
@@ -28,7 +28,7 @@ async function world() {
     )
   const spend = (id: number, action: Partial<ApprovedAction> = {}) =>
     storage.write((tx) =>
-      spendApproval(tx, { id, userId: payer.id, action: 'transfer', detail: DETAIL, at, ...action }),
+      spendSecondFactor(tx, { id, userId: payer.id, action: 'transfer', detail: DETAIL, at, ...action }),
     )
   return { storage, service, call, at, payer, require, spend, phone: service.sandbox.phone(payer.id) }
 }

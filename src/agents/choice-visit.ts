@@ -4,7 +4,7 @@ import { clientById, nameOf } from '../oidc/client.js'
 import { oidcConnections } from '../oidc/connection.js'
 import { type Problem, problem } from '../problem.js'
 import { lastAsked } from '../second-factor/asked.js'
-import { requireSecondFactor, spendApproval } from '../second-factor/request.js'
+import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import { answerSignIn, isSignInAnswer, type SignInStep, signInAnswers, signInStep } from '../sessions/page-sign-in.js'
 import { findSession } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
@@ -148,7 +148,7 @@ async function take(tx: Writer, at: ChoiceVisit, account: string, service: Servi
   const row = await choiceByToken(tx, at.token, now)
   const order = { ...orderOf({ row, app: shown.app, sessionId: at.sessionId }), at: now }
   const asked = await lastAsked(tx, order)
-  if (asked?.status === 'approved') await spendApproval(tx, { ...order, id: asked.request.id })
+  if (asked?.status === 'approved') await spendSecondFactor(tx, { ...order, id: asked.request.id })
   await choose(tx, row, chosen?.id ?? null, service)
   return {}
 }

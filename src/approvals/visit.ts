@@ -2,7 +2,7 @@ import type { ServiceContext } from '../context.js'
 import { hasDevice } from '../notifications/device.js'
 import { Problem, problem } from '../problem.js'
 import { lastAsked } from '../second-factor/asked.js'
-import { requireSecondFactor, spendApproval } from '../second-factor/request.js'
+import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import { answerSignIn, isSignInAnswer, type SignInStep, signInAnswers, signInStep } from '../sessions/page-sign-in.js'
 import { findSession, type SessionRow } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
@@ -102,7 +102,7 @@ async function secondFactor(
   if (!asked) return undefined
   const { request, status } = asked
   if (status === 'pending') return request.link_digest === null ? 'device' : 'mail'
-  if (status === 'approved') await spendApproval(tx, { ...order, id: request.id })
+  if (status === 'approved') await spendSecondFactor(tx, { ...order, id: request.id })
   return status
 }
 

@@ -1,7 +1,7 @@
 import type { ServiceContext } from '../context.js'
 import { hasDevice } from '../notifications/device.js'
 import { Problem, problem } from '../problem.js'
-import { requireSecondFactor, spendApproval } from '../second-factor/request.js'
+import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import { digest } from '../secrets.js'
 import { mailCode, verifyCode } from '../sessions/page-sign-in.js'
 import { findSession, type SessionRow } from '../sessions/session.js'
@@ -206,7 +206,7 @@ async function secondFactor(
     tx.put(oidcInteractions, { ...row, second_factor_id: id })
     return { step: 'wait' }
   }
-  const result = await spendApproval(tx, { ...order, id: row.second_factor_id })
+  const result = await spendSecondFactor(tx, { ...order, id: row.second_factor_id })
   if (result === 'pending') return { step: 'wait' }
   if (result === 'rejected') return leave(tx, row, { error: 'access_denied' }, service)
   if (result !== 'approved') return { step: 'ask_again' }

@@ -3,15 +3,15 @@ import { recordEvent } from '../events/event.js'
 import { contentHash } from '../hash.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
-import { type Approval, spendAsked } from '../second-factor/wait.js'
+import { type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
 import { randomHex } from '../secrets.js'
 import { allRows, newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { type TwinRow, twins } from '../twins/twin.js'
-import { approvalOrder, type NewDelegate, planOf } from './approval.js'
 import { type Spend, showSpend } from './authority.js'
 import { ownPersona, type PersonaRow, personaOf, personas } from './persona.js'
+import { type NewDelegate, planOf, secondFactorOrder } from './second-factor.js'
 
 /** What a persona gave to a twin: it verifies, and may let a party spend, until it is revoked. The id is its hash. */
 export interface DelegateRow {
@@ -44,15 +44,15 @@ export const delegates = collection<DelegateRow>()('delegates', {
 
 /**
  * Gives a twin a delegate of a persona, and tells both sides.
- * Spends the approval, where one was asked for. Throws as `planOf`, `rejected`, `approval_timeout`.
+ * Spends the second factor, where one was asked for. Throws as `planOf`, `rejected`, `approval_timeout`.
  */
 export async function createDelegate(
   tx: Writer,
-  { approval, at, ...order }: NewDelegate & { readonly approval?: Approval | undefined; readonly at: number },
+  { given, at, ...order }: NewDelegate & { readonly given?: GivenSecondFactor | undefined; readonly at: number },
   { random }: Pick<ServiceContext, 'random'>,
 ) {
   const plan = await planOf(tx, order, at)
-  if (approval) await spendAsked(tx, approval.request, await approvalOrder(tx, plan, approval), at)
+  if (given) await spendAsked(tx, given.request, await secondFactorOrder(tx, plan, given), at)
   const { persona, twin, spend } = plan
   const { name, email } = order
   const identity = {

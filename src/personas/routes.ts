@@ -1,7 +1,6 @@
 import { noContent } from '../http/reply.js'
 import { route } from '../http/route.js'
 import { Amount, ContentHash, Email, HashPath, pageQuery, Time, timeOf, UnixSeconds, z } from '../http/schema.js'
-import { askForDelegate } from './approval.js'
 import {
   createDelegate as delegate,
   delegateMapping,
@@ -10,6 +9,7 @@ import {
   verifyPersona as verify,
 } from './delegate.js'
 import { createPersona as create, personaOf, showPersona } from './persona.js'
+import { askForDelegate } from './second-factor.js'
 
 const Persona = z.object({
   hash: ContentHash,
@@ -147,11 +147,11 @@ export const createDelegate = route({
     const spend = body.spend && { ...body.spend, expiresAt: timeOf('spend.expires_at', body.spend.expires_at) }
     const order = { ...body, spend, persona: params.hash, owner: principal.owner }
     const isSession = principal.kind === 'user' && principal.via === 'session'
-    const approval = isSession
+    const given = isSession
       ? await askForDelegate(service, order, { userId: principal.id, sessionId: session?.id })
       : undefined
     return service.storage.write(async (tx) =>
-      keep(tx, await delegate(tx, { ...order, approval, at: service.clock.now() }, service)),
+      keep(tx, await delegate(tx, { ...order, given, at: service.clock.now() }, service)),
     )
   },
 })

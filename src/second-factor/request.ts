@@ -70,7 +70,7 @@ export type SecondFactorContext = Pick<ServiceContext, 'random' | 'baseUrl'>
 
 /**
  * Asks a user to approve an action: by a push to each of their devices, or by a mailed link where they have none.
- * Gives the request, to be polled (`statusOf`) and then spent (`spendApproval`). Throws `too_many_pending`.
+ * Gives the request, to be polled (`statusOf`) and then spent (`spendSecondFactor`). Throws `too_many_pending`.
  */
 export async function requireSecondFactor(
   tx: Writer,
@@ -207,7 +207,7 @@ const tell = (
     at,
   })
 
-/** What an action finds when it asks for its approval; `approved` once only, as that spends it. */
+/** What an action finds when it asks for its second factor; `approved` once only, as that spends it. */
 export type SpendResult = 'approved' | 'pending' | 'rejected' | 'expired' | 'spent' | 'mismatch'
 
 export interface ApprovedAction {
@@ -222,11 +222,11 @@ export interface ApprovedAction {
 }
 
 /**
- * Spends the approval of exactly this action, in the transaction of the action itself.
+ * Spends the second factor of exactly this action, in the transaction of the action itself.
  * `mismatch`: there is no such request, or it is another user's, session's, action's or detail's. `expired`: nobody answered
  * in time, or it was approved more than five minutes ago.
  */
-export async function spendApproval(
+export async function spendSecondFactor(
   tx: Writer,
   { id, userId, action, detail, sessionId, at }: ApprovedAction,
 ): Promise<SpendResult> {

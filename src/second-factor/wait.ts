@@ -10,7 +10,7 @@ import {
   requireSecondFactor,
   type SecondFactorOrder,
   settle,
-  spendApproval,
+  spendSecondFactor,
   statusOf,
 } from './request.js'
 
@@ -26,7 +26,7 @@ export interface AskingSession {
 }
 
 /** What the user of such a session approved. */
-export interface Approval extends AskingSession {
+export interface GivenSecondFactor extends AskingSession {
   readonly request: AuthenticationRequestRow
 }
 
@@ -81,7 +81,7 @@ async function answerTo(id: number, service: ServiceContext): Promise<Authentica
  * and `approval_timeout` where it is no longer there to be spent.
  */
 export async function spendAsked(tx: Writer, { id }: AuthenticationRequestRow, order: Asked, at: number) {
-  const result = await spendApproval(tx, { ...order, id, at })
+  const result = await spendSecondFactor(tx, { ...order, id, at })
   if (result === 'approved') return
   throw problem(result === 'rejected' ? 'rejected' : 'approval_timeout')
 }

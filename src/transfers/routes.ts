@@ -51,8 +51,8 @@ export const createTransfer = route({
       )
     if (principal.kind === 'agent') return make({ by: 'agent', agent: principal, approvalId })
     if (principal.kind !== 'user' || principal.via !== 'session') return make()
-    const approval = await askForTransfer(service, order, { userId: principal.id, sessionId: session?.id })
-    return make({ by: 'session', ...approval })
+    const given = await askForTransfer(service, order, { userId: principal.id, sessionId: session?.id })
+    return make({ by: 'session', ...given })
   },
 })
 

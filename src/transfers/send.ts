@@ -8,7 +8,7 @@ import { balanceOf, spendable } from '../ledger/balance.js'
 import { post } from '../ledger/movement.js'
 import { isSomebody, type Owner } from '../owner.js'
 import { type Problem, problem } from '../problem.js'
-import { type Approval, type AskingSession, askAndWait, spendAsked } from '../second-factor/wait.js'
+import { type AskingSession, askAndWait, type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { primaryTwin, type TwinRow, twinByHostname } from '../twins/twin.js'
 import { normalEmail, userByEmail } from '../users/user.js'
@@ -18,7 +18,7 @@ import { MEMO } from './wording.js'
 
 /** By what right somebody sends: by what a session's user approved on a second device, or an agent's. Owners need nothing by their tokens. */
 export type TransferRight =
-  | (Approval & { readonly by: 'session' })
+  | (GivenSecondFactor & { readonly by: 'session' })
   | { readonly by: 'agent'; readonly agent: Agent; readonly approvalId: string | undefined }
 
 export interface TransferOrder {
@@ -120,17 +120,17 @@ export async function askForTransfer(
   service: ServiceContext,
   order: TransferOrder,
   asking: AskingSession,
-): Promise<Approval> {
+): Promise<GivenSecondFactor> {
   const plan = await service.storage.read(async (tx) => {
     const planned = await planOf(tx, order)
     const balance = await balanceOf(tx, planned.sender.id, planned.quantity.id)
     if (spendable(balance) < planned.amount) throw problem('insufficient_funds')
     return planned
   })
-  return { ...asking, request: await askAndWait(service, approvalOrder(plan, asking)) }
+  return { ...asking, request: await askAndWait(service, secondFactorOrder(plan, asking)) }
 }
 
-const approvalOrder = ({ address, amount, quantity, memo }: Plan, asking: AskingSession) => ({
+const secondFactorOrder = ({ address, amount, quantity, memo }: Plan, asking: AskingSession) => ({
   userId: asking.userId,
   sessionId: asking.sessionId,
   action: 'transfer',
@@ -153,7 +153,7 @@ export async function createTransfer(
   service: InvitationContext,
 ) {
   const plan = await planOf(tx, order)
-  if (right?.by === 'session') await spendAsked(tx, right.request, approvalOrder(plan, right), at)
+  if (right?.by === 'session') await spendAsked(tx, right.request, secondFactorOrder(plan, right), at)
   if (right?.by === 'agent') await permitAgent(tx, right, plan, at)
   const { sender, quantity, amount, address, payee, memo } = plan
   const actor = right?.by === 'agent' ? right.agent.client_id : sender.owner

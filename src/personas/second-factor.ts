@@ -3,7 +3,7 @@ import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount } from '../ledger/amount.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
-import { type Approval, type AskingSession, askAndWait } from '../second-factor/wait.js'
+import { type AskingSession, askAndWait, type GivenSecondFactor } from '../second-factor/wait.js'
 import type { Reader } from '../storage/storage.js'
 import { type TwinRow, twinByHostname } from '../twins/twin.js'
 import { checkSpend, type NewSpend, type Spend } from './authority.js'
@@ -41,15 +41,15 @@ export async function askForDelegate(
   service: ServiceContext,
   order: NewDelegate,
   asking: AskingSession,
-): Promise<Approval | undefined> {
+): Promise<GivenSecondFactor | undefined> {
   if (!order.spend) return undefined
   const { storage, clock } = service
-  const approval = await storage.read(async (tx) => approvalOrder(tx, await planOf(tx, order, clock.now()), asking))
-  return { ...asking, request: await askAndWait(service, approval) }
+  const asked = await storage.read(async (tx) => secondFactorOrder(tx, await planOf(tx, order, clock.now()), asking))
+  return { ...asking, request: await askAndWait(service, asked) }
 }
 
 /** What a user approves: who may then spend how much of what is theirs. */
-export async function approvalOrder(tx: Reader, { persona, twin, spend }: DelegatePlan, asking: AskingSession) {
+export async function secondFactorOrder(tx: Reader, { persona, twin, spend }: DelegatePlan, asking: AskingSession) {
   const { userId, sessionId } = asking
   const detail = { persona: persona.name, given_to: twin.hostname, ...(spend && (await spendDetail(tx, spend))) }
   return { userId, sessionId, action: 'delegate', detail }
