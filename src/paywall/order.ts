@@ -1,6 +1,5 @@
 import { sellerOf } from '../accounts/account.js'
-import type { Agent, ApprovalTerms } from '../approvals/approval.js'
-import { priceDetail, quoted } from '../approvals/terms.js'
+import type { Agent } from '../approvals/approval.js'
 import { itemCalledAt } from '../catalog/item.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
@@ -92,24 +91,6 @@ async function payeeOf(tx: Reader, { destination, sellerId, url }: PaywallOrder)
   const seller = sellerId === undefined ? undefined : await primaryTwin(tx, `account:${sellerId}`)
   if (!seller) throw problem('destination_unknown')
   return seller
-}
-
-/** What an agent's user approves: the call with its parameters, and whom it pays how much. */
-export async function paywallTerms(
-  tx: Reader,
-  { serviceUrl, serviceMethod, additionalParams }: PaywallWish,
-  { payee, quantity, amount }: Quote,
-): Promise<ApprovalTerms> {
-  const seller = await sellerOf(tx, payee)
-  const value = priceDetail(quantity, amount)
-  const called = serviceUrl === undefined ? {} : { serviceUrl, serviceMethod: serviceMethod ?? 'GET' }
-  const params = additionalParams === undefined ? {} : { additionalParams }
-  const service = serviceUrl === undefined ? '' : ` for ${quoted(serviceUrl)}`
-  return {
-    kind: 'paywall',
-    detail: { seller, payee: payee.hostname, ...value, ...called, ...params },
-    summary: `Pay ${value.price} to ${quoted(seller)}${service}`,
-  }
 }
 
 /** What a payer is asked to approve: exactly what is then paid. */

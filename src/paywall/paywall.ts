@@ -17,16 +17,8 @@ import type { Reader, Writer } from '../storage/storage.js'
 import { payingTwin, type TwinRow } from '../twins/twin.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../upstream/call.js'
 import { judgeUrl } from '../upstream/guard.js'
-import {
-  type Authority,
-  checkFunds,
-  detailOf,
-  type PaywallOrder,
-  paywallTerms,
-  priceOf,
-  type Quote,
-  quoteOf,
-} from './order.js'
+import { paywallTerms } from './approval.js'
+import { type Authority, checkFunds, detailOf, type PaywallOrder, priceOf, type Quote, quoteOf } from './order.js'
 import { type ServiceCall, upstreamRequest } from './service-call.js'
 
 /** What came of a call of the paywall. */
