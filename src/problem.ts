@@ -150,6 +150,7 @@ const problems = {
   ],
   idempotency_mismatch: [422, 'This Idempotency-Key was used for another request; use a new key.'],
   too_many_codes: [429, 'Too many codes were asked for this email; wait.'],
+  too_many_declines: [429, 'Too many cards were declined for this link, and none is charged for it now; wait.'],
   too_many_failures: [429, 'Too many wrong client secrets for this client id; wait.'],
   too_many_tries: [429, 'Too many wrong codes; ask for a new one.'],
   too_many_pending: [429, 'Too many requests wait for the answer of this user; wait until one is answered or expires.'],

@@ -3,8 +3,9 @@ import { isPurchaseHeld } from '../purchases/purchase.js'
 import { setTimer, type TimerJob } from '../schedule/timer.js'
 import { allRows } from '../storage/page.js'
 import type { Reader, Writer } from '../storage/storage.js'
+import { chargedFor, openCharges, putCharge } from './charge.js'
 import { type CheckoutRow, checkoutOfTry, checkouts, type Payer, statusOf, tellCheckout } from './checkout.js'
-import { chargesOf, checkoutCharges, refundCharges } from './refund.js'
+import { refundCharges } from './refund.js'
 
 /** The kind of timer that looks after a try that should be over; its subject is the try's token. */
 export const CHECKOUT_TRY_ENDS = 'checkout_try_ends'
@@ -30,7 +31,7 @@ export async function beginTry(
 
 /** A try that failed leaves the checkout unpaid; where its time is over, expired; and paying while a card may yet be charged. */
 export async function endTry(tx: Writer, checkout: CheckoutRow, service: Refunding): Promise<void> {
-  const charges = await chargesOf(tx, checkout)
+  const charges = await openCharges(tx, checkout)
   const status = charges.some(({ status }) => status === 'pending') ? 'paying' : 'unpaid'
   const ended: CheckoutRow = { ...checkout, status, attempt: null, receipt_id: null }
   if (statusOf(ended, service.clock.now()) === 'expired') await expire(tx, ended, service)
@@ -52,8 +53,8 @@ export async function endPaid(
 ): Promise<CheckoutRow> {
   const paid: CheckoutRow = { ...checkout, status: 'paid', attempt: null, receipt_id: receiptId, payer }
   tx.put(checkouts, paid)
-  const charged = (await chargesOf(tx, checkout)).find((each) => each.status === 'charged' && each.payer === payer)
-  if (byCard && charged) tx.put(checkoutCharges, { ...charged, status: 'spent' })
+  const charged = byCard ? await chargedFor(tx, checkout, payer) : undefined
+  if (charged) putCharge(tx, { ...charged, status: 'spent' })
   await refundCharges(tx, paid, service)
   const actor = payer.startsWith('user:') ? payer : 'guest'
   await tellCheckout(tx, 'paid', paid, { actor, at: service.clock.now() })

@@ -9,8 +9,8 @@ import { postPending, settleTopup } from '../topups/topup.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../twins/twin.js'
 import { emailOf } from '../users/user.js'
 import { endTry } from './attempt.js'
+import { checkDeclines, checkoutCharges, putCharge } from './charge.js'
 import { type CheckoutRow, checkouts, type Payer } from './checkout.js'
-import { type CheckoutChargeRow, chargesOf, checkoutCharges } from './refund.js'
 
 /** Cards are charged whole cents, and a half of one of the digital quantity at least. */
 export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRow, 'decimals'>): boolean {
@@ -36,7 +36,7 @@ export interface CardOrder {
 
 /**
  * Writes the charge that the checkout is to be paid from, for the caller to make.
- * Throws `card_minimum`, `processor_failed` where no card can be charged.
+ * Throws `card_minimum`, `too_many_declines`, `processor_failed` where no card can be charged.
  */
 export async function beginCharge(
   tx: Writer,
@@ -48,6 +48,7 @@ export async function beginCharge(
     throw problem('processor_failed', { detail: 'No card processor is configured: create the service with `cards`.' })
   checkChargeable(amount, quantity)
   const at = service.clock.now()
+  await checkDeclines(tx, checkout, at)
   const twin = await twinOf(tx, checkout, quantity, service)
   const to = await addressOf(tx, checkout, payer, twin)
   const { payment, message } = await postPending(
@@ -55,8 +56,15 @@ export async function beginCharge(
     { twin, quantity, units: amount, paymentMethodId, description, to, purpose: 'checkout', at },
     service,
   )
-  const charge = { status: 'pending', amount: String(amount), to, charge_id: null, movement_id: null } as const
-  tx.put(checkoutCharges, { id: payment.id, checkout_id: checkout.id, payer, ...charge })
+  const charge = {
+    id: payment.id,
+    checkout_id: checkout.id,
+    payer,
+    status: 'pending',
+    amount: String(amount),
+    to,
+  } as const
+  putCharge(tx, { ...charge, charge_id: null, declined_at: null, movement_id: null })
   return message
 }
 
@@ -77,14 +85,6 @@ async function addressOf(tx: Reader, { email }: CheckoutRow, payer: Payer, { hos
   return (await emailOf(tx, payer)) ?? email ?? hostname
 }
 
-/** What the payer's card was charged before and is not spent: it pays, and no card is charged again. */
-export const chargedFor = async (
-  tx: Reader,
-  checkout: CheckoutRow,
-  payer: Payer,
-): Promise<CheckoutChargeRow | undefined> =>
-  (await chargesOf(tx, checkout)).find((charge) => charge.status === 'charged' && charge.payer === payer)
-
 /**
  * Issues what was charged to the checkout's twin. Where nobody waits to go on, the checkout is unpaid again, and whoever was charged
  * pays it by that; where it has expired meanwhile, the card gets it back.
@@ -95,7 +95,8 @@ export const settleCheckoutCharge: SettleCharge = async (tx, { id, result }, ser
   await settleTopup(tx, { id, result }, service)
   const isCharged = result.status === 'succeeded'
   const charge_id = isCharged ? result.charge_id : null
-  tx.put(checkoutCharges, { ...charge, status: isCharged ? 'charged' : 'failed', charge_id })
+  const declined_at = result.status === 'declined' ? service.clock.now() : null
+  putCharge(tx, { ...charge, status: isCharged ? 'charged' : 'failed', charge_id, declined_at })
   const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
   if (checkout.status === 'paying' && (checkout.attempt === null || !isCharged)) await endTry(tx, checkout, service)
 }

@@ -13,7 +13,8 @@ import { randomHex } from '../secrets.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { ownTwin, primaryTwin, type TwinRow, twins } from '../twins/twin.js'
 import { beginTry, endPaid, endTry } from './attempt.js'
-import { beginCharge, chargedFor } from './card.js'
+import { beginCharge } from './card.js'
+import { chargedFor, checkoutCharges } from './charge.js'
 import {
   type CheckoutRow,
   checkoutByToken,
@@ -25,7 +26,7 @@ import {
   showCheckout,
   statusOf,
 } from './checkout.js'
-import { checkoutCharges, refundCharges } from './refund.js'
+import { refundCharges } from './refund.js'
 
 /** How a checkout is paid: from a wallet of the user who pays, their first where none is named, or by card. */
 export type Way =
@@ -45,7 +46,7 @@ const LOOK_MS = 1000
 /**
  * Pays a checkout and has what is bought delivered: once, whoever asks and however often. While one tries, others wait; the payer is
  * given the same receipt each time. Throws `not_found`, `sign_in_required`, `checkout_paid` for anybody else, `checkout_paying` while a card may have
- * been charged, `checkout_expired`, `price_changed`, `card_minimum`, `card_declined`, `processor_failed`, `upstream_failed`, and what
+ * been charged, `checkout_expired`, `price_changed`, `card_minimum`, `too_many_declines`, `card_declined`, `processor_failed`, `upstream_failed`, and what
  * `quoteItem`, `ownTwin` and `beginPurchase` throw: the checkout is unpaid then as before.
  */
 export async function completeCheckout(order: Completion, service: ServiceContext): Promise<ShownCheckout> {

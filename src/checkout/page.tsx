@@ -17,6 +17,7 @@ const toPeople: Partial<Record<ProblemCode, string>> = {
   arguments_refused: 'The seller does not take this order any more as it was made. Nothing was charged.',
   not_found: 'This is no link to pay by: open it as you were given it.',
   checkout_paid: 'This is paid. Whoever paid it sees the receipt here, signed in or in the same browser.',
+  too_many_declines: 'Too many cards were declined here. Nothing was charged: try again in a quarter of an hour.',
   sign_in_required: 'Sign in first: your session is over.',
   upstream_failed: 'The seller did not deliver, so nothing was charged. Try again.',
 }

@@ -5,40 +5,9 @@ import { formatAmount } from '../ledger/amount.js'
 import { hold, postHold, reverseHold } from '../ledger/movement.js'
 import { postRefund } from '../outbox/outbox.js'
 import { randomHex } from '../secrets.js'
-import { collection, type Reader, type Writer } from '../storage/storage.js'
-import { type CheckoutRow, checkouts, type Payer, tellCheckout } from './checkout.js'
-
-/**
- * `pending`: it is not known yet whether the card is charged; then `failed`, or `charged`: the value waits in the checkout's twin.
- * From there it is `spent`, or `refunding` and at last `refunded`, or `unrefunded` where the processor refuses that.
- */
-export type ChargeStatus = 'pending' | 'failed' | 'charged' | 'spent' | 'refunding' | 'refunded' | 'unrefunded'
-
-/** A charge of somebody's card for a checkout. The id is that of the payment by which the value is issued. */
-export interface CheckoutChargeRow {
-  readonly id: number
-  readonly checkout_id: number
-  readonly payer: Payer
-  readonly status: ChargeStatus
-  /** Smallest units of the checkout's digital quantity. */
-  readonly amount: string
-  /** Whom it concerns, as the outbox addresses that. */
-  readonly to: string
-  /** The processor's name for it, once it is charged. */
-  readonly charge_id: string | null
-  /** What holds the value while it is refunded. */
-  readonly movement_id: number | null
-}
-
-export const checkoutCharges = collection<CheckoutChargeRow>()('checkout_charges', {
-  byCheckout: { fields: ['checkout_id'] },
-})
-
-/** More tries of cards than anybody makes. */
-const MOST_CHARGES = 1000
-
-export const chargesOf = (tx: Reader, { id }: CheckoutRow): Promise<CheckoutChargeRow[]> =>
-  tx.find(checkoutCharges, { index: 'byCheckout', prefix: [id], limit: MOST_CHARGES })
+import type { Writer } from '../storage/storage.js'
+import { checkoutCharges, openCharges, putCharge } from './charge.js'
+import { type CheckoutRow, checkouts, tellCheckout } from './checkout.js'
 
 /** Gives back to their cards what waits in the checkout's twin. */
 export async function refundCharges(
@@ -47,7 +16,7 @@ export async function refundCharges(
   { clock, random }: Pick<ServiceContext, 'clock' | 'random'>,
 ): Promise<void> {
   const at = clock.now()
-  for (const charge of await chargesOf(tx, checkout)) {
+  for (const charge of await openCharges(tx, checkout)) {
     if (charge.status !== 'charged') continue
     const { id: dq, decimals, shortcode: currency, issuer_twin_id } = await quantityOf(tx, checkout.dq)
     const movement = await hold(tx, {
@@ -58,7 +27,7 @@ export async function refundCharges(
       payeeTwinId: issuer_twin_id,
       at,
     })
-    tx.put(checkoutCharges, { ...charge, status: 'refunding', movement_id: movement.id })
+    putCharge(tx, { ...charge, status: 'refunding', movement_id: movement.id })
     const shown = `${formatAmount(charge.amount, decimals)} ${currency}`
     await postRefund(tx, {
       to: charge.to,
@@ -86,11 +55,11 @@ export const settleCheckoutRefund: SettleRefund = async (tx, { id, result }, { c
   const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
   if (result.status === 'refunded') {
     await postHold(tx, charge.movement_id, at)
-    tx.put(checkoutCharges, { ...charge, status: 'refunded' })
+    putCharge(tx, { ...charge, status: 'refunded' })
     return tellCheckout(tx, 'refunded', checkout, { actor: 'service', payer: charge.payer, at })
   }
   await reverseHold(tx, charge.movement_id, at)
-  tx.put(checkoutCharges, { ...charge, status: 'unrefunded', movement_id: null })
+  putCharge(tx, { ...charge, status: 'unrefunded', movement_id: null })
   const { reason } = result
   await tellCheckout(tx, 'refund_refused', checkout, { actor: 'service', payer: charge.payer, at, told: { reason } })
 }

@@ -74,6 +74,7 @@ const refusals = [
   'amount_invalid',
   'insufficient_funds',
   'card_minimum',
+  'too_many_declines',
   'card_declined',
   'processor_failed',
   'parameter_unreadable',

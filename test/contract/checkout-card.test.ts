@@ -102,6 +102,27 @@ contract('completeCheckout, by card', (start) => {
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
   })
 
+  it('ten declined cards in a quarter of an hour are all that a link takes: 429 too_many_declines, with Retry-After', async () => {
+    const { call, shop, link, reader } = await prepared(start)
+    for (let tries = 0; tries < 5; tries++) {
+      expectProblem(await withCard(call, link, reader, 'pm_card_expired'), 402, 'card_declined')
+      // That was no card that was declined.
+      expectProblem(await withCard(call, link, reader, 'pm_processor_down'), 502, 'processor_failed')
+      await advance(call, '1m')
+      expectProblem(await withCard(call, link, await guest(call), 'pm_card_chargeDeclined'), 402, 'card_declined')
+    }
+    for (const caller of [reader, await guest(call)]) {
+      const refused = await withCard(call, link, caller)
+      expectProblem(refused, 429, 'too_many_declines')
+      expect(refused.headers.get('retry-after')).toBe(String(10 * 60))
+    }
+    expect(await statusOf(call, link)).toBe('unpaid')
+    expect((await withCard(call, await newCheckout(call, shop), reader)).status).toBe(200)
+    await advance(call, '10m')
+    expect((await withCard(call, link, reader)).status).toBe(200)
+    expect(await settled(call, shop)).toEqual({ seller: 4, payer: 10, issued: 14 })
+  })
+
   it.each([0, 0.001, 0.499, 0.501, 1.999])('charges no card for %d: 422 card_minimum', async (price) => {
     const { call, shop, link, reader } = await prepared(start, { sold: { price } })
     expectProblem(await withCard(call, link, reader), 422, 'card_minimum')

@@ -303,6 +303,11 @@ contract('answerCheckout', (start) => {
     expectProblem(await post(call, link, reader, declined), 402, 'card_declined')
     const down = { answer: 'card', payment_method_id: 'pm_processor_down' }
     expectProblem(await post(call, link, reader, down), 502, 'processor_failed')
+    const spoilt = await newCheckout(call, shop)
+    for (let tries = 0; tries < 10; tries++) await post(call, spoilt, reader, declined)
+    expectProblem(await post(call, spoilt, reader, card), 429, 'too_many_declines')
+    const waiting = await press(call, spoilt, reader, { answer: 'card', payment_method_id: 'pm_card_visa' }, 'card')
+    expect([waiting.status, alertIn(waiting)]).toEqual([429, expect.stringContaining('a quarter of an hour')])
     for (const [price, status, code] of [
       [0.25, 422, 'card_minimum'],
       [9007199254740, 400, 'amount_invalid'],

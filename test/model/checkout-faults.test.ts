@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
+import type { CheckoutChargeRow } from '../../src/checkout/charge.js'
 import type { CheckoutRow } from '../../src/checkout/checkout.js'
-import type { CheckoutChargeRow } from '../../src/checkout/refund.js'
 import {
   type CardCharge,
   type CardRefund,
