@@ -1,11 +1,11 @@
 import { loseInvoiceCharge, settleInvoiceCharge } from './billing/settle.js'
 import { cardCourier, refundCourier } from './cards/charge.js'
-import { settleCheckoutCharge } from './checkout/card.js'
-import { settleCheckoutRefund } from './checkout/refund.js'
+import { loseCheckoutCharge, settleCheckoutCharge } from './checkout/card.js'
+import { loseCheckoutRefund, settleCheckoutRefund } from './checkout/refund.js'
 import { pushCourier } from './notifications/push.js'
 import { mailCourier } from './outbox/mail.js'
 import type { Couriers } from './outbox/outbox.js'
-import { settleTopup } from './topups/topup.js'
+import { loseTopup, settleTopup } from './topups/topup.js'
 
 /** Who takes what leaves the service to its port, by kind. */
 export const couriers: Couriers = {
@@ -13,7 +13,7 @@ export const couriers: Couriers = {
   push: pushCourier,
   card: cardCourier(
     { topup: settleTopup, checkout: settleCheckoutCharge, invoice: settleInvoiceCharge },
-    { invoice: loseInvoiceCharge },
+    { topup: loseTopup, checkout: loseCheckoutCharge, invoice: loseInvoiceCharge },
   ),
-  refund: refundCourier({ checkout: settleCheckoutRefund }),
+  refund: refundCourier({ checkout: settleCheckoutRefund }, { checkout: loseCheckoutRefund }),
 }

@@ -280,7 +280,7 @@ test('a storage that cannot note that the card was charged leaves the payment pe
   await service.close()
 })
 
-test('a charge that nobody answers for days is given up, and its payment stays pending', async () => {
+test('a charge that nobody answers for days is given up, and its payment has failed', async () => {
   const charge = async () => {
     throw new Error('nobody is there')
   }
@@ -290,7 +290,7 @@ test('a charge that nobody answers for days is given up, and its payment stays p
   await topUp(payer)
   await service.sandbox.advance('30d')
   expect(await charges()).toMatchObject([{ status: 'failed', attempts: 16, due_at: null }])
-  expect(await payments()).toMatchObject([{ status: 'pending' }])
+  expect(await payments()).toMatchObject([{ status: 'failed', movement_id: null }])
   expect(errors.at(-1)).toContain('is given up')
   await service.close()
 })

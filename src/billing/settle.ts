@@ -164,8 +164,8 @@ async function voidInvoice(tx: Writer, invoice: InvoiceRow, { told = {}, at }: {
  * A processor that said nothing for days may have charged the card, and asking again might charge it twice: so nothing more is asked
  * for the invoice, and whoever runs the service looks up what came of the charge that the event names.
  */
-export const loseInvoiceCharge: LoseCharge = async (tx, { id }, { clock }) => {
+export const loseInvoiceCharge: LoseCharge = async (tx, { id, chargeId }, { clock }) => {
   const invoice = await tx.get(invoices, id)
   if (!invoice?.charge) return
-  await voidInvoice(tx, invoice, { told: { unknown_charge: invoice.charge.id }, at: clock.now() })
+  await voidInvoice(tx, invoice, { told: { unknown_charge: chargeId }, at: clock.now() })
 }

@@ -11,13 +11,20 @@ export type SettleCharge = (
   service: ServiceContext,
 ) => Promise<void>
 
-/** What is done where a charge is given up: it is known neither now nor later whether the card was charged. */
-export type LoseCharge = (tx: Writer, lost: { readonly id: number }, service: ServiceContext) => Promise<void>
+/**
+ * What is done where a charge is given up: it is known neither now nor later whether the card was charged, so whoever runs the service
+ * is told the charge's id, to look it up at the processor.
+ */
+export type LoseCharge = (
+  tx: Writer,
+  lost: { readonly id: number; readonly chargeId: string },
+  service: ServiceContext,
+) => Promise<void>
 
 /** Takes charges to the card processor; what comes of them is settled by what they pay for. */
 export const cardCourier = (
   settle: Readonly<Record<CardRow['purpose'], SettleCharge>>,
-  lose: Readonly<Partial<Record<CardRow['purpose'], LoseCharge>>> = {},
+  lose: Readonly<Record<CardRow['purpose'], LoseCharge>>,
 ): Courier<CardRow, ChargeResult> => ({
   async send({ charge }, service) {
     const result = await inTime(service, (cards) => cards.charge(charge))
@@ -29,9 +36,8 @@ export const cardCourier = (
     return 'sent'
   },
 
-  async giveUp(tx, { purpose, purpose_id }, service) {
-    await lose[purpose]?.(tx, { id: purpose_id }, service)
-  },
+  giveUp: (tx, { purpose, purpose_id, charge }, service) =>
+    lose[purpose](tx, { id: purpose_id, chargeId: charge.id }, service),
 })
 
 /** What is done once it is known what came of a refund, in the transaction that notes it: once. */
@@ -41,9 +47,17 @@ export type SettleRefund = (
   service: ServiceContext,
 ) => Promise<void>
 
+/** What is done where a refund is given up: it is known neither now nor later whether the card got it. */
+export type LoseRefund = (
+  tx: Writer,
+  lost: { readonly id: number; readonly refundId: string },
+  service: ServiceContext,
+) => Promise<void>
+
 /** Has the card processor give charges back; what comes of that is settled by what they were for. */
 export const refundCourier = (
   settle: Readonly<Record<RefundRow['purpose'], SettleRefund>>,
+  lose: Readonly<Record<RefundRow['purpose'], LoseRefund>>,
 ): Courier<RefundRow, RefundResult> => ({
   async send({ refund }, service) {
     return known(await inTime(service, (cards) => cards.refund(refund)), ['refunded', 'refused'])
@@ -53,6 +67,9 @@ export const refundCourier = (
     await settle[purpose](tx, { id: purpose_id, result }, service)
     return result.status === 'refunded' ? 'sent' : 'failed'
   },
+
+  giveUp: (tx, { purpose, purpose_id, refund }, service) =>
+    lose[purpose](tx, { id: purpose_id, refundId: refund.id }, service),
 })
 
 /** Has the processor keep a card. What is no answer, or none in time, is `unavailable`. */

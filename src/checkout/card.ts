@@ -1,16 +1,16 @@
-import type { SettleCharge } from '../cards/charge.js'
+import type { LoseCharge, SettleCharge } from '../cards/charge.js'
 import type { ServiceContext } from '../context.js'
 import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
 import { formatAmount } from '../ledger/amount.js'
 import type { CardRow } from '../outbox/message.js'
 import { problem } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
-import { postPending, settleTopup } from '../topups/topup.js'
+import { loseTopup, postPending, settleTopup } from '../topups/topup.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../twins/twin.js'
 import { emailOf } from '../users/user.js'
 import { endTry } from './attempt.js'
 import { checkDeclines, checkoutCharges, putCharge } from './charge.js'
-import { type CheckoutRow, checkouts, type Payer } from './checkout.js'
+import { type CheckoutRow, checkouts, type Payer, sellerOf, tellCheckout } from './checkout.js'
 
 /** Cards are charged whole cents, and a half of one of the digital quantity at least. */
 export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRow, 'decimals'>): boolean {
@@ -99,4 +99,17 @@ export const settleCheckoutCharge: SettleCharge = async (tx, { id, result }, ser
   putCharge(tx, { ...charge, status: isCharged ? 'charged' : 'failed', charge_id, declined_at })
   const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
   if (checkout.status === 'paying' && (checkout.attempt === null || !isCharged)) await endTry(tx, checkout, service)
+}
+
+/** A charge of which nothing is heard for days ends the try: the link can be paid again, or has expired. */
+export const loseCheckoutCharge: LoseCharge = async (tx, { id, chargeId }, service) => {
+  const charge = await tx.get(checkoutCharges, id)
+  if (charge?.status !== 'pending') return
+  await loseTopup(tx, { id, chargeId }, service)
+  putCharge(tx, { ...charge, status: 'lost' })
+  const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
+  const told = { unknown_charge: chargeId }
+  const telling = { actor: 'service', to: await sellerOf(tx, checkout), payer: charge.payer } as const
+  await tellCheckout(tx, 'charge_lost', checkout, { ...telling, at: service.clock.now(), told })
+  if (checkout.status === 'paying') await endTry(tx, checkout, service)
 }

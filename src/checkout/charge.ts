@@ -4,10 +4,20 @@ import { collection, type Reader, type Writer } from '../storage/storage.js'
 import type { CheckoutRow, Payer } from './checkout.js'
 
 /**
- * `pending`: it is not known yet whether the card is charged; then `failed`, or `charged`: the value waits in the checkout's twin.
- * From there it is `spent`, or `refunding` and at last `refunded`, or `unrefunded` where the processor refuses that.
+ * `pending`: it is not known yet whether the card is charged; then `failed`, `lost` where that stays unknown, or `charged`: the value
+ * waits in the checkout's twin. From there it is `spent`, or `refunding` and at last `refunded`, `unrefunded` where the processor
+ * refuses that, or `refund_lost` where it stays unknown whether the card got it: the value is held for good.
  */
-export type ChargeStatus = 'pending' | 'failed' | 'charged' | 'spent' | 'refunding' | 'refunded' | 'unrefunded'
+export type ChargeStatus =
+  | 'pending'
+  | 'failed'
+  | 'lost'
+  | 'charged'
+  | 'spent'
+  | 'refunding'
+  | 'refunded'
+  | 'unrefunded'
+  | 'refund_lost'
 
 /** A charge of somebody's card for a checkout. The id is that of the payment by which the value is issued. */
 export interface CheckoutChargeRow {

@@ -1,3 +1,4 @@
+import { type CatalogItemRow, catalogItems } from '../catalog/item.js'
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { base64url } from '../encoding.js'
@@ -195,20 +196,21 @@ export async function showCheckout(
   }
 }
 
-export type CheckoutAct = 'created' | 'paid' | 'expired' | 'refunded' | 'refund_refused'
+/** `charge_lost`, `refund_lost`: the processor did not say what came of it, for as long as it was asked. */
+export type CheckoutAct = 'created' | 'paid' | 'expired' | 'refunded' | 'refund_refused' | 'charge_lost' | 'refund_lost'
 
 /** Tells whoever made it, and the user who pays or paid; the link's secret is told to nobody. */
 export async function tellCheckout(
   tx: Writer,
   act: CheckoutAct,
   checkout: CheckoutRow,
-  { actor, payer = checkout.payer, at, told }: Telling,
+  { actor, to, payer = checkout.payer, at, told }: Telling,
 ): Promise<void> {
   const { id, catalog_item_id, name, dq, price, maker } = checkout
   const own: Owner = `checkout:${id}`
   const amount = toAmount(price, (await quantityOf(tx, dq)).decimals)
   await recordEvent(tx, {
-    owners: [maker ?? own, payer === null ? own : ownerOf(checkout, payer)],
+    owners: [to ?? maker ?? own, payer === null ? own : ownerOf(checkout, payer)],
     type: `checkout.${act}`,
     actor,
     subject: `checkout:${id}`,
@@ -217,8 +219,16 @@ export async function tellCheckout(
   })
 }
 
+/** The account that sells what the link is for. */
+export async function sellerOf(tx: Reader, { catalog_item_id }: CheckoutRow): Promise<Owner> {
+  const { account_id } = (await tx.get(catalogItems, catalog_item_id)) as CatalogItemRow
+  return `account:${account_id}`
+}
+
 interface Telling {
   readonly actor: string
+  /** Who is told in place of the maker. */
+  readonly to?: Owner
   /** Whom it concerns beside the maker; who paid, where absent. */
   readonly payer?: Payer | null
   readonly at: number

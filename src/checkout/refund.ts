@@ -1,4 +1,4 @@
-import type { SettleRefund } from '../cards/charge.js'
+import type { LoseRefund, SettleRefund } from '../cards/charge.js'
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount } from '../ledger/amount.js'
@@ -7,7 +7,7 @@ import { postRefund } from '../outbox/outbox.js'
 import { randomHex } from '../secrets.js'
 import type { Writer } from '../storage/storage.js'
 import { checkoutCharges, openCharges, putCharge } from './charge.js'
-import { type CheckoutRow, checkouts, tellCheckout } from './checkout.js'
+import { type CheckoutRow, checkouts, sellerOf, tellCheckout } from './checkout.js'
 
 /** Gives back to their cards what waits in the checkout's twin. */
 export async function refundCharges(
@@ -62,4 +62,15 @@ export const settleCheckoutRefund: SettleRefund = async (tx, { id, result }, { c
   putCharge(tx, { ...charge, status: 'unrefunded', movement_id: null })
   const { reason } = result
   await tellCheckout(tx, 'refund_refused', checkout, { actor: 'service', payer: charge.payer, at, told: { reason } })
+}
+
+/** The card may have got it, so the value stays held; asking again by another name might give it back twice. */
+export const loseCheckoutRefund: LoseRefund = async (tx, { id, refundId }, { clock }) => {
+  const charge = await tx.get(checkoutCharges, id)
+  if (charge?.status !== 'refunding') return
+  putCharge(tx, { ...charge, status: 'refund_lost' })
+  const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
+  const told = { unknown_refund: refundId, charge_id: charge.charge_id }
+  const telling = { actor: 'service', to: await sellerOf(tx, checkout), payer: charge.payer } as const
+  await tellCheckout(tx, 'refund_lost', checkout, { ...telling, at: clock.now(), told })
 }

@@ -1,4 +1,4 @@
-import type { SettleCharge } from '../cards/charge.js'
+import type { LoseCharge, SettleCharge } from '../cards/charge.js'
 import type { ServiceContext } from '../context.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
@@ -169,9 +169,7 @@ export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) =
   const at = clock.now()
   if (result.status !== 'succeeded') {
     const reason = result.status === 'declined' ? result.reason : 'the card processor was not available'
-    const failed: PaymentRow = { ...payment, status: 'failed' }
-    tx.put(payments, failed)
-    return tell(tx, failed, { type: 'payment.failed', data: { reason }, at })
+    return fail(tx, payment, { told: { reason }, at })
   }
   const movement = await post(tx, {
     kind: 'topup',
@@ -186,6 +184,24 @@ export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) =
   tx.put(payments, posted)
   const { charge_id, card } = result
   await tell(tx, posted, { type: 'payment.created', data: { charge_id, ...(card && { card: { ...card } }) }, at })
+}
+
+/** Nothing is issued for a card of which it stays unknown whether it was charged. */
+export const loseTopup: LoseCharge = async (tx, { id, chargeId }, { clock }) => {
+  const payment = await tx.get(payments, id)
+  if (payment?.status !== 'pending') return
+  const reason = 'the card processor did not say whether the card was charged'
+  await fail(tx, payment, { told: { reason, unknown_charge: chargeId }, at: clock.now() })
+}
+
+function fail(
+  tx: Writer,
+  payment: PaymentRow,
+  { told, at }: { told: Record<string, unknown>; at: number },
+): Promise<void> {
+  const failed: PaymentRow = { ...payment, status: 'failed' }
+  tx.put(payments, failed)
+  return tell(tx, failed, { type: 'payment.failed', data: told, at })
 }
 
 /** The twin's owner is told; the issuer is nobody who reads. */
