@@ -1,3 +1,4 @@
+import { isUncharged } from '../cards/charge.js'
 import type { ServiceContext } from '../context.js'
 import type { CardRow } from '../outbox/message.js'
 import { Problem, problem } from '../problem.js'
@@ -18,7 +19,7 @@ export interface InvoicePayment {
 type KeepAnswer = (
   tx: Writer,
   answer: ShownInvoice | Problem,
-  options?: { readonly meanwhile: boolean },
+  options?: { readonly meanwhile?: boolean; readonly nothing?: boolean },
 ) => Promise<ShownInvoice | Problem>
 
 /**
@@ -45,7 +46,7 @@ export async function payInvoice(
     return invoice.status === 'paid' ? showInvoice(invoice) : unpaidProblem(invoice, result)
   })
   await storage
-    .write((tx) => keep(tx, answer))
+    .write((tx) => keep(tx, answer, { nothing: isUncharged(answer) }))
     // The one that was kept meanwhile says where to look.
     .catch((cause: unknown) => log.error(`the answer of paying invoice ${id} could not be kept`, cause))
   if (answer instanceof Problem) throw answer

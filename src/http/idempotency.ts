@@ -127,13 +127,13 @@ export async function claimKey(tx: Writer, request: KeyedRequest, context: Conte
 }
 
 /**
- * Keeps an answer under a claimed key: for good, or, `meanwhile`, until another is kept or the call is taken for dead.
+ * Keeps an answer under a claimed key, or none any more: for good, or, `meanwhile`, until another is kept or the call is taken for dead.
  * Throws `idempotency_in_progress` where another call has the key by now.
  */
 export async function keepOutcome(
   tx: Writer,
   claim: Claim,
-  { outcome, meanwhile }: { outcome: Outcome; meanwhile: boolean },
+  { outcome, meanwhile }: { outcome: Outcome | null; meanwhile: boolean },
   context: Context,
 ): Promise<void> {
   if (!(await holdsKey(tx, claim))) throw problem('idempotency_in_progress')

@@ -73,9 +73,11 @@ async function handle(
     return { call, claimed: await claimKey(tx, keyed(call), service) }
   })
   if (!('claim' in claimed)) return claimed
-  const keep: Keep = async (tx, answer, { meanwhile = false } = {}) => {
-    const outcome = answer instanceof Problem ? refusal(answer, incoming, service) : shown(answer)
-    await keepOutcome(tx, claimed, { outcome, meanwhile }, service)
+  const outcomeOf = (answer: unknown) =>
+    answer instanceof Problem ? refusal(answer, incoming, service) : shown(answer)
+  const keep: Keep = async (tx, answer, { meanwhile = false, nothing = false } = {}) => {
+    const kept = nothing ? { outcome: null, meanwhile: true } : { outcome: outcomeOf(answer), meanwhile }
+    await keepOutcome(tx, claimed, kept, service)
     return answer
   }
   try {

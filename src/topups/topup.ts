@@ -1,4 +1,5 @@
 import type { LoseCharge, SettleCharge } from '../cards/charge.js'
+import { isUncharged } from '../cards/charge.js'
 import type { ServiceContext } from '../context.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
@@ -29,7 +30,7 @@ export interface TopupOrder {
 type KeepAnswer = (
   tx: Writer,
   answer: ShownTopup | Problem,
-  options?: { readonly meanwhile: boolean },
+  options?: { readonly meanwhile?: boolean; readonly nothing?: boolean },
 ) => Promise<ShownTopup | Problem>
 
 /** A top-up whose card has yet to be charged. */
@@ -58,7 +59,7 @@ export async function topUp(order: TopupOrder, service: ServiceContext, keep: Ke
   })
   const answer = await storage.read((tx) => answerOf(tx, payment.id, result))
   await storage
-    .write((tx) => keep(tx, answer))
+    .write((tx) => keep(tx, answer, { nothing: isUncharged(answer) }))
     // The one that was kept meanwhile says where to look.
     .catch((cause: unknown) => log.error(`the answer of top-up ${payment.id} could not be kept`, cause))
   if (answer instanceof Problem) throw answer
@@ -246,7 +247,7 @@ const declined = (id: number, reason: string): Problem =>
 const unfinished = (id: number, isFailed: boolean): Problem =>
   problem('processor_failed', {
     detail: isFailed
-      ? 'Nothing was charged: try again later, with a new Idempotency-Key where one was sent.'
+      ? 'Nothing was charged: try again later.'
       : `Whether the card was charged is not known yet. Do not top up again for it: payment ${id} is settled by itself, and the card is never charged twice for it; GET /v4/payments/${id} tells.`,
     fields: { payment_id: id, outcome: isFailed ? 'failed' : 'unknown' },
   })

@@ -171,8 +171,8 @@ contract('payInvoice', (start) => {
 })
 
 describe('An Idempotency-Key of a payment', () => {
-  const storage = memoryStorage()
-  const opened = (cards: Cards, byte: string): Start => {
+  const kept = memoryStorage()
+  const opened = (cards: Cards, byte: string, storage = kept): Start => {
     const service = createService({ storage, sandbox: true, cards, encryptionKey: byte.repeat(32) })
     const { baseUrl: url, fetch } = service
     const running = { url, fetch, state: () => storage.export(), close: () => service.close() }
@@ -202,5 +202,25 @@ describe('An Idempotency-Key of a payment', () => {
     release()
     expect((await first).status).toBe(200)
     expectProblem(await other.pay(owed.id, body, key), 409, 'idempotency_unreadable')
+  })
+
+  test('is as if it had not been used, where the processor was down', async () => {
+    const cards = testProcessor({ alarm: systemAlarm })
+    let isDown = false
+    const charge: Cards['charge'] = async (order) => (isDown ? { status: 'unavailable' } : cards.charge(order))
+    const { account, owed, close } = await pastDue(opened({ ...cards, charge }, '11', memoryStorage()))
+    await account.ask('PUT', '/card', { payment_method_id: VISA })
+    const key = { 'idempotency-key': 'once' }
+    isDown = true
+    for (let tries = 0; tries < 2; tries++) {
+      const down = await account.pay(owed.id, {}, key)
+      expectProblem(down, 502, 'processor_failed')
+      expect([down.body.outcome, down.headers.get('idempotent-replayed')]).toEqual(['failed', null])
+    }
+    isDown = false
+    const paid = await account.pay(owed.id, {}, key)
+    expect(paid.body).toMatchObject({ status: 'paid' })
+    expect((await account.pay(owed.id, {}, key)).body).toEqual(paid.body)
+    await close()
   })
 })

@@ -264,18 +264,29 @@ contract('createTopup', (start) => {
     expectProblem(await topUp(call, keyed, { amount: 6 }), 422, 'idempotency_mismatch')
   })
 
-  test.each([
-    ['pm_card_chargeDeclined', 402, 'card_declined'],
-    ['pm_processor_down', 502, 'processor_failed'],
-  ] as const)('gives the same answer for %s again under its key, and charges nothing', async (method, status, code) => {
+  test('gives the same refusal of a card again under its key, and charges nothing', async () => {
     const { call, payer } = await prepared()
     const keyed = { ...payer, headers: { 'idempotency-key': 'once' } }
-    const ask = () => topUp(call, keyed, { payment_method_id: method })
+    const ask = () => topUp(call, keyed, { payment_method_id: 'pm_card_chargeDeclined' })
     const [first, again] = [await ask(), await ask()]
-    expectProblem(first, status, code)
+    expectProblem(first, 402, 'card_declined')
     expect([again.body, again.headers.get('idempotent-replayed')]).toEqual([first.body, 'true'])
     expect(await chargesOf(call)).toHaveLength(1)
     expect(await balanceOf(call, payer.token, payer.hostname)).toBe(0)
+  })
+
+  test('a processor that is down leaves the key as if it had not been used', async () => {
+    const { call, payer } = await prepared()
+    const keyed = { ...payer, headers: { 'idempotency-key': 'once' } }
+    for (let tries = 1; tries <= 2; tries++) {
+      const down = await topUp(call, keyed, { payment_method_id: 'pm_processor_down' })
+      expectProblem(down, 502, 'processor_failed')
+      expect([down.body.outcome, down.headers.get('idempotent-replayed')]).toEqual(['failed', null])
+      expect(await chargesOf(call)).toHaveLength(tries)
+    }
+    const [first, again] = [await topUp(call, keyed), await topUp(call, keyed)]
+    expect([first.status, again.status, again.body]).toEqual([201, 201, first.body])
+    expect(await balanceOf(call, payer.token, payer.hostname)).toBe(5)
   })
 
   test('20 at the same moment are 20 charges', async () => {
