@@ -43,8 +43,13 @@ export interface Push {
 export interface CardCharge {
   /** The same for every try of this charge, and of no other anywhere: an idempotency key. */
   readonly id: string
-  /** The processor's own name for a card, such as its form in a page gives, or as `save` gave it: never card data. */
+  /** The processor's own name for a card: never card data. */
   readonly payment_method_id: string
+  /**
+   * Whether that is a name that `save` gave, for a card on file. Else a caller gave it, such as a form in a page makes it: what names
+   * a card on file is then to be declined, as it may be anybody's.
+   */
+  readonly on_file: boolean
   /** In digits, a count of 10^-decimals; whole hundredths. */
   readonly amount: string
   readonly decimals: number

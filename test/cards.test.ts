@@ -83,6 +83,7 @@ test('a charge goes to the port in smallest units of the digital quantity, and r
     {
       id: expect.stringMatching(/^topup_[0-9a-f]{32}$/),
       payment_method_id: 'pm_1',
+      on_file: false,
       amount: '5000',
       decimals: 3,
       currency: 'USD',
@@ -340,7 +341,8 @@ test('an emptied outbox keeps what is not settled, among many messages', async (
 })
 
 const chargeOf = (id: string, payment_method_id: string): CardCharge => ({
-  ...{ id, payment_method_id, amount: '500', decimals: 2, currency: 'USD', description: 'A test' },
+  ...{ id, payment_method_id, on_file: false },
+  ...{ amount: '500', decimals: 2, currency: 'USD', description: 'A test' },
 })
 
 test('the test processor answers each id as it did first, and the slow one after five seconds', async () => {

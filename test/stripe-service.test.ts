@@ -1,10 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
 import { createService, type Service } from '../src/index.js'
 import { caller } from './support/api.js'
+import { Subscriber } from './support/billing.js'
 import { guest, newCheckout, newShop, settled, statusOf, withCard } from './support/checkout.js'
 import { expectProblem } from './support/market.js'
 import { useStripe } from './support/stripe.js'
 import { again } from './support/transfers.js'
+import { newSeller } from './support/world.js'
 
 const started = useStripe()
 const services: Service[] = []
@@ -87,4 +89,22 @@ test('a card is given back once what it was charged for a link that expires, alt
   const seller = await again(call, shop.seller)
   const payer = await again(call, shop.payer)
   expect(await settled(call, { ...shop, seller, payer })).toEqual({ seller: 0, payer: 10, issued: 10 })
+})
+
+test("nobody is charged by the name of another's card on file, and no message tells it", async () => {
+  const { stripe, service, call, shop, topUp } = await prepared()
+  const account = new Subscriber(call, await newSeller(call))
+  await account.chosen('growth', 'pm_card_visa')
+  const [kept] = stripe.charged()
+  const { messages } = await service.sandbox.outbox({ kind: 'card' })
+  expect(messages).toMatchObject([{ text: expect.stringContaining('the card on file: Visa ending in 4242.') }])
+  expect(JSON.stringify(messages)).not.toContain(kept?.customer)
+  const name = `${kept?.customer}:${kept?.payment_method}`
+  const declined = await topUp(name)
+  expectProblem(declined, 402, 'card_declined')
+  expect(declined.body.reason).toBe('unknown payment method')
+  expectProblem(await withCard(call, await newCheckout(call, shop), await guest(call), name), 402, 'card_declined')
+  const other = new Subscriber(call, await newSeller(call))
+  expectProblem(await other.choose('growth', name), 402, 'card_declined')
+  expect(stripe.charged()).toHaveLength(1)
 })

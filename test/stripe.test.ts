@@ -156,11 +156,15 @@ describe('a card that is kept', () => {
     const saved = await cards.save(saveOf('pm_card_visa'))
     expect(saved).toMatchObject({ payment_method_id: expect.stringMatching(/^cus_\w+:pm_\w+$/) })
     const [customer, method] = (saved as { payment_method_id: string }).payment_method_id.split(':') as [string, string]
-    await cards.charge(chargeOf(`${customer}:${method}`))
+    await cards.charge(chargeOf(`${customer}:${method}`, { on_file: true }))
     expect(stripe.charged()).toHaveLength(1)
     expect([...stripe.intents.values()]).toMatchObject([{ customer, payment_method: method }])
     for (const other of [method, `cus_other:${method}`])
-      expect(await cards.charge(chargeOf(other))).toMatchObject({ status: 'declined' })
+      for (const on_file of [false, true])
+        expect(await cards.charge(chargeOf(other, { on_file }))).toMatchObject({ status: 'declined' })
+    // Who is charged by a name of one's own has no card on file by it.
+    const named = await cards.charge(chargeOf(`${customer}:${method}`))
+    expect(named).toEqual({ status: 'declined', reason: 'unknown payment method' })
     expect(stripe.charged()).toHaveLength(1)
   })
 

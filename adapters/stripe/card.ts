@@ -1,13 +1,17 @@
-import type { ChargedCard } from '../../src/core.js'
+import type { CardCharge, ChargedCard } from '../../src/core.js'
 
 /** How the port names a card that Stripe keeps: Stripe charges it for its Customer alone. */
 export const keptName = ({ customer, payment_method }: { customer: string; payment_method: string }): string =>
   `${customer}:${payment_method}`
 
-/** How Stripe is told which card. */
-export function stripeName(name: string): { payment_method: string; customer?: string } {
+/** How Stripe is told which card; undefined for what is no name of a card on file, or, where it is to be none, for anything but a bare name. */
+export function stripeName({
+  payment_method_id: name,
+  on_file,
+}: Pick<CardCharge, 'payment_method_id' | 'on_file'>): { payment_method: string; customer?: string } | undefined {
   const [, customer, payment_method] = /^(cus_\w+):(\w+)$/.exec(name) ?? []
-  return customer && payment_method ? { customer, payment_method } : { payment_method: name }
+  if (on_file) return customer && payment_method ? { customer, payment_method } : undefined
+  return /^\w+$/.test(name) ? { payment_method: name } : undefined
 }
 
 /** Of a card, what its holder knows it by. */

@@ -2,7 +2,15 @@ import type Stripe from 'stripe'
 import type { CardCharge, ChargeResult } from '../../src/core.js'
 import { stripeAmount } from './amount.js'
 import { shownCard, stripeName } from './card.js'
-import { AUTHENTICATION_REQUIRED, declineReason, isBreakdown, isDecline, isRefusal, refusalReason } from './failure.js'
+import {
+  AUTHENTICATION_REQUIRED,
+  declineReason,
+  isBreakdown,
+  isDecline,
+  isRefusal,
+  refusalReason,
+  UNKNOWN_METHOD,
+} from './failure.js'
 
 /** What the charge made of a PaymentIntent says about the card. */
 const expand = ['latest_charge']
@@ -21,9 +29,11 @@ const expand = ['latest_charge']
 export async function chargeCard(stripe: Stripe, charge: CardCharge): Promise<ChargeResult> {
   const amount = stripeAmount(charge)
   if (amount === undefined) return { status: 'declined', reason: 'cards are not charged such an amount' }
+  const card = stripeName(charge)
+  if (!card) return { status: 'declined', reason: UNKNOWN_METHOD }
   const known = await findIntent(stripe, charge.id)
   if (known) return resultOf(known) ?? confirm(stripe, known, charge)
-  const created = await createIntent(stripe, charge, amount).catch((error: unknown) => {
+  const created = await createIntent(stripe, charge, { amount, ...card }).catch((error: unknown) => {
     if (isRefusal(error)) return refused(error)
     throw error
   })
@@ -39,12 +49,15 @@ async function findIntent(stripe: Stripe, id: string): Promise<Stripe.PaymentInt
   return found && stripe.paymentIntents.retrieve(found.id, { expand })
 }
 
-const createIntent = (stripe: Stripe, charge: CardCharge, amount: number): Promise<Stripe.PaymentIntent> =>
+const createIntent = (
+  stripe: Stripe,
+  charge: CardCharge,
+  what: { amount: number; payment_method: string; customer?: string },
+): Promise<Stripe.PaymentIntent> =>
   stripe.paymentIntents.create(
     {
-      amount,
+      ...what,
       currency: charge.currency.toLowerCase(),
-      ...stripeName(charge.payment_method_id),
       allowed_payment_method_types: ['card'],
       description: charge.description,
       metadata: { farthing_charge: charge.id },

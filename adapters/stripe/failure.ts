@@ -28,8 +28,11 @@ export const isDecline = (error: unknown): error is Stripe.errors.StripeCardErro
 export const isRefusal = (error: unknown): error is Stripe.errors.StripeInvalidRequestError =>
   error instanceof StripeInvalidRequestError
 
+/** Why a card is declined that Stripe does not have. */
+export const UNKNOWN_METHOD = 'unknown payment method'
+
 export function refusalReason({ code, param }: { code?: string; param?: string }): string {
-  if (code === 'resource_missing' && param === 'payment_method') return 'unknown payment method'
+  if (code === 'resource_missing' && param === 'payment_method') return UNKNOWN_METHOD
   return code ? `refused by Stripe, ${inWords(code)}` : 'refused by Stripe'
 }
 

@@ -5,7 +5,7 @@ import type { ChargeResult } from '../ports.js'
 import { problem } from '../problem.js'
 import { randomHex } from '../secrets.js'
 import type { Writer } from '../storage/storage.js'
-import { formatDollars, type InvoiceRow, invoices, nameOf, type PendingCharge } from './invoice.js'
+import { cardName, formatDollars, type InvoiceRow, invoices, nameOf, type PendingCharge } from './invoice.js'
 import { plans } from './plan.js'
 import { billingEmails } from './profile.js'
 import type { CardOnFile } from './subscription.js'
@@ -32,8 +32,16 @@ export async function postInvoiceCharge(
   return postCharge(tx, {
     to,
     subject: `Charge ${formatDollars(total)}`,
-    text: `${description}: ${formatDollars(total)}, charged to the payment method ${payment_method_id}.`,
-    charge: { id: charge.id, payment_method_id, amount: total, decimals: 2, currency: 'USD', description },
+    text: `${description}: ${formatDollars(total)}, charged to the card on file: ${cardName(card.card)}.`,
+    charge: {
+      id: charge.id,
+      payment_method_id,
+      on_file: true,
+      amount: total,
+      decimals: 2,
+      currency: 'USD',
+      description,
+    },
     purpose: 'invoice',
     purposeId: id,
     leaseMs: by === 'account' ? limits.cardMs + MARGIN : 0,

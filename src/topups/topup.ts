@@ -109,6 +109,7 @@ export async function postPending(
     charge: {
       id: `${purpose}_${randomHex(random, 16)}`,
       payment_method_id: paymentMethodId,
+      on_file: false,
       amount: String(units),
       decimals,
       currency,

@@ -12,7 +12,7 @@ let counted = 0
 
 /** Of 5.00 USD, under an id of its own. */
 export const chargeOf = (payment_method_id: string, fields: Partial<CardCharge> = {}): CardCharge => ({
-  ...{ id: `topup_${String(++counted).padStart(32, '0')}`, payment_method_id },
+  ...{ id: `topup_${String(++counted).padStart(32, '0')}`, payment_method_id, on_file: false },
   ...{ amount: '5000', decimals: 3, currency: 'USD', description: 'Top-up of ada.twin.localhost', ...fields },
 })
 
@@ -107,7 +107,7 @@ export function cardsContract(name: string, create: () => Promise<CreatedCards>)
       const saved = await cards.save(saveOf('pm_card_visa'))
       if (saved.status !== 'saved') throw new Error(`not saved: ${JSON.stringify(saved)}`)
       expect(saved.card).toEqual(VISA)
-      const results = [1, 2, 3].map(() => cards.charge(chargeOf(saved.payment_method_id)))
+      const results = [1, 2, 3].map(() => cards.charge(chargeOf(saved.payment_method_id, { on_file: true })))
       expect(new Set((await Promise.all(results)).map(idOf)).size).toBe(3)
     })
 
@@ -127,7 +127,7 @@ export function cardsContract(name: string, create: () => Promise<CreatedCards>)
       const saved = await cards.save(saveOf('pm_card_chargeCustomerFail'))
       if (saved.status !== 'saved') throw new Error(`not saved: ${JSON.stringify(saved)}`)
       const declined = { status: 'declined', reason: 'declined by the bank' }
-      expect(await cards.charge(chargeOf(saved.payment_method_id))).toEqual(declined)
+      expect(await cards.charge(chargeOf(saved.payment_method_id, { on_file: true }))).toEqual(declined)
     })
   })
 }
