@@ -31,19 +31,20 @@ export async function replaceCard(accountId: number, paymentMethodId: string, se
   return service.storage.write(async (tx) => {
     const at = service.clock.now()
     const subscription = await subscriptionOf(tx, accountId)
-    const unpaid = await unpaidInvoice(tx, subscription)
-    // The card that the account pays by now is put on file by that.
-    if (unpaid?.charge?.by === 'account') throw problem('charge_pending', { fields: { invoice_id: unpaid.id } })
     await putCard(tx, subscription, { card, at })
     return readBilling(tx, accountId, at)
   })
 }
 
+/** Throws `charge_pending`. */
 export async function putCard(
   tx: Writer,
   subscription: SubscriptionRow,
   { card, at }: { readonly card: CardOnFile; readonly at: number },
 ): Promise<void> {
+  const unpaid = await unpaidInvoice(tx, subscription)
+  // The card that the account pays by now is put on file by that.
+  if (unpaid?.charge?.by === 'account') throw problem('charge_pending', { fields: { invoice_id: unpaid.id } })
   tx.put(subscriptions, { ...subscription, card })
   const told = { card: { ...card.card } }
   await tellBilling(tx, subscription.id, { type: 'billing.card_updated', by: 'account', told, at })

@@ -179,7 +179,7 @@ describe('An Idempotency-Key of a payment', () => {
     return async () => ({ ...running, call: caller(running) })
   }
 
-  test('is refused while the first is running, and where its answer cannot be opened', async () => {
+  test('is refused while the first is running, as another card is, and where its answer cannot be opened', async () => {
     const cards = testProcessor({ alarm: systemAlarm })
     let release = () => {}
     const held = new Promise<void>((resolve) => {
@@ -199,6 +199,10 @@ describe('An Idempotency-Key of a payment', () => {
     const first = account.pay(owed.id, body, key)
     await expect.poll(async () => (await account.invoices())[1].charging).toBe(true)
     expectProblem(await account.pay(owed.id, body, key), 409, 'idempotency_in_progress')
+    // No other card is put on file meanwhile: it would be lost to the one that is charged.
+    const mastercard = { payment_method_id: 'pm_card_mastercard' }
+    expectProblem(await account.ask('PUT', '/card', mastercard), 409, 'charge_pending')
+    expectProblem(await account.choose('growth', mastercard.payment_method_id), 409, 'charge_pending')
     release()
     expect((await first).status).toBe(200)
     expectProblem(await other.pay(owed.id, body, key), 409, 'idempotency_unreadable')
