@@ -378,6 +378,9 @@ test('card numbers are found in any value, however deep and spaced, and nothing 
     '4222222222222',
     '6304000000000000000',
     4242424242424242,
+    '36227206271667',
+    'Way 12, 4242 4242 4242 4242 exp 12/50',
+    'Way 1\n75001 4242424242424242\n10115 Berlin',
   ]
   for (const number of numbers)
     for (const fields of [number, { number }, { card: { numbers: ['x', number] } }])
@@ -389,6 +392,10 @@ test('card numbers are found in any value, however deep and spaced, and nothing 
     '424242424242',
     '42424242424242424242',
     'pm_4242424242424242',
+    '73282932000074',
+    '732 829 320 00074',
+    'SIRET 732 829 320 00074, 75001 Paris',
+    'DE89 3704 0044 0532 0130 00',
     '',
     null,
     true,

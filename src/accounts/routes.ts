@@ -79,6 +79,7 @@ export const updateAccount = route({
     updated_at: UnixSeconds,
   }),
   errors: ['field_invalid'],
+  refusesCardData: true,
   async write(tx, { body, principal }, { clock }) {
     if (body.name === undefined && body.businessName === undefined)
       throw problem('field_invalid', { detail: 'Give "name", "businessName" or both.' })

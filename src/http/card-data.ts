@@ -1,19 +1,40 @@
 import { problem } from '../problem.js'
 
 /**
- * Refuses fields that hold a card number, however deep: it is to be neither stored nor logged.
+ * Refuses fields with a card number in them, however deep and wherever in a text: it is to be neither stored nor logged. One rule for
+ * whatever takes a payment method, or what an account says of itself.
  * Throws `card_data_refused`, which says nothing of the number.
  */
 export function checkNoCardData(fields: unknown): void {
-  if (isCardNumber(fields)) throw problem('card_data_refused')
+  if (holdsCardNumber(fields)) throw problem('card_data_refused')
   if (typeof fields === 'object' && fields !== null) for (const part of Object.values(fields)) checkNoCardData(part)
 }
 
-function isCardNumber(value: unknown): boolean {
+/** Groups of digits that nothing but spaces and hyphens parts: not the digits of a word, such as `pm_1`. */
+const RUN = /(?<![\p{L}\d_])\d+(?:[\s-]+\d+)*(?![\p{L}\d_])/gu
+
+function holdsCardNumber(value: unknown): boolean {
   if (typeof value !== 'string' && !Number.isInteger(value)) return false
-  const digits = String(value).replace(/[\s-]/g, '')
-  return /^\d{13,19}$/.test(digits) && isLuhn(digits)
+  return (String(value).match(RUN) ?? []).some((run) => anyTogether(run.split(/[\s-]+/)))
 }
+
+const MOST_DIGITS = 19
+
+/** Whether groups that follow each other make a card number. */
+function anyTogether(groups: readonly string[]): boolean {
+  return groups.some((_, from) => {
+    let digits = ''
+    for (let next = from; next < groups.length && digits.length <= MOST_DIGITS; next++) {
+      digits += groups[next]
+      if (isCardNumber(digits)) return true
+    }
+    return false
+  })
+}
+
+/** Of 14 digits only Diners Club has cards: others, such as a French business's SIRET, keep Luhn's rule too. */
+const isCardNumber = (digits: string): boolean =>
+  /^\d{13,19}$/.test(digits) && (digits.length !== 14 || /^3[0689]/.test(digits)) && isLuhn(digits)
 
 /** Every second digit counts twice, from the one before the last on, less nine where that has two digits (ISO/IEC 7812-1). */
 function isLuhn(digits: string): boolean {

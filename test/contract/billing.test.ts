@@ -125,7 +125,17 @@ contract('updatePlan', (start) => {
         400,
         'card_data_refused',
       )
-    expect(JSON.stringify(await state())).not.toContain(number)
+    const told = { business_address: 'Way 12\n4242 4242 4242 4242, exp 12/50' }
+    expectProblem(await account.ask('PUT', '/profile', told), 400, 'card_data_refused')
+    expectProblem(
+      await account.call('PUT', '/v4/account', {
+        token: account.seller.token,
+        body: { businessName: `Card: ${number}` },
+      }),
+      400,
+      'card_data_refused',
+    )
+    expect(JSON.stringify(await state())).not.toMatch(/4242 ?4242/)
     expectProblem(await account.choose('enterprise'), 400, 'field_invalid')
     expectProblem(await account.choose('growth', 'pm\n1'), 400, 'field_invalid')
     expectProblem(await account.ask('PUT', '/card', {}), 400, 'field_invalid')
@@ -156,9 +166,10 @@ contract('updateBillingProfile', (start) => {
     expect((await account.ask('GET', '/profile')).body).toEqual(none)
     const profile = {
       business_name: 'Söhne & Co',
-      business_address: 'Way 1\n10115 Berlin',
+      business_address: 'Way 1\n10115 Berlin\n+49 30 123456-78',
       billing_email: 'books@example.test',
-      tax_number: 'DE123456789',
+      // A SIRET: 14 digits that keep the rule of Luhn, as card numbers do.
+      tax_number: '732 829 320 00074',
     }
     expect((await account.ask('PUT', '/profile', profile)).body).toEqual(profile)
     expect((await call('GET', '/v4/account', { token: account.seller.token })).body.businessName).toBe('Söhne & Co')
