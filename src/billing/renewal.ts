@@ -5,7 +5,7 @@ import { postInvoiceCharge } from './charge.js'
 import { draftInvoice, invoices, issue, lineOf, unpaidInvoice } from './invoice.js'
 import { periodOf } from './period.js'
 import { type PlanId, plans } from './plan.js'
-import { BILLING_PERIOD_ENDS, cancel, setPeriodTimer, tellPlan } from './settle.js'
+import { BILLING_PERIOD_ENDS, cancel, isTried, setPeriodTimer, tellPlan } from './settle.js'
 import {
   type CardOnFile,
   FREE,
@@ -17,7 +17,10 @@ import {
 
 const HOUR = 3_600_000
 
-/** Begins an account's next period, or ends its plan. While a card may be charged, the period that runs goes on. */
+/**
+ * Begins an account's next period, or ends its plan. While a card may be charged for an invoice, now or by a try to come, the period
+ * that runs goes on, however late those come.
+ */
 export const endPeriod: TimerJob = async (tx, subject, service) => {
   const now = service.clock.now()
   const subscription = await subscriptionOf(tx, Number(subject))
@@ -25,8 +28,9 @@ export const endPeriod: TimerJob = async (tx, subject, service) => {
   // Of a plan that was cancelled, or chosen anew, since the timer was set.
   if (!period || period.end > now) return
   const unpaid = await unpaidInvoice(tx, subscription)
-  if (unpaid?.charge) {
-    await setTimer(tx, { kind: BILLING_PERIOD_ENDS, subject, at: now + HOUR })
+  if (unpaid && (unpaid.charge || !isTried(unpaid))) {
+    const settled = Math.max(unpaid.next_try_at ?? now, now)
+    await setTimer(tx, { kind: BILLING_PERIOD_ENDS, subject, at: settled + HOUR })
     return
   }
   if (unpaid) return cancel(tx, unpaid, service)

@@ -22,8 +22,11 @@ export const BILLING_PERIOD_ENDS = 'billing_period_ends'
 export const BILLING_TRY_AGAIN = 'billing_try_again'
 
 const DAY = 86_400_000
-/** How long after the first charge in vain the next ones come. */
-const TRIES_AFTER = [DAY, 3 * DAY, 7 * DAY]
+/** How long after each charge in vain the next one comes: 1, 3 and 7 days after the first, and later where the service slept over one. */
+const GAPS = [DAY, 2 * DAY, 4 * DAY]
+
+/** Whether the service has made all of its tries for an invoice: the first charge, and one after each gap. */
+export const isTried = ({ failures }: InvoiceRow): boolean => failures > GAPS.length
 
 type Settling = Pick<ServiceContext, 'clock' | 'baseUrl'>
 
@@ -122,19 +125,18 @@ async function settleOverdue(
   const at = clock.now()
   const isFirst = invoice.failed_at === null
   const failed_at = invoice.failed_at ?? at
-  const isOver = invoice.failures === TRIES_AFTER.length
+  const failures = invoice.failures + 1
+  const isOver = isTried({ ...invoice, failures })
   if (isOver && result.status === 'declined') return cancel(tx, invoice, { clock, baseUrl })
   // A processor that is out of order cancels no plan.
-  const failures = isOver ? invoice.failures : invoice.failures + 1
-  const due = isOver ? at + DAY : failed_at + (TRIES_AFTER[failures - 1] as number)
-  const next_try_at = Math.max(due, at)
+  const next_try_at = at + (GAPS[failures - 1] ?? DAY)
   const failed: InvoiceRow = { ...invoice, failures, failed_at, next_try_at }
   tx.put(invoices, failed)
   await setTimer(tx, { kind: BILLING_TRY_AGAIN, subject: String(invoice.id), at: next_try_at })
   const subscription = await subscriptionOf(tx, invoice.account_id)
   tx.put(subscriptions, { ...subscription, status: 'past_due' })
   if (isFirst) await tellInvoice(tx, failed, { type: 'billing.past_due', at })
-  const isLast = failures === TRIES_AFTER.length
+  const isLast = failures >= GAPS.length
   await mailFailure(tx, failed, { reason: reasonOf(result), isLast, baseUrl, at })
 }
 
