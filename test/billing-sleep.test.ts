@@ -4,7 +4,7 @@ import { testProcessor } from '../src/cards/test-processor.js'
 import { type Cards, createService, type ServiceOptions } from '../src/index.js'
 import { systemAlarm } from '../src/ports.js'
 import { caller } from './support/api.js'
-import { FAILING, Subscriber, VISA } from './support/billing.js'
+import { FAILING, mailedSubjects, Subscriber, VISA } from './support/billing.js'
 import { newSeller } from './support/world.js'
 
 const DAY = 86_400_000
@@ -58,4 +58,29 @@ test('tries that were slept over are made at their distance from each other, and
   await sleep(4)
   await expect.poll(async () => (await account().billing()).status).toBe('cancelled')
   expect(tries()).toEqual([-28, 0, 40, 42, 46])
+})
+
+test('a processor that is down is no fault of the card, and the last try is told of once', async () => {
+  const cards = testProcessor({ alarm: systemAlarm })
+  let isDown = false
+  const charge: Cards['charge'] = async (order) => (isDown ? { status: 'unavailable' } : cards.charge(order))
+  const service = createService({ sandbox: true, cards: { ...cards, charge } })
+  await service.sandbox.setClock({ mode: 'manual' })
+  await service.sandbox.setClock({ set: Date.UTC(2031, 0, 31, 12) })
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  const account = new Subscriber(call, await newSeller(call))
+  await account.ask('PUT', '/profile', { billing_email: 'books@example.test' })
+  await account.chosen('growth', VISA)
+  isDown = true
+  await service.sandbox.advance('48d')
+  const [first, second] = await account.invoices()
+  const failed = `Payment of invoice ${second.number} failed`
+  expect(await mailedSubjects(call, 'books@example.test')).toEqual([
+    `Receipt for invoice ${first.number}`,
+    ...[failed, failed, `Last try for invoice ${second.number}`],
+  ])
+  const { messages } = await service.sandbox.outbox({ to: 'books@example.test', kind: 'mail' })
+  for (const { text } of messages.slice(0, 3)) expect(text).toContain('Nothing is wrong with your card.')
+  expect(await account.billing()).toMatchObject({ plan: 'growth', status: 'past_due' })
+  await service.close()
 })

@@ -1,4 +1,5 @@
 import { postMail } from '../outbox/outbox.js'
+import type { ChargeResult } from '../ports.js'
 import type { Writer } from '../storage/storage.js'
 import { cardName, formatDollars, type InvoiceRow, nameOf } from './invoice.js'
 import { plans } from './plan.js'
@@ -35,25 +36,34 @@ interface Mailing {
   readonly at: number
 }
 
+export type FailedCharge = Exclude<ChargeResult, { status: 'succeeded' }>
+
 /** That a card was charged in vain, and when it is tried next: at last by saying that the plan ends where that fails. */
 export function mailFailure(
   tx: Writer,
   invoice: InvoiceRow,
-  { reason, isLast, baseUrl, at }: Mailing & { readonly reason: string; readonly isLast: boolean },
+  { result, isLast, baseUrl, at }: Mailing & { readonly result: FailedCharge; readonly isLast: boolean },
 ): Promise<void> {
   const { plan, total, next_try_at } = invoice
   const when = dayOf(next_try_at as number)
+  const isDeclined = result.status === 'declined'
+  const why = isDeclined
+    ? `${formatDollars(total)} could not be charged to your card. The reason given: ${result.reason}.`
+    : `${formatDollars(total)} could not be charged, as the card processor was not available. Nothing is wrong with your card.`
   const outlook = isLast
-    ? `We try once more on ${when}. If that fails, the ${plans[plan].name} plan is cancelled and the account goes back to the free plan.`
+    ? `We try once more on ${when}. If your card is declined then, the ${plans[plan].name} plan is cancelled and the account goes back to the free plan.`
     : `We try again on ${when}. Nothing changes until then.`
+  const sooner = isDeclined
+    ? 'To pay sooner, pay the invoice by another card'
+    : 'To pay sooner, pay the invoice yourself'
   return mailTo(
     tx,
     invoice.account_id,
     {
       subject: isLast ? `Last try for invoice ${nameOf(invoice)}` : `Payment of invoice ${nameOf(invoice)} failed`,
       paragraphs: [
-        `${formatDollars(total)} could not be charged to your card. The reason given: ${reason}.`,
-        `${outlook} To pay sooner, pay the invoice by another card: POST ${baseUrl}/v4/billing/invoices/${invoice.id}/pay.`,
+        why,
+        `${outlook} ${sooner}: POST ${baseUrl}/v4/billing/invoices/${invoice.id}/pay.`,
         readAt(invoice, baseUrl),
       ],
     },

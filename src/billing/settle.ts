@@ -1,10 +1,9 @@
 import type { LoseCharge, SettleCharge } from '../cards/charge.js'
 import type { ServiceContext } from '../context.js'
-import type { ChargeResult } from '../ports.js'
 import { setTimer } from '../schedule/timer.js'
 import type { Writer } from '../storage/storage.js'
 import { type InvoiceRow, invoices, issue, type PendingCharge, tellInvoice } from './invoice.js'
-import { mailCancelled, mailFailure, mailReceipt } from './mail.js'
+import { type FailedCharge, mailCancelled, mailFailure, mailReceipt } from './mail.js'
 import { periodOf } from './period.js'
 import type { PlanId } from './plan.js'
 import {
@@ -88,15 +87,13 @@ export const tellPlan = (
   { to, by, at }: { readonly to: PlanId; readonly by: 'account' | 'service'; readonly at: number },
 ): Promise<void> => tellBilling(tx, id, { type: 'billing.plan_changed', by, told: { from, to }, at })
 
-type Failed = Exclude<ChargeResult, { status: 'succeeded' }>
-
-const reasonOf = (result: Failed): string =>
+const reasonOf = (result: FailedCharge): string =>
   result.status === 'declined' ? result.reason : 'the card processor was not available'
 
 async function settleFailed(
   tx: Writer,
   invoice: InvoiceRow,
-  { charge, result }: { readonly charge: PendingCharge; readonly result: Failed },
+  { charge, result }: { readonly charge: PendingCharge; readonly result: FailedCharge },
   service: Settling,
 ): Promise<void> {
   const at = service.clock.now()
@@ -119,7 +116,7 @@ async function stayOpen(tx: Writer, invoice: InvoiceRow, at: number): Promise<vo
 async function settleOverdue(
   tx: Writer,
   invoice: InvoiceRow,
-  result: Failed,
+  result: FailedCharge,
   { clock, baseUrl }: Settling,
 ): Promise<void> {
   const at = clock.now()
@@ -136,8 +133,10 @@ async function settleOverdue(
   const subscription = await subscriptionOf(tx, invoice.account_id)
   tx.put(subscriptions, { ...subscription, status: 'past_due' })
   if (isFirst) await tellInvoice(tx, failed, { type: 'billing.past_due', at })
-  const isLast = failures >= GAPS.length
-  await mailFailure(tx, failed, { reason: reasonOf(result), isLast, baseUrl, at })
+  // Of each day that a processor stays out of order nobody needs a mail.
+  if (isOver) return
+  const isLast = failures === GAPS.length
+  await mailFailure(tx, failed, { result, isLast, baseUrl, at })
 }
 
 /** Ends a plan over an invoice that is not paid: the account is back on the free one. */
