@@ -38,7 +38,7 @@ const errorsOfAuth =
       case 'user':
         return [...withoutAny(auth), 'bearer_required', 'token_invalid', ...otherKinds(auth)]
       case 'agent':
-        return [...withoutAny(auth), 'bearer_required', 'token_invalid', ...otherThanAgents(auth)]
+        return [...withoutAny(auth), 'bearer_required', 'token_invalid', 'insufficient_scope', ...otherThanAgents(auth)]
       case 'session':
         return [
           'authorization_missing',

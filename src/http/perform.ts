@@ -153,7 +153,7 @@ function decodePart(text: string): string {
 }
 
 const sentBy = (
-  { body: schema, isResource }: Route,
+  { body: schema, isResource, agentScope = 'twin' }: Route,
   { method, url, path, headers }: Incoming,
   { query, body }: Fields,
   { baseUrl }: ServiceContext,
@@ -164,6 +164,7 @@ const sentBy = (
   publicSecret: textOf(body.public_secret ?? query.public_secret),
   formToken: schema && 'access_token' in schema.shape ? textOf(body.access_token) : undefined,
   resource: isResource ? baseUrl + path.replace(/\/+$/, '') : undefined,
+  agentScope,
 })
 
 const textOf = (value: unknown): unknown => (value instanceof Written ? value.text : value)

@@ -7,7 +7,7 @@ import { findPageSession, findSession, isSessionId, newSessionId, type PageSessi
 import type { Reader } from '../storage/storage.js'
 import { findAccessToken } from '../tokens/token.js'
 import { presentedSession } from './origin.js'
-import type { Auth, CallSession, PagePrincipal, Principal, Route, UserPrincipal } from './route.js'
+import type { AgentScope, Auth, CallSession, PagePrincipal, Principal, Route, UserPrincipal } from './route.js'
 
 /** What of a request says who is calling. */
 export interface Credentials {
@@ -20,6 +20,8 @@ export interface Credentials {
   readonly formToken: unknown
   /** The address that is called, where it is a resource of its own. */
   readonly resource: string | undefined
+  /** The scope without which an agent's token is good for nothing there. */
+  readonly agentScope: AgentScope
 }
 
 export interface Caller {
@@ -41,15 +43,15 @@ export async function authenticate(
 ): Promise<Caller> {
   if (auth.every((kind) => kind === 'none')) return NOBODY
   const authorization = authorizationOf(sent)
-  if (auth.includes('none')) return authorization === null ? NOBODY : anybody(tx, auth, authorization, context)
+  if (auth.includes('none'))
+    return authorization === null ? NOBODY : anybody(tx, auth, { ...sent, authorization }, context)
   if (auth.includes('client')) return { principal: exchangeable(authorization), session: undefined }
   if (auth.includes('guest') && (authorization === null || !auth.some(comesByToken)))
     return guest(tx, auth, sent, context)
-  if (authorization !== null)
-    return {
-      principal: await bearer(tx, auth, { authorization, resource: sent.resource }, context),
-      session: undefined,
-    }
+  if (authorization !== null) {
+    const principal = await bearer(tx, auth, { ...sent, authorization }, context)
+    return { principal: allowed(principal, sent, context), session: undefined }
+  }
   const isEmbed = auth.includes('embed') && sent.publicSecret !== undefined
   if (isEmbed && sent.headers.get('x-session-id') === null)
     return { principal: await embed(tx, sent.publicSecret), session: undefined }
@@ -61,18 +63,37 @@ export async function authenticate(
 const NOBODY: Caller = { principal: { kind: 'none' }, session: undefined }
 
 /** Whoever calls: by a good token of another kind they see what everybody sees. */
-async function anybody(tx: Reader, auth: readonly Auth[], authorization: string, context: Context): Promise<Caller> {
-  const presented = { authorization, resource: undefined }
+async function anybody(tx: Reader, auth: readonly Auth[], presented: Presented, context: Context): Promise<Caller> {
   const principal = await bearer(tx, ['account', 'user', 'agent'], presented, context)
-  return auth.includes(principal.kind as Auth) ? { principal, session: undefined } : NOBODY
+  if (!auth.includes(principal.kind)) return NOBODY
+  return { principal: allowed(principal, presented, context), session: undefined }
+}
+
+/** The principal, unless it is an agent whose token is not of the scope that is needed: `insufficient_scope`. */
+function allowed(principal: Principal, asked: Asked, context: Context): Principal {
+  const { agentScope } = asked
+  if (principal.kind !== 'agent' || principal.scopes.includes(agentScope)) return principal
+  const detail = `It needs \`${agentScope}\`: ask the user for it, by \`scope\` at /v4/oidc/auth.`
+  throw problem('insufficient_scope', { detail, ...challenge(asked, context, 'insufficient_scope') })
 }
 
 const comesByToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
 
-/** RFC 6750 section 3; a resource says where its metadata is (RFC 9728 section 5.1). */
-function challenge({ resource }: Pick<Credentials, 'resource'>, context: Context, error?: 'invalid_token') {
-  const metadata = resource === undefined ? [] : [`resource_metadata="${metadataAddress(resource, context)}"`]
-  const parts = ['realm="farthing"', ...(error ? [`error="${error}"`] : []), ...metadata]
+type Asked = Pick<Credentials, 'resource' | 'agentScope'>
+
+/**
+ * RFC 6750 section 3; a resource says where its metadata is (RFC 9728 section 5.1), and at once which scope to ask for, as
+ * clients of the Model Context Protocol expect.
+ */
+function challenge(
+  { resource, agentScope }: Asked,
+  context: Context,
+  error?: 'invalid_token' | 'insufficient_scope',
+): { headers: Record<string, string> } {
+  const parts = ['realm="farthing"']
+  if (error !== undefined) parts.push(`error="${error}"`)
+  if (error === 'insufficient_scope' || resource !== undefined) parts.push(`scope="${agentScope}"`)
+  if (resource !== undefined) parts.push(`resource_metadata="${metadataAddress(resource, context)}"`)
   return { headers: { 'www-authenticate': `Bearer ${parts.join(', ')}` } }
 }
 
@@ -103,22 +124,22 @@ function decodeBase64(text: string): string {
   }
 }
 
-interface Presented extends Pick<Credentials, 'resource'> {
+interface Presented extends Asked {
   readonly authorization: string
 }
 
 async function bearer(
   tx: Reader,
   auth: readonly Auth[],
-  { authorization, resource }: Presented,
+  { authorization, ...asked }: Presented,
   context: Context,
 ): Promise<Principal> {
   const [, accessToken] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? []
-  if (accessToken === undefined) throw problem('bearer_required', challenge({ resource }, context))
+  if (accessToken === undefined) throw problem('bearer_required', challenge(asked, context))
   // Those of agents are JWTs; no other holds a dot.
-  if (accessToken.includes('.')) return agent(tx, auth, { accessToken, resource }, context)
+  if (accessToken.includes('.')) return agent(tx, auth, { ...asked, accessToken }, context)
   const token = await findAccessToken(tx, accessToken, context.clock.now())
-  const refused = () => challenge({ resource }, context, 'invalid_token')
+  const refused = () => challenge(asked, context, 'invalid_token')
   if (!token) throw problem('token_invalid', refused())
   if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', refused())
   const { owner_kind, owner_id: id, family_id } = token
@@ -130,11 +151,12 @@ async function bearer(
 async function agent(
   tx: Reader,
   auth: readonly Auth[],
-  { accessToken, resource }: Pick<Credentials, 'resource'> & { readonly accessToken: string },
+  { accessToken, ...asked }: Asked & { readonly accessToken: string },
   context: Context,
 ): Promise<Principal> {
+  const { resource } = asked
   const found = await findAgentToken(tx, accessToken, { at: context.clock.now(), baseUrl: context.baseUrl, resource })
-  if (!found) throw problem('token_invalid', challenge({ resource }, context, 'invalid_token'))
+  if (!found) throw problem('token_invalid', challenge(asked, context, 'invalid_token'))
   if (!auth.includes('agent')) throw problem(refusal(auth))
   const { token, connection, accountId } = found
   return {

@@ -15,6 +15,9 @@ export type Version = 'v2' | 'v3' | 'v4'
  */
 export type Auth = 'none' | 'account' | 'user' | 'agent' | 'session' | 'page' | 'guest' | 'embed' | 'client' | 'refresh'
 
+/** What of a connection lets an agent call anything. */
+export type AgentScope = 'twin' | 'openid'
+
 export interface AccountPrincipal {
   readonly kind: 'account'
   readonly owner: Owner
@@ -179,6 +182,8 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly idempotent?: boolean
   /** Its address is a resource of its own (RFC 8707): agents' tokens for that alone are good here too. */
   readonly isResource?: boolean
+  /** What the user must have allowed an agent for it to call this. Default `twin`. */
+  readonly agentScope?: AgentScope
   /** Answers may be cached and shared: they carry neither value nor secrets. */
   readonly shareable?: boolean
   /** `sandbox`: a control, there only where the sandbox is on. `meta`: about the service itself. Strict mode leaves both alone. */

@@ -4,12 +4,16 @@ import type { Reply } from '../http/reply.js'
 import type { Consent, Shown, Step } from './interaction.js'
 import { show } from './pages.js'
 
-const scopeTexts: Readonly<Record<string, string>> = {
-  openid: 'Know that it is you each time',
-  profile: 'See your name',
-  email: 'See your email address',
-  twin: 'See your wallets, and hold the key of the wallet that your agents pay from',
-  offline_access: 'Stay connected while you are away',
+const scopeTexts: Readonly<Record<string, readonly string[]>> = {
+  openid: ['Know that it is you each time'],
+  profile: ['See your name'],
+  email: ['See your email address'],
+  twin: [
+    'See your wallets and what was bought',
+    'Pay without asking, up to the amount that you set, from the wallet of your agents, whose key it holds',
+    'Ask you to approve everything else',
+  ],
+  offline_access: ['Stay connected while you are away'],
 }
 
 /** Seconds between looks whether the device has answered. */
@@ -126,10 +130,11 @@ const ConsentStep = ({ email, scopes, accounts, accountId }: Consent) => (
       <div>
         <h2 id="may">The app may</h2>
         <ul aria-labelledby="may">
-          {scopes.map((scope) => (
-            <li>{scopeTexts[scope]}</li>
-          ))}
-          <li>Ask you to approve what it wants to buy</li>
+          {scopes
+            .flatMap((scope) => scopeTexts[scope] ?? [])
+            .map((text) => (
+              <li>{text}</li>
+            ))}
         </ul>
       </div>
       {accounts.length > 0 && (

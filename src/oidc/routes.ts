@@ -1,7 +1,6 @@
 import { noContent } from '../http/reply.js'
 import { type Call, type Nothing, route } from '../http/route.js'
 import { IdPath, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
-import { problem } from '../problem.js'
 import browserRoutes from './browser/routes.js'
 import { claimsOf } from './claims.js'
 import type { SentClient } from './client.js'
@@ -211,23 +210,16 @@ const userinfo = {
   versions: ['v4'],
   path: '/oidc/me',
   auth: ['agent'],
+  agentScope: 'openid',
   result: shape.Userinfo,
-  errors: ['insufficient_scope'],
   refused: oauthRefusal,
 } as const
-
-const NO_OPENID = {
-  headers: { 'www-authenticate': 'Bearer realm="farthing", error="insufficient_scope", scope="openid"' },
-}
 
 const readClaims: Parameters<typeof route<'agent', Nothing, Nothing, Nothing>>[0]['read'] = (
   tx,
   { principal: { user_id: userId, scopes } },
   { keys },
-) => {
-  if (!scopes.includes('openid')) throw problem('insufficient_scope', NO_OPENID)
-  return claimsOf(tx, { userId, scopes }, keys)
-}
+) => claimsOf(tx, { userId, scopes }, keys)
 
 export const readUserinfo = route({
   ...userinfo,
@@ -245,7 +237,7 @@ export const readUserinfoByForm = route({
   evidence: 'designed',
   method: 'POST',
   body: z.object({ access_token: z.optional(z.string()) }),
-  errors: ['insufficient_scope', 'invalid_request'],
+  errors: ['invalid_request'],
   read: readClaims,
 })
 

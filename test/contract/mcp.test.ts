@@ -79,6 +79,7 @@ contract('The MCP servers', (start) => {
       const wrong = await send(call, ping, { path, token: seller.token })
       expectProblem(wrong, 401, 'agent_token_required')
       expect(wrong.headers.get('www-authenticate')).toContain('error="invalid_token"')
+      for (const { headers } of [missing, wrong]) expect(headers.get('www-authenticate')).toContain('scope="twin"')
       const metadata = new URL(metadataOf(wrong.headers) as string)
       expect(metadataOf(missing.headers)).toBe(metadata.href)
       const at = metadata.pathname.slice(metadata.pathname.indexOf('/.well-known'))
@@ -113,6 +114,22 @@ contract('The MCP servers', (start) => {
     expect(await reachedBy((await newAgent(call)).accessToken)).toEqual(places)
     for (const path of ['/mcp', `/mcp/${one.id}`])
       expect(await reachedBy((await newAgent(call, { resource: base + path })).accessToken)).toEqual([path])
+  })
+
+  it('take agents whose user allowed them the wallets: by that scope alone, and where an app asked for none', async () => {
+    const { call } = await start()
+    const { id } = await newSeller(call)
+    const tokenOf = async (scope: string | undefined) => (await newAgent(call, { scope })).accessToken
+    const [alone, unnamed] = [await tokenOf('twin'), await tokenOf(undefined)]
+    const login = await tokenOf('openid profile email offline_access')
+    for (const path of ['/mcp', `/mcp/${id}`]) {
+      const ping = (token: string) => send(call, { id: 1, method: 'ping' }, { path, token })
+      expect((await ping(alone)).status).toBe(200)
+      expect((await ping(unnamed)).status).toBe(200)
+      const refused = await ping(login)
+      expectProblem(refused, 403, 'insufficient_scope')
+      expect(metadataOf(refused.headers)).toMatch(new RegExp(`/\\.well-known/oauth-protected-resource${path}$`))
+    }
   })
 
   it('take calls of no page but their own, those of this machine and those of the app: 403 origin_refused', async () => {

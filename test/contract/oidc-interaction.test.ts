@@ -62,6 +62,24 @@ contract('an interaction', (start) => {
     expectProblem(await call('GET', path, { session }), 410, 'interaction_expired')
   })
 
+  it('consent says what an app may do with the wallets, and says it only where that is asked for', async () => {
+    const { call } = await start()
+    const session = await newSession(call, EMAIL)
+    const asked = async (scope: string | undefined) => {
+      const path = await startInteraction(call, await newApp(call), { scope })
+      const { text } = await call('GET', path, { session, headers: html })
+      return [...text.matchAll(/<li>([^<]*)<\/li>/g)].map(([, said]) => said)
+    }
+    const wallets = [
+      'See your wallets and what was bought',
+      'Pay without asking, up to the amount that you set, from the wallet of your agents, whose key it holds',
+      'Ask you to approve everything else',
+    ]
+    expect(await asked('twin')).toEqual(wallets)
+    expect(await asked('openid')).toEqual(['Know that it is you each time'])
+    expect(await asked(undefined)).toEqual(expect.arrayContaining(wallets))
+  })
+
   it.each(['cancel', 'deny'])('%s goes back with access_denied, at any step', async (answer) => {
     const { call, url } = await start()
     const app = await newApp(call)

@@ -207,6 +207,31 @@ contract('every operation that asks who is calling', (start) => {
     await allRefuse(started, others, [403, 'wrong_principal'], ({ route }) => merged(sampleOf(route), agent))
   })
 
+  it('refuses an agent that was not allowed the wallets: 403 insufficient_scope, with the scope to ask for', async () => {
+    const started = await start()
+    const { login } = await newCallers(started.call)
+    const asked = judged.concat(built.filter(({ route }) => route.auth.every((kind) => kind === 'agent')))
+    const taken = asked.filter(({ route }) => route.auth.includes('agent') && route.agentScope !== 'openid')
+    await allRefuse(started, taken, [403, 'insufficient_scope'], ({ route }) => merged(sampleOf(route), login))
+    await forAll(taken, async ({ route, absent }) => {
+      const { headers } = await started.call(route.method, absent, merged(sampleOf(route), login))
+      const challenge = headers.get('www-authenticate')
+      expect(challenge).toMatch(/^Bearer realm="farthing", error="insufficient_scope", scope="twin"/)
+      expect(challenge?.includes('resource_metadata='), route.id).toBe(route.isResource === true)
+    })
+  })
+
+  it('shows an agent that was not allowed the wallets what everybody sees', async () => {
+    const { call } = await start()
+    const { login } = await newCallers(call)
+    const open = built.filter(takes('none')).filter(takes('account', 'user', 'agent'))
+    expect(open.length).toBeGreaterThan(0)
+    for (const { route, absent } of open) {
+      const [known, unknown] = [await call(route.method, absent, login), await call(route.method, absent)]
+      expect([known.status, known.text], route.id).toEqual([unknown.status, unknown.text])
+    }
+  })
+
   it('where only agents may call, another token is no authentication: 401 agent_token_required', async () => {
     const started = await start()
     const { account, user } = await newCallers(started.call)

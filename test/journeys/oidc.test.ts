@@ -47,7 +47,7 @@ test('connects an app by keyboard: signs in by code, picks a business account, l
   const { url, call } = await host()
   await addAccount(call, 'Difference Engines')
   const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
-  const { app, address } = await newConnection(call, url, callback)
+  const { app, address } = await newConnection(call, url, callback, { scope: 'openid twin' })
   const page = await newPage()
   await page.goto(address)
   await signInByKeyboard(page, call)

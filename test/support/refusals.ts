@@ -23,6 +23,8 @@ export interface Callers {
   account: CallOptions
   user: CallOptions
   agent: CallOptions
+  /** An app that only signs its user in. */
+  login: CallOptions
   guest: CallOptions
   session: CallOptions
   client: CallOptions
@@ -35,6 +37,7 @@ export async function newCallers(call: Call): Promise<Callers> {
     account: { token: seller.token },
     user: { token: payer.token },
     agent: { token: (await newAgent(call)).accessToken },
+    login: { token: (await newAgent(call, { scope: 'openid profile email offline_access' })).accessToken },
     guest: { session: await newGuest(call) },
     session: { session: await newSession(call, payer.email) },
     client: { headers: basic(seller.clientId, seller.clientSecret) },
