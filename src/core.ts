@@ -11,7 +11,8 @@ export type { Evidence } from './evidence.js'
 export type { FetchSource } from './http/incoming.js'
 export type { Audit } from './ledger/audit.js'
 export type { HostileItem } from './mcp/hostile.js'
-export type { AgentOptions, Order, ScriptedAgent, ToolAnswer } from './mcp/scripted-agent.js'
+export type { AgentOptions, Order, ScriptedAgent, ToolAnswer } from './mcp/scripted/agent.js'
+export type { AgentControls } from './mcp/scripted/controls.js'
 export type {
   Alarm,
   CardCharge,
@@ -33,6 +34,6 @@ export type {
   UpstreamRequest,
 } from './ports.js'
 export { Problem, type ProblemCode, problemCodes } from './problem.js'
-export { type AgentControls, createService, type Service, type ServiceOptions } from './service.js'
+export { createService, type Service, type ServiceOptions } from './service.js'
 export type { State, Storage } from './storage/storage.js'
 export { VERSION } from './version.js'

@@ -8,8 +8,7 @@ import type { Seed } from './controls/seed-schema.js'
 import type { Evidence } from './evidence.js'
 import type { FetchSource } from './http/incoming.js'
 import { RouteTable } from './http/router.js'
-import { type HostileItem, hostileItems } from './mcp/hostile.js'
-import { type AgentOptions, connectAgent, type ScriptedAgent } from './mcp/scripted-agent.js'
+import { type AgentControls, withAgents } from './mcp/scripted/controls.js'
 import {
   type Alarm,
   type Cards,
@@ -86,20 +85,6 @@ export interface Service {
   /** Lets what is running finish and closes the storage. */
   close(): Promise<void>
 }
-
-/** Agents for your own tests. */
-export interface AgentControls {
-  /** An app that the user of that email has connected, as any MCP client connects, through the pages that people see. */
-  agent(options: AgentOptions): Promise<ScriptedAgent>
-  /** Items whose sellers try what sellers should not. */
-  readonly hostileItems: readonly HostileItem[]
-}
-
-const withAgents = (sandbox: Sandbox, service: Pick<Service, 'baseUrl' | 'fetch'>): Sandbox & AgentControls =>
-  Object.assign(sandbox, {
-    agent: (options: AgentOptions) => connectAgent(options, { ...service, sandbox }),
-    hostileItems,
-  })
 
 const table = new RouteTable(routes)
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { connectAgent } from '../../src/mcp/scripted-agent.js'
+import { connectAgent } from '../../src/mcp/scripted/agent.js'
 import type { Call } from '../support/api.js'
 import { newItem } from '../support/catalog.js'
 import { contract } from '../support/contract.js'

@@ -1,4 +1,4 @@
-import type { Sandbox } from './sandbox.js'
+import type { Sandbox } from '../../controls/sandbox.js'
 
 /** Answers requests: a service's own `fetch`. */
 export type Fetch = (request: Request) => Promise<Response>

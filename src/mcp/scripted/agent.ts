@@ -6,9 +6,9 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
-import type { ShownApproval } from '../approvals/approval.js'
-import { authorizeAs, type Person, type Stage } from '../controls/person.js'
-import type { Sandbox } from '../controls/sandbox.js'
+import type { ShownApproval } from '../../approvals/approval.js'
+import type { Sandbox } from '../../controls/sandbox.js'
+import { authorizeAs, type Person, type Stage } from './person.js'
 
 export interface AgentOptions extends Person {
   /** What the app is called. Default `Scripted agent`. */
