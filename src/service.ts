@@ -93,7 +93,9 @@ export function createService(options: ServiceOptions): Service {
   const context = contextOf(options)
   const fetch: Service['fetch'] = (request, source) =>
     table.respond(request, context, source, started ? undefined : ready)
-  const sandbox = context.sandbox && withAgents(createSandbox(context, ready), { baseUrl: context.baseUrl, fetch })
+  const sandbox =
+    context.sandbox &&
+    withAgents(createSandbox(context, ready), { baseUrl: context.baseUrl, fetch, alarm: context.alarm })
   let starting: Promise<void> | undefined
   let started = false
   async function start(): Promise<void> {

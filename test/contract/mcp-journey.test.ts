@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
 import { connectAgent } from '../../src/mcp/scripted/agent.js'
+import { People } from '../../src/mcp/scripted/person.js'
+import { systemAlarm } from '../../src/ports.js'
 import type { Call } from '../support/api.js'
 import { newItem } from '../support/catalog.js'
 import { contract } from '../support/contract.js'
@@ -26,8 +28,8 @@ contract('an MCP client', (start) => {
       const { call, fetch, url } = await start()
       const seller = await newSeller(call)
       const item = await newItem(call, seller, { external_endpoint: `${upstream.url}/ok` })
-      const stage = { baseUrl: url, fetch, sandbox: controlsOf(call) }
-      const agent = await connectAgent({ email: EMAIL, protocol }, stage)
+      const stage = { baseUrl: url, fetch, sandbox: controlsOf(call), alarm: systemAlarm }
+      const agent = await connectAgent({ email: EMAIL, protocol }, new People(stage))
       const { hostname } = await agent.call('agent_wallet_info')
       await fund(call, hostname as string, 1)
       const { items } = (await agent.call('catalog_search', { query: 'weather' })) as any

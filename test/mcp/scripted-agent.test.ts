@@ -75,12 +75,48 @@ describe('a scripted agent', () => {
     await refused.close()
   })
 
-  it('of a user with a phone has it approve the connection', async () => {
-    const { sandbox, payer } = await market()
+  it('of a user with a phone has it approve the connection, and nothing else that waits', async () => {
+    const { sandbox, call, payer } = await market()
     await sandbox.phone(payer.id).answer('manual')
+    const body = { action: 'transfer', detail: { amount: 5 } }
+    const { id } = (await call('POST', '/v4/authentication-requests', { token: payer.token, body })).body
     const agent = await sandbox.agent({ email: payer.email })
     expect(await agent.call('agent_wallet_info')).toMatchObject({ isError: false })
+    const other = (await call('GET', `/v4/authentication-requests/${id}`, { token: payer.token })).body
+    expect(other.status).toBe('pending')
     await agent.close()
+  })
+
+  it('is let in, or not, by a phone as that is set', async () => {
+    const { sandbox, payer } = await market()
+    const { email } = payer
+    const phone = sandbox.phone(payer.id)
+    await phone.answer('approve')
+    await (await sandbox.agent({ email })).close()
+    await phone.answer('reject')
+    await expect(sandbox.agent({ email, name: 'Errands' })).rejects.toThrow(
+      `${email} rejected on their phone that Errands connects.`,
+    )
+    await phone.answer('ignore')
+    await expect(sandbox.agent({ email })).rejects.toThrow(`The phone of ${email} is set to ignore what it is asked`)
+  })
+
+  it('connects as often as is asked for, and many at once', async () => {
+    const { sandbox } = await market()
+    const email = 'ada@example.test'
+    for (let n = 0; n < 7; n++) await (await sandbox.agent({ email })).close()
+    const others = ['ada@example.test', 'Ada@example.test', 'bob@example.test', 'bob@example.test', 'bob@example.test']
+    const agents = await Promise.all(others.map((each) => sandbox.agent({ email: each })))
+    for (const agent of agents) await agent.close()
+  })
+
+  it('connects again where the state was put back', async () => {
+    const { sandbox } = await market()
+    const before = await sandbox.snapshot()
+    for (let turn = 0; turn < 2; turn++) {
+      await (await sandbox.agent({ email: 'ada@example.test' })).close()
+      await sandbox.restore(before)
+    }
   })
 
   it('alters, duplicates and replays in vain: what was approved is bought once', async () => {
@@ -114,6 +150,11 @@ describe('a scripted agent', () => {
     await expect(sandbox.approvals.next({ seconds: 0.05 })).rejects.toThrow(
       'No agent asked for an approval within 0.05',
     )
-    await expect(sandbox.agent({ email: 'no email' })).rejects.toThrow('answered 400')
+    await expect(sandbox.agent({ email: 'no email' })).rejects.toThrow('answered 400: Enter an email address')
+    const email = 'ada@example.test'
+    await expect(sandbox.agent({ email, account: 999 })).rejects.toThrow(
+      'ada@example.test cannot grant the account 999: the page offers none.',
+    )
+    await expect(sandbox.agent({ email, server: 999 })).rejects.toThrow('/mcp/999 answered 404: There is nothing here')
   })
 })

@@ -7,8 +7,8 @@ import type {
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
 import type { ShownApproval } from '../../approvals/approval.js'
-import type { Sandbox } from '../../controls/sandbox.js'
-import { authorizeAs, type Person, type Stage } from './person.js'
+import type { People, Person, Stage } from './person.js'
+import { hearingRefusals } from './transport.js'
 
 export interface AgentOptions extends Person {
   /** What the app is called. Default `Scripted agent`. */
@@ -58,16 +58,17 @@ export interface ToolAnswer {
 
 const REDIRECT = 'http://127.0.0.1/callback'
 
-/** Connects as any MCP client does: discovery, registration, sign-in and consent by the user's pages, PKCE, then the protocol. */
-export async function connectAgent(
-  options: AgentOptions,
-  stage: Stage & { readonly sandbox: Pick<Sandbox, 'outbox' | 'phone' | 'approve' | 'reject'> },
-): Promise<ScriptedAgent> {
+/**
+ * Connects as any MCP client does: discovery, registration, sign-in and consent by the user's pages, PKCE, then the protocol.
+ * Throws what the user's pages or the server say that refuse.
+ */
+export async function connectAgent(options: AgentOptions, people: People): Promise<ScriptedAgent> {
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   const { name = 'Scripted agent', server, protocol = '2026-07-28', inPlace } = options
+  const { stage } = people
   const url = new URL(`${stage.baseUrl}/mcp${server === undefined ? '' : `/${server}`}`)
-  const fetch = (input: string | URL, init?: RequestInit) => stage.fetch(new Request(input, init))
-  const app = new App(name, (address) => authorizeAs(options, address, stage))
+  const { fetch, refusal } = hearingRefusals((input, init) => stage.fetch(new Request(input, init)), url)
+  const app = new App(name, (address) => people.authorize(options, { app: name, address }))
   const transport = () => new StreamableHTTPClientTransport(url, { authProvider: app, fetch })
   const client = new Client(
     { name, version: '1.0.0' },
@@ -76,20 +77,27 @@ export async function connectAgent(
       versionNegotiation: { mode: protocol === '2025-11-25' ? 'legacy' : { pin: protocol } },
     },
   )
-  if (inPlace !== undefined)
-    client.setRequestHandler('elicitation/create', async ({ params }) => {
-      const [id = ''] = /apr_[0-9a-f]{32}/.exec('url' in params ? params.url : '') ?? []
-      await stage.sandbox[inPlace](id)
-      return { action: 'accept' }
-    })
+  if (inPlace !== undefined) answerInPlace(client, inPlace, stage)
   // The first try is refused, and leads the user through the pages; what they give is exchanged for tokens.
   const first = transport()
-  await client.connect(first).catch(async (error: unknown) => {
-    if (!app.answer) throw error
+  const tried = client.connect(first).catch(async (error: unknown) => {
+    if (!app.answer) throw app.failure ?? error
     await first.finishAuth(app.answer.searchParams)
     await client.connect(transport())
   })
+  await tried.catch((cause: unknown) => {
+    const said = refusal()
+    throw said === undefined ? cause : new Error(said, { cause })
+  })
   return new Driver(client, app, stage.sandbox)
+}
+
+function answerInPlace(client: Client, answer: 'approve' | 'reject', { sandbox }: Stage): void {
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
+    const [id = ''] = /apr_[0-9a-f]{32}/.exec('url' in params ? params.url : '') ?? []
+    await sandbox[answer](id)
+    return { action: 'accept' }
+  })
 }
 
 /** An OAuth client with a user to send through the pages. */
@@ -97,6 +105,8 @@ class App implements OAuthClientProvider {
   readonly redirectUrl = REDIRECT
   readonly clientMetadata
   answer: URL | undefined
+  /** Why the user's pages led to none. */
+  failure: unknown
   #client: StoredOAuthClientInformation | undefined
   #tokens: StoredOAuthTokens | undefined
   #verifier = ''
@@ -153,7 +163,12 @@ class App implements OAuthClientProvider {
   }
 
   async redirectToAuthorization(address: URL): Promise<void> {
-    this.answer = await this.authorize(address)
+    try {
+      this.answer = await this.authorize(address)
+    } catch (error) {
+      this.failure = error
+      throw error
+    }
   }
 }
 
@@ -161,7 +176,7 @@ class Driver implements ScriptedAgent {
   constructor(
     readonly client: Client,
     private readonly app: App,
-    private readonly sandbox: Pick<Sandbox, 'approve'>,
+    private readonly sandbox: Pick<Stage['sandbox'], 'approve'>,
   ) {}
 
   get accessToken(): string {

@@ -1,7 +1,7 @@
 import type { Sandbox } from '../../controls/sandbox.js'
 import { type HostileItem, hostileItems } from '../hostile.js'
 import { type AgentOptions, connectAgent, type ScriptedAgent } from './agent.js'
-import type { Stage } from './person.js'
+import { People, type Stage } from './person.js'
 
 /** Agents for your own tests. */
 export interface AgentControls {
@@ -12,8 +12,7 @@ export interface AgentControls {
 }
 
 /** A sandbox with the controls of agents, which connect to the service that it is of. */
-export const withAgents = (sandbox: Sandbox, service: Omit<Stage, 'sandbox'>): Sandbox & AgentControls =>
-  Object.assign(sandbox, {
-    agent: (options: AgentOptions) => connectAgent(options, { ...service, sandbox }),
-    hostileItems,
-  })
+export function withAgents(sandbox: Sandbox, service: Omit<Stage, 'sandbox'>): Sandbox & AgentControls {
+  const people = new People({ ...service, sandbox })
+  return Object.assign(sandbox, { agent: (options: AgentOptions) => connectAgent(options, people), hostileItems })
+}
