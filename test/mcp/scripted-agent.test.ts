@@ -101,6 +101,15 @@ describe('a scripted agent', () => {
     await expect(sandbox.agent({ email })).rejects.toThrow(`The phone of ${email} is set to ignore what it is asked`)
   })
 
+  it('has an access token that the interface takes, too', async () => {
+    const { sandbox, call, payer, seller } = await market()
+    for (const server of [undefined, seller.id]) {
+      const agent = await sandbox.agent({ email: payer.email, server })
+      expect((await call('GET', '/v4/agent/account', { token: agent.accessToken })).status).toBe(200)
+      await agent.close()
+    }
+  })
+
   it('connects as often as is asked for, and many at once', async () => {
     const { sandbox } = await market()
     const email = 'ada@example.test'

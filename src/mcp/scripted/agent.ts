@@ -126,6 +126,9 @@ class App implements OAuthClientProvider {
     }
   }
 
+  /** No resource is named: a token of the interface's is good at its MCP servers too, and one of theirs not at the interface. */
+  async validateResourceURL(): Promise<undefined> {}
+
   get accessToken(): string {
     return this.#tokens?.access_token ?? ''
   }
