@@ -110,6 +110,20 @@ describe('a scripted agent', () => {
     }
   })
 
+  it.each(['2026-07-28', '2025-11-25'] as const)(
+    '(%s) goes on after its token is over, by many calls at once',
+    async (protocol) => {
+      const { sandbox, payer } = await market()
+      const agent = await sandbox.agent({ email: payer.email, protocol })
+      for (let turn = 0; turn < 2; turn++) {
+        await sandbox.advance('2h')
+        const all = await Promise.all([1, 2, 3, 4].map(() => agent.call('agent_wallet_info')))
+        expect(all.map(({ isError }) => isError)).toEqual([false, false, false, false])
+      }
+      await agent.close()
+    },
+  )
+
   it('connects as often as is asked for, and many at once', async () => {
     const { sandbox } = await market()
     const email = 'ada@example.test'

@@ -8,7 +8,7 @@ import type {
 } from '@modelcontextprotocol/client'
 import type { ShownApproval } from '../../approvals/approval.js'
 import type { People, Person, Stage } from './person.js'
-import { hearingRefusals } from './transport.js'
+import { hearingRefusals, sharingRefreshes } from './transport.js'
 
 export interface AgentOptions extends Person {
   /** What the app is called. Default `Scripted agent`. */
@@ -67,7 +67,8 @@ export async function connectAgent(options: AgentOptions, people: People): Promi
   const { name = 'Scripted agent', server, protocol = '2026-07-28', inPlace } = options
   const { stage } = people
   const url = new URL(`${stage.baseUrl}/mcp${server === undefined ? '' : `/${server}`}`)
-  const { fetch, refusal } = hearingRefusals((input, init) => stage.fetch(new Request(input, init)), url)
+  const call = sharingRefreshes((input, init) => stage.fetch(new Request(input, init)))
+  const { fetch, refusal } = hearingRefusals(call, url)
   const app = new App(name, (address) => people.authorize(options, { app: name, address }))
   const transport = () => new StreamableHTTPClientTransport(url, { authProvider: app, fetch })
   const client = new Client(
