@@ -4,7 +4,7 @@ import { seconds } from '../time.js'
 import { type PlanLimits, plans } from './plan.js'
 import { type SubscriptionRow, subscriptionOf, usagePeriod } from './subscription.js'
 
-/** How many calls an account's MCP server took, in the period that it counts last. */
+/** How many calls an account's MCP server sold, in the period that it counts last. */
 export interface McpUsageRow {
   /** The account's. */
   readonly id: number
@@ -28,7 +28,7 @@ export async function checkItemLimit(tx: Reader, accountId: number, count: () =>
   throw reached(subscription, 'active_items', { limit, used, detail })
 }
 
-/** Counts a call of an account's MCP server, at that time. Throws `plan_limit_reached`: then it is not counted. */
+/** Counts a call by which an account's MCP server sells, at that time. Throws `plan_limit_reached`: then it is not counted. */
 export async function countMcpCall(tx: Writer, accountId: number, at: number): Promise<void> {
   const subscription = await subscriptionOf(tx, accountId)
   const { start, end } = usagePeriod(subscription, at)

@@ -8,7 +8,7 @@ import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
 import { problem } from '../problem.js'
 import { buyerOf } from '../purchases/buy.js'
 import { fulfil } from '../purchases/fulfilment.js'
-import { beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
+import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { payingTwin, type TwinRow } from '../twins/twin.js'
 import { cartTerms } from './approval.js'
@@ -30,6 +30,8 @@ export interface CartOrder {
   readonly delegate: string | undefined
   /** Pays what things cost now, whatever was quoted. */
   readonly acceptPrices: boolean
+  /** Called before anything is held: what it throws refuses the cart, and what it writes stands with its purchases. */
+  readonly admit?: Admission | undefined
   /** Keeps the answer under the caller's key. */
   keep(tx: Writer, cart: ShownCart): Promise<unknown>
 }
@@ -64,6 +66,10 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
   }
   const lines = await quoteLines(tx, cart, order.place)
   if (!order.acceptPrices && !isApproved(order)) await checkPrices(tx, lines)
+  await order.admit?.(
+    tx,
+    lines.map(({ quote }) => quote),
+  )
   const at = service.clock.now()
   const payer = await fundedTwin(tx, { ...order, party, lines }, { sums: sumsOf(lines), at })
   const terms = { payer, buyer: buyerOf(party), actor: actorOf(party), delegate: order.delegate ?? null, at }

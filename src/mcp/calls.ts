@@ -1,5 +1,4 @@
 import type * as sdk from '@modelcontextprotocol/server'
-import { countMcpCall } from '../billing/usage.js'
 import type { Arguments } from '../catalog/schema.js'
 import { Problem, problem } from '../problem.js'
 import { answered, ask, leadsToUrls } from './ask.js'
@@ -22,7 +21,6 @@ export async function callTool(loaded: Sdk, visit: Visit, params: Json, context:
   try {
     const approval = await answered(loaded, visit, { name, args }, context)
     if (typeof approval === 'object') return approval
-    if (approval === undefined) await count(visit)
     return resultOf(await called(found, args, { ...visit, approvalId: approval }))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -34,11 +32,6 @@ export async function callTool(loaded: Sdk, visit: Visit, params: Json, context:
       throw again
     })
   }
-}
-
-/** An account's own server is part of what its plan takes. Throws `plan_limit_reached`. */
-async function count({ within, service: { storage, clock } }: Visit): Promise<void> {
-  if (within !== undefined) await storage.write((tx) => countMcpCall(tx, within, clock.now()))
 }
 
 /** A defect is a refusal too: the agent is to know that its call failed. */

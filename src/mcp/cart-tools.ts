@@ -4,6 +4,7 @@ import { payCart } from '../carts/pay.js'
 import { showCart } from '../carts/show.js'
 import { CartShape, z } from '../http/schema.js'
 import { approvalId, cartId, count, itemArguments, itemId } from './input.js'
+import { countSales } from './sales.js'
 import { type ToolCall, tool } from './tool.js'
 
 const placeOf = (id: number, { agent, within }: ToolCall): CartPlace => ({ id, holder: holderOf(agent, ''), within })
@@ -69,7 +70,7 @@ const cartPay = tool({
     const { agent, service, approvalId = given } = call
     const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices }
     const keep = async <T>(_tx: unknown, answer: T): Promise<T> => answer
-    return payCart({ place: placeOf(cart_id, call), caller: agent, ...how, keep }, service)
+    return payCart({ place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), keep }, service)
   },
 })
 

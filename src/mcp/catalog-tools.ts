@@ -6,6 +6,7 @@ import { buy } from '../purchases/buy.js'
 import { listReceipts, readReceipt } from '../purchases/receipt.js'
 import { approvalId, count, itemArguments, itemId, limit, text } from './input.js'
 import { plain, plainLine, plainSchema } from './plain.js'
+import { countSales } from './sales.js'
 import { tool } from './tool.js'
 
 /** An item as agents read it: what its seller wrote is data to them. */
@@ -54,7 +55,8 @@ const agentCheckout = tool({
   hints: { spends: true, reachesOut: true },
   call: ({ catalog_item_id: itemId, arguments: args = {}, price, approval_id: given }, visit) => {
     const { agent, within, service, approvalId = given } = visit
-    return buy({ itemId, args, party: agent, price, approvalId, within }, service, async (_tx, answer) => answer)
+    const order = { itemId, args, party: agent, price, approvalId, within, admit: countSales(visit) }
+    return buy(order, service, async (_tx, answer) => answer)
   },
 })
 

@@ -7,6 +7,7 @@ import { buy } from '../purchases/buy.js'
 import { allRows } from '../storage/page.js'
 import type { Reader } from '../storage/storage.js'
 import { plain, plainLine, plainSchema } from './plain.js'
+import { countSales } from './sales.js'
 import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
 
 /** Leaves room for a number among the 64 characters that models take. */
@@ -69,9 +70,17 @@ async function itemTool(tx: Reader, row: CatalogItemRow, name: string): Promise<
     outputSchema,
     annotations: annotationsOf(title, { spends: true, reachesOut: true }),
     _meta: { 'farthing/catalog_item_id': id },
-    call(given, { agent, within, service, approvalId }) {
+    call(given, visit) {
+      const { agent, within, service, approvalId } = visit
       const { [approval]: approved, ...args } = given as Arguments & Record<string, string | undefined>
-      const order = { itemId: id, args, party: agent, approvalId: approvalId ?? approved, within }
+      const order = {
+        itemId: id,
+        args,
+        party: agent,
+        approvalId: approvalId ?? approved,
+        within,
+        admit: countSales(visit),
+      }
       return buy(order, service, async (_tx, answer) => answer)
     },
   }

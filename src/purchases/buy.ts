@@ -8,7 +8,7 @@ import type { Writer } from '../storage/storage.js'
 import { payingTwin, type TwinRow } from '../twins/twin.js'
 import { purchaseTerms } from './approval.js'
 import { deliver } from './fulfilment.js'
-import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from './purchase.js'
+import { type Admission, beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from './purchase.js'
 import type { ShownReceipt } from './receipt.js'
 
 export interface PurchaseOrder {
@@ -21,6 +21,8 @@ export interface PurchaseOrder {
   readonly approvalId?: string | undefined
   /** The account whose own server it is bought at: its private items are sold there. */
   readonly within?: number | undefined
+  /** Called before anything is held: what it throws refuses the purchase, and what it writes stands with it. */
+  readonly admit?: Admission | undefined
   /** The hash of a spending authority of the party's. */
   readonly delegate?: string | undefined
   /** What the buyer was quoted, in the digital quantity. */
@@ -58,11 +60,12 @@ const failed = (transaction_id: number, reason = ''): Problem =>
   problem('upstream_failed', { detail: reason, fields: { transaction_id } })
 
 async function begin(tx: Writer, order: PurchaseOrder, service: ServiceContext): Promise<HeldPurchase> {
-  const { itemId, args, party, price, delegate = null } = order
+  const { itemId, args, party, price, admit, delegate = null } = order
   const at = service.clock.now()
   const { within = party.kind === 'account' ? party.id : undefined } = order
   const quote = await quoteItem(tx, { itemId, args, within })
   checkPrice(quote, price)
+  await admit?.(tx, [quote])
   const payer = await payerOf(tx, order, quote, at)
   return beginPurchase(tx, { quote, args, payer, buyer: buyerOf(party), actor: actorOf(party), delegate, at }, service)
 }

@@ -29,6 +29,9 @@ export interface Quote {
   readonly price: number
 }
 
+/** Whether what is about to be bought together may be: in the transaction that holds its price. */
+export type Admission = (tx: Writer, quotes: readonly Quote[]) => Promise<void>
+
 export interface Wanted {
   readonly itemId: number
   readonly args: Arguments
