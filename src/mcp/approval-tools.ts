@@ -1,6 +1,7 @@
+import { offerAccountChoice } from '../agents/account-choice.js'
 import { readApproval } from '../agents/approval.js'
 import { requestApproval as ask, wishKinds, wishOf } from '../agents/request.js'
-import { ApprovalShape, z } from '../http/schema.js'
+import { ApprovalShape, UnixSeconds, z } from '../http/schema.js'
 import { amount, cartId, dq, itemArguments, itemId, text } from './input.js'
 import { tool } from './tool.js'
 
@@ -41,4 +42,15 @@ const approvalStatus = tool({
     service.storage.read((tx) => readApproval(tx, agent, approval_id, service)),
 })
 
-export default [requestApproval, approvalStatus]
+const chooseAccount = tool({
+  name: 'choose_account',
+  title: 'Ask the user for a business account',
+  description:
+    'Ask the user which of their business accounts you may look after, or none. Show the user the `url` that this answers: there they choose, within 15 minutes. The tools that sell work from then on; agent_wallet_info tells which account it is.',
+  input: z.object({}),
+  output: z.object({ url: z.string(), expires_at: UnixSeconds }),
+  hints: {},
+  call: (_, { agent, service }) => service.storage.write((tx) => offerAccountChoice(tx, agent, service)),
+})
+
+export default [requestApproval, approvalStatus, chooseAccount]

@@ -50,13 +50,17 @@ const resultOf = (structuredContent: object): sdk.CallToolResult => ({
   structuredContent: structuredContent as Json,
 })
 
-/** A refusal that can be approved names the tool to ask by, whose answer says where the user approves. */
+/** What waits for the user is refused with the tool to ask them by, whose answer says where they go. */
 function refusalOf({ code, fields, body }: Problem): sdk.CallToolResult {
-  const next = code === 'approval_required' ? { next: nextOf((fields.approval as { kind: string }).kind) } : {}
-  return { ...resultOf({ ...body, ...next }), isError: true }
+  const next = nextOf(code, fields)
+  return { ...resultOf({ ...body, ...(next !== undefined && { next }) }), isError: true }
 }
 
-const nextOf = (kind: string): string =>
-  kind === 'account_change'
+function nextOf(code: string, { approval }: Problem['fields']): string | undefined {
+  if (code === 'account_not_granted')
+    return 'Call choose_account; the user chooses a business account at the url that it answers. Then make this call again.'
+  if (code !== 'approval_required') return undefined
+  return (approval as { kind: string }).kind === 'account_change'
     ? 'Call request_account_change with the `change` of `approval`; the user approves at the url that it answers.'
     : 'Call request_approval with the fields of `approval`; the user approves at the url that it answers.'
+}

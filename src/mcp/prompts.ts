@@ -38,7 +38,7 @@ const prompts: readonly Prompt[] = [
       [
         `I want to sell calls of this API: ${endpoint}.`,
         price ? `A call is to cost ${price}.` : 'Ask me what a call is to cost.',
-        'Look with twin_status whether I granted you a business account; where I did not, tell me to choose one.',
+        'Look with agent_wallet_info whether I granted you a business account; where I did not, show me the url of choose_account, and go on once I have chosen.',
         'Ask me what the API does and which arguments it takes, write a name, a description and an input schema, and show me those.',
         'Then put it up with register_tool, which I approve, and try it with test_tool.',
       ].join(' '),

@@ -27,19 +27,20 @@ const agentWalletInfo = tool({
   name: 'agent_wallet_info',
   title: 'Agent wallet',
   description:
-    "The wallet that you pay from: its address, its balances, how much you may spend without asking (approval_threshold, by digital quantity; nothing where none is named), and the business account that the user granted you, if any. Look here before you buy; transfer_to_agent fills it from the user's own wallet.",
+    "The wallet that you pay from: its address, its balances, how much you may spend without asking (approval_threshold, by digital quantity; nothing where none is named), and the business account that the user granted you, if any; where there is one to choose (choosable), choose_account asks for it. Look here before you buy; transfer_to_agent fills it from the user's own wallet.",
   input: z.object({}),
   output: z.object({
     ...wallet,
     approval_threshold: z.record(z.string(), Amount),
     account: z.nullable(z.object({ id: z.int(), name: z.nullable(z.string()) })),
+    choosable: z.boolean(),
   }),
   hints: { reads: true },
   call: (_, { agent, service }) =>
     service.storage.read(async (tx) => ({
       ...(await walletOf(tx, await agentTwinOf(tx, agent))),
       ...(await readAgentSettings(tx, agent.user_id)),
-      account: (await agentAccount(tx, agent)).account,
+      ...(await agentAccount(tx, agent)),
     })),
 })
 

@@ -17,7 +17,8 @@ describe.each<Era>(['2025-11-25', '2026-07-28'])('an agent of %s', (era) => {
     expect(tools.map(({ name }) => name)).toEqual([
       ...['agent_wallet_info', 'check_wallet_balance', 'fund_primary_wallet', 'transfer_to_agent'],
       ...['catalog_search', 'agent_checkout', 'guest_checkout', 'purchase_history'],
-      ...['request_approval', 'approval_status', 'cart_add', 'cart_view', 'cart_remove', 'cart_pay'],
+      ...['request_approval', 'approval_status', 'choose_account'],
+      ...['cart_add', 'cart_view', 'cart_remove', 'cart_pay'],
     ])
     for (const { title, description, annotations, inputSchema, outputSchema } of tools) {
       expect([title, description]).toEqual([expect.any(String), expect.any(String)])
@@ -182,7 +183,7 @@ describe("an account's own server", () => {
     for (const name of ['City Weather!', 'agent checkout', 'Größe'])
       await newItem(call, seller, { name, featured: true })
     const client = await shop.client('2025-11-25', { path: own })
-    const names = async () => (await client.listTools()).tools.slice(14).map(({ name }) => name)
+    const names = async () => (await client.listTools()).tools.slice(15).map(({ name }) => name)
     expect(await names()).toEqual(['city_weather', 'city_weather_2', 'agent_checkout_2', 'gro_e'])
     await changeItem(call, seller, item, { active: false })
     expect(await names()).toEqual(['city_weather_2', 'agent_checkout_2', 'gro_e'])

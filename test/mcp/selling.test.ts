@@ -1,8 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
+import { newOwnAccount, pathOf } from '../support/account-changes.js'
 import { newItem, putParameters } from '../support/catalog.js'
 import { connect, done, refused } from '../support/mcp.js'
 import { type McpShop, newMcpShop } from '../support/mcp-shop.js'
-import { newAgent } from '../support/oidc.js'
+import { fill, newAgent, signInAt } from '../support/oidc.js'
 import { defaultDq, tokenFor } from '../support/world.js'
 
 let shop: McpShop
@@ -29,6 +30,33 @@ test('an agent that was granted a business account is shown the tools that sell'
   const names = (await client.listTools()).tools.map(({ name }) => name)
   expect(names).toEqual(expect.arrayContaining(['twin_status', 'create_twin', 'list_my_tools', 'test_tool']))
   expect(await done(client, 'agent_wallet_info')).toMatchObject({ account: { name: null } })
+})
+
+test('an agent that was granted none asks its user for one, and sells once they have chosen', async () => {
+  shop = await newMcpShop()
+  const { call, service } = shop
+  expect(await refused(await shop.client('2025-11-25'), 'choose_account')).toMatchObject({ code: 'not_choosable' })
+  const { id } = await newOwnAccount(call, EMAIL)
+  const { accessToken: token } = await newAgent(call, { email: EMAIL })
+  const running = { url: service.baseUrl, fetch: (request: Request) => service.fetch(request) }
+  const client = await connect(running, { token, era: '2025-11-25' })
+  expect(await done(client, 'agent_wallet_info')).toMatchObject({ account: null, choosable: true })
+  for (const [name, args] of [
+    ['twin_status', {}],
+    ['register_tool', { name: 'A', description: '', price_per_call: 0, service_url: 'https://api.example.test/' }],
+  ] as const)
+    expect(await refused(client, name, args)).toMatchObject({
+      code: 'account_not_granted',
+      next: expect.stringContaining('choose_account'),
+    })
+  const { messages } = await client.getPrompt({ name: 'sell_an_api', arguments: { endpoint: 'an API' } })
+  expect(JSON.stringify(messages)).toContain('choose_account')
+  const asked = await done(client, 'choose_account')
+  expect(asked).toEqual({ url: expect.any(String), expires_at: shop.at / 1000 + 900 })
+  const { session } = await signInAt(call, pathOf(asked.url), EMAIL)
+  await fill(call, pathOf(asked.url), session, { answer: 'choose', account: String(id) })
+  expect(await done(client, 'twin_status')).toMatchObject({ account: { id } })
+  expect(await done(client, 'agent_wallet_info')).toMatchObject({ account: { id }, choosable: true })
 })
 
 test('it sees and makes wallets of the business, and is never shown their keys', async () => {
