@@ -6,6 +6,7 @@ import { canonicalJson } from '../hash.js'
 import { problem } from '../problem.js'
 import { digest } from '../secrets.js'
 import type { Sdk } from './offer.js'
+import { plainLine } from './plain.js'
 import type { Visit } from './visit.js'
 
 /** What a client holds while its user is asked: sealed, for this user by this app, and for no other call. */
@@ -59,7 +60,9 @@ export async function ask(
   const asked = await service.storage.write((tx) => requestApproval(tx, agent, wishOf(wish), service, within))
   const { approval_id, url, summary } = asked
   return inputRequired({
-    inputRequests: { approval: inputRequired.elicitUrl({ message: `${summary}: this needs your approval.`, url }) },
+    inputRequests: {
+      approval: inputRequired.elicitUrl({ message: `${plainLine(summary)}: this needs your approval.`, url }),
+    },
     requestState: await sealState(visit, { approval_id, call: callOf(call.name, call.args), waits: 0 }),
   })
 }

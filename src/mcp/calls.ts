@@ -3,6 +3,7 @@ import type { Arguments } from '../catalog/schema.js'
 import { Problem, problem } from '../problem.js'
 import { answered, ask, leadsToUrls } from './ask.js'
 import type { Sdk } from './offer.js'
+import { plainAnswer } from './plain.js'
 import type { Json, Tool } from './tool.js'
 import { toolNamed } from './tools.js'
 import type { Visit } from './visit.js'
@@ -45,10 +46,10 @@ async function called(tool: Tool, args: Arguments, call: Parameters<Tool['call']
   }
 }
 
-const resultOf = (structuredContent: object): sdk.CallToolResult => ({
-  content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
-  structuredContent: structuredContent as Json,
-})
+function resultOf(answer: object): sdk.CallToolResult {
+  const structuredContent = plainAnswer(answer)
+  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
+}
 
 /** What waits for the user is refused with the tool to ask them by, whose answer says where they go. */
 function refusalOf({ code, fields, body }: Problem): sdk.CallToolResult {

@@ -1,24 +1,11 @@
-import type { ShownItem } from '../catalog/item.js'
 import { searchItems } from '../catalog/search.js'
 import { createCheckout } from '../checkout/checkout.js'
 import { Amount, CheckoutShape, Email, ItemShape, ReceiptShape, Time, timeOf, z } from '../http/schema.js'
 import { buy } from '../purchases/buy.js'
 import { listReceipts, readReceipt } from '../purchases/receipt.js'
 import { approvalId, count, itemArguments, itemId, limit, text } from './input.js'
-import { plain, plainLine, plainSchema } from './plain.js'
 import { countSales } from './sales.js'
 import { tool } from './tool.js'
-
-/** An item as agents read it: what its seller wrote is data to them. */
-export const plainItem = (item: ShownItem): ShownItem => ({
-  ...item,
-  name: plainLine(item.name),
-  description: plain(item.description),
-  commodity_name: plainLine(item.commodity_name),
-  commodity_description: plain(item.commodity_description),
-  seller: plainLine(item.seller),
-  service_schema: plainSchema(item.service_schema) as ShownItem['service_schema'],
-})
 
 const catalogSearch = tool({
   name: 'catalog_search',
@@ -35,8 +22,7 @@ const catalogSearch = tool({
   hints: { reads: true },
   async call({ created_after, ...query }, { within, service }) {
     const createdAfter = timeOf('created_after', created_after)
-    const { items, total } = await service.storage.read((tx) => searchItems(tx, { ...query, createdAfter, within }))
-    return { items: items.map(plainItem), total }
+    return service.storage.read((tx) => searchItems(tx, { ...query, createdAfter, within }))
   },
 })
 

@@ -1,12 +1,13 @@
 import { type CatalogItemRow, catalogItems, showItem } from '../catalog/item.js'
 import type { Arguments, ServiceSchema } from '../catalog/schema.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
+import { removeHidden } from '../hidden.js'
 import { ReceiptShape } from '../http/schema.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
 import { buy } from '../purchases/buy.js'
 import { allRows } from '../storage/page.js'
 import type { Reader } from '../storage/storage.js'
-import { plain, plainLine, plainSchema } from './plain.js'
+import { plainLine, plainSchema } from './plain.js'
 import { countSales } from './sales.js'
 import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
 
@@ -65,7 +66,7 @@ async function itemTool(tx: Reader, row: CatalogItemRow, name: string): Promise<
   return {
     name,
     title,
-    description: [plain(description).replace(/\[(?=\s*provider\s*:)/gi, '('), tail].filter(Boolean).join('\n'),
+    description: [removeHidden(description).replace(/\[(?=\s*provider\s*:)/gi, '('), tail].filter(Boolean).join('\n'),
     inputSchema: schema,
     outputSchema,
     annotations: annotationsOf(title, { spends: true, reachesOut: true }),

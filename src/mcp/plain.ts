@@ -1,15 +1,31 @@
-/**
- * What sellers write is read by agents as data: without control and format characters, which hide text from people,
- * and with nothing that reads as the price that the service itself says.
- */
-export const plain = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Cf}\p{Co}]/gu, (c) => (/[\n\t]/.test(c) ? c : ''))
+import { removeHidden } from '../hidden.js'
+import type { Json } from './tool.js'
 
-/** The same, on one line. */
-export const plainLine = (text: string): string => plain(text).replace(/\s+/g, ' ').trim()
+/** Text on one line, without what people cannot see. */
+export const plainLine = (text: string): string => removeHidden(text).replace(/\s+/g, ' ').trim()
+
+/** What comes or goes exactly so: what a service delivered, and what the agent sent or is to send itself. */
+const EXACT = new Set(['response', 'arguments', 'additionalParams', 'change', 'approval'])
+const SCHEMAS = new Set(['service_schema', 'input_schema'])
+const LINES = new Set(['name', 'commodity_name', 'descriptor', 'seller', 'provider', 'businessName', 'summary'])
+
+/**
+ * What tools and resources answer, as agents read it: what sellers write is data to them, without control and format characters,
+ * which hide text from people.
+ */
+export const plainAnswer = (answer: object): Json =>
+  Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, plainField(name, value)]))
+
+function plainField(name: string, value: unknown): unknown {
+  if (EXACT.has(name)) return value
+  if (SCHEMAS.has(name)) return plainSchema(value)
+  if (typeof value === 'string') return LINES.has(name) ? plainLine(value) : removeHidden(value)
+  if (Array.isArray(value)) return value.map((each) => plainField(name, each))
+  return typeof value === 'object' && value !== null ? plainAnswer(value) : value
+}
 
 /** Where a JSON Schema holds values, not words for people. */
-const values = new Set(['const', 'enum', 'default', 'examples'])
+const VALUES = new Set(['const', 'enum', 'default', 'examples'])
 
 /** A seller's schema with its words for people made plain, and without the annotations that would have clients send headers. */
 export function plainSchema(schema: unknown): unknown {
@@ -17,8 +33,8 @@ export function plainSchema(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   const shown = Object.entries(schema).flatMap(([keyword, value]) => {
     if (keyword === 'x-mcp-header') return []
-    if (values.has(keyword)) return [[keyword, value]]
-    return [[keyword, typeof value === 'string' ? plain(value) : plainSchema(value)]]
+    if (VALUES.has(keyword)) return [[keyword, value]]
+    return [[keyword, typeof value === 'string' ? removeHidden(value) : plainSchema(value)]]
   })
   return Object.fromEntries(shown)
 }

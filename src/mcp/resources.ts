@@ -3,7 +3,6 @@ import { searchItems, soldItem } from '../catalog/search.js'
 import { Problem, problem } from '../problem.js'
 import { listReceipts, readReceipt } from '../purchases/receipt.js'
 import type { Reader } from '../storage/storage.js'
-import { plainItem } from './catalog-tools.js'
 import { plainLine } from './plain.js'
 import type { Visit } from './visit.js'
 
@@ -69,7 +68,7 @@ export async function readResource(tx: Reader, visit: Visit, uri: string): Promi
     return undefined
   try {
     if (kind === 'receipts') return await readReceipt(tx, visit.agent.owner, Number(id), visit.service)
-    if (id !== undefined) return plainItem(await soldItem(tx, Number(id), visit.within))
+    if (id !== undefined) return await soldItem(tx, Number(id), visit.within)
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') return undefined
     throw error
@@ -77,9 +76,7 @@ export async function readResource(tx: Reader, visit: Visit, uri: string): Promi
   return catalogPage(tx, visit, new URLSearchParams(query))
 }
 
-async function catalogPage(tx: Reader, { within }: Visit, page: URLSearchParams): Promise<object> {
+function catalogPage(tx: Reader, { within }: Visit, page: URLSearchParams): Promise<object> {
   const offset = Math.max(0, Math.trunc(Number(page.get('offset'))) || 0)
-  const search = { query: page.get('query') ?? '', offset, limit: ON_A_PAGE, within }
-  const { items, total } = await searchItems(tx, search)
-  return { items: items.map(plainItem), total }
+  return searchItems(tx, { query: page.get('query') ?? '', offset, limit: ON_A_PAGE, within })
 }

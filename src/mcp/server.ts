@@ -3,6 +3,7 @@ import { openState } from './ask.js'
 import { callTool } from './calls.js'
 import { watchChanges } from './changes.js'
 import type { Offer, Sdk } from './offer.js'
+import { plainAnswer } from './plain.js'
 import { listPrompts, readPrompt } from './prompts.js'
 import { listResources, readResource, resourceTemplates } from './resources.js'
 import type { Json } from './tool.js'
@@ -54,7 +55,7 @@ function toolPage(sdk: Sdk, tools: Awaited<ReturnType<typeof listTools>>, cursor
 async function readText(sdk: Sdk, visit: Visit, uri: string) {
   const value = await visit.service.storage.read((tx) => readResource(tx, visit, uri))
   if (value === undefined) throw new sdk.ResourceNotFoundError(uri)
-  return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(value) }] }
+  return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(plainAnswer(value)) }] }
 }
 
 function promptOf(sdk: Sdk, { name, arguments: args = {} }: Json) {

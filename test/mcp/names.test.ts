@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { nameHidden, removeHidden } from '../../src/hidden.js'
 import { snakeCase, toolNames, withApproval } from '../../src/mcp/featured.js'
-import { plain, plainSchema } from '../../src/mcp/plain.js'
+import { plainSchema } from '../../src/mcp/plain.js'
 
 describe('a tool is named after its item', () => {
   test.each([
@@ -47,8 +48,17 @@ test("the approval's argument is never one of the item's own", () => {
 })
 
 describe("a seller's words", () => {
-  test('lose what people cannot see', () => {
-    expect(plain('a\u0000b\u200Bc\u202Ed\u{E0041}e\nf\u0007')).toBe('abcde\nf')
+  const HIDDEN = '\u0000\u0007\u00AD\u034F\u200B\u202E\u2028\u2029\u2066\u3164\uE000\uFE0F\uFEFF\u{E0041}\u{E0100}'
+
+  test('lose what people cannot see, and pictograms keep what joins them', () => {
+    for (const character of HIDDEN) expect(removeHidden(`a${character}b\nc`)).toBe('ab\nc')
+    for (const seen of ['👩🏽\u200D💻', '❤️\u200D🔥', '☀️', 'Größe\t天気']) expect(removeHidden(seen)).toBe(seen)
+    expect(removeHidden('☀️\u200D\u200Db')).toBe('☀️b')
+  })
+
+  test('have it named where people decide: the same characters', () => {
+    expect(nameHidden('a\u202Eb👩🏽\u200D💻\u{E0041}')).toBe('a⟨U+202E⟩b👩🏽\u200D💻⟨U+E0041⟩')
+    for (const character of HIDDEN) expect(nameHidden(character)).toMatch(/^⟨U\+[0-9A-F]{4,5}⟩$/)
   })
 
   test('are made plain in schemas, where values stay as they are', () => {

@@ -10,7 +10,8 @@ export async function newMcpShop(fields: object = {}, options: Pick<ServiceOptio
   const upstream = {
     async fetch({ url, body }: { url: string; body: string | null }) {
       asked.push({ url, body })
-      return url.includes('/down') ? new Response('no', { status: 503 }) : Response.json({ story: 'The whole story.' })
+      if (url.includes('/down')) return new Response('no', { status: 503 })
+      return Response.json({ story: url.includes('/hidden') ? 'The\u202E whole.' : 'The whole story.' })
     },
   }
   const storage = memoryStorage()
