@@ -27,14 +27,23 @@ function plainField(name: string, value: unknown): unknown {
 /** Where a JSON Schema holds values, not words for people. */
 const VALUES = new Set(['const', 'enum', 'default', 'examples'])
 
+/** Where it holds schemas by names that its author gave, which are no keywords. */
+const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+
 /** A seller's schema with its words for people made plain, and without the annotations that would have clients send headers. */
 export function plainSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plainSchema)
   if (typeof schema !== 'object' || schema === null) return schema
   const shown = Object.entries(schema).flatMap(([keyword, value]) => {
     if (keyword === 'x-mcp-header') return []
+    if (NAMED.has(keyword)) return [[keyword, eachPlain(value)]]
     if (VALUES.has(keyword)) return [[keyword, value]]
     return [[keyword, typeof value === 'string' ? removeHidden(value) : plainSchema(value)]]
   })
   return Object.fromEntries(shown)
+}
+
+function eachPlain(schemas: unknown): unknown {
+  if (typeof schemas !== 'object' || schemas === null) return schemas
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plainSchema(schema)]))
 }

@@ -71,4 +71,15 @@ describe("a seller's words", () => {
       properties: { kind: { enum: ['a\u200Bb'], description: 'of it' } },
     })
   })
+
+  test('are made plain in schemas of arguments that are named as keywords are', () => {
+    const words = { type: 'string', description: 'of\u200B it', 'x-mcp-header': 'Kind' }
+    const shown = { type: 'string', description: 'of it' }
+    const names = ['default', 'enum', 'const', 'examples', 'x-mcp-header', 'properties']
+    const of = (schema: object) => Object.fromEntries(names.map((name) => [name, schema]))
+    for (const holder of ['properties', '$defs']) {
+      const nested = (schema: object) => ({ [holder]: of({ ...schema, [holder]: of(schema) }), required: names })
+      expect(plainSchema(nested(words))).toEqual(nested(shown))
+    }
+  })
 })
