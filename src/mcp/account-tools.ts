@@ -1,9 +1,9 @@
-import { readApproval } from '../agents/approval.js'
 import { applyAccountChange } from '../agents/changes/apply.js'
 import { requestApproval, wishOf } from '../agents/request.js'
 import { canonicalJson } from '../hash.js'
 import { Amount, ApprovalShape, ServiceMethod, ServiceSchema, z } from '../http/schema.js'
 import { problem } from '../problem.js'
+import { approvalNamed } from './given-approval.js'
 import { approvalId, itemId, text } from './input.js'
 import { grantedTo } from './seller-tools.js'
 import { type Json, type ToolCall, tool } from './tool.js'
@@ -21,7 +21,7 @@ async function changed(call: ToolCall, given: string | undefined, fields: Change
   const { agent, service, approvalId: id = given } = call
   const change = withoutGaps(fields)
   if (id === undefined) throw problem('approval_required', { fields: { approval: { kind: 'account_change', change } } })
-  const { detail } = await service.storage.read((tx) => readApproval(tx, agent, id, service))
+  const { detail } = await approvalNamed(call, id)
   if (!holds(detail.change as Json | undefined, change))
     throw problem('approval_mismatch', { fields: { approval_id: id } })
   return applyAccountChange(agent, id, service)
@@ -125,7 +125,10 @@ const applyAccountChangeTool = tool({
   input: z.object({ approval_id: approvalId }),
   output: Changed,
   hints: { spends: true },
-  call: ({ approval_id }, { agent, service }) => applyAccountChange(agent, approval_id, service),
+  async call({ approval_id }, call) {
+    await approvalNamed(call, approval_id)
+    return applyAccountChange(call.agent, approval_id, call.service)
+  },
 })
 
 export default [registerTool, updateTool, deactivateTool, requestAccountChange, applyAccountChangeTool]

@@ -1,7 +1,7 @@
 import { offerAccountChoice } from '../agents/account-choice.js'
-import { readApproval } from '../agents/approval.js'
 import { requestApproval as ask, wishKinds, wishOf } from '../agents/request.js'
 import { ApprovalShape, UnixSeconds, z } from '../http/schema.js'
+import { approvalNamed } from './given-approval.js'
 import { amount, cartId, dq, itemArguments, itemId, text } from './input.js'
 import { tool } from './tool.js'
 
@@ -38,8 +38,7 @@ const approvalStatus = tool({
   input: z.object({ approval_id: text('As request_approval gave it.') }),
   output: ApprovalShape,
   hints: { reads: true },
-  call: ({ approval_id }, { agent, service }) =>
-    service.storage.read((tx) => readApproval(tx, agent, approval_id, service)),
+  call: ({ approval_id }, call) => approvalNamed(call, approval_id),
 })
 
 const chooseAccount = tool({

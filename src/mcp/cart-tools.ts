@@ -3,6 +3,7 @@ import { addLine, removeLine } from '../carts/line.js'
 import { payCart } from '../carts/pay.js'
 import { showCart } from '../carts/show.js'
 import { CartShape, z } from '../http/schema.js'
+import { givenApproval } from './given-approval.js'
 import { approvalId, cartId, count, itemArguments, itemId } from './input.js'
 import { countSales } from './sales.js'
 import { type ToolCall, tool } from './tool.js'
@@ -66,8 +67,9 @@ const cartPay = tool({
   }),
   output: CartShape,
   hints: { spends: true, repeats: true, reachesOut: true },
-  call: ({ cart_id, approval_id: given, accept_prices: acceptPrices = false }, call) => {
-    const { agent, service, approvalId = given } = call
+  async call({ cart_id, approval_id, accept_prices: acceptPrices = false }, call) {
+    const { agent, service } = call
+    const approvalId = await givenApproval(call, approval_id)
     const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices }
     const keep = async <T>(_tx: unknown, answer: T): Promise<T> => answer
     return payCart({ place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), keep }, service)

@@ -3,6 +3,7 @@ import { createCheckout } from '../checkout/checkout.js'
 import { Amount, CheckoutShape, Email, ItemShape, ReceiptShape, Time, timeOf, z } from '../http/schema.js'
 import { buy } from '../purchases/buy.js'
 import { listReceipts, readReceipt } from '../purchases/receipt.js'
+import { givenApproval } from './given-approval.js'
 import { approvalId, count, itemArguments, itemId, limit, text } from './input.js'
 import { countSales } from './sales.js'
 import { tool } from './tool.js'
@@ -39,8 +40,9 @@ const agentCheckout = tool({
   }),
   output: ReceiptShape,
   hints: { spends: true, reachesOut: true },
-  call: ({ catalog_item_id: itemId, arguments: args = {}, price, approval_id: given }, visit) => {
-    const { agent, within, service, approvalId = given } = visit
+  async call({ catalog_item_id: itemId, arguments: args = {}, price, approval_id }, visit) {
+    const { agent, within, service } = visit
+    const approvalId = await givenApproval(visit, approval_id)
     const order = { itemId, args, party: agent, price, approvalId, within, admit: countSales(visit) }
     return buy(order, service, async (_tx, answer) => answer)
   },

@@ -1,12 +1,14 @@
 import { type CatalogItemRow, catalogItems, showItem } from '../catalog/item.js'
-import type { Arguments, ServiceSchema } from '../catalog/schema.js'
+import type { ServiceSchema } from '../catalog/schema.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { removeHidden } from '../hidden.js'
 import { ReceiptShape } from '../http/schema.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
+import { problem } from '../problem.js'
 import { buy } from '../purchases/buy.js'
 import { allRows } from '../storage/page.js'
 import type { Reader } from '../storage/storage.js'
+import { givenApproval } from './given-approval.js'
 import { plainLine, plainSchema } from './plain.js'
 import { countSales } from './sales.js'
 import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
@@ -71,20 +73,28 @@ async function itemTool(tx: Reader, row: CatalogItemRow, name: string): Promise<
     outputSchema,
     annotations: annotationsOf(title, { spends: true, reachesOut: true }),
     _meta: { 'farthing/catalog_item_id': id },
-    call(given, visit) {
-      const { agent, within, service, approvalId } = visit
-      const { [approval]: approved, ...args } = given as Arguments & Record<string, string | undefined>
+    async call(given, visit) {
+      const { agent, within, service } = visit
+      const { [approval]: named, ...args } = given
+      const approvalId = await givenApproval(visit, approvalIn(approval, named))
       const order = {
         itemId: id,
         args,
         party: agent,
-        approvalId: approvalId ?? approved,
+        approvalId,
         within,
         admit: countSales(visit),
       }
       return buy(order, service, async (_tx, answer) => answer)
     },
   }
+}
+
+/** Many clients send null for what is left out. Throws `field_invalid`. */
+function approvalIn(field: string, named: unknown): string | undefined {
+  if (named === undefined || named === null) return undefined
+  if (typeof named === 'string') return named
+  throw problem('field_invalid', { detail: `"${field}" must be the id of an approval, or absent.`, fields: { field } })
 }
 
 /** As clients read it back (clients.md 15): `[Provider: NAME | Price: 0.010 USD TDN/call]`, three decimals at least. */

@@ -6,6 +6,7 @@ import { Amount, TransferShape, z } from '../http/schema.js'
 import type { Reader } from '../storage/storage.js'
 import { createTransfer } from '../transfers/send.js'
 import { payingTwin, showTwin, type TwinRow } from '../twins/twin.js'
+import { givenApproval } from './given-approval.js'
 import { amount, approvalId, dq } from './input.js'
 import { tool } from './tool.js'
 
@@ -97,12 +98,15 @@ const transferToAgent = tool({
   }),
   output: TransferShape,
   hints: { spends: true },
-  call: ({ amount, dq, approval_id: given }, { agent, service, approvalId = given }) =>
-    service.storage.write(async (tx) => {
+  async call({ amount, dq, approval_id }, call) {
+    const { agent, service } = call
+    const approvalId = await givenApproval(call, approval_id)
+    return service.storage.write(async (tx) => {
       const { hostname: address } = await agentTwinOf(tx, agent)
       const right = { by: 'agent', agent, approvalId } as const
       return createTransfer(tx, { sender: agent.owner, address, amount, dq, right, at: service.clock.now() }, service)
-    }),
+    })
+  },
 })
 
 export default [agentWalletInfo, checkWalletBalance, fundPrimaryWallet, transferToAgent]

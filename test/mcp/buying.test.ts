@@ -153,6 +153,34 @@ describe("an account's own server", () => {
     expect(shop.asked.at(-1)?.url).toBe('https://api.example.test/weather?city=Oslo')
   })
 
+  test('takes null for no approval, and says where it is the approval that is wrong', async () => {
+    shop = await newMcpShop({ featured: true })
+    const { item, own } = shop
+    const client = await shop.client('2025-11-25', { path: own })
+    expect(await refused(client, 'city_weather', { ...OSLO, approval_id: null })).toMatchObject({
+      code: 'approval_required',
+    })
+    for (const approval_id of [5, {}, [], true])
+      expect(await refused(client, 'city_weather', { ...OSLO, approval_id })).toMatchObject({
+        code: 'field_invalid',
+        field: 'approval_id',
+      })
+    const { id: cart_id } = await done(client, 'cart_add', { catalog_item_id: item.id, arguments: OSLO })
+    for (const [name, args] of Object.entries({
+      city_weather: OSLO,
+      agent_checkout: { catalog_item_id: item.id, arguments: OSLO },
+      cart_pay: { cart_id },
+      transfer_to_agent: { amount: 1 },
+      approval_status: {},
+      apply_account_change: {},
+    }))
+      for (const approval_id of ['', 'apr_unknown'])
+        expect(await refused(client, name, { ...args, approval_id }), name).toMatchObject({
+          code: 'not_found',
+          error: expect.stringContaining('No approval of yours has this approval_id.'),
+        })
+  })
+
   test('sells its private items, which no other server knows', async () => {
     shop = await newMcpShop()
     const { call, seller, own } = shop
