@@ -12,6 +12,7 @@ import { seconds } from '../time.js'
 import { createTwin } from '../twins/twin.js'
 import { checkEndpoint } from './endpoint.js'
 import { checkSchema, type ServiceSchema } from './schema.js'
+import { fitsToolName, toolNamesOf } from './tool-name.js'
 
 /** Something sold to agents, backed by one commodity, where its price, twin and descriptor are. */
 export interface CatalogItemRow {
@@ -20,6 +21,8 @@ export interface CatalogItemRow {
   /** The commodity's. */
   readonly hash: string
   readonly name: string
+  /** What it is called as a tool of the account's own MCP server, and no other of its items is, be it shown there or not. */
+  readonly tool_name: string
   readonly description: string
   readonly service_method: 'GET' | 'POST' | 'PUT'
   /** With its placeholders. */
@@ -42,6 +45,7 @@ export interface CatalogItemRow {
 
 export const catalogItems = collection<CatalogItemRow>()('catalog_items', {
   byAccount: { fields: ['account_id'] },
+  byToolName: { fields: ['account_id', 'tool_name'], unique: true },
   byCommodity: { fields: ['hash'], unique: true },
   listed: { fields: ['listed_at'] },
   byEndpoint: { fields: ['called_at'] },
@@ -103,6 +107,7 @@ export async function createItem(
       account_id: accountId,
       hash,
       name,
+      tool_name: await freeToolName(tx, accountId, name),
       description,
       service_method,
       external_endpoint,
@@ -119,6 +124,15 @@ export async function createItem(
   tx.put(catalogItems, row)
   await tell(tx, row, { type: 'catalog.created', actor, at })
   return showOwnItem(tx, row)
+}
+
+/** The first keeps a name, later ones get `_2`, `_3`. */
+async function freeToolName(tx: Reader, accountId: number, name: string): Promise<string> {
+  for (const free of toolNamesOf(name)) {
+    const [taken] = await tx.find(catalogItems, { index: 'byToolName', prefix: [accountId, free], limit: 1 })
+    if (!taken) return free
+  }
+  throw new Error('unreachable: numbers do not end')
 }
 
 /** Throws `plan_limit_reached`. */
@@ -187,7 +201,10 @@ export async function updateItem(
   if (was.archived) throw problem('item_archived')
   const { price: cost, dq, descriptor, twin_id: twinId, ...own } = change
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
-  const changed: CatalogItemRow = { ...was, ...given, updated_at: at }
+  const renamed: CatalogItemRow = { ...was, ...given, updated_at: at }
+  // A new name of the item that fits changes nothing for agents who know the tool; and none of theirs becomes another's.
+  const isSame = fitsToolName(was.tool_name, renamed.name)
+  const changed = isSame ? renamed : { ...renamed, tool_name: await freeToolName(tx, accountId, renamed.name) }
   checkSchema(changed.service_schema)
   const calledAt = checkEndpoint(changed.external_endpoint, changed.service_schema, service)
   if (changed.active && !was.active) await checkMayBeActive(tx, accountId)

@@ -13,60 +13,31 @@ import { plainLine, plainSchema } from './plain.js'
 import { countSales } from './sales.js'
 import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
 
-/** Leaves room for a number among the 64 characters that models take. */
-const LONGEST = 58
-
-/** A name in snake_case, of the letters that tools are named with: accents go; what is left without any is an `item`. */
-export const snakeCase = (name: string): string =>
-  name
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
-    .slice(0, LONGEST)
-    .replace(/^_+|_+$/g, '') || 'item'
-
-/**
- * What an account's items are called as tools, by their ids: the oldest keeps a name, later ones get `_2`, `_3`. All that it
- * ever had count, so that none is called otherwise when another comes off the list.
- */
-export function toolNames(
-  items: Iterable<Pick<CatalogItemRow, 'id' | 'name'>>,
-  reserved: Iterable<string>,
-): ReadonlyMap<number, string> {
-  const taken = new Set(reserved)
-  const names = new Map<number, string>()
-  for (const { id, name } of items) {
-    const own = snakeCase(name)
-    let free = own
-    for (let n = 2; taken.has(free); n++) free = `${own}_${n}`
-    taken.add(free)
-    names.set(id, free)
-  }
-  return names
-}
-
-export const isFeatured = ({ active, featured, archived }: CatalogItemRow): boolean => active && featured && !archived
+const isFeatured = ({ active, featured, archived }: CatalogItemRow): boolean => active && featured && !archived
 
 /** An account's featured items as tools, in the order that they were made in. */
-export async function featuredTools(tx: Reader, accountId: number, reserved: Iterable<string>): Promise<Tool[]> {
-  const items: CatalogItemRow[] = []
-  for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] })) items.push(row)
-  const names = toolNames(items, reserved)
+export async function featuredTools(tx: Reader, accountId: number): Promise<Tool[]> {
   const tools: Tool[] = []
-  for (const row of items) if (isFeatured(row)) tools.push(await itemTool(tx, row, names.get(row.id) as string))
+  for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] }))
+    if (isFeatured(row)) tools.push(await itemTool(tx, row))
   return tools
+}
+
+/** The featured item of that name as a tool. */
+export async function featuredTool(tx: Reader, accountId: number, name: string): Promise<Tool | undefined> {
+  const [row] = await tx.find(catalogItems, { index: 'byToolName', prefix: [accountId, name], limit: 1 })
+  return row && isFeatured(row) ? itemTool(tx, row) : undefined
 }
 
 const outputSchema = answersOf(ReceiptShape)
 
-async function itemTool(tx: Reader, row: CatalogItemRow, name: string): Promise<Tool> {
+async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
   const { id, price, dq, seller, description } = await showItem(tx, row)
   const title = plainLine(row.name)
   const tail = priceTail(plainLine(seller), price, await quantityOf(tx, dq))
   const { schema, approval } = withApproval(row.service_schema)
   return {
-    name,
+    name: row.tool_name,
     title,
     description: [removeHidden(description).replace(/\[(?=\s*provider\s*:)/gi, '('), tail].filter(Boolean).join('\n'),
     inputSchema: schema,

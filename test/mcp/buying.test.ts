@@ -215,6 +215,10 @@ describe("an account's own server", () => {
     expect(await names()).toEqual(['city_weather', 'city_weather_2', 'agent_checkout_2', 'gro_e'])
     await changeItem(call, seller, item, { active: false })
     expect(await names()).toEqual(['city_weather_2', 'agent_checkout_2', 'gro_e'])
+    await changeItem(call, seller, item, { active: true, name: 'Town weather' })
+    expect(await names()).toEqual(['town_weather', 'city_weather_2', 'agent_checkout_2', 'gro_e'])
+    await newItem(call, seller, { name: 'City weather', featured: true })
+    expect(await names()).toEqual(['town_weather', 'city_weather_2', 'agent_checkout_2', 'gro_e', 'city_weather'])
   })
 
   test('shows what sellers write as plain text, and no price but the service’s own', async () => {

@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { fitsToolName, snakeCase, toolNamesOf } from '../../src/catalog/tool-name.js'
 import { nameHidden, removeHidden } from '../../src/hidden.js'
-import { snakeCase, toolNames, withApproval } from '../../src/mcp/featured.js'
+import { withApproval } from '../../src/mcp/featured.js'
 import { plainSchema } from '../../src/mcp/plain.js'
+import { reservedToolNames } from '../../src/mcp/reserved-names.js'
+import { buyerTools, sellerTools } from '../../src/mcp/tools.js'
+import { changeItem, type Item, newItem } from '../support/catalog.js'
+import { newMcpShop } from '../support/mcp-shop.js'
+import { newSeller } from '../support/world.js'
 
 describe('a tool is named after its item', () => {
   test.each([
@@ -13,29 +19,67 @@ describe('a tool is named after its item', () => {
     ['x'.repeat(64), 'x'.repeat(58)],
   ])('%s: %s', (name, expected) => expect(snakeCase(name)).toBe(expected))
 
-  const names = fc.array(
-    fc.oneof(fc.constantFrom('Weather', 'weather 2', 'Wallet', '天気'), fc.string({ maxLength: 64 })),
-  )
-  const itemsOf = (all: string[]) => all.map((name, n) => ({ id: n + 1, name }))
-
-  test('by a name that models take, which no other tool has', () => {
+  test('by a name that models take, which no tool of the service has', () => {
+    const some = fc.oneof(fc.constantFrom('Cart add', 'weather 2', '天気'), fc.string({ maxLength: 64 }))
     fc.assert(
-      fc.property(names, (all) => {
-        const given = [...toolNames(itemsOf(all), ['wallet']).values()]
-        for (const name of given) expect(name).toMatch(/^[a-z0-9_]{1,64}$/)
-        expect(new Set([...given, 'wallet']).size).toBe(all.length + 1)
+      fc.property(some, (name) => {
+        const names = toolNamesOf(name)
+        for (const each of [names.next().value, names.next().value, names.next().value]) {
+          expect(each).toMatch(/^[a-z0-9_]{1,64}$/)
+          expect(reservedToolNames.has(each)).toBe(false)
+          expect(fitsToolName(each, name)).toBe(true)
+        }
       }),
     )
   })
 
-  test('which stays whatever comes after it', () => {
-    fc.assert(
-      fc.property(names, names, (all, more) => {
-        const before = toolNames(itemsOf(all), [])
-        const after = toolNames(itemsOf([...all, ...more]), [])
-        for (const [id, name] of before) expect(after.get(id)).toBe(name)
-      }),
-    )
+  test('and the names of the tools of the service are known', () => {
+    const tools = [...buyerTools, ...sellerTools].map(({ name }) => name)
+    expect([...reservedToolNames].sort()).toEqual(tools.sort())
+  })
+
+  type Step = readonly ['add' | 'rename' | 'feature' | 'activate' | 'archive' | 'restore', number, string]
+
+  const steps: fc.Arbitrary<Step[]> = fc.array(
+    fc.tuple(
+      fc.constantFrom('add', 'add', 'rename', 'rename', 'feature', 'activate', 'archive', 'restore'),
+      fc.nat({ max: 5 }),
+      fc.constantFrom('City weather', 'city weather!', 'City weather 2', 'Cart pay', 'Town'),
+    ),
+    { minLength: 2, maxLength: 12 },
+  )
+
+  test('which stays its own, while others come, go and are called otherwise', async () => {
+    const shop = await newMcpShop()
+    const { call } = shop
+    const namesOf = async (seller: { id: number }): Promise<Record<number, string>> => {
+      const items = (await shop.state()).rows.catalog_items as unknown as Record<string, any>[]
+      const own = items.filter(({ account_id }) => account_id === seller.id)
+      return Object.fromEntries(own.map(({ id, tool_name }) => [id, tool_name]))
+    }
+    const check = async (all: Step[]) => {
+      const seller = await newSeller(call)
+      const items: Item[] = []
+      const take = ([act, n, name]: Step): Promise<unknown> => {
+        const item = items[n % items.length]
+        if (act === 'add' || !item)
+          return newItem(call, seller, { name, featured: n % 2 === 0 }).then((it) => items.push(it))
+        if (act === 'rename') return changeItem(call, seller, item, { name })
+        if (act === 'feature') return changeItem(call, seller, item, { featured: n % 2 === 0 })
+        if (act === 'activate') return changeItem(call, seller, item, { active: n % 2 === 0 })
+        return call('POST', `/v4/catalog/items/${item.id}/${act}`, { token: seller.token })
+      }
+      for (const step of all) {
+        const before = await namesOf(seller)
+        await take(step)
+        const after = await namesOf(seller)
+        if (step[0] === 'rename') delete before[items[step[1] % items.length]?.id as number]
+        expect(after).toMatchObject(before)
+        expect(new Set(Object.values(after)).size).toBe(items.length)
+      }
+    }
+    await fc.assert(fc.asyncProperty(steps, check), { numRuns: 25 })
+    await shop.service.close()
   })
 })
 
