@@ -35,6 +35,8 @@ export interface CheckoutRow {
   /** The item's, as it was then. */
   readonly name: string
   readonly arguments: Readonly<Record<string, unknown>>
+  /** The account at whose own server the link was made, which sells its private items so; null for none. */
+  readonly within: number | null
   readonly dq: string
   /** Smallest units: what the link is for, and no other price. */
   readonly price: string
@@ -66,6 +68,8 @@ export interface NewCheckout {
   readonly maker: Owner | null
   readonly itemId: number
   readonly args: Readonly<Record<string, unknown>>
+  /** The account at whose own server it is made. */
+  readonly within?: number | undefined
   readonly email: string | undefined
   readonly successUrl: string | undefined
   readonly cancelUrl: string | undefined
@@ -75,12 +79,12 @@ export interface NewCheckout {
 /** Throws what `quoteItem` throws, and `field_invalid` for an address that no link should lead to. */
 export async function createCheckout(
   tx: Writer,
-  { maker, itemId, args, email, successUrl, cancelUrl, at }: NewCheckout,
+  { maker, itemId, args, within, email, successUrl, cancelUrl, at }: NewCheckout,
   { random, baseUrl }: Pick<ServiceContext, 'random' | 'baseUrl'>,
 ): Promise<ShownCheckout> {
   const success_url = linkOf('success_url', successUrl)
   const cancel_url = linkOf('cancel_url', cancelUrl)
-  const { item, amount, quantity } = await quoteItem(tx, { itemId, args })
+  const { item, amount, quantity } = await quoteItem(tx, { itemId, args, within })
   const token = `co_${base64url(random.bytes(24))}`
   const checkout: CheckoutRow = {
     id: await tx.nextId('checkouts'),
@@ -89,6 +93,7 @@ export async function createCheckout(
     catalog_item_id: itemId,
     name: item.name,
     arguments: args,
+    within: within ?? null,
     dq: quantity.id,
     price: String(amount),
     email: email ?? null,

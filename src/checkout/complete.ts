@@ -128,9 +128,9 @@ async function paidBy(
 
 /** What the link is for, or why it can no longer be had so. */
 export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote | Problem> {
-  const { catalog_item_id: itemId, arguments: args, dq, price } = checkout
+  const { catalog_item_id: itemId, arguments: args, within, dq, price } = checkout
   try {
-    const quote = await quoteItem(tx, { itemId, args })
+    const quote = await quoteItem(tx, { itemId, args, within: within ?? undefined })
     if (quote.quantity.id === dq && String(quote.amount) === price) return quote
     const { decimals, shortcode } = quote.quantity
     const now = `${formatAmount(quote.amount, decimals)} ${shortcode}`

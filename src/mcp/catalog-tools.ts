@@ -62,8 +62,9 @@ const guestCheckout = tool({
   }),
   output: CheckoutShape,
   hints: {},
-  call: ({ catalog_item_id: itemId, arguments: args = {}, email, success_url, cancel_url }, { agent, service }) => {
-    const order = { itemId, args, email, successUrl: success_url, cancelUrl: cancel_url }
+  call: ({ catalog_item_id: itemId, arguments: args = {}, email, success_url, cancel_url }, visit) => {
+    const { agent, within, service } = visit
+    const order = { itemId, args, within, email, successUrl: success_url, cancelUrl: cancel_url }
     return service.storage.write((tx) =>
       createCheckout(tx, { ...order, maker: agent.owner, at: service.clock.now() }, service),
     )

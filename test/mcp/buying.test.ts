@@ -201,6 +201,13 @@ describe("an account's own server", () => {
     await answerApproval(call, shop.payer, asked.approval_id)
     const paid = await done(mine, 'secret_sauce', { ...OSLO, approval_id: asked.approval_id })
     expect(paid).toMatchObject({ status: 'paid' })
+    expect(await refused(master, 'guest_checkout', order)).toMatchObject({ code: 'not_found' })
+    const { url } = await done(mine, 'guest_checkout', order)
+    const { token, hostname } = shop.payer
+    const link = `/v4/checkout/${url.slice(url.lastIndexOf('/') + 1)}`
+    expect((await call('POST', `${link}/complete`, { token, body: { hostname } })).body).toMatchObject({
+      status: 'paid',
+    })
     await expect(master.readResource({ uri: `farthing://catalog/${secret.id}` })).rejects.toThrow('not found')
     expect((await mine.readResource({ uri: `farthing://catalog/${secret.id}` })).contents).toHaveLength(1)
   })
