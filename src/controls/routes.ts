@@ -6,6 +6,7 @@ import {
   AuthenticationRequest,
   ContentHash,
   Email,
+  ItemShape,
   pageQuery,
   Time,
   timeOf,
@@ -55,7 +56,7 @@ export const resetSandbox = route({
 export const seedSandbox = route({
   ...control,
   id: 'seedSandbox',
-  summary: 'Make accounts, users, twins and commodities, all or none; see their credentials.',
+  summary: 'Make accounts, users, twins, commodities and items of the catalog, all or none; see their credentials.',
   method: 'POST',
   path: '/_sandbox/seed',
   body: SeedSchema,
@@ -79,8 +80,18 @@ export const seedSandbox = route({
     commodities: z.array(
       z.object({ hash: z.string(), descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: z.string() }),
     ),
+    items: z.array(ItemShape),
   }),
-  errors: ['already_exists', 'email_taken', 'dq_unknown', 'amount_invalid', 'twin_unknown', 'field_invalid'],
+  errors: [
+    'already_exists',
+    'email_taken',
+    'dq_unknown',
+    'amount_invalid',
+    'twin_unknown',
+    'field_invalid',
+    'upstream_refused',
+    'plan_limit_reached',
+  ],
   handle: ({ body }, service) => createSandbox(service).seed(body),
 })
 

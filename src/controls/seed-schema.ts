@@ -1,4 +1,4 @@
-import { Email, z } from '../http/schema.js'
+import { Email, ServiceMethod, ServiceSchema, z } from '../http/schema.js'
 
 const Hash = z.uuid()
 const Hex = (prefix: string) => z.string().check(z.regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`)))
@@ -69,6 +69,30 @@ export const SeedSchema = z.object({
         payback: z.optional(z.boolean()),
         /** One of the account's twins; the primary one where absent. */
         hostname: z.optional(Hostname),
+      }),
+    ),
+  ),
+  /** Of the catalog, each with a commodity of its own. */
+  items: z.optional(
+    z.array(
+      z.object({
+        account: z.string(),
+        name: z.string().check(z.minLength(1), z.maxLength(64)),
+        description: z.optional(z.string().check(z.maxLength(1024))),
+        price: z.number(),
+        dq: z.optional(z.string()),
+        descriptor: z.optional(z.string()),
+        /** One of the account's twins; the primary one where absent. */
+        hostname: z.optional(Hostname),
+        /** GET where absent. */
+        service_method: z.optional(ServiceMethod),
+        /** A URL; or a path of the service's own address, from `/` on. */
+        external_endpoint: z.string(),
+        /** Of the arguments; without it there are none. */
+        service_schema: z.optional(ServiceSchema),
+        active: z.optional(z.boolean()),
+        private: z.optional(z.boolean()),
+        featured: z.optional(z.boolean()),
       }),
     ),
   ),

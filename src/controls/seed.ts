@@ -1,4 +1,5 @@
 import { accountByPublicSecret, accounts, createAccount } from '../accounts/account.js'
+import { createItem, type ShownItem } from '../catalog/item.js'
 import { commodities, createCommodity, type ShownCommodity } from '../commodities/commodity.js'
 import type { ServiceContext } from '../context.js'
 import {
@@ -42,11 +43,13 @@ export interface Seeded {
   users: { id: number; email: string; client_id: string; client_secret: string; twin: SeededTwin }[]
   twins: SeededTwin[]
   commodities: ShownCommodity[]
+  items: ShownItem[]
 }
 
 /**
  * Makes everything a seed names, or nothing.
- * Throws `already_exists`, `email_taken`, `dq_unknown`, `twin_unknown`, `amount_invalid`, `field_invalid`.
+ * Throws `already_exists`, `email_taken`, `dq_unknown`, `twin_unknown`, `amount_invalid`, `field_invalid`,
+ * `upstream_refused`, `plan_limit_reached`.
  */
 export async function plantSeed(tx: Writer, seed: Seed, service: ServiceContext): Promise<Seeded> {
   const quantities = await plantQuantities(tx, seed.digital_quantities ?? [], service)
@@ -55,8 +58,9 @@ export async function plantSeed(tx: Writer, seed: Seed, service: ServiceContext)
   const names = await accountNames(tx)
   const twins = await plantTwins(tx, seed.twins ?? [], names, service)
   const commodities = await plantCommodities(tx, seed.commodities ?? [], names, service)
+  const items = await plantItems(tx, seed.items ?? [], names, service)
   const digital_quantities = quantities.map(({ id: dq, shortcode }) => ({ dq, shortcode }))
-  return { digital_quantities, accounts, users, twins, commodities }
+  return { digital_quantities, accounts, users, twins, commodities, items }
 }
 
 /** Ids of the accounts there are, by name. */
@@ -120,7 +124,7 @@ async function plantTwins(tx: Writer, items: Items<'twins'>, names: AccountNames
 async function twinOwner(tx: Reader, { account, user }: Items<'twins'>[number], names: AccountNames): Promise<Owner> {
   if ((account === undefined) === (user === undefined))
     throw problem('field_invalid', { detail: 'A twin of a seed has either an "account" or a "user".' })
-  return account === undefined ? userKnownAs(tx, user as string) : accountNamed(names, account)
+  return account === undefined ? userKnownAs(tx, user as string) : ownerOf(accountNamed(names, account))
 }
 
 async function plantTwin(
@@ -140,13 +144,30 @@ async function plantCommodities(tx: Writer, items: Items<'commodities'>, names: 
   const made = []
   for (const { account, descriptor, cost, dq, hash, hostname, payback } of items) {
     if (hash !== undefined && (await tx.get(commodities, hash))) throw exists(`The commodity ${hash}`)
-    const owner = accountNamed(names, account)
-    const twin = hostname === undefined ? await primaryTwin(tx, owner) : await twinByHostname(tx, hostname)
+    const owner = ownerOf(accountNamed(names, account))
+    const twin = await payeeNamed(tx, owner, hostname)
     const order = { descriptor, cost, dq: (await quantityNamed(tx, dq)).id, twinId: twin?.id ?? 0, owner }
     made.push(await createCommodity(tx, { ...order, hash, payback, at: service.clock.now() }, service))
   }
   return made
 }
+
+async function plantItems(tx: Writer, items: Items<'items'>, names: AccountNames, service: ServiceContext) {
+  const made: ShownItem[] = []
+  for (const { account, hostname, dq, description = '', external_endpoint, ...terms } of items) {
+    const accountId = accountNamed(names, account)
+    const twin = await payeeNamed(tx, ownerOf(accountId), hostname)
+    const called = external_endpoint.startsWith('/') ? service.baseUrl + external_endpoint : external_endpoint
+    const { service_method = 'GET', service_schema = { type: 'object', properties: {} }, ...rest } = terms
+    const item = { ...rest, description, service_method, service_schema, external_endpoint: called }
+    const place = { accountId, at: service.clock.now(), dq: (await quantityNamed(tx, dq)).id, twin_id: twin?.id ?? 0 }
+    made.push(await createItem(tx, { ...item, ...place }, service))
+  }
+  return made
+}
+
+const payeeNamed = (tx: Reader, owner: Owner, hostname: string | undefined): Promise<TwinRow | undefined> =>
+  hostname === undefined ? primaryTwin(tx, owner) : twinByHostname(tx, hostname)
 
 /** The newest of that shortcode: a seed means its own before the service's. */
 async function quantityNamed(tx: Reader, name: string | undefined): Promise<DigitalQuantityRow> {
@@ -156,9 +177,11 @@ async function quantityNamed(tx: Reader, name: string | undefined): Promise<Digi
   return found
 }
 
-function accountNamed(names: AccountNames, name: string): Owner {
+const ownerOf = (accountId: number): Owner => `account:${accountId}`
+
+function accountNamed(names: AccountNames, name: string): number {
   const [id, ...more] = names.get(name) ?? []
-  if (id !== undefined && more.length === 0) return `account:${id}`
+  if (id !== undefined && more.length === 0) return id
   const known = id === undefined ? 'which nobody has' : `which ${more.length + 1} accounts have`
   throw problem('field_invalid', { detail: `The seed refers to an account by the name "${name}", ${known}.` })
 }

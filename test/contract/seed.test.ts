@@ -5,6 +5,7 @@ import { balancesOf, expectProblem, expectSoundLedger } from '../support/market.
 import { newCommodity, newSeller, tokenFor } from '../support/world.js'
 
 const hex = (digit: string) => digit.repeat(32)
+const YEAR = { type: 'object', properties: { year: { type: 'string' } }, required: ['year'] }
 const HASH = '11111111-2222-4333-8444-555555555555'
 
 contract('seedSandbox', (start) => {
@@ -66,6 +67,54 @@ contract('seedSandbox', (start) => {
     expect((await call('GET', `/v4/commodity/${article.hash}`)).body).toEqual(article)
     expect((await call('POST', `/v4/payment/${article.hash}`, { token: userToken })).status).toBe(202)
     await expectSoundLedger(call)
+  })
+
+  test('puts items up for sale, at endpoints of others or of its own address', async () => {
+    const { call, seed } = await prepared()
+    const { status, body } = await seed({
+      accounts: [{ name: 'News', businessName: 'The News' }],
+      twins: [{ account: 'News', hostname: 'second.twin.localhost' }],
+      items: [
+        {
+          account: 'News',
+          name: 'Archive',
+          price: 0.02,
+          external_endpoint: '/archive/{input.year}',
+          service_schema: YEAR,
+        },
+        {
+          ...{
+            account: 'News',
+            name: 'Letters',
+            description: 'To the editor.',
+            price: 0,
+            dq: 'USD',
+            descriptor: 'LETTER',
+          },
+          ...{ hostname: 'second.twin.localhost', service_method: 'POST', featured: true, private: true },
+          external_endpoint: 'https://api.example.test/letters',
+        },
+      ],
+    })
+    expect(status).toBe(201)
+    const [archive, letters] = body.items
+    const base = (await call('GET', '/.well-known/oauth-protected-resource')).body.resource
+    expect(archive).toMatchObject({
+      ...{ name: 'Archive', description: '', price: 0.02, seller: 'The News', active: true, featured: false },
+      ...{ hostname: body.accounts[0].twin.hostname, service_method: 'GET', service_schema: YEAR },
+      external_endpoint: `${base}/archive/{input.year}`,
+    })
+    expect(letters).toMatchObject({
+      ...{
+        descriptor: 'LETTER',
+        hostname: 'second.twin.localhost',
+        service_method: 'POST',
+        featured: true,
+        private: true,
+      },
+      service_schema: { type: 'object', properties: {} },
+    })
+    expect((await call('GET', '/v4/catalog/items')).body).toMatchObject({ total: 1, items: [{ id: archive.id }] })
   })
 
   test('gives things the ids, secrets and hostnames that it fixes', async () => {
@@ -139,6 +188,7 @@ contract('seedSandbox', (start) => {
       users: [],
       twins: [],
       commodities: [],
+      items: [],
     })
     expect((await state()).rows).toEqual(before.rows)
   })
@@ -153,6 +203,7 @@ contract('seedSandbox', (start) => {
     users: [{ email: 'ada@example.test', client_id: `mid_${hex('4')}`, hostname: 'ada' }],
     commodities: [{ account: 'News', descriptor: 'A', cost: 1, hash: HASH }],
   }
+  const item = { account: 'News', name: 'Archive', price: 1, external_endpoint: 'https://api.example.test/' }
   const eve = { email: 'eve@example.test' }
   const refusals: [string, number, string, object][] = [
     ['a digital quantity that is there', 409, 'already_exists', { digital_quantities: known.digital_quantities }],
@@ -217,6 +268,23 @@ contract('seedSandbox', (start) => {
       'field_invalid',
       { commodities: [{ account: 'News', descriptor: 'B', cost: 1, hash: 'b' }] },
     ],
+    ['an item of nobody', 400, 'field_invalid', { items: [{ ...item, account: 'Nobody' }] }],
+    ['an item without a name', 400, 'field_invalid', { items: [{ ...item, name: '' }] }],
+    [
+      'an item that takes what is no schema',
+      400,
+      'field_invalid',
+      { items: [{ ...item, service_schema: { type: 'x' } }] },
+    ],
+    ['an item of a price below zero', 400, 'amount_invalid', { items: [{ ...item, price: -1 }] }],
+    ['an item paid to nobody', 400, 'twin_unknown', { items: [{ ...item, hostname: 'nobody' }] }],
+    [
+      'an item that nobody calls',
+      422,
+      'upstream_refused',
+      { items: [{ ...item, external_endpoint: 'ftp://a.test/' }] },
+    ],
+    ['more items than a plan takes', 403, 'plan_limit_reached', { items: Array(26).fill(item) }],
     ['a hostname that would be read as an id', 400, 'field_invalid', { users: [{ ...eve, hostname: '12' }] }],
     ['a hostname in capitals', 400, 'field_invalid', { users: [{ ...eve, hostname: 'EVE' }] }],
     ['what is no email', 400, 'field_invalid', { users: [{ email: 'eve' }] }],
