@@ -2,6 +2,7 @@ import type { Handler } from '../../adapters/node.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { FetchSource } from '../../src/index.js'
 import { Problem } from '../../src/problem.js'
+import { archive } from './archive.js'
 import { offlineFile } from './offline.js'
 import type { SandboxPages } from './options.js'
 import { phonePage } from './phone.js'
@@ -16,10 +17,11 @@ const pages: Record<string, Partial<Record<string, Page>>> = {
   '/': { GET: async (options) => welcomePage({ ...options, there: await readDemo(options) }) },
   '/shop': { GET: async (options) => shopPage(options.demo, await readDemo(options)) },
   '/phone': { GET: phonePage },
+  '/shop/archive': { GET: archive },
   '/shop/unlock': { POST: unlock },
 }
 
-/** The sandbox's pages in front of its service: `/`, `/shop`, `/shop/unlock`, `/phone` and the files of `/demo/`; everything else is the service's. */
+/** The sandbox's pages in front of its service: `/`, `/shop`, `/shop/archive`, `/shop/unlock`, `/phone` and the files of `/demo/`; everything else is the service's. */
 export function sandboxPages(options: SandboxPages): Handler {
   return {
     async fetch(request, source) {

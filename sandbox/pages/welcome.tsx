@@ -62,7 +62,12 @@ const WelcomePage = (options: Welcome) => {
       <section>
         <h2>With an agent</h2>
         <p class="muted">
-          Give this address to any MCP client. It asks you to sign in, and whatever it wants to pay for you approve.
+          Give this address to any MCP client. It asks you to sign in, and whatever it wants to pay for you approve.{' '}
+          {options.there && (
+            <>
+              The catalog sells it “{options.demo.archive.name}”, at {options.demo.archive.price} a call.
+            </>
+          )}
         </p>
         <Code>{mcpConfig(baseUrl)}</Code>
       </section>

@@ -19,7 +19,9 @@ export interface Demo {
     readonly hostname: string
     readonly balance: number
   }
-  /** Hashes of what the account sells. */
+  /** What the account sells to agents. */
+  readonly archive: NonNullable<Seed['items']>[number]
+  /** Hashes of what else it sells. */
   readonly commodities: { readonly article: string; readonly song: string; readonly donation: string }
 }
 
@@ -51,12 +53,29 @@ const commodities = {
   donation: '00000000-0000-4000-8000-0000000000c3',
 }
 
+/** What agents buy: the sandbox itself answers it. */
+const archive = {
+  account: account.name,
+  name: 'Archive search',
+  description: 'Finds the paragraphs of The Daily Farthing that hold all of some words.',
+  price: 0.02,
+  descriptor: 'NEWS.ARCHIVE',
+  external_endpoint: '/shop/archive',
+  service_schema: {
+    type: 'object',
+    properties: { words: { type: 'string', maxLength: 200, description: 'Such as: bronze coin.' } },
+    required: ['words'],
+  },
+  featured: true,
+}
+
 /** A newspaper that sells an article and a song and takes donations, and readers with money. */
 export const demo: Demo = {
   account,
   payer,
   reader,
   commodities,
+  archive,
   seed: {
     accounts: [{ ...account, businessName: account.name }],
     users: [payer, reader].map(({ email, hostname, balance }) => ({ email, hostname, balance })),
@@ -65,5 +84,6 @@ export const demo: Demo = {
       { account: account.name, descriptor: 'MUSIC.SONG', cost: 0.99, hash: commodities.song },
       { account: account.name, descriptor: 'PRESS.DONATION', cost: 0.5, hash: commodities.donation },
     ],
+    items: [archive],
   },
 }

@@ -84,7 +84,13 @@ test('the welcome page shows credentials that work, and the codes that were mail
   await page.goto(service.url)
   expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Your micropayment service is running')
   const shown = await page.locator('main').innerText()
-  for (const text of [service.url, ...Object.values(demo.account).slice(0, 4), demo.payer.email, demo.payer.code])
+  for (const text of [
+    service.url,
+    ...Object.values(demo.account).slice(0, 4),
+    demo.payer.email,
+    demo.payer.code,
+    demo.archive.name,
+  ])
     expect(shown).toContain(text)
   expect(await page.getByRole('heading', { name: 'Outbox' }).isVisible()).toBe(false)
   const [, id, secret] = /-u (mid_\w+):(mc_\w+)/.exec(shown) ?? []
