@@ -1,13 +1,13 @@
 import type { VNode } from 'preact'
+import { nameHidden } from '../hidden.js'
 import { labelOf } from '../second-factor/wording.js'
-import { plain } from './plain.js'
 
 /** All fields of something, as they are: whatever others wrote stays text. */
 export const Facts = ({ facts }: { facts: Readonly<Record<string, unknown>> }) => (
   <dl>
     {Object.entries(facts).map(([name, value]) => (
       <div>
-        <dt dir="auto">{labelOf(plain(name))}</dt>
+        <dt dir="auto">{labelOf(nameHidden(name))}</dt>
         <dd>
           <Value value={value} />
         </dd>
@@ -29,7 +29,7 @@ export const Change = ({
     <dl>
       {Object.entries(change).map(([name, value]) => (
         <div>
-          <dt>{labelOf(plain(name))}</dt>
+          <dt>{labelOf(nameHidden(name))}</dt>
           {Object.hasOwn(now, name) && (
             <dd>
               <span class="muted">Now: </span>
@@ -51,7 +51,7 @@ function Value({ value }: { value: unknown }): VNode {
   if (value === null || value === '') return <em>{value === null ? 'none' : 'empty'}</em>
   if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>
   if (typeof value === 'object') return Array.isArray(value) ? <Items items={value} /> : <Fields fields={value} />
-  const text = plain(String(value))
+  const text = nameHidden(String(value))
   return text.includes('\n') ? <pre dir="auto">{text}</pre> : <bdi>{text}</bdi>
 }
 
@@ -70,7 +70,7 @@ const Fields = ({ fields }: { fields: object }) => {
     <ul>
       {entries.map(([name, value]) => (
         <li>
-          <bdi class="muted">{plain(name)}</bdi>
+          <bdi class="muted">{nameHidden(name)}</bdi>
           <span class="muted">: </span>
           <Value value={value} />
         </li>
@@ -90,4 +90,4 @@ const Items = ({ items }: { items: readonly unknown[] }) =>
     </ol>
   )
 
-const Json = ({ value }: { value: unknown }) => <pre dir="ltr">{plain(JSON.stringify(value, null, 2))}</pre>
+const Json = ({ value }: { value: unknown }) => <pre dir="ltr">{nameHidden(JSON.stringify(value, null, 2))}</pre>

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact'
+import { nameHidden } from '../hidden.js'
 import { Actions, Alert, Button, SignedInAs, SignInForms } from '../http/card.js'
 import { type CardPage, cardPage } from '../http/card-page.js'
 import type { Reply } from '../http/reply.js'
 import type { Problem } from '../problem.js'
 import { Change, Facts } from './facts.js'
 import { pageStyle } from './page-style.js'
-import { plain } from './plain.js'
 import type { Asked, Shown } from './visit.js'
 
 /** Seconds between looks whether the second factor was given. */
@@ -81,11 +81,11 @@ const nothingPage = ({ email, refused }: Extract<Shown, { step: 'nothing' }>): R
 const Head = ({ title, asked }: { title: string; asked: Asked }) => (
   <>
     <p class="kicker">
-      <bdi>{plain(asked.app)}</bdi> asks you
+      <bdi>{nameHidden(asked.app)}</bdi> asks you
     </p>
     <h1>{title}</h1>
     <p class="summary" dir="auto">
-      {plain(asked.summary)}
+      {nameHidden(asked.summary)}
     </p>
   </>
 )
@@ -100,7 +100,7 @@ function askedPage({ asked, refused }: Extract<Shown, { step: 'asked' }>): Reply
     body: (
       <>
         <Head title={title} asked={asked} />
-        {typeof sum === 'string' && <p class="price">{plain(sum)}</p>}
+        {typeof sum === 'string' && <p class="price">{nameHidden(sum)}</p>}
         {refused && <Alert>{sentenceOf(refused)}</Alert>}
         <Detail asked={asked} />
         <p class="muted">Answer until {asked.until}. Approved, it can be done once, within the hour, and exactly so.</p>

@@ -1,1 +1,0 @@
-export { nameHidden as plain } from '../hidden.js'
