@@ -30,6 +30,7 @@ export type {
   Random,
   RefundResult,
   SaveResult,
+  TestPaymentMethod,
   Upstream,
   UpstreamRequest,
 } from './ports.js'

@@ -105,7 +105,23 @@ export type SaveResult =
   | { readonly status: 'declined'; readonly reason: string }
   | { readonly status: 'unavailable' }
 
+/** A payment method that a card processor knows in tests, and what it answers. */
+export interface TestPaymentMethod {
+  readonly value: string
+  readonly does: string
+  readonly status: 'succeeded' | 'declined' | 'unavailable'
+  /** Why it is declined. */
+  readonly reason?: string
+  readonly card?: ChargedCard
+  /** Can be put on file, although it is declined when it is charged. */
+  readonly saves?: true
+  /** How long it takes to answer, in seconds. */
+  readonly after_seconds?: number
+}
+
 export interface Cards {
+  /** Payment methods to test with, which charge nobody: a sandbox offers them. None where absent. */
+  readonly testMethods?: readonly TestPaymentMethod[]
   /**
    * Has the processor keep a card, so that `charge` can charge it again and again while nobody is there. Charges nothing.
    * A rejection is taken for `unavailable`.

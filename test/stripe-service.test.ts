@@ -108,3 +108,14 @@ test("nobody is charged by the name of another's card on file, and no message te
   expectProblem(await other.choose('growth', name), 402, 'card_declined')
   expect(stripe.charged()).toHaveLength(1)
 })
+
+test('the page and the test values of a sandbox offer no test cards that Stripe does not know', async () => {
+  const { call, shop } = await prepared()
+  expect((await call('GET', '/_sandbox/test-values')).body.payment_methods).toEqual([])
+  const { token } = await newCheckout(call, shop)
+  for (const step of ['', '?step=card']) {
+    const page = await call('GET', `/checkout/${token}${step}`, { headers: { accept: 'text/html' } })
+    expect([page.status, /pm_|Test cards|step=card/.exec(page.text)?.[0]]).toEqual([200, undefined])
+    expect(page.text).toContain('Cards are paid with where the site that sent you here takes them')
+  }
+})

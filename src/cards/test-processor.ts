@@ -1,13 +1,14 @@
-import type { Alarm, CardCharge, Cards, CardToSave, ChargeResult, SaveResult } from '../ports.js'
-import { type TestPaymentMethod, testValues } from './test-values.js'
+import type { Alarm, CardCharge, Cards, CardToSave, ChargeResult, SaveResult, TestPaymentMethod } from '../ports.js'
+import { testMethods } from './test-values.js'
 
 /** How many charges it remembers. */
 const MOST_CHARGES = 1000
 
-/** The card processor of a sandbox: it charges nobody, and knows the payment methods of `testValues` alone. */
+/** The card processor of a sandbox: it charges nobody, and knows the payment methods of `testMethods` alone. */
 export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
   const charges = new Map<string, Promise<ChargeResult>>()
   return {
+    testMethods,
     save: async (card) => saved(card),
     charge(charge) {
       const known = charges.get(charge.id)
@@ -32,8 +33,7 @@ function saved({ payment_method_id }: CardToSave): SaveResult {
 
 const UNKNOWN = { status: 'declined', reason: 'unknown payment method' } as const
 
-const methodNamed = (name: string): TestPaymentMethod | undefined =>
-  testValues.payment_methods.find(({ value }) => value === name)
+const methodNamed = (name: string): TestPaymentMethod | undefined => testMethods.find(({ value }) => value === name)
 
 async function answerTo({ id, payment_method_id }: CardCharge, alarm: Alarm): Promise<ChargeResult> {
   const method = methodNamed(payment_method_id)

@@ -110,7 +110,7 @@ const CardForm = ({
 )
 
 /** The link to the other way: from a wallet or by card. */
-export const OtherWay = ({ way, byCard, sandbox }: { way: Way } & Pick<Offer, 'byCard' | 'sandbox'>) => {
+export const OtherWay = ({ way, byCard, testMethods }: { way: Way } & Pick<Offer, 'byCard' | 'testMethods'>) => {
   if (way.step === 'card')
     return (
       <p class="more">
@@ -118,7 +118,7 @@ export const OtherWay = ({ way, byCard, sandbox }: { way: Way } & Pick<Offer, 'b
       </p>
     )
   if (!byCard) return null
-  return sandbox ? (
+  return testMethods.length > 0 ? (
     <p class="more">
       <a href="?step=card">Pay by card</a>
     </p>

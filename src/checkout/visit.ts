@@ -1,8 +1,8 @@
-import { type TestPaymentMethod, testValues } from '../cards/test-values.js'
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
+import type { TestPaymentMethod } from '../ports.js'
 import { Problem, problem } from '../problem.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 import { mailCode, type SignInStep, signInStep, verifyCode } from '../sessions/page-sign-in.js'
@@ -30,6 +30,8 @@ export interface Offer {
   /** Whether a card can be charged that much. */
   readonly byCard: boolean
   readonly sandbox: boolean
+  /** Test cards to pick from on the page: none where it is not a sandbox, or its card processor has none. */
+  readonly testMethods: readonly TestPaymentMethod[]
 }
 
 /** How it can be paid, and where whoever looks is on that way. */
@@ -65,7 +67,7 @@ export interface Visit {
   readonly email?: string | undefined
 }
 
-type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys'>
+type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys' | 'cards'>
 
 /** Throws `not_found`, `checkout_expired`; `checkout_paid` where another paid. */
 export async function visit(tx: Reader, { token, ...looking }: Visit, context: Context): Promise<Shown> {
@@ -119,8 +121,9 @@ async function unpaid(tx: Reader, looking: Looking, context: Context): Promise<S
     canCancel,
     byCard: isChargeable(quote.amount, quote.quantity),
     sandbox: context.sandbox !== undefined,
+    testMethods: (context.sandbox && context.cards?.testMethods) ?? [],
   }
-  return { step: 'offer', offer, way: await wayOf(tx, { ...looking, byCard: offer.byCard }, context) }
+  return { step: 'offer', offer, way: await wayOf(tx, { ...looking, offer }, context) }
 }
 
 /** Longer ones are cut off. */
@@ -131,16 +134,12 @@ function textOf(value: unknown): string {
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text
 }
 
-async function wayOf(
-  tx: Reader,
-  looking: Looking & { readonly byCard: boolean },
-  { clock, sandbox }: Context,
-): Promise<Way> {
-  const { checkout, session, payer, sessionId, step, email, byCard } = looking
+async function wayOf(tx: Reader, looking: Looking & { readonly offer: Offer }, { clock }: Context): Promise<Way> {
+  const { checkout, session, payer, sessionId, step, email, offer } = looking
   const charged = (await chargedFor(tx, checkout, payer)) !== undefined
-  const takesCard = charged || (byCard && sandbox !== undefined)
-  if (takesCard && (step === 'card' || (step === undefined && charged)))
-    return { step: 'card', methods: sandbox ? testValues.payment_methods : [], charged }
+  const { testMethods: methods, byCard } = offer
+  const takesCard = charged || (byCard && methods.length > 0)
+  if (takesCard && (step === 'card' || (step === undefined && charged))) return { step: 'card', methods, charged }
   const asked = await signInStep(tx, { sessionId, step, email: email ?? checkout.email ?? undefined }, clock.now())
   if (asked.step === 'code' || !session || step === 'email') return asked
   const user = (await tx.get(users, session.user_id)) as UserRow

@@ -1,5 +1,5 @@
 import type { ShownApproval } from '../approvals/approval.js'
-import { type TestValues, testValues } from '../cards/test-values.js'
+import { type TestValues, testValuesOf } from '../cards/test-values.js'
 import type { SandboxContext, ServiceContext } from '../context.js'
 import { allQuantities } from '../digital-quantities/digital-quantity.js'
 import { type Audit, audit } from '../ledger/audit.js'
@@ -138,7 +138,7 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
       return queue
     },
     rotateKeys: () => ready().then(() => rotateKeys(service)),
-    testValues,
+    testValues: testValuesOf(service.cards),
     ledger: () => read(auditAll),
   }
   return controls
