@@ -1,9 +1,9 @@
 import { saveCard } from '../cards/charge.js'
+import { cardDeclined, checkProcessor } from '../cards/charge-now.js'
 import type { ServiceContext } from '../context.js'
 import { problem } from '../problem.js'
 import { randomHex } from '../secrets.js'
 import type { Writer } from '../storage/storage.js'
-import { checkProcessor } from './charge.js'
 import { unpaidInvoice } from './invoice.js'
 import { readBilling } from './show.js'
 import { type CardOnFile, type SubscriptionRow, subscriptionOf, subscriptions, tellBilling } from './subscription.js'
@@ -18,8 +18,7 @@ export async function keepCard(paymentMethodId: string, service: ServiceContext)
     throw problem('processor_failed', {
       detail: 'The card was not put on file, and nothing was charged: try again later.',
     })
-  const { reason } = result
-  throw problem('card_declined', { detail: `The reason given: ${reason}.`, fields: { reason } })
+  throw cardDeclined(result.reason)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { cardDeclined, chargeLease } from '../cards/charge-now.js'
 import type { ServiceContext } from '../context.js'
 import type { CardRow } from '../outbox/message.js'
 import { postCharge } from '../outbox/outbox.js'
@@ -9,9 +10,6 @@ import { cardName, formatDollars, type InvoiceRow, invoices, nameOf, type Pendin
 import { plans } from './plan.js'
 import { billingEmails } from './profile.js'
 import type { CardOnFile } from './subscription.js'
-
-/** In milliseconds: how long noting what came of a charge may take before the charge is taken for left behind. */
-const MARGIN = 10_000
 
 /**
  * Writes the charge that an invoice is to be paid by, and the invoice that waits for it: for the caller to make, or,
@@ -44,33 +42,14 @@ export async function postInvoiceCharge(
     },
     purpose: 'invoice',
     purposeId: id,
-    leaseMs: by === 'account' ? limits.cardMs + MARGIN : 0,
+    leaseMs: by === 'account' ? chargeLease(limits) : 0,
     at,
   })
 }
 
-/** Has a charge made that the caller wrote. Gives what came of it, or undefined where that is not known yet. */
-export const chargeNow = (
-  message: CardRow,
-  { background, log }: Pick<ServiceContext, 'background' | 'log'>,
-): Promise<ChargeResult | undefined> =>
-  background.charge(message).catch((cause: unknown) => {
-    log.error(`what came of charge ${message.charge.id} could not be noted and is tried again`, cause)
-    return undefined
-  })
-
-/** Throws `processor_failed` where no card can be charged. */
-export function checkProcessor({ cards }: Pick<ServiceContext, 'cards'>): void {
-  if (!cards)
-    throw problem('processor_failed', { detail: 'No card processor is configured: create the service with `cards`.' })
-}
-
 /** Why an invoice is not paid: `card_declined`, or `processor_failed`, which says whether a card may yet be charged for it. */
 export function unpaidProblem({ id, charge }: InvoiceRow, result: ChargeResult | undefined) {
-  if (charge === null && result?.status === 'declined') {
-    const { reason } = result
-    return problem('card_declined', { detail: `The reason given: ${reason}.`, fields: { reason, invoice_id: id } })
-  }
+  if (charge === null && result?.status === 'declined') return cardDeclined(result.reason, { invoice_id: id })
   return problem('processor_failed', {
     detail:
       charge === null

@@ -2,6 +2,7 @@ import { postMail } from '../outbox/outbox.js'
 import type { ChargeResult } from '../ports.js'
 import type { Writer } from '../storage/storage.js'
 import { cardName, formatDollars, type InvoiceRow, nameOf } from './invoice.js'
+import { dayOf } from './period.js'
 import { plans } from './plan.js'
 import { billingEmails } from './profile.js'
 
@@ -14,8 +15,6 @@ async function mailTo(tx: Writer, accountId: number, { subject, paragraphs }: Le
   for (const to of await billingEmails(tx, accountId))
     await postMail(tx, { to, subject, text: paragraphs.join('\n\n'), at })
 }
-
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 const readAt = ({ id }: InvoiceRow, baseUrl: string): string =>
   `The invoice, as the account's programs read it: ${baseUrl}/v4/billing/invoices/${id}.pdf`

@@ -1,4 +1,5 @@
 import { cardName, formatDollars, type InvoiceRow, type InvoiceStatus, nameOf } from './invoice.js'
+import { dayOf } from './period.js'
 import { plans } from './plan.js'
 
 /** An invoice in words, as it stands on paper, whatever that is made of. Times are days in UTC. */
@@ -33,8 +34,6 @@ export function paperOf(invoice: InvoiceRow, issuer: string): Paper {
     total: formatDollars(total),
   }
 }
-
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 const words: Readonly<Record<InvoiceStatus, string>> = {
   draft: 'Draft: nothing is owed for it yet',

@@ -1,10 +1,11 @@
 import { isUncharged } from '../cards/charge.js'
+import { chargeNow, checkProcessor } from '../cards/charge-now.js'
 import type { ServiceContext } from '../context.js'
 import type { CardRow } from '../outbox/message.js'
 import { Problem, problem } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { keepCard } from './card.js'
-import { chargeNow, checkProcessor, postInvoiceCharge, unpaidProblem } from './charge.js'
+import { postInvoiceCharge, unpaidProblem } from './charge.js'
 import { type InvoiceRow, invoices, ownInvoice, type ShownInvoice, showInvoice } from './invoice.js'
 import { type CardOnFile, subscriptionOf } from './subscription.js'
 

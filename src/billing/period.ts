@@ -51,3 +51,6 @@ export function prorate({ from, to }: { from: bigint; to: bigint }, { start, end
 /** Rounded half up. */
 const share = (price: bigint, { of, left }: { of: bigint; left: bigint }): bigint =>
   (price * left * 2n + of) / (of * 2n)
+
+/** `2031-05-01`, in UTC. */
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)

@@ -1,6 +1,6 @@
 import { type Reply, reply } from '../http/reply.js'
 import { route } from '../http/route.js'
-import { Amount, IdPath, PageQuery, pageOf, profileFields, UnixSeconds, z } from '../http/schema.js'
+import { Amount, IdPath, PageQuery, PaymentMethodId, pageOf, profileFields, UnixSeconds, z } from '../http/schema.js'
 import { removeCard, replaceCard } from './card.js'
 import { changePlan } from './change-plan.js'
 import { listInvoices as list, nameOf, ownInvoice, showInvoice } from './invoice.js'
@@ -55,9 +55,6 @@ const Invoice = z.object({
   issued_at: z.nullable(UnixSeconds),
   paid_at: z.nullable(UnixSeconds),
 })
-
-/** Not narrower than a card number: what looks like one is refused by a word of its own. */
-const PaymentMethodId = z.string().check(z.regex(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters'))
 
 const billing = { evidence: 'designed', versions: ['v4'], auth: ['account'] } as const
 

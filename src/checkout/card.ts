@@ -1,4 +1,5 @@
 import type { LoseCharge, SettleCharge } from '../cards/charge.js'
+import { checkProcessor } from '../cards/charge-now.js'
 import type { ServiceContext } from '../context.js'
 import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
 import { formatAmount } from '../ledger/amount.js'
@@ -44,8 +45,7 @@ export async function beginCharge(
   { payer, quantity, amount, paymentMethodId, description }: CardOrder,
   service: TwinContext & Pick<ServiceContext, 'cards' | 'clock' | 'limits'>,
 ): Promise<CardRow> {
-  if (!service.cards)
-    throw problem('processor_failed', { detail: 'No card processor is configured: create the service with `cards`.' })
+  checkProcessor(service)
   checkChargeable(amount, quantity)
   const at = service.clock.now()
   await checkDeclines(tx, checkout, at)

@@ -1,3 +1,4 @@
+import { cardDeclined, chargeNow } from '../cards/charge-now.js'
 import { openParameters } from '../catalog/parameter.js'
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
@@ -212,15 +213,12 @@ async function payByCard(
   { attempt, message }: Extract<Begun, { kind: 'charge' }>,
   service: ServiceContext,
 ): Promise<HeldPurchase> {
-  const { storage, background, log } = service
-  const result = await background.charge(message).catch((cause: unknown) => {
-    log.error(`what came of charge ${message.charge.id} could not be noted and is tried again`, cause)
-    return undefined
-  })
+  const { storage } = service
+  const result = await chargeNow(message, service)
   const charge = await storage.read((tx) => tx.get(checkoutCharges, message.purpose_id))
   if (charge?.status === 'failed')
     throw result?.status === 'declined'
-      ? problem('card_declined', { detail: `The reason given: ${result.reason}.`, fields: { reason: result.reason } })
+      ? cardDeclined(result.reason)
       : problem('processor_failed', { detail: 'Nothing was charged: try again later.', fields: { outcome: 'failed' } })
   if (charge?.status !== 'charged')
     throw problem('processor_failed', {

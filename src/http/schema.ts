@@ -125,6 +125,9 @@ export const AccountName = z.nullable(z.string().check(z.maxLength(255)))
 const profileText = (most: number) =>
   z.optional(z.nullable(z.string().check(z.trim(), z.minLength(1), z.maxLength(most))))
 
+/** The card processor's name for a card. Not narrower than a card number: what looks like one is refused by a word of its own. */
+export const PaymentMethodId = z.string().check(z.regex(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters'))
+
 /** Whom invoices are for; null clears a field, one left out stays. */
 export const profileFields = {
   business_name: profileText(255),

@@ -1,9 +1,6 @@
 import { route } from '../http/route.js'
-import { Amount, ContentHash, PaymentShape, z } from '../http/schema.js'
+import { Amount, ContentHash, PaymentMethodId, PaymentShape, z } from '../http/schema.js'
 import { topUp } from './topup.js'
-
-/** Not narrower than a card number: what looks like one is refused by a word of its own. */
-const PaymentMethodId = z.string().check(z.regex(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters'))
 
 export const createTopup = route({
   id: 'createTopup',

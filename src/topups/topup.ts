@@ -1,5 +1,6 @@
 import type { LoseCharge, SettleCharge } from '../cards/charge.js'
 import { isUncharged } from '../cards/charge.js'
+import { cardDeclined, chargeLease, chargeNow, checkProcessor } from '../cards/charge-now.js'
 import type { ServiceContext } from '../context.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
@@ -45,18 +46,14 @@ export interface PendingTopup {
  * charged, and also where that is not known yet: the outbox then goes on to settle the payment.
  */
 export async function topUp(order: TopupOrder, service: ServiceContext, keep: KeepAnswer) {
-  const { storage, background, log } = service
-  if (!service.cards)
-    throw problem('processor_failed', { detail: 'No card processor is configured: create the service with `cards`.' })
+  const { storage, log } = service
+  checkProcessor(service)
   const { payment, message } = await storage.write(async (tx) => {
     const begun = await beginTopup(tx, order, service)
     await keep(tx, unfinished(begun.payment.id, false), { meanwhile: true })
     return begun
   })
-  const result = await background.charge(message).catch((cause: unknown) => {
-    log.error(`what came of charge ${message.charge.id} could not be noted and is tried again`, cause)
-    return undefined
-  })
+  const result = await chargeNow(message, service)
   const answer = await storage.read((tx) => answerOf(tx, payment.id, result))
   await storage
     .write((tx) => keep(tx, answer, { nothing: isUncharged(answer) }))
@@ -117,14 +114,11 @@ export async function postPending(
     },
     purpose,
     purposeId: payment.id,
-    leaseMs: limits.cardMs + MARGIN,
+    leaseMs: chargeLease(limits),
     at,
   })
   return { payment, message }
 }
-
-/** In milliseconds: how long noting what came of a charge may take before the charge is taken for left behind. */
-const MARGIN = 10_000
 
 /** Throws `amount_invalid`. */
 function chargeable(amount: number, { decimals }: DigitalQuantityRow): bigint {
@@ -229,7 +223,9 @@ async function answerOf(tx: Reader, id: number, result: ChargeResult | undefined
   const payment = await tx.get(payments, id)
   if (payment?.status === 'posted') return showTopup(tx, payment)
   const isFailed = payment?.status === 'failed'
-  return isFailed && result?.status === 'declined' ? declined(id, result.reason) : unfinished(id, isFailed)
+  return isFailed && result?.status === 'declined'
+    ? cardDeclined(result.reason, { payment_id: id })
+    : unfinished(id, isFailed)
 }
 
 export interface ShownTopup {
@@ -241,9 +237,6 @@ async function showTopup(tx: Reader, payment: PaymentRow): Promise<ShownTopup> {
   const twin = (await tx.get(twins, payment.payee_twin_id)) as TwinRow
   return { payment: await showPayment(tx, payment), balances: (await showTwin(tx, twin, null)).balances }
 }
-
-const declined = (id: number, reason: string): Problem =>
-  problem('card_declined', { detail: `The reason given: ${reason}.`, fields: { reason, payment_id: id } })
 
 const unfinished = (id: number, isFailed: boolean): Problem =>
   problem('processor_failed', {
