@@ -36,13 +36,13 @@ const problems = {
   card_required: [400, 'A paid plan needs a card: send its `payment_method_id`.'],
   // 401: who is calling is not known
   invalid_client: [401, 'The client is unknown, or did not authenticate by the method that it is registered with.'],
-  authorization_missing: [401, 'This needs an Authorization header with a Bearer access token, or a session.'],
+  authorization_missing: [401, 'Nothing says who is calling.'],
   credentials_missing: [
     401,
     'This needs an Authorization header: Basic client credentials, or Bearer and a refresh token.',
   ],
   client_unknown: [401, 'The client id or client secret is wrong, or was revoked.'],
-  token_invalid: [401, 'The access token is unknown, expired or revoked; get a new one at /v4/account/oauth/token.'],
+  token_invalid: [401, 'The access token is unknown, expired, revoked, or for something else.'],
   refresh_token_invalid: [401, 'The refresh token is unknown, used, expired or revoked; use the client credentials.'],
   agent_token_required: [401, 'This takes the OIDC access token of an app that a user connected.'],
   bearer_required: [401, 'Only a Bearer access token is accepted here; client credentials obtain one.'],

@@ -57,7 +57,7 @@ export async function authenticate(
     return { principal: await embed(tx, sent.publicSecret), session: undefined }
   const sessionId = auth.includes('session') ? presentedSession(sent, context.baseUrl) : undefined
   if (sessionId !== undefined) return signedIn(tx, auth, sessionId, sent, context)
-  throw problem('authorization_missing', challenge(sent, context))
+  throw problem('authorization_missing', { detail: `Send ${waysIn(auth)}.`, ...challenge(sent, context) })
 }
 
 const NOBODY: Caller = { principal: { kind: 'none' }, session: undefined }
@@ -76,6 +76,17 @@ function allowed(principal: Principal, asked: Asked, context: Context): Principa
   const detail = `It needs \`${agentScope}\`: ask the user for it, by \`scope\` at /v4/oidc/auth.`
   throw problem('insufficient_scope', { detail, ...challenge(asked, context, 'insufficient_scope') })
 }
+
+/** What somebody may send to be known. */
+function waysIn(auth: readonly Auth[]): string {
+  const ways = []
+  if (auth.some(comesByToken)) ways.push(auth.every((kind) => kind === 'agent') ? agentToken : 'a Bearer access token')
+  if (auth.includes('session')) ways.push('a session')
+  if (auth.includes('embed')) ways.push('`public_secret`')
+  return ways.join(', or ')
+}
+
+const agentToken = 'the Bearer access token of an app that a user connected'
 
 const comesByToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
 
@@ -140,7 +151,11 @@ async function bearer(
   if (accessToken.includes('.')) return agent(tx, auth, { ...asked, accessToken }, context)
   const token = await findAccessToken(tx, accessToken, context.clock.now())
   const refused = () => challenge(asked, context, 'invalid_token')
-  if (!token) throw problem('token_invalid', refused())
+  if (!token) {
+    const isAgents = auth.every((kind) => kind === 'agent')
+    const detail = `Get a new one at ${isAgents ? '/v4/oidc/token' : '/v4/account/oauth/token'}.`
+    throw problem('token_invalid', { detail, ...refused() })
+  }
   if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', refused())
   const { owner_kind, owner_id: id, family_id } = token
   if (!auth.includes(owner_kind)) throw problem(refusal(auth))
@@ -156,7 +171,12 @@ async function agent(
 ): Promise<Principal> {
   const { resource } = asked
   const found = await findAgentToken(tx, accessToken, { at: context.clock.now(), baseUrl: context.baseUrl, resource })
-  if (!found) throw problem('token_invalid', challenge(asked, context, 'invalid_token'))
+  if (!found || 'audience' in found) {
+    const detail = found
+      ? `It is for ${found.audience} alone: ask at /v4/oidc/auth for one whose \`resource\` is ${resource ?? context.baseUrl}.`
+      : 'Get a new one at /v4/oidc/token.'
+    throw problem('token_invalid', { detail, ...challenge(asked, context, 'invalid_token') })
+  }
   if (!auth.includes('agent')) throw problem(refusal(auth))
   const { token, connection, accountId } = found
   return {

@@ -4,16 +4,23 @@ import { type ConnectionRow, grantedAccountId, oidcConnections } from './connect
 import { isInterface } from './issuer.js'
 import { findAccess, type OidcTokenRow } from './token.js'
 
-/** Whose agent an access token makes its bearer at the interface, or at one resource of the service's, or undefined: also for one that is for another audience. */
+/**
+ * Whose agent an access token makes its bearer at the interface, or at one resource of the service's; the audience alone of one
+ * that is good elsewhere only, and undefined for none.
+ */
 export async function findAgentToken(
   tx: Reader,
   accessToken: string,
   { at, baseUrl, resource }: { at: number; baseUrl: string; resource: string | undefined },
-): Promise<{ token: OidcTokenRow; connection: ConnectionRow; accountId: number | null } | undefined> {
+): Promise<
+  { token: OidcTokenRow; connection: ConnectionRow; accountId: number | null } | { audience: string } | undefined
+> {
   const token = await findAccess(tx, accessToken, at)
-  if (!token || (token.audience !== resource && !isInterface(token.audience, { baseUrl }))) return undefined
-  const connection = await tx.get(oidcConnections, token.connection_id)
-  return connection && { token, connection, accountId: await grantedAccountId(tx, connection) }
+  const connection = token && (await tx.get(oidcConnections, token.connection_id))
+  if (!connection) return undefined
+  const { audience } = token
+  if (audience !== resource && !isInterface(audience, { baseUrl })) return { audience }
+  return { token, connection, accountId: await grantedAccountId(tx, connection) }
 }
 
 /**

@@ -48,7 +48,10 @@ export async function managedClient(tx: Reader, id: string, authorization: strin
   const [, token = ''] = /^Bearer\s+(\S+)$/i.exec(authorization ?? '') ?? []
   const row = await tx.get(oidcClients, id)
   if (row && sameSecret(digest(token), row.registration_digest)) return { row, token }
-  throw problem('token_invalid', { headers: { 'www-authenticate': 'Bearer realm="farthing", error="invalid_token"' } })
+  throw problem('token_invalid', {
+    detail: 'Send the registration access token of this client.',
+    headers: { 'www-authenticate': 'Bearer realm="farthing", error="invalid_token"' },
+  })
 }
 
 export const readRegistration = ({ row, token }: Managed, context: Context) => show(row, token, context)

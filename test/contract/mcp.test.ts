@@ -76,6 +76,8 @@ contract('The MCP servers', (start) => {
       const missing = await send(call, ping, { path })
       expectProblem(missing, 401, 'authorization_missing')
       expect(missing.headers.get('www-authenticate')).not.toContain('error=')
+      const way = 'Send the Bearer access token of an app that a user connected.'
+      expect(missing.body.error).toBe(`Nothing says who is calling. ${way}`)
       const wrong = await send(call, ping, { path, token: seller.token })
       expectProblem(wrong, 401, 'agent_token_required')
       expect(wrong.headers.get('www-authenticate')).toContain('error="invalid_token"')
@@ -107,7 +109,10 @@ contract('The MCP servers', (start) => {
           ? send(call, { id: 1, method: 'ping' }, { path, token })
           : call('GET', path, { token }))
         if (answer.status === 200) reached.push(path)
-        else expectProblem(answer, 401, 'token_invalid')
+        else {
+          expectProblem(answer, 401, 'token_invalid')
+          expect(answer.body.error).toMatch(/It is for http\S+\/mcp(\/\d+)? alone: ask at \/v4\/oidc\/auth for/)
+        }
       }
       return reached
     }

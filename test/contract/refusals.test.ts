@@ -157,11 +157,11 @@ contract('every operation that asks who is calling', (start) => {
     const started = await start()
     const asked = asksForToken.filter((operation) => !takes('guest', 'none')(operation))
     await allRefuse(started, asked, [401, 'authorization_missing'], ({ route }) => ({ ...sampleOf(route) }))
-    await forAll(asked, async ({ route, absent }) =>
-      expect((await started.call(route.method, absent, sampleOf(route))).headers.get('www-authenticate')).toMatch(
-        /^Bearer/,
-      ),
-    )
+    await forAll(asked, async ({ route, absent }) => {
+      const { headers, body } = await started.call(route.method, absent, sampleOf(route))
+      expect(headers.get('www-authenticate')).toMatch(/^Bearer/)
+      expect([route.id, / a session/.test(body.error)]).toEqual([route.id, route.auth.includes('session')])
+    })
   })
 
   it('refuses client credentials and other schemes: 401 bearer_required', async () => {
@@ -240,8 +240,12 @@ contract('every operation that asks who is calling', (start) => {
       await allRefuse(started, asked, [401, 'agent_token_required'], () => ({ token: token as string }))
     await allRefuse(started, asked, [401, 'authorization_missing'], () => ({}))
     await allRefuse(started, asked, [401, 'bearer_required'], () => ({ headers: { authorization: 'Basic x' } }))
-    for (const token of ['x', 'e30.e30.e30', `tqmt_${'0'.repeat(32)}`])
+    for (const token of ['x', 'e30.e30.e30', `tqmt_${'0'.repeat(32)}`]) {
       await allRefuse(started, asked, [401, 'token_invalid'], () => ({ token }))
+      await forAll(asked, async ({ route, absent }) =>
+        expect(sentenceOf(await started.call(route.method, absent, { token }))).toContain('at /v4/oidc/token.'),
+      )
+    }
   })
 
   it('refuses a session that is not signed in: 401 sign_in_required', async () => {
