@@ -1,7 +1,7 @@
 import { type Evidence, isWeaker } from '../evidence.js'
 import type { ProblemCode } from '../problem.js'
 import { refusal } from './principal.js'
-import { type Auth, evidenceOf, type Route } from './route.js'
+import { type Auth, evidenceOf, isJudged, type Route } from './route.js'
 
 const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_type_refused']
 
@@ -15,7 +15,7 @@ export function errorsOf(route: Route): ProblemCode[] {
   add(route.params, 'path_malformed', 'not_found')
   for (const code of route.auth.flatMap(errorsOfAuth(route))) codes.add(code)
   add(route.scope === 'sandbox', 'sandbox_refused', 'no_such_path')
-  add((route.scope ?? 'service') === 'service' && weakest(route) !== 'documented', 'evidence_refused')
+  add(isJudged(route) && weakest(route) !== 'documented', 'evidence_refused')
   add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch', 'idempotency_unreadable')
   add(route.idempotent && route.handle, 'idempotency_in_progress')
   codes.add(route.failure ?? 'internal_error')

@@ -18,7 +18,7 @@ import type { Endpoint, Incoming } from './incoming.js'
 import { guardSandbox } from './origin.js'
 import { type Outcome, refusal, render } from './outcome.js'
 import { authenticate, type Caller } from './principal.js'
-import type { Call, Keep, Route } from './route.js'
+import { type Call, isJudged, type Keep, type Route } from './route.js'
 
 /** Decodes, authenticates, checks and handles: in one transaction where the route is one. */
 export async function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<Outcome> {
@@ -113,9 +113,8 @@ const pathTo = ({ path }: Endpoint, { params }: Call): string =>
   path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String((params as Record<string, unknown>)[name])))
 
 function permit({ route, evidence }: Endpoint, incoming: Incoming, service: ServiceContext): void {
-  const scope = route.scope ?? 'service'
-  if (scope === 'service' && isWeaker(evidence, service.evidence)) throw problem('evidence_refused')
-  if (scope !== 'sandbox') return
+  if (isJudged(route) && isWeaker(evidence, service.evidence)) throw problem('evidence_refused')
+  if (route.scope !== 'sandbox') return
   if (!service.sandbox) throw problem('no_such_path')
   guardSandbox(incoming, service.baseUrl, incoming.source.peerAddress)
 }

@@ -219,6 +219,13 @@ export function route<
   return definition as unknown as Route
 }
 
+/**
+ * Whether strict mode judges a route. No program leans on the pages that people see, and metadata that standards place under
+ * `/.well-known/` is not made up.
+ */
+export const isJudged = ({ scope = 'service', path, produces }: Route): boolean =>
+  scope === 'service' && !path.includes('/.well-known/') && !produces?.every((type) => type === 'text/html')
+
 /** The evidence grade of a route under one version prefix. */
 export function evidenceOf({ evidence }: Route, version: Version | undefined): Evidence {
   return typeof evidence === 'string' ? evidence : ((version && evidence[version]) ?? 'designed')

@@ -6,6 +6,8 @@ import { type Operation, operations } from '../support/operations.js'
 
 const isControl = ({ route }: Operation) => route.scope === 'sandbox'
 const ofService = operations.filter(({ route }) => (route.scope ?? 'service') === 'service')
+const isPage = ({ route }: Operation) => String(route.produces) === 'text/html'
+const isMetadata = ({ path }: Operation) => path.includes('/.well-known/')
 
 contract('evidence', (start) => {
   it('is told with every answer of every operation', async () => {
@@ -23,7 +25,9 @@ contract('evidence', (start) => {
 
   it.each(evidenceGrades)('%s is asked for: what is graded weaker is 501, and nothing else is', async (least) => {
     const { call } = await start({ evidence: least })
-    for (const { route, absent, evidence } of ofService) {
+    for (const operation of ofService) {
+      const { route, absent, evidence } = operation
+      if (isPage(operation) || isMetadata(operation)) continue
       const answer = await call(route.method, absent)
       if (isWeaker(evidence, least)) expectProblem(answer, 501, 'evidence_refused')
       else expect(answer.body?.code, `${route.method} ${absent}`).not.toBe('evidence_refused')
@@ -40,6 +44,15 @@ contract('evidence', (start) => {
       expect((await call('GET', '/v4/openapi.json')).body.openapi).toBe('3.1.0')
     },
   )
+
+  it('is not asked of the pages that people see, nor of the metadata that standards define', async () => {
+    const { call } = await start({ evidence: 'documented' })
+    for (const found of [ofService.filter(isPage), ofService.filter(isMetadata)]) {
+      expect(found.some(({ evidence }) => evidence === 'designed')).toBe(true)
+      for (const { route, absent } of found)
+        expect((await call(route.method, absent)).status, `${route.method} ${absent}`).not.toBe(501)
+    }
+  })
 
   it('is judged before anything else: what is refused does nothing and needs no credentials', async () => {
     const { call, state } = await start({ evidence: 'documented' })

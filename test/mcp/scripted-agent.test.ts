@@ -156,6 +156,29 @@ describe('a scripted agent', () => {
     await agent.close()
   })
 
+  it('connects and buys where operations must be observed', async () => {
+    const service = createService({ sandbox: true, evidence: 'observed' })
+    onTestFinished(() => service.close())
+    const { sandbox } = service
+    const call = caller({ url: service.baseUrl, fetch: service.fetch })
+    const { token } = await newSeller(call)
+    const tool = { name: 'weather', description: 'The weather.', price_per_call: 0.25 }
+    const { status } = await call('POST', '/v4/mcp/tools', {
+      token,
+      body: { ...tool, service_url: `${upstream.url}/ok` },
+    })
+    expect(status).toBe(201)
+    const agent = await sandbox.agent({ email: 'ada@example.test' })
+    const { items } = (await agent.call('catalog_search', { query: '' })) as unknown as { items: { id: number }[] }
+    const order = { catalog_item_id: items[0]?.id as number, arguments: {} }
+    const { hostname } = await agent.call('agent_wallet_info')
+    await sandbox.fund({ hostname: hostname as string, amount: 10 })
+    const { approval_id } = await agent.request(order)
+    await sandbox.approve(approval_id)
+    expect(await agent.buy(order, approval_id)).toMatchObject({ isError: false, status: 'paid' })
+    await agent.close()
+  })
+
   it('reads hostile items as what they are: data', async () => {
     const { sandbox, call, seller, payer } = await market()
     for (const { item } of sandbox.hostileItems)
