@@ -9,6 +9,9 @@ test('card numbers are found in any value, however deep and spaced, and nothing 
     '6304000000000000000',
     4242424242424242,
     '36227206271667',
+    '378282246310005',
+    '3530111333300000',
+    '2223003122003222',
     'Way 12, 4242 4242 4242 4242 exp 12/50',
     'Way 1\n75001 4242424242424242\n10115 Berlin',
   ]
@@ -25,6 +28,8 @@ test('card numbers are found in any value, however deep and spaced, and nothing 
     '73282932000074',
     '732 829 320 00074',
     'SIRET 732 829 320 00074, 75001 Paris',
+    '1234567890128',
+    '9999999999999995',
     'DE89 3704 0044 0532 0130 00',
     '',
     null,

@@ -57,6 +57,7 @@ export const createApproval = route({
   result: ApprovalShape,
   errors: [
     'too_many_pending',
+    'card_data_refused',
     'not_found',
     'item_inactive',
     'arguments_refused',

@@ -32,9 +32,10 @@ function anyTogether(groups: readonly string[]): boolean {
   })
 }
 
-/** Of 14 digits only Diners Club has cards: others, such as a French business's SIRET, keep Luhn's rule too. */
-const isCardNumber = (digits: string): boolean =>
-  /^\d{13,19}$/.test(digits) && (digits.length !== 14 || /^3[0689]/.test(digits)) && isLuhn(digits)
+/** How cards begin, by how many digits they have: other numbers, such as a French business's SIRET, keep Luhn's rule too. */
+const CARD = /^(?:4\d{12}|3[0689]\d{12}|(?:3[47]|1[38]|21)\d{13}|[2-6]\d{15,18})$/
+
+const isCardNumber = (digits: string): boolean => CARD.test(digits) && isLuhn(digits)
 
 /** Every second digit counts twice, from the one before the last on, less nine where that has two digits (ISO/IEC 7812-1). */
 function isLuhn(digits: string): boolean {

@@ -307,6 +307,7 @@ contract('the approval of an account change', (start) => {
     const { hostname } = await newOwnAccount(call, 'eve@example.test')
     await refuse({ kind: 'rename_wallet', hostname, name: 'Mine' }, 403, 'not_owner')
     await refuse({ ...NEW_ITEM, dq: 'none' }, 400, 'dq_unknown')
+    await refuse({ kind: 'update_account', name: 'Card 4242 4242 4242 4242' }, 400, 'card_data_refused')
     await call('POST', `/v4/catalog/items/${item.id}/archive`, seller)
     await refuse({ ...update, name: 'Rain' }, 409, 'item_archived')
     for (let n = 0; n < 25; n++) await newItem(call, seller)

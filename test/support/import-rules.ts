@@ -28,7 +28,7 @@ const pageWords = ['html.tsx', 'card.tsx', 'card-page.tsx', 'card-style.ts', 'fo
   (name) => `src/http/${name}`,
 )
 /** Wire shapes and markup know no request. */
-const nounWords = ['schema.ts', 'field.ts', 'html.tsx'].map((name) => `src/http/${name}`)
+const nounWords = ['schema.ts', 'field.ts', 'card-data.ts', 'html.tsx'].map((name) => `src/http/${name}`)
 const nodeAdapters = ['adapters/node', 'adapters/smtp', 'adapters/storage/file', 'adapters/storage/postgres']
 const owners: Record<string, readonly string[]> = {
   'itty-router': ['src/http/'],

@@ -24,7 +24,7 @@ const changeKinds = Object.keys(kinds)
 export const kindOf = ({ kind }: Change): ChangeKind<Change> =>
   kinds[kind as keyof typeof kinds] as unknown as ChangeKind<Change>
 
-/** A change whose fields are seen to. Throws `field_invalid`, which names the field. */
+/** A change whose fields are seen to. Throws `field_invalid`, which names the field, and `card_data_refused`. */
 function changeOf(sent: Readonly<Record<string, unknown>>): Change {
   const kind = sent.kind
   if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind))
@@ -41,7 +41,7 @@ function changeOf(sent: Readonly<Record<string, unknown>>): Change {
 
 /**
  * What the user is asked, of a change as it would be made now.
- * Throws `account_not_granted`, `field_invalid`, and what the noun that is changed throws.
+ * Throws `account_not_granted`, `field_invalid`, `card_data_refused`, and what the noun that is changed throws.
  */
 export async function accountChangeTerms(
   tx: Writer,

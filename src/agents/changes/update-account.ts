@@ -1,5 +1,6 @@
 import { accountOf, updateAccount } from '../../accounts/account.js'
 import { profileOf, updateProfile } from '../../billing/profile.js'
+import { checkNoCardData } from '../../http/card-data.js'
 import { AccountName, profileFields, z } from '../../http/schema.js'
 import { problem } from '../../problem.js'
 import type { Reader } from '../../storage/storage.js'
@@ -35,6 +36,7 @@ export const updateAccountKind: ChangeKind<UpdateAccount> = {
   ],
 
   check(change) {
+    checkNoCardData(change)
     if (fieldsOf(change).length > 0) return
     throw problem('field_invalid', { detail: '"change" names nothing to change.', fields: { field: 'change' } })
   },
