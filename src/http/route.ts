@@ -220,11 +220,11 @@ export function route<
 }
 
 /**
- * Whether strict mode judges a route. No program leans on the pages that people see, and metadata that standards place under
- * `/.well-known/` is not made up.
+ * Whether strict mode judges a route. No program leans on the pages at which people sign in and answer, and metadata that standards
+ * place under `/.well-known/` is not made up.
  */
-export const isJudged = ({ scope = 'service', path, produces }: Route): boolean =>
-  scope === 'service' && !path.includes('/.well-known/') && !produces?.every((type) => type === 'text/html')
+export const isJudged = ({ scope = 'service', path, auth, produces }: Route): boolean =>
+  scope === 'service' && !path.includes('/.well-known/') && !(auth.includes('guest') && produces?.includes('text/html'))
 
 /** The evidence grade of a route under one version prefix. */
 export function evidenceOf({ evidence }: Route, version: Version | undefined): Evidence {

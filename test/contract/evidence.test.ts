@@ -6,7 +6,7 @@ import { type Operation, operations } from '../support/operations.js'
 
 const isControl = ({ route }: Operation) => route.scope === 'sandbox'
 const ofService = operations.filter(({ route }) => (route.scope ?? 'service') === 'service')
-const isPage = ({ route }: Operation) => String(route.produces) === 'text/html'
+const isPage = ({ route }: Operation) => String(route.produces) === 'text/html' && String(route.auth) === 'guest'
 const isMetadata = ({ path }: Operation) => path.includes('/.well-known/')
 
 contract('evidence', (start) => {
@@ -45,7 +45,7 @@ contract('evidence', (start) => {
     },
   )
 
-  it('is not asked of the pages that people see, nor of the metadata that standards define', async () => {
+  it('is not asked of the pages at which people sign in and answer, nor of the metadata that standards define', async () => {
     const { call } = await start({ evidence: 'documented' })
     for (const found of [ofService.filter(isPage), ofService.filter(isMetadata)]) {
       expect(found.some(({ evidence }) => evidence === 'designed')).toBe(true)
