@@ -1,8 +1,7 @@
-import { refusedBy, wantsPage } from '../http/html.js'
-import { seeOther } from '../http/reply.js'
+import { answered } from '../http/answered.js'
+import { refusedBy } from '../http/html.js'
 import { type Call, route } from '../http/route.js'
 import { Amount, ApprovalShape, ContentHash, UnixSeconds, z } from '../http/schema.js'
-import { Problem } from '../problem.js'
 import { agentAccount } from './account.js'
 import { offerAccountChoice } from './account-choice.js'
 import { readApproval as read } from './approval.js'
@@ -175,20 +174,14 @@ export const answerAccountChoice = route({
     'too_many_tries',
   ],
   async write(tx, call, service) {
-    const { params, body, headers } = call
     const at = visitOf(call)
-    const taken = await answerChoice(tx, at, body, service)
-    if (taken instanceof Problem) {
-      // What was refused is told to programs as a problem, and undoes nothing.
-      if (!wantsPage(headers)) return taken
-      const step = body.answer === 'verify' ? 'code' : body.answer === 'continue' ? 'email' : undefined
-      const shown = await visitChoice(tx, { ...at, step, email: body.email }, service)
-      return choicePage({ ...shown, refused: taken }, service.sandbox !== undefined)
-    }
-    const { step, session } = taken
-    const query = step === undefined ? '' : `?step=${step}`
-    const location = `${service.baseUrl}/agents/account-choice/${encodeURIComponent(params.token)}${query}`
-    return seeOther(location, { session })
+    return answered(await answerChoice(tx, at, call.body, service), call, {
+      address: `${service.baseUrl}/agents/account-choice/${encodeURIComponent(at.token)}`,
+      async again(refused, step) {
+        const shown = await visitChoice(tx, { ...at, step, email: call.body.email }, service)
+        return choicePage({ ...shown, refused }, service.sandbox !== undefined)
+      },
+    })
   },
 })
 

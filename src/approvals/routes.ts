@@ -1,8 +1,7 @@
+import { answered } from '../http/answered.js'
 import { refusedBy, wantsPage } from '../http/html.js'
-import { seeOther } from '../http/reply.js'
 import { type Call, route } from '../http/route.js'
 import { Amount, ApprovalShape, z } from '../http/schema.js'
-import { Problem } from '../problem.js'
 import { approvalStatuses, decide, listApprovals as list, showToUser, usersApproval } from './approval.js'
 import { approvalPage, refusedPage } from './page.js'
 import { readAgentSettings as readSettings } from './settings.js'
@@ -146,20 +145,14 @@ export const answerApproval = route({
     'too_many_tries',
   ],
   async write(tx, call, service) {
-    const { params, body, headers } = call
     const at = visitOf(call)
-    const taken = await answer(tx, at, body, service)
-    if (taken instanceof Problem) {
-      // What was refused is told to programs as a problem, and undoes nothing.
-      if (!wantsPage(headers)) return taken
-      const step = body.answer === 'verify' ? 'code' : body.answer === 'continue' ? 'email' : undefined
-      const shown = await visit(tx, { ...at, step, email: body.email }, service)
-      return approvalPage({ ...shown, refused: taken }, service.sandbox !== undefined)
-    }
-    const { step, session } = taken
-    const query = step === undefined ? '' : `?step=${step}`
-    const location = `${service.baseUrl}/approvals/${encodeURIComponent(params.id)}${query}`
-    return seeOther(location, { session })
+    return answered(await answer(tx, at, call.body, service), call, {
+      address: `${service.baseUrl}/approvals/${encodeURIComponent(at.id)}`,
+      async again(refused, step) {
+        const shown = await visit(tx, { ...at, step, email: call.body.email }, service)
+        return approvalPage({ ...shown, refused }, service.sandbox !== undefined)
+      },
+    })
   },
 })
 

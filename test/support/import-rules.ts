@@ -23,7 +23,9 @@ const composition = ['index', 'core', 'service', 'routes', 'collections', 'timer
 /** The default ports are the one place that reads the clock, draws random bytes and reaches the network. */
 const ports = 'src/ports.ts'
 /** What of `http/` the routes of a feature are written with. */
-const routeWords = ['route.ts', 'schema.ts', 'reply.ts', 'csv.ts', 'html.tsx'].map((name) => `src/http/${name}`)
+const routeWords = ['route.ts', 'schema.ts', 'reply.ts', 'csv.ts', 'html.tsx', 'answered.ts'].map(
+  (name) => `src/http/${name}`,
+)
 const pageWords = ['html.tsx', 'card.tsx', 'card-page.tsx', 'card-style.ts', 'form-style.ts', 'reply.ts'].map(
   (name) => `src/http/${name}`,
 )
