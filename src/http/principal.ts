@@ -93,8 +93,8 @@ const comesByToken = (kind: Auth): boolean => kind === 'account' || kind === 'us
 type Asked = Pick<Credentials, 'resource' | 'agentScope'>
 
 /**
- * RFC 6750 section 3; a resource says where its metadata is (RFC 9728 section 5.1), and at once which scope to ask for, as
- * clients of the Model Context Protocol expect.
+ * RFC 6750 section 3; a resource says where its metadata is (RFC 9728 section 5.1). Whoever has no token yet reads there what to ask
+ * for: a scope named here is all that many clients would ask for, which would leave them without a refresh token.
  */
 function challenge(
   { resource, agentScope }: Asked,
@@ -103,7 +103,7 @@ function challenge(
 ): { headers: Record<string, string> } {
   const parts = ['realm="farthing"']
   if (error !== undefined) parts.push(`error="${error}"`)
-  if (error === 'insufficient_scope' || resource !== undefined) parts.push(`scope="${agentScope}"`)
+  if (error === 'insufficient_scope') parts.push(`scope="${agentScope}"`)
   if (resource !== undefined) parts.push(`resource_metadata="${metadataAddress(resource, context)}"`)
   return { headers: { 'www-authenticate': `Bearer ${parts.join(', ')}` } }
 }

@@ -106,6 +106,9 @@ describe('a scripted agent', () => {
     for (const server of [undefined, seller.id]) {
       const agent = await sandbox.agent({ email: payer.email, server })
       expect((await call('GET', '/v4/agent/account', { token: agent.accessToken })).status).toBe(200)
+      // It asked for all that the metadata names, not for what one call needs.
+      const claims = await call('GET', '/v4/oidc/me', { token: agent.accessToken })
+      expect(claims.body).toMatchObject({ email: payer.email })
       await agent.close()
     }
   })
