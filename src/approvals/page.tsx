@@ -81,7 +81,7 @@ const nothingPage = ({ email, refused }: Extract<Shown, { step: 'nothing' }>): R
 const Head = ({ title, asked }: { title: string; asked: Asked }) => (
   <>
     <p class="kicker">
-      <bdi>{nameHidden(asked.app)}</bdi> asks you
+      <bdi>{asked.app}</bdi> asks you
     </p>
     <h1>{title}</h1>
     <p class="summary" dir="auto">

@@ -1,3 +1,4 @@
+import { nameHidden } from '../hidden.js'
 import { type Problem, problem } from '../problem.js'
 import { digest, sameSecret } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
@@ -92,7 +93,8 @@ function basicPair(authorization: string): [id: string, secret: string] {
   }
 }
 
-/** The name that people are shown: the client's own, which anyone may have given it. */
-export const nameOf = ({ id, metadata }: OidcClientRow): string => metadata.client_name ?? `The app ${id.slice(0, 12)}…`
+/** The name that people are shown: the client's own, which anyone may have given it, with nothing hidden in it. */
+export const nameOf = ({ id, metadata }: OidcClientRow): string =>
+  metadata.client_name === undefined ? `The app ${id.slice(0, 12)}…` : nameHidden(metadata.client_name)
 
 export const clientById = (tx: Reader, id: string): Promise<OidcClientRow | undefined> => tx.get(oidcClients, id)

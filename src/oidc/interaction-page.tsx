@@ -10,7 +10,8 @@ const scopeTexts: Readonly<Record<string, readonly string[]>> = {
   email: ['See your email address'],
   twin: [
     'See your wallets and what was bought',
-    'Pay without asking, up to the amount that you set, from the wallet of your agents, whose key it holds',
+    'Hold the key of the wallet that your agents pay from',
+    'Pay from that without asking, up to the amount that you set: none at first',
     'Ask you to approve everything else',
   ],
   offline_access: ['Stay connected while you are away'],

@@ -72,12 +72,21 @@ contract('an interaction', (start) => {
     }
     const wallets = [
       'See your wallets and what was bought',
-      'Pay without asking, up to the amount that you set, from the wallet of your agents, whose key it holds',
+      'Hold the key of the wallet that your agents pay from',
+      'Pay from that without asking, up to the amount that you set: none at first',
       'Ask you to approve everything else',
     ]
     expect(await asked('twin')).toEqual(wallets)
     expect(await asked('openid')).toEqual(['Know that it is you each time'])
     expect(await asked(undefined)).toEqual(expect.arrayContaining(wallets))
+  })
+
+  it('names what an app hides in its name', async () => {
+    const { call } = await start()
+    const session = await newSession(call, EMAIL)
+    const path = await startInteraction(call, await newApp(call, { client_name: 'Errand\u202erennur' }))
+    const { text } = await call('GET', path, { session, headers: html })
+    expect(text).toContain('Connect Errand⟨U+202E⟩rennur')
   })
 
   it.each(['cancel', 'deny'])('%s goes back with access_denied, at any step', async (answer) => {
