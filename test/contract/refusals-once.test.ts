@@ -5,7 +5,17 @@ import { caller } from '../support/api.js'
 import { startFailing } from '../support/failing-storage.js'
 import { expectProblem } from '../support/market.js'
 import { operations } from '../support/operations.js'
-import { acceptedBy, built, merged, newCallers, sampleOf, withBody } from '../support/refusals.js'
+import {
+  acceptedBy,
+  allRefuse,
+  bodyOfType,
+  built,
+  merged,
+  newCallers,
+  otherTypes,
+  sampleOf,
+  withBody,
+} from '../support/refusals.js'
 import { samplesOf, wrongValuesOf } from '../support/samples.js'
 
 /** What the frame refuses wherever it runs is asked of every operation once: thousands of calls. */
@@ -26,6 +36,17 @@ describe('every operation with a body', () => {
           expect([route.id, answer.status, answer.body.code, named]).toEqual([route.id, 400, 'field_invalid', field])
         }
     }
+    await service.close()
+  })
+
+  it.each(otherTypes)('refuses the Content-Type "%s": 415 content_type_refused', async (type) => {
+    const service = createService({ sandbox: true })
+    const running = { url: service.baseUrl, fetch: service.fetch, state: () => service.sandbox.snapshot() }
+    const call = caller(running)
+    const callers = await newCallers(call)
+    await allRefuse({ call, state: running.state }, withBody, [415, 'content_type_refused'], ({ route }) =>
+      merged(acceptedBy(route, callers), bodyOfType(type)),
+    )
     await service.close()
   })
 })

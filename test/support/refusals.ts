@@ -91,3 +91,21 @@ export function sampleOf({ body }: Route): CallOptions {
   const { public_secret: _, ...fields } = samplesOf(body)
   return { body: fields }
 }
+
+/** What no operation takes for a body. */
+export const otherTypes = [
+  'text/plain',
+  'text/json',
+  'application/xml',
+  'multipart/form-data; boundary=x',
+  'application/jsonx',
+  'application/json, text/plain',
+  'nonsense',
+  '',
+]
+
+/** A Request given text for its body names a type itself; given bytes it does not. */
+export const bodyOfType = (type: string): CallOptions => ({
+  raw: new TextEncoder().encode('{}'),
+  headers: type === '' ? {} : { 'content-type': type },
+})
