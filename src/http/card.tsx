@@ -81,6 +81,18 @@ export const SandboxMail = ({ outbox }: { outbox: string }) => (
   </p>
 )
 
+/** The mailed code, and the button that verifies it. */
+export const CodeForm = ({ email, isRefused }: { email: string; isRefused: boolean }): VNode => (
+  <form method="post" novalidate>
+    <CodeField email={email} isRefused={isRefused} />
+    <Actions>
+      <Button answer="verify" go>
+        Verify
+      </Button>
+    </Actions>
+  </form>
+)
+
 /** What is filled in to sign in: `continue` mails a code, `verify` takes it, `other_email` goes back. `outbox`: its address, as seen from the page, where it is a sandbox. */
 export const SignInForms = ({
   at: { step, email },
@@ -103,14 +115,7 @@ export const SignInForms = ({
     </form>
   ) : (
     <>
-      <form method="post" novalidate>
-        <CodeField email={email} isRefused={isRefused} />
-        <Actions>
-          <Button answer="verify" go>
-            Verify
-          </Button>
-        </Actions>
-      </form>
+      <CodeForm email={email} isRefused={isRefused} />
       <form method="post" class="more">
         <input type="hidden" name="email" value={email} />
         <Button answer="continue">Send a new code</Button>

@@ -1,4 +1,4 @@
-import { Actions, Alert, Button, CodeField, SandboxMail } from '../http/card.js'
+import { Actions, Alert, Button, CodeForm, SandboxMail } from '../http/card.js'
 import { type CardPage, cardPage } from '../http/card-page.js'
 import type { Reply } from '../http/reply.js'
 import type { Problem } from '../problem.js'
@@ -59,14 +59,7 @@ const Offer = ({ email, until }: Invitation) => (
 
 const Code = ({ email, isRefused }: Invitation & { isRefused: boolean }) => (
   <>
-    <form method="post" novalidate>
-      <CodeField email={email} isRefused={isRefused} />
-      <Actions>
-        <Button answer="verify" go>
-          Verify
-        </Button>
-      </Actions>
-    </form>
+    <CodeForm email={email} isRefused={isRefused} />
     <form method="post" class="more">
       <Button answer="continue">Send a new code</Button>
     </form>
