@@ -1,6 +1,7 @@
 import { isUncharged } from '../cards/charge.js'
 import { chargeNow, checkProcessor } from '../cards/charge-now.js'
 import type { ServiceContext } from '../context.js'
+import type { KeepAnswer } from '../keep.js'
 import type { CardRow } from '../outbox/message.js'
 import { Problem, problem } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
@@ -16,13 +17,6 @@ export interface InvoicePayment {
   readonly paymentMethodId?: string | undefined
 }
 
-/** Keeps what is answered under the caller's key. */
-type KeepAnswer = (
-  tx: Writer,
-  answer: ShownInvoice | Problem,
-  options?: { readonly meanwhile?: boolean; readonly nothing?: boolean },
-) => Promise<ShownInvoice | Problem>
-
 /**
  * Charges a card for an invoice that is owed. Gives the invoice, paid. Throws `not_found`, `invoice_not_open`,
  * `charge_pending`, `card_declined`; `processor_failed` where nothing was charged, and also where that is not known yet.
@@ -30,7 +24,7 @@ type KeepAnswer = (
 export async function payInvoice(
   { accountId, id, paymentMethodId }: InvoicePayment,
   service: ServiceContext,
-  keep: KeepAnswer,
+  keep: KeepAnswer<ShownInvoice | Problem>,
 ): Promise<ShownInvoice> {
   const { storage, log } = service
   checkProcessor(service)

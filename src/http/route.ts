@@ -1,6 +1,7 @@
 import type * as z from 'zod/mini'
 import type { ServiceContext } from '../context.js'
 import type { Evidence } from '../evidence.js'
+import type { KeepOptions } from '../keep.js'
 import type { Owner } from '../owner.js'
 import type { Problem, ProblemCode } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
@@ -121,17 +122,9 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
 
 /**
  * Keeps what is answered under the Idempotency-Key, where one was sent, in the transaction of the effect; gives it back.
- * `meanwhile`: the answer that stands where the call breaks off after this, until another is kept.
- * `nothing`: neither this answer stands nor one from before: of what was begun nothing came, and once the call ends the key is as
- * if it had not been used.
  * Throws `idempotency_in_progress`, which undoes the effect, where another call has taken the key over.
  */
 export type Keep = <T>(tx: Writer, answer: T, options?: KeepOptions) => Promise<T>
-
-export interface KeepOptions {
-  readonly meanwhile?: boolean
-  readonly nothing?: boolean
-}
 
 export type Nothing = z.ZodMiniObject<{}>
 type ObjectSchema = z.ZodMiniObject

@@ -3,6 +3,7 @@ import { addLine, removeLine } from '../carts/line.js'
 import { payCart } from '../carts/pay.js'
 import { showCart } from '../carts/show.js'
 import { CartShape, z } from '../http/schema.js'
+import { keepNothing } from '../keep.js'
 import { givenApproval } from './given-approval.js'
 import { approvalId, cartId, count, itemArguments, itemId } from './input.js'
 import { countSales } from './sales.js'
@@ -71,8 +72,10 @@ const cartPay = tool({
     const { agent, service } = call
     const approvalId = await givenApproval(call, approval_id)
     const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices }
-    const keep = async <T>(_tx: unknown, answer: T): Promise<T> => answer
-    return payCart({ place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), keep }, service)
+    return payCart(
+      { place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), keep: keepNothing },
+      service,
+    )
   },
 })
 

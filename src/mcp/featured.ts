@@ -3,6 +3,7 @@ import type { ServiceSchema } from '../catalog/schema.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { removeHidden } from '../hidden.js'
 import { ReceiptShape } from '../http/schema.js'
+import { keepNothing } from '../keep.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
 import { problem } from '../problem.js'
 import { buy } from '../purchases/buy.js'
@@ -56,7 +57,7 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
         within,
         admit: countSales(visit),
       }
-      return buy(order, service, async (_tx, answer) => answer)
+      return buy(order, service, keepNothing)
     },
   }
 }

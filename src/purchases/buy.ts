@@ -1,6 +1,7 @@
 import { permittedTwin } from '../approvals/permit.js'
 import type { Arguments } from '../catalog/schema.js'
 import type { ServiceContext } from '../context.js'
+import type { KeepAnswer } from '../keep.js'
 import type { Owner } from '../owner.js'
 import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
 import { Problem, problem } from '../problem.js'
@@ -29,18 +30,15 @@ export interface PurchaseOrder {
   readonly price?: number | undefined
 }
 
-/** Keeps what is answered under the caller's key. */
-type KeepAnswer = (
-  tx: Writer,
-  answer: ShownReceipt | Problem,
-  options?: { readonly meanwhile: boolean },
-) => Promise<unknown>
-
 /**
  * Buys an item and gives its receipt.
  * Throws, before anything is held, what `quoteItem`, `checkPrice`, `payerOf` and `beginPurchase` throw; then `upstream_failed`.
  */
-export async function buy(order: PurchaseOrder, service: ServiceContext, keep: KeepAnswer): Promise<ShownReceipt> {
+export async function buy(
+  order: PurchaseOrder,
+  service: ServiceContext,
+  keep: KeepAnswer<ShownReceipt | Problem>,
+): Promise<ShownReceipt> {
   const held = await service.storage.write(async (tx) => {
     const begun = await begin(tx, order, service)
     // What stands should this process not live to say more: the purchase is reversed then.

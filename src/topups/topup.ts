@@ -4,6 +4,7 @@ import { cardDeclined, chargeLease, chargeNow, checkProcessor } from '../cards/c
 import type { ServiceContext } from '../context.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
+import type { KeepAnswer } from '../keep.js'
 import { formatAmount, MAX_UNITS, toUnits } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
 import { post } from '../ledger/movement.js'
@@ -27,13 +28,6 @@ export interface TopupOrder {
   readonly dq?: string | undefined
 }
 
-/** Keeps what is answered under the caller's key. */
-type KeepAnswer = (
-  tx: Writer,
-  answer: ShownTopup | Problem,
-  options?: { readonly meanwhile?: boolean; readonly nothing?: boolean },
-) => Promise<ShownTopup | Problem>
-
 /** A top-up whose card has yet to be charged. */
 export interface PendingTopup {
   readonly payment: PaymentRow
@@ -45,7 +39,7 @@ export interface PendingTopup {
  * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `card_declined`; `processor_failed` where nothing was
  * charged, and also where that is not known yet: the outbox then goes on to settle the payment.
  */
-export async function topUp(order: TopupOrder, service: ServiceContext, keep: KeepAnswer) {
+export async function topUp(order: TopupOrder, service: ServiceContext, keep: KeepAnswer<ShownTopup | Problem>) {
   const { storage, log } = service
   checkProcessor(service)
   const { payment, message } = await storage.write(async (tx) => {

@@ -1,6 +1,7 @@
 import { type Agent, type ApprovalRow, agentsApproval, spendApproval } from '../../approvals/approval.js'
 import type { ServiceContext } from '../../context.js'
 import { canonicalJson } from '../../hash.js'
+import { type KeepAnswer, keepNothing } from '../../keep.js'
 import { presentGrant } from '../../oidc/agent.js'
 import { Problem, problem } from '../../problem.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -33,11 +34,6 @@ export interface AppliedChange {
   result: Readonly<Record<string, unknown>>
 }
 
-/** Keeps what is answered under the caller's key, in the transaction that ends the change. */
-type KeepAnswer = (tx: Writer, answer: AppliedChange) => Promise<unknown>
-
-const keepNothing: KeepAnswer = async () => {}
-
 /**
  * Makes, once, the change that is stored with an approval (interface.md 4.7 rules 2 to 5). Throws `token_invalid`, `account_not_granted`, `not_found`,
  * `approval_mismatch`, `approval_spent`, `approval_not_given`; `change_impossible` and `change_incomplete`, with `changed: true` where
@@ -47,7 +43,7 @@ export async function applyAccountChange(
   agent: Agent,
   approvalId: string,
   service: ServiceContext,
-  keepAnswer: KeepAnswer = keepNothing,
+  keepAnswer: KeepAnswer<AppliedChange> = keepNothing,
 ): Promise<AppliedChange> {
   const { ongoing } = service
   const key = `account_change:${approvalId}`
@@ -70,7 +66,7 @@ async function apply(
   agent: Agent,
   id: string,
   service: ServiceContext,
-  keepAnswer: KeepAnswer,
+  keepAnswer: KeepAnswer<AppliedChange>,
 ): Promise<AppliedChange> {
   const begun = await service.storage.write(async (tx) => {
     const first = await begin(tx, agent, id, service)
@@ -170,7 +166,7 @@ function impossible(error: unknown, fields: Record<string, unknown>): unknown {
 async function goOn(
   { accountId, actor, change, progress }: Begun,
   service: ServiceContext,
-  keepAnswer: KeepAnswer,
+  keepAnswer: KeepAnswer<AppliedChange>,
 ): Promise<AppliedChange> {
   const { steps, result } = kindOf(change)
   const { id } = progress
