@@ -34,6 +34,7 @@ import { delegates } from './personas/delegate.js'
 import { personas } from './personas/persona.js'
 import { delegateSpendings } from './personas/spending.js'
 import { purchaseResponses, purchases } from './purchases/receipt.js'
+import { rates } from './rates/rate.js'
 import { timers } from './schedule/timer.js'
 import { phones } from './second-factor/phone.js'
 import { authenticationRequests } from './second-factor/request.js'
@@ -100,6 +101,7 @@ export const collections: readonly AnyCollection[] = [
   movements,
   entries,
   idempotency,
+  rates,
   outbox,
   events,
   timers,

@@ -3,6 +3,7 @@ import { hexOf } from '../encoding.js'
 import { recordEvent } from '../events/event.js'
 import { postMail } from '../outbox/outbox.js'
 import { type Problem, problem } from '../problem.js'
+import { type RateLimit, spendRate } from '../rates/rate.js'
 import { digest, sameSecret } from '../secrets.js'
 import { collection, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
@@ -10,8 +11,8 @@ import { normalEmail, userByEmail } from '../users/user.js'
 
 const LIFETIME = 10 * 60_000
 const TRIES = 5
-const CODES_PER_WINDOW = 5
 const WINDOW = 15 * 60_000
+const CODES: RateLimit = { kind: 'sign_in_code', most: 5, windowMs: WINDOW, code: 'too_many_codes' }
 
 /** A mailed code: for one email, in the session that asked for it. */
 export interface SignInCodeRow {
@@ -42,7 +43,7 @@ export async function sendCode(
 ): Promise<{ expires_at: number }> {
   const to = normalEmail(email)
   await sweep(tx, at)
-  await checkRate(tx, to, at)
+  await spendRate(tx, CODES, { subject: to, at })
   const id = await tx.nextId('sign_in_codes')
   const code = newCode(to, context)
   const expires_at = at + LIFETIME
@@ -51,14 +52,6 @@ export async function sendCode(
   const text = `Your code is ${code}. It works once, within ten minutes.\n\nIf you did not ask for it, do nothing.`
   await postMail(tx, { to, subject: `${code} is your sign-in code`, text, at })
   return { expires_at: seconds(expires_at) }
-}
-
-async function checkRate(tx: Writer, email: string, at: number): Promise<void> {
-  const latest = { index: 'byEmail', prefix: [email], limit: CODES_PER_WINDOW, reverse: true } as const
-  const first = (await tx.find(signInCodes, latest))[CODES_PER_WINDOW - 1]
-  if (!first || first.created_at <= at - WINDOW) return
-  const retryAfter = Math.max(1, Math.ceil((first.created_at + WINDOW - at) / 1000))
-  throw problem('too_many_codes', { headers: { 'retry-after': String(retryAfter) } })
 }
 
 /** Codes past both the window and their own life are of no more use; they go as others come, so they don't pile up. */
