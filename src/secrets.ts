@@ -45,8 +45,8 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
   const deriving = hmac(sha256, bytes, utf8ToBytes('farthing/derive'))
   const started = hmac.create(sha256, deriving)
   // A twin's key is shown with every read of it: remembered, it costs nothing.
-  const derive = memoize((name) => started.clone().update(utf8ToBytes(name)).digest(), 4096)
-  const deriveUuid = memoize((name) => uuidFrom(derive(name)), 4096)
+  const derive = memoize((name) => started.clone().update(utf8ToBytes(name)).digest(), 1 << 20)
+  const deriveUuid = memoize((name) => uuidFrom(derive(name)), 1 << 20)
   let sealing: Promise<CryptoKey> | undefined
   const sealingKey = () => {
     sealing ??= crypto.subtle.importKey(

@@ -97,7 +97,7 @@ const accessClaims = (jti: string, grant: Grant, at: number, context: Context) =
 })
 
 /** An agent sends the same access token many times. */
-const accessDigest = memoize(digest, 1024)
+const accessDigest = memoize(digest, 2 << 20)
 
 /** A living access token by the token itself, whole: nothing of it is believed, so no signature needs to be checked. */
 export async function findAccess(tx: Reader, accessToken: string, at: number): Promise<OidcTokenRow | undefined> {

@@ -72,7 +72,7 @@ export async function refresh(tx: Writer, refreshToken: string, at: number, cont
 }
 
 /** A client sends the same access token many times. */
-const accessDigest = memoize(digest, 4096)
+const accessDigest = memoize(digest, 1 << 20)
 
 /** The token's row, or undefined when it is unknown or expired. */
 export async function findAccessToken(tx: Reader, accessToken: string, at: number): Promise<TokenRow | undefined> {
