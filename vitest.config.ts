@@ -38,6 +38,8 @@ export default defineConfig({
         // The last need a tool that runs on no Node below 22: .ci/run installs it apart, and says where.
         exclude: ['test/contract/**', ...(process.env.FARTHING_CONFORMANCE ? [] : ['test/conformance/**'])],
       }),
+      // Writes the state of a release, when asked to.
+      ...(process.env.FARTHING_WRITE_STATE ? [project('states', { include: ['test/states/write.ts'] })] : []),
     ],
   },
 })
