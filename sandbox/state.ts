@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { open, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { exists, PRIVATE, replaceFile, settlePath } from '../adapters/storage/file/disk.js'
+import { KeyFile } from '../adapters/storage/file/key-file.js'
 import { fileStorage, StorageDamaged, StorageLocked } from '../adapters/storage/file.js'
 import { memoryStorage } from '../adapters/storage/memory.js'
 import { assertState } from '../src/storage/state.js'
@@ -45,15 +46,21 @@ export async function openMemory(replaceBy: State | undefined): Promise<Storage>
   return storage
 }
 
-/** Reads what `writeState` wrote; a data file will do. Throws `Refusal`. */
+/** Reads what `writeState` wrote; a data file with its key file beside it will do. Throws `Refusal`. */
 export async function readState(file: string): Promise<State> {
   const state = await parseDocument(file, await readText(file))
   try {
     assertState(state)
+    return await withKeyBeside(file, state)
   } catch (cause) {
     throw new Refusal(`${file} is not an exported state: ${(cause as Error).message}`, { cause })
   }
-  return state
+}
+
+async function withKeyBeside(file: string, state: State & { readonly commit?: unknown }): Promise<State> {
+  if (typeof state.commit !== 'number') return state
+  const keyFile = await KeyFile.open(`${file}.key`)
+  return { counters: state.counters, rows: { ...state.rows, ...keyFile.settle(state.commit) } }
 }
 
 /** Writes a state as JSON in one step. Throws `Refusal`. */

@@ -13,7 +13,7 @@ import { dispatchParameters } from './catalog/parameter.js'
 import { checkoutCharges } from './checkout/charge.js'
 import { checkouts } from './checkout/checkout.js'
 import { commodities } from './commodities/commodity.js'
-import { settings } from './controls/settings.js'
+import { serviceKeys, settings } from './controls/settings.js'
 import { digitalQuantities } from './digital-quantities/digital-quantity.js'
 import { events } from './events/event.js'
 import { idempotency } from './http/idempotency.js'
@@ -106,4 +106,5 @@ export const collections: readonly AnyCollection[] = [
   events,
   timers,
   settings,
+  serviceKeys,
 ]

@@ -28,8 +28,10 @@ export interface ServiceContext {
   readonly clock: Clock
   readonly alarm: Alarm
   readonly random: Random
-  /** A sandbox that takes over another state takes over its key. */
+  /** A service that takes over another state takes over its key, unless it was given one. */
   keys: Keyring
+  /** The key was not given: it is kept with the state. */
+  readonly keepsKey: boolean
   readonly mailer: Mailer
   readonly push: Push
   readonly upstream: Upstream
@@ -88,8 +90,6 @@ export interface ClockState {
 
 /** What only a sandbox has. */
 export interface SandboxContext {
-  /** The key was not given: it is kept in the state, wherever that goes. */
-  readonly keepsKey: boolean
   readonly clock: SandboxClock
   /** What reset goes back to. */
   readonly seed: Seed

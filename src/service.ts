@@ -26,6 +26,7 @@ import {
 } from './ports.js'
 import { routes } from './routes.js'
 import { keyring, randomHex } from './secrets.js'
+import { sealing } from './storage/sealing.js'
 import type { Storage } from './storage/storage.js'
 
 export interface ServiceOptions {
@@ -63,8 +64,8 @@ export interface ServiceOptions {
   /** What a sandbox's empty storage begins with. */
   seed?: Seed
   /**
-   * 32 bytes, or 64 hex digits. Keep it with the storage: what it sealed opens under no other.
-   * Default: random; a sandbox makes one and keeps it in its state, so that it goes wherever that goes.
+   * Seals what must not rest in clear: 32 bytes, or 64 hex digits. What it sealed opens under no other key.
+   * Default: made once and kept with the state; the file storage keeps it in a file of its own, `<file>.key`.
    */
   encryptionKey?: Uint8Array | string
   limits?: Partial<Limits>
@@ -136,7 +137,6 @@ function contextOf(options: ServiceOptions): ServiceContext {
     ? {
         clock: sandboxClock(real),
         seed: options.seed ?? {},
-        keepsKey: options.encryptionKey === undefined,
         handedApprovals: new Set<string>(),
       }
     : undefined
@@ -146,6 +146,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     alarm,
     random,
     keys: keyring(options.encryptionKey ?? random.bytes(32), random),
+    keepsKey: options.encryptionKey === undefined,
     mailer: options.mailer ?? { send: async () => {} },
     push: options.push ?? { send: async () => {} },
     // Test cards must not issue value that is worth something.
@@ -170,7 +171,10 @@ function contextOf(options: ServiceOptions): ServiceContext {
     ongoing: new Map(),
     sandbox,
   }
-  return inBackground(options.storage, context)
+  return inBackground(
+    sealing(options.storage, () => context.keys),
+    context,
+  )
 }
 
 function addressOf(url: string): Pick<ServiceContext, 'baseUrl' | 'basePath'> {

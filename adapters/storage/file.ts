@@ -3,19 +3,21 @@ import { rm, stat } from 'node:fs/promises'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { Low } from 'lowdb'
 import { type Commit, type Log, serialStorage } from '../../src/storage/serial.js'
-import type { Storage } from '../../src/storage/storage.js'
+import { keptApart, type Row, type Storage } from '../../src/storage/storage.js'
 import { Tables } from '../../src/storage/tables.js'
+import type { Changes } from '../../src/storage/transaction.js'
 import { BLANK, DataFile, type Snapshot } from './file/data-file.js'
 import { settlePath } from './file/disk.js'
 import { StorageDamaged } from './file/errors.js'
 import { Journal } from './file/journal.js'
 import { commitLine, headerLine, REMEDY, readJournal } from './file/journal-lines.js'
+import { divideRows, KeyFile } from './file/key-file.js'
 import { type Lock, takeLock } from './file/lock.js'
 
 export { StorageDamaged, StorageLocked } from './file/errors.js'
 
 export interface FileStorageOptions {
-  /** The data file: made, with its directory, where there is none. `<file>.journal` and `<file>.lock` stand beside it. */
+  /** The data file: made, with its directory, where there is none. `<file>.journal`, `<file>.key` and `<file>.lock` lie beside it. */
   file: string
   /** How large the journal may grow, in bytes, before it is written into the data file; it may always be as large as that. */
   journalLimit?: number
@@ -49,6 +51,7 @@ interface Opened {
   readonly tables: Tables
   readonly low: Low<Snapshot>
   readonly journal: Journal
+  readonly keyFile: KeyFile
   /** The last commit that the files hold. */
   readonly commit: number
   readonly store: string
@@ -60,14 +63,22 @@ async function openFiles(path: string): Promise<Opened> {
   const snapshot = low.data
   low.data = BLANK
   const tables = new Tables(snapshot)
+  const keyFile = await KeyFile.open(`${path}.key`)
   const { commit, end } = await replay(`${path}.journal`, snapshot, tables)
+  const { together, apart } = divideRows(snapshot.rows)
+  for (const [name, rows] of Object.entries(keyFile.settle(commit)))
+    for (const row of rows) tables.restore(name, row.id, row)
 
   const store = snapshot.store || randomUUID()
-  if (!snapshot.store) await save(low, { ...snapshot, store })
+  if (!snapshot.store) {
+    // An exported state holds all of its rows in one file.
+    if (Object.keys(apart).length > 0) keyFile.write({ commit, rows: apart })
+    await save(low, { ...snapshot, rows: together, store })
+  }
   // Left behind where a rewriting was cut short.
-  for (const half of [`${path}.next`, `${path}.journal.next`]) await rm(half, { force: true })
+  for (const half of [`${path}.next`, `${path}.journal.next`, `${path}.key.next`]) await rm(half, { force: true })
   const journal = await Journal.open({ file: `${path}.journal`, header: headerLine(store), end })
-  return { tables, low, journal, commit, store }
+  return { tables, low, journal, keyFile, commit, store }
 }
 
 /** Lands what was committed since the snapshot. A journal still holds commits of it where its emptying was cut short. */
@@ -107,6 +118,17 @@ async function save(low: Low<Snapshot>, snapshot: Snapshot): Promise<void> {
   }
 }
 
+/** The rows kept apart as a commit leaves them. */
+function changedRows(before: Readonly<Record<string, readonly Row[]>>, changes: readonly Changes[]) {
+  const after = { ...before }
+  for (const { collection, rows } of changes)
+    after[collection.name] = [
+      ...(after[collection.name] ?? []).filter(({ id }) => !rows.has(id)),
+      ...[...rows.values()].filter((row) => row !== null),
+    ]
+  return after
+}
+
 interface FileLogOptions extends Opened {
   readonly path: string
   readonly lock: Lock
@@ -128,18 +150,25 @@ class FileLog implements Log {
     this.#bound = files.journalLimit
   }
 
-  append(commit: Commit): Promise<void> {
-    const { journal } = this.#files
-    const durable = journal.append(commitLine(this.#commit + 1, commit))
-    this.#commit++
-    if (journal.size > this.#bound) this.#rewriting ??= this.#rewriteInTime()
+  append({ changes, counters }: Commit): Promise<void> {
+    const { journal, keyFile } = this.#files
+    const apart = changes.filter(({ collection }) => keptApart.has(collection.name))
+    const number = this.#commit + 1
+    if (apart.length > 0) keyFile.write({ commit: number, rows: changedRows(keyFile.rows, apart) })
+    const together = apart.length > 0 ? changes.filter((change) => !apart.includes(change)) : changes
+    const durable = journal.append(commitLine(number, { changes: together, counters }))
+    this.#commit = number
+    // What was moved out of the data file, such as the key of an older state, does not stay in it.
+    const isMoved = apart.length > 0 && number > 1
+    if (isMoved || journal.size > this.#bound) this.#rewriting ??= this.#rewriteInTime()
     return durable
   }
 
   async replaced(): Promise<void> {
-    const { path, journal } = this.#files
+    const { path, journal, keyFile, tables } = this.#files
     await this.#rewriting
     this.#commit++
+    keyFile.write({ commit: this.#commit, rows: divideRows(tables.capture().rows).apart })
     await this.#rewrite().catch((cause: Error) => {
       throw journal.fail(cause, path)
     })
@@ -174,7 +203,8 @@ class FileLog implements Log {
   /** The data file never holds what the journal did not hold before, and the journal drops only what the data file holds. */
   async #rewrite(): Promise<void> {
     const { path, tables, low, journal, store, journalLimit } = this.#files
-    const snapshot = { ...BLANK, store, commit: this.#commit, ...tables.capture() }
+    const { counters, rows } = tables.capture()
+    const snapshot = { ...BLANK, store, commit: this.#commit, counters, rows: divideRows(rows).together }
     const mark = await journal.mark()
     await save(low, snapshot)
     await journal.cut(mark)

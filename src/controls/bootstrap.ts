@@ -9,7 +9,7 @@ import { Transaction } from '../storage/transaction.js'
 import { fixCredentials } from './credentials.js'
 import { createQuantity } from './quantity.js'
 import { plantSeed } from './seed.js'
-import { keepClock, keepKey, keptClock, keptKey } from './settings.js'
+import { keepClock, keepKey, keptClock, keptKey, serviceKeys, settings } from './settings.js'
 
 const REAL_TIME = { mode: 'real', ms: 0 } as const
 
@@ -20,11 +20,13 @@ const REAL_TIME = { mode: 'real', ms: 0 } as const
 export async function begin(service: ServiceContext, alone = service.storage.exclusive): Promise<void> {
   const { storage, random, sandbox } = service
   const drawn = randomHex(random, 32)
-  const { keys, clock } = await storage.write(async (tx) => {
-    const keys = sandbox?.keepsKey ? keyring(await settleKey(tx, drawn), random) : service.keys
+  const { keys, clock, isKeyMissing } = await storage.write(async (tx) => {
+    const { key, isMissing } = service.keepsKey ? await settleKey(tx, drawn) : { isMissing: false }
+    const keys = key === undefined ? service.keys : keyring(key, random)
     await bootstrap(tx, { ...service, keys })
-    return { keys, clock: sandbox && (await keptClock(tx)) }
+    return { keys, clock: sandbox && (await keptClock(tx)), isKeyMissing: isMissing }
   })
+  if (isKeyMissing) service.log.error(KEY_MISSING)
   service.keys = keys
   sandbox?.clock.restore(clock ?? REAL_TIME)
   if (!alone) return
@@ -34,10 +36,16 @@ export async function begin(service: ServiceContext, alone = service.storage.exc
   })
 }
 
-async function settleKey(tx: Writer, drawn: string): Promise<string> {
-  const kept = await keptKey(tx)
-  if (kept === undefined) keepKey(tx, drawn)
-  return kept ?? drawn
+const KEY_MISSING =
+  'This state was sealed under another key than the one here. Credentials that the service shows again, stored answers, ' +
+  'mails and dispatch values cannot be read. To get them back, stop and put the key file of this state in its place ' +
+  '(<data file>.key).'
+
+async function settleKey(tx: Writer, drawn: string): Promise<{ key: string; isMissing: boolean }> {
+  const { key = drawn, isMissing } = await keptKey(tx)
+  const isSettled = (await tx.get(serviceKeys, 'key'))?.value === key && !isMissing
+  if (!isSettled || (await tx.get(settings, 'key_digest')) === undefined) keepKey(tx, key)
+  return { key, isMissing }
 }
 
 /**
@@ -55,7 +63,7 @@ async function bootstrap(tx: Writer, service: ServiceContext): Promise<void> {
 
 /** Goes back to the seed and the real time, in one step: what it makes is prepared beside the storage. */
 export async function reset(service: ServiceContext): Promise<void> {
-  const key = await service.storage.read(keptKey)
+  const { key } = await service.storage.read(keptKey)
   const clock = service.sandbox?.clock
   const stopped = clock?.mode === 'manual'
   clock?.restore(REAL_TIME)

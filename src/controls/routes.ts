@@ -103,11 +103,12 @@ const Snapshot = z.object({
 export const readSnapshot = route({
   ...control,
   id: 'readSnapshot',
-  summary: 'Take the whole state as one JSON document.',
+  summary: "Take the whole state as one JSON document. It holds the sandbox's key, unless `key` is false.",
   method: 'GET',
   path: '/_sandbox/snapshot',
+  query: z.object({ key: z.optional(z.boolean()) }),
   result: Snapshot,
-  handle: (_call, service) => createSandbox(service).snapshot(),
+  handle: ({ query }, service) => createSandbox(service).snapshot(query),
 })
 
 export const restoreSnapshot = route({

@@ -19,7 +19,7 @@ import { rotateKeys } from './keys.js'
 import { answerOnPhone, readPhone, setPhone } from './phone.js'
 import { plantSeed, type Seeded } from './seed.js'
 import type { Seed } from './seed-schema.js'
-import { keepClock } from './settings.js'
+import { keepClock, keptKey, withKey, withoutKey } from './settings.js'
 
 /** What moves a sandbox's clock; one of the three. Times are Unix seconds or ISO 8601. */
 export interface ClockChange {
@@ -39,9 +39,12 @@ export interface Sandbox {
   seed(seed: Seed): Promise<Seeded>
   /** What of the seed's credentials works. */
   credentials(): Promise<Credentials>
-  /** The whole state as one JSON document, which any other sandbox can `restore`, whatever its storage. */
-  snapshot(): Promise<State>
-  /** Puts a snapshot in the place of everything, its time and its key included. Throws `snapshot_invalid`. */
+  /**
+   * The whole state as one JSON document, which any other sandbox can `restore`, whatever its storage.
+   * It holds the sandbox's key, which opens the secrets in it, unless `key` is false.
+   */
+  snapshot(options?: { key?: boolean | undefined }): Promise<State>
+  /** Puts a snapshot in the place of everything, its time and, where it holds one, its key included. Throws `snapshot_invalid`. */
   restore(snapshot: State): Promise<void>
   /** Issues value to a twin. */
   fund(order: { hostname: string; amount: number; dq?: string | undefined }): ReturnType<typeof fund>
@@ -106,10 +109,15 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     reset: () => ready().then(() => reset(service)),
     seed: (seed) => write((tx) => plantSeed(tx, seed, service)),
     credentials: () => read((tx) => knownCredentials(tx, sandbox.seed, service.keys)),
-    snapshot: () => ready().then(() => storage.export()),
+    async snapshot({ key = true } = {}) {
+      await ready()
+      const state = await storage.export()
+      return key ? state : withoutKey(state)
+    },
     async restore(snapshot) {
       await ready()
-      await importState(storage, snapshot)
+      const { key } = await storage.read(keptKey)
+      await importState(storage, snapshot, key)
       sandbox.handedApprovals.clear()
       // Nobody makes the calls that a snapshot shows under way.
       await begin(service, true)
@@ -144,10 +152,10 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
   return controls
 }
 
-async function importState(storage: Storage, snapshot: unknown): Promise<void> {
+async function importState(storage: Storage, snapshot: unknown, key: string | undefined): Promise<void> {
   try {
     assertState(snapshot)
-    await storage.import(snapshot)
+    await storage.import(withKey(snapshot, key))
   } catch (cause) {
     if (cause instanceof TypeError || cause instanceof UniqueViolation)
       throw problem('snapshot_invalid', { detail: `${cause.message}.`, cause })

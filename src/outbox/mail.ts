@@ -16,8 +16,11 @@ export const mailCourier: Courier<MailRow, Settled> = {
     const user = await userByEmail(tx, to)
     if (!user) return settled
     const type = settled === 'sent' ? 'email.sent' : 'email.bounced'
-    const event = { type, actor: 'service', subject: `message:${id}`, data: { subject } }
+    const event = { type, actor: 'service', subject: `message:${id}`, data: { subject: withoutCodes(subject) } }
     await recordEvent(tx, { owners: [`user:${user.id}`], ...event, at: clock.now() })
     return settled
   },
 }
+
+/** An event rests in clear, where a code must not. */
+const withoutCodes = (text: string): string => text.replace(/\b\d{6}\b/g, '······')

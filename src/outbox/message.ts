@@ -16,6 +16,8 @@ export interface Message {
   readonly due_at: number | null
   /** From when on it is of no use and is not sent, where there is such a time. */
   readonly stale_at: number | null
+  /** Sealed under a key that is not here: it is not sent. */
+  readonly is_unreadable?: true
 }
 
 export interface MailRow extends Message {

@@ -3,12 +3,24 @@ import type { CardCharge, CardRefund, ChargeResult, RefundResult } from '../port
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import type { CardRow, MailRow, Message, OutboxRow, PushRow, RefundRow } from './message.js'
 
-export const outbox = collection<OutboxRow>()('outbox', {
-  byDue: { fields: ['due_at'] },
-  byTo: { fields: ['to'] },
-  byKind: { fields: ['kind'] },
-  byToAndKind: { fields: ['to', 'kind'] },
-})
+export const outbox = collection<OutboxRow>()(
+  'outbox',
+  {
+    byDue: { fields: ['due_at'] },
+    byTo: { fields: ['to'] },
+    byKind: { fields: ['kind'] },
+    byToAndKind: { fields: ['to', 'kind'] },
+  },
+  // Mails hold codes, and links that answer for people.
+  {
+    sealed: {
+      subject: 'Unreadable',
+      text: 'This message was sealed under another key.',
+      data: {},
+      is_unreadable: true,
+    },
+  },
+)
 
 interface Posted {
   readonly to: string
@@ -154,10 +166,13 @@ export async function deliverTaken<M extends OutboxRow, Result>(
 }
 
 /** Counts the try before it is made, and keeps the message from other processes over the same storage meanwhile. */
-function take(message: OutboxRow, { storage, clock, sandbox }: ServiceContext): Promise<OutboxRow | undefined> {
+function take(message: OutboxRow, { storage, clock, sandbox, log }: ServiceContext): Promise<OutboxRow | undefined> {
   return storage.write(async (tx) => {
     if (!(await isStill(tx, message))) return undefined
-    if (message.stale_at !== null && message.stale_at <= clock.now()) {
+    // The text of a card's charge is for people alone: what it moves rests in clear.
+    const isLost = message.is_unreadable && (message.kind === 'mail' || message.kind === 'push')
+    if (isLost) log.error(`${message.kind} ${message.id} was sealed under another key and is not sent`)
+    if (isLost || (message.stale_at !== null && message.stale_at <= clock.now())) {
       if (sandbox) tx.put(outbox, { ...message, status: 'failed', due_at: null })
       else tx.remove(outbox, message.id)
       return undefined

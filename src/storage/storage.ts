@@ -20,7 +20,15 @@ export interface Index<R extends Row> {
 export interface Collection<R extends Row, I extends string = string> {
   readonly name: string
   readonly indexes: Readonly<Record<I, Index<R>>>
+  /** Fields that rest encrypted, each with what it reads as where the key is another; none of them is in an index. */
+  readonly sealed?: Readonly<Record<string, unknown>>
 }
+
+/**
+ * Collections whose rows must not lie beside the others, such as the key that seals them.
+ * An adapter that writes files keeps these in a file of their own; a state that is exported holds them like any other.
+ */
+export const keptApart: ReadonlySet<string> = new Set(['service_keys'])
 
 /** A collection of any rows, for code that serves all of them. */
 // biome-ignore lint/suspicious/noExplicitAny: a row of one collection is not one of another.
@@ -80,7 +88,11 @@ export interface Storage {
 /** Names a collection and its indexes: `collection<TwinRow>()('twins', { byOwner: { fields: ['owner', 'id'] } })`. */
 export const collection =
   <R extends Row>() =>
-  <I extends string>(name: string, indexes: Record<I, Index<R>>): Collection<R, I> => ({ name, indexes })
+  <I extends string>(
+    name: string,
+    indexes: Record<I, Index<R>>,
+    options: Pick<Collection<R, I>, 'sealed'> = {},
+  ): Collection<R, I> => ({ name, indexes, ...options })
 
 /** Two rows would share one key of a unique index. Features look before they put, so this means a defect. */
 export class UniqueViolation extends Error {

@@ -61,15 +61,13 @@ async function tellSecrets(call: Call): Promise<Record<string, string>> {
 }
 
 contract('what rests', (start) => {
-  it('holds no secret that was ever shown in clear, but the mail that a code was sent in', async () => {
+  it('holds no secret in clear that was ever shown, mails and their codes included', async () => {
     const { call, state } = await start()
     const secrets = await tellSecrets(call)
     const { rows } = await state()
-    const { outbox, ...others } = rows
-    expect(JSON.stringify(outbox)).toContain(secrets['sign-in code'])
     // A code's six digits may stand in a number or a hash by chance, so they are looked for as whole values.
-    const values = new Set(leaves(others))
-    const resting = JSON.stringify(others)
+    const values = new Set(leaves(rows))
+    const resting = JSON.stringify(rows)
     for (const [name, secret] of Object.entries(secrets)) {
       expect(values.has(secret), name).toBe(false)
       if (name === 'sign-in code') continue

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,7 +51,8 @@ export function useFileStorages(): FileStorages {
     async leave(name: string) {
       const left = join(here.directory, name, 'data.json')
       await mkdir(join(here.directory, name))
-      for (const end of ['', '.journal']) await copyFile(here.file + end, left + end)
+      for (const end of ['', '.journal', '.key'])
+        if (end !== '.key' || existsSync(here.file + end)) await copyFile(here.file + end, left + end)
       return left
     },
     async contents(directory = here.directory) {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, link, open, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { PRIVATE } from './disk.js'
 import { StorageLocked } from './errors.js'
 
 export interface Lock {
@@ -108,7 +109,7 @@ async function startOf(pid: number): Promise<string | undefined> {
 }
 
 async function writeWhole(file: string, text: string): Promise<void> {
-  const handle = await open(file, 'wx')
+  const handle = await open(file, 'wx', PRIVATE)
   try {
     await handle.writeFile(text)
     await handle.sync()

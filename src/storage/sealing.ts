@@ -1,0 +1,95 @@
+import type { Keyring } from '../secrets.js'
+import type { AnyCollection, Collection, Key, Query, Reader, Row, Storage, Writer } from './storage.js'
+
+/** A row at rest: the fields that its collection seals, as JSON, encrypted with collection and id as additional data. */
+interface SealedRow extends Row {
+  readonly sealed?: string
+}
+
+/**
+ * The same storage, in which the fields that collections declare as `sealed` rest encrypted. Whoever reads and writes
+ * rows sees them whole. Rows that an older version wrote in clear read as they are, and are sealed when next written.
+ */
+export function sealing(storage: Storage, keys: () => Keyring): Storage {
+  return {
+    name: storage.name,
+    exclusive: storage.exclusive,
+    read: (body) => storage.read((tx) => body(new OpeningReader(tx, keys))),
+    write: (body) =>
+      storage.write(async (tx) => {
+        const sealingTx = new SealingWriter(tx, keys)
+        const value = await body(sealingTx)
+        await sealingTx.seal()
+        return value
+      }),
+    export: () => storage.export(),
+    import: (state) => storage.import(state),
+    close: () => storage.close(),
+  }
+}
+
+class OpeningReader<T extends Reader> implements Reader {
+  constructor(
+    readonly tx: T,
+    readonly keys: () => Keyring,
+  ) {}
+
+  // What needs no opening is handed on as it is: an async function would wait for it again.
+  get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
+    const read = this.tx.get(from, id)
+    return from.sealed ? read.then((row) => row && this.#open(from, row)) : read
+  }
+
+  find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    const found = this.tx.find(from, query)
+    return from.sealed ? found.then((rows) => Promise.all(rows.map((row) => this.#open(from, row)))) : found
+  }
+
+  async #open<R extends Row>(from: Collection<R>, row: R & SealedRow): Promise<R> {
+    const { sealed, ...clear } = row
+    if (sealed === undefined) return row
+    const opened = await this.keys().open(sealed, contextOf(from, row.id))
+    // What was sealed is what was taken from a row of this collection.
+    return { ...clear, ...(opened === undefined ? from.sealed : JSON.parse(opened)) } as R
+  }
+}
+
+class SealingWriter extends OpeningReader<Writer> implements Writer {
+  /** What was put in clear, and is sealed once the body is done. */
+  readonly #clear = new Map<AnyCollection, Map<Key, Row>>()
+
+  nextId(of: string): Promise<number> {
+    return this.tx.nextId(of)
+  }
+
+  put<R extends Row>(into: Collection<R>, row: R): void {
+    if (into.sealed) this.#clearOf(into).set(row.id, row)
+    this.tx.put(into, row)
+  }
+
+  remove<R extends Row>(from: Collection<R>, id: R['id']): void {
+    if (from.sealed) this.#clearOf(from).delete(id)
+    this.tx.remove(from, id)
+  }
+
+  async seal(): Promise<void> {
+    for (const [collection, rows] of this.#clear)
+      for (const row of rows.values()) this.tx.put(collection, await this.#sealed(collection, row))
+  }
+
+  async #sealed(collection: AnyCollection, row: Row): Promise<SealedRow> {
+    const isSealed = ([field]: [string, unknown]) => collection.sealed !== undefined && field in collection.sealed
+    const fields = Object.entries(row)
+    const secret = JSON.stringify(Object.fromEntries(fields.filter(isSealed)))
+    const clear = Object.fromEntries(fields.filter((field) => !isSealed(field)))
+    return { id: row.id, ...clear, sealed: await this.keys().seal(secret, contextOf(collection, row.id)) }
+  }
+
+  #clearOf(collection: AnyCollection): Map<Key, Row> {
+    const known = this.#clear.get(collection) ?? new Map<Key, Row>()
+    this.#clear.set(collection, known)
+    return known
+  }
+}
+
+const contextOf = ({ name }: AnyCollection, id: Key): string => `${name}:${id}`
