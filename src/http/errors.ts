@@ -14,6 +14,8 @@ export function errorsOf(route: Route): ProblemCode[] {
   add(route.refusesCardData, 'card_data_refused')
   add(route.params, 'path_malformed', 'not_found')
   for (const code of route.auth.flatMap(errorsOfAuth(route))) codes.add(code)
+  // A session may lose its user before the first write of a handler that opens its own transactions.
+  add(route.handle && route.auth.includes('guest'), 'sign_in_required')
   add(route.scope === 'sandbox', 'sandbox_refused', 'no_such_path')
   add(isJudged(route) && weakest(route) !== 'documented', 'evidence_refused')
   add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch', 'idempotency_unreadable')

@@ -19,6 +19,7 @@ import { guardSandbox } from './origin.js'
 import { type Outcome, refusal, render } from './outcome.js'
 import { authenticate, type Caller } from './principal.js'
 import { type Call, isJudged, type Keep, type Route } from './route.js'
+import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles: in one transaction where the route is one. */
 export async function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<Outcome> {
@@ -28,8 +29,9 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
   const body = takesBody ? await readFields(incoming, service.limits[route.bodyLimit ?? 'bodyBytes']) : NONE
   if (route.refusesCardData) checkNoCardData(Object.values(body).map(textOf))
   const fields = decode(route, incoming, body)
+  const recall = (tx: Reader) => authenticate(tx, route.auth, sentBy(route, incoming, fields, service), service)
   const prepare = async (tx: Reader): Promise<Call> => {
-    const caller = await authenticate(tx, route.auth, sentBy(route, incoming, fields, service), service)
+    const caller = await recall(tx)
     remember(incoming, caller)
     return check(endpoint, incoming, fields, caller)
   }
@@ -47,7 +49,9 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
     fields: fields.body,
   })
   const run = { endpoint, incoming, service, prepare, keyed: key === null ? undefined : keyed }
-  return route.handle ? handle(run, route.handle) : write(run)
+  const { handle: handler } = route
+  if (!handler) return write(run)
+  return handle(run, (call) => handler(call, forSameCaller(service, call.principal, recall)))
 }
 
 /** A request on its way into its handler. */
