@@ -53,6 +53,10 @@ const problems = {
   ],
   sign_in_required: [401, 'This session is not signed in: ask for a code at /v4/session/code and verify it.'],
   page_refused: [401, 'This session was given to a page of another origin, which alone may use it.'],
+  session_required: [
+    401,
+    'This session never asked for a code for this email. Send the X-Session-ID header that POST /v4/session/code answered with (or let your browser keep its session_id cookie), and enter the code in that session.',
+  ],
   code_wrong: [401, 'The code is wrong.'],
   // 402
   card_declined: [402, 'The card was declined; nothing was charged.'],
@@ -80,6 +84,10 @@ const problems = {
   origin_refused: [
     403,
     'Pages of this origin may not call this: those of the app may that the token was issued to, by its redirect URIs.',
+  ],
+  email_unproven: [
+    403,
+    'This user has not proven their email. Sign in by a code that is mailed there: POST /v4/session/code, then /v4/session/verify.',
   ],
   not_invited: [403, 'Only the user with the email that was invited can claim this.'],
   account_creation_refused: [403, 'This service does not let accounts be created.'],

@@ -84,6 +84,10 @@ describe('what the README says', () => {
     await expectPromised('example.mjs', block('js', 'sandbox.seed'), 2)
   })
 
+  it('signs a user in by three plain fetches', async () => {
+    await expectPromised('sign-in.mjs', block('js', "'/v4/session/code'"), 2)
+  })
+
   it('pays for what another service answers, by card, transfer and delegate', async () => {
     await expectPromised('paywall.mjs', block('js', '/v4/paywall'), 3)
   })

@@ -4,11 +4,12 @@ import { recordEvent } from '../events/event.js'
 import { accountIdOf, type Owner } from '../owner.js'
 import { problem } from '../problem.js'
 import { randomHex } from '../secrets.js'
+import { allRows } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds, secondsDigits } from '../time.js'
 import { type ClientRow, clientsOf, createClient } from '../tokens/client.js'
 import { createTwin, type ShownTwin, showTwin, type TwinContext } from '../twins/twin.js'
-import { createUser, type ShownUser, showUser } from '../users/user.js'
+import { createUser, isProven, type ShownUser, showUser, users } from '../users/user.js'
 
 /** A provider integrating the API. */
 export interface AccountRow {
@@ -25,7 +26,7 @@ export const accounts = collection<AccountRow>()('accounts', {
   byPublicSecret: { fields: ['public_secret'], unique: true },
 })
 
-/** Users who may act for an account. */
+/** Users who may act for an account, once they have proven their email (`isOwner`). */
 export interface MembershipRow {
   readonly id: string
   readonly account_id: number
@@ -68,7 +69,10 @@ export async function createAccount(
   return { account, ...(await createClient(tx, credentials, context)) }
 }
 
-/** Account, primary twin in `dq` and owning user in one go (interface.md 4.1 rule 8). Throws `dq_unknown`, `email_taken`. */
+/**
+ * Account, primary twin in `dq` and owning user in one go (interface.md 4.1 rule 8). The user owns it once they have proven the
+ * email, and makes client credentials then: the answer shows none. Throws `dq_unknown`, `email_taken`.
+ */
 export async function registerAccount(
   tx: Writer,
   { dq, email, at }: { dq: string; email: string; at: number },
@@ -77,7 +81,7 @@ export async function registerAccount(
   await quantityOf(tx, dq)
   const { account, client, client_secret } = await createAccount(tx, { at }, context)
   const twin = await createTwin(tx, { owner: `account:${account.id}`, dq, at }, context)
-  const user = await createUser(tx, { email, at, madeBy: account.id }, context)
+  const user = await createUser(tx, { email, at, madeBy: account.id, credentials: false }, context)
   const membership = { account_id: account.id, user_id: user.id, role: 'owner' } as const
   tx.put(memberships, { id: `${account.id}:${user.id}`, ...membership })
   return {
@@ -85,6 +89,23 @@ export async function registerAccount(
     twin: await showTwin(tx, twin, null),
     user: showUser(user),
   }
+}
+
+/** Whether a user may act for an account. Anyone can register one with another's address, so that alone is not enough. */
+export async function isOwner(tx: Reader, accountId: number, userId: number): Promise<boolean> {
+  if (!(await tx.get(memberships, `${accountId}:${userId}`))) return false
+  const user = await tx.get(users, userId)
+  return user !== undefined && isProven(user)
+}
+
+/** The accounts that a user may act for. */
+export async function ownedAccountIds(tx: Reader, userId: number): Promise<number[]> {
+  const user = await tx.get(users, userId)
+  if (!user || !isProven(user)) return []
+  const ids: number[] = []
+  for await (const { account_id } of allRows(tx, memberships, { index: 'byUser', prefix: [userId] }))
+    ids.push(account_id)
+  return ids
 }
 
 export async function accountOf(tx: Reader, id: number): Promise<AccountRow> {

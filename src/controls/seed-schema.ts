@@ -39,6 +39,8 @@ export const SeedSchema = z.object({
     z.array(
       z.object({
         email: Email,
+        /** Whether the user has proven that they read it. True where absent. */
+        email_verified: z.optional(z.boolean()),
         client_id: z.optional(Hex('mid')),
         hostname: z.optional(Hostname),
         balance: z.optional(z.number()),

@@ -101,11 +101,11 @@ async function plantAccounts(tx: Writer, items: Items<'accounts'>, service: Serv
 
 async function plantUsers(tx: Writer, items: Items<'users'>, service: ServiceContext) {
   const made = []
-  for (const { email, client_id, hostname, balance = 0 } of items) {
+  for (const { email, email_verified: proven = true, client_id, hostname, balance = 0 } of items) {
     await refuseKnownClient(tx, client_id)
     await refuseKnownHostname(tx, hostname)
     const at = service.clock.now()
-    const user = await createUser(tx, { email, at, madeBy: null, clientId: client_id, hostname }, service)
+    const user = await createUser(tx, { email, at, madeBy: null, proven, clientId: client_id, hostname }, service)
     const twin = (await primaryTwin(tx, `user:${user.id}`)) as TwinRow
     if (balance !== 0) await fund(tx, { hostname: twin.hostname, amount: balance }, service)
     const [client] = await clientsOf(tx, 'user', user.id)

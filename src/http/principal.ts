@@ -3,7 +3,14 @@ import type { ServiceContext } from '../context.js'
 import { findAgentToken } from '../oidc/agent.js'
 import { metadataAddress } from '../oidc/issuer.js'
 import { problem } from '../problem.js'
-import { findPageSession, findSession, isSessionId, newSessionId, type PageSessionRow } from '../sessions/session.js'
+import {
+  findPageSession,
+  findSession,
+  hasNewId,
+  isSessionId,
+  newSessionId,
+  type PageSessionRow,
+} from '../sessions/session.js'
 import type { Reader } from '../storage/storage.js'
 import { findAccessToken } from '../tokens/token.js'
 import { presentedSession } from './origin.js'
@@ -213,10 +220,13 @@ async function signedIn(
   const own = await findSession(tx, id, clock.now())
   if (own) return { principal: user(own.user_id, { via: 'session' }), session }
   const given = await findPageSession(tx, id, clock.now())
-  if (!given) throw problem('sign_in_required')
+  if (!given) throw problem('sign_in_required', (await hasNewId(tx, id, clock.now())) ? { detail: NEW_ID } : {})
   if (!auth.includes('page')) throw problem(refusal(auth))
   return { principal: page(given, headers), session }
 }
+
+const NEW_ID =
+  'Its id changed when its user signed in: send the `session_id` that POST /v4/session/verify answered with, and later the one in the X-Session-ID header of each answer.'
 
 /** Browsers say which page asks, but for what a page asks of its own origin. */
 function page(

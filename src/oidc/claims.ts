@@ -2,7 +2,7 @@ import type { ServiceContext } from '../context.js'
 import type { Reader } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { primaryTwin, twinKey } from '../twins/twin.js'
-import { users } from '../users/user.js'
+import { isProven, users } from '../users/user.js'
 import { agentTwin } from './connection.js'
 
 /** What scopes show of a user. */
@@ -29,8 +29,7 @@ export async function claimsOf(
   if (!user) return claims
   // Users have no name but their address.
   if (scopes.includes('profile')) Object.assign(claims, { name: user.email, updated_at: seconds(user.updated_at) })
-  // Whoever signs in has read a code that was mailed there.
-  if (scopes.includes('email')) Object.assign(claims, { email: user.email, email_verified: true })
+  if (scopes.includes('email')) Object.assign(claims, { email: user.email, email_verified: isProven(user) })
   return scopes.includes('twin') ? { ...claims, ...(await twinClaims(tx, userId, keys)) } : claims
 }
 

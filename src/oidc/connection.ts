@@ -1,7 +1,7 @@
-import { type AccountRow, accountOf, accounts, memberships } from '../accounts/account.js'
+import { type AccountRow, accountOf, accounts, isOwner, ownedAccountIds } from '../accounts/account.js'
 import { firstQuantity } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
-import { allRows, newestFirst } from '../storage/page.js'
+import { newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../twins/twin.js'
@@ -107,11 +107,10 @@ const show = (row: ConnectionRow, client: OidcClientRow) => ({
   updated_at: seconds(row.updated_at),
 })
 
-/** The accounts that a user may grant: those they belong to. */
+/** The accounts that a user may grant: those they own. */
 export async function grantableAccounts(tx: Reader, userId: number): Promise<AccountRow[]> {
   const found: AccountRow[] = []
-  for await (const { account_id } of allRows(tx, memberships, { index: 'byUser', prefix: [userId] }))
-    found.push(await accountOf(tx, account_id))
+  for (const id of await ownedAccountIds(tx, userId)) found.push(await accountOf(tx, id))
   return found
 }
 
@@ -121,7 +120,7 @@ export async function grantedAccountId(
   { account_id, user_id }: Pick<ConnectionRow, 'account_id' | 'user_id'>,
 ): Promise<number | null> {
   if (account_id === null) return null
-  return (await tx.get(memberships, `${account_id}:${user_id}`)) ? account_id : null
+  return (await isOwner(tx, account_id, user_id)) ? account_id : null
 }
 
 /** That account, as it stands now, and whether there is one to choose (interface.md 4.7 rule 1). */
@@ -130,6 +129,6 @@ export async function grantedAccount(
   { user_id, account_id }: { user_id: number; account_id: number | null },
 ): Promise<{ account: { id: number; name: string | null } | null; choosable: boolean }> {
   const account = account_id === null ? undefined : await tx.get(accounts, account_id)
-  const [member] = await tx.find(memberships, { index: 'byUser', prefix: [user_id], limit: 1 })
-  return { account: account ? { id: account.id, name: account.name } : null, choosable: member !== undefined }
+  const owned = await ownedAccountIds(tx, user_id)
+  return { account: account ? { id: account.id, name: account.name } : null, choosable: owned.length > 0 }
 }

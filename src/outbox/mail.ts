@@ -1,6 +1,6 @@
 import { bounces } from '../cards/test-values.js'
 import { recordEvent } from '../events/event.js'
-import { userByEmail } from '../users/user.js'
+import { readerOf } from '../users/user.js'
 import type { MailRow } from './message.js'
 import type { Courier, Settled } from './outbox.js'
 
@@ -11,9 +11,9 @@ export const mailCourier: Courier<MailRow, Settled> = {
     return 'sent'
   },
 
-  /** Whoever has the address is told what came of what was sent there. */
+  /** Whoever reads the address is told what came of what was sent there. */
   async settle(tx, { id, to, subject }, settled, { clock }) {
-    const user = await userByEmail(tx, to)
+    const user = await readerOf(tx, to)
     if (!user) return settled
     const type = settled === 'sent' ? 'email.sent' : 'email.bounced'
     const event = { type, actor: 'service', subject: `message:${id}`, data: { subject: withoutCodes(subject) } }

@@ -4,6 +4,7 @@ import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
 import { collection, type Writer } from '../storage/storage.js'
 import { primaryTwin } from '../twins/twin.js'
+import { provenEmailOf } from '../users/user.js'
 import { movePrice, sellerTwin } from './payment.js'
 
 /** What a reader consented to for a commodity's price, which they get once. The id is the commodity's hash and the owner. */
@@ -28,7 +29,7 @@ export interface PaybackOrder {
 
 /**
  * Pays a commodity's price from its owner's twin to the reader's primary one, for their consent; the seller validates the nonce.
- * Throws `not_found`, `payback_refused`, `payback_taken`, `insufficient_funds`.
+ * Throws `not_found`, `payback_refused`, `email_unproven`, `payback_taken`, `insufficient_funds`.
  */
 export async function createPayback(
   tx: Writer,
@@ -37,6 +38,7 @@ export async function createPayback(
 ) {
   const commodity = await commodityOf(tx, hash)
   if (!commodity.payback) throw problem('payback_refused')
+  if ((await provenEmailOf(tx, reader)) === undefined) throw problem('email_unproven')
   const id = `${commodity.id}:${reader}` as const
   if (await tx.get(paybacks, id)) throw problem('payback_taken')
   const to = await primaryTwin(tx, reader)

@@ -77,7 +77,7 @@ export const createPayback = route({
   bodyOptional: true,
   status: 202,
   result: ProvablePayment,
-  errors: ['not_found', 'payback_refused', 'payback_taken', 'insufficient_funds'],
+  errors: ['not_found', 'payback_refused', 'email_unproven', 'payback_taken', 'insufficient_funds'],
   idempotent: true,
   write: (tx, { params: { hash }, body: { consent = [], origin = null }, principal }, service) =>
     payBack(tx, { hash, reader: principal.owner, consent, origin, at: service.clock.now() }, service),

@@ -110,6 +110,18 @@ export async function revokeDelegate(
   await tellBoth(tx, 'delegate.revoked', revoked, (await tx.get(twins, row.twin_id)) as TwinRow, at)
 }
 
+/** Ends every delegate of all the owner's personas. Gives how many that were. */
+export async function revokeDelegatesOf(tx: Writer, owner: Owner, at: number): Promise<number> {
+  let count = 0
+  for await (const { id: persona } of allRows(tx, personas, { index: 'byOwner', prefix: [owner] }))
+    for await (const row of allRows(tx, delegates, { index: 'byPersona', prefix: [persona] })) {
+      if (row.revoked_at !== null) continue
+      await revokeDelegate(tx, { persona, delegate: row.id, owner, at })
+      count++
+    }
+  return count
+}
+
 /** Every delegate of the owner's persona, revoked ones too, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */
 export async function listDelegates(
   tx: Reader,

@@ -6,6 +6,7 @@ import { devicesOf } from '../notifications/device.js'
 import { postMail, postPush } from '../outbox/outbox.js'
 import { problem } from '../problem.js'
 import { digest } from '../secrets.js'
+import { allRows } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { type UserRow, users } from '../users/user.js'
@@ -180,7 +181,7 @@ async function settleExpired(tx: Writer, userId: number, at: number): Promise<vo
   for (const request of waiting) await settle(tx, request, at)
 }
 
-/** Approves or rejects for good. Whoever calls has seen that this may be done. `by`: `device:ID`, `link`, `token` or `phone`. */
+/** Approves or rejects for good. Whoever calls has seen that this may be done. `by`: `device:ID`, `link`, `token`, `phone` or `service`. */
 export async function settleAs(
   tx: Writer,
   request: AuthenticationRequestRow,
@@ -190,6 +191,19 @@ export async function settleAs(
   tx.put(authenticationRequests, answered)
   await tell(tx, answered, status, { at, by })
   return answered
+}
+
+/** Refuses all that waits for a user's answer, or was approved and not yet done. Gives how many that were. */
+export async function refuseRequestsOf(tx: Writer, userId: number, at: number): Promise<number> {
+  let count = 0
+  for await (const request of allRows(tx, authenticationRequests, { index: 'byUser', prefix: [userId] })) {
+    const seen = await settle(tx, request, at)
+    const isOpen = seen.status === 'pending' || (seen.status === 'approved' && seen.spent_at === null)
+    if (!isOpen) continue
+    await settleAs(tx, seen, { status: 'rejected', by: 'service', at })
+    count++
+  }
+  return count
 }
 
 const tell = (

@@ -37,11 +37,15 @@ export async function verifyCode(
 ): Promise<string | Problem> {
   const at = service.clock.now()
   const address = email ?? (await lastCode(tx, sessionId))?.email
-  if (address === undefined) return problem('code_wrong')
+  if (address === undefined) return noCodeHere()
   const refused = await spendCode(tx, { email: address, code, sessionId, at }, service)
-  if (refused) return refused
+  if (refused) return refused.code === 'session_required' ? noCodeHere() : refused
   return (await signIn(tx, { email: address, previousSessionId: sessionId, at }, service)).session_id
 }
+
+/** People are told of cookies where programs are told of headers. */
+const noCodeHere = () =>
+  problem('code_wrong', { detail: 'Ask for a new one. If this happens again, allow cookies for this site.' })
 
 /** The address whose code can still be filled in, in this session. */
 async function awaitedEmail(tx: Reader, sessionId: string, at: number): Promise<string | undefined> {

@@ -67,7 +67,7 @@ export const verifySessionCode = route({
   auth: ['guest'],
   body: z.object({ email: Email, code: z.string() }),
   result: z.object({ session_id: z.string(), user: UserShape }),
-  errors: ['code_wrong', 'code_expired', 'too_many_tries'],
+  errors: ['session_required', 'code_wrong', 'code_expired', 'too_many_tries'],
   async write(tx, { body, session }, service) {
     const at = service.clock.now()
     const sessionId = session.id

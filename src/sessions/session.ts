@@ -3,12 +3,13 @@ import type { ServiceContext } from '../context.js'
 import { recordEvent } from '../events/event.js'
 import { problem } from '../problem.js'
 import { digest, randomHex } from '../secrets.js'
-import { newestFirst } from '../storage/page.js'
+import { allRows, newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { claimInvitations } from '../transfers/invitation.js'
 import type { TwinContext } from '../twins/twin.js'
-import { createUser, showUser, userByEmail, users } from '../users/user.js'
+import { createUser, isProven, showUser, type UserRow, userByEmail, users } from '../users/user.js'
+import { type ProofContext, proveEmail } from './first-proof.js'
 
 const LIFETIME = 24 * 3_600_000
 
@@ -23,6 +24,8 @@ export interface SessionRow {
   readonly by: 'code' | 'token' | 'page'
   /** Where an embed gave it to the page around it; null for the user's own. */
   readonly page: PageOfSession | null
+  /** Of the id that it had until its user signed in. Absent in older rows, and where there was none. */
+  readonly previous_digest?: string | null
 }
 
 export interface PageOfSession {
@@ -40,6 +43,7 @@ export interface PageSessionRow extends SessionRow {
 export const sessions = collection<SessionRow>()('sessions', {
   byDigest: { fields: ['digest'], unique: true },
   byUser: { fields: ['user_id'] },
+  byPrevious: { fields: ['previous_digest'] },
 })
 
 export const newSessionId = ({ random }: Pick<ServiceContext, 'random'>): string => `ms_${randomHex(random, 16)}`
@@ -63,22 +67,46 @@ async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<Ses
   return row && row.expires_at > at ? row : undefined
 }
 
+/** Whether a session of that id goes on under another, by which its user signed in. */
+export async function hasNewId(tx: Reader, sessionId: string, at: number): Promise<boolean> {
+  const [row] = await tx.find(sessions, { index: 'byPrevious', prefix: [digest(sessionId)], limit: 1 })
+  return row !== undefined && row.expires_at > at
+}
+
 /**
- * Signs the reader of an email in, making the user when there is none yet; what was sent to that email is theirs by this.
+ * The user who reads an email, once a code that was mailed there has been entered: made here when there is none yet.
+ * What was sent to that email is theirs by this.
+ */
+export async function proveReader(
+  tx: Writer,
+  { email, at }: { email: string; at: number },
+  context: TwinContext & ProofContext,
+): Promise<UserRow> {
+  const known = (await userByEmail(tx, email)) ?? (await createUser(tx, { ...NEW_READER, email, at }, context))
+  const endSessions = () => endSessionsOf(tx, known.id, at)
+  const user = isProven(known) ? known : await proveEmail(tx, known, { endSessions, at }, context)
+  await claimInvitations(tx, user, at)
+  return user
+}
+
+/** They make client credentials when they want some: none are shown here. */
+const NEW_READER = { madeBy: null, proven: true, credentials: false }
+
+/**
+ * Signs the reader of an email in, as `proveReader` finds them.
  * The session goes on under a new id, so that one set by somebody else is worth nothing (no fixation).
  */
 export async function signIn(
   tx: Writer,
   { email, previousSessionId, at }: { email: string; previousSessionId: string; at: number },
-  context: TwinContext,
+  context: TwinContext & ProofContext,
 ) {
-  const user = (await userByEmail(tx, email)) ?? (await createUser(tx, { email, at, madeBy: null }, context))
+  const user = await proveReader(tx, { email, at }, context)
   const previous = await sessionOf(tx, previousSessionId, at)
   await endSession(tx, previousSessionId, at)
-  const { session_id } = await startSession(tx, { userId: user.id, by: 'code', at }, context)
+  const { session_id } = await startSession(tx, { userId: user.id, by: 'code', previousSessionId, at }, context)
   const previousUserId = previous?.user_id ?? null
   await keepCarts(tx, { previousSessionId, previousUserId, sessionId: session_id, userId: user.id })
-  await claimInvitations(tx, user, at)
   return { session_id, user: showUser(user) }
 }
 
@@ -86,20 +114,24 @@ interface NewSession {
   readonly userId: number
   readonly by: SessionRow['by']
   readonly page?: PageOfSession | null
+  /** Of the session that goes on as this one. */
+  readonly previousSessionId?: string
   readonly at: number
 }
 
 /** A new session in which a user is signed in already. */
 export async function startSession(
   tx: Writer,
-  { userId, by, page = null, at }: NewSession,
+  { userId, by, page = null, previousSessionId, at }: NewSession,
   context: Pick<ServiceContext, 'random'>,
 ): Promise<{ session_id: string; expires_at: number }> {
   for (const old of await sessionsOf(tx, userId)) if (old.expires_at <= at) tx.remove(sessions, old.id)
   const session_id = newSessionId(context)
   const expires_at = at + LIFETIME
   const id = await tx.nextId('sessions')
-  const session: SessionRow = { id, digest: digest(session_id), user_id: userId, created_at: at, expires_at, by, page }
+  const previous_digest = previousSessionId === undefined ? null : digest(previousSessionId)
+  const made = { user_id: userId, created_at: at, expires_at, by, page, previous_digest }
+  const session: SessionRow = { id, digest: digest(session_id), ...made }
   tx.put(sessions, session)
   await tell(tx, 'sign_in', session, { at, by, ...(page && { origin: page.origin }) })
   return { session_id, expires_at: seconds(expires_at) }
@@ -123,6 +155,18 @@ export async function endOwnSession(
   if (row?.user_id !== userId || row.expires_at <= at) throw problem('not_found')
   await end(tx, row, at)
   return row
+}
+
+/** Ends every session of a user, those of pages too. Gives how many that were. */
+async function endSessionsOf(tx: Writer, userId: number, at: number): Promise<number> {
+  let count = 0
+  for await (const session of allRows(tx, sessions, { index: 'byUser', prefix: [userId] })) {
+    tx.remove(sessions, session.id)
+    if (session.expires_at <= at) continue
+    await tell(tx, 'sign_out', session, { at })
+    count++
+  }
+  return count
 }
 
 async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {

@@ -62,7 +62,7 @@ async function sweep(tx: Writer, at: number): Promise<void> {
 
 /**
  * Uses up the code that was last sent to the email in this session.
- * Gives a problem (`code_wrong`, `code_expired`, `too_many_tries`) rather than throwing it: a wrong try must count.
+ * Gives a problem (`session_required` where there is none, `code_wrong`, `code_expired`, `too_many_tries`) rather than throwing it: a wrong try must count.
  */
 export async function spendCode(
   tx: Writer,
@@ -71,7 +71,7 @@ export async function spendCode(
 ): Promise<Problem | undefined> {
   const prefix = [digest(sessionId), normalEmail(email)]
   const [last] = await tx.find(signInCodes, { index: 'bySession', prefix, limit: 1, reverse: true })
-  if (!last) return problem('code_wrong')
+  if (!last) return problem('session_required')
   if (last.used || last.expires_at <= at) return problem('code_expired')
   if (last.tries >= TRIES) return tooManyTries(last, at)
   if (!sameSecret(mac(last.id, code, context), last.code_mac)) {

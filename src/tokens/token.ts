@@ -4,6 +4,7 @@ import { recordEvent } from '../events/event.js'
 import { memoize } from '../memo.js'
 import { problem } from '../problem.js'
 import { digest, randomHex } from '../secrets.js'
+import { allRows } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { type ClientRow, clients } from './client.js'
@@ -123,3 +124,9 @@ const show = (row: TokenRow, context: TokenContext): TokenPair => ({
 
 const derived = (purpose: string, id: string, { keys }: TokenContext): string =>
   `tqmt_${hexOf(keys.derive(purpose, id)).slice(0, 32)}`
+
+/** Ends client credentials: they get no more tokens, and those that they got stop working. */
+export async function revokeClient(tx: Writer, client: ClientRow, at: number): Promise<void> {
+  tx.put(clients, { ...client, updated_at: at, deleted_at: at })
+  for await (const { id } of allRows(tx, tokens, { index: 'byClient', prefix: [client.id] })) tx.remove(tokens, id)
+}

@@ -9,7 +9,7 @@ import { setTimer, type TimerJob } from '../schedule/timer.js'
 import { digest } from '../secrets.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { primaryTwin, type TwinRow } from '../twins/twin.js'
-import { emailOf, type UserRow, users } from '../users/user.js'
+import { emailOf, isProven, type UserRow, users } from '../users/user.js'
 import {
   showTransfer,
   statusOf,
@@ -73,26 +73,32 @@ export async function invite(
 }
 
 /**
- * Gives the held amount to the user whose email was invited.
+ * Gives the held amount to the user who has proven the email that was invited.
  * Throws `not_invited` where the caller sent it, `transfer_expired`, `transfer_settled`; `not_found` for anybody else.
  */
 export async function claimTransfer(tx: Writer, userId: number, id: number, at: number) {
   const user = (await tx.get(users, userId)) as UserRow
   const transfer = await tx.get(transfers, id)
-  if (!transfer) throw problem('not_found')
   const owner: Owner = `user:${userId}`
-  if (transfer.address !== user.email && transfer.recipient_owner !== owner)
-    throw problem(transfer.sender_owner === owner ? 'not_invited' : 'not_found')
+  // The same for whatever they ask: it does not say whether anything waits for that email.
+  const notFound = () => problem('not_found', isProven(user) ? {} : { detail: UNPROVEN })
+  if (!transfer) throw notFound()
+  const isInvited = isProven(user) && transfer.address === user.email
+  if (!isInvited && transfer.recipient_owner !== owner)
+    throw transfer.sender_owner === owner ? problem('not_invited') : notFound()
   const status = statusOf(transfer, at)
   if (status === 'expired') throw problem('transfer_expired')
   if (status !== 'invited') throw problem('transfer_settled')
   return showTransfer(tx, await give(tx, transfer, user, at), at)
 }
 
+const UNPROVEN =
+  'To get what was sent to your email, sign in by a code that is mailed there: POST /v4/session/code, then /v4/session/verify.'
+
 /** No more than these at one sign-in; the next goes on. */
 const MOST_CLAIMED = 1000
 
-/** Gives a user who was seen to read their email what waits there for them. */
+/** Gives a user who has proven their email what waits there for them. */
 export async function claimInvitations(tx: Writer, user: UserRow, at: number): Promise<void> {
   const waiting = await tx.find(transfers, { index: 'byOpenEmail', prefix: [user.email], limit: MOST_CLAIMED })
   for (const transfer of waiting) if (statusOf(transfer, at) === 'invited') await give(tx, transfer, user, at)

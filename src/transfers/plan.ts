@@ -5,7 +5,7 @@ import { isSomebody, type Owner } from '../owner.js'
 import { type Problem, problem } from '../problem.js'
 import type { Reader } from '../storage/storage.js'
 import { primaryTwin, type TwinRow, twinByHostname } from '../twins/twin.js'
-import { normalEmail, userByEmail } from '../users/user.js'
+import { emailOf, normalEmail, readerOf } from '../users/user.js'
 import { MEMO } from './wording.js'
 
 export interface TransferOrder {
@@ -26,7 +26,7 @@ export interface Plan {
   /** Smallest units. */
   readonly amount: bigint
   readonly address: string
-  /** Null where the address is an email that no user has. */
+  /** Null where the address is an email that no user has proven. */
   readonly payee: TwinRow | null
   readonly memo: string | null
 }
@@ -40,7 +40,8 @@ export async function planOf(tx: Reader, { sender: owner, ...order }: TransferOr
   if (amount === 0n) throw problem('amount_invalid', { detail: 'It must be more than nothing.' })
   const memo = memoOf(order.memo ?? '')
   const { address, payee } = await resolve(tx, order.address.trim())
-  if (payee?.id === sender.id) throw problem('same_twin')
+  // Whoever has not proven their email may own that address all the same: they would claim from themselves.
+  if (payee?.id === sender.id || (!payee && address === (await emailOf(tx, owner)))) throw problem('same_twin')
   return { sender, quantity, amount, address, payee, memo }
 }
 
@@ -68,8 +69,8 @@ async function resolveEmail(tx: Reader, text: string): Promise<Pick<Plan, 'addre
   if (!z.safeParse(Email, text).success)
     throw fieldProblem('address', 'must be an email address, such as ada@example.test')
   const address = normalEmail(text)
-  const user = await userByEmail(tx, address)
-  return { address, payee: (user && (await primaryTwin(tx, `user:${user.id}`))) ?? null }
+  const reader = await readerOf(tx, address)
+  return { address, payee: (reader && (await primaryTwin(tx, `user:${reader.id}`))) ?? null }
 }
 
 const fieldProblem = (field: string, what: string): Problem =>

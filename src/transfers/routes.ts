@@ -12,7 +12,7 @@ import { answer, answers, visit } from './visit.js'
 export const createTransfer = route({
   id: 'createTransfer',
   summary:
-    "Send value from the caller's primary twin to a twin's hostname or URL, or to an email; who reads an email that no user has is invited. A session waits for the user's second factor.",
+    "Send value from the caller's primary twin to a twin's hostname or URL, or to an email; who reads an email that no user has proven is invited. A session waits for the user's second factor.",
   evidence: 'observed',
   method: 'POST',
   path: '/transfer',

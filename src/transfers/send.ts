@@ -42,7 +42,7 @@ const secondFactorOrder = ({ address, amount, quantity, memo }: Plan, asking: As
 })
 
 /**
- * Moves value to a wallet, or holds it for whoever reads an email that no user has.
+ * Moves value to a wallet, or holds it for whoever reads an email that no user has proven.
  * Spends the approval, where one is needed, of exactly this. Throws as `planOf` and `permitAgent`, `insufficient_funds`, `rejected`,
  * `approval_timeout`.
  */

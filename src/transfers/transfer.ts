@@ -7,7 +7,7 @@ import { newestOfAll } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { type TwinRow, twins } from '../twins/twin.js'
-import { emailOf, userByEmail } from '../users/user.js'
+import { provenEmailOf, readerOf } from '../users/user.js'
 
 /** `invited`: the amount is held until whoever reads the address claims it. The others are for good. */
 export type TransferStatus = 'completed' | 'invited' | 'cancelled' | 'expired'
@@ -72,7 +72,7 @@ export async function visibleTransfer(tx: Reader, caller: Owner, id: number): Pr
   if (!transfer) throw problem('not_found')
   const { sender_owner, recipient_owner, open_to } = transfer
   if (sender_owner === caller || recipient_owner === caller) return transfer
-  if (open_to === null || open_to !== (await emailOf(tx, caller))) throw problem('not_found')
+  if (open_to === null || open_to !== (await provenEmailOf(tx, caller))) throw problem('not_found')
   return transfer
 }
 
@@ -86,7 +86,7 @@ export async function listTransfers(
   caller: Owner,
   { at, ...page }: { limit?: number | undefined; after?: number | undefined; at: number },
 ) {
-  const email = await emailOf(tx, caller)
+  const email = await provenEmailOf(tx, caller)
   const places = [
     { index: 'bySender', prefix: [caller] },
     { index: 'byRecipient', prefix: [caller] },
@@ -114,8 +114,7 @@ export async function tellTransfer(
   await recordEvent(tx, { ...event, owners, data: { dq, amount, hostname, address, memo } })
 }
 
-/** An account may have made a user of that email since, who was never seen to read it. */
 async function ownerByEmail(tx: Reader, email: string): Promise<Owner | undefined> {
-  const user = await userByEmail(tx, email)
+  const user = await readerOf(tx, email)
   return user && `user:${user.id}`
 }

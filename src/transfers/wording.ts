@@ -4,12 +4,12 @@ import { formatAmount } from '../ledger/amount.js'
 import { accountIdOf, type Owner } from '../owner.js'
 import type { Reader } from '../storage/storage.js'
 import { type TwinRow, twins } from '../twins/twin.js'
-import { emailOf } from '../users/user.js'
+import { provenEmailOf } from '../users/user.js'
 import type { TransferRow } from './transfer.js'
 
 /** What the invited are told, by mail and on the page that it links to. */
 export interface Invitation {
-  /** The name of the account, in quotation marks, or the email of the user. */
+  /** The name of the account, in quotation marks, or the proven email of the user; else the wallet. */
   readonly sender: string
   /** The sender's wallet, which nobody can call themselves. */
   readonly hostname: string
@@ -43,7 +43,7 @@ export async function amountText(tx: Reader, { dq, amount }: { dq: string; amoun
 
 async function nameOf(tx: Reader, owner: Owner): Promise<string | undefined> {
   const id = accountIdOf(owner)
-  if (id === undefined) return emailOf(tx, owner)
+  if (id === undefined) return provenEmailOf(tx, owner)
   const account = await tx.get(accounts, id)
   const name = account && sellerName(account)
   return name ? quotedName(name) : undefined

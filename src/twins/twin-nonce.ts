@@ -3,9 +3,10 @@ import { base64url } from '../encoding.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
 import { digest } from '../secrets.js'
+import { allRows } from '../storage/page.js'
 import { collection, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
-import { ownTwin, twinByHostname } from './twin.js'
+import { ownTwin, twinByHostname, twins } from './twin.js'
 
 const LIFETIME = 5 * 60_000
 
@@ -30,6 +31,12 @@ export async function createTwinNonce(
   const nonce = base64url(random.bytes(32))
   tx.put(twinNonces, { id: digest(nonce), twin_id: twin.id, expires_at: at + LIFETIME })
   return { nonce, hostname: twin.hostname, expires_at: seconds(at + LIFETIME) }
+}
+
+/** Makes the nonces of all the owner's twins worthless. */
+export async function forgetTwinNonces(tx: Writer, owner: Owner): Promise<void> {
+  for await (const { id: twin } of allRows(tx, twins, { index: 'byOwner', prefix: [owner] }))
+    for await (const { id } of allRows(tx, twinNonces, { index: 'byTwin', prefix: [twin] })) tx.remove(twinNonces, id)
 }
 
 /** Uses the nonce up. Throws `twin_nonce_refused`. */

@@ -1,6 +1,13 @@
 import { route } from '../http/route.js'
 import { Email, PageQuery, pageOf, UnixSecondsDigits, UserShape, userShape, z } from '../http/schema.js'
-import { createUser as create, listUsers as list, readOwnUser, readUserByEmail } from './user.js'
+import { askForSecrets, createSecrets } from './client-credentials.js'
+import {
+  createUser as create,
+  listUsers as list,
+  readOwnUser,
+  readUserByEmail,
+  readUserWithoutSecrets,
+} from './user.js'
 
 const Secrets = z.array(
   z.object({
@@ -32,7 +39,7 @@ export const createUser = route({
 
 export const readUser = route({
   id: 'readUser',
-  summary: "Read your own record with its secrets; another's, without them, by their email.",
+  summary: "Read your own record, with its secrets by your own access token; another's, without them, by their email.",
   evidence: 'documented',
   method: 'GET',
   path: '/user/:user_id',
@@ -43,10 +50,36 @@ export const readUser = route({
   queryInBody: true,
   result: z.object({ ...userShape, secrets: z.optional(Secrets) }),
   errors: ['not_found'],
-  read: (tx, { params, query, principal }, service) =>
-    principal.kind === 'user' && principal.id === params.user_id
-      ? readOwnUser(tx, principal.id, service)
-      : readUserByEmail(tx, params.user_id, query.email),
+  read: (tx, { params, query, principal }, service) => {
+    if (principal.kind !== 'user' || principal.id !== params.user_id)
+      return readUserByEmail(tx, params.user_id, query.email)
+    return principal.via === 'token' ? readOwnUser(tx, principal.id, service) : readUserWithoutSecrets(tx, principal.id)
+  },
+})
+
+export const createUserSecrets = route({
+  id: 'createUserSecrets',
+  summary:
+    'Make new client credentials for yourself. The newest before them go on working, older ones end. A session waits for the second factor of its user.',
+  evidence: 'designed',
+  method: 'POST',
+  path: '/user/secrets',
+  versions: ['v4'],
+  auth: ['user', 'session'],
+  body: z.object({}),
+  bodyOptional: true,
+  status: 201,
+  result: z.object({ secrets: Secrets }),
+  errors: ['rejected', 'approval_timeout', 'too_many_pending'],
+  idempotent: true,
+  async handle({ principal, session, keep }, service) {
+    const userId = principal.id
+    const given =
+      principal.via === 'session' ? await askForSecrets(service, { userId, sessionId: session?.id }) : undefined
+    return service.storage.write(async (tx) =>
+      keep(tx, await createSecrets(tx, { userId, given, at: service.clock.now() }, service)),
+    )
+  },
 })
 
 export const listUsers = route({
@@ -63,4 +96,4 @@ export const listUsers = route({
   read: (tx, { query, principal }) => list(tx, principal.id, query),
 })
 
-export default [createUser, readUser, listUsers]
+export default [createUser, readUser, createUserSecrets, listUsers]

@@ -15,6 +15,8 @@ export interface UserRow {
   readonly email: string
   /** The account that made them, or null for one who signed up. */
   readonly made_by: number | null
+  /** When a code that was mailed to the email was first entered; null until then. Absent in older rows: see `isProven`. */
+  readonly email_verified_at?: number | null
   readonly is_android: boolean
   readonly is_ios: boolean
   readonly created_at: number
@@ -30,10 +32,21 @@ export const users = collection<UserRow>()('users', {
 /** Emails compare without case. */
 export const normalEmail = (email: string): string => email.trim().toLowerCase()
 
+/**
+ * Whether the user is known to read their email. Older rows don't say: who signed up then did so by a mailed code, and whom an
+ * account made proves it by the next one.
+ */
+export const isProven = ({ email_verified_at, made_by }: UserRow): boolean =>
+  email_verified_at === undefined ? made_by === null : email_verified_at !== null
+
 export interface NewUser {
   readonly email: string
   readonly at: number
   readonly madeBy: number | null
+  /** Whether the email is proven. Default false: that somebody names an address proves nothing. */
+  readonly proven?: boolean
+  /** Whether client credentials are made. Default true; false where nobody would ever see them. */
+  readonly credentials?: boolean
   /** Fixed by a seed. */
   readonly clientId?: string | undefined
   readonly hostname?: string | undefined
@@ -42,7 +55,7 @@ export interface NewUser {
 /** Makes a user, their client credentials, and their primary twin in the service's first digital quantity. Throws `email_taken`. */
 export async function createUser(
   tx: Writer,
-  { email, at, madeBy, clientId, hostname }: NewUser,
+  { email, at, madeBy, proven = false, credentials = true, clientId, hostname }: NewUser,
   context: TwinContext,
 ): Promise<UserRow> {
   if (await userByEmail(tx, email)) throw problem('email_taken')
@@ -50,6 +63,7 @@ export async function createUser(
     id: await tx.nextId('users'),
     email: normalEmail(email),
     made_by: madeBy,
+    email_verified_at: proven ? at : null,
     is_android: false,
     is_ios: false,
     created_at: at,
@@ -57,7 +71,7 @@ export async function createUser(
     deleted_at: null,
   }
   tx.put(users, user)
-  await createClient(tx, { kind: 'user', id: user.id, at, clientId }, context)
+  if (credentials) await createClient(tx, { kind: 'user', id: user.id, at, clientId }, context)
   const { id: dq } = await firstQuantity(tx)
   await createTwin(tx, { owner: `user:${user.id}`, dq, at, hostname }, context)
   return user
@@ -68,10 +82,32 @@ export async function userByEmail(tx: Reader, email: string): Promise<UserRow | 
   return user
 }
 
-/** The email of the user that an owner is, if it is one. */
-export async function emailOf(tx: Reader, owner: string): Promise<string | undefined> {
+/** The user to whom what is meant for an email belongs: nobody, until its reader has proven it. */
+export async function readerOf(tx: Reader, email: string): Promise<UserRow | undefined> {
+  const user = await userByEmail(tx, email)
+  return user && isProven(user) ? user : undefined
+}
+
+/** The email of the user that an owner is, if it is one. It may be unproven. */
+export const emailOf = async (tx: Reader, owner: string): Promise<string | undefined> =>
+  (await userOf(tx, owner))?.email
+
+/** The email of the user that an owner is, if they have proven it. */
+export async function provenEmailOf(tx: Reader, owner: string): Promise<string | undefined> {
+  const user = await userOf(tx, owner)
+  return user && isProven(user) ? user.email : undefined
+}
+
+async function userOf(tx: Reader, owner: string): Promise<UserRow | undefined> {
   const id = userIdOf(owner)
-  return id === undefined ? undefined : (await tx.get(users, id))?.email
+  return id === undefined ? undefined : tx.get(users, id)
+}
+
+/** A user's own record as a session sees it, which never reads secrets. Throws `not_found`. */
+export async function readUserWithoutSecrets(tx: Reader, id: number) {
+  const user = await tx.get(users, id)
+  if (!user) throw problem('not_found')
+  return showUser(user)
 }
 
 /** A user's record for another: only who knows the email sees it, without secrets. Throws `not_found`. */
@@ -118,7 +154,7 @@ export const showUser = (user: UserRow): Omit<ShownUser, 'secrets'> => ({
   is_ios: user.is_ios,
 })
 
-const showSecrets = (rows: ClientRow[], context: Pick<ServiceContext, 'keys'>) =>
+export const showSecrets = (rows: readonly ClientRow[], context: Pick<ServiceContext, 'keys'>) =>
   rows.map((client) => ({
     client_id: client.id,
     client_secret: userClientSecret(client.id, context),

@@ -7,7 +7,16 @@ import { contract } from '../support/contract.js'
 import { startFailing } from '../support/failing-storage.js'
 import { expectProblem, expectSoundLedger, fund, setClock, stopClock, UNKNOWN_COMMODITY } from '../support/market.js'
 import { startUpstream } from '../support/upstream.js'
-import { balanceOf, defaultDq, newCommodity, newPayer, newSeller, newSession, newTwin } from '../support/world.js'
+import {
+  balanceOf,
+  defaultDq,
+  newCommodity,
+  newPayer,
+  newReader,
+  newSeller,
+  newSession,
+  newTwin,
+} from '../support/world.js'
 
 const DAY = 86_400_000
 
@@ -308,7 +317,7 @@ describe('an Idempotency-Key, where things break', () => {
     expect((await one('POST', '/v4/commodity', keyed)).status).toBe(201)
     expectProblem(await other('POST', '/v4/commodity', keyed), 409, 'idempotency_unreadable')
 
-    const payer = await newPayer(one, seller, { balance: 5 })
+    const payer = await newReader(one, seller, { balance: 5 })
     const gift = { ...order, cost: 0, payback: true }
     const { hash: payback } = (await one('POST', '/v4/commodity', { token: seller.token, body: gift })).body
     const service = {
@@ -324,6 +333,7 @@ describe('an Idempotency-Key, where things break', () => {
       [`/v4/payback/${payback}`, { consent: ['You may write to me.'] }, payer],
       ['/v4/paywall', { amount: 0.5, destination: shop }, payer],
       [`/v4/twin/${payer.hostname}/topup`, { amount: 5, payment_method_id: 'pm_card_visa' }, payer],
+      ['/v4/user/secrets', {}, payer],
       ['/v4/catalog/items', sold, seller],
       [`/v4/catalog/items/${id}/purchases`, {}, payer],
       ['/v4/agent/account-changes', { approval_id }, business.agent],

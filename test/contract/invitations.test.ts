@@ -13,9 +13,9 @@ import {
   typesOf,
   walletOf,
 } from '../support/transfers.js'
-import { defaultDq, newPayer, newSession, newTwin } from '../support/world.js'
+import { defaultDq, newPayer, newSeededUser, newSession, newTwin } from '../support/world.js'
 
-contract('createTransfer to an email that no user has', (start) => {
+contract('createTransfer to an email that no user has proven', (start) => {
   it('holds the amount, mails a link, and answers 201 with the invitation', async () => {
     const { call, url, at, payer, state } = await newSender(start)
     const sent = await send(call, payer, { address: ' Ada@Example.test', amount: 2.5, memo: 'See you' })
@@ -63,9 +63,9 @@ contract('createTransfer to an email that no user has', (start) => {
 
 contract('claimTransfer', (start) => {
   it('POST /v4/transfers/:id/claim gives the amount to the user of that email, once', async () => {
-    const { call, seller, payer } = await newSender(start)
+    const { call, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
-    const ada = await newPayer(call, seller, { email: INVITED })
+    const ada = await newSeededUser(call, INVITED)
     expect(await walletOf(call, ada)).toBe(0)
     const before = (await call('GET', `/v4/transfers/${id}`, { token: ada.token })).body
     expect(before.status).toBe('invited')
@@ -83,9 +83,9 @@ contract('claimTransfer', (start) => {
   })
 
   it('takes a session as it takes a token', async () => {
-    const { call, seller, payer } = await newSender(start)
+    const { call, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
-    const { token } = await newPayer(call, seller, { email: INVITED })
+    const { token } = await newSeededUser(call, INVITED)
     const session = (await call('POST', '/v4/session', { token })).body.session_id
     expect((await call('POST', `/v4/transfers/${id}/claim`, { session })).body.status).toBe('completed')
   })
@@ -105,9 +105,9 @@ contract('claimTransfer', (start) => {
   })
 
   it('is 410 at the very moment that the invitation ends, and after', async () => {
-    const { call, at, seller, payer } = await newSender(start)
+    const { call, at, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
-    const ada = await newPayer(call, seller, { email: INVITED })
+    const ada = await newSeededUser(call, INVITED)
     for (const ms of [30 * DAY, 30 * DAY + 1000]) {
       await setClock(call, at + ms)
       const { token } = await again(call, ada)
@@ -117,9 +117,9 @@ contract('claimTransfer', (start) => {
   })
 
   it('works until then', async () => {
-    const { call, at, seller, payer } = await newSender(start)
+    const { call, at, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
-    const ada = await newPayer(call, seller, { email: INVITED })
+    const ada = await newSeededUser(call, INVITED)
     await setClock(call, at + 30 * DAY - 1000)
     const { token } = await again(call, ada)
     expect((await call('POST', `/v4/transfers/${id}/claim`, { token })).status).toBe(200)
@@ -133,9 +133,9 @@ contract('claimTransfer', (start) => {
 
 contract('cancelTransfer', (start) => {
   it('POST /v4/transfers/:id/cancel frees the amount, and the invited find nothing any more', async () => {
-    const { call, seller, payer } = await newSender(start)
+    const { call, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
-    const ada = await newPayer(call, seller, { email: INVITED })
+    const ada = await newSeededUser(call, INVITED)
     const cancelled = await call('POST', `/v4/transfers/${id}/cancel`, { token: payer.token })
     expect([cancelled.status, cancelled.body.status]).toEqual([200, 'cancelled'])
     expect(await walletOf(call, payer)).toBe(10)
@@ -153,7 +153,7 @@ contract('cancelTransfer', (start) => {
   it('is 403 for the invited, 404 for anybody else, and 409 for what came at once', async () => {
     const { call, seller, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
-    const ada = await newPayer(call, seller, { email: INVITED })
+    const ada = await newSeededUser(call, INVITED)
     const cancel = (token: string, transfer: number) => call('POST', `/v4/transfers/${transfer}/cancel`, { token })
     expectProblem(await cancel(ada.token, id), 403, 'not_owner')
     for (const { token } of [await newPayer(call, seller), seller])

@@ -2,7 +2,16 @@ import { expect, test } from 'vitest'
 import type { Call } from '../support/api.js'
 import { contract } from '../support/contract.js'
 import { balancesOf, expectProblem, expectSoundLedger, fund, UNKNOWN_COMMODITY } from '../support/market.js'
-import { defaultDq, newCommodity, newPayer, newSeller, newSession, newTwin, type Seller } from '../support/world.js'
+import {
+  defaultDq,
+  newCommodity,
+  newPayer,
+  newReader,
+  newSeller,
+  newSession,
+  newTwin,
+  type Seller,
+} from '../support/world.js'
 
 const PAGE = 'https://shop.example.test'
 
@@ -23,7 +32,7 @@ contract('createPayback', (start) => {
     const { call } = await start()
     const seller = await newSeller(call)
     const commodity = await newPayback(call, seller, options)
-    const reader = await newPayer(call, seller)
+    const reader = await newReader(call, seller)
     const send = (body: object = {}, headers: Record<string, string> = {}) =>
       call('POST', `/v4/payback/${commodity.hash}`, { token: reader.token, body, headers })
     const balances = async () => [
@@ -137,7 +146,7 @@ contract('createPayback', (start) => {
     expectProblem(await call('POST', `/v4/payback/${UNKNOWN_COMMODITY}`, { token }), 404, 'not_found')
   })
 
-  test('takes texts and origins of a sensible size alone, from users alone', async () => {
+  test('takes texts and origins of a sensible size alone, from users alone who have proven their email', async () => {
     const { call, seller, commodity, send } = await prepared()
     for (const body of [
       { consent: Array(21).fill('x') },
@@ -151,6 +160,8 @@ contract('createPayback', (start) => {
     const path = `/v4/payback/${commodity.hash}`
     expectProblem(await call('POST', path, { token: seller.token }), 403, 'wrong_principal')
     expectProblem(await call('POST', path), 401, 'authorization_missing')
+    const { token } = await newPayer(call, seller)
+    expectProblem(await call('POST', path, { token }), 403, 'email_unproven')
     const most = { consent: Array(20).fill('x'.repeat(2000)), origin: 'http://localhost:8080' }
     expect((await send(most)).status).toBe(202)
   })

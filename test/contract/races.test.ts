@@ -187,7 +187,7 @@ contract('At the same moment', (start) => {
       users: 1,
       memberships: 1,
       events: 1,
-      clients: 2,
+      clients: 1,
       twins: (before.twins ?? 0) + 2,
       balances: (before.balances ?? 0) + 2,
     })

@@ -2,7 +2,16 @@ import { expect, test } from 'vitest'
 import type { Answer, Call, CallOptions } from '../support/api.js'
 import { contract } from '../support/contract.js'
 import { balancesOf, expectProblem, expectSoundLedger, stopClock, UNKNOWN_DQ } from '../support/market.js'
-import { balanceOf, defaultDq, newPayer, newSeller, newSession, newTwin, tokenFor } from '../support/world.js'
+import {
+  balanceOf,
+  defaultDq,
+  newPayer,
+  newSeededUser,
+  newSeller,
+  newSession,
+  newTwin,
+  tokenFor,
+} from '../support/world.js'
 
 const SEED = {
   digital_quantities: [{ name: 'Points', shortcode: 'PTS', shortdescription: 'Whole points.', decimals: 0 }],
@@ -337,8 +346,7 @@ contract('readTestValues', (start) => {
 contract('Mail to +bounce@', (start) => {
   test('bounces: the outbox says so at once, and whoever has the address is told', async () => {
     const { call } = await start()
-    const seller = await newSeller(call)
-    const payer = await newPayer(call, seller, { email: 'ada+bounce@example.test' })
+    const payer = await newSeededUser(call, 'ada+bounce@example.test')
     for (const email of ['ada+bounce@example.test', 'nobody+bounce@example.test', 'bob@example.test'])
       expect((await call('POST', '/v4/session/code', { body: { email } })).status).toBe(202)
     const statuses = async () =>

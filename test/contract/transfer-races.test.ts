@@ -13,15 +13,15 @@ import {
   typesOf,
   walletOf,
 } from '../support/transfers.js'
-import { newPayer } from '../support/world.js'
+import { newSeededUser } from '../support/world.js'
 
 const succeeded = (answers: Answer[]) => answers.filter(({ status }) => status === 200)
 
 contract('At the same moment', (start) => {
   it('20 claims and cancels of one invitation settle it once', async () => {
-    const { call, seller, payer } = await newSender(start)
+    const { call, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
-    const ada = await newPayer(call, seller, { email: INVITED })
+    const ada = await newSeededUser(call, INVITED)
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         n % 2
@@ -40,9 +40,9 @@ contract('At the same moment', (start) => {
   })
 
   it('claims, cancels and the end of an invitation settle it once', async () => {
-    const { call, at, seller, payer } = await newSender(start)
+    const { call, at, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
-    const ada = await newPayer(call, seller, { email: INVITED })
+    const ada = await newSeededUser(call, INVITED)
     await setClock(call, at + 30 * DAY - 1000)
     const [sender, claimant] = [await again(call, payer), await again(call, ada)]
     const [, ...answers] = await Promise.all([

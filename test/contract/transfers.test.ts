@@ -3,7 +3,7 @@ import { contract } from '../support/contract.js'
 import { expectProblem, expectSoundLedger, fund, readPages, UNKNOWN_DQ } from '../support/market.js'
 import { newAgent } from '../support/oidc.js'
 import { INVITED, newSender, send, transferEvents, typesOf, walletOf } from '../support/transfers.js'
-import { balanceOf, newPayer, newSeller, newTwin } from '../support/world.js'
+import { balanceOf, newPayer, newReader, newSeller, newTwin } from '../support/world.js'
 
 const json = { accept: 'application/json' }
 
@@ -35,7 +35,7 @@ contract('createTransfer', (start) => {
 
   it("takes a wallet's hostname, its URL with or without a scheme, or its user's email in any case", async () => {
     const { call, seller, payer } = await newSender(start)
-    const { hostname, ...payee } = await newPayer(call, seller, { email: 'payee@example.test' })
+    const { hostname, ...payee } = await newReader(call, seller, { email: 'payee@example.test' })
     const addresses = [
       [hostname, hostname],
       [` ${hostname.toUpperCase()} `, hostname],
@@ -55,7 +55,7 @@ contract('createTransfer', (start) => {
   it('sends from the primary twin of an account, or in another digital quantity that is named', async () => {
     const { call } = await start({ seed: { digital_quantities: [{ name: 'Points', shortcode: 'PTS', decimals: 0 }] } })
     const seller = await newSeller(call)
-    const payee = await newPayer(call, seller)
+    const payee = await newReader(call, seller)
     const first = await newTwin(call, seller.token)
     await newTwin(call, seller.token)
     const [dq, points] = (await call('GET', '/v4/dq')).body.digital_quantities

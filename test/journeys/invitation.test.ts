@@ -6,14 +6,14 @@ import { journey } from '../support/journey.js'
 import { tabTo } from '../support/oidc-pages.js'
 import { mailedCode } from '../support/sign-in.js'
 import { INVITED, inviteByMail, walletOf } from '../support/transfers.js'
-import { newPayer, newSeller } from '../support/world.js'
+import { newReader, newSeller } from '../support/world.js'
 
 const { host, site, page: newPage } = journey()
 
 /** Somebody who was invited by mail, and the address in it. */
 async function invited(body: object = { memo: 'For the concert on Friday' }) {
   const { url, call } = await host()
-  const payer = await newPayer(call, await newSeller(call), { balance: 10, email: 'grace@example.test' })
+  const payer = await newReader(call, await newSeller(call), { balance: 10, email: 'grace@example.test' })
   const { id, path } = await inviteByMail(call, payer, body)
   const cancel = () => call('POST', `/v4/transfers/${id}/cancel`, { token: payer.token })
   return { url, call, payer, address: url + path, cancel }

@@ -10,7 +10,7 @@ import { newCheckout, newShop, withCard } from './checkout.js'
 import { newAgent, newApp, startInteraction } from './oidc.js'
 import { newDelegate, newPersona } from './personas.js'
 import { ask } from './second-factor.js'
-import { balanceOf, basic, newCommodity, newPayer, newSeller, newSession } from './world.js'
+import { balanceOf, basic, newCommodity, newReader, newSeller, newSession } from './world.js'
 
 /** Who is in a full state, and what they hold: what a later release must still answer. */
 export interface Facts {
@@ -50,7 +50,7 @@ export async function fullState(): Promise<{ state: State; facts: Facts }> {
   const call = caller({ url, fetch: (request) => service.fetch(request), close: () => service.close() })
   const seller = await newSeller(call)
   const { hash, dq, hostname } = await newCommodity(call, seller)
-  const payer = await newPayer(call, seller, { balance: 2 })
+  const payer = await newReader(call, seller, { balance: 2 })
   await call('POST', `/v4/payment/${hash}`, { token: payer.token, headers: { 'idempotency-key': 'once' } })
   await call('POST', '/v4/transfer', { token: payer.token, body: { address: 'guest@example.test', amount: 0.25 } })
   const { hash: persona } = await newPersona(call, payer)

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Answer, Call, CallOptions } from './api.js'
 import type { Start } from './contract.js'
 import { stopClock } from './market.js'
-import { basic, newPayer, newSeller, type Payer, type Seller } from './world.js'
+import { basic, newReader, newSeller, type Payer, type Seller } from './world.js'
 
 /** Steps of sending value and of claiming it, through the public interface. */
 
@@ -15,7 +15,7 @@ export async function newSender(start: Start, { balance = 10 }: { balance?: numb
   const { call } = running
   const at = await stopClock(call)
   const seller = await newSeller(call)
-  const payer = await newPayer(call, seller, { balance, email: 'sender@example.test' })
+  const payer = await newReader(call, seller, { balance, email: 'sender@example.test' })
   return { ...running, at, seller, payer }
 }
 

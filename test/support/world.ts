@@ -70,6 +70,25 @@ export async function newPayer(
   return { id: body.id, email: body.email, clientId: client_id, clientSecret: client_secret, token, hostname }
 }
 
+/** A user as `newPayer` makes them who has proven their email, as readers do at their first sign-in. */
+export async function newReader(
+  call: Call,
+  seller: Seller,
+  options: Parameters<typeof newPayer>[2] = {},
+): Promise<Payer> {
+  const reader = await newPayer(call, seller, options)
+  await newSession(call, reader.email)
+  return reader
+}
+
+/** A user whom a seed makes, proven and without having signed in: what waited for the email before still does. */
+export async function newSeededUser(call: Call, email: string): Promise<Payer> {
+  const { body } = await call('POST', '/_sandbox/seed', { body: { users: [{ email }] } })
+  const [{ id, client_id, client_secret, twin }] = body.users
+  const token = await tokenFor(call, client_id, client_secret)
+  return { id, email, clientId: client_id, clientSecret: client_secret, token, hostname: twin.hostname }
+}
+
 /** A signed-in session of a new or known user, by the emailed code. */
 export async function newSession(call: Call, email: string): Promise<string> {
   const session = (await call('GET', '/v4/session')).body.session_id

@@ -29,11 +29,16 @@ export class Model {
   readonly held = new Map<Who, number>()
   readonly invitations: Invitation[] = []
   readonly authorities: Authority[] = []
+  /** Those who have proven their email. */
+  readonly proven = new Set<Who>()
   issued = 0
 
   constructor(now: number, who: readonly Who[], funds: number) {
     this.now = now
-    for (const each of who) this.issue(each, funds)
+    for (const each of who) {
+      this.issue(each, funds)
+      this.proven.add(each)
+    }
   }
 
   knows(who: Who): boolean {

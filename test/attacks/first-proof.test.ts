@@ -1,0 +1,255 @@
+import { describe, expect, it } from 'vitest'
+import { expectProblem, expectSoundLedger } from '../support/market.js'
+import { authorizeApp, exchangeCode, newAgent, newApp, refreshWith, startInteraction } from '../support/oidc.js'
+import { newDelegate, newPersona } from '../support/personas.js'
+import {
+  approveByMail,
+  mailTo,
+  type Production,
+  readCode,
+  signInByMail,
+  startProduction,
+} from '../support/production.js'
+import { registerDevice } from '../support/second-factor.js'
+import { newGuest, verify } from '../support/sign-in.js'
+import { send, walletOf } from '../support/transfers.js'
+import { basic, defaultDq, newCommodity, newPayer, newSeller } from '../support/world.js'
+
+/** A service that is no sandbox, where somebody made a user for a victim's address and the victim then signs in. */
+
+const VICTIM = 'victim@example.test'
+
+async function impostor() {
+  const production = startProduction()
+  const { call, operate } = production
+  const thief = await newSeller(call)
+  const fake = await newPayer(call, thief, { email: VICTIM })
+  const rich = await newPayer(call, await newSeller(call), { email: 'rich@example.test' })
+  await operate('POST', '/_sandbox/fund', { body: { hostname: rich.hostname, amount: 50 } })
+  const proves = () => signInByMail(production, VICTIM)
+  return { ...production, production, thief, fake, rich, proves }
+}
+
+const bySession = async ({ call }: Pick<Production, 'call'>, token: string): Promise<string> =>
+  (await call('POST', '/v4/session', { token })).body.session_id
+
+describe('what an impostor made before the owner first signs in', () => {
+  it('no access token, refresh token or client secret works afterwards', async () => {
+    const { call, fake, rich, proves } = await impostor()
+    const made = await call('POST', '/v4/user/secrets', { token: fake.token })
+    const { client_id, client_secret } = made.body.secrets[0]
+    const asked = await call('POST', '/v4/user/oauth/token', { headers: basic(client_id, client_secret) })
+    await send(call, rich, { address: VICTIM, amount: 7 })
+    const session = await proves()
+    expect(await walletOf(call, { session })).toBe(7)
+    for (const token of [fake.token, asked.body.access_token]) {
+      expectProblem(await call('GET', '/v4/twins', { token }), 401, 'token_invalid')
+      expectProblem(await send(call, { token }, { address: rich.hostname, amount: 7 }), 401, 'token_invalid')
+      expectProblem(await call('POST', '/v4/session', { token }), 401, 'token_invalid')
+    }
+    const path = '/v4/user/oauth/token'
+    const headers = { authorization: `Bearer ${asked.body.refresh_token}` }
+    expectProblem(await call('POST', path, { headers }), 401, 'refresh_token_invalid')
+    for (const [id, secret] of [
+      [fake.clientId, fake.clientSecret],
+      [client_id, client_secret],
+    ] as const)
+      expectProblem(await call('POST', path, { headers: basic(id, secret) }), 401, 'client_unknown')
+  })
+
+  it('no session that was made by a token lives on, nor that of a page', async () => {
+    const { call, fake, thief, proves, production } = await impostor()
+    const { hash } = await newCommodity(call, thief)
+    const own = await bySession(production, fake.token)
+    const body = { hash, origin: 'https://shop.example.test' }
+    const page = (await call('POST', '/v4/session/page', { session: own, body })).body.session_id
+    await proves()
+    for (const session of [own, page]) {
+      expectProblem(await call('GET', '/v4/twins', { session }), 401, 'sign_in_required')
+      expect((await call('GET', '/v4/session', { session })).body.user).toBeNull()
+    }
+  })
+
+  it('no app that was connected meanwhile acts, refreshes or comes back without being allowed again', async () => {
+    const { call, fake, proves, production } = await impostor()
+    const app = await newApp(call)
+    const own = await bySession(production, fake.token)
+    const agent = await newAgent(call, { app, session: own })
+    const unused = await authorizeApp(call, app, { session: own })
+    const session = await proves()
+    expect((await call('GET', '/v4/agent/account', { token: agent.accessToken })).status).toBe(401)
+    expect((await call('POST', '/mcp', { token: agent.accessToken, body: {} })).status).toBe(401)
+    expect((await refreshWith(call, app, agent.refreshToken)).body.error).toBe('invalid_grant')
+    expect((await exchangeCode(call, app, unused.code)).body.error).toBe('invalid_grant')
+    expect((await call('GET', '/v4/connections', { session })).body.connections).toEqual([])
+    const again = await startInteraction(call, app)
+    expect((await call('GET', again, { session })).text).toContain('Allow')
+  })
+
+  it('no delegate that was given spends from the wallet or verifies', async () => {
+    const { call, fake, thief, rich, proves } = await impostor()
+    const dq = await defaultDq(call)
+    const persona = await newPersona(call, fake)
+    const limit = { dq, limit: 100 }
+    const hostname = (await call('POST', '/v4/twin', { token: thief.token, body: { dq } })).body.hostname
+    const given = []
+    for (const party of [{ client_id: thief.clientId }, { public_secret: thief.publicSecret }]) {
+      const spend = { party, ...limit }
+      given.push(await newDelegate(call, fake, { persona: persona.hash, hostname, spend }))
+    }
+    await newDelegate(call, fake, { persona: persona.hash, hostname })
+    await send(call, rich, { address: VICTIM, amount: 7 })
+    const session = await proves()
+    const order = { amount: 5, destination: hostname }
+    const byAccount = { ...order, persona_delegate: given[0]?.hash }
+    expectProblem(await call('POST', '/v4/paywall', { token: thief.token, body: byAccount }), 403, 'delegate_refused')
+    const byPage = { ...order, persona_delegate: given[1]?.hash, public_secret: thief.publicSecret }
+    expectProblem(await call('POST', '/v4/paywall', { body: byPage }), 403, 'delegate_refused')
+    const { delegates } = (await call('GET', `/v4/persona/${persona.hash}/delegates`, { session })).body
+    expect(delegates.filter(({ revoked_at }: any) => revoked_at === null)).toEqual([])
+    expect(await walletOf(call, { session })).toBe(7)
+  })
+
+  it('no device that was registered answers for the owner, or keeps them from signing in', async () => {
+    const { call, fake, rich, proves, production } = await impostor()
+    await registerDevice(call, { token: fake.token })
+    await send(call, rich, { address: VICTIM, amount: 7 })
+    const session = await proves()
+    expect((await call('GET', '/v4/notifications/registrations', { session })).body.registrations).toEqual([])
+    const sending = send(call, { session }, { address: rich.hostname, amount: 1 })
+    await approveByMail(production, VICTIM)
+    expect((await sending).status).toBe(201)
+  })
+
+  it('nothing that waited for an approval is done with what is delivered', async () => {
+    const { call, fake, rich, thief, proves, production, operate } = await impostor()
+    await operate('POST', '/_sandbox/fund', { body: { hostname: fake.hostname, amount: 7 } })
+    await send(call, rich, { address: VICTIM, amount: 7 })
+    const { hostname } = (await call('POST', '/v4/twin', { token: thief.token, body: { dq: await defaultDq(call) } }))
+      .body
+    await registerDevice(call, { token: fake.token })
+    const own = await bySession(production, fake.token)
+    const sending = send(call, { session: own }, { address: hostname, amount: 7 })
+    const pending = () => call('GET', '/v4/events?type=second_factor.requested', { token: fake.token })
+    await expect.poll(async () => (await pending()).body.events.length).toBe(1)
+    const session = await proves()
+    expectProblem(await sending, 403, 'rejected')
+    expect(await walletOf(call, { session })).toBe(14)
+  })
+
+  it('no threshold lets an app of the owner pay unasked', async () => {
+    const { call, fake, proves } = await impostor()
+    const dq = await defaultDq(call)
+    const body = { approval_threshold: { [dq]: 100 } }
+    expect((await call('PUT', '/v4/agent/settings', { token: fake.token, body })).status).toBe(200)
+    const session = await proves()
+    expect((await call('GET', '/v4/agent/settings', { session })).body.approval_threshold).toEqual({})
+  })
+
+  it('no nonce shows the wallet to be under the control of an impostor', async () => {
+    const { call, fake, proves } = await impostor()
+    const body = { hostname: fake.hostname }
+    const { nonce } = (await call('POST', '/v2/twin/nonce', { token: fake.token, body })).body
+    await proves()
+    const proof = { body: { ...body, nonce }, token: (await newSeller(call)).token }
+    expectProblem(await call('PUT', '/v2/twin/nonce', proof), 400, 'twin_nonce_refused')
+  })
+
+  it('no cart of a session that was planted on the owner follows them', async () => {
+    const { call, fake, production } = await impostor()
+    const planted = await bySession(production, fake.token)
+    const cart = (await call('POST', '/v4/carts', { session: planted })).body
+    const code = await readCode(production, planted, VICTIM)
+    const signedIn = await verify(call, planted, VICTIM, code)
+    const session = signedIn.body.session_id
+    expectProblem(await call('GET', `/v4/carts/${cart.id}`, { session }), 404, 'not_found')
+  })
+})
+
+describe('the owner', () => {
+  it('is told by mail what ended and how to go on, once', async () => {
+    const { call, fake, proves, production, mails } = await impostor()
+    await bySession(production, fake.token)
+    await registerDevice(call, { token: fake.token })
+    const session = await proves()
+    const mail = await mailTo(production, VICTIM, /is confirmed/)
+    expect(mail.text).toContain('no longer works: 1 client credential, 1 session, 1 device.')
+    expect(mail.text).toContain('/v4/user/secrets')
+    const { events } = (await call('GET', '/v4/events?type=user.email_verified', { session })).body
+    expect(events).toMatchObject([{ data: { ended: ['1 client credential', '1 session', '1 device'] } }])
+    await proves()
+    expect(mails.filter(({ subject }) => subject === mail.subject)).toHaveLength(1)
+  })
+
+  it('keeps what they made themselves when they sign in again', async () => {
+    const { call, proves, production } = await impostor()
+    const session = await proves()
+    const making = call('POST', '/v4/user/secrets', { session })
+    await approveByMail(production, VICTIM)
+    const [{ client_id, client_secret }] = (await making).body.secrets
+    const app = await newAgent(call, { session })
+    await proves()
+    const headers = basic(client_id, client_secret)
+    expect((await call('POST', '/v4/user/oauth/token', { headers })).status).toBe(200)
+    expect((await call('GET', '/v4/agent/account', { token: app.accessToken })).status).toBe(200)
+    expect((await call('GET', '/v4/twins', { session })).status).toBe(200)
+  })
+
+  it('of an account that somebody registered with their address is told that others have its credentials', async () => {
+    const { call, production } = await impostor()
+    const body = { dq: await defaultDq(call), email: 'owner@example.test' }
+    const { account } = (await call('POST', '/v4/account/register', { body })).body
+    await signInByMail(production, 'owner@example.test')
+    const { text } = await mailTo(production, 'owner@example.test', /is confirmed/)
+    expect(text).toContain(`Account ${account.id} was registered with this address`)
+    expect(text).not.toContain('no longer works')
+  })
+})
+
+describe('a state that an older version wrote', () => {
+  /** Without what this version added to users. */
+  const aged = async ({ reopen }: Production) =>
+    reopen(({ counters, rows }) => {
+      const users = (rows.users ?? []).map((row) => ({ ...row, email_verified_at: undefined }))
+      return JSON.parse(JSON.stringify({ counters, rows: { ...rows, users } }))
+    })
+
+  it('delivers nothing to a user whom an account made, until a code is entered', async () => {
+    const { call, production, fake, rich, proves } = await impostor()
+    await aged(production)
+    expect((await send(call, rich, { address: VICTIM, amount: 7 })).body.status).toBe('invited')
+    const session = await proves()
+    expect(await walletOf(call, { session })).toBe(7)
+    expectProblem(await call('GET', '/v4/twins', { token: fake.token }), 401, 'token_invalid')
+  })
+
+  it('goes on delivering to a user who signed up by a code, and takes nothing of theirs', async () => {
+    const { call, production, rich } = await impostor()
+    const session = await signInByMail(production, 'ada@example.test')
+    const agent = await newAgent(call, { session })
+    await aged(production)
+    expect((await send(call, rich, { address: 'ada@example.test', amount: 7 })).body.status).toBe('completed')
+    await signInByMail(production, 'ada@example.test')
+    expect((await call('GET', '/v4/agent/account', { token: agent.accessToken })).status).toBe(200)
+    expect((await call('GET', '/v4/twins', { session })).status).toBe(200)
+  })
+})
+
+describe('calls of an impostor that are under way when the owner signs in', () => {
+  it('take nothing of what is delivered, however many there are', async () => {
+    const { call, operate, fake, rich, thief, production } = await impostor()
+    const { hostname } = (await call('POST', '/v4/twin', { token: thief.token, body: { dq: await defaultDq(call) } }))
+      .body
+    await send(call, rich, { address: VICTIM, amount: 7 })
+    const session = await newGuest(call)
+    const code = await readCode(production, session, VICTIM)
+    const steal = () => send(call, { token: fake.token }, { address: hostname, amount: 7 })
+    const before = Array.from({ length: 20 }, steal)
+    const verified = verify(call, session, VICTIM, code)
+    const stolen = await Promise.all([...before, ...Array.from({ length: 20 }, steal)])
+    const own = (await verified).body.session_id
+    expect(stolen.filter(({ status }) => status < 400)).toEqual([])
+    expect(await walletOf(call, { session: own })).toBe(7)
+    await expectSoundLedger(operate)
+  })
+})
