@@ -3,6 +3,7 @@ import { isWeaker } from '../evidence.js'
 import { Problem, problem } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { checkFields, readFields, textFields, Written } from './body.js'
+import { callerKey } from './caller-key.js'
 import { checkNoCardData } from './card-data.js'
 import {
   checkKey,
@@ -41,14 +42,12 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
   }
   const key = route.idempotent ? incoming.headers.get('idempotency-key') : null
   if (key !== null) checkKey(key)
-  const keyed = (call: Call): KeyedRequest => ({
-    key: key as string,
-    caller: callerKey(call),
-    method: incoming.method,
-    path: pathTo(endpoint, call),
-    fields: fields.body,
-  })
-  const run = { endpoint, incoming, service, prepare, keyed: key === null ? undefined : keyed }
+  const keyed = (call: Call): KeyedRequest | undefined => {
+    const caller = key === null ? undefined : callerKey(call, route, key)
+    if (key === null || caller === undefined) return undefined
+    return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: fields.body }
+  }
+  const run = { endpoint, incoming, service, prepare, keyed, isKeyed: key !== null }
   const { handle: handler } = route
   if (!handler) return write(run)
   return handle(run, (call) => handler(call, forSameCaller(service, call.principal, recall)))
@@ -61,21 +60,24 @@ interface Run {
   readonly service: ServiceContext
   /** Authenticates and checks. */
   prepare(tx: Reader): Promise<Call>
-  /** Where it came with an Idempotency-Key. */
-  readonly keyed: ((call: Call) => KeyedRequest) | undefined
+  readonly isKeyed: boolean
+  /** What the caller's Idempotency-Key stands for; undefined where none counts. */
+  keyed(call: Call): KeyedRequest | undefined
 }
 
 async function handle(
-  { endpoint, incoming, service, prepare, keyed }: Run,
+  { endpoint, incoming, service, prepare, keyed, isKeyed }: Run,
   handler: NonNullable<Route['handle']>,
 ): Promise<Outcome> {
   const { storage } = service
   const shown = (handled: unknown) => render(endpoint, handled, incoming)
-  if (!keyed) return shown(await handler(await storage.read(prepare), service))
+  if (!isKeyed) return shown(await handler(await storage.read(prepare), service))
   const { call, claimed } = await storage.write(async (tx) => {
     const call = await prepare(tx)
-    return { call, claimed: await claimKey(tx, keyed(call), service) }
+    const request = keyed(call)
+    return { call, claimed: request && (await claimKey(tx, request, service)) }
   })
+  if (!claimed) return shown(await handler(call, service))
   if (!('claim' in claimed)) return claimed
   const outcomeOf = (answer: unknown) =>
     answer instanceof Problem ? refusal(answer, incoming, service) : shown(answer)
@@ -105,8 +107,9 @@ async function write({ endpoint, incoming, service, prepare, keyed }: Run): Prom
       // A problem that is returned, not thrown, keeps what was written.
       return handled instanceof Problem ? refusal(handled, incoming, service) : render(endpoint, handled, incoming)
     }
-    if (!keyed) return effect(tx)
-    return oncePerKey(tx, keyed(call), service, effect, (refused) => refusal(refused, incoming, service))
+    const request = keyed(call)
+    if (!request) return effect(tx)
+    return oncePerKey(tx, request, service, effect, (refused) => refusal(refused, incoming, service))
   })
 }
 
@@ -201,11 +204,4 @@ function checkPath(route: Route, params: Record<string, unknown>): Record<string
   } catch (cause) {
     throw problem('not_found', { cause })
   }
-}
-
-function callerKey({ principal, session }: Call): string {
-  // Neither an app nor a page is told what was answered to its user or to another.
-  if (principal.kind === 'agent') return `${principal.owner} by ${principal.client_id}`
-  if (principal.kind === 'embed') return `embed:${principal.account_id}`
-  return 'owner' in principal ? principal.owner : (session?.id ?? principal.kind)
 }

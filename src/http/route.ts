@@ -187,10 +187,20 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
  * The handler is one of three: `read` and `write` run in one transaction together with the caller's authentication;
  * `handle` opens its own. A problem that `write` throws undoes its transaction; one that it returns keeps it.
  */
-type RouteHandler<C> =
-  | { read(tx: Reader, call: C, service: ServiceContext): Promise<Handled>; write?: never; handle?: never }
-  | { write(tx: Writer, call: C, service: ServiceContext): Promise<Handled>; read?: never; handle?: never }
-  | { handle(call: C, service: ServiceContext): Promise<Handled>; read?: never; write?: never }
+type RouteHandler<C> = KeyOwner<C> &
+  (
+    | { read(tx: Reader, call: C, service: ServiceContext): Promise<Handled>; write?: never; handle?: never }
+    | { write(tx: Writer, call: C, service: ServiceContext): Promise<Handled>; read?: never; handle?: never }
+    | { handle(call: C, service: ServiceContext): Promise<Handled>; read?: never; write?: never }
+  )
+
+/**
+ * Where the handler itself checks who calls: the parts of the credential as it was sent, to which Idempotency-Keys then belong.
+ * Undefined: they belong to the principal.
+ */
+interface KeyOwner<C> {
+  presented?(call: C): readonly (string | undefined)[] | undefined
+}
 
 export type RouteDefinition<
   P extends ObjectSchema,
