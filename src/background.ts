@@ -4,7 +4,8 @@ import type { CardRow } from './outbox/message.js'
 import { deliver, deliverTaken, nextMessage, outbox } from './outbox/outbox.js'
 import type { ChargeResult } from './ports.js'
 import { nextTimer, runTimer, timers } from './schedule/timer.js'
-import type { Collection, Query, Row, Storage, Writer } from './storage/storage.js'
+import type { AnyCollection, Storage } from './storage/storage.js'
+import { Watched } from './storage/watched.js'
 import { jobs } from './timers.js'
 
 interface Due {
@@ -84,8 +85,8 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
     return delivered.finally(() => delivering.delete(delivered))
   }
 
-  const callWaiting = (written: readonly string[]) => {
-    for (const [call, names] of waiting) if (names.some((name) => written.includes(name))) call()
+  const callWaiting = (written: readonly AnyCollection[]) => {
+    for (const [call, names] of waiting) if (written.some(({ name }) => names.includes(name))) call()
   }
 
   function nextWrite(into: readonly string[], ms: number, ending?: AbortSignal): Promise<boolean> {
@@ -107,6 +108,7 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
   const watching: Storage = {
     name: storage.name,
     exclusive: storage.exclusive,
+    ...(storage.presence && { presence: storage.presence }),
     read: (body) => storage.read(body),
     export: () => storage.export(),
     async import(state) {
@@ -119,8 +121,8 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
         watched = new Watched(tx)
         return body(watched)
       })
-      if (watched?.isDueSet) wake()
-      if (watched && waiting.size > 0) callWaiting(watched.written)
+      if (watched && isDueSet(watched)) wake()
+      if (watched && waiting.size > 0) callWaiting([...watched.puts, ...watched.removals])
       return value
     },
     async close() {
@@ -139,34 +141,5 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
   return service
 }
 
-/** A transaction that tells which collections were written to, and whether anything was put there that falls due. */
-class Watched implements Writer {
-  isDueSet = false
-  /** Names, some of them more than once. */
-  readonly written: string[] = []
-
-  constructor(readonly tx: Writer) {}
-
-  get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
-    return this.tx.get(from, id)
-  }
-
-  find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
-    return this.tx.find(from, query)
-  }
-
-  nextId(of: string): Promise<number> {
-    return this.tx.nextId(of)
-  }
-
-  remove<R extends Row>(from: Collection<R>, id: R['id']): void {
-    this.written.push(from.name)
-    this.tx.remove(from, id)
-  }
-
-  put<R extends Row>(into: Collection<R>, row: R): void {
-    if (into.name === outbox.name || into.name === timers.name) this.isDueSet = true
-    this.written.push(into.name)
-    this.tx.put(into, row)
-  }
-}
+/** Whether anything was put there that falls due. */
+const isDueSet = ({ puts }: Watched): boolean => puts.some(({ name }) => name === outbox.name || name === timers.name)

@@ -1,14 +1,8 @@
 import type { Writer } from './storage/storage.js'
 
-/** How long an answer that is kept stands, and whether any does. */
 export interface KeepOptions {
-  /** It stands where the call breaks off after this, until another is kept. */
+  /** The answer counts only if the call breaks off before it keeps another. */
   readonly meanwhile?: boolean
-  /**
-   * Neither this answer stands nor one from before: of what was begun nothing came, and once the call ends the key is as if it had not
-   * been used.
-   */
-  readonly nothing?: boolean
 }
 
 /** Keeps what is answered under the caller's Idempotency-Key, in the transaction of the effect. */

@@ -102,7 +102,7 @@ const problems = {
   method_not_allowed: [405, 'This path does not take that method; Allow lists those it takes.'],
   email_taken: [409, 'A user with this email exists; nothing was created.'],
   already_exists: [409, 'This exists already; nothing was created.'],
-  idempotency_in_progress: [409, 'The first call with this Idempotency-Key still runs; ask again in a moment.'],
+  idempotency_in_progress: [409, 'A request with this Idempotency-Key is still in progress. Retry shortly.'],
   idempotency_unreadable: [
     409,
     'This Idempotency-Key was used, and its answer was sealed under another encryption key; nothing was done again.',
@@ -156,6 +156,7 @@ const problems = {
     422,
     'Cards are charged whole cents, 0.50 of the digital quantity at least: pay this from a wallet; nothing was charged.',
   ],
+  snapshot_refused: [422, 'The snapshot does not fit together; nothing was changed.'],
   idempotency_mismatch: [422, 'This Idempotency-Key was used for another request; use a new key.'],
   too_many_codes: [429, 'Too many codes were asked for this email; wait.'],
   too_many_declines: [429, 'Too many cards were declined for this link, and none is charged for it now; wait.'],
@@ -173,6 +174,9 @@ const problems = {
   ],
   evidence_refused: [501, 'This operation is graded weaker than the evidence this service is set to.'],
   // 502
+  // 502 and 503
+  storage_unavailable: [503, 'The storage cannot be used now; nothing was changed. Try again later.'],
+  outcome_unknown: [503, 'The service failed, and it is not known whether this was done.'],
   upstream_failed: [502, 'The upstream service gave no answer that can be passed on; the payment was reversed.'],
   parameter_unreadable: [
     502,

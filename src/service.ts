@@ -100,6 +100,7 @@ export function createService(options: ServiceOptions): Service {
   let starting: Promise<void> | undefined
   let started = false
   async function start(): Promise<void> {
+    await context.storage.presence?.enter(context.instance)
     await begin(context)
     context.background.wake()
     started = true

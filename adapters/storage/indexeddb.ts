@@ -13,6 +13,7 @@ import {
 } from '../../src/storage/storage.js'
 import { Transaction } from '../../src/storage/transaction.js'
 import { Database } from './indexeddb/database.js'
+import { presenceBy } from './indexeddb/presence.js'
 import { Rows, uniqueKeys } from './indexeddb/rows.js'
 import { COUNTERS, collectionOf, storeOf } from './indexeddb/schema.js'
 
@@ -47,6 +48,7 @@ export function indexedDbStorage({
   const database = new Database({ name, collections, patience })
   const running = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
+  const { presence, leave } = presenceBy(locks, `farthing.instance.${name}`)
 
   /** Runs a job while it holds the lock: alone, or among others that only read. */
   async function locked<T>(mode: LockMode, job: () => Promise<T>): Promise<T> {
@@ -77,12 +79,14 @@ export function indexedDbStorage({
 
   async function shut(): Promise<void> {
     await Promise.allSettled(running)
+    leave()
     database.close()
   }
 
   return {
     name: 'indexeddb',
     exclusive: false,
+    presence,
     read: (body: (tx: Reader) => Promise<unknown>) => locked('shared', () => body(new Rows(database))),
     write: (body: (tx: Writer) => Promise<unknown>) => locked('exclusive', () => write(body)),
     export: () => locked('shared', () => exportState(database)),

@@ -43,6 +43,7 @@ export const createAccount = route({
   result: Account,
   errors: ['account_creation_refused', 'account_creation_failed'],
   failure: 'account_creation_failed',
+  idempotent: true,
   async write(tx, _call, service) {
     if (!service.accountCreation) throw problem('account_creation_refused')
     const { account, client, client_secret } = await create(tx, { at: service.clock.now() }, service)
@@ -100,6 +101,7 @@ export const registerAccount = route({
   result: z.object({ account: Account, twin: TwinShape, user: UserShape }),
   errors: ['account_creation_refused', 'dq_unknown', 'email_taken', 'provisioning_failed'],
   failure: 'provisioning_failed',
+  idempotent: true,
   async write(tx, { body }, service) {
     if (!service.accountCreation) throw problem('account_creation_refused')
     return register(tx, { ...body, at: service.clock.now() }, service)

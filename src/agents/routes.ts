@@ -73,6 +73,7 @@ export const createApproval = route({
     'item_not_archived',
     'plan_limit_reached',
   ],
+  idempotent: true,
   write: (tx, { body, principal }, service) => requestApproval(tx, principal, wishOf(body), service),
 })
 
@@ -124,6 +125,7 @@ export const createAccountChoice = route({
   status: 201,
   result: z.object({ url: z.string(), expires_at: UnixSeconds }),
   errors: ['not_choosable'],
+  idempotent: true,
   write: (tx, { principal }, service) => offerAccountChoice(tx, principal, service),
 })
 

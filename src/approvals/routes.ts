@@ -43,6 +43,7 @@ export const approveApproval = route({
   params: ApprovalPath,
   result: ApprovalShape,
   errors: ['not_found', 'not_pending', 'rejected', 'approval_timeout', 'too_many_pending'],
+  idempotent: true,
   handle: (call, service) =>
     approve(service, { id: call.params.id, userId: call.principal.id, asking: askingOf(call) }),
 })
@@ -56,6 +57,7 @@ export const rejectApproval = route({
   params: ApprovalPath,
   result: ApprovalShape,
   errors: ['not_found', 'not_pending'],
+  idempotent: true,
   async write(tx, { params, principal }, service) {
     const row = await usersApproval(tx, principal.id, params.id)
     const decided = await decide(tx, row, { decision: 'rejected', at: service.clock.now() })

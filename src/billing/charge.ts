@@ -53,7 +53,7 @@ export function unpaidProblem({ id, charge }: InvoiceRow, result: ChargeResult |
   return problem('processor_failed', {
     detail:
       charge === null
-        ? 'Nothing was charged: try again later.'
+        ? 'Nothing was charged. Try again later; a new try takes a new Idempotency-Key.'
         : `Whether the card was charged is not known yet: invoice ${id} is settled by itself, and the card is never charged twice for it; GET /v4/billing/invoices/${id} tells.`,
     fields: { invoice_id: id, outcome: charge === null ? 'failed' : 'unknown' },
   })

@@ -1,4 +1,3 @@
-import { isUncharged } from '../cards/charge.js'
 import { chargeNow, checkProcessor } from '../cards/charge-now.js'
 import type { ServiceContext } from '../context.js'
 import type { KeepAnswer } from '../keep.js'
@@ -41,7 +40,7 @@ export async function payInvoice(
     return invoice.status === 'paid' ? showInvoice(invoice) : unpaidProblem(invoice, result)
   })
   await storage
-    .write((tx) => keep(tx, answer, { nothing: isUncharged(answer) }))
+    .write((tx) => keep(tx, answer))
     // The one that was kept meanwhile says where to look.
     .catch((cause: unknown) => log.error(`the answer of paying invoice ${id} could not be kept`, cause))
   if (answer instanceof Problem) throw answer

@@ -103,6 +103,7 @@ export const updatePlan = route({
   result: Billing,
   errors: ['card_required', 'card_declined', 'invoice_unpaid', 'charge_pending', 'processor_failed'],
   refusesCardData: true,
+  idempotent: true,
   handle: ({ body, principal }, service) =>
     changePlan({ accountId: principal.id, plan: body.plan, paymentMethodId: body.payment_method_id }, service),
 })
@@ -117,6 +118,7 @@ export const updateCard = route({
   result: Billing,
   errors: ['card_declined', 'charge_pending', 'processor_failed'],
   refusesCardData: true,
+  idempotent: true,
   handle: ({ body, principal }, service) => replaceCard(principal.id, body.payment_method_id, service),
 })
 

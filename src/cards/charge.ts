@@ -2,12 +2,7 @@ import type { ServiceContext } from '../context.js'
 import type { CardRow, RefundRow } from '../outbox/message.js'
 import type { Courier } from '../outbox/outbox.js'
 import type { Cards, CardToSave, ChargeResult, RefundResult, SaveResult } from '../ports.js'
-import { Problem } from '../problem.js'
 import type { Writer } from '../storage/storage.js'
-
-/** Whether it says that a processor which broke down charged nothing: then the same may be asked for again. */
-export const isUncharged = (answer: unknown): boolean =>
-  answer instanceof Problem && answer.code === 'processor_failed' && answer.fields.outcome === 'failed'
 
 /** What is done once it is known what came of a charge, in the transaction that notes it: once. */
 export type SettleCharge = (

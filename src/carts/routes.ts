@@ -32,6 +32,7 @@ export const createCart = route({
   path: '/carts',
   status: 201,
   result: CartShape,
+  idempotent: true,
   async write(tx, { principal, session }, service) {
     const holder = holderOf(principal, session?.id ?? '')
     return showCart(tx, await create(tx, { holder, at: service.clock.now() }), service)
@@ -77,6 +78,7 @@ export const addCartItem = route({
   status: 201,
   result: CartShape,
   errors: ['not_found', 'cart_closed', 'cart_full', 'item_inactive', 'arguments_refused'],
+  idempotent: true,
   async write(tx, call, service) {
     const { catalog_item_id: itemId, arguments: args = {}, quantity = 1 } = call.body
     return showCart(tx, await addLine(tx, placeOf(call), { itemId, args, quantity }), service)

@@ -126,6 +126,7 @@ export const archiveCatalogItem = route({
   params: IdPath,
   result: ItemShape,
   errors: ['not_found', 'item_archived'],
+  idempotent: true,
   write: (tx, { params: { id }, principal }, { clock }) =>
     setArchived(tx, { id, accountId: principal.id, archived: true, at: clock.now() }),
 })
@@ -141,6 +142,7 @@ export const restoreCatalogItem = route({
   params: IdPath,
   result: ItemShape,
   errors: ['not_found', 'item_not_archived'],
+  idempotent: true,
   write: (tx, { params: { id }, principal }, { clock }) =>
     setArchived(tx, { id, accountId: principal.id, archived: false, at: clock.now() }),
 })

@@ -93,6 +93,7 @@ export const completeCheckout = route({
   result: CheckoutShape,
   errors: [...refusals, 'not_owner'],
   refusesCardData: true,
+  idempotent: true,
   handle({ params, body, principal, session }, service) {
     const payer =
       principal.kind === 'user'

@@ -67,6 +67,7 @@ export const createEvent = route({
   status: 201,
   result: Event,
   errors: ['field_invalid'],
+  idempotent: true,
   write: (tx, { body, principal }, { clock }) =>
     create(tx, principal.owner, { type: body.type, data: body.data ?? {}, at: clock.now() }),
 })

@@ -39,4 +39,4 @@ const delegateOf = (body: unknown): unknown =>
   (body as { readonly persona_delegate?: string | undefined }).persona_delegate ?? null
 
 /** As many printable characters as hold 128 bits. */
-const HARD_TO_GUESS = 20
+export const HARD_TO_GUESS = 20

@@ -20,7 +20,8 @@ export function errorsOf(route: Route): ProblemCode[] {
   add(isJudged(route) && weakest(route) !== 'documented', 'evidence_refused')
   add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch', 'idempotency_unreadable')
   add(route.idempotent && route.handle, 'idempotency_in_progress')
-  codes.add(route.failure ?? 'internal_error')
+  codes.add(route.failure ?? 'internal_error').add('storage_unavailable')
+  add(!route.read, 'outcome_unknown')
   return [...codes]
 }
 

@@ -1,10 +1,9 @@
 import type { ServiceContext } from '../context.js'
 import { base64url, bytesOf } from '../encoding.js'
 import { canonicalJson } from '../hash.js'
-import { Problem, type ProblemCode, problem } from '../problem.js'
+import { Problem, problem } from '../problem.js'
 import { digest, randomHex } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
-import { Transaction } from '../storage/transaction.js'
 import type { Outcome } from './outcome.js'
 
 const LIFETIME = 24 * 3_600_000
@@ -20,6 +19,8 @@ export interface IdempotencyRow {
   readonly claim: string | null
   /** When that call is taken for dead. */
   readonly claimed_until: number | null
+  /** Others can tell whether that service is alive; absent in older rows. */
+  readonly attended?: boolean
 }
 
 export const idempotency = collection<IdempotencyRow>()('idempotency', { byExpiry: { fields: ['expires_at'] } })
@@ -41,26 +42,24 @@ export function checkKey(key: string): string {
 }
 
 /**
- * Runs `effect` once per key, in this transaction, and stores its outcome with it; later calls replay that.
- * A refusal undoes the effect and is stored too, unless it is a 400 or a 5xx.
- * Throws `idempotency_mismatch`; `idempotency_unreadable` rather than run the effect again.
+ * The answer that was kept for a request, or the place to keep one. A call of several transactions leaves a claim there for as long as it runs.
+ * Throws `idempotency_mismatch`, `idempotency_in_progress`, `idempotency_unreadable`.
  */
-export async function oncePerKey(
+export async function findOutcome(
   tx: Writer,
   request: KeyedRequest,
   context: Context,
-  effect: (tx: Writer) => Promise<Outcome>,
-  refused: (problem: Problem) => Outcome,
-): Promise<Outcome> {
+  isDead: IsDead = () => false,
+): Promise<KeyedPlace | Outcome> {
   const at = context.clock.now()
   const place = placeOf(request)
-  const kept = await keptOutcome(tx, place, at, context)
-  if (kept) return kept
-  await sweep(tx, at)
-  const outcome = await attempt(tx, effect, refused)
-  await putOutcome(tx, place, { outcome, claim: null, at }, context)
-  return outcome
+  const kept = await keptOutcome(tx, place, { at, isDead }, context)
+  if (!kept) await sweep(tx, at)
+  return kept ?? place
 }
+
+/** Tells by its name whether a service is known to have ended. */
+export type IsDead = (instance: string) => boolean
 
 /** Where a key's answer is kept, and what it answers. */
 export interface KeyedPlace {
@@ -73,34 +72,56 @@ const placeOf = ({ caller, method, path, key, fields }: KeyedRequest): KeyedPlac
   body_digest: digest(canonicalJson(fields)),
 })
 
-/** The answer that was kept. Throws `idempotency_mismatch`, `idempotency_in_progress`, `idempotency_unreadable`. */
 async function keptOutcome(
   tx: Reader,
   { id, body_digest }: KeyedPlace,
-  at: number,
-  { keys, instance, storage }: Context,
+  { at, isDead }: { readonly at: number; readonly isDead: IsDead },
+  context: Context,
 ): Promise<Outcome | undefined> {
   const known = await tx.get(idempotency, id)
   if (!known || known.expires_at <= at) return undefined
   if (known.body_digest !== body_digest) throw problem('idempotency_mismatch')
-  const isAlive = known.claim?.startsWith(instance) || !storage.exclusive
-  if (known.claim !== null && isAlive && (known.claimed_until as number) > at)
-    throw problem('idempotency_in_progress', { headers: { 'retry-after': '1' } })
+  if (isRunning(known, { at, isDead }, context)) throw new InProgress(known)
   if (known.sealed === null) return undefined
-  const stored = await keys.open(known.sealed, id)
+  const stored = await context.keys.open(known.sealed, id)
   if (stored === undefined) throw problem('idempotency_unreadable')
   return replayed(readOutcome(stored))
+}
+
+function isRunning(
+  { claim, claimed_until }: IdempotencyRow,
+  { at, isDead }: { readonly at: number; readonly isDead: IsDead },
+  { instance, storage }: Context,
+): boolean {
+  if (claim === null || claimed_until === null || claimed_until <= at) return false
+  const by = instanceOf(claim)
+  return by === instance || (!storage.exclusive && !isDead(by))
+}
+
+const instanceOf = (claim: string): string => claim.slice(0, claim.indexOf(':'))
+
+/** `idempotency_in_progress`, and the service that the first call runs in. */
+export class InProgress extends Problem {
+  /** Undefined where nobody can tell whether that is alive. */
+  readonly instance: string | undefined
+
+  constructor({ claim, attended }: IdempotencyRow) {
+    super('idempotency_in_progress', { headers: { 'retry-after': '1' } })
+    this.instance = attended && claim !== null ? instanceOf(claim) : undefined
+  }
 }
 
 async function putOutcome(
   tx: Writer,
   { id, body_digest }: KeyedPlace,
   { outcome, claim, at }: { outcome: Outcome | null; claim: string | null; at: number },
-  { keys }: Context,
+  { keys, storage }: Context,
 ): Promise<void> {
   const sealed = outcome && (await keys.seal(writeOutcome(outcome), id))
-  const claimed_until = claim === null ? null : at + CLAIM
-  tx.put(idempotency, { id, body_digest, expires_at: at + LIFETIME, sealed, claim, claimed_until })
+  const expires_at = at + LIFETIME
+  const open =
+    claim === null ? { claim, claimed_until: null } : { claim, claimed_until: at + CLAIM, attended: !!storage.presence }
+  tx.put(idempotency, { id, body_digest, expires_at, sealed, ...open })
 }
 
 /** How long a call of several transactions may run before it is taken for dead: people answer within it, and upstream services. */
@@ -111,29 +132,25 @@ export interface Claim extends KeyedPlace {
   readonly claim: string
 }
 
-/**
- * Takes a key for a call of several transactions, or gives the answer that was kept under it.
- * Throws `idempotency_mismatch`, `idempotency_in_progress`, `idempotency_unreadable`.
- */
-export async function claimKey(tx: Writer, request: KeyedRequest, context: Context): Promise<Claim | Outcome> {
-  const at = context.clock.now()
-  const place = placeOf(request)
-  const kept = await keptOutcome(tx, place, at, context)
-  if (kept) return kept
-  await sweep(tx, at)
+/** Takes a place for a call of several transactions. */
+export async function claimKey(tx: Writer, place: KeyedPlace, context: Context): Promise<Claim> {
   const claim = `${context.instance}:${randomHex(context.random, 16)}`
-  await putOutcome(tx, place, { outcome: null, claim, at }, context)
+  await putOutcome(tx, place, { outcome: null, claim, at: context.clock.now() }, context)
   return { ...place, claim }
 }
 
+/** Keeps the answer of a call that is one transaction, in that transaction. */
+export const keepAtOnce = (tx: Writer, place: KeyedPlace, outcome: Outcome, context: Context): Promise<void> =>
+  putOutcome(tx, place, { outcome, claim: null, at: context.clock.now() }, context)
+
 /**
- * Keeps an answer under a claimed key, or none any more: for good, or, `meanwhile`, until another is kept or the call is taken for dead.
+ * Keeps an answer under a claimed key: for good, or, `meanwhile`, until another is kept or the call is taken for dead.
  * Throws `idempotency_in_progress` where another call has the key by now.
  */
 export async function keepOutcome(
   tx: Writer,
   claim: Claim,
-  { outcome, meanwhile }: { outcome: Outcome | null; meanwhile: boolean },
+  { outcome, meanwhile }: { outcome: Outcome; meanwhile: boolean },
   context: Context,
 ): Promise<void> {
   if (!(await holdsKey(tx, claim))) throw problem('idempotency_in_progress')
@@ -152,36 +169,18 @@ export async function releaseKey(tx: Writer, { id }: Claim): Promise<void> {
   else tx.put(idempotency, { ...known, claim: null, claimed_until: null })
 }
 
-/** Whether a refusal is an answer like any other: what time, the caller or their user may mend is not kept. */
-export const isKept = ({ status, code }: Problem): boolean =>
-  status < 500 && ![400, 408, 409, 429].includes(status) && !awaited.has(code)
-
-/** Refusals until somebody else has acted: the same request is then sent again. */
-const awaited: ReadonlySet<ProblemCode> = new Set(['approval_not_given', 'account_not_granted'])
-
 /** Bodies of bytes, as an upstream service gave them, are written in base64url. */
-const writeOutcome = ({ body, ...head }: Outcome): string =>
-  JSON.stringify(body instanceof Uint8Array ? { ...head, bytes: base64url(body) } : { ...head, body })
+function writeOutcome({ body, status, headers }: Outcome): string {
+  const head = { status, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !ofItsTime.has(name))) }
+  return JSON.stringify(body instanceof Uint8Array ? { ...head, bytes: base64url(body) } : { ...head, body })
+}
+
+/** What an answer says of the moment it was given at, or of whoever asked then. */
+const ofItsTime: ReadonlySet<string> = new Set(['retry-after', 'set-cookie', 'x-session-id'])
 
 function readOutcome(stored: string): Outcome {
   const { bytes, ...outcome } = JSON.parse(stored) as Outcome & { bytes?: string }
   return bytes === undefined ? outcome : { ...outcome, body: bytesOf(bytes) }
-}
-
-async function attempt(
-  tx: Writer,
-  effect: (tx: Writer) => Promise<Outcome>,
-  refused: (problem: Problem) => Outcome,
-): Promise<Outcome> {
-  const part = new Transaction(tx)
-  try {
-    const outcome = await effect(part)
-    part.into(tx)
-    return outcome
-  } catch (error) {
-    if (!(error instanceof Problem) || error.status === 400 || error.status >= 500) throw error
-    return refused(error)
-  }
 }
 
 const replayed = (outcome: Outcome): Outcome => ({

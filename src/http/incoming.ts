@@ -40,4 +40,6 @@ export interface Incoming {
   /** The session that the answer repeats; null ends it. */
   session: string | null | undefined
   issued: boolean
+  /** It came with an Idempotency-Key that counts. */
+  isKeyed: boolean
 }

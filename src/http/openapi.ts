@@ -1,5 +1,6 @@
 import { type ProblemCode, problemSentence, problemStatus } from '../problem.js'
 import { VERSION } from '../version.js'
+import { HARD_TO_GUESS } from './caller-key.js'
 import { errorsOf } from './errors.js'
 import { type Auth, evidenceOf, type Route, route, type Version } from './route.js'
 import { z } from './schema.js'
@@ -52,7 +53,7 @@ function operation(entry: Route, version: Version | undefined): Json {
       ...parameters(entry.params, 'path'),
       ...parameters(entry.query, 'query'),
       ...(entry.deviceToken ? [{ ...deviceToken, required: entry.deviceToken === 'required' }] : []),
-      ...(entry.idempotent ? [idempotencyKey] : []),
+      ...(entry.idempotent ? [idempotencyKey(entry)] : []),
     ],
     ...(entry.body && { requestBody: requestBody(entry.body, entry.bodyOptional ?? false) }),
     responses: {
@@ -64,13 +65,17 @@ function operation(entry: Route, version: Version | undefined): Json {
   }
 }
 
-const idempotencyKey = {
+const idempotencyKey = ({ auth, presented }: Route) => ({
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
   schema: { type: 'string', minLength: 1, maxLength: 255 },
-  description: 'Sent again with the same body within 24 hours, the call answers as it did and does nothing.',
-}
+  description:
+    'Sent again with the same body within 24 hours, a call that changed something answers as it did and does nothing.' +
+    (auth.includes('none') && !presented
+      ? ` Without credentials the key alone says whose answer it is, so keys shorter than ${HARD_TO_GUESS} characters are ignored: send a UUID.`
+      : ''),
+})
 
 const deviceToken = {
   name: 'X-Device-Token',

@@ -1,5 +1,6 @@
 import type { ServiceContext } from '../context.js'
 import { Problem, problem } from '../problem.js'
+import { OutcomeUnknown, StorageUnavailable } from '../storage/storage.js'
 import { setCorsHeaders } from './cors.js'
 import type { Endpoint, Incoming } from './incoming.js'
 import { isForeign, sessionCookieHeader } from './origin.js'
@@ -27,15 +28,35 @@ export function render({ route }: Endpoint, handled: unknown, incoming: Incoming
   return { status: own?.status ?? route.status ?? 200, headers, body }
 }
 
-/** A problem as an answer; anything else is a defect or a broken port: logged, and shown as a bare 500. */
+/**
+ * What a caller is told where something may have been done, and the answer to that is lost. `meanwhile` is what the call would have
+ * answered by what it knew.
+ */
+export function unknownOutcome({ isKeyed }: Pick<Incoming, 'isKeyed'>, cause: unknown, meanwhile?: unknown): Problem {
+  const detail = isKeyed
+    ? 'Retry with the same Idempotency-Key: what was done is not done twice.'
+    : 'No Idempotency-Key was sent: before you send this again, look at what it would have made, or at GET /v4/events.'
+  const { fields = {}, headers: known = {} } = meanwhile instanceof Problem ? meanwhile : {}
+  return problem('outcome_unknown', { detail, fields, headers: known, cause })
+}
+
+/** What was done is known: nothing, by a transaction that was undone. */
+const undone = (error: unknown, route: Endpoint['route'] | undefined): Problem =>
+  problem(error instanceof StorageUnavailable ? 'storage_unavailable' : (route?.failure ?? 'internal_error'), {
+    cause: error,
+  })
+
+/** A problem as an answer; anything else is a defect or a broken port: logged, and shown without its cause. */
 export function refusal(
   error: unknown,
-  { endpoint, headers }: Pick<Incoming, 'endpoint' | 'headers'>,
+  incoming: Pick<Incoming, 'endpoint' | 'headers' | 'isKeyed'>,
   { log }: Pick<ServiceContext, 'log'>,
 ): Outcome {
-  if (!(error instanceof Problem)) log.error('a request failed', error)
+  const { endpoint, headers } = incoming
   const route = endpoint?.route
-  const refused = error instanceof Problem ? error : problem(route?.failure ?? 'internal_error')
+  if (!(error instanceof Problem)) log.error('a request failed', error)
+  const isUnknown = error instanceof OutcomeUnknown
+  const refused = error instanceof Problem ? error : isUnknown ? unknownOutcome(incoming, error) : undone(error, route)
   const shown = route?.refused?.(refused, headers)
   return {
     status: shown?.status ?? refused.status,

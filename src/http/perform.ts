@@ -1,25 +1,17 @@
 import type { ServiceContext } from '../context.js'
 import { isWeaker } from '../evidence.js'
-import { Problem, problem } from '../problem.js'
-import type { Reader, Writer } from '../storage/storage.js'
+import { problem } from '../problem.js'
+import type { Reader } from '../storage/storage.js'
 import { checkFields, readFields, textFields, Written } from './body.js'
 import { callerKey } from './caller-key.js'
 import { checkNoCardData } from './card-data.js'
-import {
-  checkKey,
-  claimKey,
-  holdsKey,
-  isKept,
-  type KeyedRequest,
-  keepOutcome,
-  oncePerKey,
-  releaseKey,
-} from './idempotency.js'
+import { checkKey, type KeyedRequest } from './idempotency.js'
 import type { Endpoint, Incoming } from './incoming.js'
+import { handleOnce, keepNothing, writeOnce } from './once.js'
 import { guardSandbox } from './origin.js'
-import { type Outcome, refusal, render } from './outcome.js'
+import { type Outcome, render } from './outcome.js'
 import { authenticate, type Caller } from './principal.js'
-import { type Call, isJudged, type Keep, type Route } from './route.js'
+import { type Call, isJudged, type Route } from './route.js'
 import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles: in one transaction where the route is one. */
@@ -44,76 +36,15 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
   if (key !== null) checkKey(key)
   const keyed = (call: Call): KeyedRequest | undefined => {
     const caller = key === null ? undefined : callerKey(call, route, key)
+    incoming.isKeyed = caller !== undefined
     if (key === null || caller === undefined) return undefined
     return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: fields.body }
   }
   const run = { endpoint, incoming, service, prepare, keyed, isKeyed: key !== null }
   const { handle: handler } = route
-  if (!handler) return write(run)
-  return handle(run, (call) => handler(call, forSameCaller(service, call.principal, recall)))
+  if (!handler) return writeOnce(run)
+  return handleOnce(run, (call, watched) => handler(call, forSameCaller(watched, call.principal, recall)))
 }
-
-/** A request on its way into its handler. */
-interface Run {
-  readonly endpoint: Endpoint
-  readonly incoming: Incoming
-  readonly service: ServiceContext
-  /** Authenticates and checks. */
-  prepare(tx: Reader): Promise<Call>
-  readonly isKeyed: boolean
-  /** What the caller's Idempotency-Key stands for; undefined where none counts. */
-  keyed(call: Call): KeyedRequest | undefined
-}
-
-async function handle(
-  { endpoint, incoming, service, prepare, keyed, isKeyed }: Run,
-  handler: NonNullable<Route['handle']>,
-): Promise<Outcome> {
-  const { storage } = service
-  const shown = (handled: unknown) => render(endpoint, handled, incoming)
-  if (!isKeyed) return shown(await handler(await storage.read(prepare), service))
-  const { call, claimed } = await storage.write(async (tx) => {
-    const call = await prepare(tx)
-    const request = keyed(call)
-    return { call, claimed: request && (await claimKey(tx, request, service)) }
-  })
-  if (!claimed) return shown(await handler(call, service))
-  if (!('claim' in claimed)) return claimed
-  const outcomeOf = (answer: unknown) =>
-    answer instanceof Problem ? refusal(answer, incoming, service) : shown(answer)
-  const keep: Keep = async (tx, answer, { meanwhile = false, nothing = false } = {}) => {
-    const kept = nothing ? { outcome: null, meanwhile: true } : { outcome: outcomeOf(answer), meanwhile }
-    await keepOutcome(tx, claimed, kept, service)
-    return answer
-  }
-  try {
-    return shown(await handler({ ...call, keep }, service))
-  } catch (error) {
-    await storage.write(async (tx) => {
-      if (!(await holdsKey(tx, claimed))) return
-      if (error instanceof Problem && isKept(error)) await keep(tx, error)
-      else await releaseKey(tx, claimed)
-    })
-    throw error
-  }
-}
-
-async function write({ endpoint, incoming, service, prepare, keyed }: Run): Promise<Outcome> {
-  const { route } = endpoint
-  return service.storage.write(async (tx) => {
-    const call = await prepare(tx)
-    const effect = async (part: Writer) => {
-      const handled = await route.write?.(part, call, service)
-      // A problem that is returned, not thrown, keeps what was written.
-      return handled instanceof Problem ? refusal(handled, incoming, service) : render(endpoint, handled, incoming)
-    }
-    const request = keyed(call)
-    if (!request) return effect(tx)
-    return oncePerKey(tx, request, service, effect, (refused) => refusal(refused, incoming, service))
-  })
-}
-
-const keepNothing: Keep = async (_tx, answer) => answer
 
 /** The path that was called in its one spelling: without a trailing slash, and escaped where it must be. */
 const pathTo = ({ path }: Endpoint, { params }: Call): string =>

@@ -52,6 +52,7 @@ export class RouteTable {
       endpoint: undefined,
       session: undefined,
       issued: false,
+      isKeyed: false,
     }
     let outcome: Outcome
     try {

@@ -29,6 +29,7 @@ export const createRegistration = route({
   status: 201,
   result: Registration,
   errors: ['too_many_devices'],
+  idempotent: true,
   async write(tx, { body, principal }, service) {
     return showDevice(await registerDevice(tx, { ...body, userId: principal.id, at: service.clock.now() }, service))
   },
@@ -82,6 +83,7 @@ export const registerPushToken = route({
     registeredAt: UnixSeconds,
   }),
   errors: ['too_many_devices'],
+  idempotent: true,
   async write(tx, { body, principal }, service) {
     const { fcmToken: token, platform = 'web', deviceId } = body
     const order = { userId: principal.id, token, platform, deviceId, at: service.clock.now() }

@@ -96,6 +96,7 @@ export const registerOidcClient = route({
   result: shape.Registration,
   errors: metadataErrors,
   refused: registrationRefusal,
+  idempotent: true,
   write: (tx, { body }, service) => registerClient(tx, body, service),
 })
 

@@ -95,6 +95,7 @@ export const validatePayment = route({
   body: z.object(proofShape),
   result: z.object({ valid: z.literal(true), payment: PaymentShape }),
   errors: ['not_found', 'not_owner', 'nonce_unknown', 'nonce_used', 'nonce_expired'],
+  idempotent: true,
   write: (tx, { params, body, principal }, { clock }) =>
     spendNonce(tx, { ...params, ...body, seller: principal.owner }, clock.now()),
 })

@@ -11,7 +11,7 @@ export interface RateRow {
   readonly until: number
 }
 
-export const rates = collection<RateRow>()('rates', { byEnd: { fields: ['until'] } })
+export const rates = collection<RateRow>()('rates', { byEnd: { fields: ['until'] } }, { isTally: true })
 
 /** At most `most` in any `windowMs` milliseconds, counted for each subject by itself. */
 export interface RateLimit {

@@ -29,6 +29,7 @@ export const createAuthenticationRequest = route({
   status: 201,
   result: AuthenticationRequest,
   errors: ['too_many_pending'],
+  idempotent: true,
   async write(tx, { body, principal, session }, service) {
     checkDetail(body.detail)
     const at = service.clock.now()
@@ -71,6 +72,7 @@ const answeringRoute = (id: string, verb: 'approve' | 'reject', summary: string)
     deviceToken: 'required',
     result: AuthenticationRequest,
     errors: ['not_found', 'self_approval', 'device_refused', 'not_pending'],
+    idempotent: true,
     async write(tx, { params, principal, session, headers }, { clock }) {
       const at = clock.now()
       const answered = await answerFromDevice(tx, {

@@ -4,6 +4,7 @@ import { canonicalJson } from '../hash.js'
 import { problem } from '../problem.js'
 import { digest } from '../secrets.js'
 import type { Writer } from '../storage/storage.js'
+import { unwatched } from '../storage/watch.js'
 import {
   type AuthenticationRequestRow,
   authenticationRequests,
@@ -34,7 +35,9 @@ export interface GivenSecondFactor extends AskingSession {
  * Asks a user to approve an action, and waits for the answer as long as the request lives.
  * Gives the approved request, which the action spends. Throws `rejected`, `approval_timeout`, `too_many_pending`.
  */
-export async function askAndWait(service: ServiceContext, order: Asked): Promise<AuthenticationRequestRow> {
+export async function askAndWait(given: ServiceContext, order: Asked): Promise<AuthenticationRequestRow> {
+  // A question changes nothing: whoever was not answered in time may ask again under the same key.
+  const service = unwatched(given)
   const { storage, clock } = service
   const asked = await storage.write(async (tx) => {
     const at = clock.now()

@@ -37,6 +37,7 @@ export const createPageSession = route({
   status: 201,
   result: z.object({ session_id: z.string(), expires_at: UnixSeconds }),
   errors: ['not_found'],
+  idempotent: true,
   write: (tx, { body, session }, service) =>
     startPageSession(tx, { ...body, sessionId: session?.id ?? '', at: service.clock.now() }, service),
 })
@@ -53,6 +54,7 @@ export const sendSessionCode = route({
   status: 202,
   result: z.object({ expires_at: UnixSeconds }),
   errors: ['too_many_codes'],
+  idempotent: true,
   write: (tx, { body, session }, service) =>
     sendCode(tx, { email: body.email, sessionId: session.id, at: service.clock.now() }, service),
 })
@@ -103,6 +105,7 @@ export const createSession = route({
   auth: ['user'],
   status: 201,
   result: z.object({ session_id: z.string(), expires_at: UnixSeconds }),
+  idempotent: true,
   async write(tx, { principal }, service) {
     const value = await startSession(tx, { userId: principal.id, by: 'token', at: service.clock.now() }, service)
     return reply({ status: 201, value, session: value.session_id })

@@ -14,6 +14,7 @@ export function sealing(storage: Storage, keys: () => Keyring): Storage {
   return {
     name: storage.name,
     exclusive: storage.exclusive,
+    ...(storage.presence && { presence: storage.presence }),
     read: (body) => storage.read((tx) => body(new OpeningReader(tx, keys))),
     write: (body) =>
       storage.write(async (tx) => {

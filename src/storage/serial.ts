@@ -1,4 +1,12 @@
-import { type Reader, type Row, type State, type Storage, StorageUnavailable, type Writer } from './storage.js'
+import {
+  OutcomeUnknown,
+  type Reader,
+  type Row,
+  type State,
+  type Storage,
+  StorageUnavailable,
+  type Writer,
+} from './storage.js'
 import type { Tables } from './tables.js'
 import { type Changes, Transaction } from './transaction.js'
 
@@ -72,15 +80,29 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
     landed.catch(ignore)
   }
 
-  function land(tx: Transaction): void {
+  /** Gives whether the log took anything. */
+  function land(tx: Transaction): boolean {
     const changes = [...tx.changes()]
     tables.check(changes)
+    let isSent = false
     if (log) {
       const counters = tables.moved()
       if (changes.length > 0 || counters) keep(log.append({ changes, counters }))
       tables.keptMoved()
+      isSent = changes.length > 0
     }
     tables.land(changes)
+    return isSent
+  }
+
+  /** What failed on its way into the log may have reached it. */
+  async function sending<T>(job: (sent: () => void) => Promise<T>): Promise<T> {
+    let isSent = false
+    try {
+      return await job(() => (isSent = true))
+    } catch (error) {
+      throw isSent && broken && error === broken ? new OutcomeUnknown(broken.message, { cause: error }) : error
+    }
   }
 
   async function shut(): Promise<void> {
@@ -94,25 +116,30 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
     exclusive: true,
     read: (body: (tx: Reader) => Promise<unknown>) => inTurn(() => body(tables)),
     write: (body: (tx: Writer) => Promise<unknown>) =>
-      inTurn(async () => {
-        let tx = new Transaction(tables)
-        let result = await body(tx)
-        if (rerun) {
-          tx = new Transaction(tables)
-          result = await body(tx)
-          assertPlain(tx)
-        }
-        land(tx)
-        return result
-      }),
+      sending((sent) =>
+        inTurn(async () => {
+          let tx = new Transaction(tables)
+          let result = await body(tx)
+          if (rerun) {
+            tx = new Transaction(tables)
+            result = await body(tx)
+            assertPlain(tx)
+          }
+          if (land(tx)) sent()
+          return result
+        }),
+      ),
     export: () => inTurn(() => tables.state()),
     import: (state) =>
-      inTurn(async () => {
-        tables.load(JSON.parse(JSON.stringify(state)) as State)
-        if (log) keep(log.replaced())
-        // No commit may follow a state that is not on the disk yet.
-        await landed
-      }),
+      sending((sent) =>
+        inTurn(async () => {
+          tables.load(JSON.parse(JSON.stringify(state)) as State)
+          if (log) keep(log.replaced())
+          sent()
+          // No commit may follow a state that is not on the disk yet.
+          await landed
+        }),
+      ),
     close() {
       closing ??= shut()
       return closing

@@ -22,6 +22,8 @@ export interface Collection<R extends Row, I extends string = string> {
   readonly indexes: Readonly<Record<I, Index<R>>>
   /** Fields that rest encrypted, each with what it reads as where the key is another; none of them is in an index. */
   readonly sealed?: Readonly<Record<string, unknown>>
+  /** Its rows only count how often something was tried: whoever wrote nothing else changed nothing. */
+  readonly isTally?: true
 }
 
 /**
@@ -76,6 +78,8 @@ export interface Storage {
   readonly name: string
   /** Nobody else writes to it: what nobody here is doing, nobody is. */
   readonly exclusive: boolean
+  /** Who works on it now; absent where nobody can tell. */
+  readonly presence?: Presence
   read<T>(body: (tx: Reader) => Promise<T>): Promise<T>
   write<T>(body: (tx: Writer) => Promise<T>): Promise<T>
   export(): Promise<State>
@@ -85,13 +89,20 @@ export interface Storage {
   close(): Promise<void>
 }
 
+/** Tells the living from the dead among all who share a storage. */
+export interface Presence {
+  /** Resolves once others can tell that whoever has this name is alive, until the storage is closed or its process ends. */
+  enter(name: string): Promise<void>
+  isAlive(name: string): Promise<boolean>
+}
+
 /** Names a collection and its indexes: `collection<TwinRow>()('twins', { byOwner: { fields: ['owner', 'id'] } })`. */
 export const collection =
   <R extends Row>() =>
   <I extends string>(
     name: string,
     indexes: Record<I, Index<R>>,
-    options: Pick<Collection<R, I>, 'sealed'> = {},
+    options: Pick<Collection<R, I>, 'sealed' | 'isTally'> = {},
   ): Collection<R, I> => ({ name, indexes, ...options })
 
 /** Two rows would share one key of a unique index. Features look before they put, so this means a defect. */
@@ -102,7 +113,12 @@ export class UniqueViolation extends Error {
   }
 }
 
-/** The storage was closed, or broke and takes no more work; the message says which and what to do. */
+/** The storage was closed, or broke: nothing of this write was kept. The message says what to do. */
 export class StorageUnavailable extends Error {
   override name = 'StorageUnavailable'
+}
+
+/** A write was under way to where it is kept when that failed: nobody knows whether it is there. */
+export class OutcomeUnknown extends StorageUnavailable {
+  override name = 'OutcomeUnknown'
 }

@@ -65,7 +65,7 @@ export interface ClientFailuresRow {
   readonly since: number
 }
 
-export const clientFailures = collection<ClientFailuresRow>()('client_failures', {})
+export const clientFailures = collection<ClientFailuresRow>()('client_failures', {}, { isTally: true })
 
 const FAILURES = 20
 const FAILURE_WINDOW = 60_000

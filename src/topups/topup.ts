@@ -1,5 +1,4 @@
 import type { LoseCharge, SettleCharge } from '../cards/charge.js'
-import { isUncharged } from '../cards/charge.js'
 import { cardDeclined, chargeLease, chargeNow, checkProcessor } from '../cards/charge-now.js'
 import type { ServiceContext } from '../context.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
@@ -50,7 +49,7 @@ export async function topUp(order: TopupOrder, service: ServiceContext, keep: Ke
   const result = await chargeNow(message, service)
   const answer = await storage.read((tx) => answerOf(tx, payment.id, result))
   await storage
-    .write((tx) => keep(tx, answer, { nothing: isUncharged(answer) }))
+    .write((tx) => keep(tx, answer))
     // The one that was kept meanwhile says where to look.
     .catch((cause: unknown) => log.error(`the answer of top-up ${payment.id} could not be kept`, cause))
   if (answer instanceof Problem) throw answer
@@ -235,7 +234,7 @@ async function showTopup(tx: Reader, payment: PaymentRow): Promise<ShownTopup> {
 const unfinished = (id: number, isFailed: boolean): Problem =>
   problem('processor_failed', {
     detail: isFailed
-      ? 'Nothing was charged: try again later.'
+      ? 'Nothing was charged. Try again later; a new try takes a new Idempotency-Key.'
       : `Whether the card was charged is not known yet. Do not top up again for it: payment ${id} is settled by itself, and the card is never charged twice for it; GET /v4/payments/${id} tells.`,
     fields: { payment_id: id, outcome: isFailed ? 'failed' : 'unknown' },
   })

@@ -95,6 +95,7 @@ export const claimTransfer = route({
   params: IdPath,
   result: TransferShape,
   errors: ['not_found', 'not_invited', 'transfer_settled', 'transfer_expired'],
+  idempotent: true,
   write: (tx, { params, principal }, { clock }) => claim(tx, principal.id, params.id, clock.now()),
 })
 
@@ -109,6 +110,7 @@ export const cancelTransfer = route({
   params: IdPath,
   result: TransferShape,
   errors: ['not_found', 'not_owner', 'transfer_settled'],
+  idempotent: true,
   write: (tx, { params, principal }, { clock }) => cancel(tx, principal.owner, params.id, clock.now()),
 })
 

@@ -21,6 +21,7 @@ export const createTwin = route({
   status: 201,
   result: TwinShape,
   errors: ['dq_unknown'],
+  idempotent: true,
   write: (tx, { body, principal }, service) =>
     createOwnTwin(tx, { owner: principal.owner, dq: body.dq, at: service.clock.now() }, service),
 })
@@ -150,6 +151,7 @@ export const createTwinNonce = route({
   status: 201,
   result: z.object({ nonce: z.string(), hostname: z.string(), expires_at: UnixSeconds }),
   errors: ['not_found', 'not_owner'],
+  idempotent: true,
   write: (tx, { body, principal }, service) =>
     createNonce(tx, { owner: principal.owner, hostname: body.hostname, at: service.clock.now() }, service),
 })
@@ -165,6 +167,7 @@ export const verifyTwinNonce = route({
   body: z.object({ hostname: z.string(), nonce: z.string() }),
   result: z.object({ valid: z.literal(true), hostname: z.string() }),
   errors: ['twin_nonce_refused'],
+  idempotent: true,
   write: (tx, { body }, { clock }) => spendTwinNonce(tx, { ...body, at: clock.now() }),
 })
 

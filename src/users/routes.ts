@@ -31,6 +31,7 @@ export const createUser = route({
   status: 201,
   result: z.object({ ...userShape, secrets: Secrets }),
   errors: ['email_taken'],
+  idempotent: true,
   async write(tx, { body, principal }, service) {
     const user = await create(tx, { email: body.email, at: service.clock.now(), madeBy: principal.id }, service)
     return readOwnUser(tx, user.id, service)

@@ -17,10 +17,14 @@ export function lockManager(): Pick<LockManager, 'request'> {
     }
   }
 
-  async function request<T>(name: string, { mode = 'exclusive' }: LockOptions, job: () => Promise<T>): Promise<T> {
+  type Job<T> = (lock: Lock | null) => Promise<T>
+  async function request<T>(name: string, ...rest: [Job<T>] | [LockOptions, Job<T>]): Promise<T> {
+    const [{ mode = 'exclusive', ifAvailable }, job] = rest.length === 1 ? [{}, rest[0]] : rest
     const queue = queues.get(name) ?? { holders: new Set(), waiting: [] }
     queues.set(name, queue)
     const holder = [mode]
+    const isFree = queue.waiting.length === 0 && (queue.holders.size === 0 || mode === 'shared')
+    if (ifAvailable && !(isFree && ![...queue.holders].flat().includes('exclusive'))) return job(null)
     await new Promise<void>((resolve) => {
       const start = () => {
         queue.holders.add(holder)
@@ -30,7 +34,7 @@ export function lockManager(): Pick<LockManager, 'request'> {
       grant(name)
     })
     try {
-      return await job()
+      return await job({ name, mode })
     } finally {
       queue.holders.delete(holder)
       grant(name)

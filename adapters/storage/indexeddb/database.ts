@@ -50,6 +50,7 @@ export class Database {
     stores: readonly string[] | 'all',
     job: (tx: Transaction<'readwrite'>) => Promise<void> | void,
   ): Promise<void> {
+    let isCommitted = false
     try {
       const tx = await this.#begin(stores, 'readwrite')
       const ended = endOf(tx)
@@ -60,9 +61,10 @@ export class Database {
         await ended.catch(ignore)
         throw error
       }
+      isCommitted = true
       await ended
     } catch (error) {
-      throw failure(error)
+      throw failure(error, { isCommitted })
     }
   }
 

@@ -1,12 +1,12 @@
-import { StorageUnavailable } from '../../../src/storage/storage.js'
+import { OutcomeUnknown, StorageUnavailable } from '../../../src/storage/storage.js'
 
 /** The browser gives this site no more space. Nothing of the write was kept; what was stored before can be read on. */
 export class StorageFull extends StorageUnavailable {
   override name = 'StorageFull'
 }
 
-/** What to say of an error of IndexedDB; any other error as it is. */
-export function failure(cause: unknown): unknown {
+/** What to say of an error of IndexedDB, if one of a transaction that was asked to commit; any other error as it is. */
+export function failure(cause: unknown, { isCommitted = false } = {}): unknown {
   if (!(cause instanceof DOMException)) return cause
   switch (cause.name) {
     case 'QuotaExceededError':
@@ -19,6 +19,11 @@ export function failure(cause: unknown): unknown {
     case 'DataCloneError':
       return new TypeError(`A row is not plain JSON: ${cause.message}`, { cause })
     default:
+      if (isCommitted)
+        return new OutcomeUnknown(
+          `IndexedDB failed while it committed (${cause.name}: ${cause.message}). Look whether the write is there before you try again.`,
+          { cause },
+        )
       return new StorageUnavailable(
         `IndexedDB failed (${cause.name}: ${cause.message}), and nothing was changed. Try again.`,
         { cause },
