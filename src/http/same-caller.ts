@@ -35,6 +35,7 @@ export function forSameCaller(
   const guarded: Storage = {
     name: storage.name,
     exclusive: storage.exclusive,
+    ...(storage.presence && { presence: storage.presence }),
     read: (body) => storage.read(body),
     write,
     export: () => storage.export(),

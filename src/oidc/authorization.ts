@@ -42,6 +42,8 @@ export interface InteractionRow {
   /** The request for a second factor that was made, by id. */
   readonly second_factor_id: number | null
   readonly second_factor_passed: boolean
+  /** What is wrong with the request; null, or absent in older rows, where nothing is. */
+  readonly refused?: Answer | null
 }
 
 export const oidcInteractions = collection<InteractionRow>()('oidc_interactions', {
@@ -73,8 +75,9 @@ export type Parameters = {
 type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock'>
 
 /**
- * Where a browser that comes with an authorization request goes on: to the pages that sign in and ask, or back to the client
- * with an error. Throws `invalid_request` where that may go to no address that the request names.
+ * Where a browser that comes with an authorization request goes on: to the pages that sign in and ask, which also say what is
+ * wrong with it. A silent request that is wrong goes back to the client with the error.
+ * Throws `invalid_request` for an unknown client, or an address that it did not register.
  */
 export async function authorize(tx: Writer, parameters: Parameters, context: Context): Promise<string> {
   const at = context.clock.now()
@@ -82,17 +85,34 @@ export async function authorize(tx: Writer, parameters: Parameters, context: Con
   if (!client) throw problem('invalid_request', { detail: '`client_id` names no client; register it at /v4/oidc/reg.' })
   const redirect_uri = checkRedirectUri(client, parameters.redirect_uri)
   const answered = { redirect_uri, state: parameters.state ?? null }
-  const refused = refusedParameter(parameters, client, context)
-  if (refused) return answerAddress(answered, refused, context)
-  const hint = parameters.id_token_hint
-  const hinted_user_id = hint === undefined ? null : await hintedUser(tx, hint, client, context)
-  if (hinted_user_id === undefined) return answerAddress(answered, invalid('`id_token_hint` is none of ours.'), context)
+  const hinted = await readHint(tx, parameters, client, context)
+  const refused = refusedParameter(parameters, client, context) ?? (hinted === undefined ? WRONG_HINT : undefined)
+  // OpenID Connect Core 1.0 section 3.1.2.1: a silent request is answered without a page, whatever the answer is.
+  if (refused && parameters.prompt === 'none') return answerAddress(answered, refused, context)
   await sweep(tx, at)
   const id = randomHex(context.random, 16)
-  const request = { ...answered, client_id: client.id, hinted_user_id, ...read(parameters, client, context) }
+  const asked = refused ? NOTHING : { ...read(parameters, client, context), hinted_user_id: hinted ?? null }
+  const request = { ...answered, client_id: client.id, ...asked }
   const untouched = { email: null, signed_in: false, second_factor_id: null, second_factor_passed: false }
-  tx.put(oidcInteractions, { id, request, expires_at: at + LIFETIME, session_digest: null, ...untouched })
+  const expires_at = at + LIFETIME
+  tx.put(oidcInteractions, { id, request, expires_at, session_digest: null, ...untouched, refused: refused ?? null })
   return `${issuerOf(context)}/interaction/${id}`
+}
+
+/** What a request asks that is refused. */
+const NOTHING = {
+  ...{ scopes: [], nonce: null, code_challenge: '', prompt: [], max_age: null },
+  ...{ login_hint: null, hinted_user_id: null, resource: null },
+}
+
+/** Whom `id_token_hint` is about: null where there is none, undefined where it is no id token of the client's. */
+async function readHint(
+  tx: Reader,
+  { id_token_hint: hint }: Parameters,
+  client: OidcClientRow,
+  context: Context,
+): Promise<number | null | undefined> {
+  return hint === undefined ? null : hintedUser(tx, hint, client, context)
 }
 
 function checkRedirectUri({ metadata }: OidcClientRow, asked: string | undefined): string {
@@ -116,6 +136,8 @@ export const answerAddress = (
 ): string => withParameters(redirect_uri, { ...answer, ...(state !== null && { state }), iss: issuerOf(context) })
 
 const invalid = (error_description: string): Answer => ({ error: 'invalid_request', error_description })
+
+const WRONG_HINT = invalid('`id_token_hint` is not an id token of this client.')
 
 /** The first thing about a request that its client must be told. */
 function refusedParameter(

@@ -27,8 +27,9 @@ export async function claimsOf(
   const user = await tx.get(users, userId)
   const claims: Claims = { sub: String(userId) }
   if (!user) return claims
-  // Users have no name but their address.
-  if (scopes.includes('profile')) Object.assign(claims, { name: user.email, updated_at: seconds(user.updated_at) })
+  // A user has no name but the address, which only `email` shows.
+  const name = scopes.includes('email') ? user.email : `User ${userId}`
+  if (scopes.includes('profile')) Object.assign(claims, { name, updated_at: seconds(user.updated_at) })
   if (scopes.includes('email')) Object.assign(claims, { email: user.email, email_verified: isProven(user) })
   return scopes.includes('twin') ? { ...claims, ...(await twinClaims(tx, userId, keys)) } : claims
 }

@@ -37,9 +37,17 @@ export interface OidcClientRow {
   readonly registration_digest: string
   readonly metadata: ClientMetadata
   readonly created_at: number
+  /** While no user has it connected; null, or absent in older rows, where one may have. */
+  readonly unused_since?: number | null
 }
 
-export const oidcClients = collection<OidcClientRow>()('oidc_clients', {})
+export const oidcClients = collection<OidcClientRow>()('oidc_clients', { unused: { fields: ['unused_since'] } })
+
+/** Writes down whether a user has a client connected: one that nobody has is removed after a while. */
+export async function markUsed(tx: Writer, id: string, { unusedSince }: { unusedSince: number | null }): Promise<void> {
+  const client = await tx.get(oidcClients, id)
+  if (client && client.unused_since !== unusedSince) tx.put(oidcClients, { ...client, unused_since: unusedSince })
+}
 
 /** How a client may show who it is: in the Authorization header, or in the body. */
 export interface SentClient {

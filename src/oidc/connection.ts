@@ -5,7 +5,7 @@ import { newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../twins/twin.js'
-import { nameOf, type OidcClientRow, oidcClients } from './client.js'
+import { markUsed, nameOf, type OidcClientRow, oidcClients } from './client.js'
 
 /** What a user allowed an app: one row for both, until the user takes it back. */
 export interface ConnectionRow {
@@ -62,6 +62,7 @@ export async function connect(
     updated_at: at,
   }
   tx.put(oidcConnections, row)
+  if (!known) await markUsed(tx, clientId, { unusedSince: null })
   if (!(await agentTwin(tx, userId))) await makeAgentTwin(tx, userId, at, context)
   await recordEvent(tx, {
     owners: [`user:${userId}`],

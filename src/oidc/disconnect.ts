@@ -2,6 +2,7 @@ import { expireApprovalsOf } from '../approvals/approval.js'
 import { recordEvent } from '../events/event.js'
 import { problem } from '../problem.js'
 import type { Writer } from '../storage/storage.js'
+import { markUsed } from './client.js'
 import { type ConnectionRow, oidcConnections } from './connection.js'
 import { revokeConnection } from './token.js'
 
@@ -14,6 +15,8 @@ export async function deleteConnection(
   await revokeConnection(tx, id)
   await expireApprovalsOf(tx, id, at)
   tx.remove(oidcConnections, id)
+  const [other] = await tx.find(oidcConnections, { index: 'byClient', prefix: [client_id], limit: 1 })
+  if (!other) await markUsed(tx, client_id, { unusedSince: at })
   const data = { client_id }
   await recordEvent(tx, {
     owners: [`user:${user_id}`],

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { Actions, Alert, Button, CodeField, EmailField, SandboxMail } from '../http/card.js'
 import type { Reply } from '../http/reply.js'
 import type { Consent, Shown, Step } from './interaction.js'
-import { show } from './pages.js'
+import { Onward, show } from './pages.js'
 
 const scopeTexts: Readonly<Record<string, readonly string[]>> = {
   openid: ['Know that it is you each time'],
@@ -20,11 +20,15 @@ const scopeTexts: Readonly<Record<string, readonly string[]>> = {
 /** Seconds between looks whether the device has answered. */
 const POLL = 2
 
-type Asking = Exclude<Step, { step: 'leave' }>
+type Asking = Exclude<Step, { step: 'leave' | 'turned_back' }>
 
 /** The page of an interaction's next step. It needs no script. */
-export function interactionPage(shown: Shown & { readonly next: Asking }, sandbox: boolean): Reply {
+export function interactionPage(
+  shown: Shown & { readonly next: Exclude<Step, { step: 'leave' }> },
+  sandbox: boolean,
+): Reply {
   const { refused, next } = shown
+  if (next.step === 'turned_back') return turnedBackPage(shown, next)
   return show({
     title: titles[next.step],
     status: refused?.status,
@@ -42,6 +46,23 @@ export function interactionPage(shown: Shown & { readonly next: Asking }, sandbo
     ),
   })
 }
+
+const turnedBackPage = ({ app, origin }: Shown, { why, location }: Extract<Step, { step: 'turned_back' }>): Reply =>
+  show({
+    title: 'The app sent a wrong request',
+    status: 400,
+    body: (
+      <>
+        <h1>The app sent a wrong request</h1>
+        <Alert>{why}</Alert>
+        <p>
+          {app} sent you here. You have not connected it as the user who is signed in now. Nothing was changed: you can
+          close this page.
+        </p>
+        <Onward location={location} place={origin} />
+      </>
+    ),
+  })
 
 /** What people are told in place of the sentence for programs. */
 const toFillIn: Partial<Record<Asking['step'], string>> = {

@@ -21,6 +21,7 @@ export type Step =
   | { readonly step: 'wait' }
   | { readonly step: 'ask_again' }
   | Consent
+  | { readonly step: 'turned_back'; readonly why: string; readonly location: string }
   | { readonly step: 'leave'; readonly location: string }
 
 export interface Consent {
@@ -89,6 +90,7 @@ export async function visit(tx: Writer, at: Visit, service: ServiceContext): Pro
 export async function answer(tx: Writer, at: Visit, filled: Filled, service: ServiceContext): Promise<Shown> {
   const interaction = await open(tx, at, service)
   const { row } = interaction
+  if (row.refused) return show(interaction, await proceed(tx, interaction, service))
   const turn = (changes: Partial<InteractionRow>) => again(tx, interaction, changes, service)
   switch (filled.answer) {
     case 'continue':
@@ -147,6 +149,7 @@ async function again(
 async function proceed(tx: Writer, interaction: Interaction, service: ServiceContext): Promise<Step> {
   const { row, client, session } = interaction
   const { request } = row
+  if (row.refused) return turnBack(tx, interaction, row.refused, service)
   const silent = request.prompt.includes('none')
   if (!session || mustSignIn(row, session, service.clock.now())) {
     if (silent || row.signed_in) return leave(tx, row, { error: 'login_required' }, service)
@@ -161,6 +164,21 @@ async function proceed(tx: Writer, interaction: Interaction, service: ServiceCon
   if ('step' in passed) return passed
   if (asks || !connection) return consent(tx, row, session, connection)
   return finish(tx, passed, session, connection, service)
+}
+
+/**
+ * A client that the user has connected is told at once what is wrong with its request. Anybody can register a client, so to
+ * where any other leads only people go on by themselves (RFC 9700 section 4.11.2).
+ */
+async function turnBack(
+  tx: Writer,
+  { row, client, session }: Interaction,
+  refused: Answer,
+  service: ServiceContext,
+): Promise<Step> {
+  if (session && (await connectionOf(tx, session.user_id, client.id))) return leave(tx, row, refused, service)
+  const why = refused.error_description ?? `${refused.error}.`
+  return { step: 'turned_back', why, location: answerAddress(row.request, refused, service) }
 }
 
 /**

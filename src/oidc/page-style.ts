@@ -7,5 +7,9 @@ li { padding: 10px 0; border-bottom: 1px solid var(--line); }
 fieldset { min-width: 0; padding: 0; border: 0; }
 .choice { display: flex; align-items: center; gap: 10px; min-height: 44px; margin: 0; font-size: 16px; font-weight: 400; }
 legend ~ .muted { margin-bottom: 4px; }
+.onward a {
+  display: block; padding: 12px 16px; border: 1px solid var(--edge); border-radius: 10px;
+  font-weight: 600; text-align: center; text-decoration: none; overflow-wrap: anywhere;
+}
 input[type=radio] { flex: none; width: 20px; height: 20px; margin: 0; accent-color: var(--primary); }
 `)

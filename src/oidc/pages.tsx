@@ -32,3 +32,12 @@ export const show = ({ title, body, status, scheme, refresh }: PageParts): Reply
     headers: { ...headers, ...(refresh !== undefined && { refresh: String(refresh) }) },
     policy: { 'form-action': formPolicy(scheme) },
   })
+
+/** Leads to an address that a client registered. Anybody can register a client, so the link names the place. */
+export const Onward = ({ location, place }: { location: string; place: string }) => (
+  <p class="onward">
+    <a href={location} rel="noreferrer">
+      Continue to {place}
+    </a>
+  </p>
+)

@@ -1,21 +1,38 @@
-/** Schemes of reverse domain names are apps' own (RFC 8252 section 7.1); all others but these belong to browsers. */
+/** Apps own the schemes of reverse domain names (RFC 8252 section 7.1). A browser runs or opens most schemes without a dot. */
 const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
 
-const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/
+/** Editors whose schemes have no dot. */
+const EDITORS: readonly string[] = [
+  ...['cursor:', 'kiro:', 'trae:', 'vscode:', 'vscode-insiders:', 'vscodium:', 'windsurf:', 'zed:'],
+]
 
-/** Whether a client can have an address as its own: https, http on loopback, or a private-use scheme; without a fragment. */
+const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|(?:[a-z0-9-]+\.)*localhost))(?::\d{1,5})?(?=[/?]|$)/
+
+/**
+ * Whether a client can register an address: https, http on this computer, or a scheme of its own. The address has no
+ * fragment, user, wildcard or path segment that a server reads as another path.
+ */
 export function isRedirectUri(uri: string): boolean {
   if (!/^[\x21-\x7e]{1,2048}$/.test(uri) || uri.includes('#') || !URL.canParse(uri)) return false
   const { protocol, username, password } = new URL(uri)
-  if (username || password || /[\\"<>`{}^|]/.test(uri)) return false
+  if (username || password || /[\\"<>`{}^|*]/.test(uri) || changesPath(uri)) return false
   if (protocol === 'https:') return /^https:\/\/[^/?]/.test(uri)
-  return protocol === 'http:' ? LOOPBACK.test(uri) : PRIVATE_USE.test(protocol)
+  return protocol === 'http:' ? LOOPBACK.test(uri) : PRIVATE_USE.test(protocol) || EDITORS.includes(protocol)
 }
 
-/** Character by character; but an app on this machine may listen on any port (RFC 8252 section 7.3). */
+/** Dot segments, however they are written, and escaped slashes. */
+function changesPath(uri: string): boolean {
+  const [path = ''] = uri.replace(/^[^:]*:(\/\/[^/?]*)?/, '').split('?')
+  return /(^|\/)(\.|%2e){1,2}(;|\/|$)/i.test(path) || /%(2f|5c|00)/i.test(path)
+}
+
+/** Character by character; but an app on this computer may listen on any port (RFC 8252 section 7.3). */
 export const sameRedirectUri = (registered: string, asked: string): boolean =>
   registered === asked ||
-  (LOOPBACK.test(registered) && LOOPBACK.test(asked) && withoutPort(registered) === withoutPort(asked))
+  (LOOPBACK.test(registered) &&
+    LOOPBACK.test(asked) &&
+    URL.canParse(asked) &&
+    withoutPort(registered) === withoutPort(asked))
 
 const withoutPort = (uri: string): string => uri.replace(LOOPBACK, '$1')
 

@@ -5,10 +5,12 @@ import { digest, randomHex, sameSecret } from '../secrets.js'
 import { allRows } from '../storage/page.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
+import { clientFailures } from '../tokens/client.js'
 import { type AuthMethod, authMethods, type ClientMetadata, type OidcClientRow, oidcClients } from './client.js'
 import { oidcConnections } from './connection.js'
 import { deleteConnection } from './disconnect.js'
 import { isScope, issuerOf, scopesSupported, words } from './issuer.js'
+import { publicKeys } from './public-keys.js'
 import { isRedirectUri } from './redirect-uri.js'
 
 type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined }
@@ -25,13 +27,16 @@ type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
 /** Registers an app (RFC 7591). Throws `invalid_redirect_uri`, `invalid_client_metadata`. */
 export async function registerClient(tx: Writer, sent: SentMetadata, context: Context) {
   const metadata = checkMetadata(sent)
+  const at = context.clock.now()
+  await removeUnused(tx, at)
   const id = `mid_${randomHex(context.random, 16)}`
   const row: OidcClientRow = {
     id,
     secret_digest: metadata.token_endpoint_auth_method === 'none' ? null : digest(clientSecret(id, context)),
     registration_digest: digest(registrationToken(id, context)),
     metadata,
-    created_at: context.clock.now(),
+    created_at: at,
+    unused_since: at,
   }
   tx.put(oidcClients, row)
   return show(row, registrationToken(id, context), context)
@@ -70,7 +75,11 @@ export function updateClient(
     throw problem('invalid_request', { detail: 'client_id and client_secret are those that the client has.' })
   const metadata = checkMetadata(sent)
   const secret_digest = metadata.token_endpoint_auth_method === 'none' ? null : digest(clientSecret(row.id, context))
-  const updated: OidcClientRow = { ...row, metadata, secret_digest }
+  const isUnused = typeof row.unused_since === 'number'
+  const updated: OidcClientRow = {
+    ...{ ...row, metadata, secret_digest },
+    ...(isUnused && { unused_since: context.clock.now() }),
+  }
   tx.put(oidcClients, updated)
   return show(updated, token, context)
 }
@@ -79,7 +88,21 @@ export function updateClient(
 export async function deleteClient(tx: Writer, { row: { id } }: Managed, at: number): Promise<void> {
   for await (const connection of allRows(tx, oidcConnections, { index: 'byClient', prefix: [id] }))
     await deleteConnection(tx, connection, { actor: id, at })
+  removeClient(tx, id)
+}
+
+/** How long a client stays registered that no user has connected. */
+const UNUSED = 30 * 24 * 3_600_000
+
+/** A few at a time, so that no registration pays for all. */
+async function removeUnused(tx: Writer, at: number): Promise<void> {
+  for (const { id, unused_since } of await tx.find(oidcClients, { index: 'unused', prefix: [], limit: 5 }))
+    if ((unused_since ?? at) + UNUSED <= at) removeClient(tx, id)
+}
+
+function removeClient(tx: Writer, id: string): void {
   tx.remove(oidcClients, id)
+  tx.remove(clientFailures, id)
 }
 
 const clientSecret = (id: string, { keys }: Pick<Context, 'keys'>): string =>
@@ -115,21 +138,39 @@ function checkMetadata(sent: SentMetadata): ClientMetadata {
   checkRedirects(sent)
   for (const name of ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri'] as const)
     if (sent[name] !== undefined && !isWebAddress(sent[name])) throw refuse(`\`${name}\` is an https or http URL.`)
-  return {
+  const metadata = {
     ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as Partial<ClientMetadata>),
     redirect_uris: sent.redirect_uris as readonly string[],
     token_endpoint_auth_method: checkAuthMethod(sent.token_endpoint_auth_method),
     ...checkGrants(sent),
+    ...(sent.jwks && { jwks: checkKeys(sent.jwks) }),
     scope: checkScope(sent.scope),
   }
+  if (JSON.stringify(metadata).length > MOST_CHARACTERS)
+    throw refuse(
+      `The metadata is longer than ${MOST_CHARACTERS} characters of JSON. Register fewer or shorter addresses.`,
+    )
+  return metadata
+}
+
+const MOST_CHARACTERS = 65_536
+const MOST_URIS = 32
+
+function checkKeys(jwks: object): object {
+  const checked = publicKeys(jwks)
+  if ('wrong' in checked) throw refuse(checked.wrong)
+  return checked
 }
 
 function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: SentMetadata): void {
   if (redirect_uris.length === 0) throw problem('invalid_redirect_uri', { detail: 'Give at least one.' })
-  const wrong = [...redirect_uris, ...post_logout_redirect_uris].find((uri) => !isRedirectUri(uri))
+  const all = [...redirect_uris, ...post_logout_redirect_uris]
+  if (all.length > MOST_URIS)
+    throw problem('invalid_redirect_uri', { detail: `A client registers at most ${MOST_URIS} of them.` })
+  const wrong = all.find((uri) => !isRedirectUri(uri))
   if (wrong === undefined) return
   throw problem('invalid_redirect_uri', {
-    detail: `${JSON.stringify(wrong)} is not https, http on loopback, or of a private-use scheme with a dot; or has a fragment.`,
+    detail: `${JSON.stringify(wrong)} is none. Use https, http on localhost, or a scheme of the app's own such as com.example.app:, without a fragment, user, wildcard or dot segment.`,
   })
 }
 
@@ -158,5 +199,7 @@ function checkScope(scope = scopesSupported.join(' ')): string {
 }
 
 function isWebAddress(text: string): boolean {
-  return text.length <= 2048 && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+  if (text.length > 2048 || !URL.canParse(text)) return false
+  const { protocol, username, password } = new URL(text)
+  return /^https?:$/.test(protocol) && username === '' && password === ''
 }

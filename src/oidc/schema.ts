@@ -47,26 +47,30 @@ export const KeySet = z.object({
   ),
 })
 
+const Uris = z.array(Text).check(z.maxLength(32))
+const Phrase = z.string().check(z.maxLength(255))
+const Phrases = z.array(Phrase).check(z.maxLength(16))
+
 const metadata = {
-  redirect_uris: z.optional(Texts),
-  token_endpoint_auth_method: z.optional(Text),
-  grant_types: z.optional(Texts),
-  response_types: z.optional(Texts),
-  scope: z.optional(Text),
+  redirect_uris: z.optional(Uris),
+  token_endpoint_auth_method: z.optional(Phrase),
+  grant_types: z.optional(Phrases),
+  response_types: z.optional(Phrases),
+  scope: z.optional(z.string().check(z.maxLength(1024))),
   client_name: z.optional(z.string().check(z.maxLength(128))),
   client_uri: z.optional(Text),
   logo_uri: z.optional(Text),
   tos_uri: z.optional(Text),
   policy_uri: z.optional(Text),
-  contacts: z.optional(Texts),
+  contacts: z.optional(Phrases),
   application_type: z.optional(z.enum(['web', 'native'])),
-  post_logout_redirect_uris: z.optional(Texts),
+  post_logout_redirect_uris: z.optional(Uris),
   jwks_uri: z.optional(Text),
   jwks: z.optional(z.record(z.string(), z.unknown())),
-  software_id: z.optional(Text),
-  software_version: z.optional(Text),
-  subject_type: z.optional(Text),
-  id_token_signed_response_alg: z.optional(Text),
+  software_id: z.optional(Phrase),
+  software_version: z.optional(Phrase),
+  subject_type: z.optional(Phrase),
+  id_token_signed_response_alg: z.optional(Phrase),
 }
 
 /** Client metadata (RFC 7591 section 2). */

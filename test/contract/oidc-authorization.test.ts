@@ -13,6 +13,7 @@ import {
   locationOf,
   newAgent,
   newApp,
+  refusalAddress,
   returned,
   signInAt,
   startInteraction,
@@ -82,9 +83,10 @@ contract('authorizeOidc', (start) => {
     expect((await call('GET', path, { headers: html })).text).toContain('&quot;state&quot; is given more than once')
   })
 
-  it('tells the client of anything else that is wrong, with its state and who says so', async () => {
+  it('tells a client that the user connected of anything else that is wrong, with its state and who says so', async () => {
     const { call, url } = await start()
     const app = await newApp(call, { scope: 'openid email' })
+    const { session } = await authorizeApp(call, app, { scope: 'openid' })
     const wrongs: [Record<string, string | undefined>, string][] = [
       [{ response_type: undefined }, 'invalid_request'],
       [{ response_type: 'token' }, 'unsupported_response_type'],
@@ -111,7 +113,8 @@ contract('authorizeOidc', (start) => {
       [{ registration: '{}' }, 'registration_not_supported'],
     ]
     for (const [wrong, error] of wrongs) {
-      const answer = await call('GET', authorization(app, { scope: 'openid', state: 'a&b', ...wrong }))
+      const path = await startInteraction(call, app, { scope: 'openid', state: 'a&b', ...wrong })
+      const answer = await call('GET', path, { session })
       const location = locationOf(answer)
       expect(location.origin + location.pathname).toBe(CALLBACK)
       expect({ wrong, ...returned(answer) }).toMatchObject({ wrong, error, state: 'a&b', iss: `${url}/v4/oidc` })
@@ -122,11 +125,12 @@ contract('authorizeOidc', (start) => {
     const { call, url } = await start()
     const uri = 'https://app.example.test/callback?tenant=a+b'
     const app = await newApp(call, { redirect_uris: [uri] })
-    const answer = await call('GET', authorization(app, { redirect_uri: uri, state: undefined, prompt: 'create' }))
-    const { href } = locationOf(answer)
+    const asked = { redirect_uri: uri, state: undefined, prompt: 'create' }
+    const { href, searchParams } = await refusalAddress(call, authorization(app, asked))
     expect(href.startsWith(`${uri}&error=invalid_request&`)).toBe(true)
-    expect(returned(answer)).toMatchObject({ tenant: 'a b', iss: `${url}/v4/oidc` })
-    expect(returned(answer)).not.toHaveProperty('state')
+    const back = Object.fromEntries(searchParams)
+    expect(back).toMatchObject({ tenant: 'a b', iss: `${url}/v4/oidc` })
+    expect(back).not.toHaveProperty('state')
   })
 
   it.each(['http://127.0.0.1', 'http://localhost', 'http://[::1]'])(
@@ -262,8 +266,8 @@ contract('an authorization request of somebody signed in', (start) => {
     const { call } = await start()
     const { idToken: id_token_hint, accessToken } = await newAgent(call)
     for (const hint of [id_token_hint, accessToken]) {
-      const answer = await call('GET', authorization(await newApp(call), { id_token_hint: hint }))
-      expect(returned(answer)).toMatchObject({ error: 'invalid_request' })
+      const { searchParams } = await refusalAddress(call, authorization(await newApp(call), { id_token_hint: hint }))
+      expect(searchParams.get('error')).toBe('invalid_request')
     }
   })
 

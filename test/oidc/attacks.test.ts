@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startHost } from '../support/host.js'
-import { claimsIn, headerOf, refreshWith, VERIFIER } from '../support/oidc.js'
+import { type App, claimsIn, headerOf, refreshWith, VERIFIER } from '../support/oidc.js'
 import { RelyingParty, RP_CALLBACK } from '../support/relying-party.js'
 import { UserAgent } from '../support/user-agent.js'
 
@@ -18,6 +18,16 @@ const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}`
 const statusOf = async (token: string) => (await rp.fetch('/me', bearer(token))).status
 const newCode = async (app: Awaited<ReturnType<RelyingParty['register']>>) =>
   rp.codeIn(await new UserAgent(rp.host).authorize(rp.address(app)))
+
+/** The error that a request of a client leads to which nobody has connected, by the link on the page. */
+async function errorOf(app: Pick<App, 'id'>, parameters: Record<string, string | undefined>): Promise<string | null> {
+  const browser = new UserAgent(rp.host)
+  expect(await browser.open(rp.address(app, parameters))).toBeUndefined()
+  const { origin, pathname, hash, searchParams } = browser.onward
+  expect([browser.status, origin + pathname, hash]).toEqual([400, RP_CALLBACK, ''])
+  expect([searchParams.get('iss'), searchParams.get('code')]).toEqual([rp.issuer, null])
+  return searchParams.get('error')
+}
 
 describe('a redirect URI', () => {
   it.each([`${RP_CALLBACK}/`, RP_CALLBACK.slice(0, -1), `${RP_CALLBACK}#`, RP_CALLBACK.toUpperCase()])(
@@ -46,8 +56,7 @@ describe('PKCE', () => {
     ['plain', { code_challenge: VERIFIER, code_challenge_method: 'plain' }],
     ['plain by default', { code_challenge_method: undefined }],
   ])('%s is refused', async (_, parameters) => {
-    const back = await new UserAgent(rp.host).open(rp.address(await rp.register(), parameters))
-    expect(back?.searchParams.get('error')).toBe('invalid_request')
+    expect(await errorOf(await rp.register(), parameters)).toBe('invalid_request')
   })
 
   it.each(['', 'wrong-verifier-of-the-right-length-0123456789', VERIFIER.slice(1)])(
@@ -98,9 +107,7 @@ describe('other grants', () => {
   it.each(['token', 'id_token', 'id_token token', 'code token'])(
     'response_type=%s is refused',
     async (response_type) => {
-      const back = await new UserAgent(rp.host).open(rp.address(await rp.register(), { response_type }))
-      expect(back?.searchParams.get('error')).toBe('unsupported_response_type')
-      expect(back?.hash).toBe('')
+      expect(await errorOf(await rp.register(), { response_type })).toBe('unsupported_response_type')
     },
   )
 
@@ -113,8 +120,7 @@ describe('other grants', () => {
 
 describe('audiences', () => {
   it('a resource of somebody else is refused', async () => {
-    const back = await new UserAgent(rp.host).open(rp.address(await rp.register(), { resource: 'https://bank.test' }))
-    expect(back?.searchParams.get('error')).toBe('invalid_target')
+    expect(await errorOf(await rp.register(), { resource: 'https://bank.test' })).toBe('invalid_target')
   })
 
   it('a token for another audience opens nothing here', async () => {

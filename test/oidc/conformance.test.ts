@@ -56,9 +56,10 @@ describe('oidcc-basic', () => {
 
   it('oidcc-response-type-missing', async () => {
     const app = await rp.register()
-    const back = await new UserAgent(rp.host).open(rp.address(app, { response_type: undefined }))
-    expect(errorIn(back)).toBe('invalid_request')
-    expect(back?.searchParams.get('state')).toBe('S')
+    const browser = new UserAgent(rp.host)
+    await browser.open(rp.address(app, { response_type: undefined }))
+    expect(errorIn(browser.onward)).toBe('invalid_request')
+    expect(browser.onward.searchParams.get('state')).toBe('S')
   })
 
   it('oidcc-idtoken-signature', async () => {

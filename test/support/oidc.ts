@@ -62,14 +62,31 @@ export function locationOf(answer: Answer): URL {
 /** The parameters that come back to the app. */
 export const returned = (answer: Answer): Record<string, string> => Object.fromEntries(locationOf(answer).searchParams)
 
+/** Where the link of a page leads that does not redirect. */
+export function onwardIn(html: string): URL {
+  const [, href] = /<p class="onward"><a href="([^"]+)"/.exec(html) ?? []
+  expect(href, html).toBeDefined()
+  return new URL((href as string).replaceAll('&amp;', '&'))
+}
+
+/** Where an authorization request leads that is wrong: by the link that a stranger is shown. */
+export async function refusalAddress(call: Call, path: string): Promise<URL> {
+  const shown = await call('GET', interactionPath(await call('GET', path)))
+  expect([shown.status, shown.headers.get('location')]).toEqual([400, null])
+  return onwardIn(shown.text)
+}
+
 /** The path of the pages that an authorization request leads to. */
 export async function startInteraction(
   call: Call,
   app: Pick<App, 'id'>,
   parameters: Record<string, string | undefined> = {},
 ): Promise<string> {
-  const location = locationOf(await call('GET', authorization(app, parameters)))
-  const [path] = /\/v4\/oidc\/interaction\/[0-9a-f]{32}$/.exec(location.pathname) ?? []
+  return interactionPath(await call('GET', authorization(app, parameters)))
+}
+
+function interactionPath(answer: Answer): string {
+  const [path] = /\/v4\/oidc\/interaction\/[0-9a-f]{32}$/.exec(locationOf(answer).pathname) ?? []
   return path as string
 }
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Host } from './host.js'
+import { onwardIn } from './oidc.js'
 
 /** A browser as far as sign-in and consent need one: cookies, redirects within the service, forms with their Origin. */
 export class UserAgent {
@@ -47,6 +48,11 @@ export class UserAgent {
 
   #asks(label: string): boolean {
     return this.html.includes(`>${label}</label>`)
+  }
+
+  /** Where the link leads of a page that shows it instead of redirecting. */
+  get onward(): URL {
+    return onwardIn(this.html)
   }
 
   /** The Cookie header that it sends. */

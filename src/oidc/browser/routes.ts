@@ -3,7 +3,7 @@ import { type Reply, reply, seeOther } from '../../http/reply.js'
 import { type Call, route } from '../../http/route.js'
 import { z } from '../../http/schema.js'
 import { authorize } from '../authorization.js'
-import { endSessionAddress, endSessionFor } from '../end-session.js'
+import { type Ended, endSessionAddress, endSessionFor } from '../end-session.js'
 import { confirmPage, signedOutPage, stillSignedInPage } from '../end-session-page.js'
 import { answer, answers, type Shown, visit } from '../interaction.js'
 import { interactionPage } from '../interaction-page.js'
@@ -49,19 +49,20 @@ const endings = { ...page, redirects: true, errors: ['invalid_request'] } as con
 export const endOidcSession = route({
   ...endings,
   id: 'endOidcSession',
-  summary: 'Sign out: at once for a client that shows the id token of whoever is signed in, else after asking them.',
+  summary:
+    'Sign out: at once for a client that shows the id token of whoever is signed in and has connected it, else after asking them.',
   evidence: 'designed',
   method: 'GET',
   path: '/oidc/session/end',
   query: shape.EndSession,
   async write(tx, { query, session }, service) {
     const ended = await endSessionFor(tx, { request: query, sessionId: session.id, confirmed: false }, service)
-    return ended.ended ? signedOut(ended.location) : confirmPage(ended.email, query)
+    return ended.ended ? signedOut(ended.onward) : confirmPage(ended, query)
   },
 })
 
-const signedOut = (location: string | undefined): Reply =>
-  withMore(location === undefined ? signedOutPage() : seeOther(location), { session: null })
+const signedOut = (onward: Ended['onward']): Reply =>
+  withMore(onward?.isTrusted ? seeOther(onward.location) : signedOutPage(onward), { session: null })
 
 /** A reply with more headers, and the session that its reader goes on with. */
 const withMore = (
@@ -101,7 +102,7 @@ export const confirmEndOidcSession = route({
   async write(tx, { body, session }, service) {
     if (body.answer === 'cancel') return stillSignedInPage()
     const ended = await endSessionFor(tx, { request: body, sessionId: session.id, confirmed: true }, service)
-    return signedOut(ended.ended ? ended.location : undefined)
+    return signedOut(ended.onward)
   },
 })
 
