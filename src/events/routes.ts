@@ -27,13 +27,13 @@ export const listEvents = route({
   result: pageOf('events', Event),
   produces: ['application/json', 'text/event-stream'],
   errors: ['cursor_invalid'],
-  async handle({ query, principal, headers, ending }, service) {
+  async handle({ query, principal, headers, ending, isAuthenticated }, service) {
     if (!headers.get('accept')?.includes('text/event-stream'))
       return service.storage.read((tx) => list(tx, principal.owner, query))
     // A client that lost its connection says what it saw last.
     const seen = headers.get('last-event-id')
     const after = seen !== null && /^\d+$/.test(seen) ? Number(seen) : query.after
-    const following = { owner: principal.owner, type: query.type, after, ending }
+    const following = { owner: principal.owner, type: query.type, after, isAuthenticated, ending }
     return streamed(followEvents(following, service), 'text/event-stream; charset=utf-8')
   },
 })

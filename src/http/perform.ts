@@ -1,6 +1,6 @@
 import type { ServiceContext } from '../context.js'
 import { isWeaker } from '../evidence.js'
-import { problem } from '../problem.js'
+import { Problem, problem } from '../problem.js'
 import type { Reader } from '../storage/storage.js'
 import { checkFields, readFields, textFields, Written } from './body.js'
 import { callerKey } from './caller-key.js'
@@ -26,7 +26,7 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
   const prepare = async (tx: Reader): Promise<Call> => {
     const caller = await recall(tx)
     remember(incoming, caller)
-    return check(endpoint, incoming, fields, caller)
+    return { ...check(endpoint, incoming, fields, caller), isAuthenticated: (later) => succeeds(recall(later)) }
   }
   if (route.read) {
     const { read } = route
@@ -44,6 +44,17 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
   const { handle: handler } = route
   if (!handler) return writeOnce(run)
   return handleOnce(run, (call, watched) => handler(call, forSameCaller(watched, call.principal, recall)))
+}
+
+/** Whether something is not refused. Throws what is no refusal. */
+async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
+  try {
+    await attempt
+    return true
+  } catch (error) {
+    if (error instanceof Problem) return false
+    throw error
+  }
 }
 
 /** The path that was called in its one spelling: without a trailing slash, and escaped where it must be. */
@@ -113,7 +124,12 @@ function remember(incoming: Incoming, { session }: Caller): void {
   incoming.issued = session.issued
 }
 
-function check({ route, version }: Endpoint, incoming: Incoming, fields: Fields, caller: Caller): Call {
+function check(
+  { route, version }: Endpoint,
+  incoming: Incoming,
+  fields: Fields,
+  caller: Caller,
+): Omit<Call, 'isAuthenticated'> {
   return {
     params: route.params ? checkPath(route, fields.params) : {},
     query: route.query ? checkFields(route.query, fields.query) : {},

@@ -116,6 +116,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   readonly url: string
   /** Fires when an answer that would go on for ever is to end. */
   readonly ending: AbortSignal | undefined
+  /** Whether the caller's credential still counts: asked again by a call that waits, and by an answer that goes on. */
+  readonly isAuthenticated: (tx: Reader) => Promise<boolean>
   /** Where `handle` opens its own transactions and takes an Idempotency-Key. */
   readonly keep: Keep
 }

@@ -3,8 +3,11 @@ import { readApproval } from '../agents/approval.js'
 import { requestApproval, wishOf } from '../agents/request.js'
 import { approvals } from '../approvals/approval.js'
 import { canonicalJson } from '../hash.js'
+import { oidcConnections } from '../oidc/connection.js'
+import { oidcTokens } from '../oidc/token.js'
 import { problem } from '../problem.js'
 import { digest } from '../secrets.js'
+import type { Reader } from '../storage/storage.js'
 import type { Sdk } from './offer.js'
 import { plainLine } from './plain.js'
 import type { Visit } from './visit.js'
@@ -91,18 +94,28 @@ export async function answered(
   return inputRequired({ requestState: await sealState(visit, { ...state, waits: waits + 1 }) })
 }
 
-/** Whether the user has answered, once they have or after a while. */
-async function isDecided({ agent, service }: Visit, approvalId: string, signal: AbortSignal): Promise<boolean> {
+/** What an answer, or the end of the agent's token, is written to. */
+const WATCHED = [approvals, oidcTokens, oidcConnections].map(({ name }) => name)
+
+/** Whether the user has answered, once they have or after a while. Throws `token_invalid` where the agent's token ended meanwhile. */
+async function isDecided(
+  { agent, service, isAuthenticated }: Visit,
+  approvalId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { storage, background } = service
   const ended = new AbortController()
   const end = () => ended.abort()
   signal.addEventListener('abort', end)
   const stop = service.alarm.set(WAIT_MS, end)
-  const status = async () => (await storage.read((tx) => readApproval(tx, agent, approvalId, service))).status
+  const look = async (tx: Reader) => {
+    if (!(await isAuthenticated(tx))) throw problem('token_invalid')
+    return (await readApproval(tx, agent, approvalId, service)).status
+  }
   try {
     for (;;) {
-      const written = background.nextWrite([approvals.name], WAIT_MS / 10, ended.signal)
-      if ((await status()) !== 'pending') return true
+      const written = background.nextWrite(WATCHED, WAIT_MS / 10, ended.signal)
+      if ((await storage.read(look)) !== 'pending') return true
       if (!(await written)) return false
     }
   } finally {

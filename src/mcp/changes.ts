@@ -1,7 +1,9 @@
 import { accounts, memberships } from '../accounts/account.js'
 import { catalogItems } from '../catalog/item.js'
 import { commodities } from '../commodities/commodity.js'
+import { settings } from '../controls/settings.js'
 import { grantedAccountId, oidcConnections } from '../oidc/connection.js'
+import { oidcTokens } from '../oidc/token.js'
 import { purchases } from '../purchases/receipt.js'
 import { digest } from '../secrets.js'
 import type { Watch } from './offer.js'
@@ -9,8 +11,11 @@ import { CATALOG, listResources, readResource } from './resources.js'
 import { listTools } from './tools.js'
 import type { Visit } from './visit.js'
 
-/** What the lists are made of. */
-const WATCHED = [catalogItems, commodities, accounts, memberships, oidcConnections, purchases].map(({ name }) => name)
+/** What the lists are made of, and what may end the agent's token: the time too, where a sandbox's clock is moved. */
+const WATCHED = [
+  ...[catalogItems, commodities, accounts, memberships, oidcConnections, purchases],
+  ...[oidcTokens, settings],
+].map(({ name }) => name)
 /** How long it looks at nothing new: another process may have written. */
 const PAUSE_MS = 2000
 /** Then the subscriber comes again, which shows whether it still may. */
@@ -22,12 +27,12 @@ interface Seen {
   readonly catalog: string
 }
 
-/** What a visitor sees now, by digests; undefined once the user has disconnected the app. */
-const look = ({ agent, within, service }: Visit): Promise<Seen | undefined> =>
-  service.storage.read(async (tx) => {
+/** What a visitor sees now, by digests; undefined once the agent's token has ended. */
+const look = ({ agent, ...rest }: Visit): Promise<Seen | undefined> =>
+  rest.service.storage.read(async (tx) => {
     const connection = await tx.get(oidcConnections, agent.connection_id)
-    if (!connection) return undefined
-    const visit = { agent: { ...agent, account_id: await grantedAccountId(tx, connection) }, within, service }
+    if (!connection || !(await rest.isAuthenticated(tx))) return undefined
+    const visit = { ...rest, agent: { ...agent, account_id: await grantedAccountId(tx, connection) } }
     return {
       tools: digestOf(await listTools(tx, visit)),
       resources: digestOf(await listResources(tx, visit, undefined)),
@@ -67,9 +72,10 @@ async function follow(visit: Visit, { first, tell, signal }: Following): Promise
     // Begun before the look: what is written during it is looked at again.
     const written = background.nextWrite(WATCHED, PAUSE_MS, signal)
     const now = await look(visit)
-    if (now && now.tools !== seen.tools) tell({ kind: 'tools_list_changed' })
-    if (now && now.resources !== seen.resources) tell({ kind: 'resources_list_changed' })
-    if (now && now.catalog !== seen.catalog) tell({ kind: 'resource_updated', uri: CATALOG })
+    if (!now) return
+    if (now.tools !== seen.tools) tell({ kind: 'tools_list_changed' })
+    if (now.resources !== seen.resources) tell({ kind: 'resources_list_changed' })
+    if (now.catalog !== seen.catalog) tell({ kind: 'resource_updated', uri: CATALOG })
     seen = now
     if (!(await written)) return
   }

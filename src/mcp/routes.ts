@@ -30,10 +30,16 @@ type MessageCall = Call<unknown, unknown, z.output<typeof Message>, 'agent'>
 type Service = Parameters<typeof offerTo>[0]['service']
 
 async function answer(call: MessageCall, service: Service, within?: number): Promise<Reply> {
-  const { principal: agent, url, headers, body, ending } = call
+  const { principal: agent, url, headers, body, ending, isAuthenticated } = call
   const visitor = { agent, within, origin: headers.get('origin') }
   await service.storage.read((tx) => checkVisitor(tx, visitor, service.baseUrl))
-  return reply(await answerMessage(offerTo({ agent, within, service }), { url, headers, body, ending }, service.log))
+  return reply(
+    await answerMessage(
+      offerTo({ agent, within, service, isAuthenticated }),
+      { url, headers, body, ending },
+      service.log,
+    ),
+  )
 }
 
 export const callMcp = route({

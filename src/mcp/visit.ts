@@ -11,6 +11,8 @@ export interface Visit {
   /** The account whose own server it is; undefined at the master server. */
   readonly within: number | undefined
   readonly service: ServiceContext
+  /** Whether the agent's token still counts: asked again where a request waits or goes on. */
+  readonly isAuthenticated: (tx: Reader) => Promise<boolean>
 }
 
 /** Who asks to be let in. */

@@ -3,7 +3,8 @@ import { events } from '../events/event.js'
 import { canonicalJson } from '../hash.js'
 import { problem } from '../problem.js'
 import { digest } from '../secrets.js'
-import type { Writer } from '../storage/storage.js'
+import { findPageSession, findSession } from '../sessions/session.js'
+import type { Reader, Writer } from '../storage/storage.js'
 import { unwatched } from '../storage/watch.js'
 import {
   type AuthenticationRequestRow,
@@ -11,6 +12,7 @@ import {
   requireSecondFactor,
   type SecondFactorOrder,
   settle,
+  settleAs,
   spendSecondFactor,
   statusOf,
 } from './request.js'
@@ -26,6 +28,8 @@ export interface AskingSession {
   readonly sessionId: string | undefined
 }
 
+type Asking = Pick<Asked, 'userId' | 'sessionId'>
+
 /** What the user of such a session approved. */
 export interface GivenSecondFactor extends AskingSession {
   readonly request: AuthenticationRequestRow
@@ -33,7 +37,8 @@ export interface GivenSecondFactor extends AskingSession {
 
 /**
  * Asks a user to approve an action, and waits for the answer as long as the request lives.
- * Gives the approved request, which the action spends. Throws `rejected`, `approval_timeout`, `too_many_pending`.
+ * Gives the approved request, which the action spends. Throws `rejected`, `approval_timeout`, `too_many_pending`, and
+ * `sign_in_required` once the session that asks has ended.
  */
 export async function askAndWait(given: ServiceContext, order: Asked): Promise<AuthenticationRequestRow> {
   // A question changes nothing: whoever was not answered in time may ask again under the same key.
@@ -43,7 +48,7 @@ export async function askAndWait(given: ServiceContext, order: Asked): Promise<A
     const at = clock.now()
     return (await isRepeated(tx, order, at)) ? undefined : requireSecondFactor(tx, { ...order, at }, service)
   })
-  const request = asked && (await answerTo(asked.id, service))
+  const request = asked && (await answerTo(asked.id, order, service))
   const status = request ? statusOf(request, clock.now()) : 'expired'
   if (request && status === 'approved') return request
   if (status === 'rejected') throw problem('rejected')
@@ -69,21 +74,48 @@ async function isRepeated(tx: Writer, { userId, action, detail, sessionId }: Ask
 }
 
 /** The request once it is answered or has expired; as it is, where the service closes; undefined where it is gone. */
-async function answerTo(id: number, service: ServiceContext): Promise<AuthenticationRequestRow | undefined> {
+async function answerTo(
+  id: number,
+  asking: Asking,
+  service: ServiceContext,
+): Promise<AuthenticationRequestRow | undefined> {
   const { storage, clock, background } = service
   for (;;) {
-    const request = await storage.read((tx) => tx.get(authenticationRequests, id))
     const at = clock.now()
+    const { request, isSignedIn } = await storage.read(async (tx) => ({
+      request: await tx.get(authenticationRequests, id),
+      isSignedIn: await isStillSignedIn(tx, asking, at),
+    }))
     if (!request || statusOf(request, at) !== 'pending') return request
+    if (!isSignedIn) return withdraw(id, service)
     if (!(await background.nextWrite([events.name], Math.min(LOOK_MS, request.expires_at - at)))) return request
   }
 }
 
+/** Whether the session that asks is still its user's; true where it was no session. */
+async function isStillSignedIn(tx: Reader, { sessionId, userId }: Asking, at: number): Promise<boolean> {
+  if (sessionId === undefined) return true
+  const session = (await findSession(tx, sessionId, at)) ?? (await findPageSession(tx, sessionId, at))
+  return session?.user_id === userId
+}
+
+/** Takes back what was asked by a session that has ended: nobody waits for the answer. Throws `sign_in_required`. */
+async function withdraw(id: number, { storage, clock }: ServiceContext): Promise<never> {
+  await storage.write(async (tx) => {
+    const request = await tx.get(authenticationRequests, id)
+    const at = clock.now()
+    if (request && statusOf(request, at) === 'pending')
+      await settleAs(tx, request, { status: 'rejected', by: 'service', at })
+  })
+  throw problem('sign_in_required')
+}
+
 /**
  * Spends what `askAndWait` gave, in the transaction of the action itself. Throws `rejected` where the user took it back,
- * and `approval_timeout` where it is no longer there to be spent.
+ * `approval_timeout` where it is no longer there to be spent, and `sign_in_required` where the session has ended meanwhile.
  */
 export async function spendAsked(tx: Writer, { id }: AuthenticationRequestRow, order: Asked, at: number) {
+  if (!(await isStillSignedIn(tx, order, at))) throw problem('sign_in_required')
   const result = await spendSecondFactor(tx, { ...order, id, at })
   if (result === 'approved') return
   throw problem(result === 'rejected' ? 'rejected' : 'approval_timeout')
