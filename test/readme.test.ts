@@ -118,6 +118,10 @@ describe('what the README says', () => {
     await expectPromised('billing.mjs', block('js', '/v4/billing'), 2)
   })
 
+  it('repeats a refresh whose answer was lost', async () => {
+    await expectPromised('refresh.mjs', block('js', 'refresh_token_invalid'), 2)
+  })
+
   it('serves a service kept in a file and moves its clock', async () => {
     expect(await runScript('served.mjs', block('js', "advance('1h30m')"))).toBe('')
     expect(await readFile(join(folder, '.farthing', 'test.json'), 'utf8')).toContain('"manual"')

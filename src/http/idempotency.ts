@@ -31,6 +31,8 @@ export interface KeyedRequest {
   readonly method: string
   readonly path: string
   readonly fields: object
+  /** Whether what was stored for it is given again. Throws what is told instead. */
+  stands(tx: Writer, stored: Outcome): Promise<boolean>
 }
 
 type Context = Pick<ServiceContext, 'clock' | 'keys' | 'random' | 'instance' | 'storage'>
@@ -54,8 +56,9 @@ export async function findOutcome(
   const at = context.clock.now()
   const place = placeOf(request)
   const kept = await keptOutcome(tx, place, { at, isDead }, context)
-  if (!kept) await sweep(tx, at)
-  return kept ?? place
+  if (kept && (await request.stands(tx, kept))) return replayed(kept)
+  await sweep(tx, at)
+  return place
 }
 
 /** Tells by its name whether a service is known to have ended. */
@@ -85,7 +88,7 @@ async function keptOutcome(
   if (known.sealed === null) return undefined
   const stored = await context.keys.open(known.sealed, id)
   if (stored === undefined) throw problem('idempotency_unreadable')
-  return replayed(readOutcome(stored))
+  return readOutcome(stored)
 }
 
 function isRunning(

@@ -1,7 +1,7 @@
 import type { ServiceContext } from '../context.js'
 import { isWeaker } from '../evidence.js'
 import { Problem, problem } from '../problem.js'
-import type { Reader } from '../storage/storage.js'
+import type { Reader, Writer } from '../storage/storage.js'
 import { checkFields, readFields, textFields, Written } from './body.js'
 import { callerKey } from './caller-key.js'
 import { checkNoCardData } from './card-data.js'
@@ -38,7 +38,11 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
     const caller = key === null ? undefined : callerKey(call, route, key)
     incoming.isKeyed = caller !== undefined
     if (key === null || caller === undefined) return undefined
-    return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: fields.body }
+    const stands = (tx: Writer, { status, body: stored }: Outcome) =>
+      route.stands && status < 300 && typeof stored === 'string'
+        ? route.stands(tx, call, JSON.parse(stored), service)
+        : Promise.resolve(true)
+    return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: fields.body, stands }
   }
   const run = { endpoint, incoming, service, prepare, keyed, isKeyed: key !== null }
   const { handle: handler } = route

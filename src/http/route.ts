@@ -202,6 +202,11 @@ type RouteHandler<C> = KeyOwner<C> &
  */
 interface KeyOwner<C> {
   presented?(call: C): readonly (string | undefined)[] | undefined
+  /**
+   * Whether a stored answer is given again: what it holds may have been revoked since. Where not, the call runs as if none were
+   * stored. Throws what the caller is told instead.
+   */
+  stands?(tx: Writer, call: C, answer: unknown, service: ServiceContext): Promise<boolean>
 }
 
 export type RouteDefinition<

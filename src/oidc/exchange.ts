@@ -16,6 +16,7 @@ import {
   ACCESS_LIFETIME,
   findRefresh,
   type Grant,
+  isAsIssued,
   issueTokens,
   type OidcTokenRow,
   oidcTokens,
@@ -61,6 +62,27 @@ export async function exchange(
   if (grant_type === 'authorization_code') return exchangeCode(tx, client, request, context)
   if (grant_type === 'refresh_token') return refresh(tx, client, request, context)
   throw problem('unsupported_grant_type')
+}
+
+/** The credentials that a request shows, to which its Idempotency-Key belongs: nobody replays an answer by the key alone. */
+export const presentedCredentials = (
+  { authorization, client_id, client_secret }: SentClient,
+  { grant_type, code, refresh_token }: TokenRequest,
+): (string | undefined)[] => [authorization ?? undefined, client_id, client_secret, grant_type, code, refresh_token]
+
+/**
+ * Lets an answer be given again while its tokens are as they were issued. Throws `invalid_grant` once one of them has been
+ * used or revoked, and what is wrong with the client.
+ */
+export async function checkReplay(
+  tx: Writer,
+  { client: sent, issued }: { client: SentClient; issued: Parameters<typeof isAsIssued>[1] },
+  { clock }: Pick<Context, 'clock'>,
+): Promise<void> {
+  const at = clock.now()
+  const client = await authenticateClient(tx, sent, at)
+  if (client instanceof Problem) throw client
+  if (!(await isAsIssued(tx, issued, at))) throw problem('invalid_grant')
 }
 
 async function exchangeCode(

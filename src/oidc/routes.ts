@@ -3,11 +3,11 @@ import { type Call, type Nothing, route } from '../http/route.js'
 import { IdPath, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
 import browserRoutes from './browser/routes.js'
 import { claimsOf } from './claims.js'
-import type { SentClient } from './client.js'
+import { clientById, type SentClient } from './client.js'
 import { listConnections as list } from './connection.js'
 import { deleteOwnConnection } from './disconnect.js'
 import { discoveryOf } from './discovery.js'
-import { exchange } from './exchange.js'
+import { checkReplay, exchange, presentedCredentials } from './exchange.js'
 import { introspect, revoke } from './introspection.js'
 import { ensureKey, publishedKeys } from './keys.js'
 import { oauthRefusal, registrationRefusal } from './refusals.js'
@@ -97,6 +97,8 @@ export const registerOidcClient = route({
   errors: metadataErrors,
   refused: registrationRefusal,
   idempotent: true,
+  // A client that was deleted since is registered anew.
+  stands: async (tx, _call, stored) => (await clientById(tx, shape.Registration.parse(stored).client_id)) !== undefined,
   write: (tx, { body }, service) => registerClient(tx, body, service),
 })
 
@@ -177,6 +179,12 @@ export const createOidcToken = route({
     'invalid_scope',
     'invalid_target',
   ],
+  idempotent: true,
+  presented: (call) => presentedCredentials(sentClient(call), call.body),
+  async stands(tx, call, stored, service) {
+    await checkReplay(tx, { client: sentClient(call), issued: shape.Tokens.parse(stored) }, service)
+    return true
+  },
   write: (tx, call, service) => exchange(tx, { client: sentClient(call), request: call.body }, service),
 })
 

@@ -110,6 +110,17 @@ export async function findRefresh(tx: Reader, refreshToken: string): Promise<Oid
   return row
 }
 
+/** Whether tokens that were issued together are neither used nor revoked, and one of them still lives. */
+export async function isAsIssued(
+  tx: Reader,
+  { access_token, refresh_token }: { access_token: string; refresh_token?: string | undefined },
+  at: number,
+): Promise<boolean> {
+  const [row] = await tx.find(oidcTokens, { index: 'byAccess', prefix: [digest(access_token)], limit: 1 })
+  if (!row || row.refresh_used) return false
+  return at < (refresh_token === undefined ? row.access_expires_at : row.refresh_expires_at)
+}
+
 export const revokeAccess = (tx: Writer, row: OidcTokenRow): void => tx.put(oidcTokens, { ...row, access_digest: null })
 
 /** Ends everything that came of one code. */

@@ -72,6 +72,13 @@ export async function refresh(tx: Writer, refreshToken: string, at: number, cont
   return issue(tx, client, { at, familyId: row.family_id }, context)
 }
 
+/** Whether a pair is as it was given: its refresh token is unused, and neither that nor its client has ended. */
+export async function isUnused(tx: Reader, { refresh_token }: TokenPair, at: number): Promise<boolean> {
+  const [row] = await tx.find(tokens, { index: 'byRefresh', prefix: [digest(refresh_token)], limit: 1 })
+  const client = row && (await tx.get(clients, row.client_id))
+  return row !== undefined && row.refresh_expires_at > at && client?.deleted_at === null
+}
+
 /** A client sends the same access token many times. */
 const accessDigest = memoize(digest, 1 << 20)
 
