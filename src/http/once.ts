@@ -23,6 +23,8 @@ export interface Run {
   readonly endpoint: Endpoint
   readonly incoming: Incoming
   readonly service: ServiceContext
+  /** The service for a handler that opens its own transactions. */
+  serviceFor(call: Call): ServiceContext
   /** Authenticates and checks. */
   prepare(tx: Reader): Promise<Call>
   readonly isKeyed: boolean
@@ -59,7 +61,7 @@ export async function handleOnce(run: Run, handler: NonNullable<Route['handle']>
   const begun = await beginCall(run)
   if ('status' in begun) return begun
   const { call, claim } = begun
-  const watched = watch(service)
+  const watched = watch(run.serviceFor(call))
   let isKept = false
   let meanwhileAnswer: unknown
   const keep: Keep = async (tx, answer, { meanwhile = false } = {}) => {

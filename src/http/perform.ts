@@ -44,10 +44,9 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
         : Promise.resolve(true)
     return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: fields.body, stands }
   }
-  const run = { endpoint, incoming, service, prepare, keyed, isKeyed: key !== null }
-  const { handle: handler } = route
-  if (!handler) return writeOnce(run)
-  return handleOnce(run, (call, watched) => handler(call, forSameCaller(watched, call.principal, recall)))
+  const serviceFor = (call: Call) => forSameCaller(service, call.principal, recall)
+  const run = { endpoint, incoming, service, serviceFor, prepare, keyed, isKeyed: key !== null }
+  return route.handle ? handleOnce(run, route.handle) : writeOnce(run)
 }
 
 /** Whether something is not refused. Throws what is no refusal. */

@@ -42,6 +42,15 @@ export function forSameCaller(
     import: (state) => storage.import(state),
     close: () => storage.close(),
   }
-  // What changes of the service while the handler runs is seen by it.
-  return Object.create(service, { storage: { value: guarded, enumerable: true } })
+  return {
+    ...service,
+    // A sandbox that is restored has another key from then on.
+    get keys() {
+      return service.keys
+    },
+    set keys(keys) {
+      service.keys = keys
+    },
+    storage: guarded,
+  }
 }
