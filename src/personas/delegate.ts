@@ -1,17 +1,13 @@
-import type { ServiceContext } from '../context.js'
 import { recordEvent } from '../events/event.js'
 import { contentHash } from '../hash.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
-import { type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
-import { randomHex } from '../secrets.js'
 import { allRows, newestFirst } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { type TwinRow, twins } from '../twins/twin.js'
 import { type Spend, showSpend } from './authority.js'
 import { ownPersona, type PersonaRow, personaOf, personas } from './persona.js'
-import { type NewDelegate, planOf, secondFactorOrder } from './second-factor.js'
 
 /** What a persona gave to a twin: it verifies, and may let a party spend, until it is revoked. The id is its hash. */
 export interface DelegateRow {
@@ -42,52 +38,16 @@ export const delegates = collection<DelegateRow>()('delegates', {
   byTwin: { fields: ['twin_id', 'created_at', 'number'] },
 })
 
-/**
- * Gives a twin a delegate of a persona, and tells both sides.
- * Spends the second factor, where one was asked for. Throws as `planOf`, `rejected`, `approval_timeout`.
- */
-export async function createDelegate(
-  tx: Writer,
-  { given, at, ...order }: NewDelegate & { readonly given?: GivenSecondFactor | undefined; readonly at: number },
-  { random }: Pick<ServiceContext, 'random'>,
-) {
-  const plan = await planOf(tx, order, at)
-  if (given) await spendAsked(tx, given.request, await secondFactorOrder(tx, plan, given), at)
-  const { persona, twin, spend } = plan
-  const { name, email } = order
-  const identity = {
-    persona: persona.id,
-    issue: persona.issued + 1,
-    salt: randomHex(random, 16),
-    spend,
-    created_at: at,
-  }
-  const row: DelegateRow = {
-    id: delegateHash(identity, twin),
-    number: await tx.nextId('delegates'),
-    ...identity,
-    persona_owner: persona.owner,
-    twin_id: twin.id,
-    hostname: twin.hostname,
-    name: name ?? null,
-    email: email ?? null,
-    revoked_at: null,
-  }
-  tx.put(personas, { ...persona, issued: row.issue })
-  tx.put(delegates, row)
-  await tellBoth(tx, 'delegate.created', row, twin, at)
-  return { hash: row.id, persona: row.persona, hostname: row.hostname, issue: row.issue, created_at: seconds(at) }
-}
-
 type Identity = Pick<DelegateRow, 'persona' | 'issue' | 'salt' | 'spend' | 'created_at'>
 
-const delegateHash = ({ persona, issue, salt, spend, created_at }: Identity, { address }: TwinRow): string =>
+export const delegateHash = ({ persona, issue, salt, spend, created_at }: Identity, { address }: TwinRow): string =>
   contentHash({ persona, twin: address, issue, salt, spend, created_at })
 
 /** Whether a delegate of the twin's is still what its hash says. */
 export const isWhole = (row: DelegateRow, twin: TwinRow): boolean => delegateHash(row, twin) === row.id
 
-const tellBoth = (tx: Writer, type: string, row: DelegateRow, twin: TwinRow, at: number): Promise<void> =>
+/** Tells the persona's owner and the twin's. */
+export const tellBoth = (tx: Writer, type: string, row: DelegateRow, twin: TwinRow, at: number): Promise<void> =>
   recordEvent(tx, {
     owners: [row.persona_owner, twin.owner],
     type,
