@@ -114,7 +114,7 @@ const problems = {
   item_archived: [409, 'This item is archived; restore it first.'],
   item_not_archived: [409, 'This item is not archived.'],
   item_inactive: [409, 'This item is not for sale now.'],
-  price_changed: [409, 'The price is another now; nothing was charged. Look at it, and order again.'],
+  price_changed: [409, 'The price has changed; nothing was charged. Check the present price and try again.'],
   checkout_paid: [409, 'This is paid: somebody else was faster.'],
   checkout_paying: [409, 'This is being paid; look again in a moment.'],
   approval_spent: [409, 'This approval was used; each is good for one time. Ask for another one.'],

@@ -5,10 +5,11 @@ import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { events } from '../events/event.js'
 import { formatAmount } from '../ledger/amount.js'
 import type { CardRow } from '../outbox/message.js'
+import type { SeenPrice } from '../payments/seen-price.js'
 import { Problem, problem } from '../problem.js'
 import { dispatch } from '../purchases/dispatch.js'
 import { deliver } from '../purchases/fulfilment.js'
-import { beginPurchase, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
+import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
 import { showReceipt } from '../purchases/receipt.js'
 import { randomHex } from '../secrets.js'
 import type { Reader, Writer } from '../storage/storage.js'
@@ -39,6 +40,7 @@ export interface Completion {
   readonly token: string
   readonly payer: Payer
   readonly way: Way
+  readonly seen?: SeenPrice | undefined
 }
 
 /** How often a try that another process makes is looked for. */
@@ -104,6 +106,7 @@ async function claim(
   const quote = await quoteOf(tx, checkout)
   // Nobody will ever pay by this link: cards that were charged for it get that back.
   if (quote instanceof Problem) return refuse(tx, checkout, quote, service)
+  checkPrice(quote, order.seen ?? {})
   const attempt = own ?? randomHex(service.random, 16)
   try {
     return await begin(tx, { order, checkout, quote, attempt }, service)

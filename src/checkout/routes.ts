@@ -1,7 +1,7 @@
 import { refusedBy, wantsPage } from '../http/html.js'
 import { seeOther } from '../http/reply.js'
 import { route } from '../http/route.js'
-import { CheckoutShape, Email, PaymentMethodId, z } from '../http/schema.js'
+import { CheckoutShape, Email, PaymentMethodId, seenPrice, z } from '../http/schema.js'
 import { Problem, problem } from '../problem.js'
 import { addressOf, answer, answers } from './answer.js'
 import { createCheckout as create, payerOfSession, readCheckout as read } from './checkout.js'
@@ -88,7 +88,7 @@ export const completeCheckout = route({
   versions: ['v4'],
   auth: ['user', 'guest'],
   params: TokenPath,
-  body: z.object({ hostname: z.optional(z.string()), payment_method_id: z.optional(PaymentMethodId) }),
+  body: z.object({ hostname: z.optional(z.string()), payment_method_id: z.optional(PaymentMethodId), ...seenPrice }),
   bodyOptional: true,
   result: CheckoutShape,
   errors: [...refusals, 'not_owner'],
@@ -99,7 +99,8 @@ export const completeCheckout = route({
       principal.kind === 'user'
         ? (`user:${principal.id}` as const)
         : payerOfSession((session as { id: string }).id, principal.user_id)
-    return complete({ ...params, payer, way: wayOf(body) }, service)
+    const { price, dq } = body
+    return complete({ ...params, payer, way: wayOf(body), seen: { price, dq } }, service)
   },
 })
 

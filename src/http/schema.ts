@@ -48,6 +48,12 @@ export const IdPath = z.object({ id: z.int() })
 /** A number of value, in the digital quantity. */
 export const Amount = z.number()
 
+/** A price that the payer saw, as a number or in decimal digits: how it is spelled makes no difference. */
+export const SeenAmount = z.union([Amount, z.string().check(z.regex(/^\d{1,20}(\.\d{1,20})?$/, 'a number'))])
+
+/** The quote: the price that the payer saw, and its digital quantity. With another one now, nothing is charged. */
+export const seenPrice = { price: z.optional(SeenAmount), dq: z.optional(ContentHash) }
+
 /** A user as others see them: without secrets (interface.md section 2). */
 export const userShape = {
   id: z.int(),

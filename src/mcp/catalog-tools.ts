@@ -36,15 +36,16 @@ const agentCheckout = tool({
   input: z.object({
     catalog_item_id: itemId,
     arguments: z.optional(itemArguments),
-    price: z.optional(Amount.check(z.describe('What you were quoted: at another price now, nothing is bought.'))),
+    price: z.optional(Amount.check(z.describe('The price you saw. If it has changed, nothing is bought.'))),
+    dq: z.optional(text('The hash of the digital quantity of that price.')),
     approval_id: z.optional(approvalId),
   }),
   output: ReceiptShape,
   hints: { spends: true, reachesOut: true },
-  async call({ catalog_item_id: itemId, arguments: args = {}, price, approval_id }, visit) {
+  async call({ catalog_item_id: itemId, arguments: args = {}, price, dq, approval_id }, visit) {
     const { agent, within, service } = visit
     const approvalId = await givenApproval(visit, approval_id)
-    const order = { itemId, args, party: agent, price, approvalId, within, admit: countSales(visit) }
+    const order = { itemId, args, party: agent, seen: { price, dq }, approvalId, within, admit: countSales(visit) }
     return buy(order, service, keepNothing)
   },
 })

@@ -5,7 +5,8 @@ import { problem } from '../problem.js'
 import { collection, type Writer } from '../storage/storage.js'
 import { primaryTwin } from '../twins/twin.js'
 import { provenEmailOf } from '../users/user.js'
-import { movePrice, sellerTwin } from './payment.js'
+import { checkSeenCost, movePrice, sellerTwin } from './payment.js'
+import type { SeenPrice } from './seen-price.js'
 
 /** What a reader consented to for a commodity's price, which they get once. The id is the commodity's hash and the owner. */
 export interface PaybackRow {
@@ -24,21 +25,23 @@ export interface PaybackOrder {
   readonly reader: Owner
   readonly consent: readonly string[]
   readonly origin: string | null
+  readonly seen?: SeenPrice | undefined
   readonly at: number
 }
 
 /**
  * Pays a commodity's price from its owner's twin to the reader's primary one, for their consent; the seller validates the nonce.
- * Throws `not_found`, `payback_refused`, `email_unproven`, `payback_taken`, `insufficient_funds`.
+ * Throws `not_found`, `payback_refused`, `email_unproven`, `payback_taken`, `price_changed`, `insufficient_funds`.
  */
 export async function createPayback(
   tx: Writer,
-  { hash, reader, consent, origin, at }: PaybackOrder,
+  { hash, reader, consent, origin, seen = {}, at }: PaybackOrder,
   context: Pick<ServiceContext, 'random' | 'limits'>,
 ) {
   const commodity = await commodityOf(tx, hash)
   if (!commodity.payback) throw problem('payback_refused')
   if ((await provenEmailOf(tx, reader)) === undefined) throw problem('email_unproven')
+  await checkSeenCost(tx, commodity, seen)
   const id = `${commodity.id}:${reader}` as const
   if (await tx.get(paybacks, id)) throw problem('payback_taken')
   const to = await primaryTwin(tx, reader)

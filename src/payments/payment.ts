@@ -13,6 +13,7 @@ import { newestFirst, newestOfAll } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { payingTwin, type TwinRow, twins } from '../twins/twin.js'
+import { checkSeenPrice, type SeenPrice } from './seen-price.js'
 
 /**
  * `payment`: for a commodity. `payback`: a commodity's price, to whom it is a reward. `purchase`: for an item of the
@@ -76,6 +77,7 @@ export interface PaymentOrder {
   readonly payer: Owner | Authority
   /** One of the payer's twins; the primary one where absent. */
   readonly hostname?: string | undefined
+  readonly seen?: SeenPrice | undefined
   readonly at: number
 }
 
@@ -94,20 +96,25 @@ export function payerOf(party: Party, delegate: string | undefined): Owner | Aut
 
 /**
  * Pays for a commodity from the payer's twin to its owner's.
- * Throws `not_found`, `not_owner` (another's twin), `payback_only`, `delegate_refused`, `insufficient_funds`.
+ * Throws `not_found`, `not_owner` (another's twin), `payback_only`, `price_changed`, `delegate_refused`, `insufficient_funds`.
  */
 export async function createPayment(
   tx: Writer,
-  { hash, payer, hostname, at }: PaymentOrder,
+  { hash, payer, hostname, seen = {}, at }: PaymentOrder,
   context: Pick<ServiceContext, 'random' | 'limits'>,
 ) {
   const commodity = await commodityOf(tx, hash)
   if (commodity.payback) throw problem('payback_only')
+  await checkSeenCost(tx, commodity, seen)
   const isOwn = typeof payer === 'string'
   const from = isOwn ? await twinOf(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
   const actor = isOwn ? payer : actorOf(payer.party)
   return movePrice(tx, { kind: 'payment', commodity, from, to: sellerTwin(commodity), actor, at }, context)
 }
+
+/** Throws `price_changed`. */
+export const checkSeenCost = async (tx: Reader, { dq, cost }: CommodityRow, seen: SeenPrice): Promise<void> =>
+  checkSeenPrice(seen, { quantity: await quantityOf(tx, dq), amount: BigInt(cost) })
 
 /** A side of a payment: its twin, and whose that is. */
 type Side = Pick<TwinRow, 'id' | 'owner' | 'hostname'>

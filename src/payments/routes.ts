@@ -7,6 +7,8 @@ import {
   PaymentShape,
   pageOf,
   paymentShape,
+  SeenAmount,
+  seenPrice,
   UnixSeconds,
   z,
 } from '../http/schema.js'
@@ -23,6 +25,9 @@ import {
 
 const ProvablePayment = z.object({ ...paymentShape, nonce: z.string(), timestamp: z.int() })
 
+/** As `seenPrice`, by the name that a commodity has for its price. */
+const seenCost = { cost: z.optional(SeenAmount), dq: seenPrice.dq }
+
 const proofShape = { nonce: z.string(), timestamp: z.union([z.number(), z.string()]) }
 
 export const createPayment = route({
@@ -36,13 +41,22 @@ export const createPayment = route({
   params: HashPath,
   body: z.object({
     hostname: z.optional(z.string()),
+    ...seenCost,
     persona_delegate: z.optional(z.string()),
     public_secret: z.optional(z.string()),
   }),
   bodyOptional: true,
   status: 202,
   result: ProvablePayment,
-  errors: ['not_found', 'not_owner', 'payback_only', 'delegate_required', 'delegate_refused', 'insufficient_funds'],
+  errors: [
+    'not_found',
+    'not_owner',
+    'payback_only',
+    'price_changed',
+    'delegate_required',
+    'delegate_refused',
+    'insufficient_funds',
+  ],
   idempotent: true,
   write: (tx, { params, body, principal }, service) =>
     pay(
@@ -51,6 +65,7 @@ export const createPayment = route({
         hash: params.hash,
         hostname: body.hostname,
         payer: payerOf(principal, body.persona_delegate),
+        seen: { price: body.cost, dq: body.dq },
         at: service.clock.now(),
       },
       service,
@@ -73,14 +88,17 @@ export const createPayback = route({
   body: z.object({
     consent: z.optional(z.array(z.string().check(z.maxLength(2000))).check(z.maxLength(20))),
     origin: z.optional(Origin),
+    ...seenCost,
   }),
   bodyOptional: true,
   status: 202,
   result: ProvablePayment,
-  errors: ['not_found', 'payback_refused', 'email_unproven', 'payback_taken', 'insufficient_funds'],
+  errors: ['not_found', 'payback_refused', 'email_unproven', 'payback_taken', 'price_changed', 'insufficient_funds'],
   idempotent: true,
-  write: (tx, { params: { hash }, body: { consent = [], origin = null }, principal }, service) =>
-    payBack(tx, { hash, reader: principal.owner, consent, origin, at: service.clock.now() }, service),
+  write(tx, { params: { hash }, body: { consent = [], origin = null, cost: price, dq }, principal }, service) {
+    const order = { hash, reader: principal.owner, consent, origin, seen: { price, dq } }
+    return payBack(tx, { ...order, at: service.clock.now() }, service)
+  },
 })
 
 export const validatePayment = route({

@@ -3,6 +3,7 @@ import type { Arguments } from '../catalog/schema.js'
 import type { ServiceContext } from '../context.js'
 import type { KeepAnswer } from '../keep.js'
 import type { Owner } from '../owner.js'
+import type { SeenPrice } from '../payments/seen-price.js'
 import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
 import { Problem, problem } from '../problem.js'
 import type { Writer } from '../storage/storage.js'
@@ -26,8 +27,7 @@ export interface PurchaseOrder {
   readonly admit?: Admission | undefined
   /** The hash of a spending authority of the party's. */
   readonly delegate?: string | undefined
-  /** What the buyer was quoted, in the digital quantity. */
-  readonly price?: number | undefined
+  readonly seen?: SeenPrice | undefined
 }
 
 /**
@@ -58,11 +58,11 @@ const failed = (transaction_id: number, reason = ''): Problem =>
   problem('upstream_failed', { detail: reason, fields: { transaction_id } })
 
 async function begin(tx: Writer, order: PurchaseOrder, service: ServiceContext): Promise<HeldPurchase> {
-  const { itemId, args, party, price, admit, delegate = null } = order
+  const { itemId, args, party, seen = {}, admit, delegate = null } = order
   const at = service.clock.now()
   const { within = party.kind === 'account' ? party.id : undefined } = order
   const quote = await quoteItem(tx, { itemId, args, within })
-  checkPrice(quote, price)
+  checkPrice(quote, seen)
   await admit?.(tx, [quote])
   const payer = await payerOf(tx, order, quote, at)
   return beginPurchase(tx, { quote, args, payer, buyer: buyerOf(party), actor: actorOf(party), delegate, at }, service)

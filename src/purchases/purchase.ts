@@ -9,6 +9,7 @@ import { toAmount } from '../ledger/amount.js'
 import type { Owner } from '../owner.js'
 import { type HeldPayment, holdPayment } from '../payments/held-payment.js'
 import { payments } from '../payments/payment.js'
+import { checkSeenPrice, type SeenPrice } from '../payments/seen-price.js'
 import { problem } from '../problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { type TwinRow, twins } from '../twins/twin.js'
@@ -58,14 +59,9 @@ export async function quoteItem(tx: Reader, { itemId, args, within }: Wanted): P
   }
 }
 
-/** Throws `price_changed`, which names the price as it is now, where a buyer was quoted another. */
-export function checkPrice({ item, price, commodity }: Quote, quoted: number | undefined): void {
-  if (quoted === undefined || quoted === price) return
-  throw problem('price_changed', {
-    detail: `It is ${price}, not ${quoted}.`,
-    fields: { catalog_item_id: item.id, price, dq: commodity.dq },
-  })
-}
+/** Throws `price_changed`, which names the present price, if a buyer saw another. */
+export const checkPrice = (quote: Quote, seen: SeenPrice): void =>
+  checkSeenPrice(seen, quote, { catalog_item_id: quote.item.id })
 
 export interface PurchaseTerms {
   readonly quote: Quote

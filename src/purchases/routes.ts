@@ -1,5 +1,5 @@
 import { route } from '../http/route.js'
-import { Amount, IdPath, PageQuery, pageOf, ReceiptShape, z } from '../http/schema.js'
+import { IdPath, PageQuery, pageOf, ReceiptShape, seenPrice, z } from '../http/schema.js'
 import { buy } from './buy.js'
 import { listReceipts, readReceipt } from './receipt.js'
 
@@ -15,8 +15,7 @@ export const createPurchase = route({
   body: z.object({
     arguments: z.optional(z.record(z.string(), z.unknown())),
     hostname: z.optional(z.string()),
-    /** What the buyer was quoted: another price now is refused. */
-    price: z.optional(Amount),
+    ...seenPrice,
     approval_id: z.optional(z.string()),
     persona_delegate: z.optional(z.string()),
     public_secret: z.optional(z.string()),
@@ -43,8 +42,9 @@ export const createPurchase = route({
   ],
   idempotent: true,
   handle: ({ params, body, principal, keep }, service) => {
-    const { arguments: args = {}, hostname, price, approval_id: approvalId, persona_delegate: delegate } = body
-    return buy({ itemId: params.id, args, party: principal, hostname, price, approvalId, delegate }, service, keep)
+    const { arguments: args = {}, hostname, price, dq, approval_id: approvalId, persona_delegate: delegate } = body
+    const order = { itemId: params.id, args, party: principal, hostname, seen: { price, dq }, approvalId, delegate }
+    return buy(order, service, keep)
   },
 })
 
