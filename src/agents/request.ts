@@ -17,7 +17,7 @@ import { rightOf } from '../paywall/caller.js'
 import { type PaywallWish, quoteOf } from '../paywall/order.js'
 import { problem } from '../problem.js'
 import { purchaseTerms } from '../purchases/approval.js'
-import { quoteItem } from '../purchases/purchase.js'
+import { checkPrice, quoteItem } from '../purchases/purchase.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { transferTerms } from '../transfers/approval.js'
 import { judgeUrl } from '../upstream/guard.js'
@@ -37,6 +37,9 @@ export type Wish =
       readonly kind: 'purchase'
       readonly catalog_item_id: number
       readonly arguments?: Readonly<Record<string, unknown>> | undefined
+      /** The price that the agent saw. */
+      readonly price?: number | string | undefined
+      readonly dq?: string | undefined
     }
   | (PaywallWish & { readonly kind: 'paywall' })
   | {
@@ -74,7 +77,9 @@ async function termsOf(
   switch (wish.kind) {
     case 'purchase': {
       const { catalog_item_id: itemId, arguments: args = {} } = wish
-      return purchaseTerms(await quoteItem(tx, { itemId, args, within }), args)
+      const quote = await quoteItem(tx, { itemId, args, within })
+      checkPrice(quote, wish)
+      return purchaseTerms(quote, args)
     }
     case 'paywall':
       return termsOfPaywall(tx, agent, wish, service)

@@ -1,7 +1,7 @@
 import { answered } from '../http/answered.js'
 import { refusedBy } from '../http/html.js'
 import { type Call, route } from '../http/route.js'
-import { Amount, ApprovalShape, ContentHash, UnixSeconds, z } from '../http/schema.js'
+import { Amount, ApprovalShape, ContentHash, seenPrice, UnixSeconds, z } from '../http/schema.js'
 import { agentAccount } from './account.js'
 import { offerAccountChoice } from './account-choice.js'
 import { readApproval as read } from './approval.js'
@@ -41,6 +41,7 @@ export const createApproval = route({
     kind: z.enum([...wishKinds, 'account_change']),
     catalog_item_id: z.optional(z.int()),
     arguments: z.optional(parameters),
+    price: seenPrice.price,
     amount: z.optional(Amount),
     dq: z.optional(ContentHash),
     destination: z.optional(z.string()),
@@ -59,6 +60,7 @@ export const createApproval = route({
     'card_data_refused',
     'not_found',
     'item_inactive',
+    'price_changed',
     'arguments_refused',
     'dq_unknown',
     'amount_invalid',

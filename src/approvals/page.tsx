@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import { nameHidden } from '../hidden.js'
-import { Actions, Alert, Button, SignedInAs, SignInForms } from '../http/card.js'
+import { Actions, Alert, Button, QuoteFields, SignedInAs, SignInForms } from '../http/card.js'
 import { type CardPage, cardPage } from '../http/card-page.js'
 import type { Reply } from '../http/reply.js'
 import type { Problem } from '../problem.js'
@@ -105,6 +105,7 @@ function askedPage({ asked, refused }: Extract<Shown, { step: 'asked' }>): Reply
         <Detail asked={asked} />
         <p class="muted">Answer until {asked.until}. Approved, it can be done once, within the hour, and exactly so.</p>
         <form method="post">
+          {asked.quote && <QuoteFields {...asked.quote} />}
           <Actions>
             <Button answer="approve" go>
               Approve

@@ -1,7 +1,7 @@
 import { answered } from '../http/answered.js'
 import { refusedBy, wantsPage } from '../http/html.js'
 import { type Call, route } from '../http/route.js'
-import { Amount, ApprovalShape, z } from '../http/schema.js'
+import { Amount, ApprovalShape, seenPrice, z } from '../http/schema.js'
 import { approvalStatuses, decide, listApprovals as list, showToUser, usersApproval } from './approval.js'
 import { approvalPage, refusedPage } from './page.js'
 import { readAgentSettings as readSettings } from './settings.js'
@@ -41,11 +41,13 @@ export const approveApproval = route({
   method: 'POST',
   path: '/approvals/:id/approve',
   params: ApprovalPath,
+  body: z.object(seenPrice),
+  bodyOptional: true,
   result: ApprovalShape,
-  errors: ['not_found', 'not_pending', 'rejected', 'approval_timeout', 'too_many_pending'],
+  errors: ['not_found', 'not_pending', 'price_changed', 'rejected', 'approval_timeout', 'too_many_pending'],
   idempotent: true,
   handle: (call, service) =>
-    approve(service, { id: call.params.id, userId: call.principal.id, asking: askingOf(call) }),
+    approve(service, { id: call.params.id, userId: call.principal.id, asking: askingOf(call), seen: call.body }),
 })
 
 export const rejectApproval = route({
@@ -133,12 +135,14 @@ export const answerApproval = route({
     answer: z.enum(answers),
     email: z.optional(z.string()),
     code: z.optional(z.string()),
+    ...seenPrice,
   }),
   status: 303,
   redirects: true,
   errors: [
     'not_found',
     'not_pending',
+    'price_changed',
     'sign_in_required',
     'too_many_pending',
     'too_many_codes',

@@ -1,5 +1,7 @@
 import type { ServiceContext } from '../context.js'
+import { toAmount } from '../ledger/amount.js'
 import { hasDevice } from '../notifications/device.js'
+import type { SeenPrice } from '../payments/seen-price.js'
 import { Problem, problem } from '../problem.js'
 import { lastAsked } from '../second-factor/asked.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
@@ -8,6 +10,7 @@ import { findSession, type SessionRow } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { emailOf } from '../users/user.js'
 import { type ApprovalRow, type ApprovalStatus, approvals, decide, statusOf } from './approval.js'
+import { approvedPrice, checkApprovedPrice } from './price.js'
 import { appOf, secondFactorDetail } from './second-factor.js'
 
 /** What an agent asks, as its user reads it. */
@@ -18,6 +21,8 @@ export interface Asked {
   readonly detail: Readonly<Record<string, unknown>>
   /** What an account change replaces. */
   readonly now: Readonly<Record<string, unknown>> | undefined
+  /** What it pays, in the digital quantity; undefined where it pays nothing. */
+  readonly quote: { readonly price: number; readonly dq: string } | undefined
   /** Of the user. */
   readonly email: string
   /** In UTC, to the minute. */
@@ -74,7 +79,9 @@ async function ownRow(tx: Reader, id: string, session: SessionRow): Promise<Appr
 
 async function askedOf(tx: Reader, row: ApprovalRow, email: string): Promise<Asked> {
   const { kind, summary, detail, now, expires_at } = row
-  return { ...{ app: await appOf(tx, row), kind, summary, detail, now, email }, until: minuteText(expires_at) }
+  const price = await approvedPrice(tx, row)
+  const quote = price && { price: toAmount(price.amount, price.quantity.decimals), dq: price.quantity.id }
+  return { ...{ app: await appOf(tx, row), kind, summary, detail, now, email, quote }, until: minuteText(expires_at) }
 }
 
 const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
@@ -113,6 +120,9 @@ export interface Filled {
   readonly answer: (typeof answers)[number]
   readonly email?: string | undefined
   readonly code?: string | undefined
+  /** The quote that the page showed. */
+  readonly price?: number | string | undefined
+  readonly dq?: string | undefined
 }
 
 /** Where an answer leads, and the session that goes on. */
@@ -126,13 +136,13 @@ export async function answer(tx: Writer, at: Visit, filled: Filled, service: Ser
   const { sessionId } = at
   const { answer } = filled
   if (isSignInAnswer(answer)) return answerSignIn(tx, { ...filled, answer }, sessionId, service)
-  return decideBy(tx, at, answer, service)
+  return decideBy(tx, at, { verb: answer, seen: filled }, service)
 }
 
 async function decideBy(
   tx: Writer,
   { id, sessionId }: Visit,
-  verb: 'approve' | 'reject',
+  { verb, seen }: { verb: 'approve' | 'reject'; seen: SeenPrice },
   service: ServiceContext,
 ): Promise<Taken | Problem> {
   const at = service.clock.now()
@@ -142,13 +152,20 @@ async function decideBy(
   if (!row) return problem('not_found')
   if (statusOf(row, at) !== 'pending') return problem('not_pending')
   if (verb === 'reject') return settled(await decide(tx, row, { decision: 'rejected', at }))
+  const changed = await problemOf(checkApprovedPrice(tx, row, seen))
+  if (changed) return changed
   const known = await secondFactor(tx, { row, sessionId }, at)
   if (known === 'device' || known === 'mail') return { step: 'wait' }
   const isShown = known === 'approved' || (await isJustSignedIn(tx, session, at))
   if (isShown) return settled(await decide(tx, row, { decision: 'approved', at }))
+  const order = { ...(await orderOf(tx, { row, sessionId })), at }
+  return (await problemOf(requireSecondFactor(tx, order, service))) ?? { step: 'wait' }
+}
+
+async function problemOf(step: Promise<unknown>): Promise<Problem | undefined> {
   try {
-    await requireSecondFactor(tx, { ...(await orderOf(tx, { row, sessionId })), at }, service)
-    return { step: 'wait' }
+    await step
+    return undefined
   } catch (error) {
     if (error instanceof Problem) return error
     throw error

@@ -1,16 +1,18 @@
 import type { ServiceContext } from '../context.js'
+import type { SeenPrice } from '../payments/seen-price.js'
 import { Problem, problem } from '../problem.js'
 import type { AuthenticationRequestRow } from '../second-factor/request.js'
 import { type AskingSession, askAndWait, spendAsked } from '../second-factor/wait.js'
 import type { Reader } from '../storage/storage.js'
 import { type ApprovalRow, decide, showToUser, statusOf, usersApproval } from './approval.js'
+import { checkApprovedPrice } from './price.js'
 import { secondFactorDetail, thresholdDetail } from './second-factor.js'
 import { isRaised, type NewThresholds, updateAgentSettings } from './settings.js'
 
-/** Approves as the user's token says, or a session of theirs once a second device did. Throws `not_found`, `not_pending` and as `askAndWait`. */
+/** Approves as the user's token says, or a session of theirs once a second device did. Throws `not_found`, `not_pending`, `price_changed` and as `askAndWait`. */
 export async function approve(
   service: ServiceContext,
-  { id, userId, asking }: { id: string; userId: number; asking: AskingSession | undefined },
+  { id, userId, asking, seen }: { id: string; userId: number; asking: AskingSession | undefined; seen: SeenPrice },
 ) {
   const { storage, clock } = service
   const orderOf = async (tx: Reader, row: ApprovalRow, { sessionId }: AskingSession) => ({
@@ -22,6 +24,7 @@ export async function approve(
     const order = await storage.read(async (tx) => {
       const row = await usersApproval(tx, userId, id)
       if (statusOf(row, clock.now()) !== 'pending') throw problem('not_pending')
+      await checkApprovedPrice(tx, row, seen)
       return orderOf(tx, row, asking)
     })
     asked = await askAndWait(service, order)
@@ -29,6 +32,7 @@ export async function approve(
   return storage.write(async (tx) => {
     const at = clock.now()
     const row = await usersApproval(tx, userId, id)
+    await checkApprovedPrice(tx, row, seen)
     if (asked && asking) await spendAsked(tx, asked, await orderOf(tx, row, asking), at)
     const decided = await decide(tx, row, { decision: 'approved', at })
     if (decided instanceof Problem) throw decided

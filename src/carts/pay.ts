@@ -28,12 +28,23 @@ export interface CartOrder {
   readonly approvalId: string | undefined
   /** The delegate by whose spending authority the caller pays. */
   readonly delegate: string | undefined
-  /** Pays what things cost now, whatever was quoted. */
+  /** Pays what things cost now, whatever was quoted; but never for other lines than those in `seen`. */
   readonly acceptPrices: boolean
+  /** The lines that the payer saw, each with its price. Default: the lines as they were quoted when they were added. */
+  readonly seen?: readonly SeenLine[] | undefined
   /** Called before anything is held: what it throws refuses the cart, and what it writes stands with its purchases. */
   readonly admit?: Admission | undefined
   /** Keeps the answer under the caller's key. */
   keep(tx: Writer, cart: ShownCart): Promise<unknown>
+}
+
+/** A line of a cart with its price, as its payer saw it. */
+export interface SeenLine {
+  readonly line: number
+  readonly quantity: number
+  /** Of one, in the digital quantity. */
+  readonly price: number | string
+  readonly dq: string
 }
 
 /** How many endpoints are called at the same time. */
@@ -65,7 +76,8 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
     return []
   }
   const lines = await quoteLines(tx, cart, order.place)
-  if (!order.acceptPrices && !isApproved(order)) await checkPrices(tx, lines)
+  if (order.seen) checkSeenLines(lines, order.seen)
+  else if (!order.acceptPrices && !isApproved(order)) await checkPrices(tx, lines)
   await order.admit?.(
     tx,
     lines.map(({ quote }) => quote),
@@ -110,6 +122,16 @@ async function checkPrices(tx: Reader, lines: readonly QuotedLine[]): Promise<vo
   if (changed.length === 0) return
   const detail = `Lines ${changed.map(({ line }) => line).join(', ')} cost something else than was quoted; send accept_prices to pay that.`
   throw problem('price_changed', { detail, fields: { lines: changed } })
+}
+
+/** Throws `price_changed` with the present lines if the payer saw others. */
+function checkSeenLines(lines: readonly QuotedLine[], seen: readonly SeenLine[]): void {
+  const present = lines.map(({ row: { line, quantity }, quote }) => ({
+    ...{ line, quantity, price: quote.price, dq: quote.quantity.id },
+  }))
+  const textOf = ({ line, quantity, price, dq }: SeenLine) => JSON.stringify([line, quantity, Number(price), dq])
+  const isSame = present.map(textOf).sort().join() === seen.map(textOf).sort().join()
+  if (!isSame) throw problem('price_changed', { fields: { lines: present } })
 }
 
 interface Payment extends Pick<CartOrder, 'place' | 'hostname' | 'delegate' | 'approvalId'> {

@@ -1,6 +1,6 @@
 import { noContent } from '../http/reply.js'
 import { type Call, route } from '../http/route.js'
-import { CartShape, IdPath, z } from '../http/schema.js'
+import { CartShape, IdPath, SeenLines, z } from '../http/schema.js'
 import { type CartPlace, createCart as create, holderOf, ownCart } from './cart.js'
 import { addLine, changeLine, deleteCart as remove, removeLine } from './line.js'
 import { payCart as pay } from './pay.js'
@@ -126,6 +126,7 @@ export const payCart = route({
     persona_delegate: z.optional(z.string()),
     approval_id: z.optional(z.string()),
     accept_prices: z.optional(z.boolean()),
+    lines: z.optional(SeenLines),
   }),
   bodyOptional: true,
   result: CartShape,
@@ -154,9 +155,10 @@ export const payCart = route({
       approval_id: approvalId,
       persona_delegate: delegate,
       accept_prices: acceptPrices = false,
+      lines: seen,
     } = call.body
     const { principal: caller, keep } = call
-    return pay({ place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, keep }, service)
+    return pay({ place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, seen, keep }, service)
   },
 })
 

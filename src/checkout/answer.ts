@@ -1,4 +1,5 @@
 import type { ServiceContext } from '../context.js'
+import type { SeenPrice } from '../payments/seen-price.js'
 import { Problem, problem } from '../problem.js'
 import { checkoutByToken, type Payer } from './checkout.js'
 import { completeCheckout } from './complete.js'
@@ -12,6 +13,8 @@ export interface Filled {
   readonly email?: string | undefined
   readonly code?: string | undefined
   readonly paymentMethodId?: string | undefined
+  /** The quote that the page showed. */
+  readonly seen?: SeenPrice | undefined
 }
 
 /** Where an answer leads, and the session that goes on. */
@@ -26,6 +29,7 @@ export async function answer(
   service: ServiceContext,
 ): Promise<Taken | Problem> {
   const { storage } = service
+  const order = { token: at.token, payer, seen: filled.seen }
   const next = (step?: StepName): Taken => ({ location: addressOf(at.token, service, step) })
   switch (filled.answer) {
     case 'continue': {
@@ -38,14 +42,14 @@ export async function answer(
     }
     case 'pay':
       return tried(async () => {
-        await completeCheckout({ token: at.token, payer, way: { by: 'wallet', hostname: undefined } }, service)
+        await completeCheckout({ ...order, way: { by: 'wallet', hostname: undefined } }, service)
         return next()
       })
     case 'card': {
       const { paymentMethodId } = filled
       if (paymentMethodId === undefined) return refusedField('payment_method_id', 'is missing')
       return tried(async () => {
-        await completeCheckout({ token: at.token, payer, way: { by: 'card', paymentMethodId } }, service)
+        await completeCheckout({ ...order, way: { by: 'card', paymentMethodId } }, service)
         return next()
       })
     }

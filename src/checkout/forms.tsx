@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { Actions, Button, CodeField, EmailField } from '../http/card.js'
+import { Actions, Button, CodeField, EmailField, QuoteFields } from '../http/card.js'
 import type { Offer, Way } from './visit.js'
 
 /** What is filled in, or pressed, on the way that whoever looks is on. */
@@ -10,9 +10,9 @@ export function WayForm({ way, offer, isRefused }: { way: Way; offer: Offer; isR
     case 'code':
       return <CodeForm email={way.email} isRefused={isRefused} canCancel={offer.canCancel} />
     case 'wallet':
-      return <WalletForm {...way} canCancel={offer.canCancel} />
+      return <WalletForm {...way} {...offer} />
     case 'card':
-      return <CardForm {...way} price={offer.price} canCancel={offer.canCancel} />
+      return <CardForm {...way} {...offer} />
   }
 }
 
@@ -61,14 +61,16 @@ const WalletForm = ({
   email,
   balance,
   isEnough,
+  quote,
   canCancel,
-}: Extract<Way, { step: 'wallet' }> & { canCancel: boolean }) => (
+}: Extract<Way, { step: 'wallet' }> & Pick<Offer, 'quote' | 'canCancel'>) => (
   <>
     <p class="more">
       <span class="muted">Signed in as {email}</span>
       <a href="?step=email">Not you?</a>
     </p>
     <form method="post">
+      <QuoteFields {...quote} />
       <p class="balance">BALANCE {balance}</p>
       {!isEnough && <p class="muted">Your wallet does not hold enough for this yet.</p>}
       <GoOn answer="pay" canCancel={canCancel}>
@@ -82,9 +84,11 @@ const CardForm = ({
   methods,
   charged,
   price,
+  quote,
   canCancel,
-}: Extract<Way, { step: 'card' }> & { price: string; canCancel: boolean }) => (
+}: Extract<Way, { step: 'card' }> & Pick<Offer, 'price' | 'quote' | 'canCancel'>) => (
   <form method="post">
+    <QuoteFields {...quote} />
     {charged ? (
       <>
         <input type="hidden" name="payment_method_id" value="charged" />

@@ -145,16 +145,20 @@ export const answerCheckout = route({
     email: z.optional(z.string()),
     code: z.optional(z.string()),
     payment_method_id: z.optional(PaymentMethodId),
+    ...seenPrice,
   }),
   status: 303,
   redirects: true,
   refusesCardData: true,
   errors: [...refusals, 'too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'],
   async handle({ params, query, body, principal, session, headers }, service) {
-    const { payment_method_id: paymentMethodId, ...filled } = body
+    const { payment_method_id: paymentMethodId, price, dq, ...filled } = body
     const payer = payerOfSession(session.id, principal.user_id)
     const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
-    const answered = await answer({ ...at, payer, filled: { ...filled, paymentMethodId } }, service)
+    const answered = await answer(
+      { ...at, payer, filled: { ...filled, paymentMethodId, seen: { price, dq } } },
+      service,
+    )
     if (!(answered instanceof Problem)) return seeOther(answered.location, { session: answered.session })
     if (!wantsPage(headers)) throw answered
     const shown = await service.storage.read((tx) => visit(tx, { ...at, email: body.email }, service))

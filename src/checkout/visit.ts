@@ -22,6 +22,8 @@ export interface Offer {
   readonly seller: string
   /** With the shortcode of the digital quantity. */
   readonly price: string
+  /** The same, as the page's form sends it. */
+  readonly quote: { readonly price: number; readonly dq: string }
   /** What stands on receipts. */
   readonly descriptor: string
   /** Names and values. */
@@ -116,6 +118,7 @@ async function unpaid(tx: Reader, looking: Looking, context: Context): Promise<S
     description: quote.item.description,
     seller: quote.seller,
     price: await priceOf(tx, checkout),
+    quote: { price: quote.price, dq: quote.quantity.id },
     descriptor: quote.commodity.descriptor,
     arguments: Object.entries(checkout.arguments).map(([name, value]) => [name, textOf(value)]),
     canCancel,

@@ -12,6 +12,14 @@ export const Button = ({ answer, go, children }: { answer: string; go?: boolean;
   </button>
 )
 
+/** The price that the page shows: the answer is refused if it has changed. */
+export const QuoteFields = ({ price, dq }: { readonly price: number; readonly dq: string }): VNode => (
+  <>
+    <input type="hidden" name="price" value={String(price)} />
+    <input type="hidden" name="dq" value={dq} />
+  </>
+)
+
 export const Alert = ({ children }: { children: string }) => (
   <p role="alert" id="alert">
     {children}

@@ -49,10 +49,16 @@ export const IdPath = z.object({ id: z.int() })
 export const Amount = z.number()
 
 /** A price that the payer saw, as a number or in decimal digits: how it is spelled makes no difference. */
-export const SeenAmount = z.union([Amount, z.string().check(z.regex(/^\d{1,20}(\.\d{1,20})?$/, 'a number'))])
+export const SeenAmount = z.union([
+  Amount,
+  z.string().check(z.maxLength(40), z.regex(/^\d+(\.\d+)?(e[+-]?\d+)?$/i, 'a number')),
+])
 
 /** The quote: the price that the payer saw, and its digital quantity. With another one now, nothing is charged. */
 export const seenPrice = { price: z.optional(SeenAmount), dq: z.optional(ContentHash) }
+
+/** The lines of a cart as its payer saw them. */
+export const SeenLines = z.array(z.object({ line: z.int(), quantity: z.int(), price: SeenAmount, dq: ContentHash }))
 
 /** A user as others see them: without secrets (interface.md section 2). */
 export const userShape = {

@@ -14,6 +14,7 @@ const requestApproval = tool({
     kind: z.enum(wishKinds).check(z.describe('What is to be approved. The other arguments are those of that call.')),
     catalog_item_id: z.optional(itemId),
     arguments: z.optional(itemArguments),
+    price: z.optional(amount('Of a purchase: the price you saw. If it has changed, the user is not asked.')),
     cart_id: z.optional(cartId),
     address: z.optional(text('Of a transfer: the hostname of a wallet, or an email.')),
     amount: z.optional(amount('Of a transfer or a paywall call, in the digital quantity.')),

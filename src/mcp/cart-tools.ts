@@ -2,7 +2,7 @@ import { type CartPlace, createCart, holderOf, ownCart } from '../carts/cart.js'
 import { addLine, removeLine } from '../carts/line.js'
 import { payCart } from '../carts/pay.js'
 import { showCart } from '../carts/show.js'
-import { CartShape, z } from '../http/schema.js'
+import { CartShape, SeenLines, z } from '../http/schema.js'
 import { keepNothing } from '../keep.js'
 import { givenApproval } from './given-approval.js'
 import { approvalId, cartId, count, itemArguments, itemId } from './input.js'
@@ -65,13 +65,18 @@ const cartPay = tool({
     cart_id: cartId,
     approval_id: z.optional(approvalId),
     accept_prices: z.optional(z.boolean().check(z.describe('Pay what things cost now, whatever was quoted.'))),
+    lines: z.optional(
+      SeenLines.check(
+        z.describe('The lines you saw, as cart_view shows them. If they or a price changed, nothing is bought.'),
+      ),
+    ),
   }),
   output: CartShape,
   hints: { spends: true, repeats: true, reachesOut: true },
-  async call({ cart_id, approval_id, accept_prices: acceptPrices = false }, call) {
+  async call({ cart_id, approval_id, accept_prices: acceptPrices = false, lines: seen }, call) {
     const { agent, service } = call
     const approvalId = await givenApproval(call, approval_id)
-    const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices }
+    const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices, seen }
     return payCart(
       { place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), keep: keepNothing },
       service,

@@ -2,9 +2,10 @@ import { type CatalogItemRow, catalogItems, showItem } from '../catalog/item.js'
 import type { ServiceSchema } from '../catalog/schema.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { removeHidden } from '../hidden.js'
-import { ReceiptShape } from '../http/schema.js'
+import { ReceiptShape, SeenAmount, z } from '../http/schema.js'
 import { keepNothing } from '../keep.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
+import type { SeenPrice } from '../payments/seen-price.js'
 import { problem } from '../problem.js'
 import { buy } from '../purchases/buy.js'
 import { allRows } from '../storage/page.js'
@@ -36,7 +37,7 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
   const { id, price, dq, seller, description } = await showItem(tx, row)
   const title = plainLine(row.name)
   const tail = priceTail(plainLine(seller), price, await quantityOf(tx, dq))
-  const { schema, approval } = withApproval(row.service_schema)
+  const { schema, approval, quote } = withPayment(row.service_schema, { price, dq })
   return {
     name: row.tool_name,
     title,
@@ -47,13 +48,14 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
     _meta: { 'farthing/catalog_item_id': id },
     async call(given, visit) {
       const { agent, within, service } = visit
-      const { [approval]: named, ...args } = given
+      const { [approval]: named, [quote]: seen, ...args } = given
       const approvalId = await givenApproval(visit, approvalIn(approval, named))
       const order = {
         itemId: id,
         args,
         party: agent,
         approvalId,
+        seen: seenIn(quote, seen),
         within,
         admit: countSales(visit),
       }
@@ -69,6 +71,19 @@ function approvalIn(field: string, named: unknown): string | undefined {
   throw problem('field_invalid', { detail: `"${field}" must be the id of an approval, or absent.`, fields: { field } })
 }
 
+/** Throws `field_invalid`. */
+function seenIn(field: string, named: unknown): SeenPrice | undefined {
+  if (named === undefined || named === null) return undefined
+  const { success, data } = Seen.safeParse(named)
+  if (success) return data
+  throw problem('field_invalid', {
+    detail: `"${field}" must be {price, dq} of this tool, or absent.`,
+    fields: { field },
+  })
+}
+
+const Seen = z.object({ price: SeenAmount, dq: z.string() })
+
 /** As clients read it back (clients.md 15): `[Provider: NAME | Price: 0.010 USD TDN/call]`, three decimals at least. */
 function priceTail(provider: string, price: number, { name, decimals }: DigitalQuantityRow): string {
   const units = toUnits(price, decimals) * 10n ** BigInt(Math.max(0, 3 - decimals))
@@ -77,16 +92,37 @@ function priceTail(provider: string, price: number, { name, decimals }: DigitalQ
 }
 
 /**
- * An item's schema with one more argument, for the approval: `approval_id`, or, where the item has an argument of that name
- * itself, `purchase_approval_id`, with underscores before it until that is free.
+ * An item's schema with two more arguments: `approval_id`, and `quote` for the price that the agent saw. Where the item has an argument
+ * of that name itself: `purchase_approval_id` and `purchase_quote`, with underscores before them until they are free.
  */
-export function withApproval(own: ServiceSchema): { schema: Json; approval: string } {
+export function withPayment(
+  own: ServiceSchema,
+  { price, dq }: { readonly price: number; readonly dq: string },
+): { schema: Json; approval: string; quote: string } {
   const schema = plainSchema(own) as Json
   const properties = (schema.properties ?? {}) as Json
-  let approval = 'approval_id'
-  if (Object.hasOwn(properties, approval)) approval = 'purchase_approval_id'
-  while (Object.hasOwn(properties, approval)) approval = `_${approval}`
-  const description =
-    'No argument of the service: the id of an approval that the user gave for exactly this call, as request_approval gave it.'
-  return { schema: { ...schema, properties: { ...properties, [approval]: { type: 'string', description } } }, approval }
+  const approval = freeName('approval_id', properties)
+  const quote = freeName('quote', properties)
+  const added = {
+    [approval]: {
+      type: 'string',
+      description:
+        'No argument of the service: the id of an approval that the user gave for exactly this call, as request_approval gave it.',
+    },
+    [quote]: {
+      type: 'object',
+      description:
+        'No argument of the service: the price you saw. Send it as it stands here: if it has changed, nothing is bought.',
+      properties: { price: { type: 'number', const: price }, dq: { type: 'string', const: dq } },
+      required: ['price', 'dq'],
+    },
+  }
+  return { schema: { ...schema, properties: { ...properties, ...added } }, approval, quote }
+}
+
+function freeName(name: string, taken: Json): string {
+  let free = name
+  if (Object.hasOwn(taken, free)) free = `purchase_${name}`
+  while (Object.hasOwn(taken, free)) free = `_${free}`
+  return free
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fitsToolName, snakeCase, toolNamesOf } from '../../src/catalog/tool-name.js'
 import { nameHidden, removeHidden } from '../../src/hidden.js'
-import { withApproval } from '../../src/mcp/featured.js'
+import { withPayment } from '../../src/mcp/featured.js'
 import { plainSchema } from '../../src/mcp/plain.js'
 import { reservedToolNames } from '../../src/mcp/reserved-names.js'
 import { buyerTools, sellerTools } from '../../src/mcp/tools.js'
@@ -83,12 +83,13 @@ describe('a tool is named after its item', () => {
   })
 })
 
-test("the approval's argument is never one of the item's own", () => {
-  const own = { approval_id: { type: 'string' }, purchase_approval_id: { type: 'integer' } }
-  const { schema, approval } = withApproval({ type: 'object', properties: own })
-  expect(approval).toBe('_purchase_approval_id')
+test('the arguments for approval and quote are never those of the item itself', () => {
+  const own = { approval_id: { type: 'string' }, purchase_approval_id: { type: 'integer' }, quote: { type: 'null' } }
+  const price = { price: 0.25, dq: '41' }
+  const { schema, approval, quote } = withPayment({ type: 'object', properties: own }, price)
+  expect([approval, quote]).toEqual(['_purchase_approval_id', 'purchase_quote'])
   expect(schema.properties).toMatchObject(own)
-  expect(withApproval({ type: 'object' }).approval).toBe('approval_id')
+  expect(withPayment({ type: 'object' }, price)).toMatchObject({ approval: 'approval_id', quote: 'quote' })
 })
 
 describe("a seller's words", () => {
