@@ -1,6 +1,6 @@
 import { sellerOf } from '../accounts/account.js'
 import { checkItemLimit } from '../billing/usage.js'
-import { type CommodityRow, commodityOf, createCommodity, updateCommodity } from '../commodities/commodity.js'
+import { commodityOf, createCommodity, updateCommodity } from '../commodities/commodity.js'
 import type { ServiceContext } from '../context.js'
 import { firstQuantity, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
@@ -37,6 +37,8 @@ export interface CatalogItemRow {
   readonly listed_at: number | null
   /** The URL that it is called by, while it is active and has but one. */
   readonly called_at: string | null
+  /** The same while it is inactive or archived; older rows lack it. */
+  readonly idle_at?: string | null
   /** The account's id, while it is active. */
   readonly active_of: number | null
   readonly created_at: number
@@ -49,6 +51,8 @@ export const catalogItems = collection<CatalogItemRow>()('catalog_items', {
   byCommodity: { fields: ['hash'], unique: true },
   listed: { fields: ['listed_at'] },
   byEndpoint: { fields: ['called_at'] },
+  activeByEndpoint: { fields: ['called_at', 'account_id'] },
+  idleByEndpoint: { fields: ['idle_at', 'account_id'] },
   activeByAccount: { fields: ['active_of'] },
 })
 
@@ -156,12 +160,13 @@ const descriptorOf = (name: string): string =>
 
 /** A row in the indexes that its flags say. */
 const placed = (
-  row: Omit<CatalogItemRow, 'listed_at' | 'called_at' | 'active_of'>,
+  row: Omit<CatalogItemRow, 'listed_at' | 'called_at' | 'idle_at' | 'active_of'>,
   calledAt: string | null,
 ): CatalogItemRow => ({
   ...row,
   listed_at: row.active && !row.private && !row.archived ? row.created_at : null,
   called_at: row.active && !row.archived ? calledAt : null,
+  idle_at: row.active && !row.archived ? null : calledAt,
   active_of: row.active ? row.account_id : null,
 })
 
@@ -223,7 +228,7 @@ export async function setArchived(
 ) {
   const was = await ownItem(tx, accountId, id)
   if (was.archived === archived) throw problem(archived ? 'item_archived' : 'item_not_archived')
-  const row = placed({ ...was, archived, active: false, updated_at: at }, null)
+  const row = placed({ ...was, archived, active: false, updated_at: at }, was.called_at ?? was.idle_at ?? null)
   tx.put(catalogItems, row)
   await tell(tx, row, { type: archived ? 'catalog.archived' : 'catalog.restored', actor, at })
   return showOwnItem(tx, row)
@@ -311,10 +316,4 @@ export interface ShownItem {
   external_endpoint?: string
   created_at: number
   updated_at: number
-}
-
-/** The oldest active item that is called by exactly that URL, with its commodity. */
-export async function itemCalledAt(tx: Reader, url: URL): Promise<CommodityRow | undefined> {
-  const [item] = await tx.find(catalogItems, { index: 'byEndpoint', prefix: [url.href], limit: 1 })
-  return item && commodityOf(tx, item.hash)
 }

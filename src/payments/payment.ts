@@ -1,3 +1,4 @@
+import { checkForSale } from '../catalog/for-sale.js'
 import { type CommodityRow, commodityOf, ownCommodity } from '../commodities/commodity.js'
 import type { ServiceContext } from '../context.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
@@ -96,7 +97,7 @@ export function payerOf(party: Party, delegate: string | undefined): Owner | Aut
 
 /**
  * Pays for a commodity from the payer's twin to its owner's.
- * Throws `not_found`, `not_owner` (another's twin), `payback_only`, `price_changed`, `delegate_refused`, `insufficient_funds`.
+ * Throws `not_found`, `not_owner` (another's twin), `payback_only`, `item_inactive`, `price_changed`, `delegate_refused`, `insufficient_funds`.
  */
 export async function createPayment(
   tx: Writer,
@@ -105,8 +106,9 @@ export async function createPayment(
 ) {
   const commodity = await commodityOf(tx, hash)
   if (commodity.payback) throw problem('payback_only')
-  await checkSeenCost(tx, commodity, seen)
   const isOwn = typeof payer === 'string'
+  await checkForSale(tx, commodity.id, isOwn ? undefined : sellerWithin(payer))
+  await checkSeenCost(tx, commodity, seen)
   const from = isOwn ? await twinOf(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
   const actor = isOwn ? payer : actorOf(payer.party)
   return movePrice(tx, { kind: 'payment', commodity, from, to: sellerTwin(commodity), actor, at }, context)
@@ -115,6 +117,9 @@ export async function createPayment(
 /** Throws `price_changed`. */
 export const checkSeenCost = async (tx: Reader, { dq, cost }: CommodityRow, seen: SeenPrice): Promise<void> =>
   checkSeenPrice(seen, { quantity: await quantityOf(tx, dq), amount: BigInt(cost) })
+
+/** The account that pays by a delegate: its own private items are sold to it. */
+const sellerWithin = ({ party }: Authority): number | undefined => (party.kind === 'account' ? party.id : undefined)
 
 /** A side of a payment: its twin, and whose that is. */
 type Side = Pick<TwinRow, 'id' | 'owner' | 'hostname'>

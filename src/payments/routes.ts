@@ -52,6 +52,7 @@ export const createPayment = route({
     'not_found',
     'not_owner',
     'payback_only',
+    'item_inactive',
     'price_changed',
     'delegate_required',
     'delegate_refused',

@@ -1,6 +1,6 @@
 import { sellerOf } from '../accounts/account.js'
 import type { Agent } from '../approvals/approval.js'
-import { itemCalledAt } from '../catalog/item.js'
+import { checkEndpointForSale, itemCalledAt } from '../catalog/for-sale.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
@@ -60,7 +60,7 @@ export interface Quote {
   readonly descriptor: string
 }
 
-/** Throws `dq_unknown`, `amount_invalid`, `destination_unknown`, `same_twin`. */
+/** Throws `dq_unknown`, `amount_invalid`, `destination_unknown`, `item_inactive`, `same_twin`. */
 export async function quoteOf(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<Quote> {
   const { quantity, amount } = await priceOf(tx, order, payer.dq)
   const payee = await payeeOf(tx, order)
@@ -80,17 +80,22 @@ export async function priceOf(tx: Reader, order: Pick<PaywallOrder, 'amount' | '
   return { quantity, amount }
 }
 
-async function payeeOf(tx: Reader, { destination, sellerId, url }: PaywallOrder): Promise<TwinRow> {
+async function payeeOf(tx: Reader, order: PaywallOrder): Promise<TwinRow> {
+  const payee = await namedPayee(tx, order)
+  if (!payee) throw problem('destination_unknown')
+  if (order.url) await checkEndpointForSale(tx, order.url, payee.owner)
+  return payee
+}
+
+async function namedPayee(tx: Reader, { destination, sellerId, url }: PaywallOrder): Promise<TwinRow | undefined> {
   if (destination !== undefined) {
     const named = await twinByHostname(tx, destination)
     if (named && isSomebody(named.owner)) return named
     throw problem('destination_unknown', { detail: `No twin has the hostname "${destination}".` })
   }
   const sold = url && (await itemCalledAt(tx, url))
-  if (sold) return (await tx.get(twins, sold.twin_id)) as TwinRow
-  const seller = sellerId === undefined ? undefined : await primaryTwin(tx, `account:${sellerId}`)
-  if (!seller) throw problem('destination_unknown')
-  return seller
+  if (sold) return tx.get(twins, sold.twin_id)
+  return sellerId === undefined ? undefined : primaryTwin(tx, `account:${sellerId}`)
 }
 
 /** What a payer is asked to approve: exactly what is then paid. */

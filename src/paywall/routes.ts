@@ -32,6 +32,7 @@ export const callPaywall = route({
     'dq_unknown',
     'amount_invalid',
     'destination_unknown',
+    'item_inactive',
     'insufficient_funds',
     'approval_required',
     'approval_not_given',

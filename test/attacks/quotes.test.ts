@@ -1,38 +1,26 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { testProcessor } from '../../src/cards/test-processor.js'
 import { type Cards, createService } from '../../src/index.js'
 import { systemAlarm } from '../../src/ports.js'
-import { inProcess } from '../runtimes/in-process.js'
-import type { Running } from '../runtimes/runtime.js'
 import { type Answer, type Call, caller } from '../support/api.js'
 import { heldBy, newAgentShop, requestApproval } from '../support/approvals.js'
+import { attacked } from '../support/attacked.js'
 import { changeItem, newShop, purchase, type Shop, settledSums } from '../support/catalog.js'
 import { cardMessages, makeCheckout } from '../support/checkout.js'
 import { expectProblem } from '../support/market.js'
 import { done, refused } from '../support/mcp.js'
 import { newMcpShop } from '../support/mcp-shop.js'
-import { startUpstream, type TestUpstream } from '../support/upstream.js'
+import { useUpstream } from '../support/upstream.js'
 import { newSession } from '../support/world.js'
 
 /** Sellers who change a price between the moment it is seen and the moment it is paid. */
 
-let upstream: TestUpstream
-beforeAll(async () => {
-  upstream = await startUpstream()
-})
-afterAll(() => upstream.close())
+const upstream = useUpstream()
 
-let running: Pick<Running, 'close'> | undefined
-afterEach(async () => running?.close())
+const startService = attacked()
 
 /** An item that takes no arguments. */
 const open = { service_schema: { type: 'object' } }
-
-async function startService() {
-  const started = await inProcess.start({})
-  running = started
-  return { ...started, call: caller(started) }
-}
 
 async function start(fields: object = {}): Promise<Shop & { call: Call }> {
   const { call } = await startService()
@@ -170,7 +158,7 @@ describe('the page of a checkout', () => {
     const cards = testProcessor({ alarm: systemAlarm })
     const slow: Cards = { ...cards, charge: async (charge) => meanwhile().then(() => cards.charge(charge)) }
     const service = createService({ sandbox: true, cards: slow })
-    running = service
+    onTestFinished(() => service.close())
     const call = caller({ url: service.baseUrl, fetch: (request) => service.fetch(request) })
     const shop = await newShop(call, { price: 2, ...open, external_endpoint: `${upstream.url}/ok` })
     meanwhile = async () => void (await changeItem(call, shop.seller, shop.item, { price: 3 }))
@@ -280,7 +268,7 @@ describe('a tool that spends', () => {
   it('a seller cannot raise the price of a tool between tools/list and the call of an agent that need not ask', async () => {
     const shop = await newMcpShop({ featured: true })
     const { call, payer, seller, item, own } = shop
-    running = shop
+    onTestFinished(() => shop.close())
     await call('PUT', '/v4/agent/settings', { ...payer, body: { approval_threshold: { [item.dq]: 5 } } })
     const client = await shop.client('2025-11-25', { path: own })
     const { tools } = await client.listTools()
@@ -305,7 +293,7 @@ describe('a tool that spends', () => {
   it('a cart is not paid for at other prices than the agent saw', async () => {
     const shop = await newMcpShop()
     const { call, payer, seller, item } = shop
-    running = shop
+    onTestFinished(() => shop.close())
     await call('PUT', '/v4/agent/settings', { ...payer, body: { approval_threshold: { [item.dq]: 5 } } })
     const client = await shop.client('2025-11-25')
     const cart = await done(client, 'cart_add', { catalog_item_id: item.id, arguments: { city: 'Oslo' } })
