@@ -157,6 +157,10 @@ const problems = {
     'Cards are charged whole cents, 0.50 of the digital quantity at least: pay this from a wallet; nothing was charged.',
   ],
   snapshot_refused: [422, 'The snapshot does not fit together; nothing was changed.'],
+  too_many_hops: [
+    422,
+    'This request came through 3 upstream calls already, so no other is made: the item may buy itself. Nothing was charged.',
+  ],
   idempotency_mismatch: [422, 'This Idempotency-Key was used for another request; use a new key.'],
   too_many_codes: [429, 'Too many codes were asked for this email; wait.'],
   too_many_declines: [429, 'Too many cards were declined for this link, and none is charged for it now; wait.'],

@@ -60,7 +60,7 @@ function names(...answers: string[][]): Lookup & { asked: string[] } {
 const call = (url: string, lookup?: Lookup, policy = allowing) =>
   callUpstream(
     { upstream: nodeUpstream(lookup && { lookup }), alarm: systemAlarm, limits, ...policy },
-    { url: judgeUrl(url, policy), method: 'GET', headers: {}, body: null },
+    { url: judgeUrl(url, policy), method: 'GET', headers: {}, body: null, hops: 0 },
   )
 const textOf = async (answer: Awaited<ReturnType<typeof call>>) => new TextDecoder().decode(await readWhole(answer))
 const failureOf = async (work: Promise<unknown>): Promise<UpstreamFailure> => {

@@ -11,6 +11,7 @@ import { fulfil } from '../purchases/fulfilment.js'
 import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { payingTwin, type TwinRow } from '../twins/twin.js'
+import { checkHops } from '../via.js'
 import { cartTerms } from './approval.js'
 import { type CartPlace, cartLines, carts, ownCart } from './cart.js'
 import { ofLine, type QuotedLine, quoteLines, type Sums, sumsOf } from './quote.js'
@@ -32,6 +33,8 @@ export interface CartOrder {
   readonly acceptPrices: boolean
   /** The lines that the payer saw, each with its price. Default: the lines as they were quoted when they were added. */
   readonly seen?: readonly SeenLine[] | undefined
+  /** Of the request, as `hopsIn` counts them. */
+  readonly hops: number
   /** Called before anything is held: what it throws refuses the cart, and what it writes stands with its purchases. */
   readonly admit?: Admission | undefined
   /** Keeps the answer under the caller's key. */
@@ -53,10 +56,11 @@ const AT_ONCE = 4
 /**
  * Pays for all of a cart or nothing, in one transaction; then each of its purchases is fulfilled, and posted or reversed, on its own.
  * A cart that was paid before is given as it ended.
- * Throws `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`, `approval_required`, `delegate_required`,
+ * Throws `too_many_hops`, `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`, `approval_required`, `delegate_required`,
  * and what `quoteItem`, `beginPurchase`, `ownTwin`, `permittedTwin` and `spendAuthority` throw.
  */
 export async function payCart(order: CartOrder, service: ServiceContext): Promise<ShownCart> {
+  checkHops(order.hops)
   const { storage } = service
   const purchases = await storage.write((tx) => beginCart(tx, order, service))
   await fulfilAll(purchases, service)
@@ -84,7 +88,14 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
   )
   const at = service.clock.now()
   const payer = await fundedTwin(tx, { ...order, party, lines }, { sums: sumsOf(lines), at })
-  const terms = { payer, buyer: buyerOf(party), actor: actorOf(party), delegate: order.delegate ?? null, at }
+  const terms = {
+    payer,
+    buyer: buyerOf(party),
+    actor: actorOf(party),
+    delegate: order.delegate ?? null,
+    hops: order.hops,
+    at,
+  }
   const begun: HeldPurchase[] = []
   for (const { row, quote } of lines) {
     const receipts: number[] = []

@@ -1,6 +1,7 @@
 import { noContent } from '../http/reply.js'
 import { type Call, route } from '../http/route.js'
 import { CartShape, IdPath, SeenLines, z } from '../http/schema.js'
+import { hopsIn } from '../via.js'
 import { type CartPlace, createCart as create, holderOf, ownCart } from './cart.js'
 import { addLine, changeLine, deleteCart as remove, removeLine } from './line.js'
 import { payCart as pay } from './pay.js'
@@ -137,6 +138,7 @@ export const payCart = route({
     'cart_paying',
     'cart_empty',
     'price_changed',
+    'too_many_hops',
     'item_inactive',
     'arguments_refused',
     'parameter_unreadable',
@@ -158,7 +160,11 @@ export const payCart = route({
       lines: seen,
     } = call.body
     const { principal: caller, keep } = call
-    return pay({ place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, seen, keep }, service)
+    const hops = hopsIn(call.headers)
+    return pay(
+      { place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, seen, hops, keep },
+      service,
+    )
   },
 })
 

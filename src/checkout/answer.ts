@@ -1,8 +1,8 @@
 import type { ServiceContext } from '../context.js'
 import type { SeenPrice } from '../payments/seen-price.js'
 import { Problem, problem } from '../problem.js'
-import { checkoutByToken, type Payer } from './checkout.js'
-import { completeCheckout } from './complete.js'
+import { checkoutByToken } from './checkout.js'
+import { type Completion, completeCheckout } from './complete.js'
 import { askCode, type StepName, signInByCode, type Visit } from './visit.js'
 
 /** The buttons: `continue` mails a code, `verify` takes it, `pay` pays from the wallet and `card` by card; `cancel` leaves. */
@@ -25,11 +25,11 @@ export interface Taken {
 
 /** Takes an answer. Gives why it was not taken; throws `not_found`. */
 export async function answer(
-  { filled, payer, ...at }: Visit & { readonly filled: Filled; readonly payer: Payer },
+  { filled, payer, hops, ...at }: Visit & { readonly filled: Filled } & Pick<Completion, 'payer' | 'hops'>,
   service: ServiceContext,
 ): Promise<Taken | Problem> {
   const { storage } = service
-  const order = { token: at.token, payer, seen: filled.seen }
+  const order = { token: at.token, payer, hops, seen: filled.seen }
   const next = (step?: StepName): Taken => ({ location: addressOf(at.token, service, step) })
   switch (filled.answer) {
     case 'continue': {

@@ -14,6 +14,7 @@ import { showReceipt } from '../purchases/receipt.js'
 import { randomHex } from '../secrets.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { ownTwin, primaryTwin, type TwinRow, twins } from '../twins/twin.js'
+import { checkHops } from '../via.js'
 import { beginTry, endPaid, endTry } from './attempt.js'
 import { beginCharge } from './card.js'
 import { chargedFor, checkoutCharges } from './charge.js'
@@ -41,6 +42,8 @@ export interface Completion {
   readonly payer: Payer
   readonly way: Way
   readonly seen?: SeenPrice | undefined
+  /** Of the request, as `hopsIn` counts them. */
+  readonly hops: number
 }
 
 /** How often a try that another process makes is looked for. */
@@ -48,11 +51,12 @@ const LOOK_MS = 1000
 
 /**
  * Pays a checkout and has what is bought delivered: once, whoever asks and however often. While one tries, others wait; the payer is
- * given the same receipt each time. Throws `not_found`, `sign_in_required`, `checkout_paid` for anybody else, `checkout_paying` while a card may have
+ * given the same receipt each time. Throws `too_many_hops`, `not_found`, `sign_in_required`, `checkout_paid` for anybody else, `checkout_paying` while a card may have
  * been charged, `checkout_expired`, `price_changed`, `card_minimum`, `too_many_declines`, `card_declined`, `processor_failed`, `upstream_failed`, and what
  * `quoteItem`, `ownTwin` and `beginPurchase` throw: the checkout is unpaid then as before.
  */
 export async function completeCheckout(order: Completion, service: ServiceContext): Promise<ShownCheckout> {
+  checkHops(order.hops)
   // A guest has no wallet; what is theirs in the checkout's is spent by card.
   if (order.way.by === 'wallet' && !isUser(order.payer)) throw problem('sign_in_required')
   for (;;) {
@@ -180,7 +184,7 @@ async function begin(tx: Writer, { order, checkout, quote, attempt }: Begin, ser
   }
   if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
   const buyer = ownerOf(checkout, payer)
-  const terms = { quote, args: checkout.arguments, payer: twin, buyer, actor: buyer, delegate: null }
+  const terms = { quote, args: checkout.arguments, payer: twin, buyer, actor: buyer, delegate: null, hops: order.hops }
   const held = await beginPurchase(tx, { ...terms, at: service.clock.now() }, service)
   tx.put(checkouts, { ...trying, receipt_id: held.id })
   return { kind: 'fulfil', attempt, held }

@@ -3,6 +3,7 @@ import { seeOther } from '../http/reply.js'
 import { route } from '../http/route.js'
 import { CheckoutShape, Email, PaymentMethodId, seenPrice, z } from '../http/schema.js'
 import { Problem, problem } from '../problem.js'
+import { hopsIn } from '../via.js'
 import { addressOf, answer, answers } from './answer.js'
 import { createCheckout as create, payerOfSession, readCheckout as read } from './checkout.js'
 import { type Completion, completeCheckout as complete } from './complete.js'
@@ -67,6 +68,7 @@ const refusals = [
   'checkout_paying',
   'checkout_expired',
   'price_changed',
+  'too_many_hops',
   'item_inactive',
   'arguments_refused',
   'amount_invalid',
@@ -94,13 +96,13 @@ export const completeCheckout = route({
   errors: [...refusals, 'not_owner'],
   refusesCardData: true,
   idempotent: true,
-  handle({ params, body, principal, session }, service) {
+  handle({ params, body, principal, session, headers }, service) {
     const payer =
       principal.kind === 'user'
         ? (`user:${principal.id}` as const)
         : payerOfSession((session as { id: string }).id, principal.user_id)
     const { price, dq } = body
-    return complete({ ...params, payer, way: wayOf(body), seen: { price, dq } }, service)
+    return complete({ ...params, payer, way: wayOf(body), seen: { price, dq }, hops: hopsIn(headers) }, service)
   },
 })
 
@@ -156,7 +158,7 @@ export const answerCheckout = route({
     const payer = payerOfSession(session.id, principal.user_id)
     const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
     const answered = await answer(
-      { ...at, payer, filled: { ...filled, paymentMethodId, seen: { price, dq } } },
+      { ...at, payer, hops: hopsIn(headers), filled: { ...filled, paymentMethodId, seen: { price, dq } } },
       service,
     )
     if (!(answered instanceof Problem)) return seeOther(answered.location, { session: answered.session })

@@ -74,9 +74,9 @@ const cartPay = tool({
   output: CartShape,
   hints: { spends: true, repeats: true, reachesOut: true },
   async call({ cart_id, approval_id, accept_prices: acceptPrices = false, lines: seen }, call) {
-    const { agent, service } = call
+    const { agent, service, hops } = call
     const approvalId = await givenApproval(call, approval_id)
-    const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices, seen }
+    const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices, seen, hops }
     return payCart(
       { place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), keep: keepNothing },
       service,

@@ -43,9 +43,18 @@ const agentCheckout = tool({
   output: ReceiptShape,
   hints: { spends: true, reachesOut: true },
   async call({ catalog_item_id: itemId, arguments: args = {}, price, dq, approval_id }, visit) {
-    const { agent, within, service } = visit
+    const { agent, within, service, hops } = visit
     const approvalId = await givenApproval(visit, approval_id)
-    const order = { itemId, args, party: agent, seen: { price, dq }, approvalId, within, admit: countSales(visit) }
+    const order = {
+      itemId,
+      args,
+      party: agent,
+      seen: { price, dq },
+      hops,
+      approvalId,
+      within,
+      admit: countSales(visit),
+    }
     return buy(order, service, keepNothing)
   },
 })

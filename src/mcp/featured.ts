@@ -47,7 +47,7 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
     annotations: annotationsOf(title, { spends: true, reachesOut: true }),
     _meta: { 'farthing/catalog_item_id': id },
     async call(given, visit) {
-      const { agent, within, service } = visit
+      const { agent, within, service, hops } = visit
       const { [approval]: named, [quote]: seen, ...args } = given
       const approvalId = await givenApproval(visit, approvalIn(approval, named))
       const order = {
@@ -56,6 +56,7 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
         party: agent,
         approvalId,
         seen: seenIn(quote, seen),
+        hops,
         within,
         admit: countSales(visit),
       }

@@ -1,6 +1,7 @@
 import { noContent, type Reply, reply } from '../http/reply.js'
 import { type Call, route } from '../http/route.js'
 import { Amount, IdPath, PageQuery, pageOf, ServiceMethod, ServiceSchema, ToolShape, z } from '../http/schema.js'
+import { hopsIn } from '../via.js'
 import { answerMessage } from './offer.js'
 import { protectedResource } from './protected-resource.js'
 import { createTool as create, listTools as list, deleteTool as remove, updateTool as update } from './registry.js'
@@ -35,7 +36,7 @@ async function answer(call: MessageCall, service: Service, within?: number): Pro
   await service.storage.read((tx) => checkVisitor(tx, visitor, service.baseUrl))
   return reply(
     await answerMessage(
-      offerTo({ agent, within, service, isAuthenticated }),
+      offerTo({ agent, within, hops: hopsIn(headers), service, isAuthenticated }),
       { url, headers, body, ending },
       service.log,
     ),

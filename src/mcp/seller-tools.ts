@@ -89,7 +89,10 @@ const testTool = tool({
   }),
   hints: { reachesOut: true },
   async call({ catalog_item_id: itemId, arguments: args = {} }, call) {
-    const { delivered, failure } = await rehearse({ accountId: grantedTo(call), itemId, args }, call.service)
+    const { delivered, failure } = await rehearse(
+      { accountId: grantedTo(call), itemId, args, hops: call.hops },
+      call.service,
+    )
     return { ok: failure === undefined, failure: failure ?? null, response: delivered ?? null }
   },
 })

@@ -10,6 +10,8 @@ export interface Visit {
   readonly agent: CallingAgent
   /** The account whose own server it is; undefined at the master server. */
   readonly within: number | undefined
+  /** Of the request, as `hopsIn` counts them. */
+  readonly hops: number
   readonly service: ServiceContext
   /** Whether the agent's token still counts: asked again where a request waits or goes on. */
   readonly isAuthenticated: (tx: Reader) => Promise<boolean>

@@ -17,6 +17,7 @@ import type { Reader, Writer } from '../storage/storage.js'
 import { payingTwin, type TwinRow } from '../twins/twin.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../upstream/call.js'
 import { judgeUrl } from '../upstream/guard.js'
+import { checkHops } from '../via.js'
 import { paywallTerms } from './approval.js'
 import { type Authority, checkFunds, detailOf, type PaywallOrder, priceOf, type Quote, quoteOf } from './order.js'
 import { type ServiceCall, upstreamRequest } from './service-call.js'
@@ -45,6 +46,8 @@ export interface PaywallCall {
   /** Of the upstream service to be called, as the caller sent it. */
   readonly serviceUrl: string | undefined
   readonly call: ServiceCall
+  /** Of the request, as `hopsIn` counts them. */
+  readonly hops: number
   /** Whether the answer has to be there in one piece, as it is kept. */
   readonly whole: boolean
   readonly keep: KeepOutcome
@@ -52,10 +55,11 @@ export interface PaywallCall {
 
 /**
  * Has a payer pay, and where an upstream service is named calls that: it is paid when it answers below 500.
- * Throws, before anything has moved, `upstream_refused` and what `quoteOf`, `askAndWait` and `spendAuthority` throw.
+ * Throws, before anything has moved, `too_many_hops`, `upstream_refused` and what `quoteOf`, `askAndWait` and `spendAuthority` throw.
  */
 export async function callPaywall(paywall: PaywallCall, service: ServiceContext): Promise<PaywallOutcome> {
-  const { serviceUrl, keep } = paywall
+  const { serviceUrl, keep, hops } = paywall
+  if (serviceUrl !== undefined) checkHops(hops)
   const url = serviceUrl === undefined ? undefined : judgeUrl(serviceUrl, service)
   const order = { ...paywall.order, url }
   const asked = await askPayer(order, service)
@@ -142,7 +146,7 @@ async function payerOf(tx: Writer, order: PaywallOrder, at: number): Promise<Twi
 
 /** Calls the upstream service, and settles the payment by how it answers. */
 async function proxy(
-  { url, call, whole, keep }: PaywallCall & { readonly url: URL },
+  { url, call, whole, keep, hops }: PaywallCall & { readonly url: URL },
   held: HeldPayment,
   service: ServiceContext,
 ): Promise<PaywallOutcome> {
@@ -155,7 +159,7 @@ async function proxy(
       return told
     })
   try {
-    const answer = await callUpstream(service, upstreamRequest(url, call))
+    const answer = await callUpstream(service, { ...upstreamRequest(url, call), hops })
     // An answer is seen to be whole before it is paid for, unless it is of those that are read as they come.
     const body = whole || !isStream(answer) ? await readWhole(answer) : answer.body
     return await settle(answer.status < 500 ? 'posted' : 'reversed', (status) => answered(held, answer, body, status))

@@ -2,6 +2,7 @@ import { type Reply, reply } from '../http/reply.js'
 import { route } from '../http/route.js'
 import { Amount, ContentHash, PaymentShape, z } from '../http/schema.js'
 import { Problem, problem } from '../problem.js'
+import { hopsIn } from '../via.js'
 import { rightOf } from './caller.js'
 import { callPaywall as call, type PaywallOutcome } from './paywall.js'
 
@@ -44,6 +45,7 @@ export const callPaywall = route({
     'approval_timeout',
     'same_twin',
     'upstream_refused',
+    'too_many_hops',
     'too_many_pending',
     'upstream_failed',
   ],
@@ -62,6 +64,7 @@ export const callPaywall = route({
         order: { amount, dq, destination, ...right },
         serviceUrl,
         call: { method: serviceMethod, params: additionalParams },
+        hops: hopsIn(headers),
         whole: headers.has('idempotency-key'),
         keep: (tx, told, options) => keep(tx, answerOf(told), options),
       },

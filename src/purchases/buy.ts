@@ -8,6 +8,7 @@ import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
 import { Problem, problem } from '../problem.js'
 import type { Writer } from '../storage/storage.js'
 import { payingTwin, type TwinRow } from '../twins/twin.js'
+import { checkHops } from '../via.js'
 import { purchaseTerms } from './approval.js'
 import { deliver } from './fulfilment.js'
 import { type Admission, beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from './purchase.js'
@@ -28,17 +29,20 @@ export interface PurchaseOrder {
   /** The hash of a spending authority of the party's. */
   readonly delegate?: string | undefined
   readonly seen?: SeenPrice | undefined
+  /** Of the request, as `hopsIn` counts them. */
+  readonly hops: number
 }
 
 /**
  * Buys an item and gives its receipt.
- * Throws, before anything is held, what `quoteItem`, `checkPrice`, `payerOf` and `beginPurchase` throw; then `upstream_failed`.
+ * Throws, before anything is held, `too_many_hops` and what `quoteItem`, `checkPrice`, `payerOf` and `beginPurchase` throw; then `upstream_failed`.
  */
 export async function buy(
   order: PurchaseOrder,
   service: ServiceContext,
   keep: KeepAnswer<ShownReceipt | Problem>,
 ): Promise<ShownReceipt> {
+  checkHops(order.hops)
   const held = await service.storage.write(async (tx) => {
     const begun = await begin(tx, order, service)
     // What stands should this process not live to say more: the purchase is reversed then.
@@ -58,14 +62,18 @@ const failed = (transaction_id: number, reason = ''): Problem =>
   problem('upstream_failed', { detail: reason, fields: { transaction_id } })
 
 async function begin(tx: Writer, order: PurchaseOrder, service: ServiceContext): Promise<HeldPurchase> {
-  const { itemId, args, party, seen = {}, admit, delegate = null } = order
+  const { itemId, args, party, seen = {}, admit, delegate = null, hops } = order
   const at = service.clock.now()
   const { within = party.kind === 'account' ? party.id : undefined } = order
   const quote = await quoteItem(tx, { itemId, args, within })
   checkPrice(quote, seen)
   await admit?.(tx, [quote])
   const payer = await payerOf(tx, order, quote, at)
-  return beginPurchase(tx, { quote, args, payer, buyer: buyerOf(party), actor: actorOf(party), delegate, at }, service)
+  return beginPurchase(
+    tx,
+    { quote, args, payer, buyer: buyerOf(party), actor: actorOf(party), delegate, hops, at },
+    service,
+  )
 }
 
 /** Who gets what a party buys: an account what its pages buy. */

@@ -5,7 +5,6 @@ import { Problem } from '../problem.js'
 import type { Writer } from '../storage/storage.js'
 import { callUpstream, readWhole, UpstreamFailure } from '../upstream/call.js'
 import { judgeUrl } from '../upstream/guard.js'
-import type { Dispatched } from './dispatch.js'
 import type { HeldPurchase } from './purchase.js'
 import { type Delivered, putResponse, receiptOf, type ShownReceipt, showReceipt } from './receipt.js'
 
@@ -36,7 +35,7 @@ export function deliver(service: ServiceContext, held: HeldPurchase, settled?: O
 }
 
 async function run(service: ServiceContext, held: HeldPurchase, settled?: OnSettled) {
-  const answer = await callEndpoint(held.request, service)
+  const answer = await callEndpoint(held, service)
   return service.storage.write(async (tx) => {
     const fulfilled = await settle(tx, held, answer, service)
     await settled?.(tx, fulfilled.receipt, fulfilled.failure)
@@ -71,10 +70,13 @@ export interface Answer {
 }
 
 /** Calls an item's endpoint, once. */
-export async function callEndpoint(request: Dispatched, service: ServiceContext): Promise<Answer> {
+export async function callEndpoint(
+  { request, hops }: Pick<HeldPurchase, 'request' | 'hops'>,
+  service: ServiceContext,
+): Promise<Answer> {
   try {
     const { url, method, headers, body } = request
-    const answer = await callUpstream(service, { url: judgeUrl(url, service), method, headers, body })
+    const answer = await callUpstream(service, { url: judgeUrl(url, service), method, headers, body, hops })
     const { status, contentType } = answer
     const [bytes, type] = redacted(await readWhole(answer), contentType, request.sensitive)
     const delivered = { status, content_type: type, ...written(bytes) }

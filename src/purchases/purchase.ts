@@ -74,6 +74,8 @@ export interface PurchaseTerms {
   readonly actor: string
   /** The hash of the delegate whose spending authority was spent for it. */
   readonly delegate: string | null
+  /** Of the request that it follows from, as `hopsIn` counts them. */
+  readonly hops: number
   readonly at: number
 }
 
@@ -82,6 +84,7 @@ export interface HeldPurchase extends HeldPayment {
   readonly row: PurchaseRow
   readonly decimals: number
   readonly request: Dispatched
+  readonly hops: number
 }
 
 /**
@@ -90,7 +93,7 @@ export interface HeldPurchase extends HeldPayment {
  */
 export async function beginPurchase(
   tx: Writer,
-  { quote, args, payer, buyer, actor, delegate, at }: PurchaseTerms,
+  { quote, args, payer, buyer, actor, delegate, hops, at }: PurchaseTerms,
   service: ServiceContext,
 ): Promise<HeldPurchase> {
   const { item, commodity, seller, payee, quantity, amount } = quote
@@ -116,7 +119,7 @@ export async function beginPurchase(
     created_at: at,
   }
   tx.put(purchases, row)
-  return { ...held, row, decimals: quantity.decimals, request }
+  return { ...held, row, decimals: quantity.decimals, request, hops }
 }
 
 /** Whether a purchase is still to be settled. */

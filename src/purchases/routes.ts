@@ -1,5 +1,6 @@
 import { route } from '../http/route.js'
 import { IdPath, PageQuery, pageOf, ReceiptShape, seenPrice, z } from '../http/schema.js'
+import { hopsIn } from '../via.js'
 import { buy } from './buy.js'
 import { listReceipts, readReceipt } from './receipt.js'
 
@@ -28,6 +29,7 @@ export const createPurchase = route({
     'not_owner',
     'item_inactive',
     'price_changed',
+    'too_many_hops',
     'arguments_refused',
     'approval_required',
     'approval_not_given',
@@ -41,9 +43,18 @@ export const createPurchase = route({
     'upstream_failed',
   ],
   idempotent: true,
-  handle: ({ params, body, principal, keep }, service) => {
+  handle: ({ params, body, principal, headers, keep }, service) => {
     const { arguments: args = {}, hostname, price, dq, approval_id: approvalId, persona_delegate: delegate } = body
-    const order = { itemId: params.id, args, party: principal, hostname, seen: { price, dq }, approvalId, delegate }
+    const order = {
+      itemId: params.id,
+      args,
+      party: principal,
+      hostname,
+      seen: { price, dq },
+      approvalId,
+      delegate,
+      hops: hopsIn(headers),
+    }
     return buy(order, service, keep)
   },
 })

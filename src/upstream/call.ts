@@ -1,6 +1,6 @@
 import type { Limits, ServiceContext } from '../context.js'
 import type { UpstreamRequest } from '../ports.js'
-import { VIA } from '../via.js'
+import { viaAfter } from '../via.js'
 import { checkHeaders, connectRule, type UpstreamPolicy } from './guard.js'
 
 export interface UpstreamCall {
@@ -10,6 +10,8 @@ export interface UpstreamCall {
   /** All that the request carries; nothing of whoever asked for the call belongs here. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
+  /** Of the request that the call follows from, as `hopsIn` counts them. */
+  readonly hops: number
 }
 
 /** All that is looked at of what an upstream service answers. */
@@ -72,14 +74,14 @@ export async function readWhole({ body }: UpstreamAnswer): Promise<Uint8Array<Ar
   return whole
 }
 
-const requestOf = (service: Caller, { url, method, headers, body }: UpstreamCall, signal: AbortSignal) => ({
+const requestOf = (service: Caller, { url, method, headers, body, hops }: UpstreamCall, signal: AbortSignal) => ({
   url: url.href,
   method,
   headers: {
     ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     'accept-encoding': 'identity',
     // Whoever has this service call itself is not the local process that its sandbox takes commands from.
-    via: VIA,
+    via: viaAfter(hops),
   },
   body,
   signal,

@@ -49,7 +49,14 @@ export async function connect(
     token,
     era,
     elicit,
-  }: { path?: string; token: string; era: Era; elicit?: (params: any) => Promise<{ action: 'accept' | 'decline' }> },
+    headers = {},
+  }: {
+    path?: string
+    token: string
+    era: Era
+    headers?: Record<string, string>
+    elicit?: (params: any) => Promise<{ action: 'accept' | 'decline' }>
+  },
 ): Promise<Client> {
   const client = new Client(CLIENT, {
     capabilities: elicit ? { elicitation: { url: {} } } : {},
@@ -58,7 +65,7 @@ export async function connect(
   if (elicit) client.setRequestHandler('elicitation/create', ({ params }) => elicit(params))
   const transport = new StreamableHTTPClientTransport(new URL(url + path), {
     fetch: (address, init) => fetch(new Request(address, init)),
-    requestInit: { headers: { authorization: `Bearer ${token}` } },
+    requestInit: { headers: { ...headers, authorization: `Bearer ${token}` } },
   })
   await client.connect(transport)
   return client

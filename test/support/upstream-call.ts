@@ -75,7 +75,7 @@ export function call(
   { upstream = systemUpstream, alarm = systemAlarm, upstreamMs = 10_000, ...rest }: Told = {},
 ) {
   const service = { upstream, alarm, limits: { upstreamMs, upstreamBytes: LIMIT }, ...policy }
-  return callUpstream(service, { method: 'GET', headers: {}, body: null, ...rest, url: judgeUrl(url, policy) })
+  return callUpstream(service, { method: 'GET', headers: {}, body: null, hops: 0, ...rest, url: judgeUrl(url, policy) })
 }
 export type Answer = Awaited<ReturnType<typeof call>>
 
