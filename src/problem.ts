@@ -151,6 +151,10 @@ const problems = {
     422,
     'Upstream services are called by http or https URLs without user name or password, at hosts that this service allows.',
   ],
+  schema_refused: [
+    422,
+    'The seller described the arguments of this item by a schema that this service does not check. Only its seller can repair that; nothing was charged.',
+  ],
   arguments_refused: [422, 'The arguments are not those that the item takes; nothing was charged.'],
   card_minimum: [
     422,

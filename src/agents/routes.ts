@@ -62,6 +62,7 @@ export const createApproval = route({
     'item_inactive',
     'price_changed',
     'arguments_refused',
+    'schema_refused',
     'dq_unknown',
     'amount_invalid',
     'destination_unknown',

@@ -78,7 +78,7 @@ export const addCartItem = route({
   body: z.object({ catalog_item_id: z.int(), ...lineShape }),
   status: 201,
   result: CartShape,
-  errors: ['not_found', 'cart_closed', 'cart_full', 'item_inactive', 'arguments_refused'],
+  errors: ['not_found', 'cart_closed', 'cart_full', 'item_inactive', 'arguments_refused', 'schema_refused'],
   idempotent: true,
   async write(tx, call, service) {
     const { catalog_item_id: itemId, arguments: args = {}, quantity = 1 } = call.body
@@ -95,7 +95,7 @@ export const updateCartItem = route({
   params: LinePath,
   body: z.object(lineShape),
   result: CartShape,
-  errors: ['not_found', 'cart_closed', 'item_inactive', 'arguments_refused'],
+  errors: ['not_found', 'cart_closed', 'item_inactive', 'arguments_refused', 'schema_refused'],
   async write(tx, call, service) {
     const { arguments: args, quantity } = call.body
     return showCart(tx, await changeLine(tx, placeOf(call), call.params.line, { args, quantity }), service)
@@ -141,6 +141,7 @@ export const payCart = route({
     'too_many_hops',
     'item_inactive',
     'arguments_refused',
+    'schema_refused',
     'parameter_unreadable',
     'approval_required',
     'approval_not_given',

@@ -210,7 +210,8 @@ export async function updateItem(
   // A new name of the item that fits changes nothing for agents who know the tool; and none of theirs becomes another's.
   const isSame = fitsToolName(was.tool_name, renamed.name)
   const changed = isSame ? renamed : { ...renamed, tool_name: await freeToolName(tx, accountId, renamed.name) }
-  checkSchema(changed.service_schema)
+  // An older schema that is not taken any more stays, so that the rest of the item can be changed.
+  if (change.service_schema !== undefined) checkSchema(changed.service_schema)
   const calledAt = checkEndpoint(changed.external_endpoint, changed.service_schema, service)
   if (changed.active && !was.active) await checkMayBeActive(tx, accountId)
   await updateCommodity(tx, await commodityOf(tx, was.hash), { cost, dq, descriptor, twinId })

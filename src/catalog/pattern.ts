@@ -1,3 +1,5 @@
+import type { Effort } from './effort.js'
+
 /** One step of a compiled pattern: a `jump` leads elsewhere, a `fork` there as well, the others to the next one. */
 type Step =
   | { readonly op: 'char'; readonly matches: (character: string) => boolean }
@@ -13,6 +15,9 @@ type Node =
   | { readonly kind: 'all' | 'any'; readonly nodes: readonly Node[] }
   | { readonly kind: 'repeat'; readonly node: Node; readonly min: number; readonly max: number }
 
+/** What a pattern is called among the formats begins with this. */
+export const PATTERN = 'pattern '
+
 /** Why a regular expression is not taken. */
 export class PatternFault extends Error {
   override name = 'PatternFault'
@@ -26,25 +31,33 @@ export interface Pattern {
 
 /**
  * A regular expression as JSON Schema writes them, tested in time that grows with the length of the text alone, never with the ways
- * to match it. Throws a `PatternFault` for one that is none, looks around or back, or comes to more than `limit` steps.
+ * to match it. What it takes to compile and to run it is spent of the effort.
+ * Throws a `PatternFault` for one that is none, looks around or back, nests too deep, or comes to more than `limit` steps.
  */
-export function compilePattern(source: string, limit: number): Pattern {
+export function compilePattern(source: string, limit: number, effort: Pick<Effort, 'spend'> = unlimited): Pattern {
+  effort.spend(source.length >> 3)
   try {
     new RegExp(source, 'u')
   } catch {
     throw new PatternFault('is no regular expression')
   }
-  const steps = new Emitter(limit).emit(new Parser(source).parse())
-  return { size: steps.length + 1, test: (text) => run(steps, Array.from(text)) }
+  const steps = new Emitter(limit).emit(new Parser(source, effort).parse())
+  return { size: steps.length + 1, test: (text) => run(steps, Array.from(text), effort) }
 }
+
+const unlimited = { spend() {} }
 
 /** Reads a regular expression that is known to be well formed. */
 class Parser {
   readonly #source: string
+  readonly #effort: Pick<Effort, 'spend'>
+  readonly #classes = new Map<string, Node>()
   #at = 0
+  #depth = 0
 
-  constructor(source: string) {
+  constructor(source: string, effort: Pick<Effort, 'spend'>) {
     this.#source = source
+    this.#effort = effort
   }
 
   parse(): Node {
@@ -68,10 +81,10 @@ class Parser {
     if (this.#take('\\B')) return { kind: 'assert', holds: (before, after) => !isBoundary(before, after) }
     const set = this.#match(/\[(?:\\[\s\S]|[^\]\\])*\]|\.|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\x..|\\c./uy)
     const pair = set ?? this.#match(/\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u..../uy)
-    if (pair !== undefined) return oneOf(pair)
+    if (pair !== undefined) return this.#oneOf(pair)
     const escaped = this.#match(/\\[\s\S]/uy)
     if (escaped !== undefined && /[1-9k]/.test(escaped)) throw new PatternFault('refers back to what it matched')
-    if (escaped !== undefined) return oneOf(escaped)
+    if (escaped !== undefined) return this.#oneOf(escaped)
     const literal = this.#match(/[\s\S]/uy)
     return { kind: 'char', matches: (character) => character === literal }
   }
@@ -79,8 +92,20 @@ class Parser {
   #group(): Node {
     if (this.#source[this.#at] === '?' && this.#match(/\?(?::|<(?![=!])[^>]*>)/uy) === undefined)
       throw new PatternFault('looks around itself')
+    if (++this.#depth > GROUPS) throw new PatternFault(`nests more than ${GROUPS} groups`)
     const node = this.parse()
+    this.#depth--
     this.#take(')')
+    return node
+  }
+
+  /** Each class is compiled once. */
+  #oneOf(source: string): Node {
+    const known = this.#classes.get(source)
+    if (known) return known
+    this.#effort.spend(CLASS_STEPS + PROPERTY_STEPS * (source.match(/\\[pP]\{/g)?.length ?? 0))
+    const node = oneOf(source)
+    this.#classes.set(source, node)
     return node
   }
 
@@ -109,11 +134,29 @@ class Parser {
   }
 }
 
+/** How deep groups may lie in one another. */
+const GROUPS = 50
+
+/** What it takes the runtime to compile a class, and each property of Unicode that it names. */
+const CLASS_STEPS = 60
+const PROPERTY_STEPS = 1500
+
 /** What the runtime's own expressions know of one character: its classes and escapes. */
 function oneOf(source: string): Node {
   const own = new RegExp(`^(?:${source})$`, 'u')
-  return { kind: 'char', matches: (character) => own.test(character) }
+  const known = new Map<string, boolean>()
+  const matches = (character: string): boolean => {
+    const seen = known.get(character)
+    if (seen !== undefined) return seen
+    const isOne = own.test(character)
+    if (known.size < MOST_KNOWN) known.set(character, isOne)
+    return isOne
+  }
+  return { kind: 'char', matches }
 }
+
+/** For how many characters a class remembers whether it holds them. */
+const MOST_KNOWN = 256
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /^\w$/.test(character)
 const isBoundary: Assertion = (before, after) => isWord(before) !== isWord(after)
@@ -175,8 +218,12 @@ class Emitter {
   }
 }
 
+/** How many steps of a pattern are looked at in one step of effort. */
+const LOOKS_A_STEP = 8
+
 /** Walks all ways at once: each step is looked at once for a character. */
-function run(steps: readonly Step[], text: readonly string[]): boolean {
+function run(steps: readonly Step[], text: readonly string[], effort: Pick<Effort, 'spend'>): boolean {
+  effort.spend((text.length + steps.length) >> 4)
   const seen = new Int32Array(steps.length + 1).fill(-1)
   let reached: number[] = []
   const reach = (first: number, at: number): void => {
@@ -184,6 +231,7 @@ function run(steps: readonly Step[], text: readonly string[]): boolean {
     for (let step = open.pop(); step !== undefined; step = open.pop()) {
       if (seen[step] === at) continue
       seen[step] = at
+      looked++
       const known = steps[step]
       if (known?.op === 'fork') open.push(known.to, step + 1)
       else if (known?.op === 'jump') open.push(known.to)
@@ -191,7 +239,11 @@ function run(steps: readonly Step[], text: readonly string[]): boolean {
       else if (known.holds(text[at - 1], text[at])) open.push(step + 1)
     }
   }
+  let looked = 0
   for (let at = 0; ; at++) {
+    // What is looked at for one character is bounded by the steps.
+    effort.spend(looked / LOOKS_A_STEP)
+    looked = reached.length
     const before = reached
     reached = []
     for (const step of before) {

@@ -14,6 +14,7 @@ const toPeople: Partial<Record<ProblemCode, string>> = {
   insufficient_funds: 'Your wallet does not hold enough for this. Nothing was charged.',
   item_inactive: 'This is not sold any more. Nothing was charged.',
   parameter_unreadable: 'The seller cannot deliver this at the moment. Nothing was charged.',
+  schema_refused: 'The seller cannot deliver this at the moment. Nothing was charged.',
   arguments_refused: 'The seller does not take this order any more as it was made. Nothing was charged.',
   not_found: 'This is no link to pay by: open it as you were given it.',
   checkout_paid: 'This is paid. Whoever paid it sees the receipt here, signed in or in the same browser.',

@@ -29,7 +29,7 @@ export const createCheckout = route({
   }),
   status: 201,
   result: CheckoutShape,
-  errors: ['not_found', 'item_inactive', 'arguments_refused'],
+  errors: ['not_found', 'item_inactive', 'arguments_refused', 'schema_refused'],
   idempotent: true,
   write(tx, { body, principal }, service) {
     const {
@@ -71,6 +71,7 @@ const refusals = [
   'too_many_hops',
   'item_inactive',
   'arguments_refused',
+  'schema_refused',
   'amount_invalid',
   'insufficient_funds',
   'card_minimum',

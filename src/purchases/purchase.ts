@@ -40,7 +40,7 @@ export interface Wanted {
   readonly within?: number | undefined
 }
 
-/** Throws `not_found` (for a private item too), `item_inactive`, `arguments_refused`. */
+/** Throws `not_found` (for a private item too), `item_inactive`, `arguments_refused`, `schema_refused`. */
 export async function quoteItem(tx: Reader, { itemId, args, within }: Wanted): Promise<Quote> {
   const item = await tx.get(catalogItems, itemId)
   if (!item || (item.private && item.account_id !== within)) throw problem('not_found')

@@ -31,6 +31,7 @@ export const createPurchase = route({
     'price_changed',
     'too_many_hops',
     'arguments_refused',
+    'schema_refused',
     'approval_required',
     'approval_not_given',
     'approval_spent',

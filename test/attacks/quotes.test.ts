@@ -86,6 +86,22 @@ describe('a payment', () => {
   })
 })
 
+describe('a payback', () => {
+  it('a seller cannot pay less than the reader saw', async () => {
+    const { call, seller, item } = await start()
+    const { id: twin_id } = (await call('GET', '/v4/twins', { token: seller.token })).body.twins[0]
+    const { dq, hostname } = item
+    const body = { descriptor: 'READ', dq, cost: 0.1, twin_id, payback: true }
+    const { hash } = (await call('POST', '/v4/commodity', { token: seller.token, body })).body
+    await call('POST', '/_sandbox/fund', { body: { hostname, amount: 1 } })
+    const session = await newSession(call, 'reader@example.test')
+    const consent = (quote: object) => call('POST', `/v4/payback/${hash}`, { session, body: quote })
+    expectPriceChanged(await consent({ cost: 0.5, dq }), 0.1, dq)
+    expectPriceChanged(await consent({ cost: 0.1, dq: ANOTHER_DQ }), 0.1, dq)
+    expect((await consent({ cost: 0.1, dq })).status).toBe(202)
+  })
+})
+
 describe('a purchase', () => {
   it('a seller cannot charge more than the buyer saw, nor in another digital quantity', async () => {
     const { call, ...shop } = await start()
