@@ -1,13 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { Code, type Mail } from '../phone/mails.js'
 import { demo } from '../seed/demo.js'
+import { at } from './ask.js'
+import { channelName, type Told } from './channel.js'
 
 /** How long it stays, in ms. */
 const STAY = 60_000
 
 /**
  * The phone's notification of a mail. While somebody signs in, the payment's frame covers the page:
- * this lies above it, as the later of two popovers does.
+ * this lies above it, as the later of two popovers does. It goes when the code is typed: what is covered cannot be paid.
  */
 export function Toast({ mails }: { mails: readonly Mail[] }) {
   const place = useRef<HTMLDivElement>(null)
@@ -25,6 +27,11 @@ export function Toast({ mails }: { mails: readonly Mail[] }) {
     return () => clearTimeout(timer)
   }, [newest?.id])
   useEffect(() => document.addEventListener('payment', hide), [])
+  useEffect(() => {
+    const channel = new BroadcastChannel(channelName(at('')))
+    channel.onmessage = ({ data }: MessageEvent<Told>) => data === 'code' && hide()
+    return () => channel.close()
+  }, [])
 
   return (
     <div class="toast" popover="manual" ref={place} role="status">

@@ -3,7 +3,7 @@ import { indexedDbStorage } from '../../adapters/storage/indexeddb.js'
 import { createService } from '../../src/core.js'
 import { demo } from '../seed/demo.js'
 import { backEnd } from './back-end.js'
-import { channelName } from './channel.js'
+import { channelName, type Told } from './channel.js'
 import { PageFiles } from './files.js'
 
 /** The whole of the demo but its page: the service below `pay/`, the shop's server and the phone's, and the page's files. */
@@ -22,7 +22,8 @@ interface WorkerScope {
 const worker = globalThis as unknown as WorkerScope
 const { scope } = worker.registration
 const files = new PageFiles(scope)
-const pages = new BroadcastChannel(channelName(scope))
+const channel = new BroadcastChannel(channelName(scope))
+const tellPages = (told: Told): void => channel.postMessage(told)
 
 // No agent reaches a service worker, and nothing of it answers purchases.
 const { items, ...seed } = demo.seed
@@ -32,13 +33,14 @@ const service = createService({
   baseUrl: `${scope}pay/`,
   sandbox: true,
   seed,
-  mailer: { send: async () => pages.postMessage('mail') },
+  mailer: { send: async () => tellPages('mail') },
 })
 const shop = { service, demo }
 
 worker.addEventListener('install', (event) => event.waitUntil(files.keep()))
 worker.addEventListener('fetch', (event) => {
   const { request } = event
+  if (request.url === `${scope}pay/v4/session/verify`) tellPages('code')
   const isBelow = request.url.startsWith(scope)
   const answer = isBelow && backEnd[`${request.method} ${request.url.slice(scope.length)}`]
   if (answer) event.respondWith(answer(shop, request).catch(failed))
