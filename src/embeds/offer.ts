@@ -1,4 +1,5 @@
 import { sellerOf } from '../accounts/account.js'
+import { checkForSale } from '../catalog/for-sale.js'
 import { type CommodityRow, commodityOf } from '../commodities/commodity.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
 import { personaOf } from '../personas/persona.js'
@@ -41,10 +42,11 @@ interface Label {
   readonly after: readonly string[]
 }
 
-/** A commodity to be paid for. Throws `not_found`, `payback_only`. */
+/** A commodity to be paid for. Throws `not_found`, `payback_only`, `item_inactive`. */
 export async function paymentOffer(tx: Reader, wish: Wish): Promise<Offer> {
   const commodity = await commodityOf(tx, wish.hash)
   if (commodity.payback) throw problem('payback_only')
+  await checkForSale(tx, commodity.id)
   return offerOf(tx, commodity, wish, 'Pay')
 }
 

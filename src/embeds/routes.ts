@@ -53,13 +53,14 @@ export const embedPayment = route({
   params: HashPath,
   query: z.object({ ...wishes, decimalPoints: text }),
   produces: ['text/html'],
-  errors: ['not_found', 'payback_only'],
+  errors: ['not_found', 'payback_only', 'item_inactive'],
   read: (tx, call, { sandbox }) =>
     pageOr(
       {
         title: 'Not for sale',
         not_found: 'This is not for sale here.',
         payback_only: 'This is not for sale: it pays its readers.',
+        item_inactive: 'This is not for sale now.',
       },
       call,
       async () => {
