@@ -1,5 +1,16 @@
-import { onTold, resized, tell } from './parent.client.js'
+import {
+  closeWindow,
+  heedWindow,
+  inOwnWindow,
+  isAwaited,
+  onTold,
+  openWindow,
+  resized,
+  tell,
+  tellDone,
+} from './parent.client.js'
 import { cancel, Refused } from './service.client.js'
+import { ignore, isDoubtful, isSeen, isSeenPress, watch } from './sight.client.js'
 
 /** The closed button and the dialog that it grows into, whatever the dialog is for. */
 
@@ -9,6 +20,7 @@ const openButton = byId<HTMLButtonElement>('open')
 const dialog = byId<HTMLDialogElement>('dialog')
 const alertLine = byId('alert')
 const doneLine = byId('paid')
+const otherWay = byId('other-way')
 /** Each is a form of the dialog; one is shown at a time. */
 const steps = [...dialog.querySelectorAll('form')]
 
@@ -29,17 +41,32 @@ let moving = false
 let busy = false
 /** Value may be under way: there is no going back until the answer is here. */
 let committed = false
+/** The page opened the dialog by itself: whoever types there must not find themselves on a button that pays. */
+let uninvited = false
+/** The steps that agree to something, which takes a press that was seen. */
+const agreements = new Set<HTMLElement>()
+/** The button of the step that is shown, where that agrees to something. */
+let agreeing: HTMLElement | null = null
 
 /** Lets the dialog open. To be called once. */
 export function start(given: Flow): void {
   flow = given
-  openButton.addEventListener('click', openDialog)
-  onTold('_TQMToggle', () => (dialog.open ? closeDialog() : openDialog()))
+  openButton.addEventListener('click', () => openDialog())
+  onTold('_TQMToggle', () => (dialog.open ? closeDialog() : openDialog(true)))
+  onClick('own-window', async () => {
+    if (!openWindow())
+      throw new Refused('window_refused', 400, 'Your browser opened no window. Allow pop-ups here, then try again.')
+  })
+  heedWindow(finish)
   tell('_TQMResize', closedSize())
+  if (!inOwnWindow) return
+  document.documentElement.classList.add('window')
+  openDialog()
 }
 
-async function openDialog(): Promise<void> {
+async function openDialog(byPage = false): Promise<void> {
   if (dialog.open || moving) return
+  uninvited = byPage
   await move(async () => {
     openButton.hidden = true
     openButton.classList.remove('paid')
@@ -49,7 +76,11 @@ async function openDialog(): Promise<void> {
     await resized()
     dialog.showModal()
   })
-  const begun = await attempt(() => flow.begin())
+  const begun = await attempt(async () => {
+    // It tells the page's origin.
+    await isAwaited()
+    await flow.begin()
+  })
   if (!begun && dialog.open && steps.every(({ hidden }) => hidden)) flow.unbegun()
 }
 
@@ -59,7 +90,9 @@ function closeDialog(): void {
 
 async function shrink(): Promise<void> {
   if (moving) return
+  ignore()
   if (!committed) cancel()
+  if (inOwnWindow) window.close()
   await move(async () => {
     tell('_TQMRelativeScreen')
     tell('_TQMResize', closedSize())
@@ -79,6 +112,8 @@ for (const button of document.querySelectorAll('[value=cancel]')) button.addEven
 
 /** What the dialog was for is done: says so, and closes it. */
 export function finish(line: string): void {
+  tellDone(line)
+  closeWindow()
   doneLine.textContent = line
   openButton.classList.add('paid')
   closeDialog()
@@ -99,6 +134,25 @@ export function onSubmit(form: HTMLElement, act: () => Promise<void>): void {
     event.preventDefault()
     attempt(act)
   })
+}
+
+/** As `onSubmit`, for what readers agree to: they must have seen it, and somebody must wait for what comes of it. */
+export function onAgree(form: HTMLElement, act: () => Promise<void>): void {
+  let seen = false
+  agreements.add(form)
+  goButton(form)?.addEventListener('click', (event) => {
+    seen = isSeenPress(event)
+  })
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    if (seen) attempt(() => agree(act))
+    seen = false
+  })
+}
+
+async function agree(act: () => Promise<void>): Promise<void> {
+  if (await isAwaited()) return act()
+  throw new Refused('unawaited', 409, 'The page that this is for is gone. Close this window.')
 }
 
 export function onClick(id: string, act: () => Promise<void>): void {
@@ -142,24 +196,37 @@ async function tellRefusal(error: unknown): Promise<void> {
 /** Shows one step, or none, and puts the focus where it goes on. */
 export function show(step: HTMLElement | undefined, focused?: HTMLElement | null): void {
   for (const form of steps) form.hidden = form !== step
-  focused?.focus()
+  agreeing = step && agreements.has(step) ? goButton(step) : null
+  if (agreeing) watch({ dialog, parts: [agreeing, dialog.querySelector('.price') ?? byId('about')] }, refresh)
+  else ignore()
+  refresh()
+  if (!uninvited || focused !== agreeing) focused?.focus()
+  if (step) uninvited = false
 }
 
-export const goButton = (step: HTMLElement): HTMLElement | null => step.querySelector<HTMLElement>('[value=go]')
+export const goButton = (step: HTMLElement): HTMLButtonElement | null => step.querySelector('[value=go]')
 
 function setBusy(now: boolean): void {
   busy = now
   dialog.setAttribute('aria-busy', String(now))
-  disable('button:not([value=cancel])', now)
+  refresh()
 }
 
 function setCommitted(now: boolean): void {
   committed = now
-  disable('[value=cancel]', now)
+  refresh()
 }
 
-function disable(buttons: string, now: boolean): void {
-  for (const button of dialog.querySelectorAll(buttons)) button.setAttribute('aria-disabled', String(now))
+/** Says which buttons wait, and shows another way where this one leads nowhere. */
+function refresh(): void {
+  for (const button of dialog.querySelectorAll('button')) {
+    const waits = button.value === 'cancel' ? committed : busy || (button === agreeing && !isSeen())
+    button.setAttribute('aria-disabled', String(waits))
+  }
+  const hidden = inOwnWindow || agreeing === null || !isDoubtful()
+  if (otherWay.hidden === hidden) return
+  otherWay.hidden = hidden
+  if (!hidden) otherWay.scrollIntoView({ block: 'nearest' })
 }
 
 /** What the closed button needs; its style makes that no less than the frame's first size. */

@@ -74,6 +74,9 @@ input[aria-invalid=true] { border-color: var(--error); }
 .actions [value=go] { flex-grow: 1.6; border-color: transparent; background: var(--primary); color: var(--on-primary); }
 .actions [value=go]:hover { background: color-mix(in oklab, var(--primary), var(--on-primary) 12%); }
 [aria-busy=true] .actions [value=go], .actions [aria-disabled=true] { opacity: .6; cursor: progress; }
+#other-way { display: grid; gap: calc(var(--unit) * 2); margin-top: calc(var(--unit) * 5); }
+#own-window { min-height: 40px; padding: 8px 14px; background: transparent; border: 1px solid color-mix(in oklab, var(--background), var(--text) 50%); border-radius: min(var(--radius), 20px); }
+#own-window:hover { background: color-mix(in oklab, var(--background), var(--text) 7%); }
 .more { display: flex; flex-wrap: wrap; gap: 4px 20px; margin-top: calc(var(--unit) * 1); }
 .more button, .who button {
   padding: 4px 0; border: 0; background: none; font-size: 13px; text-decoration: underline;
@@ -100,6 +103,19 @@ input[aria-invalid=true] { border-color: var(--error); }
 .hint a { color: inherit; text-underline-offset: 3px; }
 @media (max-width: 480px) {
   dialog { width: 100%; max-height: 100dvh; margin: auto 0 0; padding-inline: 20px; border-width: 1px 0 0; border-end-start-radius: 0; border-end-end-radius: 0; }
+}
+.window dialog { margin: auto; border: 0; box-shadow: none; }
+.window dialog::backdrop { background: var(--background); }
+@media (max-height: 480px) {
+  /* So low that the price and the button that agrees to it fit at once. */
+  dialog { max-height: 100dvh; padding-block: 0 12px; scroll-padding-top: 56px; }
+  header { position: sticky; top: 0; display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 12px; padding-block: 10px 8px; background: var(--background); }
+  .price { margin: 0 0 0 auto; font-size: 22px; }
+  form { gap: 8px; margin-top: 8px; }
+  .balance { padding-block: 6px; }
+  .actions { margin-top: 0; }
+  #consent { max-height: 24dvh; padding-block: 6px; }
+  [role=alert] { margin-top: 8px; padding-block: 6px; }
 }
 @media (prefers-reduced-motion: no-preference) {
   dialog[open] { animation: rise .18s cubic-bezier(.2, .8, .3, 1); }

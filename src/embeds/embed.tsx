@@ -98,6 +98,16 @@ export const Embed = ({ facts, label, wide, needsScript, header, signIn, childre
       <EmailStep why={signIn.why} />
       <CodeStep outbox={signIn.outbox} />
       {children}
+      <div class="other-way" aria-live="polite">
+        <div id="other-way" hidden>
+          <p class="muted">
+            This page covers or changes part of what you should see here. You can go on in a new window.
+          </p>
+          <button type="button" id="own-window">
+            Open a new window
+          </button>
+        </div>
+      </div>
     </dialog>
   </main>
 )

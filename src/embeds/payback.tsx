@@ -18,7 +18,12 @@ export const paybackPage = (offer: Offer, consents: readonly Consent[], look: Lo
 
 const PaybackEmbed = ({ offer, consents }: { offer: Offer; consents: readonly Consent[] }) => (
   <Embed
-    facts={{ 'data-hash': offer.hash, 'data-price': offer.price, 'data-shortcode': offer.shortcode }}
+    facts={{
+      'data-hash': offer.hash,
+      'data-dq': offer.dq,
+      'data-price': offer.price,
+      'data-shortcode': offer.shortcode,
+    }}
     label={<PriceLabel {...offer} />}
     wide
     needsScript="This needs JavaScript."

@@ -1,4 +1,5 @@
-import { byId, commit, finish, goButton, onSubmit, show, start } from './dialog.client.js'
+import { byId, commit, finish, goButton, onAgree, show, start } from './dialog.client.js'
+import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
 import { pageOrigin, tell } from './parent.client.js'
 import { trimmed } from './price.js'
 import { isKnown } from './refusals.client.js'
@@ -7,16 +8,14 @@ import { signInFlow } from './sign-in.client.js'
 
 /** Pays for a commodity. One that is free is paid for to sign in: the page gets a session either way. */
 
-const offer = (document.querySelector('main') as HTMLElement).dataset as Record<
-  'hash' | 'dq' | 'price' | 'shortcode' | 'decimals',
-  string
->
-const free = 'free' in offer
-const price = `${offer.price} ${offer.shortcode}`
+/** As it is shown: the seller may have changed it. */
+const isFree = (): boolean => 'free' in offer
 const step = byId('pay-step')
 
 /** How long the answer to a payment waits for the page's session. */
 const SESSION_PATIENCE_MS = 5000
+
+const ask = (): void => show(step, goButton(step))
 
 start(
   signInFlow({
@@ -24,47 +23,50 @@ start(
     async offer() {
       byId('fund-hint')?.setAttribute('hidden', '')
       byId('balance').textContent = `BALANCE … ${offer.shortcode}`
-      show(step, goButton(step))
+      showGrant()
+      ask()
       await showBalance()
     },
     sentences: {
-      insufficient_funds: () => `Your balance does not cover ${price}. Add funds, then pay.`,
+      insufficient_funds: () => `Your balance does not cover ${shownPrice()}. Add funds, then pay.`,
       not_found: () => 'This is no longer for sale.',
+      item_inactive: () => 'This is not for sale now.',
+      price_changed: () => changeSentence(isFree() ? 'Continue if you agree.' : 'Check it, then pay.'),
     },
     async refused(refused) {
-      if (refused.code === 'insufficient_funds') {
-        byId('fund-hint')?.removeAttribute('hidden')
-        await showBalance().catch(() => {})
-      }
-      if (free) return ''
+      await showChange(refused, ask)
+      if (refused.code === 'insufficient_funds') byId('fund-hint')?.removeAttribute('hidden')
+      if (['insufficient_funds', 'price_changed'].includes(refused.code)) await showBalance().catch(() => {})
       // Its key does not let a payment be made twice.
-      return isKnown(refused) ? 'Nothing was charged.' : 'Trying again cannot pay twice.'
+      if (!isKnown(refused)) return isFree() ? '' : 'Trying again cannot pay twice.'
+      return isFree() && refused.code !== 'price_changed' ? '' : 'Nothing was charged.'
     },
   }),
 )
 
-if (pageOrigin !== undefined) {
+function showGrant(): void {
+  if (pageOrigin === undefined) return
   byId('grant').textContent = `${new URL(pageOrigin).host} can then ask you for payments; each waits for your approval.`
   byId('grant').hidden = false
 }
 
-onSubmit(step, async () => {
-  await commit(pay)
-  finish(free ? 'Signed in.' : `Paid ${price}.`)
-})
+onAgree(step, async () => finish(await commit(pay)))
 
 interface Paid {
+  amount: number
   hostname: string
   nonce: string
   timestamp: number
 }
 
-const pay = (): Promise<void> =>
-  once(offer.hash, async (headers) => {
+/** Gives what people are told of it. */
+const pay = (): Promise<string> =>
+  once(offer.hash, shownQuote(), async (headers, body) => {
     const path = `/v4/payment/${encodeURIComponent(offer.hash)}`
-    const { hostname, nonce, timestamp } = await callSignedIn<Paid>('POST', path, { headers })
+    const { amount, hostname, nonce, timestamp } = await callSignedIn<Paid>('POST', path, { headers, body })
     const session = await pageSession()
     tell('_TQMSuccess', { hostname, nonce, timestamp, ...(session !== undefined && { session: { session } }) })
+    return amount === 0 ? 'Signed in.' : `Paid ${trimmed(decimal(amount))} ${offer.shortcode}.`
   })
 
 /** A session for the page. A payment that was made is told without it where it cannot be had. */

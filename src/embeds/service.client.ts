@@ -126,17 +126,37 @@ export async function* ownTwins(): AsyncGenerator<Twin> {
   }
 }
 
+/** A price as its payer saw it. */
+export interface Quote {
+  readonly cost: number
+  readonly dq: string
+}
+
+/** A page that is left sees its calls fail, whatever became of them, and what it still tells is heard by nobody. */
+let left = false
+addEventListener('pagehide', () => {
+  left = true
+})
+addEventListener('pageshow', () => {
+  left = false
+})
+
 /**
  * Does something once however often it is tried: until the service has answered and all is done, every try carries
- * the same Idempotency-Key, also after this page was loaded again.
+ * the same Idempotency-Key and the quote of the first one, also after this page was loaded again.
  */
-export async function once<T>(name: string, act: (headers: Record<string, string>) => Promise<T>): Promise<T> {
+export async function once<T>(
+  name: string,
+  quote: Quote,
+  act: (headers: Record<string, string>, quote: Quote) => Promise<T>,
+): Promise<T> {
   const attempt = new Kept('sessionStorage', keptName(`attempt.${name}`))
-  const key = attempt.get() ?? crypto.randomUUID()
-  attempt.set(key)
+  const written = attempt.get() ?? [crypto.randomUUID(), quote.cost, quote.dq].join(':')
+  attempt.set(written)
+  const [key = '', cost, dq = quote.dq] = written.split(':')
   try {
-    const done = await act({ 'idempotency-key': key })
-    attempt.set(null)
+    const done = await act({ 'idempotency-key': key }, { cost: Number(cost ?? quote.cost), dq })
+    if (!left) attempt.set(null)
     return done
   } catch (refused) {
     if (refused instanceof Refused && isAnswer(refused)) attempt.set(null)
@@ -145,5 +165,5 @@ export async function once<T>(name: string, act: (headers: Record<string, string
 }
 
 /** A refusal is kept under its key like a success; what is not kept may be tried with the same key again. */
-const isAnswer = ({ status }: Refused): boolean =>
-  status >= 400 && status < 500 && ![401, 408, 409, 429].includes(status)
+const isAnswer = ({ status, code }: Refused): boolean =>
+  status >= 400 && status < 500 && ![401, 408, 429].includes(status) && code !== 'idempotency_in_progress'

@@ -1,4 +1,4 @@
-import { byId, finish, goButton, onClick, onSubmit, show, start } from './dialog.client.js'
+import { byId, finish, goButton, onAgree, onClick, show, start } from './dialog.client.js'
 import { tell } from './parent.client.js'
 import { callSignedIn, ownTwins, Refused } from './service.client.js'
 import { signInFlow, useAnotherEmail } from './sign-in.client.js'
@@ -31,7 +31,7 @@ start(
   }),
 )
 
-onSubmit(step, verify)
+onAgree(step, verify)
 onClick('another-email', useAnotherEmail)
 
 async function verify(): Promise<void> {

@@ -36,7 +36,7 @@ contract('embedPayback', (start) => {
     expect(textOf(html)).toContain(`${hostname}NEWS.CONSENTYou get 0.25 USD`)
     expect(html).toContain(`<title>Get 0.25 USD from ${hostname}</title>`)
     expect(html).toContain('value="go">Allow<')
-    expect(factsOf(html)).toEqual({ hash, price: '0.25', shortcode: 'USD' })
+    expect(factsOf(html)).toEqual({ hash, dq: expect.stringMatching(/^41/), price: '0.25', shortcode: 'USD' })
     const older = await call('GET', `/v3/payback/embed/${hash}?decimalPoints=1`)
     expect(closedButton(older.text)).toBe('Get 0.3 USD')
     expect(older.headers.get('content-security-policy')).toContain('frame-ancestors *')

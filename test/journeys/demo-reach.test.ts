@@ -101,6 +101,7 @@ test('nothing of the demo needs a mouse', { timeout: 30_000 }, async () => {
   await page.keyboard.type((await shown.code.textContent()) as string)
   await press('Enter')
   await expect.poll(() => shown.article.balance.textContent()).toBe('BALANCE 20.00 USD')
+  await expect.poll(() => shown.article.pay.isEnabled()).toBe(true)
   await press('Enter')
   await page.getByText(rest).waitFor()
 

@@ -46,7 +46,12 @@ test('a reader consents, is paid once, and the seller validates it', async () =>
   await shown.allow.click()
   await shown.open.waitFor()
   expect(await shown.done.textContent()).toBe('You got 0.25 USD.')
-  expect((await asked).postDataJSON()).toEqual({ consent: sentTexts, origin })
+  expect((await asked).postDataJSON()).toEqual({
+    consent: sentTexts,
+    origin,
+    cost: 0.25,
+    dq: expect.any(String),
+  })
 
   const heard = await heardBy(page)
   expect(heard.map(({ event }) => event).sort()).toEqual([

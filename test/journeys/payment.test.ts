@@ -215,6 +215,10 @@ test('Pay cannot be reached by the second half of a double click on the closed b
   await page.clock.runFor(20)
   await shown.balance.waitFor()
   expect(await shown.pay.isVisible()).toBe(true)
+  // It works half a second after the browser has told the frame that it is in sight.
+  await page.clock.runFor(450)
+  expect(await shown.pay.isEnabled()).toBe(false)
+  await expect.poll(() => page.clock.runFor(50).then(() => shown.pay.isEnabled())).toBe(true)
 })
 
 test('of two elements on a page, the one that was paid with tells', async () => {

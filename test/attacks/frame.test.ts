@@ -1,0 +1,476 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type HostileShop, openHostileShop, signInAs, type Visited } from '../support/hostile-page.js'
+import { newPayback, newPersona, type Parts, parts } from '../support/journey.js'
+
+/** Pages that want their reader to press a button that pays without seeing it, or to pay another price than the one they saw. */
+
+let shop: HostileShop
+let before = 0
+/** A page that several tests use. */
+let lasting: Page | undefined
+beforeAll(async () => {
+  shop = await openHostileShop()
+})
+afterEach(async () => {
+  for (const page of shop.context.pages()) if (page !== lasting) await page.close()
+  before = await shop.paid()
+})
+afterAll(() => shop?.close())
+
+/** What was paid in this test. */
+const paidNow = async () => (await shop.paid()) - before
+
+/** The frame of something for 0.25, opened by its reader, up to the button that pays. */
+async function opened(options: Parameters<HostileShop['visit']>[1] = {}): Promise<Visited> {
+  const visited = await shop.visit(await shop.sell(), options)
+  await visited.shown.open.click()
+  await visited.shown.balance.waitFor()
+  return visited
+}
+
+const isEnabled = (visited: Visited) => visited.shown.pay.isEnabled({ timeout: 2000 })
+
+async function expectEnabled(visited: Visited, enabled = true): Promise<void> {
+  await expect.poll(() => isEnabled(visited), { timeout: 10_000 }).toBe(enabled)
+}
+
+/** Where a button is in the window. */
+async function middleOf({ shown }: Visited): Promise<[number, number]> {
+  const box = await shown.pay.boundingBox()
+  if (!box) throw new Error('Pay is not shown.')
+  return [box.x + box.width / 2, box.y + box.height / 2]
+}
+
+async function press({ page }: Pick<Visited, 'page'>, [x, y]: [number, number]): Promise<void> {
+  await page.mouse.move(x, y)
+  await page.mouse.down()
+  await page.mouse.up()
+}
+
+/** A frame whose half second lasts two, so that what happens at once does so on a busy machine too. */
+const slowly = {
+  init: `{ const [now, later] = [performance.now.bind(performance), setTimeout]
+    performance.now = () => now() / 4
+    window.setTimeout = (then, ms = 0, ...rest) => later(then, ms * 4, ...rest) }`,
+}
+
+/** Long enough for a payment to be made. */
+const SETTLED_MS = 300
+
+describe('a page that hides the frame', () => {
+  /** Each by what undoes it. */
+  const covers: [string, string, string][] = [
+    [
+      'a transparent layer that lets clicks through',
+      `layer = document.createElement('div'); layer.style.cssText = 'position:fixed;inset:0;pointer-events:none;z-index:1'; document.body.append(layer)`,
+      'layer.remove()',
+    ],
+    [
+      'a small picture over the price',
+      `layer = document.createElement('canvas'); layer.style.cssText = 'position:fixed;left:430px;top:340px;width:20px;height:20px;pointer-events:none;z-index:1'; document.body.append(layer)`,
+      'layer.remove()',
+    ],
+    ['opacity', `place.style.opacity = '0.01'`, `place.style.opacity = ''`],
+    ['a filter', `frame.style.filter = 'brightness(99)'`, `frame.style.filter = ''`],
+    ['scaling it to a pixel', `frame.style.transform = 'scale(0.002)'`, `frame.style.transform = ''`],
+    ['zooming it to a pixel', `frame.style.zoom = '0.1'`, `frame.style.zoom = ''`],
+    ['moving it off the screen', `frame.style.left = '5000px'`, `frame.style.left = '0'`],
+    ['cutting off all but the button', `frame.style.clipPath = 'inset(60% 0 0 0)'`, `frame.style.clipPath = ''`],
+    ['taking it away', `frame.style.visibility = 'hidden'`, `frame.style.visibility = ''`],
+  ]
+
+  let visited: Visited
+  beforeAll(async () => {
+    visited = await opened()
+    lasting = visited.page
+  })
+
+  it.each(covers)('cannot have its reader pay: %s', async (_, hide, undo) => {
+    await expectEnabled(visited)
+    const pay = await middleOf(visited)
+    await visited.act(hide)
+    await expect.poll(() => visited.shown.pay.getAttribute('aria-disabled')).toBe('true')
+    await press(visited, pay)
+    await visited.page.keyboard.press('Enter')
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+    await visited.act(undo)
+    await expectEnabled(visited)
+  })
+
+  it('cannot show it at the last moment', async () => {
+    const slow = await opened(slowly)
+    await expectEnabled(slow)
+    const pay = await middleOf(slow)
+    await slow.act(`place.style.opacity = '0.01'`)
+    await expectEnabled(slow, false)
+    await slow.act(`place.style.opacity = ''`)
+    for (let clicks = 0; clicks < 3; clicks++) await press(slow, pay)
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+  })
+
+  it('cannot show the button without the price: the frame is no larger than the closed one', async () => {
+    const visited = await opened({ box: 'width:137px;height:48px' })
+    await visited.frame.getByRole('button', { name: 'Open a new window' }).waitFor()
+    expect(await isEnabled(visited)).toBe(false)
+    await visited.shown.pay.click({ force: true })
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+  })
+
+  it('cannot use a browser that tells a frame less: size and time still count', async () => {
+    const visited = await opened({ init: 'delete IntersectionObserverEntry.prototype.isVisible' })
+    await expectEnabled(visited)
+    await visited.act(`frame.style.left = '600px'`)
+    await expectEnabled(visited, false)
+    await visited.act(`frame.style.left = '0'; frame.style.width = '150px'`)
+    await expectEnabled(visited, false)
+    await visited.act(`frame.style.width = '100%'`)
+    await visited.shown.pay.click({ force: true })
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+    await expectEnabled(visited)
+    await visited.shown.pay.click()
+    await visited.shown.open.waitFor()
+    expect(await paidNow()).toBe(1)
+  })
+})
+
+describe('a page that has its reader press something else', () => {
+  it('cannot have the click that opens the frame pay, however often it is repeated', async () => {
+    const visited = await shop.visit(await shop.sell(), slowly)
+    await visited.shown.open.click()
+    await visited.shown.pay.waitFor()
+    const pay = await middleOf(visited)
+    // Longer than the button would wait if nobody pressed it.
+    for (let clicks = 0; clicks < 30; clicks++) {
+      await press(visited, pay)
+      await wait(100)
+    }
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+  })
+
+  it.each([
+    ['far', 200],
+    ['a little', 25],
+  ])('cannot move the frame under the pointer: %s', async (_, distance) => {
+    const visited = await opened({ ...slowly, box: 'position:fixed;left:250px;top:60px;width:400px;height:600px' })
+    await expectEnabled(visited)
+    const [x, y] = await middleOf(visited)
+    await visited.page.mouse.move(x, y - distance)
+    await wait(SETTLED_MS)
+    await expectEnabled(visited)
+    await wait(2400)
+    await visited.act(`frame.style.top = '${60 - distance}px'`)
+    await wait(50)
+    await visited.page.mouse.down()
+    await visited.page.mouse.up()
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+  })
+
+  it('cannot put the frame before a pointer that is on its way', async () => {
+    const visited = await opened({ ...slowly, box: 'position:fixed;left:480px;top:60px;width:400px;height:600px' })
+    await visited.page.mouse.move(100, 100)
+    await expectEnabled(visited)
+    const [x, y] = await middleOf(visited)
+    await visited.page.mouse.move(x - 300, y)
+    await visited.act(`frame.style.left = '460px'`)
+    await press(visited, [x, y])
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+  })
+
+  it('cannot take the frame away and put it back under the pointer', async () => {
+    const visited = await opened(slowly)
+    await expectEnabled(visited)
+    const pay = await middleOf(visited)
+    await visited.act(
+      `held = frame; held.remove(); held.style.cssText = 'position:fixed;inset:0;width:100%;height:100%'; place.append(held)`,
+    )
+    await visited.shown.open.waitFor()
+    await visited.act(`frame.contentWindow.postMessage('_TQMToggle', '*')`)
+    for (let clicks = 0; clicks < 8; clicks++) {
+      await press(visited, pay)
+      await wait(100)
+    }
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+  })
+
+  it('cannot move the focus of whoever types into the frame', async () => {
+    const visited = await shop.visit(await shop.sell(), slowly)
+    const { page, shown } = visited
+    await page.getByLabel('Chat').focus()
+    await visited.act(`frame.contentWindow.postMessage('_TQMToggle', '*'); frame.focus()`)
+    await shown.pay.waitFor()
+    for (const key of ['Hello', ' ', 'you', 'Enter', ' ', 'x', 'Enter', 'y', ' ', 'Enter']) {
+      if (key.length > 1 && key !== 'Enter') await page.keyboard.type(key, { delay: 60 })
+      else await page.keyboard.press(key)
+      await wait(100)
+    }
+    // The page opened the dialog: the button has no focus even for a slow typist.
+    await expectEnabled(visited)
+    await page.keyboard.press('Enter')
+    await page.keyboard.press(' ')
+    // It gets the focus of the frame, and the page gives it the keyboard at the last moment.
+    await page.keyboard.press('Tab')
+    await shown.pay.focus()
+    await page.getByLabel('Chat').focus()
+    await visited.act('frame.focus()')
+    await page.keyboard.press('Enter')
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+    await expectEnabled(visited)
+    await wait(2400)
+    await shown.pay.press('Enter')
+    await shown.open.waitFor()
+    expect(await paidNow()).toBe(1)
+  })
+
+  it('cannot use a key that is held down', async () => {
+    const visited = await shop.visit(await shop.sell())
+    await visited.shown.open.focus()
+    for (let repeats = 0; repeats < 24; repeats++) {
+      await visited.page.keyboard.down('Enter')
+      await wait(100)
+    }
+    await visited.page.keyboard.up('Enter')
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+    await expectEnabled(visited)
+    await visited.page.keyboard.press('Enter')
+    await visited.shown.open.waitFor()
+    expect(await paidNow()).toBe(1)
+  })
+
+  it('cannot pay by a click that no reader made', async () => {
+    const visited = await opened()
+    await expectEnabled(visited)
+    await visited.shown.pay.evaluate((button: HTMLButtonElement) => button.click())
+    await visited.shown.pay.evaluate((button) => button.dispatchEvent(new MouseEvent('click', { bubbles: true })))
+    await visited.shown.pay.evaluate((button: HTMLButtonElement) => button.form?.requestSubmit(button))
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+  })
+
+  it('cannot pay by a message, nor pretend to be the window that the frame opened', async () => {
+    const visited = await opened()
+    await expectEnabled(visited)
+    const forged = [
+      '_TQMSuccess;{"hostname":"x","nonce":"y","timestamp":1}',
+      'farthing.ask',
+      'farthing.answer;{"origin":"https://bank.example.test"}',
+      'farthing.done;{"line":"Paid."}',
+      '_TQMToggle',
+      '_TQMToggle',
+    ]
+    for (const message of forged) await visited.act(`frame.contentWindow.postMessage('${message}', '*')`)
+    await wait(SETTLED_MS)
+    expect([await paidNow(), await visited.told()]).toEqual([0, []])
+    expect(await visited.shown.done.textContent()).toBe('')
+  })
+
+  it('cannot have its reader consent to a payback unseen', async () => {
+    const { hash } = await newPayback(shop.service.call)
+    before = await shop.paid()
+    const visited = await shop.visit({ commodity_hash: hash }, { path: 'v3/payback/embed' })
+    await visited.shown.open.click()
+    await visited.shown.allow.waitFor()
+    await visited.act(`place.style.opacity = '0.01'`)
+    await expect.poll(() => visited.shown.allow.isEnabled()).toBe(false)
+    await visited.shown.allow.click({ force: true })
+    await wait(SETTLED_MS)
+    expect([await paidNow(), await visited.told()]).toEqual([0, []])
+  })
+})
+
+describe('a page that wants to know who its reader is', () => {
+  it('cannot have them show a delegate unseen', async () => {
+    const { hash } = await newPersona(shop.service.call, { name: 'Press pass' })
+    const visited = await shop.visit({ commodity_hash: hash }, { path: 'v3/verify/embed' })
+    await visited.act(`frame.contentWindow.postMessage('_TQMToggle', '*')`)
+    await expect.poll(() => visited.shown.verify.isEnabled()).toBe(true)
+    await visited.act(`place.style.opacity = '0.01'`)
+    await expect.poll(() => visited.shown.verify.isEnabled()).toBe(false)
+    await visited.shown.verify.click({ force: true })
+    await wait(SETTLED_MS)
+    expect(await visited.told()).toEqual([])
+  })
+})
+
+describe('a seller who changes the price after it was shown', () => {
+  it('cannot charge more: the frame shows the new price and asks again', async () => {
+    const item = await shop.sell()
+    const { shown, frame, told } = await shop.visit(item)
+    await shown.open.click()
+    await shown.balance.waitFor()
+    await shop.change(item, { price: 5 })
+    await shown.pay.click()
+    await expect
+      .poll(() => shown.alert.textContent())
+      .toBe('The price has changed to 5.00 USD. Check it, then pay. Nothing was charged.')
+    expect([await paidNow(), await told()]).toEqual([0, []])
+    expect(await frame.locator('.price').textContent()).toBe('5.00 USD')
+    await shown.pay.click()
+    await shown.open.waitFor()
+    expect(await shown.done.textContent()).toBe('Paid 5.00 USD.')
+    expect(await shown.open.textContent()).toBe('Pay 5.00 USD')
+    expect([await paidNow(), (await told()).length]).toEqual([1, 1])
+  })
+
+  it('cannot have the second half of a double click agree to the new price', async () => {
+    const item = await shop.sell()
+    const visited = await shop.visit(item, slowly)
+    await visited.shown.open.click()
+    await shop.change(item, { price: 5 })
+    await expectEnabled(visited)
+    const pay = await middleOf(visited)
+    await press(visited, pay)
+    await visited.shown.alert.waitFor()
+    for (let clicks = 0; clicks < 6; clicks++) {
+      await press(visited, pay)
+      await wait(100)
+    }
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+  })
+
+  it('cannot charge for Continue', async () => {
+    const item = await shop.sell({ price: 0 })
+    const { shown } = await shop.visit(item)
+    await shown.open.click()
+    await shown.balance.waitFor()
+    await shop.change(item, { price: 15 })
+    await shown.continue.click()
+    await expect.poll(() => shown.alert.textContent()).toContain('The price has changed to 15.00 USD.')
+    expect(await paidNow()).toBe(0)
+    expect(await shown.continue.count()).toBe(0)
+    await shown.pay.click()
+    await shown.open.waitFor()
+    expect(await shown.done.textContent()).toBe('Paid 15.00 USD.')
+  })
+
+  it('cannot charge for what they took out of sale', async () => {
+    const item = await shop.sell()
+    const { page, shown, frame, told } = await shop.visit(item)
+    await shown.open.click()
+    await shown.balance.waitFor()
+    await shop.change(item, { active: false })
+    await shown.pay.click()
+    await expect.poll(() => shown.alert.textContent()).toBe('This is not for sale now. Nothing was charged.')
+    expect([await paidNow(), await told()]).toEqual([0, []])
+    await page.reload()
+    await frame.getByText('This is not for sale now.').waitFor()
+  })
+
+  it('cannot charge the same number in another digital quantity', async () => {
+    const { digital_quantities } = (
+      await shop.service.call('POST', '/_sandbox/seed', {
+        body: { digital_quantities: [{ name: 'Gold coins', shortcode: 'GOLD', decimals: 2 }] },
+      })
+    ).body
+    const item = await shop.sell()
+    const { shown, frame } = await shop.visit(item)
+    await shown.open.click()
+    await shown.balance.waitFor()
+    await shop.change(item, { dq: digital_quantities[0].dq })
+    await shown.pay.click()
+    await expect.poll(() => shown.alert.textContent()).toContain('The price has changed to 0.25 GOLD.')
+    expect(await paidNow()).toBe(0)
+    expect(await frame.locator('.price').textContent()).toBe('0.25 GOLD')
+    await expect.poll(() => frame.getByText(/^BALANCE/).textContent()).toBe('BALANCE 0.00 GOLD')
+  })
+
+  it('cannot have a retry pay twice, or the new price', async () => {
+    const item = await shop.sell()
+    const { page, shown } = await shop.visit(item)
+    await shown.open.click()
+    await page.route('**/v4/payment/*', async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await shown.pay.click()
+    await shown.alert.waitFor()
+    await page.unroute('**/v4/payment/*')
+    await shop.change(item, { price: 5 })
+    await page.reload()
+    await shown.open.click()
+    await shown.pay.click()
+    await shown.open.waitFor()
+    expect(await shown.done.textContent()).toBe('Paid 0.25 USD.')
+    expect(await paidNow()).toBe(1)
+  })
+})
+
+describe('a window of its own', () => {
+  /** A page that fades what it holds never lets the frame prove that it is seen. */
+  const faded = { box: 'position:fixed;inset:0;width:100%;height:100%;opacity:0.9' }
+
+  /** Readers sign in there for themselves, once. */
+  async function enter(inside: Parts): Promise<void> {
+    await inside.email.or(inside.balance).waitFor()
+    if (await inside.email.isVisible()) await signInAs(inside)
+  }
+
+  async function openedWindow() {
+    const visited = await opened(faded)
+    const own = visited.frame.getByRole('button', { name: 'Open a new window' })
+    await own.focus()
+    const [page] = await Promise.all([shop.context.waitForEvent('page'), visited.page.keyboard.press('Enter')])
+    const inside = parts(page as never)
+    return { visited, own, page, inside }
+  }
+
+  it('lets a reader pay by keyboard where the page fades the frame, and tells the page as the frame would', async () => {
+    const { visited, page, inside } = await openedWindow()
+    expect(await isEnabled(visited)).toBe(false)
+    await enter(inside)
+    await expect.poll(() => inside.pay.isEnabled()).toBe(true)
+    await Promise.all([page.waitForEvent('close'), page.keyboard.press('Enter')])
+    await visited.shown.open.waitFor()
+    expect(await visited.shown.done.textContent()).toBe('Paid 0.25 USD.')
+    const [told, ...more] = await visited.told()
+    expect(more).toEqual([])
+    expect(Object.keys(JSON.parse(told?.replace('_TQMSuccess;', '') ?? '{}')).sort()).toEqual([
+      ...['hostname', 'nonce', 'session', 'timestamp'],
+    ])
+    expect(await paidNow()).toBe(1)
+  })
+
+  it('does not pay when the page that it is for is gone', async () => {
+    const { visited, page, inside } = await openedWindow()
+    await enter(inside)
+    await visited.act('frame.remove()')
+    await inside.pay.click()
+    await expect
+      .poll(() => inside.alert.textContent())
+      .toBe('The page that this is for is gone. Close this window. Nothing was charged.')
+    expect(await paidNow()).toBe(0)
+    await Promise.all([page.waitForEvent('close'), inside.cancel.click()])
+  })
+
+  it('tells nothing to a stranger who opens it, and does not pay for them', async () => {
+    const item = await shop.sell()
+    const visited = await shop.visit(item)
+    const url = `${shop.service.url}/v2/embed/${item.commodity_hash}#window`
+    await visited.act(
+      `heard = []; addEventListener('message', ({ data, source }) => source === frame.contentWindow || heard.push(data))`,
+    )
+    const [page] = await Promise.all([
+      shop.context.waitForEvent('page'),
+      visited.act(`opened = open('${url}', '_blank', 'popup'), 0`),
+    ])
+    const inside = parts(page as never)
+    await visited.act(`opened.postMessage('farthing.answer;{"origin":"https://bank.example.test"}', '*')`)
+    await enter(inside)
+    await inside.pay.click()
+    await expect.poll(() => inside.alert.textContent()).toContain('The page that this is for is gone.')
+    expect([await paidNow(), await visited.act('heard')]).toEqual([0, []])
+    expect(await page.getByText('bank.example.test').count()).toBe(0)
+  })
+})
