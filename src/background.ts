@@ -8,6 +8,9 @@ import type { AnyCollection, Storage } from './storage/storage.js'
 import { Watched } from './storage/watched.js'
 import { jobs } from './timers.js'
 
+/** After a round that broke off, as when the storage did not answer. */
+const ROUND_AGAIN_MS = 5000
+
 interface Due {
   readonly due: number
   run(): Promise<void>
@@ -36,7 +39,12 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
         return work(() => clock.now())
       })
       .then(setAlarm)
-      .catch((cause: unknown) => log.error('what was due could not be done', cause))
+      .catch((cause: unknown) => {
+        log.error('what was due could not be done', cause)
+        if (closing) return
+        cancelAlarm()
+        cancelAlarm = alarm.set(ROUND_AGAIN_MS, wake)
+      })
   }
 
   /** Does all that is due, the earliest first, before each of which `reach` says how far time has come. Gives what is next. */
@@ -50,8 +58,8 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
 
   async function earliest(): Promise<Due | undefined> {
     const [timer, message] = await storage.read(async (tx) => [await nextTimer(tx), await nextMessage(tx)] as const)
-    if (timer && (!message || timer.due_at <= (message.due_at as number)))
-      return { due: timer.due_at, run: () => runTimer(timer, jobs, service) }
+    if (timer && (!message || (timer.due_at as number) <= (message.due_at as number)))
+      return { due: timer.due_at as number, run: () => runTimer(timer, jobs, service) }
     return message && { due: message.due_at as number, run: () => deliver(message, couriers, service) }
   }
 

@@ -19,6 +19,7 @@ import { events } from './events/event.js'
 import { idempotency } from './http/idempotency.js'
 import { balances } from './ledger/balance.js'
 import { entries, movements } from './ledger/movement.js'
+import { reservations } from './ledger/reservation.js'
 import { devices } from './notifications/device.js'
 import { oidcInteractions } from './oidc/authorization.js'
 import { oidcClients } from './oidc/client.js'
@@ -100,6 +101,7 @@ export const collections: readonly AnyCollection[] = [
   balances,
   movements,
   entries,
+  reservations,
   idempotency,
   rates,
   outbox,

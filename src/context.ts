@@ -3,7 +3,7 @@ import type { Evidence } from './evidence.js'
 import type { CardRow } from './outbox/message.js'
 import type { Alarm, Cards, ChargeResult, Clock, Log, Mailer, Push, Random, Upstream } from './ports.js'
 import type { Keyring } from './secrets.js'
-import type { Storage } from './storage/storage.js'
+import type { Storage, Writer } from './storage/storage.js'
 
 export interface Limits {
   /** The largest request body, in bytes. Default 1 MiB. */
@@ -54,6 +54,18 @@ export interface ServiceContext {
   readonly ongoing: Map<string, Promise<unknown>>
   readonly sandbox: SandboxContext | undefined
   readonly background: Background
+  /** Tells whomever it concerns, by an event, that work failed too often and waits for an operator. Never rejects. */
+  tellParked(tx: Writer, parked: ParkedWork): Promise<void>
+}
+
+/** Work that failed too often: a timer's job, or noting what came of a message. */
+export interface ParkedWork {
+  /** `timer:1` or `message:1`. */
+  readonly id: string
+  /** The timer's kind, or the message's with its purpose: `card_topup`. */
+  readonly kind: string
+  /** What the work is done to: an id, or an address. */
+  readonly subject: string
 }
 
 /** What a service does of itself: it delivers the outbox and runs timers. */

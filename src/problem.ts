@@ -116,6 +116,8 @@ const problems = {
   item_inactive: [409, 'This item is not for sale now.'],
   price_changed: [409, 'The price has changed; nothing was charged. Check the present price and try again.'],
   checkout_paid: [409, 'This is paid: somebody else was faster.'],
+  refund_settled: [409, 'This refund is settled already. GET /v4/checkout/refunds lists those that wait.'],
+  refund_outcome_refused: [409, 'This refund cannot be settled that way.'],
   checkout_paying: [409, 'This is being paid; look again in a moment.'],
   approval_spent: [409, 'This approval was used; each is good for one time. Ask for another one.'],
   approval_mismatch: [
@@ -167,7 +169,7 @@ const problems = {
   ],
   idempotency_mismatch: [422, 'This Idempotency-Key was used for another request; use a new key.'],
   too_many_codes: [429, 'Too many codes were asked for this email; wait.'],
-  too_many_declines: [429, 'Too many cards were declined for this link, and none is charged for it now; wait.'],
+  too_many_declines: [429, 'Too many cards were declined in the last 15 minutes, so this card was not tried.'],
   too_many_failures: [429, 'Too many wrong client secrets for this client id; wait.'],
   too_many_tries: [429, 'Too many wrong codes; ask for a new one.'],
   too_many_pending: [429, 'Too many requests wait for the answer of this user; wait until one is answered or expires.'],

@@ -4,6 +4,7 @@ import approvals from './approvals/routes.js'
 import billing from './billing/routes.js'
 import carts from './carts/routes.js'
 import catalog from './catalog/routes.js'
+import refunds from './checkout/refunds/routes.js'
 import checkout from './checkout/routes.js'
 import commodities from './commodities/routes.js'
 import controls from './controls/routes.js'
@@ -38,6 +39,7 @@ export const routes: readonly Route[] = [
   ...tagged('payments', payments),
   ...tagged('catalog', catalog),
   ...tagged('purchases', purchases),
+  ...tagged('checkout', refunds),
   ...tagged('checkout', checkout),
   ...tagged('carts', carts),
   ...tagged('paywall', paywall),

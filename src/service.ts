@@ -9,6 +9,7 @@ import type { Evidence } from './evidence.js'
 import type { FetchSource } from './http/incoming.js'
 import { RouteTable } from './http/router.js'
 import { type AgentControls, withAgents } from './mcp/scripted/controls.js'
+import { tellParked } from './parked.js'
 import {
   type Alarm,
   type Cards,
@@ -25,6 +26,7 @@ import {
   type Upstream,
 } from './ports.js'
 import { routes } from './routes.js'
+import { listUnsettled, retryUnsettled, type Unsettled } from './schedule/unsettled.js'
 import { keyring, randomHex } from './secrets.js'
 import { sealing } from './storage/sealing.js'
 import type { Storage } from './storage/storage.js'
@@ -81,6 +83,12 @@ export interface Service {
   fetch(request: Request, source?: FetchSource): Promise<Response>
   /** The controls, where `sandbox` is on. */
   readonly sandbox: Sandbox & AgentControls
+  /** Work that failed too often, such as noting that a card was charged: it waits for you. A sandbox shows it at `/_sandbox/unsettled`. */
+  readonly unsettled: {
+    list(): Promise<Unsettled[]>
+    /** Has it done once more. Throws `not_found`. */
+    retry(id: string): Promise<void>
+  }
   /** Resolves once the storage holds what the service needs; `fetch` waits for it by itself. */
   ready(): Promise<void>
   /** Lets what is running finish and closes the storage. */
@@ -119,6 +127,10 @@ export function createService(options: ServiceOptions): Service {
     get sandbox() {
       if (!sandbox) throw new Error('This service has no sandbox: create it with { sandbox: true }.')
       return sandbox
+    },
+    unsettled: {
+      list: () => ready().then(() => context.storage.read(listUnsettled)),
+      retry: (id) => ready().then(() => context.storage.write((tx) => retryUnsettled(tx, id, context.clock.now()))),
     },
     ready,
     async close() {
@@ -171,6 +183,10 @@ function contextOf(options: ServiceOptions): ServiceContext {
     accountCreation: options.accountCreation ?? true,
     ongoing: new Map(),
     sandbox,
+    tellParked: (tx, parked) =>
+      tellParked(tx, parked, context.clock.now()).catch((cause: unknown) =>
+        context.log.error(`nobody could be told that ${parked.id} waits for an operator`, cause),
+      ),
   }
   return inBackground(
     sealing(options.storage, () => context.keys),

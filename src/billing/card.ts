@@ -1,5 +1,6 @@
 import { saveCard } from '../cards/charge.js'
 import { cardDeclined, checkProcessor } from '../cards/charge-now.js'
+import { beginCardTry, endCardTry } from '../cards/declines.js'
 import type { ServiceContext } from '../context.js'
 import { problem } from '../problem.js'
 import { randomHex } from '../secrets.js'
@@ -8,11 +9,19 @@ import { unpaidInvoice } from './invoice.js'
 import { readBilling } from './show.js'
 import { type CardOnFile, type SubscriptionRow, subscriptionOf, subscriptions, tellBilling } from './subscription.js'
 
-/** Has the card processor keep a card. Throws `card_declined`, `processor_failed`. */
-export async function keepCard(paymentMethodId: string, service: ServiceContext): Promise<CardOnFile> {
+/** Has the card processor keep a card for an account. Throws `too_many_declines`, `card_declined`, `processor_failed`. */
+export async function keepCard(
+  accountId: number,
+  paymentMethodId: string,
+  service: ServiceContext,
+): Promise<CardOnFile> {
   checkProcessor(service)
-  const id = `card_${randomHex(service.random, 16)}`
+  const { storage, clock, random } = service
+  const id = `card_${randomHex(random, 16)}`
+  const tried = { subjects: [`account:${accountId}`] as const, at: clock.now() }
+  await storage.write((tx) => beginCardTry(tx, tried))
   const result = await saveCard({ id, payment_method_id: paymentMethodId }, service)
+  await storage.write((tx) => endCardTry(tx, tried, { isDeclined: result.status === 'declined', at: clock.now() }))
   if (result.status === 'saved') return { payment_method_id: result.payment_method_id, card: result.card }
   if (result.status === 'unavailable')
     throw problem('processor_failed', {
@@ -23,10 +32,10 @@ export async function keepCard(paymentMethodId: string, service: ServiceContext)
 
 /**
  * Puts an account's card on file, in place of the one before. Nothing is charged now: what is owed is tried by the new card next time.
- * Throws `card_declined`, `processor_failed`, `charge_pending`.
+ * Throws `too_many_declines`, `card_declined`, `processor_failed`, `charge_pending`.
  */
 export async function replaceCard(accountId: number, paymentMethodId: string, service: ServiceContext) {
-  const card = await keepCard(paymentMethodId, service)
+  const card = await keepCard(accountId, paymentMethodId, service)
   return service.storage.write(async (tx) => {
     const at = service.clock.now()
     const subscription = await subscriptionOf(tx, accountId)

@@ -35,13 +35,13 @@ interface Begun {
 /**
  * Changes an account's plan: a dearer one at once, once its card is charged for what is left of the period; a cheaper one when the
  * period ends; to the plan that it has, which undoes a change that waits. Gives how the account then stands. Throws `card_required`,
- * `card_declined`, `invoice_unpaid`, `charge_pending`; `processor_failed` where nothing was charged, and also where that is not
+ * `too_many_declines`, `card_declined`, `invoice_unpaid`, `charge_pending`; `processor_failed` where nothing was charged, and also where that is not
  * known yet: the outbox then goes on to settle the invoice, and the plan with it. Where it throws, the plan is as it was.
  */
 export async function changePlan({ accountId, plan, paymentMethodId }: PlanChange, service: ServiceContext) {
   const { storage, clock } = service
   await storage.read((tx) => checkChangeable(tx, accountId, { plan, hasCard: paymentMethodId !== undefined }))
-  const card = paymentMethodId === undefined ? undefined : await keepCard(paymentMethodId, service)
+  const card = paymentMethodId === undefined ? undefined : await keepCard(accountId, paymentMethodId, service)
   const begun = await storage.write((tx) => begin(tx, { accountId, plan, card }, service))
   const result = begun && (await chargeNow(begun.message, service))
   const answer = await storage.read(async (tx) => {

@@ -1,4 +1,5 @@
 import { cardDeclined, chargeLease } from '../cards/charge-now.js'
+import { beginCardTry } from '../cards/declines.js'
 import type { ServiceContext } from '../context.js'
 import type { CardRow } from '../outbox/message.js'
 import { postCharge } from '../outbox/outbox.js'
@@ -14,6 +15,7 @@ import type { CardOnFile } from './subscription.js'
 /**
  * Writes the charge that an invoice is to be paid by, and the invoice that waits for it: for the caller to make, or,
  * where no caller waits, for the outbox. The message itself says so by its `purpose_id`, and one charge runs at a time.
+ * Throws `too_many_declines`.
  */
 export async function postInvoiceCharge(
   tx: Writer,
@@ -24,6 +26,9 @@ export async function postInvoiceCharge(
   const { id, account_id, plan, total } = invoice
   const charge: PendingCharge = { ...card, id: `invoice_${randomHex(random, 16)}`, by }
   tx.put(invoices, { ...invoice, charge, next_try_at: by === 'account' ? invoice.next_try_at : null })
+  // What the service charges of itself is no try of the account's.
+  const subjects = by === 'account' ? ([`account:${account_id}`] as const) : []
+  await beginCardTry(tx, { subjects, at })
   const [to = `account ${account_id}`] = await billingEmails(tx, account_id)
   const description = `${plans[plan].name} plan${invoice.number === null ? '' : `, invoice ${nameOf(invoice)}`}`
   const { payment_method_id } = card
@@ -42,6 +47,7 @@ export async function postInvoiceCharge(
     },
     purpose: 'invoice',
     purposeId: id,
+    subjects,
     leaseMs: by === 'account' ? chargeLease(limits) : 0,
     at,
   })

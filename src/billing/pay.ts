@@ -18,7 +18,7 @@ export interface InvoicePayment {
 
 /**
  * Charges a card for an invoice that is owed. Gives the invoice, paid. Throws `not_found`, `invoice_not_open`,
- * `charge_pending`, `card_declined`; `processor_failed` where nothing was charged, and also where that is not known yet.
+ * `charge_pending`, `too_many_declines`, `card_declined`; `processor_failed` where nothing was charged, and also where that is not known yet.
  */
 export async function payInvoice(
   { accountId, id, paymentMethodId }: InvoicePayment,
@@ -28,7 +28,7 @@ export async function payInvoice(
   const { storage, log } = service
   checkProcessor(service)
   await storage.read((tx) => payable(tx, accountId, id))
-  const card = paymentMethodId === undefined ? undefined : await keepCard(paymentMethodId, service)
+  const card = paymentMethodId === undefined ? undefined : await keepCard(accountId, paymentMethodId, service)
   const message = await storage.write(async (tx) => {
     const message = await begin(tx, await payable(tx, accountId, id), { card }, service)
     await keep(tx, unpaidProblem((await tx.get(invoices, id)) as InvoiceRow, undefined), { meanwhile: true })

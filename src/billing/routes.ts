@@ -101,7 +101,14 @@ export const updatePlan = route({
   path: '/billing/plan',
   body: z.object({ plan: PlanId, payment_method_id: z.optional(PaymentMethodId) }),
   result: Billing,
-  errors: ['card_required', 'card_declined', 'invoice_unpaid', 'charge_pending', 'processor_failed'],
+  errors: [
+    'card_required',
+    'too_many_declines',
+    'card_declined',
+    'invoice_unpaid',
+    'charge_pending',
+    'processor_failed',
+  ],
   refusesCardData: true,
   idempotent: true,
   handle: ({ body, principal }, service) =>
@@ -116,7 +123,7 @@ export const updateCard = route({
   path: '/billing/card',
   body: z.object({ payment_method_id: PaymentMethodId }),
   result: Billing,
-  errors: ['card_declined', 'charge_pending', 'processor_failed'],
+  errors: ['too_many_declines', 'card_declined', 'charge_pending', 'processor_failed'],
   refusesCardData: true,
   idempotent: true,
   handle: ({ body, principal }, service) => replaceCard(principal.id, body.payment_method_id, service),
@@ -219,7 +226,7 @@ export const payInvoice = route({
   body: z.object({ payment_method_id: z.optional(PaymentMethodId) }),
   bodyOptional: true,
   result: Invoice,
-  errors: ['not_found', 'invoice_not_open', 'charge_pending', 'card_declined', 'processor_failed'],
+  errors: ['not_found', 'invoice_not_open', 'charge_pending', 'too_many_declines', 'card_declined', 'processor_failed'],
   idempotent: true,
   refusesCardData: true,
   handle: ({ params, body, principal, keep }, service) =>

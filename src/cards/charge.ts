@@ -3,6 +3,7 @@ import type { CardRow, RefundRow } from '../outbox/message.js'
 import type { Courier } from '../outbox/outbox.js'
 import type { Cards, CardToSave, ChargeResult, RefundResult, SaveResult } from '../ports.js'
 import type { Writer } from '../storage/storage.js'
+import { endCardTry } from './declines.js'
 
 /** What is done once it is known what came of a charge, in the transaction that notes it: once. */
 export type SettleCharge = (
@@ -31,8 +32,10 @@ export const cardCourier = (
     return known(result, ['succeeded', 'declined', 'unavailable'])
   },
 
-  async settle(tx, { purpose, purpose_id }, result, service) {
+  async settle(tx, { purpose, purpose_id, subjects = [], created_at }, result, service) {
     await settle[purpose](tx, { id: purpose_id, result }, service)
+    const ended = { isDeclined: result.status === 'declined', at: service.clock.now() }
+    await endCardTry(tx, { subjects, at: created_at }, ended)
     return 'sent'
   },
 

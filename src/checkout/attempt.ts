@@ -1,10 +1,11 @@
 import type { ServiceContext } from '../context.js'
+import { heldCalls, settlePayment } from '../payments/held-payment.js'
 import { isPurchaseHeld } from '../purchases/purchase.js'
 import { setTimer, type TimerJob } from '../schedule/timer.js'
 import { allRows } from '../storage/page.js'
 import type { Reader, Writer } from '../storage/storage.js'
-import { chargedFor, openCharges, putCharge } from './charge.js'
-import { type CheckoutRow, checkoutOfTry, checkouts, type Payer, statusOf, tellCheckout } from './checkout.js'
+import { checkoutCharges, openCharges, putCharge } from './charge.js'
+import { type CheckoutRow, checkoutOfTry, checkouts, isUser, type Payer, statusOf, tellCheckout } from './checkout.js'
 import { refundCharges } from './refund.js'
 
 /** The kind of timer that looks after a try that should be over; its subject is the try's token. */
@@ -15,17 +16,21 @@ const GRACE_MS = 40_000
 
 type Refunding = Pick<ServiceContext, 'clock' | 'random'>
 
+/** How long a try may run at most. */
+export const longestTry = ({ limits }: Pick<ServiceContext, 'limits'>): number =>
+  limits.cardMs + limits.upstreamMs + GRACE_MS
+
 /** Takes the checkout for a try, so that no other runs beside it. */
 export async function beginTry(
   tx: Writer,
   checkout: CheckoutRow,
   attempt: string,
-  { clock, limits }: Pick<ServiceContext, 'clock' | 'limits'>,
+  service: Pick<ServiceContext, 'clock' | 'limits'>,
 ): Promise<CheckoutRow> {
-  const trying: CheckoutRow = { ...checkout, status: 'paying', attempt }
+  const now = service.clock.now()
+  const trying: CheckoutRow = { ...checkout, status: 'paying', attempt, attempt_at: now, attempt_beat: 0 }
   tx.put(checkouts, trying)
-  const at = clock.now() + limits.cardMs + limits.upstreamMs + GRACE_MS
-  await setTimer(tx, { kind: CHECKOUT_TRY_ENDS, subject: attempt, at })
+  await setTimer(tx, { kind: CHECKOUT_TRY_ENDS, subject: attempt, at: now + longestTry(service) })
   return trying
 }
 
@@ -44,20 +49,28 @@ async function expire(tx: Writer, checkout: CheckoutRow, service: Refunding): Pr
   await tellCheckout(tx, 'expired', checkout, { actor: 'service', at: service.clock.now() })
 }
 
+export interface PaidTry {
+  /** Who paid from a wallet; by card, it is whoever the charge is by now: they may have signed in meanwhile. */
+  readonly payer: Payer
+  readonly receiptId: number
+  /** Of the charge that paid, where a card did. */
+  readonly chargeId: number | undefined
+}
+
 /** The try paid; what other cards were charged goes back to them. */
 export async function endPaid(
   tx: Writer,
   checkout: CheckoutRow,
-  { payer, receiptId, byCard }: { payer: Payer; receiptId: number; byCard: boolean },
+  { payer: began, receiptId, chargeId }: PaidTry,
   service: Refunding,
 ): Promise<CheckoutRow> {
+  const charge = chargeId === undefined ? undefined : await tx.get(checkoutCharges, chargeId)
+  const payer = charge?.payer ?? began
   const paid: CheckoutRow = { ...checkout, status: 'paid', attempt: null, receipt_id: receiptId, payer }
   tx.put(checkouts, paid)
-  const charged = byCard ? await chargedFor(tx, checkout, payer) : undefined
-  if (charged) putCharge(tx, { ...charged, status: 'spent' })
+  if (charge) putCharge(tx, { ...charge, status: 'spent' })
   await refundCharges(tx, paid, service)
-  const actor = payer.startsWith('user:') ? payer : 'guest'
-  await tellCheckout(tx, 'paid', paid, { actor, at: service.clock.now() })
+  await tellCheckout(tx, 'paid', paid, { actor: isUser(payer) ? payer : 'guest', at: service.clock.now() })
   return paid
 }
 
@@ -72,9 +85,11 @@ export const expireCheckout: TimerJob = async (tx, subject, service) => {
 export const endOverdueTry: TimerJob = async (tx, attempt, service) => {
   const checkout = await checkoutOfTry(tx, attempt)
   if (!checkout) return
-  // A clock that was moved does not end a try that runs.
+  // A clock that was moved does not end a try that runs; as far as it was moved, it is not asked again at each step of it.
+  const now = service.clock.now()
+  const again = now + Math.max(GRACE_MS, now - (checkout.attempt_at ?? now))
   if (service.ongoing.has(attempt) || (await isHeld(tx, checkout)))
-    await setTimer(tx, { kind: CHECKOUT_TRY_ENDS, subject: attempt, at: service.clock.now() + GRACE_MS })
+    await setTimer(tx, { kind: CHECKOUT_TRY_ENDS, subject: attempt, at: again })
   else await endTry(tx, checkout, service)
 }
 
@@ -88,3 +103,16 @@ export async function endAbandonedTries(tx: Writer, service: Refunding & Pick<Se
 /** Whether the purchase that a try began is not settled yet. */
 const isHeld = async (tx: Reader, { receipt_id }: CheckoutRow): Promise<boolean> =>
   receipt_id !== null && isPurchaseHeld(tx, receipt_id)
+
+/** Ends a try whose process is gone, with the purchase that it began: should it live after all, it finds both taken back. */
+export async function endDeadTry(
+  tx: Writer,
+  { attempt, attempt_beat }: Pick<CheckoutRow, 'attempt' | 'attempt_beat'>,
+  service: Refunding,
+): Promise<void> {
+  const checkout = attempt === null ? undefined : await checkoutOfTry(tx, attempt)
+  if (!checkout || checkout.attempt_beat !== attempt_beat) return
+  const call = checkout.receipt_id === null ? undefined : await tx.get(heldCalls, checkout.receipt_id)
+  if (call) await settlePayment(tx, call, { status: 'reversed', at: service.clock.now() })
+  await endTry(tx, checkout, service)
+}

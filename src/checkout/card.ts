@@ -1,5 +1,6 @@
 import type { LoseCharge, SettleCharge } from '../cards/charge.js'
 import { checkProcessor } from '../cards/charge-now.js'
+import type { CardSubject } from '../cards/declines.js'
 import type { ServiceContext } from '../context.js'
 import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
 import { formatAmount } from '../ledger/amount.js'
@@ -10,8 +11,8 @@ import { loseTopup, postPending, settleTopup } from '../topups/topup.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../twins/twin.js'
 import { emailOf } from '../users/user.js'
 import { endTry } from './attempt.js'
-import { checkDeclines, checkoutCharges, putCharge } from './charge.js'
-import { type CheckoutRow, checkouts, type Payer, sellerOf, tellCheckout } from './checkout.js'
+import { checkoutCharges, putCharge } from './charge.js'
+import { type CheckoutRow, checkouts, isUser, type Payer, sellerIdOf, sellerOf, tellCheckout } from './checkout.js'
 
 /** Cards are charged whole cents, and a half of one of the digital quantity at least. */
 export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRow, 'decimals'>): boolean {
@@ -48,12 +49,14 @@ export async function beginCharge(
   checkProcessor(service)
   checkChargeable(amount, quantity)
   const at = service.clock.now()
-  await checkDeclines(tx, checkout, at)
+  const sellerId = await sellerIdOf(tx, checkout)
+  const who: CardSubject = isUser(payer) ? payer : `guests:account:${sellerId}`
+  const subjects = [`checkout:${checkout.id}`, who] as const
   const twin = await twinOf(tx, checkout, quantity, service)
   const to = await addressOf(tx, checkout, payer, twin)
   const { payment, message } = await postPending(
     tx,
-    { twin, quantity, units: amount, paymentMethodId, description, to, purpose: 'checkout', at },
+    { twin, quantity, units: amount, paymentMethodId, description, to, purpose: 'checkout', subjects, at },
     service,
   )
   const charge = {
@@ -63,8 +66,9 @@ export async function beginCharge(
     status: 'pending',
     amount: String(amount),
     to,
+    seller_id: sellerId,
   } as const
-  putCharge(tx, { ...charge, charge_id: null, declined_at: null, movement_id: null })
+  putCharge(tx, { ...charge, charge_id: null, movement_id: null })
   return message
 }
 
@@ -95,8 +99,7 @@ export const settleCheckoutCharge: SettleCharge = async (tx, { id, result }, ser
   await settleTopup(tx, { id, result }, service)
   const isCharged = result.status === 'succeeded'
   const charge_id = isCharged ? result.charge_id : null
-  const declined_at = result.status === 'declined' ? service.clock.now() : null
-  putCharge(tx, { ...charge, status: isCharged ? 'charged' : 'failed', charge_id, declined_at })
+  putCharge(tx, { ...charge, status: isCharged ? 'charged' : 'failed', charge_id })
   const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
   if (checkout.status === 'paying' && (checkout.attempt === null || !isCharged)) await endTry(tx, checkout, service)
 }

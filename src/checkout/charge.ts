@@ -1,12 +1,12 @@
-import { problem } from '../problem.js'
 import { allRows } from '../storage/page.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import type { CheckoutRow, Payer } from './checkout.js'
 
 /**
  * `pending`: it is not known yet whether the card is charged; then `failed`, `lost` where that stays unknown, or `charged`: the value
- * waits in the checkout's twin. From there it is `spent`, or `refunding` and at last `refunded`, `unrefunded` where the processor
- * refuses that, or `refund_lost` where it stays unknown whether the card got it: the value is held for good.
+ * waits in the checkout's twin. From there it is `spent`, or `refunding` and at last `refunded`. `unrefunded` (the processor refuses the
+ * refund) and `refund_lost` (it stays unknown whether the card got it) wait for an operator, who ends them as `refunded`, as
+ * `credited` to the payer's wallet, or as `refunding` again.
  */
 export type ChargeStatus =
   | 'pending'
@@ -18,6 +18,7 @@ export type ChargeStatus =
   | 'refunded'
   | 'unrefunded'
   | 'refund_lost'
+  | 'credited'
 
 /** A charge of somebody's card for a checkout. The id is that of the payment by which the value is issued. */
 export interface CheckoutChargeRow {
@@ -33,15 +34,20 @@ export interface CheckoutChargeRow {
   readonly to: string
   /** The processor's name for it, once it is charged. */
   readonly charge_id: string | null
-  /** When the card was declined, if it was. */
-  readonly declined_at: number | null
   /** What holds the value while it is refunded. */
   readonly movement_id: number | null
+  /** The id of the account that sells what the link is for; absent in older rows. */
+  readonly seller_id?: number
+  /** Names the refund to the processor; absent before there is one, and in older rows. */
+  readonly refund_id?: string
+  /** Why the processor refused the refund. */
+  readonly refusal?: string
 }
 
 export const checkoutCharges = collection<CheckoutChargeRow>()('checkout_charges', {
   openByCheckout: { fields: ['open_of'] },
-  declinedByCheckout: { fields: ['checkout_id', 'declined_at'] },
+  byPayer: { fields: ['payer', 'status'] },
+  byStatus: { fields: ['status'] },
 })
 
 export function putCharge(tx: Writer, charge: Omit<CheckoutChargeRow, 'open_of'>): void {
@@ -63,15 +69,3 @@ export const chargedFor = async (
   payer: Payer,
 ): Promise<CheckoutChargeRow | undefined> =>
   (await openCharges(tx, checkout)).find((charge) => charge.status === 'charged' && charge.payer === payer)
-
-const DECLINES_PER_WINDOW = 10
-const WINDOW = 15 * 60_000
-
-/** A link is no place to find out which cards are good. Throws `too_many_declines`. */
-export async function checkDeclines(tx: Reader, { id }: CheckoutRow, at: number): Promise<void> {
-  const latest = { index: 'declinedByCheckout', prefix: [id], limit: DECLINES_PER_WINDOW, reverse: true } as const
-  const declinedAt = (await tx.find(checkoutCharges, latest))[DECLINES_PER_WINDOW - 1]?.declined_at ?? null
-  if (declinedAt === null || declinedAt <= at - WINDOW) return
-  const retryAfter = Math.max(1, Math.ceil((declinedAt + WINDOW - at) / 1000))
-  throw problem('too_many_declines', { headers: { 'retry-after': String(retryAfter) } })
-}

@@ -48,6 +48,10 @@ export interface CheckoutRow {
   readonly maker: Owner | null
   /** Names the one try that runs; null when none does. */
   readonly attempt: string | null
+  /** When that try began; absent in older rows. */
+  readonly attempt_at?: number
+  /** Goes up while the process that makes the try lives; absent in older rows. */
+  readonly attempt_beat?: number
   /** The receipt of the purchase that paid it, or that the try has begun. */
   readonly receipt_id: number | null
   /** Who paid. */
@@ -62,6 +66,8 @@ export const checkouts = collection<CheckoutRow>()('checkouts', {
   byToken: { fields: ['token_digest'], unique: true },
   // Holds only those that are being tried.
   byAttempt: { fields: ['attempt'], unique: true },
+  // Holds only those that are paid.
+  byPayer: { fields: ['payer'] },
 })
 
 export interface NewCheckout {
@@ -147,9 +153,11 @@ export const statusOf = ({ status, expires_at }: CheckoutRow, at: number): Check
 export const payerOfSession = (sessionId: string, userId: number | null): Payer =>
   userId === null ? `guest:${digest(sessionId)}` : `user:${userId}`
 
+export const isUser = (payer: Payer): payer is `user:${number}` => payer.startsWith('user:')
+
 /** Who buys, as purchases name owners: a guest has no name but the checkout's. */
 export const ownerOf = ({ id }: Pick<CheckoutRow, 'id'>, payer: Payer): Owner =>
-  payer.startsWith('user:') ? (payer as `user:${number}`) : `checkout:${id}`
+  isUser(payer) ? payer : `checkout:${id}`
 
 /** A checkout for whoever has its link; what was delivered is shown to its payer alone. Throws `not_found`, `checkout_expired`. */
 export async function readCheckout(
@@ -201,8 +209,19 @@ export async function showCheckout(
   }
 }
 
-/** `charge_lost`, `refund_lost`: the processor did not say what came of it, for as long as it was asked. */
-export type CheckoutAct = 'created' | 'paid' | 'expired' | 'refunded' | 'refund_refused' | 'charge_lost' | 'refund_lost'
+/**
+ * `charge_lost`, `refund_lost`: the processor did not say what came of it, for as long as it was asked. `refund_settled`: an operator
+ * said what became of a refund that the card did not get.
+ */
+export type CheckoutAct =
+  | 'created'
+  | 'paid'
+  | 'expired'
+  | 'refunded'
+  | 'refund_refused'
+  | 'charge_lost'
+  | 'refund_lost'
+  | 'refund_settled'
 
 /** Tells whoever made it, and the user who pays or paid; the link's secret is told to nobody. */
 export async function tellCheckout(
@@ -224,11 +243,12 @@ export async function tellCheckout(
   })
 }
 
-/** The account that sells what the link is for. */
-export async function sellerOf(tx: Reader, { catalog_item_id }: CheckoutRow): Promise<Owner> {
-  const { account_id } = (await tx.get(catalogItems, catalog_item_id)) as CatalogItemRow
-  return `account:${account_id}`
-}
+/** The id of the account that sells what the link is for. */
+export const sellerIdOf = async (tx: Reader, { catalog_item_id }: CheckoutRow): Promise<number> =>
+  ((await tx.get(catalogItems, catalog_item_id)) as CatalogItemRow).account_id
+
+export const sellerOf = async (tx: Reader, checkout: CheckoutRow): Promise<Owner> =>
+  `account:${await sellerIdOf(tx, checkout)}`
 
 interface Telling {
   readonly actor: string

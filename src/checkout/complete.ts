@@ -15,7 +15,7 @@ import { randomHex } from '../secrets.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { ownTwin, primaryTwin, type TwinRow, twins } from '../twins/twin.js'
 import { checkHops } from '../via.js'
-import { beginTry, endPaid, endTry } from './attempt.js'
+import { beginTry, endDeadTry, endPaid, endTry } from './attempt.js'
 import { beginCharge } from './card.js'
 import { chargedFor, checkoutCharges } from './charge.js'
 import {
@@ -23,6 +23,7 @@ import {
   checkoutByToken,
   checkoutOfTry,
   checkouts,
+  isUser,
   ownerOf,
   type Payer,
   type ShownCheckout,
@@ -30,6 +31,7 @@ import {
   statusOf,
 } from './checkout.js'
 import { refundCharges } from './refund.js'
+import { tryWatch, underway } from './watch.js'
 
 /** How a checkout is paid: from a wallet of the user who pays, their first where none is named, or by card. */
 export type Way =
@@ -59,32 +61,52 @@ export async function completeCheckout(order: Completion, service: ServiceContex
   checkHops(order.hops)
   // A guest has no wallet; what is theirs in the checkout's is spent by card.
   if (order.way.by === 'wallet' && !isUser(order.payer)) throw problem('sign_in_required')
-  for (;;) {
-    const isWaiting = await service.storage.read((tx) => isTried(tx, order.token))
-    const claimed = isWaiting ? WAIT : await service.storage.write((tx) => claim(tx, order, undefined, service))
-    if (claimed.kind === 'paid') return claimed.checkout
-    if (claimed.kind === 'refused') throw claimed.refused
-    if (claimed.kind !== 'wait') return underway(claimed.attempt, proceed(order, claimed, service), service)
-    if (!(await service.background.nextWrite([events.name], LOOK_MS))) throw problem('checkout_paying')
+  const watch = tryWatch(service)
+  try {
+    for (;;) {
+      const checkout = await service.storage.read((tx) => checkoutByToken(tx, order.token))
+      const sign = watch.look(checkout)
+      if (sign === 'stuck') throw paying(SLOW)
+      if (sign === 'dead') await service.storage.write((tx) => endDeadTry(tx, checkout, service))
+      const isFree = checkout.attempt === null || sign === 'dead'
+      const paid = isFree ? await tryOnce(order, service) : undefined
+      if (paid) return paid
+      if (!(await service.background.nextWrite([events.name], LOOK_MS))) throw paying(SLOW)
+    }
+  } finally {
+    watch.stop()
   }
 }
 
-const isUser = (payer: Payer): boolean => payer.startsWith('user:')
-
-const isTried = async (tx: Reader, token: string): Promise<boolean> =>
-  (await checkoutByToken(tx, token)).attempt !== null
-
-/** A service that closes waits for it; and no timer takes it for dead. */
-function underway<T>(attempt: string, trying: Promise<T>, { ongoing }: ServiceContext): Promise<T> {
-  const tried = trying.finally(() => ongoing.delete(attempt))
-  ongoing.set(attempt, tried)
-  return tried
+/** Takes the checkout and goes through with that; undefined where another try was faster. */
+function tryOnce(order: Completion, service: ServiceContext): Promise<ShownCheckout | undefined> {
+  const attempt = randomHex(service.random, 16)
+  const trying = async () => {
+    const claimed = await service.storage.write((tx) => claim(tx, order, { attempt }, service))
+    if (claimed.kind === 'paid') return claimed.checkout
+    if (claimed.kind === 'refused') throw claimed.refused
+    return claimed.kind === 'wait' ? undefined : proceed(order, claimed, service)
+  }
+  return underway(attempt, trying(), service)
 }
+
+const SLOW = 'Somebody is paying at this moment. Send the same request again in 5 seconds.'
+const UNKNOWN =
+  'It is not known yet whether a card was charged. The service asks the card processor again by itself, and nobody is charged twice. Send the same request again later.'
+
+const paying = (detail: string): Problem => problem('checkout_paying', { detail, headers: { 'retry-after': '5' } })
 
 /** A try that has begun: a card to be charged, or a purchase to be delivered. */
 type Begun =
   | { readonly kind: 'charge'; readonly attempt: string; readonly message: CardRow }
-  | { readonly kind: 'fulfil'; readonly attempt: string; readonly held: HeldPurchase }
+  | (Purchasing & { readonly kind: 'fulfil' })
+
+/** `chargeId`: of the charge that pays for it, where a card does. */
+interface Purchasing {
+  readonly attempt: string
+  readonly held: HeldPurchase
+  readonly chargeId: number | undefined
+}
 
 type Claimed =
   | Begun
@@ -94,34 +116,40 @@ type Claimed =
 
 const WAIT = { kind: 'wait' } as const
 
-/** Takes the checkout for a try; `own` names one that has charged a card and goes on. */
+/** A try; with the charge that it has made, where it goes on after one. */
+interface Trying {
+  readonly attempt: string
+  readonly chargeId?: number
+}
+
+/** Takes the checkout for a try, or goes on with one that has charged a card. */
 async function claim(
   tx: Writer,
   order: Completion,
-  own: string | undefined,
+  { attempt, chargeId }: Trying,
   service: ServiceContext,
 ): Promise<Claimed> {
   const checkout = await checkoutByToken(tx, order.token)
   const status = statusOf(checkout, service.clock.now())
   if (status === 'expired') throw problem('checkout_expired')
   if (status === 'paid') return { kind: 'paid', checkout: await paidBy(tx, checkout, order, service) }
-  if (status === 'paying' && checkout.attempt === null) throw problem('checkout_paying', { detail: UNKNOWN })
-  if (status === 'paying' && checkout.attempt !== own) return WAIT
+  if (status === 'paying' && checkout.attempt === null) throw paying(UNKNOWN)
+  if (status === 'paying' && checkout.attempt !== attempt) return WAIT
   const quote = await quoteOf(tx, checkout)
   // Nobody will ever pay by this link: cards that were charged for it get that back.
   if (quote instanceof Problem) return refuse(tx, checkout, quote, service)
   checkPrice(quote, order.seen ?? {})
-  const attempt = own ?? randomHex(service.random, 16)
+  // Whose card was charged may have signed in meanwhile.
+  const charge = chargeId === undefined ? undefined : await tx.get(checkoutCharges, chargeId)
+  const payer = charge?.payer ?? order.payer
   try {
-    return await begin(tx, { order, checkout, quote, attempt }, service)
+    return await begin(tx, { order: { ...order, payer }, checkout, quote, attempt }, service)
   } catch (error) {
     // Nobody is left charged for what turned out not to be had: before that, it is as if nothing had been written.
-    if (own === undefined || !(error instanceof Problem)) throw error
+    if (chargeId === undefined || !(error instanceof Problem)) throw error
     return refuse(tx, checkout, error, service)
   }
 }
-
-const UNKNOWN = 'Whether a card was charged is not known yet; nobody is charged twice for it.'
 
 async function paidBy(
   tx: Reader,
@@ -172,7 +200,8 @@ interface Begin {
 
 async function begin(tx: Writer, { order, checkout, quote, attempt }: Begin, service: ServiceContext): Promise<Begun> {
   const { payer, way } = order
-  const twin = await payingTwin(tx, checkout, order)
+  const charged = way.by === 'card' ? await chargedFor(tx, checkout, payer) : undefined
+  const twin = charged ? await tx.get(twins, checkout.twin_id as number) : await payersTwin(tx, checkout, order)
   const trying = checkout.attempt === attempt ? checkout : await beginTry(tx, checkout, attempt, service)
   if (!twin && way.by === 'card') {
     const { quantity, amount, commodity } = quote
@@ -187,13 +216,12 @@ async function begin(tx: Writer, { order, checkout, quote, attempt }: Begin, ser
   const terms = { quote, args: checkout.arguments, payer: twin, buyer, actor: buyer, delegate: null, hops: order.hops }
   const held = await beginPurchase(tx, { ...terms, at: service.clock.now() }, service)
   tx.put(checkouts, { ...trying, receipt_id: held.id })
-  return { kind: 'fulfil', attempt, held }
+  return { kind: 'fulfil', attempt, held, chargeId: charged?.id }
 }
 
-/** What pays: a wallet of the payer's, or the checkout's own twin where that holds what their card was charged. */
-async function payingTwin(tx: Reader, checkout: CheckoutRow, { payer, way }: Completion): Promise<TwinRow | undefined> {
-  if (way.by === 'card')
-    return (await chargedFor(tx, checkout, payer)) ? tx.get(twins, checkout.twin_id as number) : undefined
+/** The wallet that pays, where a wallet does. */
+async function payersTwin(tx: Reader, checkout: CheckoutRow, { payer, way }: Completion): Promise<TwinRow | undefined> {
+  if (way.by === 'card') return undefined
   const owner = ownerOf(checkout, payer)
   return way.hostname === undefined ? primaryTwin(tx, owner) : ownTwin(tx, owner, way.hostname)
 }
@@ -202,8 +230,7 @@ async function payingTwin(tx: Reader, checkout: CheckoutRow, { payer, way }: Com
 async function proceed(order: Completion, begun: Begun, service: ServiceContext): Promise<ShownCheckout> {
   const { attempt } = begun
   try {
-    const held = begun.kind === 'fulfil' ? begun.held : await payByCard(order, begun, service)
-    return await buy(order, { attempt, held }, service)
+    return await buy(order, begun.kind === 'fulfil' ? begun : await payByCard(order, begun, service), service)
   } catch (error) {
     await service.storage.write(async (tx) => {
       const checkout = await checkoutOfTry(tx, attempt)
@@ -219,7 +246,7 @@ async function payByCard(
   order: Completion,
   { attempt, message }: Extract<Begun, { kind: 'charge' }>,
   service: ServiceContext,
-): Promise<HeldPurchase> {
+): Promise<Purchasing> {
   const { storage } = service
   const result = await chargeNow(message, service)
   const charge = await storage.read((tx) => tx.get(checkoutCharges, message.purpose_id))
@@ -229,18 +256,19 @@ async function payByCard(
       : problem('processor_failed', { detail: 'Nothing was charged: try again later.', fields: { outcome: 'failed' } })
   if (charge?.status !== 'charged')
     throw problem('processor_failed', {
-      detail: `${UNKNOWN} Come back to this link later.`,
+      detail: UNKNOWN,
       fields: { outcome: 'unknown' },
     })
-  const claimed = await storage.write((tx) => claim(tx, order, attempt, service))
-  if (claimed.kind === 'fulfil') return claimed.held
-  throw claimed.kind === 'refused' ? claimed.refused : problem('checkout_paying')
+  const own = { attempt, chargeId: message.purpose_id }
+  const claimed = await storage.write((tx) => claim(tx, order, own, service))
+  if (claimed.kind === 'fulfil') return claimed
+  throw claimed.kind === 'refused' ? claimed.refused : paying(SLOW)
 }
 
 /** Has what is bought delivered: the checkout is paid in the transaction that settles that. */
 async function buy(
   order: Completion,
-  { attempt, held }: { attempt: string; held: HeldPurchase },
+  { attempt, held, chargeId }: Purchasing,
   service: ServiceContext,
 ): Promise<ShownCheckout> {
   const { payer, way } = order
@@ -249,12 +277,14 @@ async function buy(
     // Nothing is paid beside its checkout: that undoes the posting, and what is held is reversed in time.
     if (!checkout && status === 'paid') throw new Error(`purchase ${held.id} outlived the try that began it`)
     if (!checkout) return
-    const purchase = { payer, receiptId: held.id, byCard: way.by === 'card' }
+    const purchase = { payer, receiptId: held.id, chargeId }
     await (status === 'paid' ? endPaid(tx, checkout, purchase, service) : endTry(tx, checkout, service))
   })
   if (receipt.status !== 'paid') throw problem('upstream_failed', { detail: `${failure} ${reversedText(way)}` })
   const checkout = await service.storage.read((tx) => checkoutByToken(tx, order.token))
-  return service.storage.read((tx) => paidBy(tx, checkout, order, service))
+  // By now the payer may be known by another name: whoever signed in meanwhile.
+  const paidOrder = { ...order, payer: checkout.payer ?? payer }
+  return service.storage.read((tx) => paidBy(tx, checkout, paidOrder, service))
 }
 
 const reversedText = ({ by }: Way): string =>

@@ -16,6 +16,7 @@ import {
 import type { State } from '../storage/storage.js'
 import { createSandbox } from './sandbox.js'
 import { SeedSchema } from './seed-schema.js'
+import { retryWork, showUnsettled } from './unsettled.js'
 
 const control = { evidence: 'designed', scope: 'sandbox', auth: ['none'] } as const
 
@@ -98,6 +99,33 @@ export const seedSandbox = route({
 const Snapshot = z.object({
   counters: z.record(z.string(), z.int()),
   rows: z.record(z.string(), z.array(z.unknown())),
+})
+
+export const listUnsettledWork = route({
+  ...control,
+  id: 'listUnsettledWork',
+  summary: 'List work that failed too often and waits to be retried, such as noting that a card was charged.',
+  method: 'GET',
+  path: '/_sandbox/unsettled',
+  result: z.object({
+    unsettled: z.array(z.object({ id: z.string(), kind: z.string(), subject: z.string(), parked_at: UnixSeconds })),
+  }),
+  read: (tx) => showUnsettled(tx),
+})
+
+export const retryUnsettledWork = route({
+  ...control,
+  id: 'retryUnsettledWork',
+  summary: 'Have such work done once more; where it fails again, it waits again.',
+  method: 'POST',
+  path: '/_sandbox/unsettled/:id/retry',
+  params: z.object({ id: z.string() }),
+  status: 204,
+  errors: ['not_found'],
+  async write(tx, { params }, service) {
+    await retryWork(tx, params.id, service)
+    return noContent()
+  },
 })
 
 export const readSnapshot = route({
@@ -356,6 +384,8 @@ export default [
   readHealth,
   resetSandbox,
   seedSandbox,
+  listUnsettledWork,
+  retryUnsettledWork,
   readSnapshot,
   restoreSnapshot,
   fundTwin,

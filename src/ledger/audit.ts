@@ -1,8 +1,9 @@
 import { allRows } from '../storage/page.js'
 import type { Reader } from '../storage/storage.js'
-import { toAmount } from './amount.js'
+import { MAX_UNITS, toAmount } from './amount.js'
 import { balanceId, balances } from './balance.js'
 import { type EntryRow, entries, type MovementRow, movements } from './movement.js'
+import { reservations } from './reservation.js'
 
 /** What the audit needs to know of a digital quantity. */
 export interface AuditedQuantity {
@@ -37,6 +38,7 @@ interface Findings {
   /** By balance id: what entries and open holds say it must be. */
   readonly amounts: Map<string, bigint>
   readonly held: Map<string, bigint>
+  readonly reserved: Map<string, bigint>
   readonly totals: Map<string, Total>
   movements: number
   broken: BrokenRule | null
@@ -48,11 +50,13 @@ export async function audit(tx: Reader, quantities: readonly AuditedQuantity[]):
     quantities: new Map(quantities.map((quantity) => [quantity.dq, quantity])),
     amounts: new Map(),
     held: new Map(),
+    reserved: new Map(),
     totals: new Map(quantities.map(({ dq }) => [dq, { issued: 0n, spendable: 0n, held: 0n }])),
     movements: 0,
     broken: null,
   }
   await readMovements(tx, findings)
+  await readReservations(tx, findings)
   await readBalances(tx, findings)
   checkTotals(findings)
   return {
@@ -117,8 +121,19 @@ const timesFit = ({ state, held_at, settled_at }: MovementRow): boolean =>
     ? held_at !== null && settled_at === null
     : ['posted', 'reversed'].includes(state) && held_at === null && settled_at !== null
 
+async function readReservations(tx: Reader, findings: Findings): Promise<void> {
+  for await (const reservation of allRows(tx, reservations, { index: 'id', prefix: [] })) {
+    const { dq, issuer_twin_id, amount } = reservation
+    if (findings.quantities.get(dq)?.issuerTwinId !== issuer_twin_id)
+      found(findings, 'supply is reserved with the issuer of a digital quantity', reservation)
+    if (!isCount(amount) || BigInt(amount) <= 0n) found(findings, 'a reservation is of more than nothing', reservation)
+    add(findings.reserved, balanceId(issuer_twin_id, dq), amount)
+  }
+}
+
 async function readBalances(tx: Reader, findings: Findings): Promise<void> {
-  const unseen = new Set([...findings.amounts.keys(), ...findings.held.keys()])
+  const { amounts, held: holds, reserved } = findings
+  const unseen = new Set([...amounts.keys(), ...holds.keys(), ...reserved.keys()])
   for await (const balance of allRows(tx, balances, { index: 'id', prefix: [] })) {
     unseen.delete(balance.id)
     const { id, dq, twin_id } = balance
@@ -131,8 +146,13 @@ async function readBalances(tx: Reader, findings: Findings): Promise<void> {
       found(findings, "a balance equals the sum of its twin's entries", balance)
     if (held === undefined || held !== (findings.held.get(id) ?? 0n))
       found(findings, "what a balance holds back equals its twin's open holds", balance)
+    const kept = unitsOf(balance.reserved ?? '0')
+    if (kept === undefined || kept !== (findings.reserved.get(id) ?? 0n))
+      found(findings, 'the supply that a balance reserves equals its open reservations', balance)
     const spendable = (amount ?? 0n) - (held ?? 0n)
     if (spendable < 0n && !isIssuer) found(findings, 'no twin but the issuer is below zero', balance)
+    if (isIssuer && spendable - (kept ?? 0n) < -MAX_UNITS)
+      found(findings, 'what is issued and reserved is within the supply', balance)
     const total = findings.totals.get(dq)
     if (!total) continue
     total.held += held ?? 0n

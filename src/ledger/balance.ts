@@ -9,6 +9,8 @@ export interface BalanceRow {
   readonly amount: string
   /** Smallest units of this that holds have set aside. */
   readonly held: string
+  /** Of an issuer: smallest units that are yet to be issued, for cards that are being charged. Absent where it is 0 and in older rows. */
+  readonly reserved?: string
 }
 
 export const balances = collection<BalanceRow>()('balances', { byTwin: { fields: ['twin_id', 'dq'] } })
@@ -28,3 +30,6 @@ export const balanceOf = async (tx: Reader, twinId: number, dq: string): Promise
 
 /** Smallest units that the twin can spend now. */
 export const spendable = ({ amount, held }: BalanceRow): bigint => BigInt(amount) - BigInt(held)
+
+/** Smallest units of an issuer's supply that are kept free for cards that are being charged. */
+export const reserved = ({ reserved = '0' }: BalanceRow): bigint => BigInt(reserved)

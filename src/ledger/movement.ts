@@ -1,7 +1,7 @@
 import { problem } from '../problem.js'
 import { collection, type Writer } from '../storage/storage.js'
-import { MAX_UNITS } from './amount.js'
 import { type BalanceRow, balanceOf, balances, spendable } from './balance.js'
+import { checkIssuable } from './reservation.js'
 
 export type MovementKind = 'issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'refund' | 'purchase' | 'paywall'
 
@@ -106,11 +106,8 @@ async function payerBalance(tx: Writer, order: HoldOrder): Promise<BalanceRow> {
   if (order.amount <= 0n) throw new RangeError('a movement is of more than nothing')
   if (order.payerTwinId === order.payeeTwinId) throw problem('same_twin')
   const payer = await balanceOf(tx, order.payerTwinId, order.dq)
-  const left = spendable(payer) - order.amount
-  if (order.payerIsIssuer ? left < -MAX_UNITS : left < 0n)
-    throw order.payerIsIssuer
-      ? problem('amount_invalid', { detail: 'That much cannot be issued.' })
-      : problem('insufficient_funds')
+  if (order.payerIsIssuer) checkIssuable(payer, order.amount)
+  else if (spendable(payer) < order.amount) throw problem('insufficient_funds')
   return payer
 }
 

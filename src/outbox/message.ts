@@ -1,3 +1,4 @@
+import type { CardSubject } from '../cards/declines.js'
 import type { CardCharge, CardRefund } from '../ports.js'
 
 /** What leaves the service, whatever it is. */
@@ -18,6 +19,10 @@ export interface Message {
   readonly stale_at: number | null
   /** Sealed under a key that is not here: it is not sent. */
   readonly is_unreadable?: true
+  /** What its port answered, where that could not be noted yet: the port is not asked again. Absent in older rows. */
+  readonly answer?: unknown
+  /** Since when it waits for an operator, as that failed too often; absent where it does not. */
+  readonly parked_at?: number
 }
 
 export interface MailRow extends Message {
@@ -37,6 +42,8 @@ export interface CardRow extends Message {
   /** What it pays for, and the id of that. */
   readonly purpose: 'topup' | 'checkout' | 'invoice'
   readonly purpose_id: number
+  /** Whom it counts for if it is declined: nobody in older rows. */
+  readonly subjects?: readonly CardSubject[]
 }
 
 /** A charge of a card to be given back. */

@@ -1,3 +1,4 @@
+import type { CardSubject } from '../cards/declines.js'
 import type { ServiceContext } from '../context.js'
 import type { CardCharge, CardRefund, ChargeResult, RefundResult } from '../ports.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
@@ -10,6 +11,7 @@ export const outbox = collection<OutboxRow>()(
     byTo: { fields: ['to'] },
     byKind: { fields: ['kind'] },
     byToAndKind: { fields: ['to', 'kind'] },
+    byParked: { fields: ['parked_at'] },
   },
   // Mails hold codes, and links that answer for people.
   {
@@ -52,9 +54,16 @@ export async function postCharge(
     charge,
     purpose,
     purposeId,
+    subjects,
     leaseMs,
     ...message
-  }: Posted & { charge: CardCharge; purpose: CardRow['purpose']; purposeId: number; leaseMs: number },
+  }: Posted & {
+    charge: CardCharge
+    purpose: CardRow['purpose']
+    purposeId: number
+    subjects: readonly CardSubject[]
+    leaseMs: number
+  },
 ): Promise<CardRow> {
   const taken = { attempts: 1, due_at: message.at + leaseMs }
   const row = {
@@ -64,6 +73,7 @@ export async function postCharge(
     charge,
     purpose,
     purpose_id: purposeId,
+    subjects,
   } as const
   tx.put(outbox, row)
   return row
@@ -119,7 +129,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 /** How long after each failed try the next comes; then every six hours, for three days in all. */
 const BACKOFF = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR]
-const TRIES = 16
+export const MOST_TRIES = 16
 /** How long one try may take before another process takes it for dead. */
 const LEASE = 5 * MINUTE
 
@@ -132,37 +142,96 @@ export async function deliver(message: OutboxRow, couriers: Couriers, service: S
   if (taken) await deliverTaken(taken, couriers[taken.kind] as Courier<OutboxRow, unknown>, service)
 }
 
-/** Tries a message that the caller has taken. Gives what the port answered, or undefined where it is to be tried again. */
+/**
+ * Tries a message that the caller has taken. Gives what the port answered, or undefined where it is to be tried again: also where the
+ * answer could not be noted, which keeps it for the next try and holds up no other message.
+ */
 export async function deliverTaken<M extends OutboxRow, Result>(
   taken: M,
   courier: Courier<M, Result>,
   service: ServiceContext,
 ): Promise<Result | undefined> {
-  const { storage, sandbox, log, clock } = service
-  const answered = await courier.send(taken, service).then(
-    (result) => ({ result }),
-    (cause: unknown) => {
-      const outcome = taken.attempts < TRIES ? 'stays in the outbox and is tried again' : 'is given up'
-      log.error(`${taken.kind} ${taken.id} could not be sent and ${outcome}`, cause)
-      return undefined
-    },
-  )
-  await storage.write(async (tx) => {
-    if (!(await isStill(tx, taken))) return
-    if (answered) {
-      const status = await courier.settle(tx, taken, answered.result, service)
-      if (sandbox) tx.put(outbox, { ...taken, status, due_at: null })
-      else tx.remove(outbox, taken.id)
-      return
-    }
-    if (taken.attempts >= TRIES) {
-      await courier.giveUp?.(tx, taken, service)
-      return tx.put(outbox, { ...taken, status: 'failed', due_at: null })
-    }
-    const pause = BACKOFF[Math.min(taken.attempts, BACKOFF.length) - 1] as number
-    tx.put(outbox, { ...taken, due_at: clock.now() + pause })
+  const { storage, log } = service
+  const answered = await ask(taken, courier, service)
+  try {
+    await storage.write(async (tx) => {
+      if (await isStill(tx, taken)) await note(tx, taken, { courier, answered }, service)
+    })
+    return answered?.result
+  } catch (cause) {
+    log.error(`what came of ${taken.kind} ${taken.id} could not be noted and is tried again`, cause)
+    await storage.write(async (tx) => {
+      if (await isStill(tx, taken)) await putOff(tx, answered ? { ...taken, answer: answered.result } : taken, service)
+    })
+    return undefined
+  }
+}
+
+/** Longer than any port may take. */
+const DEADLINE = MINUTE
+
+interface Answered<Result> {
+  readonly result: Result
+}
+
+/** What the port answered, now or before; undefined where it did not. */
+async function ask<M extends OutboxRow, Result>(
+  taken: M,
+  courier: Courier<M, Result>,
+  service: ServiceContext,
+): Promise<Answered<Result> | undefined> {
+  const { alarm, limits, log } = service
+  // Only this courier's answers are kept with its messages.
+  if (taken.answer !== undefined) return { result: taken.answer as Result }
+  let cancel = () => {}
+  const late = new Promise<never>((_, reject) => {
+    const ms = Math.max(DEADLINE, limits.cardMs + SECOND)
+    cancel = alarm.set(ms, () => reject(new Error(`there was no answer within ${ms} ms`)))
   })
-  return answered?.result
+  try {
+    return { result: await Promise.race([courier.send(taken, service), late]) }
+  } catch (cause) {
+    const outcome = taken.attempts < MOST_TRIES ? 'stays in the outbox and is tried again' : 'is given up'
+    log.error(`${taken.kind} ${taken.id} could not be sent and ${outcome}`, cause)
+    return undefined
+  } finally {
+    cancel()
+  }
+}
+
+interface Noting<M extends OutboxRow, Result> {
+  readonly courier: Courier<M, Result>
+  readonly answered: Answered<Result> | undefined
+}
+
+async function note<M extends OutboxRow, Result>(
+  tx: Writer,
+  taken: M,
+  { courier, answered }: Noting<M, Result>,
+  service: ServiceContext,
+): Promise<void> {
+  if (!answered && taken.attempts < MOST_TRIES) return tx.put(outbox, postponed(taken, service))
+  if (!answered) {
+    await courier.giveUp?.(tx, taken, service)
+    return tx.put(outbox, { ...taken, status: 'failed', due_at: null })
+  }
+  const status = await courier.settle(tx, taken, answered.result, service)
+  if (service.sandbox) tx.put(outbox, { ...taken, status, due_at: null })
+  else tx.remove(outbox, taken.id)
+}
+
+const postponed = <M extends OutboxRow>(message: M, { clock }: Pick<ServiceContext, 'clock'>): M => ({
+  ...message,
+  due_at: clock.now() + (BACKOFF[Math.min(message.attempts, BACKOFF.length) - 1] as number),
+})
+
+/** A message whose end cannot be noted: it is tried again, later each time, and parked at last. */
+async function putOff(tx: Writer, message: OutboxRow, service: ServiceContext): Promise<void> {
+  if (message.attempts < MOST_TRIES) return tx.put(outbox, postponed(message, service))
+  tx.put(outbox, { ...message, due_at: null, parked_at: service.clock.now() })
+  const subject = 'purpose_id' in message ? String(message.purpose_id) : message.to
+  const kind = 'purpose' in message ? `${message.kind}_${message.purpose}` : message.kind
+  await service.tellParked(tx, { kind, subject, id: `message:${message.id}` })
 }
 
 /** Counts the try before it is made, and keeps the message from other processes over the same storage meanwhile. */

@@ -50,6 +50,20 @@ export async function countRate(tx: Writer, limit: RateLimit, { subject, at }: C
   tx.put(rates, { id, times, until: at + limit.windowMs })
 }
 
+/** How often the subject did it within the window, as far as that is counted. */
+export const countedOf = async (tx: Reader, limit: RateLimit, { subject, at }: Counted): Promise<number> =>
+  recentTimes(await tx.get(rates, idOf(limit, subject)), limit, at).length
+
+/** Takes one back that was counted at the time `at`, where it is still known. */
+export async function uncountRate(tx: Writer, limit: RateLimit, { subject, at }: Counted): Promise<void> {
+  const row = await tx.get(rates, idOf(limit, subject))
+  const place = row?.times.lastIndexOf(at) ?? -1
+  if (!row || place < 0) return
+  const times = row.times.toSpliced(place, 1)
+  if (times.length === 0) tx.remove(rates, row.id)
+  else tx.put(rates, { ...row, times })
+}
+
 /** Checks, then counts. Throws as `checkRate` does. */
 export async function spendRate(tx: Writer, limit: RateLimit, counted: Counted): Promise<void> {
   await checkRate(tx, limit, counted)

@@ -1,4 +1,5 @@
 import { keepCarts } from '../carts/cart.js'
+import { keepPayer } from '../checkout/payer.js'
 import type { ServiceContext } from '../context.js'
 import { recordEvent } from '../events/event.js'
 import { problem } from '../problem.js'
@@ -107,6 +108,7 @@ export async function signIn(
   const { session_id } = await startSession(tx, { userId: user.id, by: 'code', previousSessionId, at }, context)
   const previousUserId = previous?.user_id ?? null
   await keepCarts(tx, { previousSessionId, previousUserId, sessionId: session_id, userId: user.id })
+  await keepPayer(tx, { previousSessionId, userId: user.id })
   return { session_id, user: showUser(user) }
 }
 

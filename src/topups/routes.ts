@@ -14,7 +14,15 @@ export const createTopup = route({
   body: z.object({ amount: Amount, payment_method_id: PaymentMethodId, dq: z.optional(ContentHash) }),
   status: 201,
   result: z.object({ payment: PaymentShape, balances: z.record(z.string(), Amount) }),
-  errors: ['not_found', 'not_owner', 'dq_unknown', 'amount_invalid', 'card_declined', 'processor_failed'],
+  errors: [
+    'not_found',
+    'not_owner',
+    'dq_unknown',
+    'amount_invalid',
+    'too_many_declines',
+    'card_declined',
+    'processor_failed',
+  ],
   idempotent: true,
   refusesCardData: true,
   handle: ({ params, body, principal, keep }, service) => {

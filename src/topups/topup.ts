@@ -1,12 +1,13 @@
 import type { LoseCharge, SettleCharge } from '../cards/charge.js'
 import { cardDeclined, chargeLease, chargeNow, checkProcessor } from '../cards/charge-now.js'
+import { beginCardTry, type CardSubject } from '../cards/declines.js'
 import type { ServiceContext } from '../context.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
 import type { KeepAnswer } from '../keep.js'
-import { formatAmount, MAX_UNITS, toUnits } from '../ledger/amount.js'
-import { balanceOf, spendable } from '../ledger/balance.js'
+import { formatAmount, toUnits } from '../ledger/amount.js'
 import { post } from '../ledger/movement.js'
+import { releaseSupply, reserveSupply } from '../ledger/reservation.js'
 import type { CardRow } from '../outbox/message.js'
 import { postCharge } from '../outbox/outbox.js'
 import type { Owner } from '../owner.js'
@@ -35,7 +36,7 @@ export interface PendingTopup {
 
 /**
  * Has a card charged and the value issued to one of the owner's twins. Gives the payment and the twin's balances.
- * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `card_declined`; `processor_failed` where nothing was
+ * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `too_many_declines`, `card_declined`; `processor_failed` where nothing was
  * charged, and also where that is not known yet: the outbox then goes on to settle the payment.
  */
 export async function topUp(order: TopupOrder, service: ServiceContext, keep: KeepAnswer<ShownTopup | Problem>) {
@@ -64,7 +65,9 @@ async function beginTopup(tx: Writer, order: TopupOrder, service: ServiceContext
   const description = `Top-up of ${twin.hostname}`
   const to = await payerOf(tx, twin)
   const at = service.clock.now()
-  return postPending(tx, { twin, quantity, units, paymentMethodId, description, to, purpose: 'topup', at }, service)
+  const subjects = [order.owner]
+  const charge = { twin, quantity, units, paymentMethodId, description, to, purpose: 'topup', subjects, at } as const
+  return postPending(tx, charge, service)
 }
 
 /** A charge whose amount is issued to a twin. */
@@ -79,16 +82,21 @@ export interface ChargeOrder {
   readonly to: string
   /** Its id there is that of the payment. */
   readonly purpose: CardRow['purpose']
+  /** Whom the card counts for if it is declined. */
+  readonly subjects: readonly CardSubject[]
   readonly at: number
 }
 
-/** Writes the pending payment with the charge that settles it, for the caller to make. Throws `amount_invalid`. */
+/**
+ * Writes the pending payment with the charge that settles it, for the caller to make, and reserves the supply for it: what is charged
+ * can be issued, whatever is issued meanwhile. Throws `amount_invalid`, `too_many_declines`.
+ */
 export async function postPending(
   tx: Writer,
-  { twin, quantity, units, paymentMethodId, description, to, purpose, at }: ChargeOrder,
+  { twin, quantity, units, paymentMethodId, description, to, purpose, subjects, at }: ChargeOrder,
   { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
 ): Promise<PendingTopup> {
-  await checkIssuable(tx, quantity, units)
+  await beginCardTry(tx, { subjects, at })
   const payment = await putPending(tx, { twin, quantity, units, at })
   const { decimals, shortcode: currency } = quantity
   const shown = `${formatAmount(units, decimals)} ${currency}`
@@ -107,6 +115,7 @@ export async function postPending(
     },
     purpose,
     purposeId: payment.id,
+    subjects,
     leaseMs: chargeLease(limits),
     at,
   })
@@ -122,23 +131,18 @@ function chargeable(amount: number, { decimals }: DigitalQuantityRow): bigint {
   return units
 }
 
-/** What was charged must be issued, so no card is charged for what cannot be. Throws `amount_invalid`. */
-async function checkIssuable(tx: Reader, { id, issuer_twin_id }: DigitalQuantityRow, units: bigint): Promise<void> {
-  if (spendable(await balanceOf(tx, issuer_twin_id, id)) - units < -MAX_UNITS)
-    throw problem('amount_invalid', { detail: 'That much cannot be issued.' })
-}
-
-const putPending = (
+async function putPending(
   tx: Writer,
   { twin, quantity, units, at }: { twin: TwinRow; quantity: DigitalQuantityRow; units: bigint; at: number },
-): Promise<PaymentRow> =>
-  recordPayment(tx, {
+): Promise<PaymentRow> {
+  const { id: dq, issuer_twin_id } = quantity
+  const payment = await recordPayment(tx, {
     hash: null,
     descriptor: 'TOP-UP',
-    dq: quantity.id,
+    dq,
     amount: String(units),
-    payer_owner: `issuer:${quantity.id}`,
-    payer_twin_id: quantity.issuer_twin_id,
+    payer_owner: `issuer:${dq}`,
+    payer_twin_id: issuer_twin_id,
     payee_owner: twin.owner,
     payee_twin_id: twin.id,
     movement_id: null,
@@ -146,16 +150,23 @@ const putPending = (
     status: 'pending',
     created_at: at,
   })
+  await reserveSupply(tx, { paymentId: payment.id, dq, issuerTwinId: issuer_twin_id, amount: units })
+  return payment
+}
 
 /** Whom the charge concerns: a user's email, or the hostname of an account's twin. */
 const payerOf = async (tx: Reader, { owner, hostname }: TwinRow): Promise<string> =>
   (await emailOf(tx, owner)) ?? hostname
 
-/** Issues what was charged; a payment whose card was not charged has failed. */
+/**
+ * Issues what was charged, from the supply that was reserved for it; a payment whose card was not charged has failed. One of an older
+ * version, for which nothing was reserved, throws `amount_invalid` while the supply is full.
+ */
 export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) => {
   const payment = await tx.get(payments, id)
   if (payment?.status !== 'pending') return
   const at = clock.now()
+  await releaseSupply(tx, id)
   if (result.status !== 'succeeded') {
     const reason = result.status === 'declined' ? result.reason : 'the card processor was not available'
     return fail(tx, payment, { told: { reason }, at })
@@ -179,6 +190,7 @@ export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) =
 export const loseTopup: LoseCharge = async (tx, { id, chargeId }, { clock }) => {
   const payment = await tx.get(payments, id)
   if (payment?.status !== 'pending') return
+  await releaseSupply(tx, id)
   const reason = 'the card processor did not say whether the card was charged'
   await fail(tx, payment, { told: { reason, unknown_charge: chargeId }, at: clock.now() })
 }

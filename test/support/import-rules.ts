@@ -17,9 +17,17 @@ type Place =
   | 'sandbox'
   | 'other'
 
-const composition = ['index', 'core', 'service', 'routes', 'collections', 'timers', 'couriers', 'background'].map(
-  (name) => `src/${name}.ts`,
-)
+const composition = [
+  'index',
+  'core',
+  'service',
+  'routes',
+  'collections',
+  'timers',
+  'couriers',
+  'parked',
+  'background',
+].map((name) => `src/${name}.ts`)
 /** The default ports are the one place that reads the clock, draws random bytes and reaches the network. */
 const ports = 'src/ports.ts'
 /** What of `http/` the routes of a feature are written with. */

@@ -1,0 +1,76 @@
+import { invoices } from './billing/invoice.js'
+import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './billing/settle.js'
+import { CHECKOUT_TRY_ENDS } from './checkout/attempt.js'
+import { checkoutCharges } from './checkout/charge.js'
+import { CHECKOUT_EXPIRES, type CheckoutRow, checkoutOfTry, checkouts, sellerOf } from './checkout/checkout.js'
+import type { ParkedWork } from './context.js'
+import { recordEvent } from './events/event.js'
+import type { Owner } from './owner.js'
+import { HELD_TOO_LONG } from './payments/held-payment.js'
+import { payments } from './payments/payment.js'
+import type { Reader, Writer } from './storage/storage.js'
+import { TRANSFER_EXPIRES } from './transfers/invitation.js'
+import { transfers } from './transfers/transfer.js'
+
+/** Whom work concerns, and the event that tells them that it waits. */
+interface Concern {
+  readonly owners: readonly [Owner, Owner?]
+  readonly type: string
+  readonly subject: string
+}
+
+type Concerning = (tx: Reader, subject: string) => Promise<Concern | undefined>
+
+const ofPayment: Concerning = async (tx, id) => {
+  const payment = await tx.get(payments, Number(id))
+  if (!payment) return undefined
+  const { payee_owner, payer_owner, kind } = payment
+  const owners: Concern['owners'] = kind === 'topup' ? [payee_owner] : [payer_owner, payee_owner]
+  return { owners, type: 'payment.unsettled', subject: `payment:${id}` }
+}
+
+const ofCheckout = async (tx: Reader, checkout: CheckoutRow | undefined): Promise<Concern | undefined> =>
+  checkout && { owners: [await sellerOf(tx, checkout)], type: 'checkout.unsettled', subject: `checkout:${checkout.id}` }
+
+const ofCharge: Concerning = async (tx, id) => {
+  const charge = await tx.get(checkoutCharges, Number(id))
+  const concern = charge && (await ofCheckout(tx, await tx.get(checkouts, charge.checkout_id)))
+  if (!charge || !concern || charge.payer.startsWith('guest:')) return concern
+  return { ...concern, owners: [concern.owners[0], charge.payer as Owner] }
+}
+
+const ofAccount: Concerning = async (_tx, id) => ({
+  owners: [`account:${Number(id)}`],
+  type: 'billing.unsettled',
+  subject: `account:${id}`,
+})
+
+const ofInvoice: Concerning = async (tx, id) => {
+  const invoice = await tx.get(invoices, Number(id))
+  return invoice && { owners: [`account:${invoice.account_id}`], type: 'billing.unsettled', subject: `invoice:${id}` }
+}
+
+const ofTransfer: Concerning = async (tx, id) => {
+  const transfer = await tx.get(transfers, Number(id))
+  return transfer && { owners: [transfer.sender_owner], type: 'transfer.unsettled', subject: `transfer:${id}` }
+}
+
+/** By the kind of a timer, or of a message with its purpose. Other work concerns nobody's value. */
+const concerns: Readonly<Record<string, Concerning>> = {
+  card_topup: ofPayment,
+  card_checkout: ofCharge,
+  card_invoice: ofInvoice,
+  refund_checkout: ofCharge,
+  [HELD_TOO_LONG]: ofPayment,
+  [CHECKOUT_EXPIRES]: async (tx, id) => ofCheckout(tx, await tx.get(checkouts, Number(id))),
+  [CHECKOUT_TRY_ENDS]: async (tx, attempt) => ofCheckout(tx, await checkoutOfTry(tx, attempt)),
+  [BILLING_PERIOD_ENDS]: ofAccount,
+  [BILLING_TRY_AGAIN]: ofInvoice,
+  [TRANSFER_EXPIRES]: ofTransfer,
+}
+
+/** Tells whomever parked work concerns that an operator has to look after it. */
+export async function tellParked(tx: Writer, { id, kind, subject }: ParkedWork, at: number): Promise<void> {
+  const concern = await concerns[kind]?.(tx, subject)
+  if (concern) await recordEvent(tx, { ...concern, actor: 'service', data: { unsettled: id }, at })
+}

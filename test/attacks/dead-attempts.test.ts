@@ -1,0 +1,181 @@
+import { expect, test, vi } from 'vitest'
+import { memoryStorage } from '../../adapters/storage/memory.js'
+import type { CheckoutRow } from '../../src/checkout/checkout.js'
+import type { Storage } from '../../src/storage/storage.js'
+import { cardService, fastAlarm, gate, sharedStorage } from '../support/card-service.js'
+import { complete, guest, newCheckout, newShop, settled, statusOf, withCard } from '../support/checkout.js'
+import { expectProblem } from '../support/market.js'
+
+const never = () => new Promise<never>(() => {})
+const encryptionKey = '7'.repeat(64)
+
+async function prepared(played: Parameters<typeof cardService>[0] = {}) {
+  const running = await cardService({ encryptionKey, ...played })
+  const shop = await newShop(running.call, 'https://api.example.test/story')
+  return { ...running, shop, link: await newCheckout(running.call, shop), reader: await guest(running.call) }
+}
+
+const attemptOf = async (storage: Storage) => {
+  const [checkout] = ((await storage.export()).rows.checkouts ?? []) as unknown as CheckoutRow[]
+  return checkout
+}
+
+/** A service that died while it made a try: nothing of it runs any more, and nobody closes it. */
+async function died(storage: Storage, played: Parameters<typeof cardService>[0]) {
+  const running = await prepared({ storage, ...played, alarm: { set: () => () => {} } })
+  running.service.close = async () => {}
+  return running
+}
+
+test('a try whose process died beside others is ended by the next completion, while the clock stands still', async () => {
+  const storage = sharedStorage(false)
+  const dead = await died(storage, { upstream: { fetch: never } })
+  void complete(dead.call, dead.link, dead.shop.payer)
+  await vi.waitUntil(async () => (await attemptOf(storage))?.receipt_id != null)
+  const next = await cardService({ storage, encryptionKey, alarm: fastAlarm })
+  expect(await statusOf(next.call, dead.link)).toBe('paying')
+  expect((await complete(next.call, dead.link, dead.shop.payer)).status).toBe(200)
+  expect(await settled(next.call, dead.shop)).toEqual({ seller: 2, payer: 8, issued: 10 })
+})
+
+test('a dead try that may have charged a card is answered, not waited for, and nobody is charged twice', async () => {
+  const storage = sharedStorage(false)
+  const dead = await died(storage, { charge: never })
+  void withCard(dead.call, dead.link, dead.reader)
+  await vi.waitUntil(() => dead.asked.length === 1)
+  const next = await cardService({ storage, encryptionKey, alarm: fastAlarm })
+  const refused = await withCard(next.call, dead.link, dead.reader)
+  expectProblem(refused, 409, 'checkout_paying')
+  expect([refused.headers.get('retry-after'), refused.body.error]).toEqual([
+    '5',
+    expect.stringContaining('Send the same request again'),
+  ])
+  await next.service.sandbox.advance('1m')
+  expect((await withCard(next.call, dead.link, dead.reader)).status).toBe(200)
+  expect(next.asked).toEqual(dead.asked)
+  expect(await settled(next.call, dead.shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
+})
+
+test('a try that another process makes is not taken for dead while that lives', async () => {
+  const storage = sharedStorage(false)
+  const let_ = gate()
+  const fetched = vi.fn()
+  const upstream = {
+    async fetch() {
+      fetched()
+      await let_.opened
+      return new Response('The story.')
+    },
+  }
+  const one = await prepared({ storage, upstream, alarm: fastAlarm })
+  const two = await cardService({ storage, encryptionKey, upstream, alarm: fastAlarm })
+  const first = complete(one.call, one.link, one.shop.payer)
+  await vi.waitUntil(() => fetched.mock.calls.length === 1)
+  const second = complete(two.call, one.link, one.shop.payer)
+  // Twice as long as a try may say nothing.
+  const before = (await attemptOf(storage))?.attempt_beat ?? 0
+  await vi.waitUntil(async () => ((await attemptOf(storage))?.attempt_beat ?? 0) > before + 15)
+  let_.open()
+  const answers = await Promise.all([first, second])
+  expect(answers.map(({ status }) => status)).toEqual([200, 200])
+  expect(answers[1]?.body).toEqual(answers[0]?.body)
+  expect(fetched).toHaveBeenCalledTimes(1)
+})
+
+test('a try that was taken for dead and lives after all takes no money', async () => {
+  const storage = sharedStorage(false)
+  const let_ = gate()
+  let calls = 0
+  const fetch = async () => {
+    if (calls++ === 0) await let_.opened
+    return new Response('The story.')
+  }
+  const sleeping = await prepared({ storage, upstream: { fetch }, alarm: { set: () => () => {} } })
+  const late = complete(sleeping.call, sleeping.link, sleeping.shop.payer)
+  await vi.waitUntil(() => calls === 1)
+  const next = await cardService({ storage, encryptionKey, upstream: { fetch }, alarm: fastAlarm })
+  const paid = await complete(next.call, sleeping.link, sleeping.shop.payer)
+  expect(paid.status).toBe(200)
+  let_.open()
+  expect((await late).status).toBe(502)
+  expect(await settled(next.call, sleeping.shop)).toEqual({ seller: 2, payer: 8, issued: 10 })
+  expect((await complete(next.call, sleeping.link, sleeping.shop.payer)).body).toEqual(paid.body)
+})
+
+/** A storage whose next writes fail, as many as it is told. */
+function breaking() {
+  const inner = memoryStorage()
+  const storage: Storage & { failures: number } = {
+    ...inner,
+    failures: 0,
+    write(body) {
+      if (storage.failures === 0) return inner.write(body)
+      storage.failures--
+      return Promise.reject(new Error('the disk is full'))
+    },
+  }
+  return storage
+}
+
+test('a try whose end could not be written does not hold up the next completion', async () => {
+  const storage = breaking()
+  let calls = 0
+  const { call, link, shop } = await prepared({
+    storage,
+    upstream: {
+      async fetch() {
+        if (calls++ === 0) storage.failures = 1
+        return new Response('The story.')
+      },
+    },
+  })
+  expect((await complete(call, link, shop.payer)).status).toBeGreaterThanOrEqual(500)
+  expect((await complete(call, link, shop.payer)).status).toBe(200)
+  expect(await settled(call, shop)).toEqual({ seller: 2, payer: 8, issued: 10 })
+})
+
+test.each([
+  ['that is kept for the next try', 1, 1],
+  ['that is lost', 2, 2],
+])('a card whose answer could not be noted, %s, is charged once and pays', async (_, failures, times) => {
+  const storage = breaking()
+  const { call, service, link, shop, reader, asked } = await prepared({
+    storage,
+    async charge({ id }) {
+      if (asked.length === 1) storage.failures = failures
+      return { status: 'succeeded', charge_id: `ch_${id}` }
+    },
+  })
+  expectProblem(await withCard(call, link, reader), 502, 'processor_failed')
+  expectProblem(await withCard(call, link, reader), 409, 'checkout_paying')
+  await service.sandbox.advance('1m')
+  expect((await withCard(call, link, reader)).status).toBe(200)
+  expect([asked.length, new Set(asked).size]).toEqual([times, 1])
+  expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
+})
+
+test('a completion does not wait for longer than any try may take', async () => {
+  const storage = breaking()
+  const fetched = vi.fn()
+  const let_ = gate()
+  // The call has no deadline of its own here: the alarm of the service never rings for it.
+  const { call, link, shop } = await prepared({
+    storage,
+    upstream: {
+      async fetch() {
+        fetched()
+        await let_.opened
+        return new Response('The story.')
+      },
+    },
+    limits: { cardMs: 10, upstreamMs: 3_600_000 },
+    alarm: { set: (ms, ring) => fastAlarm.set(ms === 3_640_010 ? 100 : ms, ring) },
+  })
+  const first = complete(call, link, shop.payer)
+  await vi.waitUntil(() => fetched.mock.calls.length === 1)
+  const refused = await complete(call, link, shop.payer)
+  expectProblem(refused, 409, 'checkout_paying')
+  expect(refused.headers.get('retry-after')).toBe('5')
+  let_.open()
+  expect((await first).status).toBe(200)
+})
