@@ -71,6 +71,30 @@ test('a job that throws leaves nothing behind, holds up no other, and is tried a
   await service.close()
 })
 
+test('a job that always throws is put off for longer each time, and waits for an operator at last', async () => {
+  const { service, storage } = await sandbox()
+  let tries = 0
+  job = async () => {
+    tries++
+    if (tries !== 18) throw new Error('on purpose')
+  }
+  await throughService(storage, (tx) => setTimer(tx, { kind: 'test', subject: 'broken', at: 1_001_000 }))
+  await service.sandbox.advance('10m')
+  expect(tries).toBe(4)
+  await service.sandbox.advance('30d')
+  expect(tries).toBe(16)
+  const parked = [{ id: 'timer:1', kind: 'test', subject: 'broken', parkedAt: expect.any(Number) }]
+  expect(await service.unsettled.list()).toEqual(parked)
+  for (const left of [parked, []]) {
+    await service.unsettled.retry('timer:1')
+    await service.sandbox.advance('1s')
+    expect(await service.unsettled.list()).toEqual(left)
+  }
+  expect(tries).toBe(18)
+  await expect(service.unsettled.retry('timer:1')).rejects.toMatchObject({ code: 'not_found' })
+  await service.close()
+})
+
 test('what fell due while no service ran is done by the next', async () => {
   const storage = memoryStorage()
   await storage.write((tx) => setTimer(tx, { kind: 'test', subject: 'due', at: 1 }))

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { type Audit, audit } from '../../src/ledger/audit.js'
 import { hold, type MovementKind, post, postHold, reverseHold } from '../../src/ledger/movement.js'
+import { releaseSupply, reserveSupply } from '../../src/ledger/reservation.js'
 import type { Key, Reader, State } from '../../src/storage/storage.js'
 import { quantities } from '../support/ledger.js'
 
@@ -27,6 +28,9 @@ async function soundState(): Promise<State> {
     await hold(tx, order('transfer', 5n, TWIN.buyer, TWIN.other, 6))
     await postHold(tx, ids.posted, 7)
     await reverseHold(tx, ids.reversed, 8)
+    await reserveSupply(tx, { paymentId: 90, dq: 'a', issuerTwinId: 1, amount: 25n })
+    await reserveSupply(tx, { paymentId: 91, dq: 'a', issuerTwinId: 1, amount: 5n })
+    await releaseSupply(tx, 91)
   })
   return storage.export()
 }
@@ -194,6 +198,23 @@ const faults: Record<string, Record<string, Tamper>> = {
       held_at: 3,
       settled_at: null,
     }),
+  },
+  'the supply that a balance reserves equals its open reservations': {
+    'supply that is reserved for nothing': change('balances', '1:a', { reserved: '26' }),
+    'supply that nobody keeps free': change('balances', '1:a', { reserved: undefined }),
+    'a reservation that is gone': drop('reservations', () => true),
+  },
+  'supply is reserved with the issuer of a digital quantity': {
+    'a reservation with a twin that issues nothing': change('reservations', 90, { issuer_twin_id: TWIN.buyer }),
+  },
+  'a reservation is of more than nothing': {
+    'a reservation of nothing': change('reservations', 90, { amount: '0' }),
+  },
+  'what is issued and reserved is within the supply': {
+    'more supply than there is': both(
+      change('reservations', 90, { amount: String(2n ** 53n) }),
+      change('balances', '1:a', { reserved: String(2n ** 53n) }),
+    ),
   },
   'no twin but the issuer is below zero': {
     'a twin overdrawn by a forger who kept the books': both(
