@@ -127,7 +127,7 @@ test('forty cards at once get no further than twice the limit', async () => {
     },
   })
   const tries = Promise.all(Array.from({ length: 40 }, () => topUp(shop.payer)))
-  await expect.poll(() => asked.length).toBe(20)
+  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(20)
   let_.open()
   const answers = await tries
   expect(answers.filter(({ status }) => status === 402)).toHaveLength(20)

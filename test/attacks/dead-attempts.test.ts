@@ -7,6 +7,7 @@ import { complete, guest, newCheckout, newShop, settled, statusOf, withCard } fr
 import { expectProblem } from '../support/market.js'
 
 const never = () => new Promise<never>(() => {})
+const until = (isSo: () => boolean | Promise<boolean>) => vi.waitUntil(isSo, { timeout: 20_000 })
 const encryptionKey = '7'.repeat(64)
 
 async function prepared(played: Parameters<typeof cardService>[0] = {}) {
@@ -31,7 +32,7 @@ test('a try whose process died beside others is ended by the next completion, wh
   const storage = sharedStorage(false)
   const dead = await died(storage, { upstream: { fetch: never } })
   void complete(dead.call, dead.link, dead.shop.payer)
-  await vi.waitUntil(async () => (await attemptOf(storage))?.receipt_id != null)
+  await until(async () => (await attemptOf(storage))?.receipt_id != null)
   const next = await cardService({ storage, encryptionKey, alarm: fastAlarm })
   expect(await statusOf(next.call, dead.link)).toBe('paying')
   expect((await complete(next.call, dead.link, dead.shop.payer)).status).toBe(200)
@@ -42,7 +43,7 @@ test('a dead try that may have charged a card is answered, not waited for, and n
   const storage = sharedStorage(false)
   const dead = await died(storage, { charge: never })
   void withCard(dead.call, dead.link, dead.reader)
-  await vi.waitUntil(() => dead.asked.length === 1)
+  await until(() => dead.asked.length === 1)
   const next = await cardService({ storage, encryptionKey, alarm: fastAlarm })
   const refused = await withCard(next.call, dead.link, dead.reader)
   expectProblem(refused, 409, 'checkout_paying')
@@ -56,7 +57,26 @@ test('a dead try that may have charged a card is answered, not waited for, and n
   expect(await settled(next.call, dead.shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
 })
 
-test('a try that another process makes is not taken for dead while that lives', async () => {
+/** An alarm that rings when the test says so. */
+function handAlarm() {
+  const waiting = new Set<{ readonly ms: number; ring(): void }>()
+  return {
+    of: (ms: number) => [...waiting].find((each) => each.ms === ms),
+    set(ms: number, ring: () => void) {
+      const each = { ms, ring }
+      waiting.add(each)
+      return () => void waiting.delete(each)
+    },
+    ring(ms: number) {
+      for (const each of [...waiting].filter((one) => one.ms === ms)) {
+        waiting.delete(each)
+        each.ring()
+      }
+    },
+  }
+}
+
+test('a try that another process makes is not taken for dead while that says that it lives', async () => {
   const storage = sharedStorage(false)
   const let_ = gate()
   const fetched = vi.fn()
@@ -67,18 +87,30 @@ test('a try that another process makes is not taken for dead while that lives', 
       return new Response('The story.')
     },
   }
-  const one = await prepared({ storage, upstream, alarm: fastAlarm })
-  const two = await cardService({ storage, encryptionKey, upstream, alarm: fastAlarm })
+  const [alarm, alarmOfTwo] = [handAlarm(), handAlarm()]
+  const one = await prepared({ storage, upstream, alarm })
+  const two = await cardService({ storage, encryptionKey, upstream, alarm: alarmOfTwo })
   const first = complete(one.call, one.link, one.shop.payer)
-  await vi.waitUntil(() => fetched.mock.calls.length === 1)
+  await until(() => fetched.mock.calls.length === 1)
   const second = complete(two.call, one.link, one.shop.payer)
-  // Twice as long as a try may say nothing.
-  const before = (await attemptOf(storage))?.attempt_beat ?? 0
-  await vi.waitUntil(async () => ((await attemptOf(storage))?.attempt_beat ?? 0) > before + 15)
+  const silence = () => alarmOfTwo.of(10_000)
+  await until(() => silence() !== undefined)
+  for (let beats = 1; beats <= 3; beats++) {
+    const before = silence()
+    alarm.ring(1000)
+    await until(async () => (await attemptOf(storage))?.attempt_beat === beats)
+    await until(() => {
+      alarmOfTwo.ring(1000)
+      return silence() !== before
+    })
+  }
   let_.open()
-  const answers = await Promise.all([first, second])
-  expect(answers.map(({ status }) => status)).toEqual([200, 200])
-  expect(answers[1]?.body).toEqual(answers[0]?.body)
+  expect((await first).status).toBe(200)
+  await until(() => {
+    alarmOfTwo.ring(1000)
+    return silence() === undefined
+  })
+  expect((await second).body).toEqual((await first).body)
   expect(fetched).toHaveBeenCalledTimes(1)
 })
 
@@ -92,7 +124,7 @@ test('a try that was taken for dead and lives after all takes no money', async (
   }
   const sleeping = await prepared({ storage, upstream: { fetch }, alarm: { set: () => () => {} } })
   const late = complete(sleeping.call, sleeping.link, sleeping.shop.payer)
-  await vi.waitUntil(() => calls === 1)
+  await until(() => calls === 1)
   const next = await cardService({ storage, encryptionKey, upstream: { fetch }, alarm: fastAlarm })
   const paid = await complete(next.call, sleeping.link, sleeping.shop.payer)
   expect(paid.status).toBe(200)
@@ -172,7 +204,7 @@ test('a completion does not wait for longer than any try may take', async () => 
     alarm: { set: (ms, ring) => fastAlarm.set(ms === 3_640_010 ? 100 : ms, ring) },
   })
   const first = complete(call, link, shop.payer)
-  await vi.waitUntil(() => fetched.mock.calls.length === 1)
+  await until(() => fetched.mock.calls.length === 1)
   const refused = await complete(call, link, shop.payer)
   expectProblem(refused, 409, 'checkout_paying')
   expect(refused.headers.get('retry-after')).toBe('5')

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
-import type { RefundResult } from '../../src/index.js'
+import type { CardRefund, Cards, RefundResult } from '../../src/index.js'
 import type { Answer } from '../support/api.js'
 import { cardService } from '../support/card-service.js'
 import { guest, newCheckout, newShop, withCard } from '../support/checkout.js'
 import { expectProblem, expectSoundLedger } from '../support/market.js'
 import { again } from '../support/transfers.js'
-import { newSeller, newSession, tokenFor } from '../support/world.js'
+import { newSeller, newSession } from '../support/world.js'
 
 const SELLER = 'owner@example.test'
-const refused = async (): Promise<RefundResult> => ({ status: 'refused', reason: 'too long ago' })
-const lost = async (): Promise<RefundResult> => {
+const refused = async (_order: CardRefund): Promise<RefundResult> => ({ status: 'refused', reason: 'too long ago' })
+const lost = async (_order: CardRefund): Promise<RefundResult> => {
   throw new Error('nobody is there')
 }
 
 /** A link that expired after a card was charged for it, whose refund the card did not get. */
 async function unrefunded({ refund = refused, by = 'guest' as 'guest' | 'user' } = {}) {
-  const processor = { refund }
+  const processor: Pick<Cards, 'refund'> = { refund }
   const running = await cardService({
     upstream: { fetch: async () => new Response('', { status: 503 }) },
     refund: (order) => processor.refund(order),
@@ -81,13 +81,11 @@ test('a refund that was returned otherwise is settled once, and its value is gon
 })
 
 test('twenty settlements at once move the value once', async () => {
-  const { settle, sums, call, shop } = await unrefunded({ by: 'user' })
+  const { settle, sums } = await unrefunded({ by: 'user' })
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => settle(n % 2 ? 'wallet' : 'returned')))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   const { issued, held } = await sums()
   expect([[10, 12].includes(issued), held]).toEqual([true, 0])
-  expect(shop.payer.hostname).toBeDefined()
-  expect(call).toBeDefined()
 })
 
 test('nobody but the seller sees or settles a refund', async () => {
@@ -142,11 +140,10 @@ test('a refund that the card may have got is credited to nobody, and asked for a
 })
 
 test('a refund that the card did get is settled as returned', async () => {
-  const { settle, sums, token, call, shop } = await unrefunded({ refund: lost })
+  const { settle, sums, token } = await unrefunded({ refund: lost })
   const key = { token, headers: { 'idempotency-key': 'once' } }
   const first = await settle('returned', key)
   const replay = await settle('returned', key)
   expect([first.status, replay.body, replay.headers.get('idempotent-replayed')]).toEqual([200, first.body, 'true'])
   expect(await sums()).toEqual({ issued: 10, held: 0 })
-  expect(await tokenFor(call, shop.seller.clientId, shop.seller.clientSecret)).toBeDefined()
 })

@@ -89,9 +89,9 @@ export async function newSeededUser(call: Call, email: string): Promise<Payer> {
   return { id, email, clientId: client_id, clientSecret: client_secret, token, hostname: twin.hostname }
 }
 
-/** A signed-in session of a new or known user, by the emailed code. */
-export async function newSession(call: Call, email: string): Promise<string> {
-  const session = (await call('GET', '/v4/session')).body.session_id
+/** A signed-in session of a new or known user, by the emailed code; `guest` goes on in it, where one is named. */
+export async function newSession(call: Call, email: string, guest?: string): Promise<string> {
+  const session = guest ?? (await call('GET', '/v4/session')).body.session_id
   await call('POST', '/v4/session/code', { session, body: { email } })
   const { body } = await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(email)}&limit=1`)
   const code = body.messages[0].codes[0]
