@@ -1,7 +1,9 @@
 import { expect } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { countMcpCall } from '../../src/billing/usage.js'
-import { createService, type State } from '../../src/index.js'
+import { testProcessor } from '../../src/cards/test-processor.js'
+import { type Cards, type ChargeResult, createService, type State } from '../../src/index.js'
+import { systemAlarm } from '../../src/ports.js'
 import { applyChange, approvedChange, newBusiness } from './account-changes.js'
 import { caller } from './api.js'
 import { CLOSED_ENDPOINT, filledCart, newItem } from './carts.js'
@@ -45,7 +47,18 @@ export async function fullState(): Promise<{ state: State; facts: Facts }> {
       })
     },
   }
-  const service = createService({ storage, upstream, sandbox: true })
+  let answerCard = (_: ChargeResult) => {}
+  const known = testProcessor({ alarm: systemAlarm })
+  const cards: Cards = {
+    ...known,
+    charge: (order) =>
+      order.payment_method_id === 'pm_processor_slow'
+        ? new Promise((resolve) => {
+            answerCard = resolve
+          })
+        : known.charge(order),
+  }
+  const service = createService({ storage, upstream, cards, sandbox: true })
   const url = 'http://127.0.0.1:4242'
   const call = caller({ url, fetch: (request) => service.fetch(request), close: () => service.close() })
   const seller = await newSeller(call)
@@ -96,9 +109,13 @@ export async function fullState(): Promise<{ state: State; facts: Facts }> {
   const order = { amount: 0.1, destination: hostname, serviceUrl: 'https://api.example.test/' }
   const held = call('POST', '/v4/paywall', { token: payer.token, body: order })
   await expect.poll(async () => (await storage.export()).rows.held_calls).toHaveLength(1)
+  const card = { amount: 1, payment_method_id: 'pm_processor_slow' }
+  const pending = call('POST', `/v4/twin/${hostname}/topup`, { token: seller.token, body: card })
+  await expect.poll(async () => (await storage.export()).rows.reservations).toHaveLength(1)
   const state = await storage.export()
   release(new Response())
-  await held
+  answerCard({ status: 'unavailable' })
+  await Promise.all([held, pending])
   await service.close()
   const facts = {
     seller: { client_id: seller.clientId, client_secret: seller.clientSecret, hostname },
