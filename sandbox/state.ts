@@ -5,7 +5,8 @@ import { exists, PRIVATE, replaceFile, settlePath } from '../adapters/storage/fi
 import { KeyFile } from '../adapters/storage/file/key-file.js'
 import { fileStorage, StorageDamaged, StorageLocked } from '../adapters/storage/file.js'
 import { memoryStorage } from '../adapters/storage/memory.js'
-import { assertState } from '../src/storage/state.js'
+import { collections } from '../src/collections.js'
+import { checkSnapshot } from '../src/controls/snapshot.js'
 import type { State, Storage } from '../src/storage/storage.js'
 import { parseDocument, readText } from './document.js'
 import { Refusal, refuseFile } from './refusal.js'
@@ -48,12 +49,11 @@ export async function openMemory(replaceBy: State | undefined): Promise<Storage>
 
 /** Reads what `writeState` wrote; a data file with its key file beside it will do. Throws `Refusal`. */
 export async function readState(file: string): Promise<State> {
-  const state = await parseDocument(file, await readText(file))
+  const document = await parseDocument(file, await readText(file))
   try {
-    assertState(state)
-    return await withKeyBeside(file, state)
+    return await withKeyBeside(file, await checkSnapshot(document, collections))
   } catch (cause) {
-    throw new Refusal(`${file} is not an exported state: ${(cause as Error).message}`, { cause })
+    throw new Refusal(`${file} cannot be imported: ${(cause as Error).message}`, { cause })
   }
 }
 

@@ -3,7 +3,7 @@ import type { Evidence } from './evidence.js'
 import type { CardRow } from './outbox/message.js'
 import type { Alarm, Cards, ChargeResult, Clock, Log, Mailer, Push, Random, Upstream } from './ports.js'
 import type { Keyring } from './secrets.js'
-import type { Storage, Writer } from './storage/storage.js'
+import type { AnyCollection, Storage, Writer } from './storage/storage.js'
 
 export interface Limits {
   /** The largest request body, in bytes. Default 1 MiB. */
@@ -103,6 +103,8 @@ export interface ClockState {
 /** What only a sandbox has. */
 export interface SandboxContext {
   readonly clock: SandboxClock
+  /** What a snapshot may hold rows of. */
+  readonly collections: readonly AnyCollection[]
   /** What reset goes back to. */
   readonly seed: Seed
   /** Ids of the approvals that `approvals.next()` gave, each once, until the state is another. */

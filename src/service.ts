@@ -1,5 +1,6 @@
 import { inBackground } from './background.js'
 import { testProcessor } from './cards/test-processor.js'
+import { collections } from './collections.js'
 import type { Limits, ServiceContext } from './context.js'
 import { begin } from './controls/bootstrap.js'
 import { sandboxClock } from './controls/clock.js'
@@ -149,6 +150,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
   const sandbox = options.sandbox
     ? {
         clock: sandboxClock(real),
+        collections,
         seed: options.seed ?? {},
         handedApprovals: new Set<string>(),
       }

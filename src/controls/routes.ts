@@ -148,7 +148,7 @@ export const restoreSnapshot = route({
   body: Snapshot,
   bodyLimit: 'snapshotBytes',
   status: 204,
-  errors: ['snapshot_invalid'],
+  errors: ['snapshot_invalid', 'snapshot_refused'],
   async handle({ body }, service) {
     await createSandbox(service).restore(body as State)
     return noContent()

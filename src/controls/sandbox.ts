@@ -1,12 +1,10 @@
 import type { ShownApproval } from '../approvals/approval.js'
 import { type TestValues, testValuesOf } from '../cards/test-values.js'
 import type { SandboxContext, ServiceContext } from '../context.js'
-import { allQuantities } from '../digital-quantities/digital-quantity.js'
-import { type Audit, audit } from '../ledger/audit.js'
+import type { Audit } from '../ledger/audit.js'
 import { problem } from '../problem.js'
 import type { PhoneMode } from '../second-factor/phone.js'
-import { assertState } from '../storage/state.js'
-import { type Reader, type State, type Storage, UniqueViolation } from '../storage/storage.js'
+import type { State, Storage } from '../storage/storage.js'
 import { VERSION } from '../version.js'
 import { answerApproval } from './approval.js'
 import { approvalQueue } from './approvals.js'
@@ -20,6 +18,7 @@ import { answerOnPhone, readPhone, setPhone } from './phone.js'
 import { plantSeed, type Seeded } from './seed.js'
 import type { Seed } from './seed-schema.js'
 import { keepClock, keptKey, withKey, withoutKey } from './settings.js'
+import { auditLedger, checkSnapshot, rehearseRestore } from './snapshot.js'
 
 /** What moves a sandbox's clock; one of the three. Times are Unix seconds or ISO 8601. */
 export interface ClockChange {
@@ -44,7 +43,7 @@ export interface Sandbox {
    * It holds the sandbox's key, which opens the secrets in it, unless `key` is false.
    */
   snapshot(options?: { key?: boolean | undefined }): Promise<State>
-  /** Puts a snapshot in the place of everything, its time and, where it holds one, its key included. Throws `snapshot_invalid`. */
+  /** Puts a snapshot in the place of everything, its time and, where it holds one, its key included. Throws `snapshot_invalid`, `snapshot_refused`. */
   restore(snapshot: State): Promise<void>
   /** Issues value to a twin. */
   fund(order: { hostname: string; amount: number; dq?: string | undefined }): ReturnType<typeof fund>
@@ -117,7 +116,9 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     async restore(snapshot) {
       await ready()
       const { key } = await storage.read(keptKey)
-      await importState(storage, snapshot, key)
+      const state = withKey(await checkSnapshot(snapshot, sandbox.collections), key)
+      await rehearseRestore(state, service)
+      await storage.import(state)
       sandbox.handedApprovals.clear()
       // Nobody makes the calls that a snapshot shows under way.
       await begin(service, true)
@@ -147,20 +148,9 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     },
     rotateKeys: () => ready().then(() => rotateKeys(service)),
     testValues: testValuesOf(service.cards),
-    ledger: () => read(auditAll),
+    ledger: () => read(auditLedger),
   }
   return controls
-}
-
-async function importState(storage: Storage, snapshot: unknown, key: string | undefined): Promise<void> {
-  try {
-    assertState(snapshot)
-    await storage.import(withKey(snapshot, key))
-  } catch (cause) {
-    if (cause instanceof TypeError || cause instanceof UniqueViolation)
-      throw problem('snapshot_invalid', { detail: `${cause.message}.`, cause })
-    throw cause
-  }
 }
 
 async function move({ sandbox, background }: ServiceContext, { advance, set, mode }: ClockChange): Promise<void> {
@@ -181,11 +171,3 @@ async function move({ sandbox, background }: ServiceContext, { advance, set, mod
 }
 
 const LAST_TIME = Date.UTC(10_000, 0) - 1
-
-async function auditAll(tx: Reader): Promise<Audit> {
-  const quantities = await allQuantities(tx)
-  return audit(
-    tx,
-    quantities.map(({ id, decimals, issuer_twin_id }) => ({ dq: id, decimals, issuerTwinId: issuer_twin_id })),
-  )
-}

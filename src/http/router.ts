@@ -3,7 +3,7 @@ import type { ServiceContext } from '../context.js'
 import { problem } from '../problem.js'
 import { preflightHeaders } from './cors.js'
 import type { Endpoint, FetchSource, Incoming } from './incoming.js'
-import { type Outcome, refusal, respondWith } from './outcome.js'
+import { type Outcome, refusal, respondWith, unknownOutcome } from './outcome.js'
 import { perform } from './perform.js'
 import { evidenceOf, type Route, type Version } from './route.js'
 
@@ -63,7 +63,13 @@ export class RouteTable {
       const shown = URL.canParse(url) ? error : problem('header_malformed', { detail: 'It is Host.', cause: error })
       outcome = refusal(shown, incoming, service)
     }
-    return respondWith(outcome, incoming, service)
+    try {
+      return respondWith(outcome, incoming, service)
+    } catch (error) {
+      // Its effect stands, and the answer to it cannot be written.
+      service.log.error('an answer could not be written', error)
+      return respondWith(refusal(unknownOutcome(incoming, error), incoming, service), incoming, service)
+    }
   }
 
   async #route(incoming: Incoming, service: ServiceContext): Promise<Outcome> {

@@ -21,7 +21,7 @@ export function watch(service: ServiceContext): Watch {
   const note = () => {
     watched.hasChanged = true
   }
-  const { storage, background, upstream, cards } = service
+  const { storage, background } = service
   watched.service = {
     ...service,
     // A sandbox that is restored has another key from then on.
@@ -53,8 +53,12 @@ export function watch(service: ServiceContext): Watch {
       ...background,
       moveClock: (aim) => noting(background.moveClock(aim), note, isNoRefusal),
     },
-    upstream: asking(upstream, note),
-    cards: cards && asking(cards, note),
+    get upstream() {
+      return asking(service.upstream, note)
+    },
+    get cards() {
+      return service.cards && asking(service.cards, note)
+    },
   }
   unwatchedServices.set(watched.service, service)
   return watched

@@ -60,16 +60,16 @@ contract('a snapshot', (start) => {
   test('that is none is refused, and nothing changes', async () => {
     const running = await used()
     const before = await take(running)
-    const refused: [ProblemCode, object][] = [
-      ['field_invalid', {}],
-      ['field_invalid', { counters: {}, rows: [] }],
-      ['field_invalid', { counters: { twins: 'many' }, rows: {} }],
-      ['snapshot_invalid', { counters: { twins: -1 }, rows: {} }],
-      ['snapshot_invalid', { counters: {}, rows: { twins: [{}] } }],
-      ['snapshot_invalid', { counters: {}, rows: { twins: [{ id: 1 }, { id: 1 }] } }],
+    const refused: [number, ProblemCode, object][] = [
+      [400, 'field_invalid', {}],
+      [400, 'field_invalid', { counters: {}, rows: [] }],
+      [400, 'field_invalid', { counters: { twins: 'many' }, rows: {} }],
+      [400, 'snapshot_invalid', { counters: { twins: -1 }, rows: {} }],
+      [422, 'snapshot_refused', { counters: {}, rows: { twins: [{}] } }],
+      [422, 'snapshot_refused', { counters: {}, rows: { twins: [{ id: 1 }, { id: 1 }] } }],
     ]
-    for (const [code, body] of refused)
-      expectProblem(await running.call('PUT', '/_sandbox/snapshot', { body }), 400, code)
+    for (const [status, code, body] of refused)
+      expectProblem(await running.call('PUT', '/_sandbox/snapshot', { body }), status, code)
     expect(await take(running)).toBe(before)
   })
 
