@@ -310,8 +310,7 @@ const unkeyed: Readonly<Record<string, readonly string[]>> = {
 describe('every operation that is no GET', () => {
   it('takes an Idempotency-Key, or is one of those that need none', () => {
     const without = routes.filter(
-      ({ id, method, idempotent, scope }) =>
-        method !== 'GET' && !idempotent && scope !== 'sandbox' && !/^create\w+Token$/.test(id),
+      ({ method, idempotent, scope }) => method !== 'GET' && !idempotent && scope !== 'sandbox',
     )
     expect(without.map(({ id }) => id).sort()).toEqual(Object.values(unkeyed).flat().sort())
   })
