@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { Response as LightResponse, sendNodeResponse } from '@whatwg-node/server'
-import type { FetchSource } from '../src/core.js'
+import { type FetchSource, Problem } from '../src/core.js'
 import { requestOf, SentHeaders } from './node/request.js'
+import { checkHost } from './node/target.js'
 
 export { type NodeUpstreamOptions, nodeUpstream } from './node/upstream.js'
 
@@ -44,8 +45,11 @@ export async function serve(
   setMaxListeners(0, ending.signal)
   const begin = together(async (req: IncomingMessage, res: ServerResponse) => {
     try {
+      checkHost(req)
+      if (req.url === '*' && req.method === 'OPTIONS') return res.writeHead(204, { allow: METHODS }).end()
       await send(await answer(answering as Handler, requestOf(req, res), sourceOf(req, ending.signal)), req, res)
     } catch (error) {
+      if (error instanceof Problem) return refuse(res, error)
       logFailure(error)
       res.destroy()
     }
@@ -80,6 +84,16 @@ export async function serve(
       return closeServer(server)
     },
   }
+}
+
+/** What is answered to `OPTIONS *`, which asks of the server as a whole. */
+const METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
+
+/** The end of a connection whose requests cannot be told apart, or are not for this server. */
+function refuse(res: ServerResponse, { status, body }: Problem): void {
+  const text = JSON.stringify(body)
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), connection: 'close' }
+  res.writeHead(status, headers).end(text)
 }
 
 /**
@@ -167,7 +181,8 @@ function logFailure(error: unknown): void {
 const sourceOf = (req: IncomingMessage, ending: AbortSignal): FetchSource => ({
   Response: SizedResponse as unknown as typeof Response,
   headers: new SentHeaders(req),
-  peerAddress: req.socket.remoteAddress,
+  // Of a connection that is gone already, nobody knows whose it was.
+  peerAddress: req.socket.remoteAddress ?? '',
   body: bodyOf(req),
   ending,
 })

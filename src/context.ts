@@ -4,6 +4,7 @@ import type { CardRow } from './outbox/message.js'
 import type { Alarm, Cards, ChargeResult, Clock, Log, Mailer, Push, Random, Upstream } from './ports.js'
 import type { Keyring } from './secrets.js'
 import type { AnyCollection, Storage, Writer } from './storage/storage.js'
+import type { UpstreamList } from './upstream/address.js'
 
 export interface Limits {
   /** The largest request body, in bytes. Default 1 MiB. */
@@ -35,7 +36,7 @@ export interface ServiceContext {
   readonly mailer: Mailer
   readonly push: Push
   readonly upstream: Upstream
-  readonly allowUpstream: ((url: URL) => boolean) | undefined
+  readonly allowUpstream: ((url: URL) => boolean) | UpstreamList | undefined
   /** A purchase whose endpoint fails is paid all the same. */
   readonly chargeOnUpstreamError: boolean
   /** Absent where no card can be charged. */
@@ -100,8 +101,20 @@ export interface ClockState {
   readonly ms: number
 }
 
+/** Who may reach a sandbox over HTTP, beside this machine. */
+export interface SandboxReach {
+  /** Opens the controls to callers elsewhere. Never stored. */
+  readonly controlToken: string | undefined
+  /** As browsers write them: `https://shop.example.test`. */
+  readonly allowOrigins: readonly string[]
+  /** In lower case, each with a port or for any. */
+  readonly allowHosts: readonly string[]
+}
+
 /** What only a sandbox has. */
-export interface SandboxContext {
+export interface SandboxContext extends SandboxReach {
+  /** A request came over a network: from then on, upstream calls to private addresses need to be allowed. */
+  isServed: boolean
   readonly clock: SandboxClock
   /** What a snapshot may hold rows of. */
   readonly collections: readonly AnyCollection[]

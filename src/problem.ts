@@ -6,6 +6,7 @@ const problems = {
   // 400: malformed, or a field is missing or of the wrong type
   body_malformed: [400, 'The body cannot be read as the Content-Type says.'],
   path_malformed: [400, 'The path holds a percent-escape that is not UTF-8.'],
+  target_malformed: [400, 'The request target must be a path, or an http URL of this server.'],
   header_malformed: [400, 'A header cannot be read.'],
   field_invalid: [400, 'A field is missing or of the wrong type.'],
   amount_invalid: [400, 'The amount cannot be held in this digital quantity.'],
@@ -81,17 +82,17 @@ const problems = {
     'Only a device that was asked may answer: send the token that it is registered by as X-Device-Token.',
   ],
   cross_site: [403, 'A session cookie changes nothing for requests from another origin; send X-Session-ID.'],
-  origin_refused: [
-    403,
-    'Pages of this origin may not call this: those of the app may that the token was issued to, by its redirect URIs.',
-  ],
+  origin_refused: [403, 'Pages of this origin may not call this.'],
   email_unproven: [
     403,
     'This user has not proven their email. Sign in by a code that is mailed there: POST /v4/session/code, then /v4/session/verify.',
   ],
   not_invited: [403, 'Only the user with the email that was invited can claim this.'],
   account_creation_refused: [403, 'This service does not let accounts be created.'],
-  sandbox_refused: [403, 'The sandbox controls answer only local callers and pages of the service itself.'],
+  sandbox_refused: [
+    403,
+    'The sandbox controls answer only this machine and its pages. From elsewhere, send the control token as `X-Control-Token`: the sandbox prints it when it starts, and --control-token sets it.',
+  ],
   insufficient_scope: [403, 'The access token was not granted the scope that this needs.'],
   plan_limit_reached: [403, 'This is more than the plan of the account takes.'],
   // 404
@@ -144,6 +145,7 @@ const problems = {
   transfer_expired: [410, 'This was not claimed in time; the amount went back to its sender.'],
   link_expired: [410, 'This link was used, or has expired.'],
   checkout_expired: [410, 'This link has expired; what a card was charged for it goes back to the card.'],
+  host_refused: [421, 'This sandbox does not answer for this host.'],
   body_too_large: [413, 'The body is larger than this service takes.'],
   content_type_refused: [415, 'Bodies are application/json or application/x-www-form-urlencoded.'],
   cart_full: [422, 'A cart has 50 lines at most; make another one.'],

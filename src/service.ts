@@ -8,6 +8,7 @@ import { createSandbox, type Sandbox } from './controls/sandbox.js'
 import type { Seed } from './controls/seed-schema.js'
 import type { Evidence } from './evidence.js'
 import type { FetchSource } from './http/incoming.js'
+import { sandboxReach } from './http/reach.js'
 import { RouteTable } from './http/router.js'
 import { type AgentControls, withAgents } from './mcp/scripted/controls.js'
 import { tellParked } from './parked.js'
@@ -31,6 +32,7 @@ import { listUnsettled, retryUnsettled, type Unsettled } from './schedule/unsett
 import { keyring, randomHex } from './secrets.js'
 import { sealing } from './storage/sealing.js'
 import type { Storage } from './storage/storage.js'
+import { UPSTREAM_EXPECTED, upstreamList } from './upstream/address.js'
 
 export interface ServiceOptions {
   storage: Storage
@@ -54,9 +56,10 @@ export interface ServiceOptions {
   upstream?: Upstream
   /**
    * Which upstream services may be called; those at addresses of cloud metadata, link-local and the like never may.
-   * Default: public hosts over https; a sandbox calls all.
+   * A function decides for each URL. A list of hosts, addresses and CIDR ranges adds to the default: public hosts over https;
+   * a sandbox calls all, and once it is served over HTTP, public hosts and this machine.
    */
-  allowUpstream?: (url: URL) => boolean
+  allowUpstream?: ((url: URL) => boolean) | readonly string[]
   /** Whether a catalog purchase is paid although its endpoint fails. Default false: it is reversed. */
   chargeOnUpstreamError?: boolean
   log?: Log
@@ -66,6 +69,12 @@ export interface ServiceOptions {
   sandbox?: boolean
   /** What a sandbox's empty storage begins with. */
   seed?: Seed
+  /** Opens the controls of a sandbox that is served over HTTP to callers elsewhere. Default: they are closed to those. */
+  controlToken?: string
+  /** Origins whose pages may call a sandbox that is served over HTTP, beside its own and those of this machine. */
+  allowOrigins?: readonly string[]
+  /** Hosts by which a sandbox that is served over HTTP may be called, beside that of `baseUrl` and those of this machine. */
+  allowHosts?: readonly string[]
   /**
    * Seals what must not rest in clear: 32 bytes, or 64 hex digits. What it sealed opens under no other key.
    * Default: made once and kept with the state; the file storage keeps it in a file of its own, `<file>.key`.
@@ -101,8 +110,10 @@ const table = new RouteTable(routes)
 /** Puts a service together over a storage. Every other option has a default. */
 export function createService(options: ServiceOptions): Service {
   const context = contextOf(options)
-  const fetch: Service['fetch'] = (request, source) =>
-    table.respond(request, context, source, started ? undefined : ready)
+  const fetch: Service['fetch'] = (request, source) => {
+    if (context.sandbox && source?.peerAddress !== undefined) context.sandbox.isServed = true
+    return table.respond(request, context, source, started ? undefined : ready)
+  }
   const sandbox =
     context.sandbox &&
     withAgents(createSandbox(context, ready), { baseUrl: context.baseUrl, fetch, alarm: context.alarm })
@@ -153,6 +164,8 @@ function contextOf(options: ServiceOptions): ServiceContext {
         collections,
         seed: options.seed ?? {},
         handedApprovals: new Set<string>(),
+        isServed: false,
+        ...sandboxReach(options),
       }
     : undefined
   const context: Omit<ServiceContext, 'storage' | 'background'> = {
@@ -167,7 +180,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     // Test cards must not issue value that is worth something.
     cards: options.cards ?? (sandbox && testProcessor({ alarm })),
     upstream: options.upstream ?? systemUpstream,
-    allowUpstream: options.allowUpstream,
+    allowUpstream: upstreamRule(options.allowUpstream),
     chargeOnUpstreamError: options.chargeOnUpstreamError ?? false,
     log: options.log ?? consoleLog,
     limits: {
@@ -194,6 +207,13 @@ function contextOf(options: ServiceOptions): ServiceContext {
     sealing(options.storage, () => context.keys),
     context,
   )
+}
+
+function upstreamRule(allowed: ServiceOptions['allowUpstream']): ServiceContext['allowUpstream'] {
+  if (allowed === undefined || typeof allowed === 'function') return allowed
+  const list = upstreamList(allowed)
+  if ('wrong' in list) throw new TypeError(`allowUpstream takes ${UPSTREAM_EXPECTED}, not "${list.wrong}"`)
+  return list
 }
 
 function addressOf(url: string): Pick<ServiceContext, 'baseUrl' | 'basePath'> {

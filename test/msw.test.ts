@@ -220,7 +220,7 @@ describe('in Node, where no page is', () => {
     const { call } = mocked('https://pay.example.test')
     const { headers } = await call('GET', '/v4/dq')
     expect(headers.get('access-control-allow-origin')).toBeNull()
-    expect((await call('GET', '/_sandbox/health', { headers: { origin: 'https://shop.example.test' } })).status).toBe(
+    expect((await call('GET', '/_sandbox/clock', { headers: { origin: 'https://shop.example.test' } })).status).toBe(
       403,
     )
   })

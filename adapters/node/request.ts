@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import type { FetchSource } from '../../src/core.js'
+import { addressOf } from './target.js'
 
 /** A request's headers as they are looked up, one by one. */
-export class SentHeaders implements Pick<Headers, 'get' | 'has'> {
+export class SentHeaders implements NonNullable<FetchSource['headers']> {
   readonly #headers: IncomingMessage['headers']
 
   constructor({ headers }: IncomingMessage) {
@@ -16,6 +18,10 @@ export class SentHeaders implements Pick<Headers, 'get' | 'has'> {
 
   has(name: string): boolean {
     return this.#headers[name.toLowerCase()] !== undefined
+  }
+
+  keys(): Iterable<string> {
+    return Object.keys(this.#headers)
   }
 }
 
@@ -58,13 +64,9 @@ for (const name of Object.getOwnPropertyNames(Request.prototype)) {
   })
 }
 
+/** Throws `target_malformed`. */
 export const requestOf = (req: IncomingMessage, res: ServerResponse): Request =>
   new LazyRequest(req, res) as unknown as Request
-
-function addressOf({ headers: { host }, socket: { localAddress, localPort }, url }: IncomingMessage): string {
-  const own = localAddress?.includes(':') ? `[${localAddress}]` : localAddress
-  return `http://${host ?? `${own}:${localPort}`}${url}`
-}
 
 function wholeRequest(req: IncomingMessage, res: ServerResponse, url: string): Request {
   const method = req.method as string

@@ -1,8 +1,10 @@
+import type { FetchSource } from '../../src/core.js'
+
 /** All headers of a request, with those that a worker is not shown. */
-export function headersOf(request: Request, cookie: string | undefined): Pick<Headers, 'get' | 'has'> {
+export function headersOf(request: Request, cookie: string | undefined): NonNullable<FetchSource['headers']> {
   const hidden: Partial<Record<string, string>> = { cookie, origin: originOf(request) }
   const get = (name: string) => hidden[name.toLowerCase()] ?? request.headers.get(name)
-  return { get, has: (name) => get(name) !== null }
+  return { get, has: (name) => get(name) !== null, keys: () => request.headers.keys() }
 }
 
 /** The Origin that the browser would send (Fetch, section 3.2). */

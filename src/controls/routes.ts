@@ -26,6 +26,7 @@ const SeededTwin = z.object({ id: z.int(), hostname: z.string(), key: z.string()
 
 export const readHealth = route({
   ...control,
+  isOpen: true,
   id: 'readHealth',
   summary: 'Tell what is running, on which storage, at what time.',
   method: 'GET',

@@ -151,7 +151,7 @@ export async function once<T>(
   act: (headers: Record<string, string>, quote: Quote) => Promise<T>,
 ): Promise<T> {
   const attempt = new Kept('sessionStorage', keptName(`attempt.${name}`))
-  const written = attempt.get() ?? [crypto.randomUUID(), quote.cost, quote.dq].join(':')
+  const written = attempt.get() ?? [newKey(), quote.cost, quote.dq].join(':')
   attempt.set(written)
   const [key = '', cost, dq = quote.dq] = written.split(':')
   try {
@@ -163,6 +163,10 @@ export async function once<T>(
     throw refused
   }
 }
+
+/** Random. `crypto.randomUUID` is missing where the service is reached over plain http by another name than localhost. */
+const newKey = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** A refusal is kept under its key like a success; what is not kept may be tried with the same key again. */
 const isAnswer = ({ status, code }: Refused): boolean =>

@@ -1,11 +1,16 @@
+import { type Asked, type Guarded, mayRead } from './sandbox-guard.js'
+
 const EXPOSED =
   'X-Session-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location, WWW-Authenticate'
 
-/** Any page may call, with what it sends itself; what a cookie may do is decided by origin.ts. */
-export function setCorsHeaders(answer: Record<string, string>, sent: Pick<Headers, 'get'>): void {
+/**
+ * Any page may call, with what it sends itself; in a sandbox that is served over HTTP, any that sandbox-guard.ts trusts.
+ * What a cookie may do is decided by origin.ts.
+ */
+export function setCorsHeaders(answer: Record<string, string>, asked: Asked, guarded: Guarded): void {
   answer.vary = 'Origin'
-  const origin = sent.get('origin')
-  if (origin === null) return
+  const origin = asked.headers.get('origin')
+  if (origin === null || !mayRead(origin, asked, guarded)) return
   answer['access-control-allow-origin'] = origin
   answer['access-control-allow-credentials'] = 'true'
   answer['access-control-expose-headers'] = EXPOSED

@@ -16,7 +16,9 @@ export function errorsOf(route: Route): ProblemCode[] {
   for (const code of route.auth.flatMap(errorsOfAuth(route))) codes.add(code)
   // A session may lose its user before the first write of a handler that opens its own transactions.
   add(route.handle && route.auth.includes('guest'), 'sign_in_required')
-  add(route.scope === 'sandbox', 'sandbox_refused', 'no_such_path')
+  add(route.scope === 'sandbox', 'no_such_path')
+  add(route.scope === 'sandbox' && !route.isOpen, 'sandbox_refused')
+  add(route.scope !== 'sandbox' && route.method !== 'GET', 'origin_refused')
   add(isJudged(route) && weakest(route) !== 'documented', 'evidence_refused')
   add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch', 'idempotency_unreadable')
   add(route.idempotent && route.handle, 'idempotency_in_progress')

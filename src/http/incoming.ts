@@ -10,9 +10,14 @@ export interface Endpoint {
   readonly evidence: Evidence
 }
 
+/** Headers as they are looked up. */
+export interface SentHeaders extends Pick<Headers, 'get' | 'has'> {
+  keys(): Iterable<string>
+}
+
 /** What a runtime tells of a request beside the request itself. */
 export interface FetchSource extends BodySource {
-  /** Of the connection's other end, where there is a connection. */
+  /** Of the connection's other end: empty where it is unknown, absent where the request came over no network. */
   readonly peerAddress?: string | undefined
   /** The class that answers are made of; the global one where absent. */
   readonly Response?: typeof Response
@@ -21,7 +26,7 @@ export interface FetchSource extends BodySource {
   /** The service's own address of what is asked for, where the request names another that stands for it. */
   readonly url?: string
   /** All headers, where the request hides some: to a script, a browser shows neither Cookie nor Origin. */
-  readonly headers?: Pick<Headers, 'get' | 'has'>
+  readonly headers?: SentHeaders
 }
 
 /** A request on its way: itty-router sets `params` and `query`, authentication the session. */
@@ -32,7 +37,7 @@ export interface Incoming {
   readonly url: string
   readonly path: string
   readonly request: Request
-  readonly headers: Pick<Headers, 'get' | 'has'>
+  readonly headers: SentHeaders
   readonly source: FetchSource
   params: Record<string, string>
   query: Record<string, string | string[]>

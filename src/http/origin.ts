@@ -1,5 +1,4 @@
 import { problem } from '../problem.js'
-import { VIA } from '../via.js'
 
 interface Sent {
   readonly method: string
@@ -45,16 +44,3 @@ export function sessionCookieHeader(sessionId: string | null, baseUrl: string): 
   const value = sessionId === null ? 'session_id=; Max-Age=0' : `session_id=${sessionId}`
   return `${value}; Path=${new URL(baseUrl).pathname}; HttpOnly; SameSite=Lax${secure}`
 }
-
-/** Throws `sandbox_refused` unless the controls are asked by a local process, or by a page of the service itself. */
-export function guardSandbox(sent: Sent, baseUrl: string, peerAddress: string | undefined): void {
-  const host = new URL(sent.url).hostname
-  // A name of someone else's that resolves to this machine would make their page look like our own.
-  const localHost = isLoopback(host) || host === new URL(baseUrl).hostname
-  const isPassedOn = sent.headers.get('via')?.includes(VIA) ?? false
-  const isLocal = (peerAddress === undefined || isLoopback(peerAddress)) && localHost && !isPassedOn
-  if (!isLocal || isForeign(sent, baseUrl)) throw problem('sandbox_refused')
-}
-
-const isLoopback = (address: string): boolean =>
-  /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|::ffff:127(\.\d{1,3}){3}|\[?::1\]?)$/.test(address)

@@ -74,12 +74,13 @@ export function refusal(
 export function respondWith(
   outcome: Outcome,
   incoming: Incoming,
-  { baseUrl }: Pick<ServiceContext, 'baseUrl'>,
+  service: Pick<ServiceContext, 'baseUrl' | 'sandbox'>,
 ): Response {
+  const { baseUrl } = service
   const { source, endpoint } = incoming
   const session = incoming.session === undefined ? repeatedSession(incoming, baseUrl) : incoming.session
   const { headers } = outcome
-  setCorsHeaders(headers, incoming.headers)
+  setCorsHeaders(headers, incoming, service)
   headers['x-content-type-options'] = 'nosniff'
   if (endpoint) headers['x-evidence'] = endpoint.evidence
   if (session) headers['x-session-id'] = session

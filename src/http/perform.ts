@@ -8,11 +8,11 @@ import { checkNoCardData } from './card-data.js'
 import { checkKey, type KeyedRequest } from './idempotency.js'
 import type { Endpoint, Incoming } from './incoming.js'
 import { handleOnce, keepNothing, writeOnce } from './once.js'
-import { guardSandbox } from './origin.js'
 import { type Outcome, render } from './outcome.js'
 import { authenticate, type Caller } from './principal.js'
 import { type Call, isJudged, type Route } from './route.js'
 import { forSameCaller } from './same-caller.js'
+import { guardChange, guardControls } from './sandbox-guard.js'
 
 /** Decodes, authenticates, checks and handles: in one transaction where the route is one. */
 export async function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<Outcome> {
@@ -66,10 +66,12 @@ const pathTo = ({ path }: Endpoint, { params }: Call): string =>
 
 function permit({ route, evidence }: Endpoint, incoming: Incoming, service: ServiceContext): void {
   if (isJudged(route) && isWeaker(evidence, service.evidence)) throw problem('evidence_refused')
-  if (route.scope !== 'sandbox') return
+  if (route.scope !== 'sandbox') return guardChange(incoming, service, { takesSession: takesSession(route) })
   if (!service.sandbox) throw problem('no_such_path')
-  guardSandbox(incoming, service.baseUrl, incoming.source.peerAddress)
+  if (!route.isOpen) guardControls(incoming, service)
 }
+
+const takesSession = ({ auth }: Route): boolean => auth.includes('session') || auth.includes('guest')
 
 interface Fields {
   readonly params: Record<string, unknown>

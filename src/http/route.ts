@@ -183,6 +183,8 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly shareable?: boolean
   /** `sandbox`: a control, there only where the sandbox is on. `meta`: about the service itself. Strict mode leaves both alone. */
   readonly scope?: 'service' | 'sandbox' | 'meta'
+  /** A control that answers everyone, wherever they call from. */
+  readonly isOpen?: boolean
 }
 
 /**

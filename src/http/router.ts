@@ -6,6 +6,7 @@ import type { Endpoint, FetchSource, Incoming } from './incoming.js'
 import { type Outcome, refusal, respondWith, unknownOutcome } from './outcome.js'
 import { perform } from './perform.js'
 import { evidenceOf, type Route, type Version } from './route.js'
+import { guardCaller } from './sandbox-guard.js'
 
 /** The compiled table: made once per module and shared by every service. */
 export class RouteTable {
@@ -56,6 +57,7 @@ export class RouteTable {
     }
     let outcome: Outcome
     try {
+      guardCaller(incoming, service)
       if (ready) await ready()
       outcome = await this.#route(incoming, service)
     } catch (error) {

@@ -1,6 +1,7 @@
 import { accountOf } from '../accounts/account.js'
 import type { CallingAgent } from '../agents/request.js'
 import type { ServiceContext } from '../context.js'
+import { isLoopbackOrigin } from '../loopback.js'
 import { oidcClients } from '../oidc/client.js'
 import { problem } from '../problem.js'
 import type { Reader } from '../storage/storage.js'
@@ -28,7 +29,7 @@ export interface Visitor {
 /** Throws `not_found` for the server of an account that there is not, `origin_refused`. */
 export async function checkVisitor(tx: Reader, { agent, within, origin }: Visitor, baseUrl: string): Promise<void> {
   if (within !== undefined) await accountOf(tx, within)
-  if (origin !== null && !(await isKnown(tx, origin, agent, baseUrl))) throw problem('origin_refused')
+  if (origin !== null && !(await isKnown(tx, origin, agent, baseUrl))) throw originRefused()
 }
 
 /**
@@ -38,12 +39,14 @@ export async function checkVisitor(tx: Reader, { agent, within, origin }: Visito
  */
 async function isKnown(tx: Reader, origin: string, { client_id }: CallingAgent, baseUrl: string): Promise<boolean> {
   const own = new URL(baseUrl)
-  if (origin === own.origin || (isLoopback(own.origin) && isLoopback(origin))) return true
+  if (origin === own.origin || (isLoopbackOrigin(own.origin) && isLoopbackOrigin(origin))) return true
   const client = await tx.get(oidcClients, client_id)
   return client?.metadata.redirect_uris.some((uri) => originOf(uri) === origin) ?? false
 }
 
-const originOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).origin : undefined)
+const originRefused = () =>
+  problem('origin_refused', {
+    detail: 'An app calls from the origins of its redirect URIs: register that of this page.',
+  })
 
-const isLoopback = (origin: string): boolean =>
-  /^https?:\/\/(localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/.test(origin)
+const originOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).origin : undefined)

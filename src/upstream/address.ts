@@ -60,6 +60,8 @@ const carriers: readonly (readonly [Range, bigint])[] = [
   [rangeOf('2002::/16'), 80n], // 6to4
 ]
 
+const loopback = ['127.0.0.0/8', '::ffff:127.0.0.0/104', '::1/128'].map(rangeOf)
+
 const LOOPBACK_6 = 1n
 
 /**
@@ -76,6 +78,50 @@ export function isPublic(ip: string): boolean {
   if (isAlwaysRefused(ip)) return false
   const address = carried(parse(ip) as Address)
   return address.bits === 32 ? !isIn(address, notPublic4) : isIn(address, [public6]) && !isIn(address, notPublic6)
+}
+
+/** Whether an address is this machine's own. One that a translator carries elsewhere is not. */
+export function isLoopback(ip: string): boolean {
+  const address = parse(ip)
+  return address !== undefined && isIn(address, loopback)
+}
+
+/** What upstream calls may reach beside the default. */
+export interface UpstreamList {
+  /** In lower case, without a dot at the end. */
+  readonly names: ReadonlySet<string>
+  readonly ranges: readonly Range[]
+}
+
+/** Reads host names, addresses and CIDR ranges. Gives the first that is none of these as `wrong`. */
+export function upstreamList(texts: readonly string[]): UpstreamList | { readonly wrong: string } {
+  const names = new Set<string>()
+  const ranges: Range[] = []
+  for (const text of texts) {
+    const plain = text.trim().toLowerCase()
+    const range = listedRange(plain)
+    if (range) ranges.push(range)
+    else if (/^(?:[\w-]+\.)*(?!\d+\.?$)[\w-]+\.?$/.test(plain)) names.add(plain.replace(/\.$/, ''))
+    else return { wrong: text }
+  }
+  return { names, ranges }
+}
+
+/** Completes "takes …". */
+export const UPSTREAM_EXPECTED = 'a host name, an address or a CIDR range such as 10.0.0.0/8'
+
+function listedRange(text: string): Range | undefined {
+  const [, ip = '', length] = /^\[?([\da-f:.]+)\]?(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const address = parse(ip)
+  if (!address) return undefined
+  const bits = length === undefined ? address.bits : Number(length)
+  return bits <= address.bits ? { ...address, length: bits } : undefined
+}
+
+/** Whether an address, or one that it carries, is in a range of the list. */
+export function isListed(ip: string, { ranges }: UpstreamList): boolean {
+  const address = parse(ip)
+  return address !== undefined && (isIn(address, ranges) || isIn(carried(address), ranges))
 }
 
 function isIn(address: Address, ranges: readonly Range[]): boolean {

@@ -85,7 +85,7 @@ const requestOf = (service: Caller, { url, method, headers, body, hops }: Upstre
   },
   body,
   signal,
-  mayConnect: connectRule(service),
+  mayConnect: connectRule(service, url),
 })
 
 /** One call, from its begin until its body is read, is cancelled or fails. */

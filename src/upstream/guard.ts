@@ -1,6 +1,6 @@
 import type { ServiceContext } from '../context.js'
 import { problem } from '../problem.js'
-import { isAlwaysRefused, isPublic } from './address.js'
+import { isAlwaysRefused, isListed, isLoopback, isPublic, type UpstreamList } from './address.js'
 
 /** Who decides on addresses that are not refused to everyone. */
 export type UpstreamPolicy = Pick<ServiceContext, 'allowUpstream' | 'sandbox'>
@@ -22,7 +22,8 @@ const localNames = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa'
 
 /**
  * The URL of an upstream service, without its fragment. Addresses of cloud metadata, link-local and the like are refused always,
- * in every spelling; of the others `allowUpstream` decides, or else a sandbox takes all and another service public hosts over https.
+ * in every spelling; of the others `allowUpstream` decides where it is a function. Else a sandbox takes all, or once it is served over
+ * HTTP, public hosts and this machine; another service takes public hosts over https. A list in `allowUpstream` adds to these.
  * A name is judged as it stands: what it stands for, only once it is connected to, by `mayConnect`. Throws `upstream_refused`.
  */
 export function judgeUrl(text: string, policy: UpstreamPolicy): URL {
@@ -37,10 +38,21 @@ export function judgeUrl(text: string, policy: UpstreamPolicy): URL {
 }
 
 /** What judges an address that the name of an upstream URL stands for, before it is connected to. */
-export function connectRule(policy: UpstreamPolicy): (address: string) => boolean {
-  const takesAll = policy.allowUpstream !== undefined || policy.sandbox !== undefined
-  return (address) => !isAlwaysRefused(address) && (takesAll || isPublic(address))
+export function connectRule(policy: UpstreamPolicy, url?: URL): (address: string) => boolean {
+  const { allowUpstream, sandbox } = policy
+  const list = typeof allowUpstream === 'object' ? allowUpstream : undefined
+  const isNamed = url !== undefined && list?.names.has(nameOf(url)) === true
+  const takesAll = typeof allowUpstream === 'function' || takesPrivate(policy) || isNamed
+  return (address) => {
+    if (isAlwaysRefused(address)) return false
+    if (takesAll || isPublic(address)) return true
+    return (sandbox !== undefined && isLoopback(address)) || (list !== undefined && isListed(address, list))
+  }
 }
+
+/** A sandbox that is reached by its own process alone calls whatever that process could. */
+const takesPrivate = ({ allowUpstream, sandbox }: UpstreamPolicy): boolean =>
+  allowUpstream === undefined && sandbox !== undefined && !sandbox.isServed
 
 /** What a header says of the connection is the port's to say: two who read it differently could be told two requests. */
 const framing =
@@ -67,9 +79,15 @@ function plainFault(url: URL): string | undefined {
   return isMetadata ? 'Its host is one that no service calls.' : undefined
 }
 
-function policyFault(url: URL, { allowUpstream, sandbox }: UpstreamPolicy): string | undefined {
-  if (allowUpstream) return allowUpstream(new URL(url)) ? undefined : 'This service is set not to call it.'
-  if (sandbox) return undefined
+function policyFault(url: URL, policy: UpstreamPolicy): string | undefined {
+  const { allowUpstream, sandbox } = policy
+  if (typeof allowUpstream === 'function')
+    return allowUpstream(new URL(url)) ? undefined : 'This service is set not to call it.'
+  if (takesPrivate(policy) || (allowUpstream && isListedHost(url, allowUpstream))) return undefined
+  if (sandbox) {
+    if (isPublicHost(url) || isLocalHost(url)) return undefined
+    return `Its host is private. To allow it, start the sandbox with --allow-upstream ${url.hostname}.`
+  }
   if (url.protocol !== 'https:') return 'This service calls https alone.'
   return isPublicHost(url) ? undefined : 'Its host is not a public one.'
 }
@@ -78,6 +96,16 @@ function isPublicHost(url: URL): boolean {
   const ip = literalOf(url)
   const name = nameOf(url)
   return ip === undefined ? name.includes('.') && !isBelow(name, localNames) : isPublic(ip)
+}
+
+function isListedHost(url: URL, list: UpstreamList): boolean {
+  const ip = literalOf(url)
+  return ip === undefined ? list.names.has(nameOf(url)) : isListed(ip, list)
+}
+
+function isLocalHost(url: URL): boolean {
+  const ip = literalOf(url)
+  return ip === undefined ? isBelow(nameOf(url), ['localhost']) : isLoopback(ip)
 }
 
 /** The IP address that is the host itself, in whatever spelling it came: the URL parser leaves one of each. */

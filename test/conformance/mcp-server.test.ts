@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Served, serve } from '../../adapters/node.js'
+import type { FetchSource } from '../../src/core.js'
 import { type Host, startHost } from '../support/host.js'
 import { startFixtures } from '../support/mcp-fixtures.js'
 import { newAgent } from '../support/oidc.js'
@@ -89,9 +90,10 @@ afterAll(async () => {
 /** The service's own server, in front of which each request gets an agent's token: the suite sends none. */
 async function startOwn(): Promise<Served> {
   const { accessToken } = await newAgent(host.call)
-  const withToken = (headers: Pick<Headers, 'get' | 'has'>) => ({
+  const withToken = (headers: NonNullable<FetchSource['headers']>) => ({
     get: (name: string) => (name === 'authorization' ? `Bearer ${accessToken}` : headers.get(name)),
     has: (name: string) => name === 'authorization' || headers.has(name),
+    keys: () => headers.keys(),
   })
   return serve(
     {

@@ -14,25 +14,33 @@ const bodies: Record<string, object> = {
 }
 
 contract('The sandbox controls', (start) => {
-  for (const { method, path } of controls)
+  for (const { method, path } of controls.filter(({ isOpen }) => !isOpen))
     test(`refuse ${method} ${path} to a page of another origin, and change nothing`, async () => {
       const { call, url, state } = await start()
       const before = await state()
       const body = method === 'POST' ? (bodies[path] ?? {}) : undefined
       for (const origin of [
-        'https://shop.example.test',
+        'https://evil.example.test',
         'null',
-        'http://127.0.0.1:1',
+        'http://127.0.0.1.example.test:1',
         `${new URL(url).origin}.example.test`,
       ])
         expectProblem(await call(method, path, { headers: { origin }, ...(body && { body }) }), 403, 'sandbox_refused')
       expect(await state()).toEqual(before)
     })
 
-  test('answer pages of the service itself', async () => {
+  test('answer pages of the service itself, and of this machine', async () => {
     const { call, url } = await start()
-    expect((await call('GET', '/_sandbox/health', { headers: { origin: new URL(url).origin } })).status).toBe(200)
-    expect((await call('POST', '/_sandbox/reset', { headers: { origin: new URL(url).origin } })).status).toBe(204)
+    for (const origin of [new URL(url).origin, 'http://127.0.0.1:1', 'http://localhost:5173']) {
+      expect((await call('GET', '/_sandbox/clock', { headers: { origin } })).status).toBe(200)
+      expect((await call('POST', '/_sandbox/reset', { headers: { origin } })).status).toBe(204)
+    }
+  })
+
+  test('tell everyone that the service is well', async () => {
+    const { call } = await start()
+    for (const origin of ['https://evil.example.test', 'null'])
+      expect((await call('GET', '/_sandbox/health', { headers: { origin } })).body.ok).toBe(true)
   })
 })
 
@@ -40,10 +48,10 @@ describe('The sandbox controls in process', () => {
   const service = createService({ sandbox: true, baseUrl: 'http://127.0.0.1:4242' })
   const ask = async (url: string, peerAddress?: string) =>
     (await service.fetch(new Request(url), peerAddress === undefined ? {} : { peerAddress })).status
-  const health = 'http://127.0.0.1:4242/_sandbox/health'
+  const clock = 'http://127.0.0.1:4242/_sandbox/clock'
 
   test('answer peers of this machine alone', async () => {
-    for (const peer of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']) expect(await ask(health, peer)).toBe(200)
+    for (const peer of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']) expect(await ask(clock, peer)).toBe(200)
     for (const peer of [
       '10.0.0.7',
       '203.0.113.9',
@@ -53,18 +61,18 @@ describe('The sandbox controls in process', () => {
       '127.0.0.1.example.test',
       '',
     ])
-      expect(await ask(health, peer)).toBe(403)
+      expect(await ask(clock, peer)).toBe(403)
   })
 
   test('answer under names of this machine, and under that of the base address', async () => {
     for (const host of ['localhost', '127.0.0.1:99', '[::1]', 'pay.localhost'])
-      expect(await ask(`http://${host}/_sandbox/health`)).toBe(200)
+      expect(await ask(`http://${host}/_sandbox/clock`)).toBe(200)
     for (const host of ['rebound.example.test', 'localhost.example.test', '127.0.0.1.example.test', '10.0.0.7'])
-      expect(await ask(`http://${host}/_sandbox/health`)).toBe(403)
+      expect(await ask(`http://${host}/_sandbox/clock`)).toBe(403)
     const named = createService({ sandbox: true, baseUrl: 'https://pay.example.test' })
-    expect((await named.fetch(new Request('https://pay.example.test/_sandbox/health'))).status).toBe(200)
+    expect((await named.fetch(new Request('https://pay.example.test/_sandbox/clock'))).status).toBe(200)
     expect(
-      (await named.fetch(new Request('https://pay.example.test/_sandbox/health'), { peerAddress: '10.0.0.7' })).status,
+      (await named.fetch(new Request('https://pay.example.test/_sandbox/clock'), { peerAddress: '10.0.0.7' })).status,
     ).toBe(403)
   })
 
@@ -87,7 +95,7 @@ test('The sandbox controls of a server refuse a request whose Host is a name of 
   const served = await serve((baseUrl) => createService({ baseUrl, sandbox: true }), { port: 0 })
   const ask = (host: string) =>
     new Promise<number | undefined>((resolve, reject) => {
-      const sent = httpRequest(`${served.url}/_sandbox/health`, { headers: { host } }, (answer) => {
+      const sent = httpRequest(`${served.url}/_sandbox/clock`, { headers: { host } }, (answer) => {
         answer.resume()
         resolve(answer.statusCode)
       })
@@ -95,6 +103,6 @@ test('The sandbox controls of a server refuse a request whose Host is a name of 
     })
   const { port } = new URL(served.url)
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, `rebound.example.test:${port}`, 'rebound.example.test']
-  expect(await Promise.all(hosts.map(ask))).toEqual([200, 200, 403, 403])
+  expect(await Promise.all(hosts.map(ask))).toEqual([200, 200, 421, 421])
   await served.close()
 })

@@ -51,6 +51,21 @@ describe('every operation with a body', () => {
   })
 })
 
+describe('every operation of a sandbox that is served over HTTP', () => {
+  it('refuses foreign pages that would change something without credentials: 403 origin_refused', async () => {
+    const service = createService({ sandbox: true })
+    const peerAddress = '127.0.0.1'
+    const call = caller({ url: service.baseUrl, fetch: (request) => service.fetch(request, { peerAddress }) })
+    const changing = built.filter(({ route }) => route.method !== 'GET' && route.scope !== 'sandbox')
+    const state = () => service.sandbox.snapshot()
+    for (const origin of ['https://evil.example.test', 'null'])
+      await allRefuse({ call, state }, changing, [403, 'origin_refused'], ({ route }) =>
+        merged(sampleOf(route), { headers: { origin } }),
+      )
+    await service.close()
+  })
+})
+
 describe('every operation whose query may come as a body', () => {
   it('refuses that as any body', async () => {
     const service = createService({ sandbox: true, limits: { bodyBytes: 1000 } })

@@ -216,8 +216,8 @@ describe('headers that lie', () => {
   it('a Host of somebody else is no way to the controls', async () => {
     const { url } = await start()
     for (const host of ['sandbox.example.test', '127.0.0.1.example.test', '10.0.0.1']) {
-      const text = await sendLines(url, ['GET /_sandbox/health HTTP/1.1', `Host: ${host}`, 'Connection: close'])
-      expect(readWire(text).body.code).toBe('sandbox_refused')
+      const text = await sendLines(url, ['GET /_sandbox/clock HTTP/1.1', `Host: ${host}`, 'Connection: close'])
+      expect(readWire(text).body.code).toBe('host_refused')
     }
   })
 

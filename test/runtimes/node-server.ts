@@ -6,6 +6,9 @@ import { fileStorage } from '../../adapters/storage/file.js'
 import { createService, type Service } from '../../src/index.js'
 import type { Runtime } from './runtime.js'
 
+/** Where the sites of the contract's tests are. */
+const allowOrigins = ['shop', 'app', 'agent'].map((name) => `https://${name}.example.test`)
+
 export const nodeServer: Runtime = {
   name: 'Node server, file storage',
   async start(options) {
@@ -14,7 +17,7 @@ export const nodeServer: Runtime = {
     let service: Service | undefined
     const served = await serve(
       (baseUrl) => {
-        service = createService({ ...options, baseUrl, sandbox: true, storage })
+        service = createService({ ...options, baseUrl, sandbox: true, storage, allowOrigins })
         return service
       },
       { port: 0 },

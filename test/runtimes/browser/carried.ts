@@ -79,11 +79,11 @@ export const carriedTo = ({ baseUrl, fetch }: Handler): Handler => ({
     fetch(request, { ...source, headers: sentHeaders(request), Response: showingCookies(source.Response ?? Response) }),
 })
 
-function sentHeaders({ headers }: Request): Pick<Headers, 'get' | 'has'> {
+function sentHeaders({ headers }: Request): NonNullable<FetchSource['headers']> {
   const sent = headers.get(SENT)
   const hidden = new Map<string, string>(sent === null ? [] : JSON.parse(decodeURIComponent(sent)))
   const get = (name: string) => hidden.get(name.toLowerCase()) ?? (name === SENT ? null : headers.get(name))
-  return { get, has: (name) => get(name) !== null }
+  return { get, has: (name) => get(name) !== null, keys: () => [...hidden.keys(), ...headers.keys()] }
 }
 
 /** Answers that show a page the cookie that they set, and where they redirect to. */
