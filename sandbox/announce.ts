@@ -1,20 +1,22 @@
 import { relative } from 'node:path'
 import picocolors from 'picocolors'
 import type { Credentials } from '../src/index.js'
+import { isLoopbackAddress, isLoopbackHost } from '../src/loopback.js'
 import { VERSION } from '../src/version.js'
 import type { Settings } from './config.js'
 import type { RunningSandbox } from './sandbox.js'
 
 /** One line of JSON: where it listens, and the credentials that work. */
-export function asJson({ url, credentials }: RunningSandbox, { data }: Settings): string {
+export function asJson({ url, credentials, controlToken }: RunningSandbox, { data }: Settings): string {
   const dashboard = `${url}/`
-  return `${JSON.stringify({ url, dashboard, version: VERSION, pid: process.pid, data: data ?? null, ...credentials })}\n`
+  const told = { url, dashboard, version: VERSION, pid: process.pid, data: data ?? null, control_token: controlToken }
+  return `${JSON.stringify({ ...told, ...credentials })}\n`
 }
 
 /** The same for people; coloured on a terminal. */
 export function asText(
-  { url, credentials }: RunningSandbox,
-  { data, seed }: Settings,
+  { url, credentials, controlToken }: RunningSandbox,
+  { data, seed, host }: Settings,
   isTerminal: boolean | undefined,
 ): string {
   // Where it is no terminal, `isTTY` is absent rather than false, and CI would be given colours.
@@ -23,9 +25,11 @@ export function asText(
     Object.entries(fields).map(([name, value]) => `  ${dim(name.padEnd(LABEL))}${String(value)}`)
   const where = {
     address: cyan(url),
-    dashboard: cyan(`${url}/`),
+    // Seen from elsewhere, it needs the token.
+    dashboard: cyan(isLoopback(host) ? `${url}/` : `${url}/?control_token=${encodeURIComponent(controlToken)}`),
     mcp: cyan(`${url}/mcp`),
     data: data === undefined ? 'in memory' : shown(data),
+    control_token: controlToken,
   }
   const people = peopleOf(credentials)
   const blocks = [
@@ -38,6 +42,8 @@ export function asText(
   ]
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`
 }
+
+const isLoopback = (host: string): boolean => isLoopbackHost(host) || isLoopbackAddress(host)
 
 const LABEL = 'client_secret  '.length
 

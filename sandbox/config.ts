@@ -1,11 +1,17 @@
 import * as z from 'zod/mini'
 import type { Seed } from '../src/controls/seed-schema.js'
 import { evidenceGrades } from '../src/evidence.js'
+import { reachSettings } from '../src/http/reach.js'
+import { UPSTREAM_EXPECTED, upstreamList } from '../src/upstream/address.js'
 import { parseDocument, readIfThere } from './document.js'
 import { Refusal } from './refusal.js'
 import { checkSeed } from './seed/load.js'
 
 const Text = z.string().check(z.minLength(1))
+const Token = z.string().check(z.refine((text) => reachSettings.controlToken.read(text) !== undefined))
+const Origins = z.array(z.string().check(z.refine((text) => reachSettings.allowOrigins.read(text) !== undefined)))
+const Hosts = z.array(z.string().check(z.refine((text) => reachSettings.allowHosts.read(text) !== undefined)))
+const Upstreams = z.array(z.string().check(z.refine((text) => !('wrong' in upstreamList([text])))))
 
 /** What `farthing.config.json` holds, and every flag and environment variable with it. */
 const Config = z.strictObject({
@@ -19,6 +25,10 @@ const Config = z.strictObject({
   evidence: z.optional(z.enum(evidenceGrades)),
   import: z.optional(Text),
   exportOnExit: z.optional(Text),
+  controlToken: z.optional(Token),
+  allowOrigins: z.optional(Origins),
+  allowHosts: z.optional(Hosts),
+  allowUpstream: z.optional(Upstreams),
   json: z.optional(z.boolean()),
   open: z.optional(z.boolean()),
 })
@@ -31,8 +41,10 @@ interface Setting {
   /** As commander takes it. */
   readonly flags: string
   readonly help: string
-  /** Completes the sentence "it must be …". */
+  /** Completes the sentence "it must be …"; of a list, "each must be …". */
   readonly expects: string
+  /** May be given several times; a variable separates the values by commas. */
+  readonly isList?: boolean
 }
 
 const aFile = "a file's name"
@@ -81,6 +93,29 @@ export const settings: Readonly<Record<Name, Setting>> = {
     expects: aFile,
   },
   exportOnExit: { flags: '--export-on-exit <file>', help: 'write the state into this file on exit', expects: aFile },
+  controlToken: {
+    flags: '--control-token <token>',
+    help: 'opens the controls under /_sandbox to callers that are not on this machine (default: a random one, printed at the start)',
+    expects: reachSettings.controlToken.expects,
+  },
+  allowOrigins: {
+    flags: '--allow-origin <origin>',
+    help: 'let pages of this origin call, beside those on this machine; may be repeated',
+    expects: reachSettings.allowOrigins.expects,
+    isList: true,
+  },
+  allowHosts: {
+    flags: '--allow-host <host>',
+    help: "answer requests for this host, beside localhost and the base URL's; may be repeated",
+    expects: reachSettings.allowHosts.expects,
+    isList: true,
+  },
+  allowUpstream: {
+    flags: '--allow-upstream <host or CIDR>',
+    help: 'let purchases call this private host or these addresses, beside public ones and this machine; may be repeated',
+    expects: UPSTREAM_EXPECTED,
+    isList: true,
+  },
   json: { flags: '--json', help: 'say where it listens as one line of JSON', expects: aSwitch },
   open: { flags: '--open', help: 'open the dashboard in a browser', expects: aSwitch },
 }
@@ -100,6 +135,11 @@ export interface Settings {
   readonly evidence: (typeof evidenceGrades)[number]
   readonly import: string | undefined
   readonly exportOnExit: string | undefined
+  /** Undefined: a random one for each start. */
+  readonly controlToken: string | undefined
+  readonly allowOrigins: readonly string[]
+  readonly allowHosts: readonly string[]
+  readonly allowUpstream: readonly string[]
   readonly json: boolean
   readonly open: boolean
 }
@@ -119,10 +159,7 @@ export async function readSettings({ flags, environment, directory, apart = fals
   const file = await readConfig(directory)
   const own = { port: undefined, data: undefined, memory: undefined }
   const layers: readonly Given[] = [
-    check(
-      texts(flags, (name) => name),
-      flagOf,
-    ),
+    check(texts(flags, attributeOf), flagOf),
     check(texts(environment, apart ? variableOf : variableIn(environment)), variableIn(environment)),
     apart ? { ...file, ...own } : file,
     apart ? { port: 0, memory: true } : {},
@@ -140,6 +177,10 @@ export async function readSettings({ flags, environment, directory, apart = fals
     evidence: first('evidence') ?? 'designed',
     import: first('import'),
     exportOnExit: first('exportOnExit'),
+    controlToken: first('controlToken'),
+    allowOrigins: first('allowOrigins') ?? [],
+    allowHosts: first('allowHosts') ?? [],
+    allowUpstream: first('allowUpstream') ?? [],
     json: first('json') ?? false,
     open: first('open') ?? false,
   }
@@ -174,8 +215,12 @@ function check(document: unknown, named: (name: Name) => string, place = ''): Gi
     throw new Refusal(`${place} has no setting "${issue.keys[0]}"; there are ${names.join(', ')}`)
   const name = issue?.path[0] as Name | undefined
   if (name === undefined) throw new Refusal(`${place} must hold an object of settings`)
-  const value = JSON.stringify((document as Given)[name])
-  throw new Refusal(`${named(name)} must be ${settings[name].expects}, not ${value}`)
+  const { expects, isList } = settings[name]
+  const given = (document as Given)[name]
+  const at = issue?.path[1]
+  const wrong = Array.isArray(given) && typeof at === 'number' ? given[at] : given
+  const rule = isList && wrong === given ? `a list, each of it ${expects}` : expects
+  throw new Refusal(`${named(name)} must be ${rule}, not ${JSON.stringify(wrong)}`)
 }
 
 /** The settings that `source` holds under the names that `keyOf` gives, as the types they have. */
@@ -190,7 +235,8 @@ function texts(source: Readonly<Record<string, unknown>>, keyOf: (name: Name) =>
 }
 
 function typed(name: Name, text: string): unknown {
-  const { flags } = settings[name]
+  const { flags, isList } = settings[name]
+  if (isList) return text.split(',').flatMap((each) => each.trim() || [])
   if (name === 'port' && /^\d+$/.test(text)) return Number(text)
   if (flags.includes('<')) return text
   if (/^(1|true|yes|on)$/i.test(text)) return true
@@ -199,8 +245,14 @@ function typed(name: Name, text: string): unknown {
 
 const flagOf = (name: Name): string => /--[a-z-]+/.exec(settings[name].flags)?.[0] ?? name
 
-/** `exportOnExit` is `FARTHING_EXPORT_ON_EXIT`. */
-const variableOf = (name: Name): string => `FARTHING_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`
+/** Under which commander keeps a flag: `--allow-origin` is `allowOrigin`. */
+const attributeOf = (name: Name): string =>
+  flagOf(name)
+    .slice(2)
+    .replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** `--export-on-exit` is `FARTHING_EXPORT_ON_EXIT`. */
+const variableOf = (name: Name): string => `FARTHING_${flagOf(name).slice(2).replaceAll('-', '_').toUpperCase()}`
 
 /** As above; what hosts of all kinds set, `PORT`, stands in for `FARTHING_PORT`. */
 const variableIn =

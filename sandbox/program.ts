@@ -23,7 +23,8 @@ const isCommanderError = (error: unknown): error is CommanderError =>
 const oneLine = (message: string): string => message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
 
 const stateSettings = ['data', 'import', 'exportOnExit'] as const
-const serviceSettings = ['port', 'host', 'memory', 'seed', 'baseUrl', 'clock', 'evidence'] as const
+const reachSettings = ['controlToken', 'allowOrigins', 'allowHosts', 'allowUpstream'] as const
+const serviceSettings = ['port', 'host', 'memory', 'seed', 'baseUrl', 'clock', 'evidence', ...reachSettings] as const
 
 function program(): Command {
   const root = new Command('farthing')
@@ -97,9 +98,15 @@ function addFileCommands(root: Command): void {
 type Flags = Readonly<Record<string, unknown>>
 
 function withSettings(command: Command, names: readonly Name[], help: Partial<Record<Name, string>> = {}): Command {
-  for (const name of names) command.option(settings[name].flags, help[name] ?? settings[name].help)
+  for (const name of names) {
+    const { flags, isList, help: shown } = settings[name]
+    if (isList) command.option(flags, help[name] ?? shown, collect)
+    else command.option(flags, help[name] ?? shown)
+  }
   return command
 }
+
+const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value]
 
 const given = (flags: Flags, { apart = false }: Pick<Sources, 'apart'> = {}): Promise<Settings> =>
   readSettings({ flags, environment: process.env, directory: process.cwd(), apart })

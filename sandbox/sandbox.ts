@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { type Handler, nodeUpstream, type Served, serve } from '../adapters/node.js'
+import { sandboxReach } from '../src/http/reach.js'
 import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'
+import { isLoopbackAddress, isLoopbackHost } from '../src/loopback.js'
 import type { State, Storage } from '../src/storage/storage.js'
 import type { Settings } from './config.js'
 import { sandboxPages } from './pages/pages.js'
@@ -13,6 +16,8 @@ export interface RunningSandbox {
   /** Where clients reach it, without a trailing slash. */
   readonly url: string
   readonly credentials: Credentials
+  /** Opens the controls to callers that are not on this machine. */
+  readonly controlToken: string
   /** Finishes what is running, writes what is to be exported, and closes the storage. Throws `Refusal`. */
   close(): Promise<void>
 }
@@ -24,23 +29,25 @@ export interface StartOptions {
 
 /** Opens the state, puts a service over it and listens. Throws `Refusal`. */
 export async function startSandbox(settings: Settings, { warn }: StartOptions): Promise<RunningSandbox> {
-  const { data, host, exportOnExit } = settings
+  const { data, exportOnExit } = settings
   if (exportOnExit !== undefined) await checkTarget(exportOnExit, data)
   const seed = await loadSeed(settings.seed)
+  const { controlToken = randomBytes(16).toString('hex') } = settings
   const replaceBy = await stateToBegin(settings)
   let storage: Storage | undefined
   let assembled: Assembled | undefined
   // The port first: where that is taken, no file is touched.
   const served = await listen(settings, async (address) => {
     storage = data === undefined ? await openMemory(replaceBy) : await openData(data, { replaceBy, warn })
-    assembled = await assemble(storage, { ...settings, seed, baseUrl: settings.baseUrl ?? address })
+    assembled = await assemble(storage, { ...settings, seed, controlToken, baseUrl: settings.baseUrl ?? address })
     return assembled.handler
   })
-  if (!isLoopback(host)) warn(`listening on ${host}, but the controls under /_sandbox answer only this machine`)
+  warnOfStrangers(settings, warn)
   const { service, credentials } = assembled as unknown as Assembled
   return {
     url: service.baseUrl,
     credentials,
+    controlToken,
     async close() {
       await served.close()
       try {
@@ -61,15 +68,22 @@ interface Assembled {
   readonly credentials: Credentials
 }
 
-type AssembleOptions = Pick<Settings, 'clock' | 'evidence'> & { readonly seed: Seed; readonly baseUrl: string }
+type AssembleOptions = Pick<Settings, 'clock' | 'evidence' | 'allowOrigins' | 'allowHosts' | 'allowUpstream'> & {
+  readonly seed: Seed
+  readonly baseUrl: string
+  readonly controlToken: string
+}
 
-async function assemble(storage: Storage, { clock, evidence, baseUrl, seed }: AssembleOptions): Promise<Assembled> {
-  const service = createService({ storage, baseUrl, evidence, seed, sandbox: true, upstream: nodeUpstream() })
+async function assemble(storage: Storage, { clock, ...options }: AssembleOptions): Promise<Assembled> {
+  const { baseUrl, evidence, seed, allowUpstream, controlToken, allowOrigins, allowHosts } = options
+  const reach = { controlToken, allowOrigins, allowHosts }
+  const upstream = nodeUpstream()
+  const service = createService({ storage, baseUrl, evidence, seed, sandbox: true, upstream, allowUpstream, ...reach })
   try {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
     const credentials = await service.sandbox.credentials()
-    return { service, credentials, handler: sandboxPages({ service, demo, offline }) }
+    return { service, credentials, handler: sandboxPages({ service, demo, offline, reach: sandboxReach(reach) }) }
   } catch (error) {
     await service.close()
     if (error instanceof Problem) throw new Refusal(`the seed cannot be used: ${error.message}`, { cause: error })
@@ -114,4 +128,13 @@ function unheard(code: string | undefined, port: number, host: string): string {
 /** An address for all of a machine's is none to call. */
 const reachable = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 
-const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
+/** Says what is open to others, where something is. */
+function warnOfStrangers({ host, allowOrigins }: Settings, warn: StartOptions['warn']): void {
+  if (!isLoopbackHost(host) && !isLoopbackAddress(host))
+    warn(
+      `listening on ${host}: other machines can call this sandbox by the host of --base-url or one of --allow-host; ` +
+        'for the controls under /_sandbox they need the control token',
+    )
+  if (allowOrigins.includes('null'))
+    warn('--allow-origin null lets every website call this sandbox from a sandboxed frame')
+}

@@ -24,6 +24,10 @@ const defaults = {
   evidence: 'designed',
   import: undefined,
   exportOnExit: undefined,
+  controlToken: undefined,
+  allowOrigins: [],
+  allowHosts: [],
+  allowUpstream: [],
   json: false,
   open: false,
 }
@@ -57,6 +61,10 @@ describe('settings', () => {
       FARTHING_EVIDENCE: 'documented',
       FARTHING_IMPORT: 'i.json',
       FARTHING_EXPORT_ON_EXIT: 'e.json',
+      FARTHING_CONTROL_TOKEN: 'a-token',
+      FARTHING_ALLOW_ORIGIN: 'http://shop.test:8080, https://shop.test',
+      FARTHING_ALLOW_HOST: 'box,box.test:4242',
+      FARTHING_ALLOW_UPSTREAM: 'api,10.0.0.0/8,fd00::/8',
       FARTHING_JSON: '1',
       FARTHING_OPEN: 'yes',
     }
@@ -70,10 +78,48 @@ describe('settings', () => {
       evidence: 'documented',
       import: 'i.json',
       exportOnExit: 'e.json',
+      controlToken: 'a-token',
+      allowOrigins: ['http://shop.test:8080', 'https://shop.test'],
+      allowHosts: ['box', 'box.test:4242'],
+      allowUpstream: ['api', '10.0.0.0/8', 'fd00::/8'],
       json: true,
       open: true,
     })
     expect(await read({ environment: { FARTHING_MEMORY: 'true' } })).toEqual({ ...defaults, data: undefined })
+  })
+
+  test('that are lists come from the strongest place that names them', async () => {
+    await config({ allowOrigins: ['http://shop.test'], allowUpstream: ['10.0.0.1'] })
+    expect(await read()).toEqual({ ...defaults, allowOrigins: ['http://shop.test'], allowUpstream: ['10.0.0.1'] })
+    const flags = { allowOrigin: ['http://a.test', 'null'] }
+    expect((await read({ flags, environment: { FARTHING_ALLOW_ORIGIN: 'http://b.test' } })).allowOrigins).toEqual([
+      'http://a.test',
+      'null',
+    ])
+  })
+
+  test.each([
+    ['controlToken', '--control-token', ['a b', 'a;b', 'a,b', 'é', 'x'.repeat(257)]],
+    [
+      'allowOrigin',
+      '--allow-origin',
+      ['*', 'shop.test', 'http://', 'http://a/b', 'http://u@a', 'http://*.a.test', 'a b', '//a'],
+    ],
+    [
+      'allowHost',
+      '--allow-host',
+      ['*', '*.a.test', 'http://a', 'a/b', 'a:x', 'a:99999', 'u@a', 'a b', '.', '::1', '256.1.1.1'],
+    ],
+    [
+      'allowUpstream',
+      '--allow-upstream',
+      ['*', '10.0.0.0/33', '10.0.0/8', '10.0.0.0/', 'http://a', 'a/8', 'a:80', '..', '256.1.1.1', '::1/129'],
+    ],
+  ])('refuse a wrong %s in one line', async (attribute, flag, wrong) => {
+    for (const value of wrong) {
+      const flags = { [attribute]: attribute === 'controlToken' ? value : [value] }
+      await expect(read({ flags })).rejects.toThrow(new RegExp(`^${flag} must be a?[^\\n]*, not "[^\\n]*"$`))
+    }
   })
 
   test('take PORT where there is no FARTHING_PORT', async () => {
@@ -120,6 +166,10 @@ describe('the config file', () => {
     await refused([], 'farthing.config.json must hold an object of settings')
     await refused({ prot: 1 }, 'farthing.config.json has no setting "prot"; there are port, ')
     await refused({ port: '1' }, '"port" in farthing.config.json must be a number from 0 to 65535, not "1"')
+    await refused(
+      { allowOrigins: 'x' },
+      '"allowOrigins" in farthing.config.json must be a list, each of it an origin such',
+    )
     await refused({ memory: 'no' }, '"memory" in farthing.config.json must be true or false, not "no"')
     await refused(
       { memory: true, data: 'd.json' },

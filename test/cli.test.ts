@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { VERSION } from '../src/index.js'
 import { caller } from './support/api.js'
 import { cli, type Ended, type Sandbox } from './support/cli.js'
+import { readWire, sendLines } from './support/wire.js'
 import { balanceOf, newPayer, tokenFor } from './support/world.js'
 
 const farthing = cli()
@@ -97,6 +98,7 @@ describe('start', () => {
     const { stdout } = await ended
     expect(stdout).toMatch(/^ {2}address +http:\/\/127\.0\.0\.1:\d+$/m)
     expect(stdout).toMatch(/^ {2}dashboard +http:\/\/127\.0\.0\.1:\d+\/$/m)
+    expect(stdout).toMatch(/^ {2}control_token +[0-9a-f]{32}$/m)
     expect(stdout).toMatch(/^ {2}client_secret +mc_[0-9a-f]{32}$/m)
     expect(stdout).not.toContain('\u001b')
   })
@@ -217,7 +219,33 @@ describe('start', () => {
     const sandbox = await start(['--memory', '--host', '0.0.0.0'])
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:/)
     const { stderr } = await sandbox.stop()
-    expect(stderr).toMatch(/^farthing: listening on 0\.0\.0\.0, but the controls .* answer only this machine\n$/)
+    expect(stderr).toMatch(/^farthing: listening on 0\.0\.0\.0: other machines .* need the control token\n$/)
+  })
+
+  test('lets in whom its flags name, and says the control token', async () => {
+    const flags = [
+      '--allow-origin',
+      'http://shop.test:8080',
+      '--allow-origin',
+      'HTTPS://Shop.Test/',
+      '--allow-host',
+      'box',
+    ]
+    const sandbox = await start(['--memory', ...flags, '--control-token', 'mine-alone'])
+    const ask = async (headers: string[]) => {
+      const lines = ['POST /_sandbox/clock HTTP/1.1', 'Connection: close', 'Content-Type: application/json', ...headers]
+      return readWire(await sendLines(sandbox.url, [...lines, 'Content-Length: 13'], '{"advance":0}')).status
+    }
+    expect(await ask(['Host: box', 'Origin: https://shop.test'])).toBe(200)
+    expect(await ask(['Host: localhost', 'Origin: http://shop.test:8080'])).toBe(200)
+    expect(await ask(['Host: localhost', 'Origin: http://shop.test'])).toBe(403)
+    expect(await ask(['Host: other'])).toBe(421)
+    expect(await ask(['Host: box', 'X-Forwarded-For: 10.0.0.7'])).toBe(403)
+    expect(await ask(['Host: box', 'X-Forwarded-For: 10.0.0.7', `X-Control-Token: ${sandbox.control_token}`])).toBe(200)
+    expect(sandbox.control_token).toBe('mine-alone')
+    const [one, other] = await Promise.all([start(['--memory']), start(['--memory'])])
+    expect(one.control_token).toMatch(/^[0-9a-f]{32}$/)
+    expect(other.control_token).not.toBe(one.control_token)
   })
 
   test('opens the dashboard with --open', async () => {

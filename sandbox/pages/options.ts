@@ -1,3 +1,4 @@
+import type { SandboxReach } from '../../src/context.js'
 import type { Service } from '../../src/index.js'
 import type { Demo } from '../seed/demo.js'
 
@@ -6,6 +7,8 @@ export interface SandboxPages {
   readonly service: Service
   /** Shown where the service's state holds it. */
   readonly demo: Demo
+  /** As the service's own. Default: this machine and its pages alone. */
+  readonly reach?: SandboxReach
   /** Where the offline demo was built. */
   readonly offline?: URL
 }

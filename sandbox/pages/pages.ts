@@ -1,5 +1,7 @@
 import type { Handler } from '../../adapters/node.js'
+import type { SandboxReach } from '../../src/context.js'
 import type { Reply } from '../../src/http/reply.js'
+import { controlCookie, guardCaller, guardChange, isControlToken } from '../../src/http/sandbox-guard.js'
 import type { FetchSource } from '../../src/index.js'
 import { Problem } from '../../src/problem.js'
 import { archive } from './archive.js'
@@ -40,11 +42,36 @@ async function offlinePage({ offline }: SandboxPages, { url }: Request): Promise
   return file && { GET: async () => file }
 }
 
+/**
+ * Keeps the control token that a page's address carries in a cookie, and leads to the address without it: it stays in no history and
+ * no Referer. Throws `sandbox_refused` where it is wrong.
+ */
+function takeControlToken(address: string, reach: SandboxReach): Record<string, string> | undefined {
+  const url = new URL(address)
+  const token = url.searchParams.get('control_token')
+  if (token === null) return undefined
+  if (!isControlToken(token, reach))
+    throw new Problem('sandbox_refused', { detail: 'The token in the address is wrong.' })
+  url.searchParams.delete('control_token')
+  const location = pathOf(address) + url.search
+  return { location, 'set-cookie': controlCookie(token, address), 'referrer-policy': 'no-referrer' }
+}
+
 /** Without the slash at its end. */
 const pathOf = (url: string): string => new URL(url).pathname.replace(/(?<=.)\/+$/, '')
 
+const NOBODY_ELSE = { controlToken: undefined, allowOrigins: [], allowHosts: [] }
+
 async function answer(page: Page, options: SandboxPages, request: Request, source?: FetchSource): Promise<Response> {
+  const reach = options.reach ?? NOBODY_ELSE
   try {
+    const { method, url } = request
+    const guarded = { baseUrl: options.service.baseUrl, sandbox: reach }
+    const asked = { method, url, headers: source?.headers ?? request.headers, source: source ?? {} }
+    guardCaller({ ...asked, path: pathOf(url) }, guarded)
+    guardChange(asked, guarded)
+    const taken = method === 'GET' ? takeControlToken(url, reach) : undefined
+    if (taken) return respond(source, null, 303, taken)
     const { status = 200, headers, body, value } = await page(options, request)
     const text = body === undefined ? JSON.stringify(value) : body
     return respond(source, request.method === 'HEAD' ? null : text, status, headers)

@@ -9,11 +9,14 @@ interface Message {
 
 const section = document.getElementById('outbox') as HTMLElement
 const list = section.querySelector('ul') as HTMLElement
+const closed = document.getElementById('outbox-closed') as HTMLElement
 let shown = ''
 
 async function refresh(): Promise<void> {
   const answer = await fetch('/_sandbox/outbox?limit=5').catch(() => undefined)
+  if (answer?.status === 403) section.hidden = closed.hidden = false
   if (!answer?.ok) return
+  closed.hidden = true
   const text = await answer.text()
   if (text === shown) return
   shown = text

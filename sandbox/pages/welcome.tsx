@@ -74,6 +74,10 @@ const WelcomePage = (options: Welcome) => {
       <section aria-labelledby="outbox-title" id="outbox" hidden>
         <h2 id="outbox-title">Outbox</h2>
         <p class="muted">No mail leaves a sandbox. The latest messages, with the codes in them:</p>
+        <p id="outbox-closed" hidden>
+          From this address they need the control token, which the sandbox prints when it starts. Open this page once
+          with <code>?control_token=</code> and the token at the end of its address.
+        </p>
         <ul class="outbox" aria-live="polite" />
       </section>
     </main>

@@ -52,6 +52,10 @@ async function call(method: string, path: string, body?: object): Promise<any> {
   const headers = { 'content-type': 'application/json' }
   const answer = await fetch(path, { method, cache: 'no-store', ...(body && { headers, body: JSON.stringify(body) }) })
   const read = await answer.json()
+  if (read.code === 'sandbox_refused')
+    throw new Error(
+      'From here, open this page once with ?control_token= and the token that the sandbox prints when it starts.',
+    )
   if (!answer.ok) throw new Error(read.error)
   return read
 }

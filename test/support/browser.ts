@@ -18,7 +18,8 @@ const quiet = [
 type Launch<T> = (options: LaunchOptions) => Promise<T>
 
 /** The browser of `CHROME_PATH`; else an installed Chrome or Chromium; else the one that comes as a package. The caller closes it. */
-export const launchBrowser = (): Promise<Browser> => launchFound((options) => chromium.launch(options))
+export const launchBrowser = (args: readonly string[] = []): Promise<Browser> =>
+  launchFound((options) => chromium.launch({ ...options, args: [...(options.args ?? []), ...args] }))
 
 /** The same, for several processes to connect to. */
 export const launchBrowserServer = (): Promise<BrowserServer> =>

@@ -30,6 +30,7 @@ export interface Process {
 export interface Sandbox extends Process, Credentials {
   readonly url: string
   readonly dashboard: string
+  readonly control_token: string
   readonly pid: number
   readonly data: string | null
   /** Sends a signal and waits for the end. */

@@ -23,8 +23,8 @@ export interface Site {
 }
 
 export interface Journey {
-  /** `change`: what becomes of every answer. */
-  host(seed?: Seed, change?: (answer: Response) => Promise<Response>): Promise<Host>
+  /** `change`: what becomes of every answer. `allowOrigins`: whose pages may call, beside those of this machine. */
+  host(seed?: Seed, change?: (answer: Response) => Promise<Response>, allowOrigins?: readonly string[]): Promise<Host>
   site(html: string, headers?: Record<string, string>): Promise<Site>
   /** A page of a browser that knows nothing yet. Messages of its console that are errors fail the test. */
   page(options?: BrowserContextOptions): Promise<Page>
@@ -48,7 +48,7 @@ export function journey(): Journey {
     return made
   }
   return {
-    host: async (seed, change) => kept(await startHost(seed, change)),
+    host: async (...options) => kept(await startHost(...options)),
     site: async (html, headers) => kept(await startSite(html, headers)),
     async page(options) {
       const context = kept(await browser.newContext(options))
@@ -65,11 +65,15 @@ export function journey(): Journey {
   }
 }
 
-async function startHost(seed: Seed = demo.seed, change = async (answer: Response) => answer): Promise<Host> {
+async function startHost(
+  seed: Seed = demo.seed,
+  change = async (answer: Response) => answer,
+  allowOrigins: readonly string[] = [],
+): Promise<Host> {
   let service: ReturnType<typeof createService> | undefined
   const served = await serve(
     (baseUrl) => {
-      service = createService({ baseUrl, sandbox: true, seed })
+      service = createService({ baseUrl, sandbox: true, seed, allowOrigins })
       const pages = sandboxPages({ service, demo })
       return { fetch: async (request, source) => change(await pages.fetch(request, source)) }
     },
