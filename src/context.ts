@@ -55,9 +55,17 @@ export interface ServiceContext {
   readonly ongoing: Map<string, Promise<unknown>>
   readonly sandbox: SandboxContext | undefined
   readonly background: Background
+  /** What guests keep when they sign in, by the features that know of it: each runs in the transaction that signs them in. */
+  readonly onSignIn: readonly OnSignIn[]
   /** Tells whomever it concerns, by an event, that work failed too often and waits for an operator. Never rejects. */
   tellParked(tx: Writer, parked: ParkedWork): Promise<void>
 }
+
+/** `previousSessionId`: of the session that goes on under a new id. */
+export type OnSignIn = (
+  tx: Writer,
+  signedIn: { readonly previousSessionId: string; readonly userId: number },
+) => Promise<void>
 
 /** Work that failed too often: a timer's job, or noting what came of a message. */
 export interface ParkedWork {

@@ -1,5 +1,6 @@
 import { inBackground } from './background.js'
 import { testProcessor } from './cards/test-processor.js'
+import { keepPayer } from './checkout/payer.js'
 import { collections } from './collections.js'
 import type { Limits, ServiceContext } from './context.js'
 import { begin } from './controls/bootstrap.js'
@@ -198,6 +199,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     accountCreation: options.accountCreation ?? true,
     ongoing: new Map(),
     sandbox,
+    onSignIn: [keepPayer],
     tellParked: (tx, parked) =>
       tellParked(tx, parked, context.clock.now()).catch((cause: unknown) =>
         context.log.error(`nobody could be told that ${parked.id} waits for an operator`, cause),

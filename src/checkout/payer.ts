@@ -1,4 +1,4 @@
-import type { Writer } from '../storage/storage.js'
+import type { OnSignIn } from '../context.js'
 import { type ChargeStatus, checkoutCharges } from './charge.js'
 import { checkouts, type Payer, payerOfSession } from './checkout.js'
 
@@ -12,10 +12,7 @@ const MOST = 1000
  * A guest who signs in stays the payer of what they began: what their card was charged pays for them, and what they paid shows its
  * receipt to them. The old session id is nobody's then.
  */
-export async function keepPayer(
-  tx: Writer,
-  { previousSessionId, userId }: { readonly previousSessionId: string; readonly userId: number },
-): Promise<void> {
+export const keepPayer: OnSignIn = async (tx, { previousSessionId, userId }) => {
   const guest = payerOfSession(previousSessionId, null)
   const payer: Payer = `user:${userId}`
   for (const status of OPEN)

@@ -1,5 +1,4 @@
 import { keepCarts } from '../carts/cart.js'
-import { keepPayer } from '../checkout/payer.js'
 import type { ServiceContext } from '../context.js'
 import { recordEvent } from '../events/event.js'
 import { problem } from '../problem.js'
@@ -100,7 +99,7 @@ const NEW_READER = { madeBy: null, proven: true, credentials: false }
 export async function signIn(
   tx: Writer,
   { email, previousSessionId, at }: { email: string; previousSessionId: string; at: number },
-  context: TwinContext & ProofContext,
+  context: TwinContext & ProofContext & Pick<ServiceContext, 'onSignIn'>,
 ) {
   const user = await proveReader(tx, { email, at }, context)
   const previous = await sessionOf(tx, previousSessionId, at)
@@ -108,7 +107,7 @@ export async function signIn(
   const { session_id } = await startSession(tx, { userId: user.id, by: 'code', previousSessionId, at }, context)
   const previousUserId = previous?.user_id ?? null
   await keepCarts(tx, { previousSessionId, previousUserId, sessionId: session_id, userId: user.id })
-  await keepPayer(tx, { previousSessionId, userId: user.id })
+  for (const keep of context.onSignIn) await keep(tx, { previousSessionId, userId: user.id })
   return { session_id, user: showUser(user) }
 }
 
