@@ -195,7 +195,7 @@ test('what cannot be settled, as the storage fails, is reversed once it can, and
     return new Response('')
   }
   const cart = await filledCart(call, user, [await item('a'), await item('b')])
-  expectProblem(await payCart(call, user, cart), 500, 'internal_error')
+  expectProblem(await payCart(call, user, cart), 503, 'outcome_unknown')
   storage.failing = 'nothing'
   expect(statusesOf(await readCart(call, user, cart))).toEqual(['paying', 'paid', 'paying'])
   expectProblem(await payCart(call, user, cart), 409, 'cart_paying')
@@ -214,7 +214,7 @@ test('where the storage fails altogether, what still waits is not called, and al
     return new Response('')
   }
   const cart = await filledCart(call, user, [await item('a')], { quantity: 6 })
-  expectProblem(await payCart(call, user, cart), 500, 'internal_error')
+  expectProblem(await payCart(call, user, cart), 503, 'outcome_unknown')
   expect(endpoints.called.length).toBe(4)
   storage.failing = 'nothing'
   await advance(call, '61s')

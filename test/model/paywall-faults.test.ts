@@ -174,7 +174,7 @@ test('a payment that cannot be settled, as the storage fails, is reversed once i
   }
   await begin(storage, { upstream: failing, log: { error: () => {} } })
   const answer = await paywall(call, { token: market.payer.token }, order(upstream.url))
-  expectProblem(answer, 500, 'internal_error')
+  expectProblem(answer, 503, 'outcome_unknown')
   storage.failing = 'nothing'
   await advance(call, '31s')
   await expectSettled('reversed')

@@ -174,7 +174,7 @@ test('a purchase that cannot be settled, as the storage fails, is reversed once 
     },
   }
   await begin(storage, upstream.url, { upstream: failing, log: { error: () => {} } })
-  expectProblem(await buy(), 500, 'internal_error')
+  expectProblem(await buy(), 503, 'outcome_unknown')
   storage.failing = 'nothing'
   await advance(call, '31s')
   await expectSettled('reversed')
