@@ -4,6 +4,7 @@ import { allQuantities, digitalQuantities } from '../digital-quantities/digital-
 import { type Audit, audit } from '../ledger/audit.js'
 import { balances } from '../ledger/balance.js'
 import { entries, movements } from '../ledger/movement.js'
+import { reservations } from '../ledger/reservation.js'
 import { type Problem, problem } from '../problem.js'
 import { sealing } from '../storage/sealing.js'
 import { serialStorage } from '../storage/serial.js'
@@ -102,7 +103,7 @@ async function ledgerFault(state: State): Promise<Fault | undefined> {
 
 /** Rows are known again by being the very ones that were loaded; a balance that is missing has none. */
 function placeOf(broken: object | undefined, { rows }: State): { collection: string; id: Key | null } {
-  for (const { name } of [movements, entries, balances]) {
+  for (const { name } of [movements, entries, balances, reservations]) {
     const row = rows[name]?.find((each) => each === broken)
     if (row) return { collection: name, id: row.id }
   }
