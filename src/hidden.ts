@@ -6,6 +6,9 @@ const found = new RegExp(`${PICTOGRAM}|(?<hidden>${HIDDEN})`, 'gu')
 const replaceHidden = (text: string, by: (character: string) => string): string =>
   text.replace(found, (part: string, hidden?: string) => (hidden === undefined ? part : by(hidden)))
 
+/** Whether text is one line of which people see every character. */
+export const isPlainLine = (text: string): boolean => !/[\n\t]/.test(text) && removeHidden(text) === text
+
 /** Text of others with what people cannot see in it named, for them to see. */
 export const nameHidden = (text: string): string => replaceHidden(text, (hidden) => `⟨U+${hexOf(hidden)}⟩`)
 
@@ -14,3 +17,6 @@ export const removeHidden = (text: string): string => replaceHidden(text, () => 
 
 const hexOf = (character: string): string =>
   (character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')
+
+/** Text of others on one line, with what people cannot see in it named. */
+export const nameHiddenLine = (text: string): string => nameHidden(text).replace(/\s+/g, ' ').trim()

@@ -42,7 +42,7 @@ export async function updateProfile(
   const { business_name: businessName } = changes
   if (businessName !== undefined) await updateAccount(tx, accountId, { businessName, actor, at })
   const was = await profileOf(tx, accountId)
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined)
+  const given = Object.entries(normal(changes)).filter(([, value]) => value !== undefined)
   const profile: Profile = { ...was, ...Object.fromEntries(given) }
   const { business_name, ...kept } = profile
   tx.put(billingProfiles, { id: accountId, ...kept })
@@ -50,6 +50,9 @@ export async function updateProfile(
   await tellBilling(tx, accountId, { type: 'billing.profile_updated', by: 'account', actor, told, at })
   return profile
 }
+
+const normal = (changes: ProfileChanges): ProfileChanges =>
+  changes.billing_email ? { ...changes, billing_email: normalEmail(changes.billing_email) } : changes
 
 /** More owners than any account has. */
 const MOST_OWNERS = 100

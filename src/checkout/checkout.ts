@@ -12,6 +12,7 @@ import { setTimer } from '../schedule/timer.js'
 import { digest } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
+import { normalEmail } from '../users/user.js'
 
 const LIFETIME = 24 * 3_600_000
 
@@ -102,7 +103,7 @@ export async function createCheckout(
     within: within ?? null,
     dq: quantity.id,
     price: String(amount),
-    email: email ?? null,
+    email: email === undefined ? null : normalEmail(email),
     success_url,
     cancel_url,
     maker,

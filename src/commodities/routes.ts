@@ -1,5 +1,5 @@
 import { route } from '../http/route.js'
-import { Amount, ContentHash, HashPath, pageQuery, z } from '../http/schema.js'
+import { Amount, ContentHash, Descriptor, HashPath, pageQuery, z } from '../http/schema.js'
 import { commodityOf, createCommodity as create, listCommodities as list, showCommodity } from './commodity.js'
 
 const commodityShape = {
@@ -21,7 +21,7 @@ export const createCommodity = route({
   versions: ['v4', 'v2'],
   auth: ['account'],
   body: z.object({
-    descriptor: z.string().check(z.minLength(1), z.maxLength(255)),
+    descriptor: Descriptor,
     dq: ContentHash,
     cost: Amount,
     twin_id: z.int(),

@@ -1,4 +1,4 @@
-import { Email, ServiceMethod, ServiceSchema, z } from '../http/schema.js'
+import { Descriptor, Email, lineOf, ServiceMethod, ServiceSchema, z } from '../http/schema.js'
 
 const Hash = z.uuid()
 const Hex = (prefix: string) => z.string().check(z.regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`)))
@@ -13,9 +13,9 @@ export const SeedSchema = z.object({
   digital_quantities: z.optional(
     z.array(
       z.object({
-        name: z.string(),
-        shortcode: z.string(),
-        shortdescription: z.optional(z.string()),
+        name: lineOf(255, 0),
+        shortcode: lineOf(255, 0),
+        shortdescription: z.optional(lineOf(255, 0)),
         decimals: z.optional(z.int().check(z.minimum(0), z.maximum(9))),
       }),
     ),
@@ -24,8 +24,8 @@ export const SeedSchema = z.object({
   accounts: z.optional(
     z.array(
       z.object({
-        name: z.string(),
-        businessName: z.optional(z.string()),
+        name: lineOf(255, 0),
+        businessName: z.optional(lineOf(255, 0)),
         public_secret: z.optional(Hex('mp')),
         client_id: z.optional(Hex('mid')),
         client_secret: z.optional(Hex('mc')),
@@ -63,7 +63,7 @@ export const SeedSchema = z.object({
     z.array(
       z.object({
         account: z.string(),
-        descriptor: z.string(),
+        descriptor: Descriptor,
         cost: z.number(),
         dq: z.optional(z.string()),
         hash: z.optional(Hash),
@@ -79,11 +79,11 @@ export const SeedSchema = z.object({
     z.array(
       z.object({
         account: z.string(),
-        name: z.string().check(z.minLength(1), z.maxLength(64)),
+        name: lineOf(64),
         description: z.optional(z.string().check(z.maxLength(1024))),
         price: z.number(),
         dq: z.optional(z.string()),
-        descriptor: z.optional(z.string()),
+        descriptor: z.optional(Descriptor),
         /** One of the account's twins; the primary one where absent. */
         hostname: z.optional(Hostname),
         /** GET where absent. */

@@ -41,6 +41,8 @@ function expected(issue: z.core.$ZodIssue): string {
     case 'invalid_format':
       // A schema that names its form does so in place of zod's own message.
       return issue.message === 'Invalid input' ? 'of another form' : issue.message
+    case 'custom':
+      return issue.message
     default:
       return 'of another form'
   }

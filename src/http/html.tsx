@@ -2,6 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
+import { nameHidden } from '../hidden.js'
 import type { Problem } from '../problem.js'
 import { type Reply, reply } from './reply.js'
 
@@ -35,11 +36,13 @@ export interface Page {
 /** A whole HTML document. Text in it is escaped; it runs and loads only what it names itself. */
 export function page({ title, body, styles, modules = [], script, theme, status, policy, headers }: Page): Reply {
   const scripts = [...(modules.length > 0 ? ["'self'"] : []), ...(script ? [script.source] : [])]
+  // Earlier versions took names with such characters: nobody's text hides or turns around a part of a page.
+  const shown = nameHidden(renderToString(body))
   const document = (
     <html lang="en" data-theme={theme}>
       <head>
         <meta charset="utf-8" />
-        <title>{title}</title>
+        <title>{nameHidden(title)}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <link rel="icon" href={ICON} />
         {styles.map(({ text }) => (
@@ -50,7 +53,7 @@ export function page({ title, body, styles, modules = [], script, theme, status,
         ))}
         {script && <script type="module" dangerouslySetInnerHTML={{ __html: script.text }} />}
       </head>
-      <body>{body}</body>
+      <body dangerouslySetInnerHTML={{ __html: shown }} />
     </html>
   )
   return reply({

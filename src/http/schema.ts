@@ -1,3 +1,4 @@
+import { isPlainLine } from '../hidden.js'
 import { problem } from '../problem.js'
 import * as z from './zod.js'
 
@@ -28,16 +29,21 @@ export function timeOf(field: string, time: number | string | undefined): number
   })
 }
 
-export const Email = z
-  .string()
-  .check(
-    z.trim(),
-    z.maxLength(254),
-    z.regex(
-      /^[^\s\p{Cc}@,;<>"]+@[^\s\p{Cc}@,;<>"]+\.[^\s\p{Cc}@,;<>".]+$/u,
-      'an email address, such as ada@example.test',
-    ),
-  )
+/** Of one line, every character of which people see. */
+const plainLine = z.refine<string>(isPlainLine, 'one line without control, invisible or text-direction characters')
+
+/** What somebody calls something: one line, of up to `most` characters. */
+export const lineOf = (most: number, least = 1) => z.string().check(z.minLength(least), z.maxLength(most), plainLine)
+
+export const Email = z.string().check(
+  z.refine((text) => isPlainLine(withoutEnds(text)), 'an email address without control or invisible characters'),
+  z.trim(),
+  z.maxLength(254),
+  z.regex(/^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@,;<>".]+$/u, 'an email address, such as ada@example.test'),
+)
+
+/** Without the white space that a copied address begins or ends with. JavaScript's own `trim` also takes U+FEFF away, which people cannot see. */
+const withoutEnds = (text: string): string => text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')
 
 /** Path of something known by its hash. */
 export const HashPath = z.object({ hash: z.string() })
@@ -122,30 +128,30 @@ export const ServiceSchema = z.record(z.string(), z.unknown())
 
 /** What a seller says of an item: where all of them are needed. */
 export const itemFields = {
-  name: z.string().check(z.minLength(1), z.maxLength(64)),
+  name: lineOf(64),
   description: z.string().check(z.maxLength(1024)),
   service_method: ServiceMethod,
   service_schema: ServiceSchema,
 }
 
 /** Receipt line. */
-export const Descriptor = z.string().check(z.minLength(1), z.maxLength(255))
+export const Descriptor = lineOf(255)
 
 /** Null clears it. */
-export const AccountName = z.nullable(z.string().check(z.maxLength(255)))
+export const AccountName = z.nullable(lineOf(255, 0))
 
-const profileText = (most: number) =>
-  z.optional(z.nullable(z.string().check(z.trim(), z.minLength(1), z.maxLength(most))))
+const profileText = (most: number) => z.string().check(z.trim(), z.minLength(1), z.maxLength(most))
+const profileLine = (most: number) => z.optional(z.nullable(profileText(most).check(plainLine)))
 
 /** The card processor's name for a card. Not narrower than a card number: what looks like one is refused by a word of its own. */
 export const PaymentMethodId = z.string().check(z.regex(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters'))
 
 /** Whom invoices are for; null clears a field, one left out stays. */
 export const profileFields = {
-  business_name: profileText(255),
-  business_address: profileText(1000),
+  business_name: profileLine(255),
+  business_address: z.optional(z.nullable(profileText(1000))),
   billing_email: z.optional(z.nullable(Email)),
-  tax_number: profileText(64),
+  tax_number: profileLine(64),
 }
 
 /** Something sold to agents; `external_endpoint` only to its own account. */

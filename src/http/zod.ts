@@ -17,6 +17,7 @@ export {
   optional,
   type output,
   record,
+  refine,
   regex,
   safeParse,
   strictObject,

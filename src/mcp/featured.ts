@@ -1,7 +1,6 @@
 import { type CatalogItemRow, catalogItems, showItem } from '../catalog/item.js'
 import type { ServiceSchema } from '../catalog/schema.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
-import { removeHidden } from '../hidden.js'
 import { ReceiptShape, SeenAmount, z } from '../http/schema.js'
 import { keepNothing } from '../keep.js'
 import { formatAmount, toUnits } from '../ledger/amount.js'
@@ -11,7 +10,7 @@ import { buy } from '../purchases/buy.js'
 import { allRows } from '../storage/page.js'
 import type { Reader } from '../storage/storage.js'
 import { givenApproval } from './given-approval.js'
-import { plainLine, plainSchema } from './plain.js'
+import { besidePrice, plainLine, plainSchema } from './plain.js'
 import { countSales } from './sales.js'
 import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
 
@@ -35,13 +34,13 @@ const outputSchema = answersOf(ReceiptShape)
 
 async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
   const { id, price, dq, seller, description } = await showItem(tx, row)
-  const title = plainLine(row.name)
-  const tail = priceTail(plainLine(seller), price, await quantityOf(tx, dq))
+  const title = plainLine(besidePrice(row.name))
+  const tail = priceTail(seller, price, await quantityOf(tx, dq))
   const { schema, approval, quote } = withPayment(row.service_schema, { price, dq })
   return {
     name: row.tool_name,
     title,
-    description: [removeHidden(description).replace(/\[(?=\s*provider\s*:)/gi, '('), tail].filter(Boolean).join('\n'),
+    description: [besidePrice(description), tail].filter(Boolean).join('\n'),
     inputSchema: schema,
     outputSchema,
     annotations: annotationsOf(title, { spends: true, reachesOut: true }),
@@ -89,8 +88,10 @@ const Seen = z.object({ price: SeenAmount, dq: z.string() })
 function priceTail(provider: string, price: number, { name, decimals }: DigitalQuantityRow): string {
   const units = toUnits(price, decimals) * 10n ** BigInt(Math.max(0, 3 - decimals))
   const shown = formatAmount(units, Math.max(3, decimals))
-  return `[Provider: ${provider.replace(/[[\]|]/g, ' ')} | Price: ${shown} ${plainLine(name)}/call]`
+  return `[Provider: ${inTail(provider)} | Price: ${shown} ${inTail(name)}/call]`
 }
+
+const inTail = (name: string): string => besidePrice(plainLine(name).replace(/[[\]|]/g, ' '))
 
 /**
  * An item's schema with two more arguments: `approval_id`, and `quote` for the price that the agent saw. Where the item has an argument

@@ -4,6 +4,19 @@ import type { Json } from './tool.js'
 /** Text on one line, without what people cannot see. */
 export const plainLine = (text: string): string => removeHidden(text).replace(/\s+/g, ' ').trim()
 
+/** What the price tail of a tool is made of, and what looks like it. */
+const LOOKALIKES = [
+  [/[[［【〔〖〘〚⟦⁅❲⦋⦍⦏﹝]/gu, '('],
+  [/[\]］】〕〗〙〛⟧⁆❳⦌⦎⦐﹞]/gu, ')'],
+  [/[|｜¦∣│┃ǀ❘❙￨]/gu, '·'],
+  [/(pr(?:ice|ovider))\s*[:：﹕︓꞉∶︰ː˸]\s*/giu, '$1 – '],
+  [/[/⁄∕／]\s*(?=call)/giu, ' a '],
+] as const
+
+/** What sellers write beside the price tail of their tool: no part of it reads as such a tail. */
+export const besidePrice = (text: string): string =>
+  LOOKALIKES.reduce((written, [mark, plain]) => written.replace(mark, plain), removeHidden(text))
+
 /** What comes or goes exactly so: what a service delivered, and what the agent sent or is to send itself. */
 const EXACT = new Set(['response', 'arguments', 'additionalParams', 'change', 'approval'])
 const SCHEMAS = new Set(['service_schema', 'input_schema'])
@@ -30,6 +43,9 @@ const VALUES = new Set(['const', 'enum', 'default', 'examples'])
 /** Where it holds schemas by names that its author gave, which are no keywords. */
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
+/** What of it is words for people. */
+const WORDS = new Set(['title', 'description', '$comment'])
+
 /** A seller's schema with its words for people made plain, and without the annotations that would have clients send headers. */
 export function plainSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plainSchema)
@@ -38,7 +54,8 @@ export function plainSchema(schema: unknown): unknown {
     if (keyword === 'x-mcp-header') return []
     if (NAMED.has(keyword)) return [[keyword, eachPlain(value)]]
     if (VALUES.has(keyword)) return [[keyword, value]]
-    return [[keyword, typeof value === 'string' ? removeHidden(value) : plainSchema(value)]]
+    if (typeof value !== 'string') return [[keyword, plainSchema(value)]]
+    return [[keyword, WORDS.has(keyword) ? besidePrice(value) : removeHidden(value)]]
   })
   return Object.fromEntries(shown)
 }

@@ -1,6 +1,17 @@
 import { noContent, type Reply, reply } from '../http/reply.js'
 import { type Call, route } from '../http/route.js'
-import { Amount, IdPath, PageQuery, pageOf, ServiceMethod, ServiceSchema, ToolShape, z } from '../http/schema.js'
+import {
+  Amount,
+  IdPath,
+  itemFields,
+  lineOf,
+  PageQuery,
+  pageOf,
+  ServiceMethod,
+  ServiceSchema,
+  ToolShape,
+  z,
+} from '../http/schema.js'
 import { hopsIn } from '../via.js'
 import { answerMessage } from './offer.js'
 import { protectedResource } from './protected-resource.js'
@@ -107,11 +118,10 @@ const registry = { evidence: 'observed', versions: ['v4'], auth: ['account'] } a
 
 const Tool = z.object({ tool: ToolShape })
 
-const name = z.string().check(z.minLength(1), z.maxLength(64))
-const description = z.string().check(z.maxLength(1024))
+const { name, description } = itemFields
 
 const optional = {
-  provider: z.optional(z.string().check(z.minLength(1), z.maxLength(255))),
+  provider: z.optional(lineOf(255)),
   service_method: z.optional(ServiceMethod),
   twin_id: z.optional(z.int()),
   external_twin_hostname: z.optional(z.string()),

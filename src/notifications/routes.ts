@@ -1,6 +1,6 @@
 import { noContent } from '../http/reply.js'
 import { route } from '../http/route.js'
-import { IdPath, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
+import { IdPath, lineOf, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
 import { seconds } from '../time.js'
 import { listDevices, platforms, registerDevice, removeDevice, showDevice } from './device.js'
 
@@ -8,7 +8,7 @@ const Platform = z.enum(platforms)
 
 /** As it can be sent back in a header. */
 const Token = z.string().check(z.regex(/^[\x21-\x7e]{1,4096}$/, '1 to 4096 printable ASCII characters without spaces'))
-const Name = z.string().check(z.maxLength(255))
+const Name = lineOf(255, 0)
 
 const Registration = z.object({
   id: z.int(),

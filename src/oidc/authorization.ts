@@ -1,4 +1,5 @@
 import type { ServiceContext } from '../context.js'
+import { isPlainLine } from '../hidden.js'
 import { problem } from '../problem.js'
 import { randomHex } from '../secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
@@ -158,6 +159,7 @@ function refusedParameter(
   if (!prompt.every((word) => prompts.includes(word)) || (prompt.includes('none') && prompt.length > 1))
     return invalid('`prompt` is none, or some of login, consent and select_account.')
   if (!/^\d{0,9}$/.test(sent.max_age ?? '')) return invalid('`max_age` is a number of seconds.')
+  if (!isPlainLine(sent.login_hint ?? '')) return invalid('`login_hint` holds characters that people cannot see.')
   if (sent.resource !== undefined && audienceOf(sent.resource, context) === undefined)
     return { error: 'invalid_target', error_description: '`resource` names nothing that tokens are issued for here.' }
   return refusedScope(sent, client)

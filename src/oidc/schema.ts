@@ -1,4 +1,4 @@
-import { z } from '../http/schema.js'
+import { lineOf, z } from '../http/schema.js'
 
 /** Wire shapes of the provider. */
 
@@ -57,7 +57,7 @@ const metadata = {
   grant_types: z.optional(Phrases),
   response_types: z.optional(Phrases),
   scope: z.optional(z.string().check(z.maxLength(1024))),
-  client_name: z.optional(z.string().check(z.maxLength(128))),
+  client_name: z.optional(lineOf(128, 0)),
   client_uri: z.optional(Text),
   logo_uri: z.optional(Text),
   tos_uri: z.optional(Text),

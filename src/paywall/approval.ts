@@ -1,6 +1,7 @@
 import { sellerOf } from '../accounts/account.js'
 import type { ApprovalTerms } from '../approvals/approval.js'
-import { priceDetail, quoted } from '../approvals/terms.js'
+import { priceDetail } from '../approvals/terms.js'
+import { quoted } from '../quotation.js'
 import type { Reader } from '../storage/storage.js'
 import type { PaywallWish, Quote } from './order.js'
 

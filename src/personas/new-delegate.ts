@@ -3,6 +3,7 @@ import { type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
 import { randomHex } from '../secrets.js'
 import type { Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
+import { normalEmail } from '../users/user.js'
 import { type DelegateRow, delegateHash, delegates, tellBoth } from './delegate.js'
 import { personas } from './persona.js'
 import { type NewDelegate, planOf, secondFactorOrder } from './second-factor.js'
@@ -35,7 +36,7 @@ export async function createDelegate(
     twin_id: twin.id,
     hostname: twin.hostname,
     name: name ?? null,
-    email: email ?? null,
+    email: email ? normalEmail(email) : null,
     revoked_at: null,
   }
   tx.put(personas, { ...persona, issued: row.issue })

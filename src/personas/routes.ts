@@ -1,6 +1,6 @@
 import { noContent } from '../http/reply.js'
 import { route } from '../http/route.js'
-import { Amount, ContentHash, Email, HashPath, pageQuery, Time, timeOf, UnixSeconds, z } from '../http/schema.js'
+import { Amount, ContentHash, Email, HashPath, lineOf, pageQuery, Time, timeOf, UnixSeconds, z } from '../http/schema.js'
 import { delegateMapping, listDelegates as list, revokeDelegate, verifyPersona as verify } from './delegate.js'
 import { createDelegate as delegate } from './new-delegate.js'
 import { createPersona as create, personaOf, showPersona } from './persona.js'
@@ -23,7 +23,7 @@ export const createPersona = route({
   versions: ['v4'],
   auth: ['account', 'user', 'session'],
   body: z.object({
-    name: z.string().check(z.trim(), z.minLength(1), z.maxLength(64)),
+    name: lineOf(64).check(z.trim(), z.minLength(1)),
     description: z.optional(z.nullable(z.string().check(z.maxLength(1024)))),
     twin_id: z.int(),
   }),
@@ -116,7 +116,7 @@ export const createDelegate = route({
   params: HashPath,
   body: z.object({
     hostname: z.string(),
-    name: z.optional(z.nullable(z.string().check(z.maxLength(255)))),
+    name: z.optional(z.nullable(lineOf(255, 0))),
     email: z.optional(z.nullable(Email)),
     spend: z.optional(z.nullable(NewSpend)),
   }),
@@ -136,6 +136,7 @@ export const createDelegate = route({
     'rejected',
     'approval_timeout',
     'too_many_pending',
+    'too_many_mails',
   ],
   idempotent: true,
   async handle({ params, body, principal, session, keep }, service) {

@@ -1,6 +1,7 @@
 import type { ApprovalTerms } from '../approvals/approval.js'
-import { priceDetail, quoted } from '../approvals/terms.js'
+import { priceDetail } from '../approvals/terms.js'
 import type { Arguments } from '../catalog/schema.js'
+import { quoted } from '../quotation.js'
 import type { Quote } from './purchase.js'
 
 /** What an agent's user approves: the item, its arguments, its price and whom that pays. */

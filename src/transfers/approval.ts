@@ -1,6 +1,7 @@
 import { type Agent, type ApprovalTerms, spendApproval } from '../approvals/approval.js'
-import { priceDetail, quotedAddress } from '../approvals/terms.js'
+import { priceDetail } from '../approvals/terms.js'
 import { problem } from '../problem.js'
+import { quotedAddress } from '../quotation.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { type Plan, planOf, type TransferOrder } from './plan.js'
 

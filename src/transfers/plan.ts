@@ -6,7 +6,7 @@ import { type Problem, problem } from '../problem.js'
 import type { Reader } from '../storage/storage.js'
 import { primaryTwin, type TwinRow, twinByHostname } from '../twins/twin.js'
 import { emailOf, normalEmail, readerOf } from '../users/user.js'
-import { MEMO } from './wording.js'
+import { isMemo } from './wording.js'
 
 export interface TransferOrder {
   readonly sender: Owner
@@ -39,7 +39,7 @@ export async function planOf(tx: Reader, { sender: owner, ...order }: TransferOr
   const amount = toUnits(order.amount, quantity.decimals)
   if (amount === 0n) throw problem('amount_invalid', { detail: 'It must be more than nothing.' })
   const memo = memoOf(order.memo ?? '')
-  const { address, payee } = await resolve(tx, order.address.trim())
+  const { address, payee } = await resolve(tx, order.address)
   // Whoever has not proven their email may own that address all the same: they would claim from themselves.
   if (payee?.id === sender.id || (!payee && address === (await emailOf(tx, owner)))) throw problem('same_twin')
   return { sender, quantity, amount, address, payee, memo }
@@ -47,7 +47,7 @@ export async function planOf(tx: Reader, { sender: owner, ...order }: TransferOr
 
 /** Throws `field_invalid`. */
 function memoOf(text: string): string | null {
-  if (MEMO.test(text)) return text.trim() || null
+  if (isMemo(text)) return text.trim() || null
   throw fieldProblem('memo', 'takes up to 140 characters on one line, none of them a control character')
 }
 
@@ -55,8 +55,9 @@ function memoOf(text: string): string | null {
 const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
 
 /** Throws `field_invalid` for what can be no address, `not_found` for that of no wallet. */
-async function resolve(tx: Reader, text: string): Promise<Pick<Plan, 'address' | 'payee'>> {
-  if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, text)
+async function resolve(tx: Reader, sent: string): Promise<Pick<Plan, 'address' | 'payee'>> {
+  const text = sent.trim()
+  if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, sent)
   const [, host] = HOST.exec(text) ?? []
   if (host === undefined) throw fieldProblem('address', 'must be the hostname or URL of a twin, or an email address')
   const address = host.toLowerCase()

@@ -1,7 +1,9 @@
 import { accounts, sellerName } from '../accounts/account.js'
 import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { isPlainLine, nameHiddenLine } from '../hidden.js'
 import { formatAmount } from '../ledger/amount.js'
 import { accountIdOf, type Owner } from '../owner.js'
+import { quoted, shownAddress, unlinked } from '../quotation.js'
 import type { Reader } from '../storage/storage.js'
 import { type TwinRow, twins } from '../twins/twin.js'
 import { provenEmailOf } from '../users/user.js'
@@ -43,36 +45,33 @@ export async function amountText(tx: Reader, { dq, amount }: { dq: string; amoun
 
 async function nameOf(tx: Reader, owner: Owner): Promise<string | undefined> {
   const id = accountIdOf(owner)
-  if (id === undefined) return provenEmailOf(tx, owner)
+  if (id === undefined) {
+    const email = await provenEmailOf(tx, owner)
+    return email && shownAddress(email)
+  }
   const account = await tx.get(accounts, id)
   const name = account && sellerName(account)
-  return name ? quotedName(name) : undefined
+  return name ? quoted([...name].slice(0, NAME_CHARACTERS).join('')) : undefined
 }
 
 const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-/** What can make text of others look like another line, or run against its own order. */
-const CONTROLS = '\\p{Cc}\\p{Zl}\\p{Zp}\\u202a-\\u202e\\u2066-\\u2069'
+const MOST_CHARACTERS = 140
 
-/** Up to 140 characters of one line. */
-export const MEMO = new RegExp(`^[^${CONTROLS}]{0,140}$`, 'u')
+/** Whether text is a memo: up to 140 characters of one line, each of which people see. */
+export const isMemo = (text: string): boolean => [...text].length <= MOST_CHARACTERS && isPlainLine(text)
 
 const NAME_CHARACTERS = 80
 
-/** Accounts call themselves what they like: in a sentence of ours, it is seen where that ends. */
-function quotedName(name: string): string {
-  const line = name.replace(new RegExp(`[\\s${CONTROLS}]+`, 'gu'), ' ').replace(/["\u201c-\u201f]/g, "'")
-  return `\u201c${[...line.trim()].slice(0, NAME_CHARACTERS).join('')}\u201d`
-}
-
-/** What others wrote stands on a line of its own that begins with a mark, as quotations in mail do. */
-const quoted = (memo: string): string => `Their message:\n> ${memo}`
-
-export function invitingMail({ sender, hostname, amount, memo, until }: Invitation, link: string) {
+export function invitingMail(invitation: Invitation, link: string) {
+  const { hostname, amount, memo, until } = invitation
+  // Accounts call themselves what they like; addresses and hostnames were checked.
+  const sender = invitation.sender.startsWith('“') ? unlinked(invitation.sender) : invitation.sender
   const text = [
     `${sender} sends you ${amount}, from the wallet ${hostname}.`,
     `Until ${until} it waits for you here:\n${link}`,
-    ...(memo === null ? [] : [quoted(memo)]),
+    // On a line of its own that begins with a mark, as quotations in mail do.
+    ...(memo === null ? [] : [`Their message:\n> ${unlinked(nameHiddenLine(memo))}`]),
     'If you do not want it, do nothing: it goes back then.',
   ].join('\n\n')
   return { subject: `${sender} sends you ${amount}`, text }
@@ -80,5 +79,5 @@ export function invitingMail({ sender, hostname, amount, memo, until }: Invitati
 
 export const expiredMail = ({ amount, email }: Invitation) => ({
   subject: `${amount} came back to you`,
-  text: `${email} did not claim ${amount} in time. It is back in your wallet.`,
+  text: `${shownAddress(email)} did not claim ${amount} in time. It is back in your wallet.`,
 })

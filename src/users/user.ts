@@ -11,7 +11,7 @@ import { createTwin, type TwinContext } from '../twins/twin.js'
 /** An individual micropayer, known by email. */
 export interface UserRow {
   readonly id: number
-  /** Trimmed and in lower case. */
+  /** In the form of `normalEmail`; of an older version, perhaps not in Unicode's NFC. */
   readonly email: string
   /** The account that made them, or null for one who signed up. */
   readonly made_by: number | null
@@ -29,8 +29,8 @@ export const users = collection<UserRow>()('users', {
   byMaker: { fields: ['made_by'] },
 })
 
-/** Emails compare without case. */
-export const normalEmail = (email: string): string => email.trim().toLowerCase()
+/** The one form by which addresses are stored and compared. */
+export const normalEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase().normalize('NFC')
 
 /**
  * Whether the user is known to read their email. Older rows don't say: who signed up then did so by a mailed code, and whom an
@@ -78,8 +78,12 @@ export async function createUser(
 }
 
 export async function userByEmail(tx: Reader, email: string): Promise<UserRow | undefined> {
-  const [user] = await tx.find(users, { index: 'byEmail', prefix: [normalEmail(email)], limit: 1 })
-  return user
+  const normal = normalEmail(email)
+  const [user] = await tx.find(users, { index: 'byEmail', prefix: [normal], limit: 1 })
+  if (user || /^[\x20-\x7e]*$/.test(normal)) return user
+  // Earlier versions stored letters with their accents apart where they were sent so.
+  const [older] = await tx.find(users, { index: 'byEmail', prefix: [normal.normalize('NFD')], limit: 1 })
+  return older
 }
 
 /** The user to whom what is meant for an email belongs: nobody, until its reader has proven it. */
@@ -113,7 +117,7 @@ export async function readUserWithoutSecrets(tx: Reader, id: number) {
 /** A user's record for another: only who knows the email sees it, without secrets. Throws `not_found`. */
 export async function readUserByEmail(tx: Reader, id: number, email: string | undefined) {
   const user = await tx.get(users, id)
-  if (!user || email === undefined || normalEmail(email) !== user.email) throw problem('not_found')
+  if (!user || email === undefined || normalEmail(email) !== normalEmail(user.email)) throw problem('not_found')
   return showUser(user)
 }
 

@@ -6,6 +6,7 @@ import { newItem } from '../support/catalog.js'
 import { contract } from '../support/contract.js'
 import { advance, expectProblem } from '../support/market.js'
 import { signInAt } from '../support/oidc.js'
+import { putIntoState } from '../support/older-state.js'
 import { answerFromDevice, answerLink, mailedLink, registerDevice } from '../support/second-factor.js'
 import { mailedCode, newGuest, wrongCode } from '../support/sign-in.js'
 import { newSession } from '../support/world.js'
@@ -27,7 +28,8 @@ async function asked(start: Parameters<typeof newAgentShop>[0], fields: object =
 
 contract('openApproval', (start) => {
   it('GET /approvals/:id shows the user all that is asked, and takes a code of a moment ago for the second factor', async () => {
-    const { call, payer, path, id, statusOf } = await asked(start, { name: '<b>Sun</b> & \u202emoon' })
+    const { call, payer, path, id, statusOf } = await asked(start, { name: '<b>Sun</b> & moon' })
+    await putIntoState(call, '& moon', '& \u202emoon')
     const asks = await call('GET', path)
     expect(buttonsOf(asks)).toEqual(['Continue'])
     expect(asks.text).not.toContain('Sun')

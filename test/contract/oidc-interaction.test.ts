@@ -15,6 +15,7 @@ import {
   signInAt,
   startInteraction,
 } from '../support/oidc.js'
+import { putIntoState } from '../support/older-state.js'
 import { answerFromDevice, registerDevice } from '../support/second-factor.js'
 import { mailedCode, newGuest, wrongCode } from '../support/sign-in.js'
 import { defaultDq, newSession } from '../support/world.js'
@@ -84,7 +85,8 @@ contract('an interaction', (start) => {
   it('names what an app hides in its name', async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
-    const path = await startInteraction(call, await newApp(call, { client_name: 'Errand\u202erennur' }))
+    const path = await startInteraction(call, await newApp(call, { client_name: 'Errand rennur' }))
+    await putIntoState(call, 'Errand rennur', 'Errand\u202erennur')
     const { text } = await call('GET', path, { session, headers: html })
     expect(text).toContain('Connect Errand⟨U+202E⟩rennur')
   })

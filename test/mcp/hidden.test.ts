@@ -3,6 +3,7 @@ import { approved } from '../support/approvals.js'
 import { newItem, WEATHER } from '../support/catalog.js'
 import { done, type Era, refused } from '../support/mcp.js'
 import { type McpShop, newMcpShop } from '../support/mcp-shop.js'
+import { putIntoState } from '../support/older-state.js'
 
 let shop: McpShop
 afterEach(() => shop.service.close())
@@ -15,15 +16,21 @@ test.each<Era>(['2025-11-25', '2026-07-28'])(
   async (era) => {
     shop = await newMcpShop()
     const { call, seller, own } = shop
-    await call('PUT', '/v4/account', { token: seller.token, body: { name: 'The\u202E Bank\u2028' } })
+    await call('PUT', '/v4/account', { token: seller.token, body: { name: 'The Bank' } })
     const item = await newItem(call, seller, {
-      name: 'Free\u202E\u2028lunch\u{E0041}',
+      name: 'Free lunch',
       description: 'Now\u200B free.',
-      descriptor: 'FREE\u200B.LUNCH',
+      descriptor: 'FREE.LUNCH',
       external_endpoint: 'https://api.example.test/hidden',
       featured: true,
       service_schema: { ...WEATHER.service_schema, title: 'A\u200B title', description: 'Of\u202E it.' },
     })
+    for (const [taken, older] of [
+      ['The Bank', 'The\u202E Bank\u2028'],
+      ['Free lunch', 'Free\u202E\u2028lunch\u{E0041}'],
+      ['FREE.LUNCH', 'FREE\u200B.LUNCH'],
+    ] as const)
+      await putIntoState(call, taken, older)
     const client = await shop.client(era, { path: own })
     const seen: Record<string, unknown> = { tools: await client.listTools() }
     const expectPlain = () => {

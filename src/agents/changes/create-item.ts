@@ -1,7 +1,7 @@
-import { quoted } from '../../approvals/terms.js'
 import { createItem } from '../../catalog/item.js'
 import { firstQuantity, quantityOf } from '../../digital-quantities/digital-quantity.js'
 import { Descriptor, itemFields, z } from '../../http/schema.js'
+import { quoted } from '../../quotation.js'
 import { createTwin } from '../../twins/twin.js'
 import type { ChangeKind } from './kind.js'
 import { itemResult } from './update-item.js'

@@ -1,5 +1,5 @@
-import { quoted } from '../../approvals/terms.js'
 import { z } from '../../http/schema.js'
+import { quoted } from '../../quotation.js'
 import { ownTwin, readOwnTwin } from '../../twins/twin.js'
 import { nameTwin, TWIN_NAME, twinName } from '../../twins/twin-name.js'
 import type { ChangeKind } from './kind.js'
