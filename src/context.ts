@@ -19,6 +19,8 @@ export interface Limits {
   readonly upstreamBytes: number
   /** How long the card processor may take for a charge, in milliseconds. Default 20 seconds. */
   readonly cardMs: number
+  /** How many sign-in codes of one address may be unused within 15 minutes. Default 5. */
+  readonly codes: number
 }
 
 /** What a handler works with beside its transaction: one service's ports and settings. */

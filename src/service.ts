@@ -191,6 +191,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
       cardMs: 20_000,
       upstreamMs: 30_000,
       upstreamBytes: 5_242_880,
+      codes: 5,
       ...options.limits,
     },
     ...addressOf(options.baseUrl ?? 'http://127.0.0.1:4242'),

@@ -29,8 +29,8 @@ test('a push goes to each device by its own token, which rests nowhere in clear'
     ['phone', 'tablet'].map((token) => ({
       id: expect.stringMatching(/^\d+$/),
       device: { platform: 'ios', token },
-      title: 'Approve or reject: Transfer',
-      body: 'Payee: shop.example.test\nAmount: 2.5\nDigital quantity: USD',
+      title: 'Approve or reject: “Transfer”',
+      body: expect.stringContaining('“Payee: shop. example. test; Amount: 2.5; Digital quantity: USD”'),
       data: { authentication_request_id: String(id), user_id: String(payer.id), action: 'transfer' },
     })),
   )

@@ -151,7 +151,7 @@ export const openAccountChoice = route({
   id: 'openAccountChoice',
   summary: 'The page at which a user picks the business account that an agent of theirs may look after.',
   method: 'GET',
-  errors: ['not_found', 'link_expired', 'too_many_pending'],
+  errors: ['not_found', 'link_expired', 'too_many_pending', 'too_many_mails'],
   write: async (tx, call, service) =>
     choicePage(await visitChoice(tx, visitOf(call), service), service.sandbox !== undefined),
 })
@@ -173,6 +173,7 @@ export const answerAccountChoice = route({
     'not_found',
     'link_expired',
     'too_many_pending',
+    'too_many_mails',
     'too_many_codes',
     'code_wrong',
     'code_expired',

@@ -44,7 +44,15 @@ export const approveApproval = route({
   body: z.object(seenPrice),
   bodyOptional: true,
   result: ApprovalShape,
-  errors: ['not_found', 'not_pending', 'price_changed', 'rejected', 'approval_timeout', 'too_many_pending'],
+  errors: [
+    'not_found',
+    'not_pending',
+    'price_changed',
+    'rejected',
+    'approval_timeout',
+    'too_many_pending',
+    'too_many_mails',
+  ],
   idempotent: true,
   handle: (call, service) =>
     approve(service, { id: call.params.id, userId: call.principal.id, asking: askingOf(call), seen: call.body }),
@@ -88,7 +96,7 @@ export const updateAgentSettings = route({
   path: '/agent/settings',
   body: AgentSettings,
   result: AgentSettings,
-  errors: ['dq_unknown', 'amount_invalid', 'rejected', 'approval_timeout', 'too_many_pending'],
+  errors: ['dq_unknown', 'amount_invalid', 'rejected', 'approval_timeout', 'too_many_pending', 'too_many_mails'],
   handle: (call, service) =>
     changeThresholds(service, {
       userId: call.principal.id,
@@ -145,6 +153,7 @@ export const answerApproval = route({
     'price_changed',
     'sign_in_required',
     'too_many_pending',
+    'too_many_mails',
     'too_many_codes',
     'code_wrong',
     'code_expired',

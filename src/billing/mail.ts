@@ -1,3 +1,4 @@
+import { spendLetter } from '../outbox/mail-limit.js'
 import { postMail } from '../outbox/outbox.js'
 import type { ChargeResult } from '../ports.js'
 import type { Writer } from '../storage/storage.js'
@@ -13,7 +14,8 @@ interface Letter {
 
 async function mailTo(tx: Writer, accountId: number, { subject, paragraphs }: Letter, at: number): Promise<void> {
   for (const to of await billingEmails(tx, accountId))
-    await postMail(tx, { to, subject, text: paragraphs.join('\n\n'), at })
+    if (await spendLetter(tx, { accountId, to, at }))
+      await postMail(tx, { to, subject, text: paragraphs.join('\n\n'), at })
 }
 
 const readAt = ({ id }: InvoiceRow, baseUrl: string): string =>

@@ -87,7 +87,11 @@ const askingFor = async (
   order: PaywallOrder,
   quote: Quote,
   { userId, sessionId }: Authority & { by: 'session' },
-) => ({ userId, sessionId, action: 'paywall', detail: await detailOf(tx, order, quote) })
+) => ({ userId, sessionId, action: 'paywall', detail: await detailOf(tx, order, quote), asker: askerOf(order) })
+
+/** What a page asks counts apart from what the user does. */
+const askerOf = ({ origin, sellerId }: PaywallOrder): string | undefined =>
+  origin === undefined ? undefined : `page:${sellerId}:${origin}`
 
 interface Step {
   readonly asked: Asked

@@ -47,6 +47,7 @@ export const callPaywall = route({
     'upstream_refused',
     'too_many_hops',
     'too_many_pending',
+    'too_many_mails',
     'upstream_failed',
   ],
   idempotent: true,

@@ -30,15 +30,25 @@ export interface Counted {
 }
 
 /** Throws the limit's problem, with `Retry-After` in seconds, where the subject has reached it. Counts nothing. */
-export async function checkRate(tx: Reader, limit: RateLimit, { subject, at }: Counted): Promise<void> {
-  const recent = recentTimes(await tx.get(rates, idOf(limit, subject)), limit, at)
-  const first = recent[recent.length - limit.most]
-  if (first === undefined) return
-  const retryAfter = Math.max(1, Math.ceil((first + limit.windowMs - at) / 1000))
+export async function checkRate(tx: Reader, limit: RateLimit, counted: Counted): Promise<void> {
+  const free = await freeAgain(tx, limit, counted)
+  if (free === undefined) return
+  const retryAfter = Math.max(1, Math.ceil((free - counted.at) / 1000))
   throw problem(limit.code, {
     detail: `Try again in ${retryAfter} seconds.`,
     headers: { 'retry-after': String(retryAfter) },
   })
+}
+
+/** Whether the subject has reached the limit, for those who do without rather than refuse. */
+export const isRateReached = async (tx: Reader, limit: RateLimit, counted: Counted): Promise<boolean> =>
+  (await freeAgain(tx, limit, counted)) !== undefined
+
+/** When the subject may go on; undefined where it may now. */
+async function freeAgain(tx: Reader, limit: RateLimit, { subject, at }: Counted): Promise<number | undefined> {
+  const recent = recentTimes(await tx.get(rates, idOf(limit, subject)), limit, at)
+  const first = recent[recent.length - limit.most]
+  return first === undefined ? undefined : first + limit.windowMs
 }
 
 /** Counts one. A transaction that throws counts nothing, so a failure that must count is returned, not thrown. */
@@ -68,6 +78,13 @@ export async function uncountRate(tx: Writer, limit: RateLimit, { subject, at }:
 export async function spendRate(tx: Writer, limit: RateLimit, counted: Counted): Promise<void> {
   await checkRate(tx, limit, counted)
   await countRate(tx, limit, counted)
+}
+
+/** Takes back one that was counted `at` that moment, if it is still counted. */
+export async function refundRate(tx: Writer, limit: RateLimit, { subject, at }: Counted): Promise<void> {
+  const row = await tx.get(rates, idOf(limit, subject))
+  const index = row?.times.indexOf(at) ?? -1
+  if (row && index >= 0) tx.put(rates, { ...row, times: row.times.toSpliced(index, 1) })
 }
 
 const idOf = ({ kind }: RateLimit, subject: string): string => `${kind}:${digest(subject)}`

@@ -5,7 +5,7 @@ import type { Reply } from '../http/reply.js'
 import type { Problem } from '../problem.js'
 import { answerStyle } from './answer-style.js'
 import type { AuthenticationRequestRow } from './request.js'
-import { actionTitle, detailLines } from './wording.js'
+import { actionTitle, callersWords, detailLines, NOT_OURS } from './wording.js'
 
 /** The address holds the link's token: it is told to nobody, and kept out of frames. */
 const headers = { 'referrer-policy': 'same-origin' }
@@ -15,7 +15,7 @@ const show = (title: string, body: VNode): Reply =>
 
 /** What a mailed link opens: exactly what is asked, and two buttons. It needs no script. */
 export function askingPage(request: AuthenticationRequestRow, token: string, at: number): Reply {
-  const title = actionTitle(request.action)
+  const title = actionTitle(request)
   return show(
     `Approve or reject: ${title}`,
     <main>
@@ -42,7 +42,7 @@ export function answeredPage(request: AuthenticationRequestRow): Reply {
   return show(
     title,
     <main class={request.status}>
-      <p class="kicker">{actionTitle(request.action)}</p>
+      <p class="kicker">{actionTitle(request)}</p>
       <h1>{title}</h1>
       <Detail request={request} />
       <p>You can close this page.</p>
@@ -61,6 +61,13 @@ export const refusedPage = ({ message }: Problem): Reply =>
   )
 
 const Detail = ({ request }: { request: AuthenticationRequestRow }) => {
+  if (request.by_caller)
+    return (
+      <figure>
+        <figcaption>{NOT_OURS}</figcaption>
+        <blockquote dir="auto">{callersWords(request.detail)}</blockquote>
+      </figure>
+    )
   const lines = detailLines(request.detail)
   if (lines.length === 0) return null
   return (

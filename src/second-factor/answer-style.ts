@@ -7,6 +7,9 @@ dl { margin-top: 20px; border-top: 1px solid var(--line); }
 dl div { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 20px; padding: 10px 0; border-bottom: 1px solid var(--line); }
 dt { color: var(--muted); font-size: 14px; line-height: 24px; }
 dd { font-weight: 600; font-variant-numeric: tabular-nums; }
+figure { margin: 20px 0 0; }
+figcaption { color: var(--muted); font-size: 14px; }
+blockquote { margin: 8px 0 0; padding-left: 12px; border-left: 3px solid var(--line); overflow-wrap: anywhere; }
 h1 ~ p { margin-top: 18px; }
 .actions { display: flex; flex-wrap: wrap; gap: 12px; margin-top: 24px; }
 button {

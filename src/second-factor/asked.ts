@@ -30,7 +30,9 @@ export async function lastAsked(
   const query = { index: 'byUser', prefix: [userId, action], limit: MOST_REQUESTS, reverse: true } as const
   const asked = await tx.find(authenticationRequests, { ...query, prefix: [...query.prefix] })
   const [session, wanted] = [digest(sessionId), canonicalJson(detail)]
-  const request = asked.find((each) => each.session_digest === session && canonicalJson(each.detail) === wanted)
+  const request = asked.find(
+    (each) => !each.by_caller && each.session_digest === session && canonicalJson(each.detail) === wanted,
+  )
   if (!request || request.spent_at !== null || isStale(request, at)) return undefined
   return { request, status: statusOf(request, at) }
 }

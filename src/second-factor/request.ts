@@ -3,6 +3,7 @@ import { base64url } from '../encoding.js'
 import { recordEvent } from '../events/event.js'
 import { canonicalJson } from '../hash.js'
 import { devicesOf } from '../notifications/device.js'
+import { refundAsking, spendAsking } from '../outbox/mail-limit.js'
 import { postMail, postPush } from '../outbox/outbox.js'
 import { problem } from '../problem.js'
 import { digest } from '../secrets.js'
@@ -48,6 +49,10 @@ export interface AuthenticationRequestRow {
   readonly spent_at: number | null
   /** When the same was asked for again at once, after nobody had answered this. */
   readonly repeated_at: number | null
+  /** Its words are a caller's: no action of the service is approved by it. Absent where they are the service's own. */
+  readonly by_caller?: true
+  /** Who is counted to have asked; absent in rows of older versions. */
+  readonly asker?: string
 }
 
 export const authenticationRequests = collection<AuthenticationRequestRow>()('authentication_requests', {
@@ -64,6 +69,10 @@ export interface SecondFactorOrder {
   readonly sessionId?: string | undefined
   /** Default two minutes; 30 seconds for a paywall. */
   readonly lifetimeMs?: number | undefined
+  /** Words of whoever called. */
+  readonly byCaller?: true
+  /** Whose requests this counts among (`too_many_mails`); the user's own where absent. */
+  readonly asker?: string | undefined
   readonly at: number
 }
 
@@ -71,15 +80,16 @@ export type SecondFactorContext = Pick<ServiceContext, 'random' | 'baseUrl'>
 
 /**
  * Asks a user to approve an action: by a push to each of their devices, or by a mailed link where they have none.
- * Gives the request, to be polled (`statusOf`) and then spent (`spendSecondFactor`). Throws `too_many_pending`.
+ * Gives the request, to be polled (`statusOf`) and then spent (`spendSecondFactor`). Throws `too_many_pending`, `too_many_mails`.
  */
 export async function requireSecondFactor(
   tx: Writer,
-  { userId, action, detail, sessionId, lifetimeMs, at }: SecondFactorOrder,
+  { userId, action, detail, sessionId, lifetimeMs, byCaller, asker = `user:${userId}`, at }: SecondFactorOrder,
   service: SecondFactorContext,
 ): Promise<AuthenticationRequestRow> {
   await settleExpired(tx, userId, at)
   await checkPending(tx, userId, at)
+  await spendAsking(tx, { asker, userId, at })
   const devices = await devicesOf(tx, userId)
   const link = devices.length > 0 ? undefined : base64url(service.random.bytes(32))
   const expires_at = at + (lifetimeMs ?? (action === 'paywall' ? PAYWALL_LIFETIME : LIFETIME))
@@ -99,6 +109,8 @@ export async function requireSecondFactor(
     answered_at: null,
     spent_at: null,
     repeated_at: null,
+    asker,
+    ...(byCaller && { by_caller: byCaller }),
   }
   tx.put(authenticationRequests, request)
   await tell(tx, request, 'requested', { at, by: devices.length > 0 ? 'push' : 'mail' })
@@ -189,6 +201,8 @@ export async function settleAs(
 ): Promise<AuthenticationRequestRow> {
   const answered: AuthenticationRequestRow = { ...request, status, pending_until: null, answered_at: at }
   tx.put(authenticationRequests, answered)
+  const { asker, user_id: userId, created_at } = request
+  if (status === 'approved' && asker !== undefined) await refundAsking(tx, { asker, userId, at: created_at })
   await tell(tx, answered, status, { at, by })
   return answered
 }
@@ -245,7 +259,7 @@ export async function spendSecondFactor(
   { id, userId, action, detail, sessionId, at }: ApprovedAction,
 ): Promise<SpendResult> {
   const request = await tx.get(authenticationRequests, id)
-  if (!request || request.user_id !== userId || request.action !== action) return 'mismatch'
+  if (!request || request.by_caller || request.user_id !== userId || request.action !== action) return 'mismatch'
   if (canonicalJson(request.detail) !== canonicalJson(detail)) return 'mismatch'
   if (request.session_digest !== null && request.session_digest !== digest(sessionId ?? '')) return 'mismatch'
   if (request.spent_at !== null) return 'spent'

@@ -28,12 +28,12 @@ export const createAuthenticationRequest = route({
   }),
   status: 201,
   result: AuthenticationRequest,
-  errors: ['too_many_pending'],
+  errors: ['too_many_pending', 'too_many_mails'],
   idempotent: true,
   async write(tx, { body, principal, session }, service) {
     checkDetail(body.detail)
     const at = service.clock.now()
-    const order = { ...body, userId: principal.id, sessionId: session?.id, at }
+    const order = { ...body, byCaller: true, userId: principal.id, sessionId: session?.id, at } as const
     return showRequest(await requireSecondFactor(tx, order, service), at)
   },
 })

@@ -1,5 +1,7 @@
 import type { ServiceContext } from '../context.js'
+import { nameHiddenLine } from '../hidden.js'
 import { problem } from '../problem.js'
+import { quoted, shownAddress, unlinked, withoutLinks } from '../quotation.js'
 import type { Detail } from './detail.js'
 
 const titles = new Map([
@@ -10,14 +12,36 @@ const titles = new Map([
   ['approval', "Agent's request"],
   ['account_choice', 'Choice of a business account'],
   ['agent_settings', 'Payments without approval'],
+  ['connect_app', 'Connection of an app'],
 ])
 
+/** Of an authentication request, what is told of it. */
+interface Asking {
+  readonly id: number
+  readonly user_id: number
+  readonly action: string
+  readonly detail: Detail
+  readonly by_caller?: true
+}
+
 /** What people are told the action is. */
-export const actionTitle = (action: string): string => titles.get(action) ?? words(action)
+export const actionTitle = ({ action, by_caller }: Pick<Asking, 'action' | 'by_caller'>): string =>
+  by_caller ? quoted(withoutLinks(words(action))) : (titles.get(action) ?? words(action))
 
 /** The detail as people read it: everything that is approved, and nothing else. */
 export const detailLines = (detail: Detail): readonly (readonly [label: string, value: string])[] =>
-  Object.entries(detail).map(([name, value]) => [labelOf(name), oneLine(value)] as const)
+  Object.entries(detail).map(([name, value]) => [labelOf(name), shownValue(value)] as const)
+
+const MOST_WORDS = 200
+
+/** The detail of a request that a caller made: the service knows nothing of what is behind it. */
+export const callersWords = (detail: Detail): string =>
+  quoted(withoutLinks(linesOf(detail).replaceAll('\n', '; ')), MOST_WORDS - 1)
+
+const linesOf = (detail: Detail): string =>
+  detailLines(detail)
+    .map(([label, value]) => `${label}: ${value}`)
+    .join('\n')
 
 const labels = new Map([
   ['dq', 'Digital quantity'],
@@ -36,13 +60,15 @@ const labels = new Map([
 export const labelOf = (name: string): string => labels.get(name) ?? words(name)
 
 const words = (name: string): string => {
-  const text = oneLine(name).replace(/[_.]+/g, ' ')
+  const text = nameHiddenLine(name).replace(/[_.]+/g, ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** No value can look like a line of its own. */
-const oneLine = (value: unknown): string =>
-  (typeof value === 'string' ? value : JSON.stringify(value)).replace(/\s+/g, ' ').trim()
+const shownValue = (value: unknown): string => {
+  if (typeof value !== 'string') return nameHiddenLine(JSON.stringify(value))
+  return /^\S+@\S+$/.test(value) ? shownAddress(value) : nameHiddenLine(value)
+}
 
 const MOST_CHARACTERS = 2048
 
@@ -55,32 +81,35 @@ export function checkDetail(detail: Detail): void {
   })
 }
 
-/** Of an authentication request, what is told of it. */
-interface Asking {
-  readonly id: number
-  readonly user_id: number
-  readonly action: string
-  readonly detail: Detail
-}
+const subjectOf = (request: Asking): string => `Approve or reject: ${actionTitle(request)}`
 
-const subjectOf = ({ action }: Asking): string => `Approve or reject: ${actionTitle(action)}`
-
-const linesOf = ({ detail }: Asking): string =>
-  detailLines(detail)
-    .map(([label, value]) => `${label}: ${value}`)
-    .join('\n')
+/** Stands before the words of a caller. */
+export const NOT_OURS = 'Something that acts for you asks this. The words are its own:'
 
 export const askingPush = (request: Asking) => ({
   subject: subjectOf(request),
-  text: linesOf(request),
+  text: request.by_caller ? `${NOT_OURS}\n${callersWords(request.detail)}` : linesOf(request.detail),
   data: { authentication_request_id: String(request.id), user_id: String(request.user_id), action: request.action },
 })
 
+/** Wallets, whose hostnames the service gives, and people. */
+const PARTIES = new Set(['payee', 'payees', 'given_to'])
+
+/** What others wrote of it is no link to click in a mail of ours. */
+const mailedDetail = (detail: Detail): Detail =>
+  Object.fromEntries(
+    Object.entries(detail).map(([name, value]) =>
+      PARTIES.has(name) ? [name, value] : [name, unlinked(shownValue(value))],
+    ),
+  )
+
 export function askingMail(request: Asking, token: string, { baseUrl }: Pick<ServiceContext, 'baseUrl'>) {
   const link = `${baseUrl}/v4/authentication-requests/${request.id}/answer?token=${token}`
+  const { by_caller, detail } = request
+  const asked = by_caller ? [NOT_OURS, callersWords(detail)] : [linesOf(mailedDetail(detail))]
   const text = [
     'This waits for your answer:',
-    [actionTitle(request.action), linesOf(request)].filter(Boolean).join('\n'),
+    [actionTitle(request), ...asked].filter(Boolean).join('\n'),
     `Approve or reject it here, once, in another browser or on another device than the one that asked:\n${link}`,
     'If you did not start this, reject it.',
   ].join('\n\n')

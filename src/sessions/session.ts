@@ -63,8 +63,14 @@ export async function findPageSession(tx: Reader, sessionId: string, at: number)
 }
 
 async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<SessionRow | undefined> {
-  const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
+  const row = await lastSession(tx, sessionId)
   return row && row.expires_at > at ? row : undefined
+}
+
+/** The session of that id, or what is left of one that has expired. */
+export async function lastSession(tx: Reader, sessionId: string): Promise<SessionRow | undefined> {
+  const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
+  return row
 }
 
 /** Whether a session of that id goes on under another, by which its user signed in. */

@@ -3,16 +3,16 @@ import { hexOf } from '../encoding.js'
 import { recordEvent } from '../events/event.js'
 import { postMail } from '../outbox/outbox.js'
 import { type Problem, problem } from '../problem.js'
-import { type RateLimit, spendRate } from '../rates/rate.js'
+import { type RateLimit, refundRate, spendRate } from '../rates/rate.js'
 import { digest, sameSecret } from '../secrets.js'
-import { collection, type Writer } from '../storage/storage.js'
+import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { normalEmail, userByEmail } from '../users/user.js'
+import { lastSession } from './session.js'
 
 const LIFETIME = 10 * 60_000
 const TRIES = 5
 const WINDOW = 15 * 60_000
-const CODES: RateLimit = { kind: 'sign_in_code', most: 5, windowMs: WINDOW, code: 'too_many_codes' }
 
 /** A mailed code: for one email, in the session that asked for it. */
 export interface SignInCodeRow {
@@ -25,6 +25,8 @@ export interface SignInCodeRow {
   readonly expires_at: number
   readonly tries: number
   readonly used: boolean
+  /** Whose limit it counts in; in rows of older versions absent, which is the email's. */
+  readonly counted?: string
 }
 
 export const signInCodes = collection<SignInCodeRow>()('sign_in_codes', {
@@ -33,7 +35,7 @@ export const signInCodes = collection<SignInCodeRow>()('sign_in_codes', {
   byAge: { fields: ['created_at'] },
 })
 
-type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox'>
+type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>
 
 /** Mails a code to whoever reads that email, known or not. Throws `too_many_codes`. */
 export async function sendCode(
@@ -43,15 +45,35 @@ export async function sendCode(
 ): Promise<{ expires_at: number }> {
   const to = normalEmail(email)
   await sweep(tx, at)
-  await spendRate(tx, CODES, { subject: to, at })
+  const counted = await countedFor(tx, { email: to, sessionId })
+  if (fixedCode(to, context) === undefined) await spendRate(tx, unusedCodes(context), { subject: counted, at })
   const id = await tx.nextId('sign_in_codes')
   const code = newCode(to, context)
   const expires_at = at + LIFETIME
-  const fresh = { tries: 0, used: false, created_at: at, expires_at }
+  const fresh = { tries: 0, used: false, counted, created_at: at, expires_at }
   tx.put(signInCodes, { id, email: to, session_digest: digest(sessionId), code_mac: mac(id, code, context), ...fresh })
   const text = `Your code is ${code}. It works once, within ten minutes.\n\nIf you did not ask for it, do nothing.`
   await postMail(tx, { to, subject: `${code} is your sign-in code`, text, at })
   return { expires_at: seconds(expires_at) }
+}
+
+/** Codes to one address that nobody used. */
+const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
+  kind: 'sign_in_code',
+  most: limits.codes,
+  windowMs: WINDOW,
+  code: 'too_many_codes',
+})
+
+/**
+ * Who asks counts with everybody who asks for that address. A browser in which its user was signed in last counts by itself,
+ * so that others who ask for codes don't keep the user out.
+ */
+async function countedFor(tx: Reader, { email, sessionId }: { email: string; sessionId: string }): Promise<string> {
+  const session = await lastSession(tx, sessionId)
+  if (session === undefined || session.page !== null) return email
+  const user = await userByEmail(tx, email)
+  return user?.id === session.user_id ? `${email} in session ${session.id}` : email
 }
 
 /** Codes past both the window and their own life are of no more use; they go as others come, so they don't pile up. */
@@ -80,6 +102,7 @@ export async function spendCode(
     return problem('code_wrong')
   }
   tx.put(signInCodes, { ...last, used: true })
+  await refundRate(tx, unusedCodes(context), { subject: last.counted ?? last.email, at: last.created_at })
   return undefined
 }
 
@@ -103,10 +126,14 @@ const tooManyTries = ({ expires_at }: SignInCodeRow, at: number) =>
 const mac = (id: number, code: string, { keys }: CodeContext): string =>
   hexOf(keys.derive('sign-in code', `${id}:${code.trim()}`))
 
-/** Six digits. In a sandbox an address such as `ada+code123456@example.test` fixes its own. */
+/** In a sandbox, an address such as `ada+code123456@example.test` fixes its own code. */
+const fixedCode = (email: string, { sandbox }: Pick<CodeContext, 'sandbox'>): string | undefined =>
+  sandbox && /\+code(\d{6})@/.exec(email)?.[1]
+
+/** Six digits. */
 function newCode(email: string, { random, sandbox }: CodeContext): string {
-  const fixed = sandbox && /\+code(\d{6})@/.exec(email)?.[1]
-  if (fixed) return fixed
+  const fixed = fixedCode(email, { sandbox })
+  if (fixed !== undefined) return fixed
   const bytes = random.bytes(6)
   const number = bytes.reduce((sum, byte) => sum * 256 + byte, 0)
   return String(number % 1_000_000).padStart(6, '0')

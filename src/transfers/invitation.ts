@@ -2,6 +2,7 @@ import { memberships } from '../accounts/account.js'
 import type { ServiceContext } from '../context.js'
 import { base64url } from '../encoding.js'
 import { hold, postHold, reverseHold } from '../ledger/movement.js'
+import { spendInvitation, spendNotice } from '../outbox/mail-limit.js'
 import { postMail } from '../outbox/outbox.js'
 import { accountIdOf, type Owner } from '../owner.js'
 import { problem } from '../problem.js'
@@ -39,12 +40,13 @@ export interface NewInvitation {
   readonly at: number
 }
 
-/** Holds the amount and mails a link to whoever reads that email. Throws `insufficient_funds`. */
+/** Holds the amount and mails a link to whoever reads that email. Throws `insufficient_funds`, `too_many_mails`. */
 export async function invite(
   tx: Writer,
   { sender, email, dq, amount, memo, actor, at }: NewInvitation,
   { random, baseUrl }: InvitationContext,
 ): Promise<TransferRow> {
+  await spendInvitation(tx, { to: email, at })
   const held = await hold(tx, { kind: 'transfer', dq, amount, payerTwinId: sender.id, payeeTwinId: null, at })
   const token = base64url(random.bytes(32))
   const expires_at = at + LIFETIME
@@ -133,7 +135,8 @@ export const expireTransfer: TimerJob = async (tx, subject, { clock }) => {
   const expired = settle(tx, transfer, 'expired')
   await tellTransfer(tx, 'expired', expired, { actor: 'service', at })
   const mail = expiredMail(await invitationOf(tx, expired))
-  for (const to of await emailsOf(tx, expired.sender_owner)) await postMail(tx, { to, ...mail, at })
+  for (const to of await emailsOf(tx, expired.sender_owner))
+    if (await spendNotice(tx, { to, at })) await postMail(tx, { to, ...mail, at })
 }
 
 function settle(tx: Writer, transfer: TransferRow, status: TransferStatus): TransferRow {

@@ -40,6 +40,7 @@ export const createTransfer = route({
     'rejected',
     'approval_timeout',
     'too_many_pending',
+    'too_many_mails',
   ],
   idempotent: true,
   async handle({ body, principal, session, keep }, service) {

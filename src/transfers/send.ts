@@ -2,6 +2,7 @@ import type { ServiceContext } from '../context.js'
 import { formatAmount } from '../ledger/amount.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
 import { post } from '../ledger/movement.js'
+import { checkInvitation } from '../outbox/mail-limit.js'
 import { problem } from '../problem.js'
 import { type AskingSession, askAndWait, type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
 import type { Writer } from '../storage/storage.js'
@@ -24,6 +25,7 @@ export async function askForTransfer(
     const planned = await planOf(tx, order)
     const balance = await balanceOf(tx, planned.sender.id, planned.quantity.id)
     if (spendable(balance) < planned.amount) throw problem('insufficient_funds')
+    if (!planned.payee) await checkInvitation(tx, { to: planned.address, at: service.clock.now() })
     return planned
   })
   return { ...asking, request: await askAndWait(service, secondFactorOrder(plan, asking)) }

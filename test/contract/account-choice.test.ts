@@ -139,6 +139,7 @@ contract('the choice of an account', (start) => {
     await answerFromDevice(call, phone, { id: await newest() })
     await fill(call, third, session, { answer: 'choose', account: String(seller.id) })
     expect((await accountOf(call, agent)).id).toBe(seller.id)
+    await advance(call, '15m')
     for (let n = 0; n < 5; n++) {
       const body = { action: 'other', detail: { n } }
       await call('POST', '/v4/authentication-requests', { session, body })

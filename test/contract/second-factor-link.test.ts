@@ -44,10 +44,8 @@ contract('openMailedRequest', (start) => {
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
     const text = textOf(answer)
-    expect(text).toContain('Transfer')
-    expect(text).toContain(
-      'Payee &lt;b>shop&lt;/b> Amount 2.5 Lines [1,{&quot;of&quot;:&quot;two&quot;}] Line break a b',
-    )
+    expect(text).toContain('“Transfer”')
+    expect(text).toContain("“Payee: &lt;b>shop&lt;/b>; Amount: 2.5; Lines: [1,{'of':'two'}]; Line break: a b”")
     expect(text).toContain('Reject Approve')
     for (let n = 0; n < 3; n++) expect((await call('GET', link.path)).status).toBe(200)
     expect((await poll(call, payer, id)).body.status).toBe('pending')
@@ -82,7 +80,8 @@ contract('answerMailedRequest', (start) => {
     const { call, payer, session, id, link } = await world(start)
     const answer = await answerLink(call, link, verb, { headers: inBrowser })
     expect(answer.status).toBe(200)
-    expect(textOf(answer)).toContain(`Transfer ${heading} Payee shop.example.test`)
+    expect(textOf(answer)).toContain(`“Transfer” ${heading}`)
+    expect(textOf(answer)).toContain('“Payee: shop. example. test; Amount: 2.5; Digital quantity: USD”')
     expect((await poll(call, { session }, id)).body.status).toBe(status)
     expect(await secondFactorEvents(call, payer.token)).toEqual([
       ['requested', 'mail'],

@@ -125,7 +125,7 @@ export const readInteraction = route({
   path: '/oidc/interaction/:id',
   redirects: true,
   params: InteractionPath,
-  errors: ['interaction_expired', 'too_many_pending'],
+  errors: ['interaction_expired', 'too_many_pending', 'too_many_mails'],
   async write(tx, { params, session, headers }, service) {
     const at = { id: params.id, sessionId: session.id }
     return shown(await visit(tx, at, service), headers, service.sandbox !== undefined)
@@ -147,7 +147,15 @@ export const answerInteraction = route({
     code: z.optional(z.string()),
     account: z.optional(z.string()),
   }),
-  errors: ['interaction_expired', 'too_many_pending', 'too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'],
+  errors: [
+    'interaction_expired',
+    'too_many_pending',
+    'too_many_mails',
+    'too_many_codes',
+    'code_wrong',
+    'code_expired',
+    'too_many_tries',
+  ],
   async write(tx, { params, body, session, headers }, service) {
     const at = { id: params.id, sessionId: session.id }
     const taken = await answer(tx, at, body, service)
