@@ -24,7 +24,8 @@ const DOT = '[.\\u3002\\uff0e\\uff61]'
 const HOST = `(?:[\\p{L}\\p{N}_-]+${DOT})+\\p{L}{2,}`
 const LINK = `[a-z][a-z0-9+.-]*://\\S*|\\b(?:mailto|tel|sms|data|javascript):\\S*|\\bwww${DOT}\\S*|${HOST}(?::\\d+)?[/?#]\\S*`
 const links = new RegExp(LINK, 'giu')
-const linksAndHosts = new RegExp(`${LINK}|${HOST}`, 'giu')
+/** Beside links, bare host names: not those of wallets, which the service gives, nor parts of addresses of people. */
+const linksAndHosts = new RegExp(`${LINK}|(?<![@\\p{L}\\p{N}_.-])(?![0-9a-f]{32}\\.)${HOST}(?![\\p{L}\\p{N}@-])`, 'giu')
 
 /** Text without links; a bare host name stays, as `unlinked` writes it. */
 export const withoutLinks = (text: string): string => unlinked(text.replace(links, '(link removed)'))

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { Actions, Alert, Button, SignedInAs, SignInForms } from '../http/card.js'
+import { Actions, Alert, Button, POLL, SignedInAs, SignInForms, WaitsForDevice } from '../http/card.js'
 import { type CardPage, cardPage } from '../http/card-page.js'
 import type { Reply } from '../http/reply.js'
 import { pageStyle } from '../oidc/page-style.js'
@@ -7,14 +7,15 @@ import type { Problem } from '../problem.js'
 import type { NamedAccount } from './account-choice.js'
 import type { ShownChoice } from './choice-visit.js'
 
-/** Seconds between looks whether the device has answered. */
-const POLL = 2
-
 const show = (parts: Omit<CardPage, 'style'>): Reply => cardPage({ ...parts, style: pageStyle })
 
-const titles: Record<ShownChoice['step'], string> = {
+/** What has a page of its own. */
+type Page = Exclude<ShownChoice, { step: 'signed_in' }>
+
+const titles: Record<Page['step'], string> = {
   email: 'Sign in',
   code: 'Enter your code',
+  device: 'Approve on your device',
   another: 'This is for another user',
   wait: 'Approve on your device',
   ask_again: 'Your device did not approve',
@@ -23,12 +24,12 @@ const titles: Record<ShownChoice['step'], string> = {
 }
 
 /** The page by which a user chooses the account that an app may look after. It needs no script. */
-export function choicePage(shown: ShownChoice, sandbox: boolean): Reply {
+export function choicePage(shown: Page, sandbox: boolean): Reply {
   const { app, step, refused } = shown
   return show({
     title: titles[step],
     refused,
-    refresh: step === 'wait' && !refused ? POLL : undefined,
+    refresh: (step === 'wait' || step === 'device') && !refused ? POLL : undefined,
     body: (
       <>
         <h1>{titles[step]}</h1>
@@ -48,10 +49,11 @@ function sentenceOf({ code, message, fields }: Problem): string {
   return code === 'field_invalid' ? 'Enter an email address, such as ada@example.test.' : message
 }
 
-function bodyOf(shown: ShownChoice, sandbox: boolean): VNode {
+function bodyOf(shown: Page, sandbox: boolean): VNode {
   switch (shown.step) {
     case 'email':
     case 'code':
+    case 'device':
       return <SignInForms at={shown} isRefused={shown.refused !== undefined} outbox={sandbox ? OUTBOX : undefined} />
     case 'another':
       return (
@@ -61,9 +63,7 @@ function bodyOf(shown: ShownChoice, sandbox: boolean): VNode {
         </>
       )
     case 'wait':
-      return (
-        <p role="status">We sent a request to your device. This page goes on by itself once you approved it there.</p>
-      )
+      return <WaitsForDevice />
     case 'ask_again':
       return (
         <form method="post">

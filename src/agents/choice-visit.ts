@@ -2,10 +2,18 @@ import type { ServiceContext } from '../context.js'
 import { hasDevice } from '../notifications/device.js'
 import { clientById, nameOf } from '../oidc/client.js'
 import { oidcConnections } from '../oidc/connection.js'
-import { type Problem, problem } from '../problem.js'
+import { Problem, problem } from '../problem.js'
 import { lastAsked } from '../second-factor/asked.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
-import { answerSignIn, isSignInAnswer, type SignInStep, signInAnswers, signInStep } from '../sessions/page-sign-in.js'
+import {
+  answerSignIn,
+  isSignInAnswer,
+  type SignedInSince,
+  type SignInStep,
+  signedInSince,
+  signInAnswers,
+  signInStep,
+} from '../sessions/page-sign-in.js'
 import { findSession } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { emailOf } from '../users/user.js'
@@ -14,6 +22,7 @@ import { type AccountChoiceRow, choiceByToken, choosableAccounts, choose, type N
 /** What whoever opened the link is shown. */
 export type ShownChoice = { readonly app: string; readonly refused?: Problem | undefined } & (
   | SignInStep
+  | SignedInSince
   /** To another user than the one who connected the app. */
   | { readonly step: 'another'; readonly email: string }
   | { readonly step: 'wait' | 'ask_again' }
@@ -43,9 +52,12 @@ export async function visitChoice(tx: Writer, at: ChoiceVisit, service: ServiceC
   const now = service.clock.now()
   const row = await choiceByToken(tx, at.token, now)
   const app = await appOf(tx, row)
+  const since = await signedInSince(tx, at, service)
+  if (since && !(since instanceof Problem)) return { app, ...since }
   const session = await findSession(tx, at.sessionId, now)
   const signIn = await signInStep(tx, at, now)
-  if (!session || signIn.step === 'code' || at.step === 'email') return { app, ...signIn }
+  if (since) return { app, ...signIn, refused: since }
+  if (!session || signIn.step !== 'email' || at.step === 'email') return { app, ...signIn }
   const email = (await emailOf(tx, `user:${session.user_id}`)) ?? ''
   if (session.user_id !== row.user_id) return { app, step: 'another', email }
   if (row.chosen_at !== null) return done(tx, row, app)
@@ -107,7 +119,7 @@ export const choiceAnswers = [...signInAnswers, 'ask_again', 'choose'] as const
 
 /** Where an answer leads, and the session that goes on. */
 export interface Taken {
-  readonly step?: 'email' | 'code'
+  readonly step?: SignInStep['step']
   readonly session?: string
 }
 

@@ -1,5 +1,6 @@
 import { answered } from '../http/answered.js'
-import { refusedBy } from '../http/html.js'
+import { refusedBy, wantsPage } from '../http/html.js'
+import { seeOther } from '../http/reply.js'
 import { type Call, route } from '../http/route.js'
 import { Amount, ApprovalShape, ContentHash, seenPrice, UnixSeconds, z } from '../http/schema.js'
 import { agentAccount } from './account.js'
@@ -144,6 +145,9 @@ const choice = {
 
 type ChoiceCall = Call<{ token: string }, { step?: string | undefined }, unknown, 'guest'>
 
+const addressOf = ({ params }: Pick<ChoiceCall, 'params'>, { baseUrl }: { readonly baseUrl: string }): string =>
+  `${baseUrl}/agents/account-choice/${encodeURIComponent(params.token)}`
+
 const visitOf = ({ params, query, session }: ChoiceCall) => ({ ...params, ...query, sessionId: session.id })
 
 export const openAccountChoice = route({
@@ -151,9 +155,14 @@ export const openAccountChoice = route({
   id: 'openAccountChoice',
   summary: 'The page at which a user picks the business account that an agent of theirs may look after.',
   method: 'GET',
-  errors: ['not_found', 'link_expired', 'too_many_pending', 'too_many_mails'],
-  write: async (tx, call, service) =>
-    choicePage(await visitChoice(tx, visitOf(call), service), service.sandbox !== undefined),
+  redirects: true,
+  errors: ['not_found', 'link_expired', 'too_many_pending', 'too_many_mails', 'rejected', 'code_expired'],
+  async write(tx, call, service) {
+    const shown = await visitChoice(tx, visitOf(call), service)
+    if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
+    const { refused } = shown
+    return refused && !wantsPage(call.headers) ? refused : choicePage(shown, service.sandbox !== undefined)
+  },
 })
 
 export const answerAccountChoice = route({
@@ -182,9 +191,10 @@ export const answerAccountChoice = route({
   async write(tx, call, service) {
     const at = visitOf(call)
     return answered(await answerChoice(tx, at, call.body, service), call, {
-      address: `${service.baseUrl}/agents/account-choice/${encodeURIComponent(at.token)}`,
+      address: addressOf(call, service),
       async again(refused, step) {
         const shown = await visitChoice(tx, { ...at, step, email: call.body.email }, service)
+        if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
         return choicePage({ ...shown, refused }, service.sandbox !== undefined)
       },
     })

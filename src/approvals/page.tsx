@@ -1,15 +1,12 @@
 import type { VNode } from 'preact'
 import { nameHidden } from '../hidden.js'
-import { Actions, Alert, Button, QuoteFields, SignedInAs, SignInForms } from '../http/card.js'
+import { Actions, Alert, Button, POLL, QuoteFields, SignedInAs, SignInForms } from '../http/card.js'
 import { type CardPage, cardPage } from '../http/card-page.js'
 import type { Reply } from '../http/reply.js'
 import type { Problem } from '../problem.js'
 import { Change, Facts } from './facts.js'
 import { pageStyle } from './page-style.js'
 import type { Asked, Shown } from './visit.js'
-
-/** Seconds between looks whether the second factor was given. */
-const POLL = 2
 
 const show = (parts: Omit<CardPage, 'style'>): Reply => cardPage({ ...parts, style: pageStyle })
 
@@ -24,17 +21,18 @@ const kindTitles: Record<Asked['kind'], string> = {
 /** What people are told in place of the sentence for programs. */
 function sentenceOf({ code, message }: Problem): string {
   if (code === 'field_invalid') return 'Enter an email address, such as ada@example.test.'
-  if (code === 'rejected') return 'You rejected the request for your second factor: nothing was approved.'
+  if (code === 'rejected') return 'You rejected the request on your device: nothing was approved.'
   if (code === 'approval_timeout') return 'The request for your second factor was not answered in time. Approve again.'
   if (code === 'sign_in_required') return 'Sign in first: your session is over.'
   return message
 }
 
 /** The page at which a user answers an agent. It needs no script. */
-export function approvalPage(shown: Shown, sandbox: boolean): Reply {
+export function approvalPage(shown: Exclude<Shown, { step: 'signed_in' }>, sandbox: boolean): Reply {
   switch (shown.step) {
     case 'email':
     case 'code':
+    case 'device':
       return signInPage(shown, sandbox)
     case 'nothing':
       return nothingPage(shown)
@@ -47,12 +45,15 @@ export function approvalPage(shown: Shown, sandbox: boolean): Reply {
   }
 }
 
-function signInPage(shown: Extract<Shown, { step: 'email' | 'code' }>, sandbox: boolean): Reply {
+const signInTitles = { email: 'Sign in to answer', code: 'Enter your code', device: 'Approve on your device' } as const
+
+function signInPage(shown: Extract<Shown, { step: 'email' | 'code' | 'device' }>, sandbox: boolean): Reply {
   const { step, refused } = shown
-  const title = step === 'email' ? 'Sign in to answer' : 'Enter your code'
+  const title = signInTitles[step]
   return show({
     title,
     refused,
+    refresh: step === 'device' && !refused ? POLL : undefined,
     body: (
       <>
         <h1>{title}</h1>

@@ -1,5 +1,6 @@
 import { answered } from '../http/answered.js'
 import { refusedBy, wantsPage } from '../http/html.js'
+import { seeOther } from '../http/reply.js'
 import { type Call, route } from '../http/route.js'
 import { Amount, ApprovalShape, seenPrice, z } from '../http/schema.js'
 import { approvalStatuses, decide, listApprovals as list, showToUser, usersApproval } from './approval.js'
@@ -117,6 +118,9 @@ const page = {
 
 type PageCall = Call<{ id: string }, { step?: string | undefined }, unknown, 'guest'>
 
+const addressOf = ({ params }: Pick<PageCall, 'params'>, { baseUrl }: { readonly baseUrl: string }): string =>
+  `${baseUrl}/approvals/${encodeURIComponent(params.id)}`
+
 const visitOf = ({ params, query, session }: PageCall) => ({ ...params, ...query, sessionId: session.id })
 
 export const openApproval = route({
@@ -124,9 +128,11 @@ export const openApproval = route({
   id: 'openApproval',
   summary: 'The page at which a user reads what an agent asks, signed in as the very user, and answers it.',
   method: 'GET',
-  errors: ['not_found', 'rejected', 'approval_timeout'],
+  redirects: true,
+  errors: ['not_found', 'rejected', 'approval_timeout', 'code_expired'],
   async write(tx, call, service) {
     const shown = await visit(tx, visitOf(call), service)
+    if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
     // What was approved meanwhile stays approved.
     return shown.refused && !wantsPage(call.headers)
       ? shown.refused
@@ -162,9 +168,10 @@ export const answerApproval = route({
   async write(tx, call, service) {
     const at = visitOf(call)
     return answered(await answer(tx, at, call.body, service), call, {
-      address: `${service.baseUrl}/approvals/${encodeURIComponent(at.id)}`,
+      address: addressOf(call, service),
       async again(refused, step) {
         const shown = await visit(tx, { ...at, step, email: call.body.email }, service)
+        if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
         return approvalPage({ ...shown, refused }, service.sandbox !== undefined)
       },
     })

@@ -5,7 +5,15 @@ import type { SeenPrice } from '../payments/seen-price.js'
 import { Problem, problem } from '../problem.js'
 import { lastAsked } from '../second-factor/asked.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
-import { answerSignIn, isSignInAnswer, type SignInStep, signInAnswers, signInStep } from '../sessions/page-sign-in.js'
+import {
+  answerSignIn,
+  isSignInAnswer,
+  type SignedInSince,
+  type SignInStep,
+  signedInSince,
+  signInAnswers,
+  signInStep,
+} from '../sessions/page-sign-in.js'
 import { findSession, type SessionRow } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { emailOf } from '../users/user.js'
@@ -32,6 +40,7 @@ export interface Asked {
 /** What whoever opened the page is shown. */
 export type Shown = { readonly refused?: Problem | undefined } & (
   | SignInStep
+  | SignedInSince
   /** To everybody but the user whom it asks, whether it exists or not. */
   | { readonly step: 'nothing'; readonly email: string }
   | { readonly step: 'asked'; readonly asked: Asked }
@@ -52,9 +61,12 @@ export interface Visit {
 /** Where a visitor stands; approves what their second factor has approved since. */
 export async function visit(tx: Writer, at: Visit, service: ServiceContext): Promise<Shown> {
   const now = service.clock.now()
+  const since = await signedInSince(tx, at, service)
+  if (since && !(since instanceof Problem)) return since
   const session = await findSession(tx, at.sessionId, now)
   const signIn = await signInStep(tx, at, now)
-  if (!session || signIn.step === 'code' || at.step === 'email') return signIn
+  if (since) return { ...signIn, refused: since }
+  if (!session || signIn.step !== 'email' || at.step === 'email') return signIn
   const row = await ownRow(tx, at.id, session)
   const email = (await emailOf(tx, `user:${session.user_id}`)) ?? ''
   if (!row) return { step: 'nothing', email, refused: problem('not_found') }
@@ -127,7 +139,7 @@ export interface Filled {
 
 /** Where an answer leads, and the session that goes on. */
 export interface Taken {
-  readonly step?: 'email' | 'code' | 'wait'
+  readonly step?: SignInStep['step'] | 'wait'
   readonly session?: string
 }
 

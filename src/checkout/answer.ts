@@ -38,7 +38,8 @@ export async function answer(
     }
     case 'verify': {
       const verified = await storage.write((tx) => signInByCode(tx, { ...at, code: filled.code ?? '' }, service))
-      return verified instanceof Problem ? verified : { ...next(), session: verified }
+      if (verified instanceof Problem) return verified
+      return verified === 'waits' ? next('device') : { ...next(), ...verified }
     }
     case 'pay':
       return tried(async () => {

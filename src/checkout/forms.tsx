@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { Actions, Button, CodeField, EmailField, QuoteFields } from '../http/card.js'
+import { Actions, Button, CodeField, EmailField, QuoteFields, WaitsForDevice } from '../http/card.js'
 import type { Offer, Way } from './visit.js'
 
 /** What is filled in, or pressed, on the way that whoever looks is on. */
@@ -7,6 +7,8 @@ export function WayForm({ way, offer, isRefused }: { way: Way; offer: Offer; isR
   switch (way.step) {
     case 'email':
       return <EmailForm email={way.email} isRefused={isRefused} canCancel={offer.canCancel} />
+    case 'device':
+      return <DeviceForm canCancel={offer.canCancel} />
     case 'code':
       return <CodeForm email={way.email} isRefused={isRefused} canCancel={offer.canCancel} />
     case 'wallet':
@@ -55,6 +57,20 @@ const CodeForm = ({ email, isRefused, canCancel }: FormParts) => (
       <a href="?step=email">Use another email</a>
     </form>
   </>
+)
+
+const DeviceForm = ({ canCancel }: Pick<FormParts, 'canCancel'>) => (
+  <form method="post">
+    <WaitsForDevice />
+    <p class="more">
+      <a href="?step=email">Use another email</a>
+    </p>
+    {canCancel && (
+      <Actions>
+        <Button answer="cancel">Cancel</Button>
+      </Actions>
+    )}
+  </form>
 )
 
 const WalletForm = ({

@@ -1,4 +1,4 @@
-import { Actions, Alert, Button, SandboxMail } from '../http/card.js'
+import { Actions, Alert, Button, POLL, SandboxMail } from '../http/card.js'
 import { type CardPage, cardPage } from '../http/card-page.js'
 import type { Reply } from '../http/reply.js'
 import { type Problem, type ProblemCode, problemSentence } from '../problem.js'
@@ -19,6 +19,7 @@ const toPeople: Partial<Record<ProblemCode, string>> = {
   not_found: 'This is no link to pay by: open it as you were given it.',
   checkout_paid: 'This is paid. Whoever paid it sees the receipt here, signed in or in the same browser.',
   too_many_declines: 'Too many cards were declined here. Nothing was charged: try again in a quarter of an hour.',
+  rejected: 'You rejected the sign-in on your device. Nothing was charged.',
   sign_in_required: 'Sign in first: your session is over.',
   upstream_failed: 'The seller did not deliver, so nothing was charged. Try again.',
 }
@@ -50,6 +51,7 @@ function offerPage({ offer, way }: Extract<Shown, { step: 'offer' }>, refused: P
   return show({
     title: `Pay for ${offer.name}`,
     refused,
+    refresh: way.step === 'device' && !refused ? POLL : undefined,
     leaves: offer.canCancel,
     body: (
       <>

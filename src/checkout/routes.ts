@@ -8,7 +8,7 @@ import { addressOf, answer, answers } from './answer.js'
 import { createCheckout as create, payerOfSession, readCheckout as read } from './checkout.js'
 import { type Completion, completeCheckout as complete } from './complete.js'
 import { checkoutPage, refusedPage } from './page.js'
-import { steps, visit } from './visit.js'
+import { signedInBy, steps, visit } from './visit.js'
 
 const TokenPath = z.object({ token: z.string() })
 
@@ -132,9 +132,14 @@ export const openCheckout = route({
   id: 'openCheckout',
   summary: 'The page of a checkout: what is sold, by whom and for how much, and the ways to pay it.',
   method: 'GET',
-  errors: ['not_found', 'checkout_paid', 'checkout_expired'],
-  async read(tx, { params, query, session }, service) {
-    return checkoutPage(await visit(tx, { ...params, sessionId: session.id, step: stepOf(query.step) }, service))
+  redirects: true,
+  errors: ['not_found', 'checkout_paid', 'checkout_expired', 'rejected', 'code_expired'],
+  async write(tx, { params, query, session, headers }, service) {
+    const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
+    const since = await signedInBy(tx, at, service)
+    if (since && !(since instanceof Problem)) return seeOther(addressOf(params.token, service), since)
+    if (since && !wantsPage(headers)) return since
+    return checkoutPage(await visit(tx, at, service), since)
   },
 })
 
@@ -153,7 +158,15 @@ export const answerCheckout = route({
   status: 303,
   redirects: true,
   refusesCardData: true,
-  errors: [...refusals, 'too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'],
+  errors: [
+    ...refusals,
+    'too_many_codes',
+    'code_wrong',
+    'code_expired',
+    'too_many_tries',
+    'too_many_pending',
+    'too_many_mails',
+  ],
   async handle({ params, query, body, principal, session, headers }, service) {
     const { payment_method_id: paymentMethodId, price, dq, ...filled } = body
     const payer = payerOfSession(session.id, principal.user_id)

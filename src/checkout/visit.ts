@@ -5,7 +5,15 @@ import { balanceOf, spendable } from '../ledger/balance.js'
 import type { TestPaymentMethod } from '../ports.js'
 import { Problem, problem } from '../problem.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
-import { mailCode, type SignInStep, signInStep, verifyCode } from '../sessions/page-sign-in.js'
+import {
+  mailCode,
+  type SignedInSince,
+  type SignInStep,
+  signedInSince,
+  signInStep,
+  type Verified,
+  verifyCode,
+} from '../sessions/page-sign-in.js'
 import { findSession, type SessionRow } from '../sessions/session.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { primaryTwin } from '../twins/twin.js'
@@ -56,7 +64,7 @@ export type Shown =
       readonly successUrl: string | null
     }
 
-export const steps = ['email', 'code', 'wallet', 'card'] as const
+export const steps = ['email', 'code', 'device', 'wallet', 'card'] as const
 export type StepName = (typeof steps)[number]
 
 export interface Visit {
@@ -144,7 +152,7 @@ async function wayOf(tx: Reader, looking: Looking & { readonly offer: Offer }, {
   const takesCard = charged || (byCard && methods.length > 0)
   if (takesCard && (step === 'card' || (step === undefined && charged))) return { step: 'card', methods, charged }
   const asked = await signInStep(tx, { sessionId, step, email: email ?? checkout.email ?? undefined }, clock.now())
-  if (asked.step === 'code' || !session || step === 'email') return asked
+  if (asked.step === 'code' || asked.step === 'device' || !session || step === 'email') return asked
   const user = (await tx.get(users, session.user_id)) as UserRow
   const twin = await primaryTwin(tx, `user:${session.user_id}`)
   const balance = twin ? spendable(await balanceOf(tx, twin.id, checkout.dq)) : 0n
@@ -162,12 +170,19 @@ export async function askCode(
   return mailCode(tx, filled, service)
 }
 
+/** Whether the device of whoever signs in has approved that since. Gives why not. */
+export const signedInBy = (
+  tx: Writer,
+  at: Visit,
+  service: ServiceContext,
+): Promise<SignedInSince | Problem | undefined> => signedInSince(tx, at, service)
+
 /** Signs in by the code that was mailed last. Gives the session that goes on, or why not. Throws `not_found`. */
 export async function signInByCode(
   tx: Writer,
   { token, sessionId, code }: Visit & { readonly code: string },
   service: ServiceContext,
-): Promise<string | Problem> {
+): Promise<Verified | Problem> {
   await checkoutByToken(tx, token)
   return verifyCode(tx, { sessionId, code }, service)
 }

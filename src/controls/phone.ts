@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../context.js'
-import { hasDevice, registerDevice } from '../notifications/device.js'
+import { addDevice, hasDevice, registrationOf } from '../notifications/device.js'
 import { problem } from '../problem.js'
 import { type Answer, settlePending } from '../second-factor/answer.js'
 import { type PhoneMode, phones } from '../second-factor/phone.js'
@@ -27,7 +27,8 @@ export async function setPhone(
     })
   if (!(await hasDevice(tx, userId))) {
     const token = `sandbox-${randomHex(random, 16)}`
-    await registerDevice(tx, { userId, platform: 'web', token, name: 'Sandbox phone', at: clock.now() }, { keys })
+    const order = { userId, platform: 'web', token, name: 'Sandbox phone', at: clock.now() } as const
+    await addDevice(tx, await registrationOf(tx, order, { keys }), { at: clock.now(), isTold: false })
   }
   tx.put(phones, { id: userId, mode, after_ms: Math.round(afterSeconds * 1000) })
   return { user_id: userId, mode, after_seconds: afterSeconds }

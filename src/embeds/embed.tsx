@@ -132,6 +132,9 @@ const CodeStep = ({ outbox }: Pick<SignIn, 'outbox'>) => (
       <label for="code">Code</label>
       <input id="code" type="text" autocomplete="one-time-code" inputmode="numeric" spellcheck={false} />
     </div>
+    <p id="device-wait" role="status" hidden>
+      We sent a request to your device. This goes on by itself once you approved it there.
+    </p>
     <Actions go="Verify" />
     <p class="more">
       <button type="button" id="resend">

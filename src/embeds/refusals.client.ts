@@ -16,6 +16,8 @@ const shared: Sentences = {
   too_many_tries: () => 'Too many wrong codes were typed. Send a new code.',
   too_many_codes: (refused) =>
     `Too many codes were sent to this email. Try again ${wait(refused)}, or use another email.`,
+  rejected: () => 'You rejected this on your device. Send a new code to try again.',
+  too_many_mails: (refused) => `You were asked too often. Try again ${wait(refused)}.`,
   sign_in_required: () => 'Your sign-in has ended. Sign in again.',
 }
 

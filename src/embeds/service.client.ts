@@ -93,11 +93,31 @@ export async function sendCode(email: string): Promise<void> {
   await call('POST', '/v4/session/code', { session: anonymous, body: { email } })
 }
 
-export async function verifyCode(email: string, code: string): Promise<void> {
-  const body = { email, code: code.replace(/[\s-]/g, '') }
-  const { session_id } = await call<Session>('POST', '/v4/session/verify', { session: anonymous, body })
-  anonymous = undefined
-  kept.set(session_id)
+/** A sign-in that its user has yet to approve on their device. */
+interface Waiting {
+  readonly request: { readonly id: number; readonly interval: number }
+}
+
+/** Signs in by a mailed code. Where the user's device is asked too, it says so by `waits`, and goes on once that has answered. */
+export async function verifyCode(email: string, code: string, waits: () => void): Promise<void> {
+  const filled = { email, code: code.replace(/[\s-]/g, '') }
+  for (let request_id: number | undefined; ; ) {
+    const body = { ...filled, ...(request_id !== undefined && { request_id }) }
+    const answer = await call<Session | Waiting>('POST', '/v4/session/verify', { session: anonymous, body })
+    if ('session_id' in answer) {
+      anonymous = undefined
+      return kept.set(answer.session_id)
+    }
+    request_id = answer.request.id
+    waits()
+    await pause(answer.request.interval * 1000)
+  }
+}
+
+async function pause(ms: number): Promise<void> {
+  const before = running
+  await new Promise((resolve) => setTimeout(resolve, ms))
+  if (before?.signal.reason === 'cancelled') throw new Refused('cancelled', 0, 'Cancelled.')
 }
 
 export async function signOut(): Promise<void> {

@@ -8,6 +8,7 @@ const emailStep = byId('email-step')
 const emailField = byId<HTMLInputElement>('email')
 const codeStep = byId('code-step')
 const codeField = byId<HTMLInputElement>('code')
+const deviceWait = byId('device-wait')
 
 /** What comes after signing in. */
 export interface Purpose {
@@ -25,7 +26,13 @@ export interface Purpose {
 export function signInFlow(purpose: Purpose): Flow {
   onSubmit(emailStep, sendAndAsk)
   onSubmit(codeStep, async () => {
-    await verifyCode(typedEmail(), codeField.value)
+    try {
+      await verifyCode(typedEmail(), codeField.value, () => {
+        deviceWait.hidden = false
+      })
+    } finally {
+      deviceWait.hidden = true
+    }
     knowAs(typedEmail())
     await (purpose.welcome ?? purpose.offer)(typedEmail())
   })

@@ -101,17 +101,31 @@ export const CodeForm = ({ email, isRefused }: { email: string; isRefused: boole
   </form>
 )
 
+/** Seconds between looks whether a device has answered. */
+export const POLL = 2
+
+export const WaitsForDevice = () => (
+  <p role="status">We sent a request to your device. This page goes on by itself once you approved it there.</p>
+)
+
 /** What is filled in to sign in: `continue` mails a code, `verify` takes it, `other_email` goes back. `outbox`: its address, as seen from the page, where it is a sandbox. */
 export const SignInForms = ({
   at: { step, email },
   isRefused,
   outbox,
 }: {
-  at: { readonly step: 'email' | 'code'; readonly email: string }
+  at: { readonly step: 'email' | 'code' | 'device'; readonly email: string }
   isRefused: boolean
   outbox: string | undefined
 }): VNode =>
-  step === 'email' ? (
+  step === 'device' ? (
+    <form method="post">
+      <WaitsForDevice />
+      <p class="more">
+        <Button answer="other_email">Use another email</Button>
+      </p>
+    </form>
+  ) : step === 'email' ? (
     <form method="post" novalidate>
       <EmailField email={email} isRefused={isRefused} autofocus />
       <p class="muted">You get a code by mail; there is no password.</p>

@@ -58,6 +58,7 @@ function operation(entry: Route, version: Version | undefined): Json {
     ...(entry.body && { requestBody: requestBody(entry.body, entry.bodyOptional ?? false) }),
     responses: {
       [String(entry.status ?? 200)]: success(entry),
+      ...(entry.waits && { '202': accepted(entry.waits) }),
       ...(entry.relays && { default: { description: 'What the upstream service answered.' } }),
       ...(entry.redirects && { '303': { description: 'On to another page, named by Location.' } }),
       ...failures(entry),
@@ -111,6 +112,11 @@ function success(entry: Route): Json {
     type === 'application/json' && entry.result ? { schema: jsonSchema(entry.result) } : { schema: { type: 'string' } }
   return { description, content: Object.fromEntries(media.map((type) => [type, shape(type)])) }
 }
+
+const accepted = (schema: z.ZodMiniType): Json => ({
+  description: 'Not done yet: wait for what is named here, then call again.',
+  content: { 'application/json': { schema: jsonSchema(schema) } },
+})
 
 /** One response per status, which names the codes that it comes with. */
 function failures(entry: Route): Json {

@@ -158,6 +158,8 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly status?: number
   /** JSON unless another media type is named. */
   readonly result?: z.ZodMiniType
+  /** May also answer 202 with this: what is to be waited for, before the same call is made again. */
+  readonly waits?: z.ZodMiniType
   readonly produces?: readonly string[]
   /** Codes that the handler throws; those of the frame (authentication, decoding) are added by it. */
   readonly errors?: readonly ProblemCode[]

@@ -1,8 +1,18 @@
+import type { ServiceContext } from '../context.js'
+import { refusedBy } from '../http/html.js'
 import { noContent } from '../http/reply.js'
-import { route } from '../http/route.js'
+import { type Call, route } from '../http/route.js'
 import { IdPath, lineOf, PageQuery, pageOf, UnixSeconds, z } from '../http/schema.js'
 import { seconds } from '../time.js'
-import { listDevices, platforms, registerDevice, removeDevice, showDevice } from './device.js'
+import { confirmedPage, confirmPage, refusedPage } from './confirm-page.js'
+import { listDevices, platforms, showDevice } from './device.js'
+import {
+  answerDeviceLink as answer,
+  type Changing,
+  changeOfLink,
+  registerDevice,
+  unregisterDevice,
+} from './registration.js'
 
 const Platform = z.enum(platforms)
 
@@ -17,51 +27,64 @@ const Registration = z.object({
   created_at: UnixSeconds,
 })
 
+type Caller = Pick<Call<unknown, unknown, unknown, 'user' | 'session'>, 'principal' | 'session' | 'headers'>
+
+const changing = ({ principal, session, headers }: Caller, { clock }: ServiceContext): Changing => ({
+  userId: principal.id,
+  deviceToken: headers.get('x-device-token'),
+  sessionId: session?.id,
+  at: clock.now(),
+})
+
 export const createRegistration = route({
   id: 'createRegistration',
-  summary: 'Register a device to be asked on; the same token again changes its name and platform.',
+  summary:
+    'Register a device to be asked on; the same token again changes its name and platform. One beside the first stays inactive until an active device, or after 24 hours a mailed link, confirms it; with X-Device-Token of an active device it is active at once.',
   evidence: 'designed',
   method: 'POST',
   path: '/notifications/registrations',
   versions: ['v4'],
   auth: ['user', 'session'],
   body: z.object({ platform: Platform, token: Token, name: z.optional(Name) }),
+  deviceToken: 'optional',
   status: 201,
   result: Registration,
-  errors: ['too_many_devices'],
+  errors: ['too_many_devices', 'too_many_pending', 'too_many_mails'],
   idempotent: true,
-  async write(tx, { body, principal }, service) {
-    return showDevice(await registerDevice(tx, { ...body, userId: principal.id, at: service.clock.now() }, service))
+  async write(tx, call, service) {
+    return showDevice(await registerDevice(tx, { ...call.body, ...changing(call, service) }, service))
   },
 })
 
 export const listRegistrations = route({
   id: 'listRegistrations',
-  summary: "List the user's devices, newest first.",
+  summary: "List the user's devices, newest first; `active: false` stands at those that nobody has confirmed.",
   evidence: 'designed',
   method: 'GET',
   path: '/notifications/registrations',
   versions: ['v4'],
   auth: ['user', 'session'],
   query: PageQuery,
-  result: pageOf('registrations', Registration),
+  result: pageOf('registrations', z.object({ ...Registration.shape, active: z.optional(z.literal(false)) })),
   errors: ['cursor_invalid'],
   read: (tx, { query, principal }) => listDevices(tx, principal.id, query),
 })
 
 export const deleteRegistration = route({
   id: 'deleteRegistration',
-  summary: 'Remove a device: it is asked no more, and answers nothing.',
+  summary:
+    'Remove a device: it is asked no more, and answers nothing, once an active device, or after 24 hours a mailed link, confirms that; with X-Device-Token of an active device at once.',
   evidence: 'designed',
   method: 'DELETE',
   path: '/notifications/registrations/:id',
   versions: ['v4'],
   auth: ['user', 'session'],
   params: IdPath,
+  deviceToken: 'optional',
   status: 204,
-  errors: ['not_found'],
-  async write(tx, { params, principal }, { clock }) {
-    await removeDevice(tx, { id: params.id, userId: principal.id, at: clock.now() })
+  errors: ['not_found', 'too_many_pending', 'too_many_mails'],
+  async write(tx, call, service) {
+    await unregisterDevice(tx, { id: call.params.id, ...changing(call, service) }, service)
     return noContent()
   },
 })
@@ -74,6 +97,7 @@ export const registerPushToken = route({
   path: '/pay/notifications/register',
   versions: ['v3'],
   auth: ['user', 'session'],
+  deviceToken: 'optional',
   body: z.object({ fcmToken: Token, platform: z.optional(Platform), deviceId: z.optional(Name) }),
   result: z.object({
     success: z.literal(true),
@@ -82,12 +106,11 @@ export const registerPushToken = route({
     platform: Platform,
     registeredAt: UnixSeconds,
   }),
-  errors: ['too_many_devices'],
+  errors: ['too_many_devices', 'too_many_pending', 'too_many_mails'],
   idempotent: true,
-  async write(tx, { body, principal }, service) {
-    const { fcmToken: token, platform = 'web', deviceId } = body
-    const order = { userId: principal.id, token, platform, deviceId, at: service.clock.now() }
-    const device = await registerDevice(tx, order, service)
+  async write(tx, call, service) {
+    const { fcmToken: token, platform = 'web', deviceId } = call.body
+    const device = await registerDevice(tx, { token, platform, deviceId, ...changing(call, service) }, service)
     return {
       success: true,
       message: 'The device is registered.',
@@ -98,4 +121,46 @@ export const registerPushToken = route({
   },
 })
 
-export default [createRegistration, listRegistrations, deleteRegistration, registerPushToken]
+const link = {
+  evidence: 'designed',
+  path: '/notifications/registrations/:id/confirm',
+  versions: ['v4'],
+  auth: ['guest'],
+  params: IdPath,
+  produces: ['text/html'],
+  refused: refusedBy(refusedPage),
+} as const
+
+export const openDeviceLink = route({
+  ...link,
+  id: 'openDeviceLink',
+  summary:
+    'The page that a mailed link opens: a device that is to be added or removed, and the buttons Confirm and Reject.',
+  method: 'GET',
+  query: z.object({ token: z.string() }),
+  errors: ['not_found', 'link_expired'],
+  async read(tx, { params, query: { token } }, { clock }) {
+    const at = clock.now()
+    return confirmPage(await changeOfLink(tx, { ...params, token, at }), token, at)
+  },
+})
+
+export const answerDeviceLink = route({
+  ...link,
+  id: 'answerDeviceLink',
+  summary: 'Confirm a change of the devices by the mailed link, from 24 hours after it on, or reject it.',
+  method: 'POST',
+  body: z.object({ token: z.string(), answer: z.enum(['confirm', 'reject']) }),
+  errors: ['not_found', 'link_early', 'link_expired'],
+  write: async (tx, { params, body }, { clock }) =>
+    confirmedPage(await answer(tx, { ...params, ...body, at: clock.now() }), body.answer),
+})
+
+export default [
+  createRegistration,
+  listRegistrations,
+  deleteRegistration,
+  registerPushToken,
+  openDeviceLink,
+  answerDeviceLink,
+]

@@ -3,7 +3,7 @@ import { hasDevice } from '../notifications/device.js'
 import { Problem, problem } from '../problem.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import { digest } from '../secrets.js'
-import { mailCode, verifyCode } from '../sessions/page-sign-in.js'
+import { mailCode, verifiedSince, verifyCode } from '../sessions/page-sign-in.js'
 import { findSession, type SessionRow } from '../sessions/session.js'
 import type { Writer } from '../storage/storage.js'
 import { users } from '../users/user.js'
@@ -83,7 +83,14 @@ interface Interaction {
 /** Where an interaction stands. Throws `interaction_expired`, `too_many_pending`. */
 export async function visit(tx: Writer, at: Visit, service: ServiceContext): Promise<Shown> {
   const interaction = await open(tx, at, service)
-  return show(interaction, await proceed(tx, interaction, service))
+  // The sign-in that waits for a device, where one does here.
+  const since = interaction.row.email === null ? undefined : await verifiedSince(tx, at.sessionId, service)
+  if (since === undefined) return show(interaction, await proceed(tx, interaction, service))
+  if (since === 'waits') return show(interaction, { step: 'wait' })
+  if (!(since instanceof Problem)) return goOnAs(tx, interaction, { ...since, byDevice: true }, service)
+  if (since.code === 'rejected')
+    return show(interaction, leave(tx, interaction.row, { error: 'access_denied' }, service))
+  return { ...(await again(tx, interaction, { email: null }, service)), refused: since }
 }
 
 /** Takes an answer. Throws `interaction_expired`, `too_many_pending`; what else is wrong is told in `refused`. */
@@ -200,13 +207,31 @@ async function mail(tx: Writer, interaction: Interaction, text: string, service:
 async function verify(tx: Writer, interaction: Interaction, code: string, service: ServiceContext): Promise<Shown> {
   const { email } = interaction.row
   if (email === null) return again(tx, interaction, {}, service)
-  const session_id = await verifyCode(tx, { email, code, sessionId: interaction.sessionId }, service)
-  if (session_id instanceof Problem) return show(interaction, { step: 'code', email }, session_id)
-  const session = await findSession(tx, session_id, service.clock.now())
-  const signedIn = { ...interaction, sessionId: session_id, session }
-  const progress = { ...fresh, session_digest: digest(session_id), signed_in: true }
-  return { ...(await again(tx, signedIn, progress, service)), session: session_id }
+  const { sessionId } = interaction
+  const verified = await verifyCode(tx, { email, code, sessionId, detail: askedBy(interaction) }, service)
+  if (verified instanceof Problem) return show(interaction, { step: 'code', email }, verified)
+  if (verified === 'waits') return show(interaction, { step: 'wait' })
+  return goOnAs(tx, interaction, { ...verified, byDevice: false }, service)
 }
+
+/** Goes on as the session that has signed in. `byDevice`: its user approved that on a device, who is not asked there again. */
+async function goOnAs(
+  tx: Writer,
+  interaction: Interaction,
+  { session: sessionId, byDevice }: { readonly session: string; readonly byDevice: boolean },
+  service: ServiceContext,
+): Promise<Shown> {
+  const session = await findSession(tx, sessionId, service.clock.now())
+  const signedIn = { ...interaction, sessionId, session }
+  const progress = { ...fresh, session_digest: digest(sessionId), signed_in: true, second_factor_passed: byDevice }
+  return { ...(await again(tx, signedIn, progress, service)), session: sessionId }
+}
+
+/** The app that somebody signs in for. */
+const askedBy = ({ row, client }: Pick<Interaction, 'row' | 'client'>) => ({
+  app: nameOf(client),
+  answer_goes_to: originShown(row.request.redirect_uri),
+})
 
 /** What is still to be waited for, where the user has a device to be asked on; else how far the interaction is. */
 async function secondFactor(
@@ -217,8 +242,7 @@ async function secondFactor(
 ): Promise<Step | InteractionRow> {
   if (row.second_factor_passed || !(await hasDevice(tx, userId))) return row
   const at = service.clock.now()
-  const detail = { app: nameOf(client), answer_goes_to: originShown(row.request.redirect_uri) }
-  const order = { userId, action: 'connect_app', detail, sessionId, at }
+  const order = { userId, action: 'connect_app', detail: askedBy({ row, client }), sessionId, at }
   if (row.second_factor_id === null) {
     const { id } = await requireSecondFactor(tx, order, service)
     tx.put(oidcInteractions, { ...row, second_factor_id: id })

@@ -1,6 +1,17 @@
 import { noContent } from '../http/reply.js'
 import { route } from '../http/route.js'
-import { Amount, ContentHash, Email, HashPath, lineOf, pageQuery, Time, timeOf, UnixSeconds, z } from '../http/schema.js'
+import {
+  Amount,
+  ContentHash,
+  Email,
+  HashPath,
+  lineOf,
+  pageQuery,
+  Time,
+  timeOf,
+  UnixSeconds,
+  z,
+} from '../http/schema.js'
 import { delegateMapping, listDelegates as list, revokeDelegate, verifyPersona as verify } from './delegate.js'
 import { createDelegate as delegate } from './new-delegate.js'
 import { createPersona as create, personaOf, showPersona } from './persona.js'

@@ -2,7 +2,7 @@ import type { ServiceContext } from '../context.js'
 import { base64url } from '../encoding.js'
 import { recordEvent } from '../events/event.js'
 import { canonicalJson } from '../hash.js'
-import { devicesOf } from '../notifications/device.js'
+import { devices, devicesOf, settleChange } from '../notifications/device.js'
 import { refundAsking, spendAsking } from '../outbox/mail-limit.js'
 import { postMail, postPush } from '../outbox/outbox.js'
 import { problem } from '../problem.js'
@@ -51,6 +51,8 @@ export interface AuthenticationRequestRow {
   readonly repeated_at: number | null
   /** Its words are a caller's: no action of the service is approved by it. Absent where they are the service's own. */
   readonly by_caller?: true
+  /** The device whose addition or removal it confirms. */
+  readonly device_id?: number
   /** Who is counted to have asked; absent in rows of older versions. */
   readonly asker?: string
 }
@@ -71,6 +73,8 @@ export interface SecondFactorOrder {
   readonly lifetimeMs?: number | undefined
   /** Words of whoever called. */
   readonly byCaller?: true
+  /** The device whose addition or removal the answer settles. */
+  readonly deviceId?: number
   /** Whose requests this counts among (`too_many_mails`); the user's own where absent. */
   readonly asker?: string | undefined
   readonly at: number
@@ -84,14 +88,24 @@ export type SecondFactorContext = Pick<ServiceContext, 'random' | 'baseUrl'>
  */
 export async function requireSecondFactor(
   tx: Writer,
-  { userId, action, detail, sessionId, lifetimeMs, byCaller, asker = `user:${userId}`, at }: SecondFactorOrder,
+  {
+    userId,
+    action,
+    detail,
+    sessionId,
+    lifetimeMs,
+    byCaller,
+    deviceId,
+    asker = `user:${userId}`,
+    at,
+  }: SecondFactorOrder,
   service: SecondFactorContext,
 ): Promise<AuthenticationRequestRow> {
   await settleExpired(tx, userId, at)
   await checkPending(tx, userId, at)
   await spendAsking(tx, { asker, userId, at })
-  const devices = await devicesOf(tx, userId)
-  const link = devices.length > 0 ? undefined : base64url(service.random.bytes(32))
+  const asked = await devicesOf(tx, userId)
+  const link = asked.length > 0 ? undefined : base64url(service.random.bytes(32))
   const expires_at = at + (lifetimeMs ?? (action === 'paywall' ? PAYWALL_LIFETIME : LIFETIME))
   const request: AuthenticationRequestRow = {
     id: await tx.nextId('authentication_requests'),
@@ -101,7 +115,7 @@ export async function requireSecondFactor(
     status: 'pending',
     pending_until: expires_at,
     session_digest: sessionId === undefined ? null : digest(sessionId),
-    device_ids: devices.map(({ id }) => id),
+    device_ids: asked.map(({ id }) => id),
     link_digest: link === undefined ? null : digest(link),
     created_at: at,
     expires_at,
@@ -111,9 +125,10 @@ export async function requireSecondFactor(
     repeated_at: null,
     asker,
     ...(byCaller && { by_caller: byCaller }),
+    ...(deviceId !== undefined && { device_id: deviceId }),
   }
   tx.put(authenticationRequests, request)
-  await tell(tx, request, 'requested', { at, by: devices.length > 0 ? 'push' : 'mail' })
+  await tell(tx, request, 'requested', { at, by: asked.length > 0 ? 'push' : 'mail' })
   const { email } = (await tx.get(users, userId)) as UserRow
   const message = { to: email, at, staleAt: expires_at }
   for (const deviceId of request.device_ids) await postPush(tx, { ...message, ...askingPush(request), deviceId })
@@ -204,6 +219,8 @@ export async function settleAs(
   const { asker, user_id: userId, created_at } = request
   if (status === 'approved' && asker !== undefined) await refundAsking(tx, { asker, userId, at: created_at })
   await tell(tx, answered, status, { at, by })
+  const device = answered.device_id === undefined ? undefined : await tx.get(devices, answered.device_id)
+  if (device) await settleChange(tx, device, { confirmed: status === 'approved', at })
   return answered
 }
 

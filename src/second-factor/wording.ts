@@ -13,6 +13,8 @@ const titles = new Map([
   ['account_choice', 'Choice of a business account'],
   ['agent_settings', 'Payments without approval'],
   ['connect_app', 'Connection of an app'],
+  ['add_device', 'A new device'],
+  ['remove_device', 'Removal of a device'],
 ])
 
 /** Of an authentication request, what is told of it. */

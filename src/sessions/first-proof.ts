@@ -2,7 +2,7 @@ import { ownedAccountIds } from '../accounts/account.js'
 import { agentSettings } from '../approvals/settings.js'
 import type { ServiceContext } from '../context.js'
 import { recordEvent } from '../events/event.js'
-import { devicesOf, removeDevice } from '../notifications/device.js'
+import { forgetDevices } from '../notifications/device.js'
 import { oidcConnections } from '../oidc/connection.js'
 import { deleteConnection } from '../oidc/disconnect.js'
 import { postMail } from '../outbox/outbox.js'
@@ -57,7 +57,7 @@ async function endWhatOthersMade(tx: Writer, userId: number, { endSessions, at }
     [await endSessions(), 'session', 'sessions'],
     [await disconnectAll(tx, userId, at), 'connected app', 'connected apps'],
     [await revokeDelegatesOf(tx, owner, at), 'delegate', 'delegates'],
-    [await removeDevices(tx, userId, at), 'device', 'devices'],
+    [await forgetDevices(tx, userId, at), 'device', 'devices'],
     [await refuseRequestsOf(tx, userId, at), 'open request', 'open requests'],
     [await forgetThresholds(tx, userId), 'spending threshold for apps', 'spending thresholds for apps'],
   ]
@@ -78,12 +78,6 @@ async function disconnectAll(tx: Writer, userId: number, at: number): Promise<nu
     count++
   }
   return count
-}
-
-async function removeDevices(tx: Writer, userId: number, at: number): Promise<number> {
-  const devices = await devicesOf(tx, userId)
-  for (const { id } of devices) await removeDevice(tx, { userId, id, at })
-  return devices.length
 }
 
 async function forgetThresholds(tx: Writer, userId: number): Promise<number> {

@@ -25,6 +25,8 @@ export interface SignInCodeRow {
   readonly expires_at: number
   readonly tries: number
   readonly used: boolean
+  /** The request that its user is asked by, once it was entered and they have a device. */
+  readonly request_id?: number
   /** Whose limit it counts in; in rows of older versions absent, which is the email's. */
   readonly counted?: string
 }
@@ -83,27 +85,52 @@ async function sweep(tx: Writer, at: number): Promise<void> {
 }
 
 /**
- * Uses up the code that was last sent to the email in this session.
- * Gives a problem (`session_required` where there is none, `code_wrong`, `code_expired`, `too_many_tries`) rather than throwing it: a wrong try must count.
+ * The code that was last sent to the email in this session, where it is this one and can still be used.
+ * Gives a problem (`session_required` where none was, `code_wrong`, `code_expired`, `too_many_tries`) rather than throwing it: a wrong try must count.
  */
-export async function spendCode(
+export async function checkCode(
   tx: Writer,
   { email, code, sessionId, at }: { email: string; code: string; sessionId: string; at: number },
   context: CodeContext,
-): Promise<Problem | undefined> {
+): Promise<SignInCodeRow | Problem> {
   const prefix = [digest(sessionId), normalEmail(email)]
   const [last] = await tx.find(signInCodes, { index: 'bySession', prefix, limit: 1, reverse: true })
   if (!last) return problem('session_required')
-  if (last.used || last.expires_at <= at) return problem('code_expired')
+  // One that was entered in time may wait for its request longer.
+  if (last.used || (last.expires_at <= at && last.request_id === undefined)) return problem('code_expired')
   if (last.tries >= TRIES) return tooManyTries(last, at)
-  if (!sameSecret(mac(last.id, code, context), last.code_mac)) {
-    tx.put(signInCodes, { ...last, tries: last.tries + 1 })
-    await tellFailure(tx, last.email, at)
-    return problem('code_wrong')
-  }
-  tx.put(signInCodes, { ...last, used: true })
-  await refundRate(tx, unusedCodes(context), { subject: last.counted ?? last.email, at: last.created_at })
-  return undefined
+  if (sameSecret(mac(last.id, code, context), last.code_mac)) return last
+  tx.put(signInCodes, { ...last, tries: last.tries + 1 })
+  await tellFailure(tx, last.email, at)
+  return problem('code_wrong')
+}
+
+/** Uses a code up, by which somebody signs in. */
+export async function spendCode(tx: Writer, code: SignInCodeRow, context: CodeContext): Promise<void> {
+  endCode(tx, code)
+  await refundRate(tx, unusedCodes(context), { subject: code.counted ?? code.email, at: code.created_at })
+}
+
+/** Ends a code by which nobody signs in: it goes on counting as unused. */
+export const endCode = (tx: Writer, code: SignInCodeRow): void => tx.put(signInCodes, { ...code, used: true })
+
+/** Binds a correct code to the request that its user is asked by. */
+export const bindCode = (tx: Writer, code: SignInCodeRow, requestId: number): void =>
+  tx.put(signInCodes, { ...code, request_id: requestId })
+
+/** The code of this session that was entered and waits for its request. */
+export async function waitingCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
+  const last = await lastCode(tx, sessionId)
+  return last && !last.used && last.request_id !== undefined ? last : undefined
+}
+
+/** More codes than a session can ask for while they live. */
+const MOST_CODES = 100
+
+/** The last code that this session asked for. */
+export async function lastCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
+  const codes = await tx.find(signInCodes, { index: 'bySession', prefix: [digest(sessionId)], limit: MOST_CODES })
+  return codes.toSorted((a, b) => b.id - a.id)[0]
 }
 
 /** A wrong code stands in the log of the user whose email it was for: no more often than tries are counted. */

@@ -1,4 +1,4 @@
-import { Actions, Alert, Button, CodeForm, SandboxMail } from '../http/card.js'
+import { Actions, Alert, Button, CodeForm, POLL, SandboxMail, WaitsForDevice } from '../http/card.js'
 import { type CardPage, cardPage } from '../http/card-page.js'
 import type { Reply } from '../http/reply.js'
 import type { Problem } from '../problem.js'
@@ -15,6 +15,7 @@ export function invitationPage(shown: Shown, sandbox: boolean): Reply {
   return show({
     title: `You are sent ${invitation.amount}`,
     refused,
+    refresh: step === 'device' && !refused ? POLL : undefined,
     body: (
       <>
         <p class="kicker">
@@ -27,7 +28,9 @@ export function invitationPage(shown: Shown, sandbox: boolean): Reply {
         <p class="muted wallet">{invitation.hostname}</p>
         {invitation.memo !== null && <Memo text={invitation.memo} />}
         {refused && <Alert>{refused.message}</Alert>}
-        {step === 'offer' ? <Offer {...invitation} /> : <Code {...invitation} isRefused={refused !== undefined} />}
+        {step === 'device' && <WaitsForDevice />}
+        {step === 'offer' && <Offer {...invitation} />}
+        {step === 'code' && <Code {...invitation} isRefused={refused !== undefined} />}
         {step === 'code' && sandbox && <SandboxMail outbox="../_sandbox/outbox" />}
       </>
     ),

@@ -2,12 +2,12 @@ import { refusedBy, wantsPage } from '../http/html.js'
 import { seeOther } from '../http/reply.js'
 import { route } from '../http/route.js'
 import { Amount, ContentHash, IdPath, PageQuery, pageOf, TransferShape, z } from '../http/schema.js'
-import type { Problem } from '../problem.js'
+import { Problem } from '../problem.js'
 import { cancelTransfer as cancel, claimTransfer as claim } from './invitation.js'
 import { invitationPage, refusedPage } from './invitation-page.js'
 import { askForTransfer, createTransfer as create, type TransferRight } from './send.js'
 import { listTransfers as list, readTransfer as read } from './transfer.js'
-import { answer, answers, visit } from './visit.js'
+import { answer, answers, signedInBy, stepNow, steps, visit } from './visit.js'
 
 export const createTransfer = route({
   id: 'createTransfer',
@@ -124,17 +124,25 @@ const invitation = {
   refused: refusedBy(refusedPage),
 } as const
 
+const addressOf = (token: string, { baseUrl }: { readonly baseUrl: string }): string =>
+  `${baseUrl}/transfers/${encodeURIComponent(token)}`
+
 export const openInvitation = route({
   ...invitation,
   id: 'openInvitation',
   summary: 'The page that a mailed link opens: who sends how much, and the way to it by a code that is mailed.',
   method: 'GET',
   query: z.object({ step: z.optional(z.string()) }),
-  errors: ['not_found', 'link_expired', 'transfer_expired'],
-  async read(tx, { params, query, session }, { clock, sandbox }) {
-    const step = query.step === 'code' ? 'code' : 'offer'
-    const shown = await visit(tx, { ...params, sessionId: session.id }, { step, at: clock.now() })
-    return invitationPage(shown, sandbox !== undefined)
+  redirects: true,
+  errors: ['not_found', 'link_expired', 'transfer_expired', 'rejected', 'code_expired'],
+  async write(tx, { params, query, session, headers }, service) {
+    const at = { ...params, sessionId: session.id, step: steps.find((step) => step === query.step) ?? 'offer' }
+    const since = await signedInBy(tx, at, service)
+    if (since && !(since instanceof Problem)) return seeOther(addressOf(params.token, service), since)
+    if (since && !wantsPage(headers)) return since
+    const shown = await visit(tx, at, { step: await stepNow(tx, at), at: service.clock.now() })
+    const isOffer = since && shown.step !== 'claimed'
+    return invitationPage(isOffer ? { ...shown, refused: since } : shown, service.sandbox !== undefined)
   },
 })
 
@@ -154,6 +162,8 @@ export const answerInvitation = route({
     'code_wrong',
     'code_expired',
     'too_many_tries',
+    'too_many_pending',
+    'too_many_mails',
   ],
   async write(tx, { params, body, session, headers }, service) {
     const answered = await answer(tx, { ...params, sessionId: session.id }, body, service)
@@ -163,8 +173,8 @@ export const answerInvitation = route({
       return refused && !wantsPage(headers) ? refused : invitationPage(answered, service.sandbox !== undefined)
     }
     // The next page has an address of its own, so that it can be asked for again.
-    const address = `${service.baseUrl}/transfers/${encodeURIComponent(params.token)}`
-    const location = answered.next === 'code' ? `${address}?step=code` : address
+    const address = addressOf(params.token, service)
+    const location = answered.next === 'claimed' ? address : `${address}?step=${answered.next}`
     return seeOther(location, { session: answered.session })
   },
 })

@@ -2,17 +2,22 @@ import type { ServiceContext } from '../context.js'
 import { balanceOf, spendable } from '../ledger/balance.js'
 import { Problem, problem } from '../problem.js'
 import { digest } from '../secrets.js'
-import { mailCode, verifyCode } from '../sessions/page-sign-in.js'
+import { mailCode, type SignedInSince, signedInSince, verifyCode } from '../sessions/page-sign-in.js'
 import { findSession } from '../sessions/session.js'
+import { waitingCode } from '../sessions/sign-in-code.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { primaryTwin, type TwinRow } from '../twins/twin.js'
 import { statusOf, type TransferRow, transfers } from './transfer.js'
 import { amountText, type Invitation, invitationOf } from './wording.js'
 
+/** `device`: while whoever signs in is asked on theirs. */
+export const steps = ['offer', 'code', 'device'] as const
+export type InvitationStep = (typeof steps)[number]
+
 /** What somebody who opened the mailed link is shown. */
 export type Shown =
   /** `code`: once one was mailed. */
-  | { readonly step: 'offer' | 'code'; readonly invitation: Invitation; readonly refused?: Problem }
+  | { readonly step: InvitationStep; readonly invitation: Invitation; readonly refused?: Problem }
   /** To the user who has it now. Both are texts with the shortcode. */
   | { readonly step: 'claimed'; readonly amount: string; readonly balance: string }
 
@@ -26,7 +31,7 @@ export interface Visit {
 export async function visit(
   tx: Reader,
   { token, sessionId }: Visit,
-  { step, at }: { step: 'offer' | 'code'; at: number },
+  { step, at }: { step: InvitationStep; at: number },
 ): Promise<Shown> {
   const transfer = await transferOf(tx, token)
   const session = transfer.status === 'completed' ? await findSession(tx, sessionId, at) : undefined
@@ -59,11 +64,26 @@ async function claimed(tx: Reader, transfer: TransferRow): Promise<Shown> {
   }
 }
 
+/** Whether the device of whoever signs in has approved that since. Gives why not. */
+export const signedInBy = (
+  tx: Writer,
+  at: { readonly sessionId: string; readonly step: InvitationStep },
+  service: ServiceContext,
+): Promise<SignedInSince | Problem | undefined> => signedInSince(tx, at, service)
+
+/** The step that an address names, where it is not over: nothing waits for a device twice. */
+export const stepNow = async (
+  tx: Reader,
+  { sessionId, step }: { readonly sessionId: string; readonly step: InvitationStep },
+): Promise<InvitationStep> => (step === 'device' && !(await waitingCode(tx, sessionId)) ? 'offer' : step)
+
 /** `continue` mails a code, `verify` takes it. */
 export const answers = ['continue', 'verify'] as const
 
 /** Where an answer leads: to a page, or, once it was taken, to the next step by the session that goes on. */
-export type Answered = Shown | { readonly step: 'next'; readonly next: 'code' | 'claimed'; readonly session?: string }
+export type Answered =
+  | Shown
+  | { readonly step: 'next'; readonly next: 'code' | 'device' | 'claimed'; readonly session?: string }
 
 /** Takes an answer. Throws as `visit`; what else is wrong is told in `refused`. */
 export async function answer(
@@ -82,7 +102,6 @@ export async function answer(
       ? await mailCode(tx, reader, service)
       : await verifyCode(tx, { ...reader, code: filled.code ?? '' }, service)
   if (taken instanceof Problem) return { step: 'code', invitation: await invitationOf(tx, transfer), refused: taken }
-  return filled.answer === 'continue'
-    ? { step: 'next', next: 'code' }
-    : { step: 'next', next: 'claimed', session: taken }
+  if (typeof taken === 'object') return { step: 'next', next: 'claimed', ...taken }
+  return { step: 'next', next: taken === 'waits' ? 'device' : 'code' }
 }

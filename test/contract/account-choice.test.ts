@@ -139,17 +139,17 @@ contract('the choice of an account', (start) => {
     await answerFromDevice(call, phone, { id: await newest() })
     await fill(call, third, session, { answer: 'choose', account: String(seller.id) })
     expect((await accountOf(call, agent)).id).toBe(seller.id)
+    const other = await newSession(call, EMAIL)
     await advance(call, '15m')
     for (let n = 0; n < 5; n++) {
       const body = { action: 'other', detail: { n } }
       await call('POST', '/v4/authentication-requests', { session, body })
     }
     const next = pathOf((await offer(call, agent)).body.url)
-    const other = await newSession(call, EMAIL)
-    for (const answer of [
-      await call('GET', next, { session: other }),
-      await fill(call, next, other, { answer: 'ask_again' }),
-    ])
-      expectProblem(answer, 429, 'too_many_pending')
+    for (const code of ['too_many_pending', 'too_many_mails'] as const) {
+      expectProblem(await call('GET', next, { session: other }), 429, code)
+      expectProblem(await fill(call, next, other, { answer: 'ask_again' }), 429, code)
+      await advance(call, '2m')
+    }
   })
 })

@@ -174,5 +174,7 @@ contract('answerApproval', (start) => {
       await call('POST', '/v4/authentication-requests', { session, body })
     }
     expectProblem(await pressApproval(call, session, id, { answer: 'approve' }), 429, 'too_many_pending')
+    await advance(call, '2m')
+    expectProblem(await pressApproval(call, session, id, { answer: 'approve' }), 429, 'too_many_mails')
   })
 })

@@ -53,7 +53,11 @@ contract('the second factor of an approval', (start) => {
     const serviceUrl = `${upstream.url}/ok`
     const paywall = { kind: 'paywall', amount: 1, destination: item.hostname, serviceUrl, additionalParams: { n: 1 } }
     expect(await linesFor(paywall)).toEqual(
-      expect.arrayContaining([`Payee: ${item.hostname}`, `Service: ${serviceUrl}`, 'Sent with it: {"n":1}']),
+      expect.arrayContaining([
+        `Payee: ${item.hostname}`,
+        `Service: ${serviceUrl.replace('//', ' //')}`,
+        'Sent with it: {"n":1}',
+      ]),
     )
     const cart = (await call('POST', '/v4/carts', agent)).body.id
     await call('POST', `/v4/carts/${cart}/items`, { ...agent, body: { ...wished, quantity: 2 } })

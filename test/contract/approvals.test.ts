@@ -297,6 +297,14 @@ contract('approveApproval', (start) => {
     const { approval_id } = (await requestApproval(call, agent, wish)).body
     const session = await newSession(call, payer.email)
     const phone = (mode: string) => call('POST', `/_sandbox/devices/${payer.id}`, { body: { mode } })
+    const askOthers = async () => {
+      for (let n = 0; n < 5; n++)
+        await call('POST', '/v4/authentication-requests', { ...payer, body: { action: 'transfer', detail: {} } })
+    }
+    await phone('manual')
+    await askOthers()
+    expectProblem(await answerApproval(call, { session }, approval_id), 429, 'too_many_pending')
+    await call('POST', `/_sandbox/devices/${payer.id}/approve`)
     await phone('reject')
     expectProblem(await answerApproval(call, { session }, approval_id), 403, 'rejected')
     await phone('ignore')
@@ -304,10 +312,9 @@ contract('approveApproval', (start) => {
     await expect.poll(async () => (await call('GET', `/_sandbox/devices/${payer.id}`)).body.requests).toHaveLength(1)
     await advance(call, '2m')
     expectProblem(await answer, 408, 'approval_timeout')
-    await advance(call, '2s')
-    for (let n = 0; n < 5; n++)
-      await call('POST', '/v4/authentication-requests', { ...payer, body: { action: 'transfer', detail: {} } })
-    expectProblem(await answerApproval(call, { session }, approval_id), 429, 'too_many_pending')
+    await askOthers()
+    await advance(call, '2m')
+    expectProblem(await answerApproval(call, { session }, approval_id), 429, 'too_many_mails')
     expect((await call('GET', `/v4/agent/approvals/${approval_id}`, agent)).body.status).toBe('pending')
     expect((await call('POST', `/_sandbox/approvals/${approval_id}/approve`)).body.status).toBe('approved')
     expectProblem(await call('POST', `/_sandbox/approvals/${approval_id}/reject`), 409, 'not_pending')
@@ -362,10 +369,12 @@ contract('updateAgentSettings', (start) => {
     await expect.poll(waiting).toMatchObject([{ detail: { without_approval: '2.000 USD' } }])
     await advance(call, '2m')
     expectProblem(await answer, 408, 'approval_timeout')
-    await advance(call, '2s')
+    await advance(call, '15m')
     for (let n = 0; n < 5; n++)
       await call('POST', '/v4/authentication-requests', { ...payer, body: { action: 'transfer', detail: {} } })
     expectProblem(await put(2), 429, 'too_many_pending')
+    await advance(call, '2m')
+    expectProblem(await put(2), 429, 'too_many_mails')
     expect((await call('GET', '/v4/agent/settings', { session })).body).toEqual({
       approval_threshold: { [item.dq]: 0.5 },
     })

@@ -68,6 +68,8 @@ contract('createDelegate by a session', (start) => {
     for (let n = 0; n < 4; n++)
       await call('POST', '/v4/authentication-requests', { token: payer.token, body: { action: 'other', detail: {} } })
     expectProblem(await give(), 429, 'too_many_pending')
+    await advance(call, '3m')
+    expectProblem(await give(), 429, 'too_many_mails')
     await advance(call, '2m')
     expectProblem(await waiting, 408, 'approval_timeout')
   })

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../support/api.js'
 import { contract } from '../support/contract.js'
-import { expectProblem, readPages, stopClock } from '../support/market.js'
+import { advance, expectProblem, readPages, stopClock } from '../support/market.js'
 import { registerDevice } from '../support/second-factor.js'
-import { newPayer, newSeller, newSession, type Payer } from '../support/world.js'
+import { newPayer, newSeller, newSession, type Payer, tokenFor } from '../support/world.js'
 
 const REGISTRATIONS = '/v4/notifications/registrations'
 
@@ -43,7 +43,7 @@ contract('createRegistration', (start) => {
     const payer = await newPayer(call, await newSeller(call))
     const { body } = await register(call, payer, { platform, token: 'one' })
     expect(await flagsOf(call, payer)).toEqual(flags)
-    await call('DELETE', `${REGISTRATIONS}/${body.id}`, { token: payer.token })
+    await call('DELETE', `${REGISTRATIONS}/${body.id}`, { token: payer.token, headers: { 'x-device-token': 'one' } })
     expect(await flagsOf(call, payer)).toEqual({ is_ios: false, is_android: false })
   })
 
@@ -88,7 +88,9 @@ contract('createRegistration', (start) => {
   it('a user has at most 20: one more is 409, and the same again is not', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
-    for (let n = 0; n < 20; n++) await registerDevice(call, payer, `token-${n}`)
+    const from = 'token-0'
+    for (let n = 0; n < 20; n++) await registerDevice(call, payer, `token-${n}`, { from })
+    await call('DELETE', '/_sandbox/outbox')
     const sent = { token: payer.token, body: { fcmToken: 'another' } }
     expectProblem(await register(call, payer, { platform: 'web', token: 'another' }), 409, 'too_many_devices')
     expectProblem(await call('POST', '/v3/pay/notifications/register', sent), 409, 'too_many_devices')
@@ -116,7 +118,8 @@ contract('listRegistrations', (start) => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const ids = []
-    for (let n = 0; n < 5; n++) ids.unshift(await registerDevice(call, payer, `token-${n}`))
+    const from = 'token-0'
+    for (let n = 0; n < 5; n++) ids.unshift(await registerDevice(call, payer, `token-${n}`, { from }))
     const options = { plural: 'registrations', token: payer.token, limit: 2 }
     const pages = await readPages(call, REGISTRATIONS, options)
     expect(pages.map((page) => page.length)).toEqual([2, 2, 1])
@@ -131,8 +134,12 @@ contract('deleteRegistration', (start) => {
     const { call } = await start()
     const seller = await newSeller(call)
     const [payer, eve] = [await newPayer(call, seller), await newPayer(call, seller)]
-    const [first, second] = [await registerDevice(call, payer, 'one'), await registerDevice(call, payer, 'two')]
-    const remove = ({ token }: Payer, id: number) => call('DELETE', `${REGISTRATIONS}/${id}`, { token })
+    const [first, second] = [
+      await registerDevice(call, payer, 'one'),
+      await registerDevice(call, payer, 'two', { from: 'one' }),
+    ]
+    const headers = { 'x-device-token': 'two' }
+    const remove = ({ token }: Payer, id: number) => call('DELETE', `${REGISTRATIONS}/${id}`, { token, headers })
     expectProblem(await remove(eve, first), 404, 'not_found')
     const answer = await remove(payer, first)
     expect([answer.status, answer.text]).toEqual([204, ''])
@@ -146,7 +153,8 @@ contract('deleteRegistration', (start) => {
     const payer = await newPayer(call, await newSeller(call))
     const id = await registerDevice(call, payer)
     await registerDevice(call, payer)
-    await call('DELETE', `${REGISTRATIONS}/${id}`, { token: payer.token })
+    const headers = { 'x-device-token': 'device-token' }
+    await call('DELETE', `${REGISTRATIONS}/${id}`, { token: payer.token, headers })
     const { events } = (await call('GET', '/v4/events', { token: payer.token })).body
     expect(
       events
@@ -192,14 +200,15 @@ contract('registerPushToken', (start) => {
   it('a device that comes back with another token takes the place of what it was', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
-    const send = (body: object) => call('POST', path, { token: payer.token, body })
+    const send = (body: object, from = '') =>
+      call('POST', path, { token: payer.token, body, headers: { 'x-device-token': from } })
     await send({ fcmToken: 'one', deviceId: 'phone', platform: 'ios' })
     const [before] = await devicesOf(call, payer)
-    expect((await send({ fcmToken: 'two', deviceId: 'phone', platform: 'ios' })).body.deviceId).toBe('phone')
+    expect((await send({ fcmToken: 'two', deviceId: 'phone', platform: 'ios' }, 'one')).body.deviceId).toBe('phone')
     const after = await devicesOf(call, payer)
     expect(after).toHaveLength(1)
     expect(after[0].id).not.toBe(before.id)
-    await send({ fcmToken: 'one', deviceId: 'tablet' })
+    await send({ fcmToken: 'one', deviceId: 'tablet' }, 'two')
     expect(await devicesOf(call, payer)).toHaveLength(2)
   })
 
@@ -215,5 +224,91 @@ contract('registerPushToken', (start) => {
       expectProblem(answer, 400, 'field_invalid')
       expect(answer.body.field).toBe(field)
     }
+  })
+})
+
+contract('openDeviceLink', (start) => {
+  /** A user with one device, and the link by which another is confirmed. */
+  async function world() {
+    const { call } = await start()
+    await stopClock(call)
+    const payer = await newPayer(call, await newSeller(call))
+    await registerDevice(call, payer)
+    const id = await registerDevice(call, payer, 'new-token')
+    return { call, payer, id, path: await confirmLink(call, payer) }
+  }
+
+  const confirmLink = async (call: Call, { email }: Payer): Promise<string> => {
+    const { messages } = (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(email)}&kind=mail`)).body
+    const [link] = messages.flatMap(({ links }: { links: string[] }) => links)
+    return link.slice(link.indexOf('/v4/'))
+  }
+
+  const answer = (call: Call, path: string, answer: string) => {
+    const token = new URLSearchParams(path.split('?')[1]).get('token') as string
+    return call('POST', path.split('?')[0] as string, { form: { token, answer } })
+  }
+
+  const again = async (call: Call, { clientId, clientSecret, ...payer }: Payer): Promise<Payer> => ({
+    ...payer,
+    clientId,
+    clientSecret,
+    token: await tokenFor(call, clientId, clientSecret),
+  })
+
+  it('GET …/confirm shows the device, and confirms it from 24 hours on', async () => {
+    const { call, payer, id, path } = await world()
+    expect((await devicesOf(call, payer))[0]).toMatchObject({ id, active: false })
+    const early = await call('GET', path)
+    expect([early.status, early.text.includes('Confirm</button>')]).toEqual([200, false])
+    expectProblem(await answer(call, path, 'confirm'), 409, 'link_early')
+    await advance(call, '24h')
+    expect((await call('GET', path)).text).toContain('Confirm</button>')
+    expect((await answer(call, path, 'confirm')).text).toContain('The device was added.')
+    for (const over of [await call('GET', path), await answer(call, path, 'confirm')])
+      expectProblem(over, 404, 'not_found')
+    expect((await devicesOf(call, await again(call, payer)))[0]).not.toHaveProperty('active')
+  })
+
+  it('rejects at once, and ends after eight days', async () => {
+    const { call, payer, path } = await world()
+    expect((await answer(call, path, 'reject')).text).toContain('Nothing was changed.')
+    expect(await devicesOf(call, payer)).toHaveLength(1)
+    const headers = { 'x-device-token': 'device-token' }
+    const other = await registerDevice(call, payer, 'third-token')
+    const next = await confirmLink(call, payer)
+    await advance(call, '192h')
+    for (const over of [await call('GET', next), await answer(call, next, 'confirm')])
+      expectProblem(over, 410, 'link_expired')
+    const { token } = await again(call, payer)
+    expect((await call('DELETE', `${REGISTRATIONS}/${other}`, { token, headers })).status).toBe(204)
+  })
+
+  it('of a removal confirms that in the same way', async () => {
+    const { call, payer, path } = await world()
+    await answer(call, path, 'reject')
+    const [{ id }] = await devicesOf(call, payer)
+    expect((await call('DELETE', `${REGISTRATIONS}/${id}`, { token: payer.token })).status).toBe(204)
+    expect(await devicesOf(call, payer)).toHaveLength(1)
+    const removal = await confirmLink(call, payer)
+    await advance(call, '24h')
+    expect((await answer(call, removal, 'confirm')).text).toContain('The device was removed.')
+    expect(await devicesOf(call, await again(call, payer))).toEqual([])
+  })
+
+  it('is not asked for where too much was asked of the user', async () => {
+    const { call, payer, id } = await world()
+    const [, first] = await devicesOf(call, payer)
+    const tries = () => [
+      register(call, payer, { platform: 'web', token: 'more' }),
+      call('POST', '/v3/pay/notifications/register', { token: payer.token, body: { fcmToken: 'more' } }),
+      call('DELETE', `${REGISTRATIONS}/${first.id}`, { token: payer.token }),
+    ]
+    for (let n = 0; n < 4; n++)
+      await call('POST', '/v4/authentication-requests', { token: payer.token, body: { action: 'x', detail: {} } })
+    for (const refused of tries()) expectProblem(await refused, 429, 'too_many_pending')
+    await advance(call, '2m')
+    for (const refused of tries()) expectProblem(await refused, 429, 'too_many_mails')
+    expect((await devicesOf(call, payer)).map((device: { id: number }) => device.id)).toEqual([id, first.id])
   })
 })

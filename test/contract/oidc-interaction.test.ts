@@ -299,10 +299,13 @@ contract('the second factor of a connection', (start) => {
     expect(buttonsOf(page)).toEqual(['Cancel'])
     expect(page.headers.get('refresh')).toBe('2')
     expect(await fill(call, path, session, { answer: 'allow' })).toMatchObject({ status: 303 })
-    expect((await call('GET', '/v4/connections', { session })).body.connections).toEqual([])
+    expect((await call('GET', '/v4/connections', { session: owner })).body.connections).toEqual([])
     expect((await answerFromDevice(call, { session: owner }, { id })).status).toBe(200)
-    expect(buttonsOf(await call('GET', path, { session }))).toContain('Allow')
-    const { code } = returned(await fill(call, path, session, { answer: 'allow' }))
+    const consent = await call('GET', path, { session })
+    expect(buttonsOf(consent)).toContain('Allow')
+    const signedIn = consent.headers.get('x-session-id') as string
+    expect(signedIn).not.toBe(session)
+    const { code } = returned(await fill(call, path, signedIn, { answer: 'allow' }))
     const { body } = await exchangeCode(call, app, code as string)
     expect(claimsIn(body.id_token).amr).toEqual(['otp', 'mfa'])
   })
@@ -317,7 +320,9 @@ contract('the second factor of a connection', (start) => {
   it('that is not given in time can be asked for again', async () => {
     const { call } = await start()
     await stopClock(call)
-    const { path, session } = await waiting(call)
+    const { app, owner: session } = await waiting(call)
+    const path = await startInteraction(call, app)
+    expect(buttonsOf(await call('GET', path, { session }))).toEqual(['Cancel'])
     await advance(call, '2m')
     expect(buttonsOf(await call('GET', path, { session }))).toEqual(['Continue', 'Cancel'])
     expect((await fill(call, path, session, { answer: 'ask_again' })).status).toBe(303)
@@ -326,7 +331,8 @@ contract('the second factor of a connection', (start) => {
 
   it('is refused where too many are pending: 429 too_many_pending', async () => {
     const { call } = await start()
-    const { owner, app, session } = await waiting(call)
+    const { owner, app } = await waiting(call)
+    const session = owner
     const body = { action: 'transfer', detail: {} }
     for (let i = 0; i < 4; i++) await call('POST', '/v4/authentication-requests', { session: owner, body })
     const path = await startInteraction(call, app)
@@ -334,6 +340,10 @@ contract('the second factor of a connection', (start) => {
     const page = await call('GET', path, { session, headers: html })
     expect([page.status, alertOf(page)]).toEqual([429, expect.any(String)])
     expectProblem(await fill(call, path, session, { answer: 'allow' }), 429, 'too_many_pending')
+    await advance(call, '2m')
+    await call('POST', '/v4/authentication-requests', { session: owner, body })
+    expectProblem(await call('GET', path, { session }), 429, 'too_many_mails')
+    expectProblem(await fill(call, path, session, { answer: 'allow' }), 429, 'too_many_mails')
   })
 })
 

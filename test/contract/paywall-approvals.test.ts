@@ -102,6 +102,13 @@ contract('callPaywall by a session', (start) => {
     expect(authorizations).toEqual([])
   })
 
+  it('asks for no more than five payments a quarter-hour that are not approved', async () => {
+    const { call } = await start()
+    const page = await newPage(call, await newMarket(call), 'reject')
+    for (let n = 0; n < 5; n++) expectProblem(await paywall(call, page, { amount: 0.5 }), 403, 'rejected')
+    expectProblem(await paywall(call, page, { amount: 0.5 }), 429, 'too_many_mails')
+  })
+
   it('asks for no more than five payments at a time', async () => {
     const { call } = await start()
     const market = await newMarket(call)

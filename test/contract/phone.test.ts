@@ -84,7 +84,7 @@ contract('setPhone', (start) => {
   it('answers as it was told to when the push came, and with all devices once', async () => {
     const { call, at, payer } = await world(start)
     await registerDevice(call, payer, 'one')
-    await registerDevice(call, payer, 'two')
+    await registerDevice(call, payer, 'two', { from: 'one' })
     await setPhone(call, payer, 'reject', 10)
     const { id } = (await ask(call, payer)).body
     await advance(call, '1s')

@@ -19,7 +19,7 @@ async function world(start: Start) {
 contract('createAuthenticationRequest', (start) => {
   it('POST /v4/authentication-requests answers 201 with the request, and pushes what is asked to every device', async () => {
     const { call, at, payer } = await world(start)
-    await registerDevice(call, payer, 'another-token')
+    await registerDevice(call, payer, 'another-token', { from: 'device-token' })
     const { status, body } = await ask(call, payer)
     expect(status).toBe(201)
     expect(body).toEqual({
@@ -263,7 +263,8 @@ contract('who may answer a request', (start) => {
     const path = '/v3/pay/notifications/register'
     await call('POST', path, { token: payer.token, body: { fcmToken: 'first', deviceId: 'phone' } })
     const { id } = (await ask(call, { session })).body
-    await call('POST', path, { session, body: { fcmToken: 'second', deviceId: 'phone' } })
+    const headers = { 'x-device-token': 'first' }
+    await call('POST', path, { session, headers, body: { fcmToken: 'second', deviceId: 'phone' } })
     for (const device of ['first', 'second'])
       expectProblem(await answerFromDevice(call, payer, { id, device }), 403, 'device_refused')
   })
@@ -271,7 +272,8 @@ contract('who may answer a request', (start) => {
   it('is no device that was removed', async () => {
     const { call, payer, device } = await world(start)
     const { id } = (await ask(call, payer)).body
-    await call('DELETE', `/v4/notifications/registrations/${device}`, { token: payer.token })
+    const headers = { 'x-device-token': 'device-token' }
+    await call('DELETE', `/v4/notifications/registrations/${device}`, { token: payer.token, headers })
     expectProblem(await answerFromDevice(call, payer, { id }), 403, 'device_refused')
   })
 })

@@ -101,6 +101,8 @@ contract("a session's transfer", (start) => {
     const { call, payer, session, order } = await signedIn(start, 'ignore')
     for (let n = 0; n < 5; n++) await ask(call, payer)
     expectProblem(await send(call, { session }, order), 429, 'too_many_pending')
+    await advance(call, '2m')
+    expectProblem(await send(call, { session }, order), 429, 'too_many_mails')
   })
 })
 

@@ -44,7 +44,7 @@ const parts = (page: Page) => ({
 })
 
 /** By keyboard alone: the field has the focus, Enter goes on. */
-async function signIn(page: Page, call: Call, email = OWNER): Promise<void> {
+async function signIn(page: Page, call: Call, email = OWNER, onDevice = async () => {}): Promise<void> {
   const shown = parts(page)
   await shown.email.waitFor()
   await page.keyboard.type(email)
@@ -52,6 +52,7 @@ async function signIn(page: Page, call: Call, email = OWNER): Promise<void> {
   await shown.code.waitFor()
   await page.keyboard.type(await mailedCode(call, email))
   await page.keyboard.press('Enter')
+  await onDevice()
   await page.getByText(`Signed in as ${email}`).waitFor()
 }
 
@@ -88,11 +89,15 @@ test('the page goes on by itself once the device has approved', async () => {
   const { address, statusOf } = await ask()
   const page = await newPage()
   await page.goto(address)
-  await signIn(page, call)
+  const onDevice = async () => {
+    await parts(page).status.filter({ hasText: 'We sent a request to your device.' }).waitFor()
+    const { messages } = (await call('GET', `/_sandbox/outbox?to=${OWNER}&kind=push`)).body
+    await answerFromDevice(call, { session }, { id: Number(messages[0].data.authentication_request_id) })
+  }
+  // First for the sign-in in this browser, then for what is approved in it.
+  await signIn(page, call, OWNER, onDevice)
   await parts(page).approve.click()
-  await parts(page).status.filter({ hasText: 'We sent a request to your device.' }).waitFor()
-  const { messages } = (await call('GET', `/_sandbox/outbox?to=${OWNER}&kind=push`)).body
-  await answerFromDevice(call, { session }, { id: Number(messages[0].data.authentication_request_id) })
+  await onDevice()
   await page.getByText('Approved: go back to your app.').waitFor()
   expect(await statusOf()).toBe('approved')
 })

@@ -12,6 +12,9 @@ import {
   signIn,
   visit,
 } from '../support/journey.js'
+import { registerDevice } from '../support/second-factor.js'
+import { mailedCode } from '../support/sign-in.js'
+import { approveOnPhone, newSession } from '../support/world.js'
 
 const { host, site, page: newPage } = journey()
 
@@ -181,4 +184,19 @@ test('a page that is left between the payment and its session does not pay twice
   expect(await heardBy(page)).toHaveLength(6)
   const { body } = await service.call('GET', '/_sandbox/ledger')
   expect(body.movements).toBe((demo.seed.users?.length ?? 0) + 1)
+})
+
+test('a reader with a device signs in once that has approved it, by itself', async () => {
+  const { service, page, shown } = await opened()
+  const { call } = service
+  const session = await newSession(call, 'ada@example.test')
+  await registerDevice(call, { session })
+  await shown.open.click()
+  await shown.email.fill('ada@example.test')
+  await shown.continue.click()
+  await shown.code.fill(await mailedCode(call, 'ada@example.test'))
+  await shown.verify.click()
+  await page.frameLocator('iframe').getByText('We sent a request to your device.').waitFor()
+  await approveOnPhone(call, 'ada@example.test')
+  await page.frameLocator('iframe').getByText('can then ask you for payments').waitFor()
 })

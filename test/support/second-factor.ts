@@ -10,9 +10,16 @@ export const ask = (call: Call, caller: CallOptions, body: object = {}): Promise
 export const poll = (call: Call, caller: CallOptions, id: number): Promise<Answer> =>
   call('GET', `/v4/authentication-requests/${id}`, caller)
 
-/** Gives the id of the registration. */
-export async function registerDevice(call: Call, caller: CallOptions, token = 'device-token'): Promise<number> {
-  const answer = await call('POST', '/v4/notifications/registrations', { ...caller, body: { platform: 'ios', token } })
+/** Gives the id of the registration. `from`: the token of a device that the user has, which makes it active at once. */
+export async function registerDevice(
+  call: Call,
+  caller: CallOptions,
+  token = 'device-token',
+  { from }: { from?: string } = {},
+): Promise<number> {
+  const headers = { ...caller.headers, ...(from !== undefined && { 'x-device-token': from }) }
+  const body = { platform: 'ios', token }
+  const answer = await call('POST', '/v4/notifications/registrations', { ...caller, headers, body })
   return answer.body.id
 }
 

@@ -41,14 +41,6 @@ export class Browser {
     }
   }
 
-  /** Who is signed in. */
-  async userId(baseUrl: string): Promise<number> {
-    const headers = this.#headers('application/json')
-    const answer = await this.fetch(new Request(`${baseUrl}/v4/session`, { headers }))
-    const { user } = (await answer.json()) as { user: { id: number } }
-    return user.id
-  }
-
   #headers(accept: string): Record<string, string> {
     return { accept, ...(this.#session !== undefined && { 'x-session-id': this.#session }) }
   }

@@ -26,6 +26,8 @@ interface Asking {
 
 /** More pages than lead from an app to its answer. */
 const MOST_STEPS = 12
+/** What a phone is asked on the way of an app: that its user signs in, and that they connect it. */
+const ASKING = new Set(['sign_in', 'connect_app'])
 /** Between looks whether a phone has answered, and the longest wait past what it is set to take. */
 const LOOK_MS = 50
 const PATIENCE_MS = 5000
@@ -91,11 +93,11 @@ export class People {
     { email }: Person,
     { app, browser, page }: { app: string; browser: Browser; page: URL },
   ): Promise<Page> {
-    const phone = this.stage.sandbox.phone(await browser.userId(this.stage.baseUrl))
+    const phone = this.stage.sandbox.phone(await this.#askedUser(email))
     const { mode, after_seconds, requests } = await phone.read()
     if (mode === 'ignore')
       throw new Error(`The phone of ${email} is set to ignore what it is asked, so nobody let ${app} in.`)
-    const asked = requests.filter(({ action, detail }) => action === 'connect_app' && detail.app === app)
+    const asked = requests.filter(({ action, detail }) => ASKING.has(action) && detail.app === app)
     if (mode === 'manual' && asked.length > 0) await phone.approve(Math.max(...asked.map(({ id }) => id)))
     for (let waited = 0; waited <= after_seconds * 1000 + PATIENCE_MS; waited += LOOK_MS) {
       const shown = await browser.visit(page)
@@ -105,6 +107,12 @@ export class People {
       await this.#pause()
     }
     throw new Error(`The phone of ${email} did not answer within ${after_seconds + PATIENCE_MS / 1000} seconds.`)
+  }
+
+  /** Whoever waits was asked by a push, and is perhaps not signed in yet. */
+  async #askedUser(email: string): Promise<number> {
+    const { messages } = await this.stage.sandbox.outbox({ to: email, kind: 'push', limit: 1 })
+    return Number(messages[0]?.data?.user_id)
   }
 
   #pause(): Promise<void> {

@@ -125,7 +125,7 @@ export const readInteraction = route({
   path: '/oidc/interaction/:id',
   redirects: true,
   params: InteractionPath,
-  errors: ['interaction_expired', 'too_many_pending', 'too_many_mails'],
+  errors: ['interaction_expired', 'too_many_pending', 'too_many_mails', 'code_expired'],
   async write(tx, { params, session, headers }, service) {
     const at = { id: params.id, sessionId: session.id }
     return shown(await visit(tx, at, service), headers, service.sandbox !== undefined)
