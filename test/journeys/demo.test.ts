@@ -191,7 +191,7 @@ test('a file that is no state is refused and changes nothing; one without the sh
   const refusals = [
     ['[1,', 'It is not JSON.'],
     ['{"counters":{}}', 'rows'],
-    ['{"counters":{},"rows":{"users":[{"id":1},{"id":1}]}}', 'rows.users[1] repeats the id 1'],
+    ['{"counters":{},"rows":{"users":[{"id":1},{"id":1}]}}', 'Row 1 of users: another row has this id'],
   ] as const
   for (const [text, why] of refusals) {
     await shown.open.setInputFiles(fileOf(text, 'holiday.json'))

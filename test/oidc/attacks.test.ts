@@ -194,18 +194,26 @@ describe('a client', () => {
 })
 
 describe('a hostile Host header', () => {
-  it('changes no address that the provider names', async () => {
+  const discover = (headers: Record<string, string>) => {
     const { port } = new URL(rp.host.url)
     const path = '/v4/oidc/.well-known/openid-configuration'
-    const body = await new Promise<string>((resolve, reject) => {
-      const headers = { host: 'evil.example.test', 'x-forwarded-host': 'evil.example.test' }
+    return new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
       const asked = request({ port, host: '127.0.0.1', path, headers }, async (answer) => {
-        let text = ''
-        for await (const piece of answer) text += piece
-        resolve(text)
+        let body = ''
+        for await (const piece of answer) body += piece
+        resolve({ status: answer.statusCode, body })
       })
       asked.on('error', reject).end()
     })
+  }
+
+  it('is refused', async () => {
+    const { status, body } = await discover({ host: 'evil.example.test' })
+    expect([status, JSON.parse(body).code]).toEqual([421, 'host_refused'])
+  })
+
+  it('changes no address that the provider names where a proxy passes it on', async () => {
+    const { body } = await discover({ 'x-forwarded-host': 'evil.example.test' })
     expect(JSON.parse(body).issuer).toBe(rp.issuer)
     expect(body).not.toContain('evil')
   })
