@@ -294,6 +294,7 @@ const unkeyed: Readonly<Record<string, readonly string[]>> = {
     'answerCheckout',
     'answerInvitation',
     'answerMailedRequest',
+    'answerDeviceLink',
     'answerAccountChoice',
     'answerApproval',
     'authorizeOidcByForm',
