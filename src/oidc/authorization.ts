@@ -150,7 +150,7 @@ function refusedParameter(
     if (sent[name] !== undefined) return { error: `${name}_not_supported` }
   if (sent.response_type === undefined) return invalid('Give `response_type`.')
   if (sent.response_type !== 'code')
-    return { error: 'unsupported_response_type', error_description: '`response_type` is code.' }
+    return { error: 'unsupported_response_type', error_description: '`response_type` must be `code`.' }
   if ((sent.response_mode ?? 'query') !== 'query') return invalid('`response_mode` is query.')
   if (!/^[A-Za-z0-9_-]{43}$/.test(sent.code_challenge ?? ''))
     return invalid('PKCE is required: give `code_challenge`, 43 characters of base64url.')
