@@ -60,7 +60,7 @@ async function askedOnPhone() {
   await page.getByRole('heading', { name: 'Approve on your device' }).waitFor()
   await onPhone(phone).status('A request arrived').waitFor()
   const asked = await onPhone(phone).push.innerText()
-  for (const told of ['Connect app', 'App: Errand Runner', 'Answer goes to: this computer'])
+  for (const told of ['Sign-in', 'App: Errand Runner', 'Answer goes to: this computer'])
     expect(asked).toContain(told)
   return { ...service, app, callback, phone, page }
 }
@@ -92,14 +92,13 @@ test('the phone rejects what it was asked, by keyboard: the app is told that acc
   expect([told.get('error'), told.get('code')]).toEqual(['access_denied', null])
 })
 
-test('what is not answered in time leaves the phone, and the page that waited says so and asks again', async () => {
+test('what is not answered in time leaves the phone, and the page that waited says so and begins again', async () => {
   const { call, phone, page } = await askedOnPhone()
   await advance(call, '3m')
   await onPhone(phone).status('A request waits no longer.').waitFor()
   expect(await onPhone(phone).push.count()).toBe(0)
-  await page.getByRole('heading', { name: 'Your device did not answer' }).waitFor()
-  await press(page, 'Continue')
-  await onPhone(phone).push.waitFor()
+  await page.getByRole('alert').getByText('The code has expired').waitFor()
+  await page.getByRole('textbox', { name: 'Email' }).waitFor()
 })
 
 test('of two requests the phone answers the one whose button is pressed', async () => {
