@@ -81,10 +81,13 @@ export async function reset(service: ServiceContext): Promise<void> {
 /** What a write would make of an empty storage. */
 async function stateOf(write: (tx: Writer) => Promise<void>): Promise<State> {
   const counters: Record<string, number> = {}
+  const next = (of: string) => (counters[of] = (counters[of] ?? 0) + 1)
   const tx = new Transaction({
     get: async () => undefined,
+    getMany: async (_from, ids) => ids.map(() => undefined),
     find: async () => [],
-    nextId: async (of) => (counters[of] = (counters[of] ?? 0) + 1),
+    nextId: async (of) => next(of),
+    nextIds: async (of) => of.map(next),
   })
   await write(tx)
   const rows: Record<string, Row[]> = {}

@@ -41,6 +41,11 @@ class OpeningReader<T extends Reader> implements Reader {
     return from.sealed ? read.then((row) => row && this.#open(from, row)) : read
   }
 
+  getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
+    const read = this.tx.getMany(from, ids)
+    return from.sealed ? read.then((rows) => Promise.all(rows.map((row) => row && this.#open(from, row)))) : read
+  }
+
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
     const found = this.tx.find(from, query)
     return from.sealed ? found.then((rows) => Promise.all(rows.map((row) => this.#open(from, row)))) : found
@@ -61,6 +66,10 @@ class SealingWriter extends OpeningReader<Writer> implements Writer {
 
   nextId(of: string): Promise<number> {
     return this.tx.nextId(of)
+  }
+
+  nextIds(of: readonly string[]): Promise<number[]> {
+    return this.tx.nextIds(of)
   }
 
   put<R extends Row>(into: Collection<R>, row: R): void {

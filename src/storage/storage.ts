@@ -49,8 +49,11 @@ export interface Query<I extends string = string> {
   readonly reverse?: boolean
 }
 
+/** `getMany` and `find` are the only ways to read more than one row: a list never asks row by row. */
 export interface Reader {
   get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined>
+  /** One answer for each id, in the order of the ids: its row, or undefined where there is none. An id may occur twice. */
+  getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]>
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]>
 }
 
@@ -58,6 +61,8 @@ export interface Reader {
 export interface Writer extends Reader {
   /** Increasing integers, counted per name. Gaps are allowed: a number given is not taken back. */
   nextId(of: string): Promise<number>
+  /** One number for each name, in the order of the names, as that many calls of `nextId` give them. A name may occur twice. */
+  nextIds(of: readonly string[]): Promise<number[]>
   put<R extends Row>(into: Collection<R>, row: R): void
   remove<R extends Row>(from: Collection<R>, id: R['id']): void
 }

@@ -33,15 +33,28 @@ export class Tables implements Base {
     return Promise.resolve(this.#tables.get(from.name)?.rows.get(id) as R | undefined)
   }
 
+  getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
+    const rows = this.#tables.get(from.name)?.rows
+    return Promise.resolve(ids.map((id) => rows?.get(id) as R | undefined))
+  }
+
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
     return Promise.resolve(this.#table(from.name).find(from, query) as R[])
   }
 
   nextId(of: string): Promise<number> {
+    return Promise.resolve(this.#next(of))
+  }
+
+  nextIds(of: readonly string[]): Promise<number[]> {
+    return Promise.resolve(of.map((name) => this.#next(name)))
+  }
+
+  #next(of: string): number {
     const next = (this.#counters.get(of) ?? 0) + 1
     this.#counters.set(of, next)
     this.#moved.add(of)
-    return Promise.resolve(next)
+    return next
   }
 
   counters(): Record<string, number> {

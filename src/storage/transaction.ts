@@ -5,6 +5,7 @@ import type { AnyCollection, Collection, Key, Query, Reader, Row, Writer } from 
 /** What a transaction reads through to: the committed state, and the counters. */
 export interface Base extends Reader {
   nextId(of: string): Promise<number>
+  nextIds(of: readonly string[]): Promise<number[]>
 }
 
 /** The changes of one collection: the new row, or null for a removed one. */
@@ -26,6 +27,10 @@ export class Transaction implements Writer {
     return this.#base.nextId(of)
   }
 
+  nextIds(of: readonly string[]): Promise<number[]> {
+    return this.#base.nextIds(of)
+  }
+
   put<R extends Row>(into: Collection<R>, row: R): void {
     assertKeys(into, row)
     this.#changesOf(into).set(row.id, freezeRow(row))
@@ -40,6 +45,23 @@ export class Transaction implements Writer {
     const own = this.#changes.get(from.name)?.rows.get(id)
     if (own === undefined) return this.#base.get(from, id)
     return Promise.resolve((own as R | null) ?? undefined)
+  }
+
+  getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
+    const own = this.#changes.get(from.name)?.rows as ReadonlyMap<Key, R | null> | undefined
+    return own ? this.#fill(own, from, ids) : this.#base.getMany(from, ids)
+  }
+
+  /** The transaction's own rows, and the committed ones of the other ids. */
+  async #fill<R extends Row>(
+    own: ReadonlyMap<Key, R | null>,
+    from: Collection<R>,
+    ids: readonly R['id'][],
+  ): Promise<(R | undefined)[]> {
+    const others = ids.filter((id) => !own.has(id))
+    const committed = others.length > 0 ? await this.#base.getMany(from, others) : []
+    let next = 0
+    return ids.map((id) => (own.has(id) ? (own.get(id) ?? undefined) : committed[next++]))
   }
 
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {

@@ -17,12 +17,20 @@ export class Watched implements Writer {
     return this.tx.get(from, id)
   }
 
+  getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
+    return this.tx.getMany(from, ids)
+  }
+
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
     return this.tx.find(from, query)
   }
 
   nextId(of: string): Promise<number> {
     return this.tx.nextId(of)
+  }
+
+  nextIds(of: readonly string[]): Promise<number[]> {
+    return this.tx.nextIds(of)
   }
 
   remove<R extends Row>(from: Collection<R>, id: R['id']): void {

@@ -28,8 +28,10 @@ function faultyStorage(): FaultyStorage {
       inner.write(async (tx) => {
         const value = await body({
           get: (from, id) => tx.get(from, id),
+          getMany: (from, ids) => tx.getMany(from, ids),
           find: (from, query) => tx.find(from, query),
           nextId: (of) => tx.nextId(of),
+          nextIds: (of) => tx.nextIds(of),
           remove: (from, id) => tx.remove(from, id),
           put(into, row) {
             pass()

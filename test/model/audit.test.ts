@@ -288,6 +288,12 @@ test('the audit reads each row once, however many there are', async () => {
       read.questions++
       return tx.get(from, id)
     },
+    async getMany(from, ids) {
+      const rows = await tx.getMany(from, ids)
+      read.questions++
+      read.rows += rows.length
+      return rows
+    },
     async find(from, query) {
       const rows = await tx.find(from, query)
       read.questions++

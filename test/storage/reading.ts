@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { keyOf } from '../../src/storage/key.js'
 import type { Key } from '../../src/storage/storage.js'
 import { type Note, notes } from '../support/storage-model.js'
-import { find, idsOf, type Law, put } from './cases.js'
+import { accounts, find, idsOf, type Law, put } from './cases.js'
 
 export function readingCases(law: Law): void {
   law('answers with undefined and an empty list where there is nothing', async ({ storage }) => {
@@ -17,6 +17,30 @@ export function readingCases(law: Law): void {
     expect(await storage.read((tx) => tx.get(notes, 1))).toEqual({ id: 1, body: 'number' })
     expect(await storage.read((tx) => tx.get(notes, '1'))).toEqual({ id: '1', body: 'string' })
     expect(await idsOf(storage, { prefix: ['1'] })).toEqual(['1'])
+  })
+
+  law('answers for each id in the order of the ids, once more for one named twice', async ({ storage }) => {
+    await put(storage, { id: 1, body: 'number' }, { id: '1', body: 'string' }, { id: 'a' })
+    const read = (...ids: Key[]) => storage.read((tx) => tx.getMany(notes, ids))
+    expect(await read()).toEqual([])
+    expect(await read('none')).toEqual([undefined])
+    expect(await read('a', 2, '1', 1, '2', '1')).toEqual([
+      { id: 'a' },
+      undefined,
+      { id: '1', body: 'string' },
+      { id: 1, body: 'number' },
+      undefined,
+      { id: '1', body: 'string' },
+    ])
+    expect(await storage.read((tx) => tx.getMany(accounts, ['1']))).toEqual([undefined])
+  })
+
+  law('answers for many ids at once', async ({ storage }) => {
+    const ids = Array.from({ length: 2000 }, (_, id) => id)
+    await put(storage, ...ids.map((id) => ({ id })))
+    const reversed = [...ids].reverse()
+    const rows = await storage.read((tx) => tx.getMany(notes, reversed))
+    expect(rows.map((row) => row?.id)).toEqual(reversed)
   })
 
   law('orders numbers by value, then strings by code unit', async ({ storage }) => {

@@ -72,6 +72,26 @@ export function serializabilityCases(law: Law): void {
     expect(both[1]).toBeGreaterThan(both[0] as number)
   })
 
+  law('gives a number for each name at once, as many calls would', async ({ storage }) => {
+    const [before, given, after] = await storage.write(async (tx) => [
+      await tx.nextId('order'),
+      await tx.nextIds(['order', 'entry', 'order', 'entry', 'entry']),
+      await tx.nextIds(['entry', 'order']),
+    ])
+    expect(await storage.write((tx) => tx.nextIds([]))).toEqual([])
+    const orders = [before, given[0], given[2], after[1]] as number[]
+    const entries = [given[1], given[3], given[4], after[0]] as number[]
+    for (const numbers of [orders, entries]) {
+      expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
+      expect(numbers.every((number) => Number.isSafeInteger(number) && number > 0)).toBe(true)
+    }
+    const blocks = await Promise.all(
+      Array.from({ length: 50 }, () => storage.write((tx) => tx.nextIds(['order', 'order']))),
+    )
+    expect(new Set([...orders, ...blocks.flat()]).size).toBe(104)
+    expect(Math.min(...blocks.flat())).toBeGreaterThan(Math.max(...orders))
+  })
+
   law('counts each name on its own, and goes on after a body that threw', async ({ storage }) => {
     const one = await storage.write((tx) => tx.nextId('one'))
     let given = 0

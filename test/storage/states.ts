@@ -42,6 +42,7 @@ export function immutabilityCases(law: Law): void {
     for (const run of [storage.read, storage.write]) {
       const read = await run(async (tx) => {
         const rows = [(await tx.get(accounts, 'a')) as Account, ...(await tx.find(accounts, query))]
+        for (const row of await tx.getMany(accounts, ['a'])) if (row) rows.push(row)
         rows.forEach(vandalize)
         return rows
       })

@@ -28,6 +28,27 @@ export function transactionCases(law: Law, create: () => Promise<Created>): void
     expect(await idsOf(storage, { index: 'byOwner', prefix: ['o'] })).toEqual([2, 2.5, 4])
   })
 
+  law('answers a write for many ids with its own puts and removes in place', async ({ storage }) => {
+    await put(storage, ...[1, 2, 3].map((id) => ({ id, body: 'committed' })))
+    const seen = await storage.write(async (tx) => {
+      const before = await tx.getMany(notes, [3, 1])
+      tx.put(notes, { id: 2, body: 'changed' })
+      tx.put(notes, { id: 4, body: 'added' })
+      tx.remove(notes, 1)
+      tx.remove(notes, 5)
+      return { before, after: await tx.getMany(notes, [4, 3, 2, 1, 5, 6, 3, 4]), own: await tx.getMany(notes, [4, 1]) }
+    })
+    const [third, added] = [
+      { id: 3, body: 'committed' },
+      { id: 4, body: 'added' },
+    ]
+    expect(seen).toEqual({
+      before: [third, { id: 1, body: 'committed' }],
+      after: [added, third, { id: 2, body: 'changed' }, undefined, undefined, undefined, third, added],
+      own: [added, undefined],
+    })
+  })
+
   law('fills a page from behind the rows that a write removed', async ({ storage }) => {
     await put(storage, ...[1, 2, 3, 4, 5].map((id) => ({ id })))
     const page = await storage.write(async (tx) => {

@@ -67,6 +67,7 @@ export type Step =
   | { do: 'put'; row: Note }
   | { do: 'remove'; id: Key }
   | { do: 'get'; id: Key }
+  | { do: 'getMany'; ids: Key[] }
   | { do: 'find'; query: Question }
 
 /** One write: its steps, and whether it throws at the end. */
@@ -86,7 +87,9 @@ export async function runOnBoth(
   for (const step of steps) {
     if (step.do === 'put') draft.put(step.row)
     else if (step.do === 'remove') draft.remove(step.id)
-    else expected.push(step.do === 'get' ? draft.get(step.id) : draft.find(step.query))
+    else if (step.do === 'get') expected.push(draft.get(step.id))
+    else if (step.do === 'getMany') expected.push(step.ids.map((id) => draft.get(id)))
+    else expected.push(draft.find(step.query))
   }
   const outcome = throws ? 'thrown' : draft.breaksUniqueness ? 'violation' : expected
   if (outcome === expected) for (const { id } of model.rows) model.remove(id)
@@ -99,7 +102,9 @@ export async function runOnBoth(
       for (const step of steps) {
         if (step.do === 'put') tx.put(notes, structuredClone(step.row))
         else if (step.do === 'remove') tx.remove(notes, step.id)
-        else ran.seen.push(await (step.do === 'get' ? tx.get(notes, step.id) : tx.find(notes, step.query)))
+        else if (step.do === 'get') ran.seen.push(await tx.get(notes, step.id))
+        else if (step.do === 'getMany') ran.seen.push(await tx.getMany(notes, step.ids))
+        else ran.seen.push(await tx.find(notes, step.query))
       }
       if (throws) throw new Error('thrown')
       return ran.seen
@@ -164,6 +169,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('put' as const), row: rows }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), id: ids }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('get' as const), id: ids }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('getMany' as const), ids: fc.array(ids, { maxLength: 6 }) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('find' as const), query: questions }) },
 )
 

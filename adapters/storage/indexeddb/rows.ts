@@ -30,6 +30,20 @@ export class Rows implements Base {
     return row && freezeRow(row as R)
   }
 
+  async getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
+    if (ids.length === 0) return []
+    const store = storeOf(from.name)
+    // All asked for at once, in one transaction; a row that is named twice is read once.
+    const rows = await this.#database.read([store], async (tx) => {
+      const source = tx.objectStore(store)
+      const distinct = [...new Set<Key>(ids)]
+      const read: unknown[] = await Promise.all(distinct.map((id) => source.get(id)))
+      return new Map(distinct.map((id, i) => [id, read[i] as R | undefined]))
+    })
+    for (const row of rows.values()) if (row) freezeRow(row)
+    return ids.map((id) => rows.get(id))
+  }
+
   async find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
     const isIndexed = indexNamed(from, query.index) !== undefined
     const range = rangeOf(query, isIndexed)
@@ -44,11 +58,27 @@ export class Rows implements Base {
   }
 
   async nextId(of: string): Promise<number> {
-    const kept = await this.#database.read([COUNTERS], (tx) => tx.objectStore(COUNTERS).get(of))
-    // Looked at after the reading: a body may ask for two numbers at once.
-    const next = (this.#given.get(of) ?? kept ?? 0) + 1
-    this.#given.set(of, next)
-    return next
+    const [next] = await this.nextIds([of])
+    return next as number
+  }
+
+  async nextIds(of: readonly string[]): Promise<number[]> {
+    const unread = [...new Set(of)].filter((name) => !this.#given.has(name))
+    const kept = unread.length > 0 ? await this.#lastOf(unread) : []
+    // Looked at after the reading: a body may ask for numbers twice at once.
+    for (const [i, name] of unread.entries()) if (!this.#given.has(name)) this.#given.set(name, kept[i] ?? 0)
+    return of.map((name) => {
+      const next = (this.#given.get(name) ?? 0) + 1
+      this.#given.set(name, next)
+      return next
+    })
+  }
+
+  #lastOf(names: readonly string[]): Promise<(number | undefined)[]> {
+    return this.#database.read([COUNTERS], (tx) => {
+      const counters = tx.objectStore(COUNTERS)
+      return Promise.all(names.map((name) => counters.get(name) as Promise<number | undefined>))
+    })
   }
 
   /** Lands changes and counters in one transaction. Throws `UniqueViolation` where two rows would share a unique key. */
