@@ -5,6 +5,7 @@ import { accountIdOf, type Owner } from '../owner.js'
 import { problem } from '../problem.js'
 import { randomHex } from '../secrets.js'
 import { allRows } from '../storage/page.js'
+import type { ReadOnce } from '../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds, secondsDigits } from '../time.js'
 import { type ClientRow, clientsOf, createClient } from '../tokens/client.js'
@@ -178,6 +179,14 @@ export async function sellerOf(
   const id = accountIdOf(owner)
   const account = id === undefined ? undefined : await tx.get(accounts, id)
   return (account && sellerName(account)) || hostname
+}
+
+/** Reads the accounts of several owners together, so that `sellerOf` has each of them there. */
+export async function readSellers(page: ReadOnce, rows: readonly { readonly owner: Owner }[]): Promise<void> {
+  await page.getMany(
+    accounts,
+    rows.map(({ owner }) => accountIdOf(owner)).filter((id) => id !== undefined),
+  )
 }
 
 export interface ShownAccount {

@@ -1,8 +1,8 @@
 import type { Arguments } from '../catalog/schema.js'
 import type { ServiceContext } from '../context.js'
-import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
 import { toAmount } from '../ledger/amount.js'
-import { type PurchaseStatus, type ShownReceipt, showReceipt } from '../purchases/receipt.js'
+import { type PurchaseStatus, readReceipts, type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 import type { Reader } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import type { CartLineRow, CartRow } from './cart.js'
@@ -42,18 +42,24 @@ export async function showCart(tx: Reader, cart: CartRow, { keys }: Pick<Service
   const items: ShownLine[] = []
   const sums = new Map<string, bigint>()
   let left = MOST_DELIVERED
-  for (const row of await linesOf(tx, cart)) {
+  const lines = await linesOf(tx, cart)
+  const page = await readReceipts(
+    tx,
+    lines.flatMap(({ receipts }) => receipts),
+  )
+  await readQuantities(page, lines)
+  for (const row of lines) {
     const receipts: ShownReceipt[] = []
     for (const id of row.receipts) {
-      const receipt = await showReceipt(tx, id, { keys, for: left > 0 ? 'buyer' : 'others' })
+      const receipt = await showReceipt(page, id, { keys, for: left > 0 ? 'buyer' : 'others' })
       left -= receipt.response?.body?.length ?? 0
       receipts.push(receipt)
     }
-    items.push(await showLine(tx, row, receipts))
+    items.push(await showLine(page, row, receipts))
     sums.set(row.dq, (sums.get(row.dq) ?? 0n) + BigInt(row.price) * BigInt(row.quantity))
   }
   const totals: Record<string, number> = {}
-  for (const [dq, sum] of sums) totals[dq] = toAmount(sum, (await quantityOf(tx, dq)).decimals)
+  for (const [dq, sum] of sums) totals[dq] = toAmount(sum, (await quantityOf(page, dq)).decimals)
   return { id: cart.id, status: statusOf(cart, items), items, totals, created_at: seconds(cart.created_at) }
 }
 

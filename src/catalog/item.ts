@@ -1,12 +1,13 @@
-import { sellerOf } from '../accounts/account.js'
+import { readSellers, sellerOf } from '../accounts/account.js'
 import { checkItemLimit } from '../billing/usage.js'
-import { commodityOf, createCommodity, updateCommodity } from '../commodities/commodity.js'
+import { commodityOf, createCommodity, readCommodities, updateCommodity } from '../commodities/commodity.js'
 import type { ServiceContext } from '../context.js'
 import { firstQuantity, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
 import { toAmount } from '../ledger/amount.js'
 import { problem } from '../problem.js'
 import { allRows, newestFirst } from '../storage/page.js'
+import { ReadOnce } from '../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { createTwin } from '../twins/twin.js'
@@ -253,12 +254,20 @@ export async function readItem(tx: Reader, id: number, accountId: number | undef
 export async function listOwnItems(
   tx: Reader,
   accountId: number,
-  page: { limit?: number | undefined; after?: number | undefined },
+  place: { limit?: number | undefined; after?: number | undefined },
 ) {
-  const { rows, next } = await newestFirst(tx, catalogItems, { index: 'byAccount', prefix: [accountId], ...page })
+  const { rows, next } = await newestFirst(tx, catalogItems, { index: 'byAccount', prefix: [accountId], ...place })
+  const page = await readItemsTogether(tx, rows)
   const items = []
-  for (const row of rows) items.push(await showOwnItem(tx, row))
+  for (const row of rows) items.push(await showOwnItem(page, row))
   return { items, next: next as number | null }
+}
+
+/** A reader that has what `showItem` shows of each of these items: their commodities, digital quantities and sellers. */
+export async function readItemsTogether(tx: Reader, rows: readonly CatalogItemRow[]): Promise<ReadOnce> {
+  const page = new ReadOnce(tx)
+  await readSellers(page, await readCommodities(page, rows))
+  return page
 }
 
 export async function showItem(tx: Reader, row: CatalogItemRow): Promise<ShownItem> {

@@ -4,7 +4,7 @@ import { problem } from '../problem.js'
 import { keyOf } from '../storage/key.js'
 import { allRows } from '../storage/page.js'
 import type { Key, Reader } from '../storage/storage.js'
-import { type CatalogItemRow, catalogItems, type ShownItem, showItem } from './item.js'
+import { type CatalogItemRow, catalogItems, readItemsTogether, type ShownItem, showItem } from './item.js'
 
 export interface CatalogQuery {
   /** Words, in any case, all of which occur in an item's name, description or seller. */
@@ -23,17 +23,17 @@ export async function searchItems(
   { query = '', limit = 20, offset = 0, createdAfter, within }: CatalogQuery,
 ): Promise<{ items: ShownItem[]; total: number }> {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
-  const found: CatalogItemRow[] = []
-  let total = 0
+  const sold: CatalogItemRow[] = []
   for await (const row of newestSold(tx, within)) {
     if (createdAfter !== undefined && row.created_at <= createdAfter) break
-    if (!(await matches(tx, row, words))) continue
-    if (total >= offset && found.length < limit) found.push(row)
-    total++
+    sold.push(row)
   }
+  const found = words.length > 0 ? await matching(tx, sold, words) : sold
+  const rows = found.slice(offset, offset + limit)
+  const page = await readItemsTogether(tx, rows)
   const items = []
-  for (const row of found) items.push(await showItem(tx, row))
-  return { items, total }
+  for (const row of rows) items.push(await showItem(page, row))
+  return { items, total: found.length }
 }
 
 /** What is listed, and in their places among it the private items of one account. */
@@ -75,10 +75,25 @@ async function* newestListed(tx: Reader): AsyncGenerator<CatalogItemRow> {
   }
 }
 
-async function matches(tx: Reader, row: CatalogItemRow, words: readonly string[]): Promise<boolean> {
-  const own = `${row.name}\n${row.description}`.toLowerCase()
-  const left = words.filter((word) => !own.includes(word))
-  if (left.length === 0) return true
-  const seller = (await sellerOf(tx, await commodityOf(tx, row.hash))).toLowerCase()
-  return left.every((word) => seller.includes(word))
+/** The items in which all of the words occur. Sellers are read for those items alone whose own text lacks a word. */
+async function matching(
+  tx: Reader,
+  rows: readonly CatalogItemRow[],
+  words: readonly string[],
+): Promise<readonly CatalogItemRow[]> {
+  const missing = new Map(rows.map((row) => [row.id, missingWords(row, words)]))
+  const lacking = rows.filter(({ id }) => missing.get(id)?.length)
+  const page = await readItemsTogether(tx, lacking)
+  const refused = new Set<number>()
+  for (const { id, hash } of lacking) {
+    const seller = (await sellerOf(page, await commodityOf(page, hash))).toLowerCase()
+    if (missing.get(id)?.some((word) => !seller.includes(word))) refused.add(id)
+  }
+  return rows.filter(({ id }) => !refused.has(id))
+}
+
+/** The words that an item's own text lacks. */
+function missingWords({ name, description }: CatalogItemRow, words: readonly string[]): string[] {
+  const own = `${name}\n${description}`.toLowerCase()
+  return words.filter((word) => !own.includes(word))
 }

@@ -1,10 +1,11 @@
 import type { ServiceContext } from '../context.js'
-import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
 import { toAmount, toUnits } from '../ledger/amount.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
 import { uuidFrom } from '../secrets.js'
 import { newestFirst } from '../storage/page.js'
+import { ReadOnce } from '../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { twins } from '../twins/twin.js'
 
@@ -94,6 +95,20 @@ export async function commodityOf(tx: Reader, hash: string): Promise<CommodityRo
   return row
 }
 
+/** Reads the commodities of a page's rows together, with their digital quantities. Gives those that there are. */
+export async function readCommodities(
+  page: ReadOnce,
+  rows: readonly { readonly hash: string }[],
+): Promise<CommodityRow[]> {
+  const read = await page.getMany(
+    commodities,
+    rows.map(({ hash }) => hash),
+  )
+  const found = read.filter((row) => row !== undefined)
+  await readQuantities(page, found)
+  return found
+}
+
 /** Throws `not_found`, `not_owner`. */
 export async function ownCommodity(tx: Reader, owner: Owner, hash: string): Promise<CommodityRow> {
   const row = await commodityOf(tx, hash)
@@ -122,7 +137,9 @@ export async function listCommodities(
   page: { limit?: number | undefined; after?: string | undefined },
 ) {
   const { rows, next } = await newestFirst(tx, commodities, { index: 'byOwner', prefix: [owner], ...page })
+  const read = new ReadOnce(tx)
+  await readQuantities(read, rows)
   const shown = []
-  for (const row of rows) shown.push(await showCommodity(tx, row))
+  for (const row of rows) shown.push(await showCommodity(read, row))
   return { commodities: shown, next: next as string | null }
 }

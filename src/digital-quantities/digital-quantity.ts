@@ -1,5 +1,6 @@
 import { contentHash } from '../hash.js'
 import { problem } from '../problem.js'
+import type { ReadOnce } from '../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 
 /** A unit of value. Its id is the hash of its defining schema. */
@@ -62,6 +63,14 @@ export async function quantityOf(tx: Reader, hash: string): Promise<DigitalQuant
   const row = await tx.get(digitalQuantities, hash)
   if (!row) throw problem('dq_unknown')
   return row
+}
+
+/** Reads the digital quantities of a page's rows together, so that `quantityOf` has each of them there. */
+export async function readQuantities(page: ReadOnce, rows: readonly { readonly dq: string }[]): Promise<void> {
+  await page.getMany(
+    digitalQuantities,
+    rows.map(({ dq }) => dq),
+  )
 }
 
 export const allQuantities = (tx: Reader): Promise<DigitalQuantityRow[]> =>

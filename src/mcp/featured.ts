@@ -1,4 +1,4 @@
-import { type CatalogItemRow, catalogItems, showItem } from '../catalog/item.js'
+import { type CatalogItemRow, catalogItems, readItemsTogether, showItem } from '../catalog/item.js'
 import type { ServiceSchema } from '../catalog/schema.js'
 import { type DigitalQuantityRow, quantityOf } from '../digital-quantities/digital-quantity.js'
 import { ReceiptShape, SeenAmount, z } from '../http/schema.js'
@@ -18,9 +18,12 @@ const isFeatured = ({ active, featured, archived }: CatalogItemRow): boolean => 
 
 /** An account's featured items as tools, in the order that they were made in. */
 export async function featuredTools(tx: Reader, accountId: number): Promise<Tool[]> {
-  const tools: Tool[] = []
+  const featured: CatalogItemRow[] = []
   for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] }))
-    if (isFeatured(row)) tools.push(await itemTool(tx, row))
+    if (isFeatured(row)) featured.push(row)
+  const page = await readItemsTogether(tx, featured)
+  const tools: Tool[] = []
+  for (const row of featured) tools.push(await itemTool(page, row))
   return tools
 }
 

@@ -4,6 +4,7 @@ import {
   catalogItems,
   createItem,
   ownItem,
+  readItemsTogether,
   type ShownItem,
   setArchived,
   showItem,
@@ -138,8 +139,10 @@ export async function listTools(
     if (isTool(row)) found.push(row)
     if (found.length > limit) break
   }
+  const rows = found.slice(0, limit)
+  const page = await readItemsTogether(tx, rows)
   const tools: ShownTool[] = []
-  for (const row of found.slice(0, limit)) tools.push(await showOwnTool(tx, row))
+  for (const row of rows) tools.push(await showOwnTool(page, row))
   return { tools, next: found.length > limit ? (tools.at(-1) as ShownTool).id : null }
 }
 

@@ -93,9 +93,11 @@ export async function listConnections(
   page: { limit?: number | undefined; after?: number | undefined },
 ) {
   const { rows, next } = await newestFirst(tx, oidcConnections, { index: 'byUser', prefix: [userId], ...page })
-  const shown = []
-  for (const row of rows) shown.push(show(row, (await tx.get(oidcClients, row.client_id)) as OidcClientRow))
-  return { connections: shown, next: next as number | null }
+  const apps = await tx.getMany(
+    oidcClients,
+    rows.map(({ client_id }) => client_id),
+  )
+  return { connections: rows.map((row, i) => show(row, apps[i] as OidcClientRow)), next: next as number | null }
 }
 
 const show = (row: ConnectionRow, client: OidcClientRow) => ({

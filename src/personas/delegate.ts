@@ -1,8 +1,10 @@
+import { readQuantities } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
 import { contentHash } from '../hash.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
 import { allRows, newestFirst } from '../storage/page.js'
+import { ReadOnce } from '../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { type TwinRow, twins } from '../twins/twin.js'
@@ -93,8 +95,13 @@ export async function listDelegates(
 ) {
   await ownPersona(tx, owner, persona)
   const { rows, next } = await newestFirst(tx, delegates, { index: 'byPersona', prefix: [persona], ...page })
+  const read = new ReadOnce(tx)
+  await readQuantities(
+    read,
+    rows.map(({ spend }) => spend).filter((spend) => spend !== null),
+  )
   const shown = []
-  for (const row of rows) shown.push(await show(tx, row))
+  for (const row of rows) shown.push(await show(read, row))
   return { delegates: shown, next: next as string | null }
 }
 

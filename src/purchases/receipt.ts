@@ -1,10 +1,11 @@
 import type { ServiceContext } from '../context.js'
-import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
 import { toAmount } from '../ledger/amount.js'
 import type { Owner } from '../owner.js'
 import { type PaymentRow, payments } from '../payments/payment.js'
 import { problem } from '../problem.js'
 import { newestOfAll } from '../storage/page.js'
+import { ReadOnce } from '../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 
@@ -103,6 +104,19 @@ export interface ReceiptView extends Pick<ServiceContext, 'keys'> {
   readonly for: 'buyer' | 'others'
 }
 
+/** A reader that has what `showReceipt` shows of each of these purchases. */
+export async function readReceipts(tx: Reader, ids: readonly number[]): Promise<ReadOnce> {
+  const page = new ReadOnce(tx)
+  const rows = await page.getMany(purchases, ids)
+  await page.getMany(payments, ids)
+  await page.getMany(purchaseResponses, ids)
+  await readQuantities(
+    page,
+    rows.filter((row) => row !== undefined),
+  )
+  return page
+}
+
 /** The receipt of a purchase. Throws `not_found`. */
 export async function showReceipt(tx: Reader, id: number, view: ReceiptView): Promise<ShownReceipt> {
   const row = await tx.get(purchases, id)
@@ -166,7 +180,9 @@ export async function listReceipts(
     { index: 'bySeller', prefix: [caller] },
   ] as const
   const { rows, next } = await newestOfAll(tx, purchases, places, page)
+  const ids = rows.map(({ id }) => id)
+  const read = await readReceipts(tx, ids)
   const shown = []
-  for (const { id } of rows) shown.push(await showReceipt(tx, id, { keys, for: 'others' }))
+  for (const id of ids) shown.push(await showReceipt(read, id, { keys, for: 'others' }))
   return { purchases: shown, next }
 }

@@ -1,9 +1,10 @@
-import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
 import { recordEvent } from '../events/event.js'
 import { toAmount } from '../ledger/amount.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
 import { newestOfAll } from '../storage/page.js'
+import { ReadOnce } from '../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { type TwinRow, twins } from '../twins/twin.js'
@@ -93,8 +94,14 @@ export async function listTransfers(
     ...(email === undefined ? [] : [{ index: 'byOpenEmail', prefix: [email] } as const]),
   ] as const
   const { rows, next } = await newestOfAll(tx, transfers, places, page)
+  const read = new ReadOnce(tx)
+  await read.getMany(
+    twins,
+    rows.map(({ sender_twin_id }) => sender_twin_id),
+  )
+  await readQuantities(read, rows)
   const shown = []
-  for (const row of rows) shown.push(await showTransfer(tx, row, at))
+  for (const row of rows) shown.push(await showTransfer(read, row, at))
   return { transfers: shown, next }
 }
 

@@ -1,12 +1,13 @@
 import type { ServiceContext } from '../context.js'
-import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { allQuantities, quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
 import { contentHash } from '../hash.js'
 import { toAmount } from '../ledger/amount.js'
-import { balances, emptyBalance, spendable } from '../ledger/balance.js'
+import { type BalanceRow, balanceId, balances, emptyBalance, spendable } from '../ledger/balance.js'
 import type { Owner } from '../owner.js'
 import { problem } from '../problem.js'
 import { randomHex } from '../secrets.js'
 import { newestFirst } from '../storage/page.js'
+import { ReadOnce } from '../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 
 /** A wallet and merchant account in one. */
@@ -103,8 +104,18 @@ export interface ShownTwin {
 
 /** A twin as it is shown (interface.md section 2), the digital quantity it was made for first; `key` only to its owner. */
 export async function showTwin(tx: Reader, twin: TwinRow, key: string | null): Promise<ShownTwin> {
+  const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
+  const page = new ReadOnce(tx)
+  await readQuantities(page, held)
+  return showHolding(page, { twin, held, key })
+}
+
+async function showHolding(
+  tx: Reader,
+  { twin, held, key }: { twin: TwinRow; held: readonly BalanceRow[]; key: string | null },
+): Promise<ShownTwin> {
   const shown: Record<string, number> = { [twin.dq]: 0 }
-  for (const balance of await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 }))
+  for (const balance of held)
     shown[balance.dq] = toAmount(spendable(balance), (await quantityOf(tx, balance.dq)).decimals)
   return { id: twin.id, hostname: twin.hostname, key, balances: shown }
 }
@@ -117,8 +128,20 @@ export async function listTwins(
   context: Pick<TwinContext, 'keys'>,
 ): Promise<{ twins: ShownTwin[]; next: number | null }> {
   const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })
+  const read = new ReadOnce(tx)
+  const quantities = (await allQuantities(read)).map(({ id }) => id).sort()
+  // Every balance that these twins can have, in one call: a query names one twin.
+  const ids = rows.flatMap((twin) => quantities.map((dq) => balanceId(twin.id, dq)))
+  await read.getMany(balances, ids)
   const shown = []
-  for (const twin of rows) shown.push(await showTwin(tx, twin, twinKey(twin, context)))
+  for (const twin of rows) {
+    const own = await read.getMany(
+      balances,
+      quantities.map((dq) => balanceId(twin.id, dq)),
+    )
+    const held = own.filter((row) => row !== undefined)
+    shown.push(await showHolding(read, { twin, held, key: twinKey(twin, context) }))
+  }
   return { twins: shown, next: next as number | null }
 }
 

@@ -1,9 +1,11 @@
+import { catalogItems } from '../../catalog/item.js'
 import type { ServiceContext } from '../../context.js'
-import { quantityOf } from '../../digital-quantities/digital-quantity.js'
+import { quantityOf, readQuantities } from '../../digital-quantities/digital-quantity.js'
 import { toAmount } from '../../ledger/amount.js'
 import { post, postHold } from '../../ledger/movement.js'
 import { problem } from '../../problem.js'
 import { allRows } from '../../storage/page.js'
+import { ReadOnce } from '../../storage/read-once.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { primaryTwin } from '../../twins/twin.js'
 import { type CheckoutChargeRow, checkoutCharges, putCharge } from '../charge.js'
@@ -46,16 +48,35 @@ export async function listRefunds(
   for (const status of ['unrefunded', 'refund_lost'] as const)
     for await (const charge of allRows(tx, checkoutCharges, { index: 'byStatus', prefix: [status] }))
       waiting.push(charge)
+  const past = waiting.filter(({ id }) => after === undefined || id < after).sort((a, b) => b.id - a.id)
+  const page = new ReadOnce(tx)
+  await readCheckouts(page, past)
   const found: Found[] = []
-  for (const charge of waiting.sort((a, b) => b.id - a.id)) {
-    if (after !== undefined && charge.id >= after) continue
-    const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
-    if ((charge.seller_id ?? (await sellerIdOf(tx, checkout))) === accountId) found.push({ charge, checkout })
+  for (const charge of past) {
+    const checkout = (await page.get(checkouts, charge.checkout_id)) as CheckoutRow
+    if ((charge.seller_id ?? (await sellerIdOf(page, checkout))) === accountId) found.push({ charge, checkout })
     if (found.length > limit) break
   }
   const shown = found.slice(0, limit)
-  const refunds = await Promise.all(shown.map((each) => show(tx, each)))
+  const refunds = await Promise.all(shown.map((each) => show(page, each)))
   return { refunds, next: found.length > limit ? (refunds.at(-1)?.id ?? null) : null }
+}
+
+/** Reads the checkouts of several charges together, with their digital quantities, and the items of those charges that do not name their seller. */
+async function readCheckouts(page: ReadOnce, charges: readonly CheckoutChargeRow[]): Promise<void> {
+  const read = await page.getMany(
+    checkouts,
+    charges.map(({ checkout_id }) => checkout_id),
+  )
+  const found = read.filter((row) => row !== undefined)
+  await readQuantities(page, found)
+  const unnamed = new Set(
+    charges.filter(({ seller_id }) => seller_id === undefined).map(({ checkout_id }) => checkout_id),
+  )
+  await page.getMany(
+    catalogItems,
+    found.filter(({ id }) => unnamed.has(id)).map(({ catalog_item_id }) => catalog_item_id),
+  )
 }
 
 async function show(tx: Reader, { charge, checkout }: Found): Promise<ShownRefund> {
