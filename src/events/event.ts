@@ -32,6 +32,8 @@ export interface NewEvent extends Omit<EventRow, 'id' | 'owner' | 'other' | 'cre
   /** Whom it concerns: one, or the two sides of it. */
   readonly owners: readonly [Owner, Owner?]
   readonly at: number
+  /** Taken of `events` beforehand, with other numbers. Default: one is taken. */
+  readonly id?: number | undefined
 }
 
 /** Writes an event in the transaction of what it tells. */
@@ -39,9 +41,11 @@ export async function recordEvent(tx: Writer, event: NewEvent): Promise<void> {
   await putEvent(tx, event)
 }
 
-async function putEvent(tx: Writer, { owners: [owner, second], type, actor, subject, data, at }: NewEvent) {
+async function putEvent(tx: Writer, { id: given, owners, type, actor, subject, data, at }: NewEvent) {
+  const [owner, second] = owners
   const other = second === undefined || second === owner ? null : second
-  const row: EventRow = { id: await tx.nextId('events'), owner, other, type, actor, subject, data, created_at: at }
+  const id = given ?? (await tx.nextId('events'))
+  const row: EventRow = { id, owner, other, type, actor, subject, data, created_at: at }
   tx.put(events, row)
   return row
 }

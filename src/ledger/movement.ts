@@ -1,6 +1,6 @@
 import { problem } from '../problem.js'
-import { collection, type Writer } from '../storage/storage.js'
-import { type BalanceRow, balanceOf, balances, spendable } from './balance.js'
+import { collection, type Reader, type Writer } from '../storage/storage.js'
+import { type BalanceRow, balanceId, balanceOf, balances, emptyBalance, spendable } from './balance.js'
 import { checkIssuable } from './reservation.js'
 
 export type MovementKind = 'issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'refund' | 'purchase' | 'paywall'
@@ -55,9 +55,31 @@ export interface Order {
 
 /** Moves value at once. Throws `insufficient_funds`, `same_twin`. */
 export async function post(tx: Writer, order: Order): Promise<MovementRow> {
-  const payer = await payerBalance(tx, order)
-  const movement = await newMovement(tx, order, 'posted')
-  await enter(tx, movement, payer, order.at)
+  const funds = await fundsFor(tx, order)
+  return postWith(tx, order, funds, await tx.nextIds(movementIds))
+}
+
+/** The balances of both sides, which a movement changes. */
+export interface Funds {
+  readonly payer: BalanceRow
+  readonly payee: BalanceRow
+}
+
+/** The balances for an order that the payer can afford. Throws `insufficient_funds`, `same_twin`. */
+export async function fundsFor(tx: Reader, order: Order): Promise<Funds> {
+  checkSides(order)
+  const funds = await bothBalances(tx, order)
+  checkFunds(funds.payer, order)
+  return funds
+}
+
+/** The names of the numbers that `postWith` takes: the movement's, and those of its two entries. */
+export const movementIds = ['movements', 'entries', 'entries'] as const
+
+/** Moves value, with what `fundsFor` read in this transaction and numbers that were taken for it. */
+export function postWith(tx: Writer, order: Order, funds: Funds, [id, ...entryIds]: readonly number[]): MovementRow {
+  const movement = newMovement(tx, id, order, 'posted')
+  enter(tx, movement, funds, { ids: entryIds, at: order.at })
   return movement
 }
 
@@ -68,9 +90,11 @@ export interface HoldOrder extends Omit<Order, 'payeeTwinId'> {
 
 /** Sets value aside: no longer the payer's to spend, not yet the payee's. Throws as `post`. */
 export async function hold(tx: Writer, order: HoldOrder): Promise<MovementRow> {
-  const payer = await payerBalance(tx, order)
+  checkSides(order)
+  const payer = await balanceOf(tx, order.payerTwinId, order.dq)
+  checkFunds(payer, order)
   tx.put(balances, { ...payer, held: String(BigInt(payer.held) + order.amount) })
-  return newMovement(tx, order, 'held')
+  return newMovement(tx, await tx.nextId('movements'), order, 'held')
 }
 
 /**
@@ -89,7 +113,10 @@ export async function postHold(
   if (payee_twin_id === movement.payer_twin_id) throw problem('same_twin')
   const settled = { ...movement, payee_twin_id, state: 'posted', held_at: null, settled_at: at } as const
   tx.put(movements, settled)
-  await enter(tx, settled, await release(tx, movement), at)
+  const { dq, payer_twin_id: payerTwinId } = movement
+  const { payer, payee } = await bothBalances(tx, { dq, payerTwinId, payeeTwinId: payee_twin_id })
+  const ids = await tx.nextIds(['entries', 'entries'])
+  enter(tx, settled, { payer: released(payer, movement), payee }, { ids, at })
   return settled
 }
 
@@ -98,22 +125,31 @@ export async function reverseHold(tx: Writer, movementId: number, at: number): P
   const movement = await openHold(tx, movementId)
   const settled: MovementRow = { ...movement, state: 'reversed', held_at: null, settled_at: at }
   tx.put(movements, settled)
-  tx.put(balances, await release(tx, movement))
+  tx.put(balances, released(await balanceOf(tx, movement.payer_twin_id, movement.dq), movement))
   return settled
 }
 
-async function payerBalance(tx: Writer, order: HoldOrder): Promise<BalanceRow> {
-  if (order.amount <= 0n) throw new RangeError('a movement is of more than nothing')
-  if (order.payerTwinId === order.payeeTwinId) throw problem('same_twin')
-  const payer = await balanceOf(tx, order.payerTwinId, order.dq)
-  if (order.payerIsIssuer) checkIssuable(payer, order.amount)
-  else if (spendable(payer) < order.amount) throw problem('insufficient_funds')
-  return payer
+function checkSides({ amount, payerTwinId, payeeTwinId }: HoldOrder): void {
+  if (amount <= 0n) throw new RangeError('a movement is of more than nothing')
+  if (payerTwinId === payeeTwinId) throw problem('same_twin')
 }
 
-async function newMovement<O extends HoldOrder>(tx: Writer, order: O, state: 'held' | 'posted') {
+function checkFunds(payer: BalanceRow, { amount, payerIsIssuer }: HoldOrder): void {
+  if (payerIsIssuer) checkIssuable(payer, amount)
+  else if (spendable(payer) < amount) throw problem('insufficient_funds')
+}
+
+async function bothBalances(
+  tx: Reader,
+  { dq, payerTwinId, payeeTwinId }: Pick<Order, 'dq' | 'payerTwinId' | 'payeeTwinId'>,
+): Promise<Funds> {
+  const [payer, payee] = await tx.getMany(balances, [balanceId(payerTwinId, dq), balanceId(payeeTwinId, dq)])
+  return { payer: payer ?? emptyBalance(payerTwinId, dq), payee: payee ?? emptyBalance(payeeTwinId, dq) }
+}
+
+function newMovement<O extends HoldOrder>(tx: Writer, id: number | undefined, order: O, state: 'held' | 'posted') {
   const movement = {
-    id: await tx.nextId('movements'),
+    id: taken(id),
     kind: order.kind,
     dq: order.dq,
     amount: String(order.amount),
@@ -131,21 +167,36 @@ async function newMovement<O extends HoldOrder>(tx: Writer, order: O, state: 'he
 type KnownPayee = MovementRow & { readonly payee_twin_id: number }
 
 /** Writes both entries of a movement and the balances they make. */
-async function enter(tx: Writer, movement: KnownPayee, payer: BalanceRow, at: number): Promise<void> {
+function enter(
+  tx: Writer,
+  movement: KnownPayee,
+  { payer, payee }: Funds,
+  { ids: [payerEntry, payeeEntry], at }: { ids: readonly number[]; at: number },
+): void {
   const amount = BigInt(movement.amount)
-  const payee = await balanceOf(tx, movement.payee_twin_id, movement.dq)
-  await enterSide(tx, movement, { balance: payer, counterpart: payee.twin_id, change: -amount, at })
-  await enterSide(tx, movement, { balance: payee, counterpart: payer.twin_id, change: amount, at })
+  enterSide(tx, movement, { id: taken(payerEntry), balance: payer, counterpart: payee.twin_id, change: -amount, at })
+  enterSide(tx, movement, { id: taken(payeeEntry), balance: payee, counterpart: payer.twin_id, change: amount, at })
 }
 
-async function enterSide(
-  tx: Writer,
-  movement: MovementRow,
-  { balance, counterpart, change, at }: { balance: BalanceRow; counterpart: number; change: bigint; at: number },
-): Promise<void> {
+/** A number that the storage gave. Throws an Error where it gave too few. */
+function taken(id: number | undefined): number {
+  if (id === undefined) throw new Error('a movement takes three numbers')
+  return id
+}
+
+interface Side {
+  /** Of the entry. */
+  readonly id: number
+  readonly balance: BalanceRow
+  readonly counterpart: number
+  readonly change: bigint
+  readonly at: number
+}
+
+function enterSide(tx: Writer, movement: MovementRow, { id, balance, counterpart, change, at }: Side): void {
   tx.put(balances, { ...balance, amount: String(BigInt(balance.amount) + change) })
   tx.put(entries, {
-    id: await tx.nextId('entries'),
+    id,
     movement_id: movement.id,
     twin_id: balance.twin_id,
     counterpart_twin_id: counterpart,
@@ -161,7 +212,8 @@ async function openHold(tx: Writer, movementId: number): Promise<MovementRow> {
   return movement
 }
 
-async function release(tx: Writer, movement: MovementRow): Promise<BalanceRow> {
-  const payer = await balanceOf(tx, movement.payer_twin_id, movement.dq)
-  return { ...payer, held: String(BigInt(payer.held) - BigInt(movement.amount)) }
-}
+/** The payer's balance without what the movement held back. */
+const released = (payer: BalanceRow, { amount }: MovementRow): BalanceRow => ({
+  ...payer,
+  held: String(BigInt(payer.held) - BigInt(amount)),
+})

@@ -41,13 +41,22 @@ export async function createPayback(
   const commodity = await commodityOf(tx, hash)
   if (!commodity.payback) throw problem('payback_refused')
   if ((await provenEmailOf(tx, reader)) === undefined) throw problem('email_unproven')
-  await checkSeenCost(tx, commodity, seen)
+  const quantity = await checkSeenCost(tx, commodity, seen)
   const id = `${commodity.id}:${reader}` as const
   if (await tx.get(paybacks, id)) throw problem('payback_taken')
   const to = await primaryTwin(tx, reader)
   if (!to) throw problem('not_found', { detail: 'The user has no twin to be paid to.' })
   const told = { consent, origin }
-  const order = { kind: 'payback', commodity, from: sellerTwin(commodity), to, actor: reader, at, told } as const
+  const order = {
+    kind: 'payback',
+    commodity,
+    quantity,
+    from: sellerTwin(commodity),
+    to,
+    actor: reader,
+    at,
+    told,
+  } as const
   const paid = await movePrice(tx, order, context)
   tx.put(paybacks, { id, payment_id: paid.id, consent, origin })
   return paid

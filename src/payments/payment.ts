@@ -1,16 +1,17 @@
 import { checkForSale } from '../catalog/for-sale.js'
 import { type CommodityRow, commodityOf, ownCommodity } from '../commodities/commodity.js'
 import type { ServiceContext } from '../context.js'
-import { quantityOf } from '../digital-quantities/digital-quantity.js'
+import { type DigitalQuantityRow, quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
 import { base64url } from '../encoding.js'
 import { recordEvent } from '../events/event.js'
 import { toAmount } from '../ledger/amount.js'
-import { post } from '../ledger/movement.js'
+import { fundsFor, movementIds, postWith } from '../ledger/movement.js'
 import type { Owner } from '../owner.js'
 import { actorOf, type Party, spendAuthority } from '../personas/spending.js'
 import { problem } from '../problem.js'
 import { digest } from '../secrets.js'
 import { newestFirst, newestOfAll } from '../storage/page.js'
+import { ReadOnce } from '../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
 import { seconds } from '../time.js'
 import { payingTwin, type TwinRow, twins } from '../twins/twin.js'
@@ -108,15 +109,22 @@ export async function createPayment(
   if (commodity.payback) throw problem('payback_only')
   const isOwn = typeof payer === 'string'
   await checkForSale(tx, commodity.id, isOwn ? undefined : sellerWithin(payer))
-  await checkSeenCost(tx, commodity, seen)
+  const quantity = await checkSeenCost(tx, commodity, seen)
   const from = isOwn ? await twinOf(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
   const actor = isOwn ? payer : actorOf(payer.party)
-  return movePrice(tx, { kind: 'payment', commodity, from, to: sellerTwin(commodity), actor, at }, context)
+  return movePrice(tx, { kind: 'payment', commodity, quantity, from, to: sellerTwin(commodity), actor, at }, context)
 }
 
-/** Throws `price_changed`. */
-export const checkSeenCost = async (tx: Reader, { dq, cost }: CommodityRow, seen: SeenPrice): Promise<void> =>
-  checkSeenPrice(seen, { quantity: await quantityOf(tx, dq), amount: BigInt(cost) })
+/** Gives the digital quantity of the price. Throws `price_changed`. */
+export async function checkSeenCost(
+  tx: Reader,
+  { dq, cost }: CommodityRow,
+  seen: SeenPrice,
+): Promise<DigitalQuantityRow> {
+  const quantity = await quantityOf(tx, dq)
+  checkSeenPrice(seen, { quantity, amount: BigInt(cost) })
+  return quantity
+}
 
 /** The account that pays by a delegate: its own private items are sold to it. */
 const sellerWithin = ({ party }: Authority): number | undefined => (party.kind === 'account' ? party.id : undefined)
@@ -130,6 +138,8 @@ export const sellerTwin = ({ twin_id: id, owner, hostname }: CommodityRow): Side
 export interface PricePayment {
   readonly kind: 'payment' | 'payback'
   readonly commodity: CommodityRow
+  /** Of its price. */
+  readonly quantity: DigitalQuantityRow
   readonly from: Side
   readonly to: Side
   readonly actor: string
@@ -141,12 +151,14 @@ export interface PricePayment {
 /** Pays a commodity's price; the answer carries the nonce that the seller validates. Throws `insufficient_funds`. */
 export async function movePrice(
   tx: Writer,
-  { kind, commodity, from, to, actor, at, told }: PricePayment,
+  price: PricePayment,
   { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
 ) {
+  const { kind, commodity, quantity, from, to, actor, at, told } = price
   const nonce = base64url(random.bytes(32))
+  const { id, eventId, movementId } = await move(tx, price)
   const payment: PaymentRow = {
-    id: await tx.nextId('payments'),
+    id,
     // Not the one that came: that is cut out of the request's address, and would keep it.
     hash: commodity.id,
     descriptor: commodity.descriptor,
@@ -156,7 +168,7 @@ export async function movePrice(
     payer_twin_id: from.id,
     payee_owner: to.owner,
     payee_twin_id: to.id,
-    movement_id: await move(tx, { kind, commodity, from, to, at }),
+    movement_id: movementId,
     kind,
     status: 'posted',
     created_at: at,
@@ -165,9 +177,8 @@ export async function movePrice(
     nonce_used_at: null,
   }
   tx.put(payments, payment)
-  const { decimals } = await quantityOf(tx, commodity.dq)
-  const shown = show(payment, from.hostname, to.hostname, decimals)
-  await tellPayment(tx, 'payment.created', payment, shown, { actor, at, told })
+  const shown = show(payment, from.hostname, to.hostname, quantity.decimals)
+  await tellPayment(tx, 'payment.created', payment, shown, { eventId, actor, at, told })
   return Object.assign(shown, { nonce, timestamp: at })
 }
 
@@ -177,10 +188,20 @@ export async function tellPayment(
   type: string,
   { id, payer_owner, payee_owner }: PaymentRow,
   { hash, descriptor, dq, amount, hostname, payee_hostname }: ShownPayment,
-  { actor, at, told }: { actor: string; at: number; told?: Readonly<Record<string, unknown>> | undefined },
+  { eventId, actor, at, told }: Telling,
 ): Promise<void> {
   const data = { hash, descriptor, dq, amount, hostname, payee_hostname, ...told }
-  await recordEvent(tx, { owners: [payer_owner, payee_owner], type, actor, subject: `payment:${id}`, data, at })
+  const owners = [payer_owner, payee_owner] as const
+  await recordEvent(tx, { id: eventId, owners, type, actor, subject: `payment:${id}`, data, at })
+}
+
+interface Telling {
+  readonly actor: string
+  readonly at: number
+  /** Told beside the payment. */
+  readonly told?: Readonly<Record<string, unknown>> | undefined
+  /** As an event's `id`. */
+  readonly eventId?: number
 }
 
 /** Some clients send the commodity's own hostname, which changes nothing: the primary twin pays. */
@@ -190,14 +211,24 @@ const twinOf = (tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: st
 const spendPrice = (tx: Writer, authority: Authority, { dq, cost }: CommodityRow, at: number): Promise<TwinRow> =>
   spendAuthority(tx, { ...authority, dq, amount: BigInt(cost), at })
 
-async function move(
-  tx: Writer,
-  { kind, commodity, from, to, at }: Omit<PricePayment, 'actor'>,
-): Promise<number | null> {
+interface Moved {
+  /** The payment's. */
+  readonly id: number
+  /** Of the event that tells it. */
+  readonly eventId: number
+  /** Null where it was free. */
+  readonly movementId: number | null
+}
+
+/** Moves a price, and takes the numbers of everything that is written for it: all at once. */
+async function move(tx: Writer, { kind, commodity, from, to, at }: PricePayment): Promise<Moved> {
   const amount = BigInt(commodity.cost)
-  if (amount === 0n) return null
   const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
-  return (await post(tx, order)).id
+  const funds = amount === 0n ? undefined : await fundsFor(tx, order)
+  const ids = await tx.nextIds(['payments', 'events', ...(funds ? movementIds : [])])
+  // One number for each name.
+  const [id, eventId, ...rest] = ids as [number, number, ...number[]]
+  return { id, eventId, movementId: funds ? postWith(tx, order, funds, rest).id : null }
 }
 
 /** A nonce with the timestamp it was given, in milliseconds or seconds, and the seller who shows them. */
@@ -307,8 +338,14 @@ export async function listPayments(tx: Reader, caller: Owner, page: PageOf) {
 }
 
 async function showAll(tx: Reader, rows: PaymentRow[]): Promise<ShownPayment[]> {
+  const page = new ReadOnce(tx)
+  await page.getMany(
+    twins,
+    rows.flatMap(({ payer_twin_id, payee_twin_id }) => [payer_twin_id, payee_twin_id]),
+  )
+  await readQuantities(page, rows)
   const shown = []
-  for (const row of rows) shown.push(await showPayment(tx, row))
+  for (const row of rows) shown.push(await showPayment(page, row))
   return shown
 }
 
