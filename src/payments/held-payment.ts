@@ -45,7 +45,7 @@ export type HeldPayment = Pick<HeldCallRow, 'id' | 'token'>
 /** Pays at once. Throws `insufficient_funds`, `same_twin`. */
 export async function postPayment(tx: Writer, terms: PaymentTerms): Promise<ShownPayment> {
   const payment = await record(tx, terms, 'posted')
-  return tell(tx, 'payment.created', payment, terms)
+  return tell(tx, ['payment.created'], payment, terms)
 }
 
 /** How long past the longest call a payment may be held. */
@@ -89,16 +89,19 @@ async function record(tx: Writer, terms: PaymentTerms, status: 'held' | 'posted'
   })
 }
 
-async function tell(tx: Writer, type: string, payment: PaymentRow, by: { actor: string; at: number }) {
+/** Tells both sides of a payment, by an event of each type. */
+async function tell(tx: Writer, types: readonly string[], payment: PaymentRow, by: { actor: string; at: number }) {
   const shown = await showPayment(tx, payment)
-  await tellPayment(tx, type, payment, shown, by)
+  const eventIds = await tx.nextIds(types.map(() => 'events'))
+  for (const [i, type] of types.entries()) await tellPayment(tx, type, payment, shown, { ...by, eventId: eventIds[i] })
   return shown
 }
 
-/** Whoever ends the call, and however: both sides are told what came of the purchase as well. */
-async function tellPurchase(tx: Writer, payment: PaymentRow, by: { actor: string; at: number }): Promise<void> {
-  const shown = await showPayment(tx, payment)
-  await tellPayment(tx, payment.status === 'posted' ? 'purchase.paid' : 'purchase.reversed', payment, shown, by)
+/** Whoever ends the call, and however: both sides are told what came of a purchase as well. */
+function endingsOf({ kind, status }: PaymentRow): string[] {
+  const isPosted = status === 'posted'
+  const ending = isPosted ? 'payment.created' : 'payment.reversed'
+  return kind === 'purchase' ? [isPosted ? 'purchase.paid' : 'purchase.reversed', ending] : [ending]
 }
 
 /** Posts or reverses what is held; undefined where that was done already, or the payment is no longer there. */
@@ -118,8 +121,7 @@ export async function settlePayment(
   const amount = BigInt(held.amount)
   if (status === 'reversed' && delegate !== null && amount > 0n)
     await giveBack(tx, { delegate, amount, at: held.created_at })
-  if (held.kind === 'purchase') await tellPurchase(tx, payment, { actor: call.actor, at })
-  return tell(tx, status === 'posted' ? 'payment.created' : 'payment.reversed', payment, { actor: call.actor, at })
+  return tell(tx, endingsOf(payment), payment, { actor: call.actor, at })
 }
 
 /** A payment whose call nobody makes any more is reversed. */

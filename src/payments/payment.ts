@@ -201,7 +201,7 @@ interface Telling {
   /** Told beside the payment. */
   readonly told?: Readonly<Record<string, unknown>> | undefined
   /** As an event's `id`. */
-  readonly eventId?: number
+  readonly eventId?: number | undefined
 }
 
 /** Some clients send the commodity's own hostname, which changes nothing: the primary twin pays. */
@@ -281,8 +281,7 @@ const isTimeOf = ({ created_at }: PaymentRow, timestamp: number | string): boole
   Number(timestamp) === created_at || Number(timestamp) === seconds(created_at)
 
 export async function showPayment(tx: Reader, payment: PaymentRow): Promise<ShownPayment> {
-  const payer = await tx.get(twins, payment.payer_twin_id)
-  const payee = await tx.get(twins, payment.payee_twin_id)
+  const [payer, payee] = await tx.getMany(twins, [payment.payer_twin_id, payment.payee_twin_id])
   const { decimals } = await quantityOf(tx, payment.dq)
   return show(payment, payer?.hostname ?? '', payee?.hostname ?? '', decimals)
 }
