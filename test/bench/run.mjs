@@ -1,11 +1,18 @@
-// `npm run bench [-- http|commit|services|start] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
+// `npm run bench [-- http|commit|hot-row|services|start] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
 import { parseArgs } from 'node:util'
 import { commitFigures } from './commit.mjs'
+import { hotRowFigures } from './hot-row.mjs'
 import { httpFigures } from './http.mjs'
 import { servicesFigures } from './services.mjs'
 import { startFigures } from './start.mjs'
 
-const parts = { http: httpFigures, commit: commitFigures, services: servicesFigures, start: startFigures }
+const parts = {
+  http: httpFigures,
+  commit: commitFigures,
+  'hot-row': hotRowFigures,
+  services: servicesFigures,
+  start: startFigures,
+}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
