@@ -30,6 +30,10 @@ export default defineConfig({
     globalSetup: ['test/support/unanswered.ts', 'test/support/shared-browser.ts', 'test/support/runtime-counts.ts'],
     // Much of a run waits for browsers and processes: more than one for each core keeps them busy.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    // Of the contract: see test/support/contract.ts.
+    tags: [
+      { name: 'everywhere', description: 'Runs on every runtime, not only on those that hold the whole contract.' },
+    ],
     projects: [
       // One after another in the same process: most of what a file needs is there from the one before, pages included.
       project('contract', { include: ['test/contract/**/*.test.ts'], isolate: false }),

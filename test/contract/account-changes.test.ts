@@ -177,7 +177,9 @@ contract('applyAccountChange', (start) => {
     expect(body.result).toEqual({ account: { id: seller.id, name: 'Weather' } })
   })
 
-  it('refuses what can no longer be made as approved, and leaves the approval unspent: 400', async () => {
+  it('refuses what can no longer be made as approved, and leaves the approval unspent: 400', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const { agent, seller, session } = business

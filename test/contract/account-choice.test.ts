@@ -59,7 +59,7 @@ contract('createAccountChoice', (start) => {
 })
 
 contract('the choice of an account', (start) => {
-  it('is that of the user who connected the app: another is told so', async () => {
+  it('is that of the user who connected the app: another is told so', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { agent, session, seller } = await newBusiness(call, EMAIL)
     await newOwnAccount(call, 'eve@example.test')

@@ -50,6 +50,7 @@ contract('createAccount', (start) => {
 
   it.each(['/v4/account', '/v2/account'])(
     '4.1 rule 1: POST %s is 403 where creation is not permitted, and makes nothing',
+    { tags: 'everywhere' },
     async (path) => {
       const { call, state } = await start({ accountCreation: false })
       const before = (await state()).rows

@@ -277,7 +277,9 @@ contract('listApprovals', (start) => {
 })
 
 contract('approveApproval', (start) => {
-  it('by a session waits for the user’s second factor, which shows what is approved', async () => {
+  it('by a session waits for the user’s second factor, which shows what is approved', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, agent, payer, item } = await newAgentShop(start, sold())
     const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }
     const { approval_id, summary } = (await requestApproval(call, agent, wish)).body
@@ -291,7 +293,7 @@ contract('approveApproval', (start) => {
     expect((await answerApproval(call, { session }, second, 'reject')).body.status).toBe('rejected')
   })
 
-  it('that the phone rejects, or does not answer, leaves it pending', async () => {
+  it('that the phone rejects, or does not answer, leaves it pending', { tags: 'everywhere' }, async () => {
     const { call, agent, payer, item } = await newAgentShop(start, sold())
     const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }
     const { approval_id } = (await requestApproval(call, agent, wish)).body
@@ -352,7 +354,7 @@ contract('updateAgentSettings', (start) => {
     expect((await put(payer, { [item.dq]: 0 })).body).toEqual({ approval_threshold: {} })
   })
 
-  it('by a session that raises one waits for the user’s second factor', async () => {
+  it('by a session that raises one waits for the user’s second factor', { tags: 'everywhere' }, async () => {
     const { call, payer, item } = await newAgentShop(start, sold())
     const session = await newSession(call, payer.email)
     const put = (amount: number) =>

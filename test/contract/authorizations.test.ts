@@ -157,20 +157,24 @@ contract('answerAuthorization', (start) => {
 })
 
 contract('deleteAuthorization', (start) => {
-  it.each(PATHS)('DELETE %s takes back what is pending, and what was approved and not used yet', async (path) => {
-    const { call, payer } = await world(start)
-    const [pending, approved] = [await askToPay(call, payer), await askToPay(call, payer)]
-    await answer(call, payer, { authorizationId: approved, approved: true })
-    for (const id of [pending, approved]) {
-      const { status, body } = await withdraw(call, payer, id, path)
-      expect([status, body]).toEqual([
-        200,
-        { success: true, authorizationId: id, status: 'denied', message: 'The payment is denied.' },
-      ])
-      expect((await poll(call, payer, id)).body.status).toBe('rejected')
-      expectProblem(await withdraw(call, payer, id, path), 409, 'not_pending')
-    }
-  })
+  it.each(PATHS)(
+    'DELETE %s takes back what is pending, and what was approved and not used yet',
+    { tags: 'everywhere' },
+    async (path) => {
+      const { call, payer } = await world(start)
+      const [pending, approved] = [await askToPay(call, payer), await askToPay(call, payer)]
+      await answer(call, payer, { authorizationId: approved, approved: true })
+      for (const id of [pending, approved]) {
+        const { status, body } = await withdraw(call, payer, id, path)
+        expect([status, body]).toEqual([
+          200,
+          { success: true, authorizationId: id, status: 'denied', message: 'The payment is denied.' },
+        ])
+        expect((await poll(call, payer, id)).body.status).toBe('rejected')
+        expectProblem(await withdraw(call, payer, id, path), 409, 'not_pending')
+      }
+    },
+  )
 
   it('is 404 for others, and 409 once it has expired', async () => {
     const { call, payer } = await world(start)

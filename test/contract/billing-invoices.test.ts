@@ -22,7 +22,9 @@ async function pastDue(start: Start, options?: Parameters<Start>[0]) {
 }
 
 contract('readInvoice', (start) => {
-  test('GET /v4/billing/invoices/{id} shows the lines, which add up, and whom it is for', async () => {
+  test('GET /v4/billing/invoices/{id} shows the lines, which add up, and whom it is for', {
+    tags: 'everywhere',
+  }, async () => {
     const { account, at } = await newSubscriber(start)
     await account.ask('PUT', '/profile', { business_name: 'Example & Co' })
     await account.chosen('growth', VISA)
@@ -49,7 +51,7 @@ contract('readInvoice', (start) => {
     })
   })
 
-  test('it is there as a page and as PDF, for its account alone', async () => {
+  test('it is there as a page and as PDF, for its account alone', { tags: 'everywhere' }, async () => {
     const { account, call } = await newSubscriber(start)
     await account.ask('PUT', '/profile', { business_name: '<b>Example</b> & Co' })
     await account.chosen('growth', VISA)
@@ -130,7 +132,9 @@ contract('A renewal', (start) => {
 })
 
 contract('payInvoice', (start) => {
-  test('POST /v4/billing/invoices/{id}/pay charges the card on file, or another that takes its place', async () => {
+  test('POST /v4/billing/invoices/{id}/pay charges the card on file, or another that takes its place', {
+    tags: 'everywhere',
+  }, async () => {
     const { account, owed } = await pastDue(start)
     expectProblem(await account.choose('scale', VISA), 409, 'invoice_unpaid')
     const declined = await account.pay(owed.id)

@@ -11,7 +11,7 @@ const SECOND = 1000
 const dayOf = (seconds: number) => new Date(seconds * SECOND).toISOString().slice(0, 10)
 
 contract('listPlans', (start) => {
-  test('GET /v4/billing/plans lists the plans with prices and limits, to anybody', async () => {
+  test('GET /v4/billing/plans lists the plans with prices and limits, to anybody', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { status, body } = await call('GET', '/v4/billing/plans')
     expect(status).toBe(200)
@@ -144,7 +144,9 @@ contract('updatePlan', (start) => {
 })
 
 contract('updateCard, deleteCard', (start) => {
-  test('a card can be put on file, replaced, and taken off, but not from a paid plan', async () => {
+  test('a card can be put on file, replaced, and taken off, but not from a paid plan', {
+    tags: 'everywhere',
+  }, async () => {
     const { account } = await newSubscriber(start)
     const put = (payment_method_id: string) => account.ask('PUT', '/card', { payment_method_id })
     expect((await put(VISA)).body.card).toMatchObject({ brand: 'visa', last4: '4242' })
@@ -160,7 +162,9 @@ contract('updateCard, deleteCard', (start) => {
 })
 
 contract('updateBillingProfile', (start) => {
-  test('sets whom the next invoices are for; those that were issued stay as they are', async () => {
+  test('sets whom the next invoices are for; those that were issued stay as they are', {
+    tags: 'everywhere',
+  }, async () => {
     const { account, call } = await newSubscriber(start)
     const none = { business_name: null, business_address: null, billing_email: null, tax_number: null }
     expect((await account.ask('GET', '/profile')).body).toEqual(none)

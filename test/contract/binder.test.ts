@@ -61,7 +61,7 @@ contract('readBinder', (start) => {
   }
 
   for (const version of ['v4', 'v2'])
-    test(`gives seven columns as CSV, the newest record first, under /${version}`, async () => {
+    test(`gives seven columns as CSV, the newest record first, under /${version}`, { tags: 'everywhere' }, async () => {
       const { call, at, payer, commodity, issuer } = await prepared()
       for (const headers of [{ accept: 'text/csv' }, {} as Record<string, string>, { accept: '*/*' }]) {
         const answer = await call('GET', `/${version}/twin/${payer.hostname}/binder`, { token: payer.token, headers })
@@ -204,7 +204,7 @@ contract('readBinder', (start) => {
     expect(new Set(body.map(({ twistId }: any) => twistId)).size).toBe(500)
   }, 30_000)
 
-  test('is there by id, and empty for a twin that nothing happened to', async () => {
+  test('is there by id, and empty for a twin that nothing happened to', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const { id } = await newTwin(call, token)
@@ -245,7 +245,7 @@ contract('readBinder', (start) => {
     }
   })
 
-  test('streams a binder of any length, whole and in order', async () => {
+  test('streams a binder of any length, whole and in order', { tags: 'everywhere', timeout: 30_000 }, async () => {
     const { call, url, fetch } = await start()
     const { snapshot, token, hostname, newestFirst } = await manyMovements()
     expect(new Set(newestFirst).size).toBe(1050)
@@ -264,9 +264,9 @@ contract('readBinder', (start) => {
 
     const { body } = await call('GET', `/v4/twin/${hostname}/binder`, { token, headers: json })
     expect(body.map(({ data }: any) => data.entry.amount)).toEqual(newestFirst)
-  }, 30_000)
+  })
 
-  test('answers HEAD with the headers alone', async () => {
+  test('answers HEAD with the headers alone', { tags: 'everywhere' }, async () => {
     const { call, payer } = await prepared()
     const { status, text, headers } = await call('HEAD', `/v4/twin/${payer.hostname}/binder`, { token: payer.token })
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/csv; charset=utf-8'])
@@ -312,7 +312,9 @@ contract('readInventory', (start) => {
       ])
     })
 
-  test('lists the delegates that the twin holds, and no more those that were revoked', async () => {
+  test('lists the delegates that the twin holds, and no more those that were revoked', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const at = await stopClock(call)
     const seller = await newSeller(call)

@@ -19,13 +19,13 @@ contract('a body', (start) => {
     'Application/JSON ;charset=utf-8',
     'application/vnd.api+json',
     'application/problem+json; x=y',
-  ])('is read as JSON by the Content-Type "%s"', async (type) => {
+  ])('is read as JSON by the Content-Type "%s"', { tags: 'everywhere' }, async (type) => {
     const { call } = await start()
     const { token } = await newSeller(call)
     expect((await rename(call, token, '{"name":"N"}', { 'content-type': type })).body.name).toBe('N')
   })
 
-  it('may be a form, whose text is read as the types that its fields ask for', async () => {
+  it('may be a form, whose text is read as the types that its fields ask for', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const twin = await newTwin(call, token)
@@ -40,7 +40,9 @@ contract('a body', (start) => {
     }
   })
 
-  it('that is a form and gives a field twice is 400 and names it; an unknown one it may', async () => {
+  it('that is a form and gives a field twice is 400 and names it; an unknown one it may', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -50,7 +52,7 @@ contract('a body', (start) => {
     expect((await rename(call, token, 'name=a&x=1&x=2&__proto__=y', form)).body.name).toBe('a')
   })
 
-  it('in JSON takes no text for a number, nor a number for text', async () => {
+  it('in JSON takes no text for a number, nor a number for text', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const body = { descriptor: 'X', dq: await defaultDq(call), cost: 1, twin_id: (await newTwin(call, token)).id }
@@ -118,7 +120,7 @@ contract('a body', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('with an Idempotency-Key may be as odd as one without', async () => {
+  it('with an Idempotency-Key may be as odd as one without', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const twin = await newTwin(call, seller.token)
@@ -143,7 +145,7 @@ contract('a body', (start) => {
     ['the first half of a surrogate pair', '\\ud83e'],
     ['the second half of one', 'x\\uddee'],
     ['both in the wrong order', '\\uddee\\ud83e'],
-  ])('that holds %s is 400: no storage could be relied on to keep it', async (_, text) => {
+  ])('that holds %s is 400: no storage could be relied on to keep it', { tags: 'everywhere' }, async (_, text) => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -156,6 +158,7 @@ contract('a body', (start) => {
 
   it.each(['🧮', "'; drop table accounts; --", '<script>alert(1)</script>', '=1+1', ' ', '\u00a0', '𝒜'.repeat(127)])(
     'keeps text as it came: %j',
+    { tags: 'everywhere' },
     async (name) => {
       const { call } = await start()
       const { token } = await newSeller(call)
@@ -164,13 +167,13 @@ contract('a body', (start) => {
     },
   )
 
-  it('may begin with a byte order mark', async () => {
+  it('may begin with a byte order mark', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     expect((await rename(call, token, '\ufeff{"name":"N"}')).body.name).toBe('N')
   })
 
-  it('that is not UTF-8 is 400, and nothing is kept of it', async () => {
+  it('that is not UTF-8 is 400, and nothing is kept of it', { tags: 'everywhere' }, async () => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -183,7 +186,7 @@ contract('a body', (start) => {
 })
 
 contract('a body that breaks off', (start) => {
-  it('is the trouble of who sent it: nothing is changed', async () => {
+  it('is the trouble of who sent it: nothing is changed', { tags: 'everywhere' }, async () => {
     const { url, fetch, call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -207,7 +210,9 @@ contract('a body that breaks off', (start) => {
 contract('a body as large as the limit', (start) => {
   const sized = (size: number) => `{"name":"N","x":"${'x'.repeat(size - '{"name":"N","x":""}'.length)}"}`
 
-  it('is taken: a mebibyte where nothing else is set; a byte more is 413, and changes nothing', async () => {
+  it('is taken: a mebibyte where nothing else is set; a byte more is 413, and changes nothing', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     expect((await rename(call, token, sized(MEBIBYTE))).status).toBe(200)
@@ -218,14 +223,14 @@ contract('a body as large as the limit', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('is counted in bytes, not in characters', async () => {
+  it('is counted in bytes, not in characters', { tags: 'everywhere' }, async () => {
     const { call } = await start({ limits: { bodyBytes: 100 } })
     const { token } = await newSeller(call)
     expect((await rename(call, token, sized(97).replace('x"}', '🧮"}'))).status).toBe(200)
     expectProblem(await rename(call, token, sized(98).replace('x"}', '🧮"}')), 413, 'body_too_large')
   })
 
-  it('is counted while it comes where its length is not announced', async () => {
+  it('is counted while it comes where its length is not announced', { tags: 'everywhere' }, async () => {
     const started = await start({ limits: { bodyBytes: 1000 } })
     const { token } = await newSeller(started.call)
     const whole = await streamed(started, token, [sized(1000)])

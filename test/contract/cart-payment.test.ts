@@ -36,7 +36,7 @@ const statusesOf = ({ body }: Answer) => [body.status, ...body.items.map(({ stat
 const receiptsOf = ({ body }: Answer): any[] => body.items.flatMap(({ receipts }: any) => receipts)
 
 contract('payCart', (start) => {
-  it('buys each item of each line by itself, and gives the receipts', async () => {
+  it('buys each item of each line by itself, and gives the receipts', { tags: 'everywhere' }, async () => {
     const { call, seller, user, sell, left } = await newShop(start)
     const [story, game] = [await sell('ok/story'), await sell('text', { name: 'A game', price: 1 })]
     const cart = await newCart(call, user)
@@ -303,7 +303,7 @@ contract('payCart', (start) => {
     expect(upstream.requests).toEqual([])
   })
 
-  it('under an Idempotency-Key pays once, and answers the same', async () => {
+  it('under an Idempotency-Key pays once, and answers the same', { tags: 'everywhere' }, async () => {
     const { call, user, sell, left } = await newShop(start)
     const gate = await startGate()
     const cart = await filledCart(call, user, [await sell('gate', { external_endpoint: gate.url }), await sell()])

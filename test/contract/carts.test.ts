@@ -62,7 +62,7 @@ contract('A cart', (start) => {
     expect(ids.size).toBe(callers.length)
   })
 
-  it('of one who sends nothing is had by the session that is issued for it', async () => {
+  it('of one who sends nothing is had by the session that is issued for it', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const made = await call('POST', '/v4/carts')
     const session = made.headers.get('x-session-id') as string
@@ -104,7 +104,7 @@ contract('A cart', (start) => {
     expect((await readCart(call, user, cart)).body.totals).toEqual({ [item.dq]: 0.5, [points]: 14 })
   })
 
-  it('changes by line: quantity, arguments, and away', async () => {
+  it('changes by line: quantity, arguments, and away', { tags: 'everywhere' }, async () => {
     const { call, item, user } = await newShop(start)
     const cart = await filledCart(call, user, [item, item])
     const change = (line: number, body: object) => call('PUT', `/v4/carts/${cart}/items/${line}`, { ...user, body })
@@ -164,7 +164,7 @@ contract('A cart', (start) => {
     expectProblem(await call('PUT', `/v4/carts/${cart}/items/1`, { ...user, body }), 409, 'item_inactive')
   })
 
-  it('can be thrown away, and leaves nothing behind', async () => {
+  it('can be thrown away, and leaves nothing behind', { tags: 'everywhere' }, async () => {
     const { call, item, user, state } = await newShop(start)
     const cart = await filledCart(call, user, [item, item])
     expect((await call('DELETE', `/v4/carts/${cart}`, user)).status).toBe(204)

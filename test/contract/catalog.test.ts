@@ -8,7 +8,7 @@ import { newPayer, newSeller, newTwin } from '../support/world.js'
 const ENDPOINT = 'https://api.example.test/weather'
 
 contract('createCatalogItem', (start) => {
-  it('POST /v4/catalog/items makes an item with its commodity and a twin', async () => {
+  it('POST /v4/catalog/items makes an item with its commodity and a twin', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const { status, body } = await postItem(call, seller, {})
@@ -80,7 +80,7 @@ contract('createCatalogItem', (start) => {
     [{ price: -1 }, 'amount_invalid'],
     [{ dq: UNKNOWN_DQ }, 'dq_unknown'],
     [{ twin_id: 999 }, 'twin_unknown'],
-  ])('refuses %j, and makes nothing', async (fields, code) => {
+  ])('refuses %j, and makes nothing', { tags: 'everywhere' }, async (fields, code) => {
     const { call } = await start()
     const seller = await newSeller(call)
     expectProblem(await postItem(call, seller, fields), 400, code as 'field_invalid')
@@ -256,7 +256,7 @@ contract('updateCatalogItem', (start) => {
     [{ name: 'x'.repeat(65) }, 'field_invalid'],
     [{ service_schema: { type: 'array' } }, 'field_invalid'],
     [{ service_schema: { type: 'object' } }, 'field_invalid'],
-  ])('refuses %j, and changes nothing', async (change, code) => {
+  ])('refuses %j, and changes nothing', { tags: 'everywhere' }, async (change, code) => {
     const { call } = await start()
     const { seller, item } = await newShop(call, { external_endpoint: `${ENDPOINT}/{input.city}` })
     expectProblem(await changeItem(call, seller, item, { featured: true, ...change }), 400, code as 'field_invalid')

@@ -165,7 +165,7 @@ contract('openCheckout', (start) => {
     expectProblem(await call('GET', `/checkout/${lapsed.token}`), 410, 'checkout_expired')
   })
 
-  it('while somebody pays it says so, and looks again', async () => {
+  it('while somebody pays it says so, and looks again', { tags: 'everywhere' }, async () => {
     const { call, link, payer, shop } = await prepared(start)
     const gate = await startGate()
     await changeItem(call, shop, { external_endpoint: gate.url })
@@ -227,7 +227,9 @@ contract('answerCheckout', (start) => {
     expect((await press(call, plain, await guest(call), { answer: 'cancel' })).headers.get('location')).toBe(plain.url)
   })
 
-  it('tells in an alert what was wrong with an email or a code, and keeps the page', async () => {
+  it('tells in an alert what was wrong with an email or a code, and keeps the page', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, link } = await prepared(start)
     const reader = await guest(call)
     const wrong = await press(call, link, reader, { answer: 'continue', email: 'ada' })

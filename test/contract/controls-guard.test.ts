@@ -29,7 +29,7 @@ contract('The sandbox controls', (start) => {
       expect(await state()).toEqual(before)
     })
 
-  test('answer pages of the service itself, and of this machine', async () => {
+  test('answer pages of the service itself, and of this machine', { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     for (const origin of [new URL(url).origin, 'http://127.0.0.1:1', 'http://localhost:5173']) {
       expect((await call('GET', '/_sandbox/clock', { headers: { origin } })).status).toBe(200)

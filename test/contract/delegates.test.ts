@@ -139,7 +139,7 @@ contract('createDelegate', (start) => {
 })
 
 contract('listDelegates', (start) => {
-  test("pages through the persona's delegates, newest first, for its owner", async () => {
+  test("pages through the persona's delegates, newest first, for its owner", { tags: 'everywhere' }, async () => {
     const { call, at, seller, holder, persona, give } = await withPersona(await start())
     const spend = {
       party: { client_id: seller.clientId },

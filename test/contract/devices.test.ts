@@ -38,7 +38,7 @@ contract('createRegistration', (start) => {
     ['ios', { is_ios: true, is_android: false }],
     ['android', { is_ios: false, is_android: true }],
     ['web', { is_ios: false, is_android: false }],
-  ])('%s: the record of the user says so', async (platform, flags) => {
+  ])('%s: the record of the user says so', { tags: 'everywhere' }, async (platform, flags) => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const { body } = await register(call, payer, { platform, token: 'one' })
@@ -189,7 +189,7 @@ contract('registerPushToken', (start) => {
     expect(await flagsOf(call, payer)).toEqual({ is_ios: false, is_android: true })
   })
 
-  it('takes the token alone, and names the device by its id', async () => {
+  it('takes the token alone, and names the device by its id', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const { body } = await call('POST', path, { token: payer.token, body: { fcmToken: 'one' } })
@@ -256,7 +256,7 @@ contract('openDeviceLink', (start) => {
     token: await tokenFor(call, clientId, clientSecret),
   })
 
-  it('GET …/confirm shows the device, and confirms it from 24 hours on', async () => {
+  it('GET …/confirm shows the device, and confirms it from 24 hours on', { tags: 'everywhere' }, async () => {
     const { call, payer, id, path } = await world()
     expect((await devicesOf(call, payer))[0]).toMatchObject({ id, active: false })
     const early = await call('GET', path)

@@ -8,7 +8,9 @@ const KEY = { kind: 'header', name: 'Authorization', sensitive: true, value: 'Be
 const PLAN = { kind: 'query', name: 'plan', sensitive: false, value: 'gold' }
 
 contract('listDispatchParameters and replaceDispatchParameters', (start) => {
-  it('PUT and GET /v4/catalog/items/{id}/parameters show the seven fields, of a sensitive one no value', async () => {
+  it('PUT and GET /v4/catalog/items/{id}/parameters show the seven fields, of a sensitive one no value', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const { seller, item } = await newShop(call)
     const { status, body } = await putParameters(call, seller, item, [KEY, { ...PLAN, sensitive: undefined }])

@@ -248,7 +248,7 @@ contract('embedPayment of what is free', (start) => {
 })
 
 contract('the scripts of embeds', (start) => {
-  test('hold no more than each needs', async () => {
+  test('hold no more than each needs', { tags: 'everywhere' }, async () => {
     const { call } = await start({ seed: seedOf({}) })
     const seller = await newSeller(call)
     const { id } = await newTwin(call, seller.token)
@@ -269,7 +269,7 @@ contract('the scripts of embeds', (start) => {
 })
 
 contract('readElementScript', (start) => {
-  test('is a module for any page', async () => {
+  test('is a module for any page', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { headers, text } = await call('GET', '/micropay.js', { headers: { origin: 'https://shop.example.test' } })
     expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8')
@@ -294,7 +294,7 @@ contract('readElementScript', (start) => {
     expect((await ask('"other"')).status).toBe(200)
   })
 
-  test('is refused by a strict service', async () => {
+  test('is refused by a strict service', { tags: 'everywhere' }, async () => {
     const { call } = await start({ evidence: 'documented' })
     expectProblem(await call('GET', '/micropay.js'), 501, 'evidence_refused')
   })

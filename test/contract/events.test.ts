@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Call } from '../support/api.js'
 import { contract } from '../support/contract.js'
 import { expectProblem } from '../support/market.js'
@@ -21,87 +21,85 @@ contract('The event log', (start) => {
   const typesOf = async (call: Call, token: string, query = ''): Promise<string[]> =>
     (await call('GET', `/v4/events${query}`, { token })).body.events.map(({ type }: { type: string }) => type)
 
-  describe('listEvents', () => {
-    test('tells each side what happened to it, newest first', async () => {
-      const { call, seller, payer, commodity, paid } = await used()
-      expect(await typesOf(call, payer.token)).toEqual(['payment.validated', 'payment.created', 'token.issued'])
-      const [ofPayer, ofSeller] = await Promise.all(
-        [payer, seller].map(async ({ token }) => (await call('GET', '/v4/events?limit=2', { token })).body.events),
-      )
-      expect(ofSeller).toEqual(ofPayer)
-      expect(await typesOf(call, seller.token)).toEqual([
-        'payment.validated',
-        'payment.created',
-        'token.issued',
-        'account.created',
-      ])
-      const [, created] = (await call('GET', '/v4/events', { token: payer.token })).body.events
-      expect(created).toEqual({
-        id: expect.any(Number),
-        type: 'payment.created',
-        actor: `user:${payer.id}`,
-        subject: `payment:${paid.id}`,
-        data: {
-          hash: commodity.hash,
-          descriptor: 'NEWS.ARTICLE',
-          dq: commodity.dq,
-          amount: 0.25,
-          hostname: payer.hostname,
-          payee_hostname: commodity.hostname,
-        },
-        created_at: paid.created_at,
-      })
-    })
-
-    test('tells nobody of a payment that was refused', async () => {
-      const { call, payer, seller } = await used()
-      const dear = await newCommodity(call, seller, { cost: 100 })
-      const before = await typesOf(call, payer.token)
-      expectProblem(await call('POST', `/v4/payment/${dear.hash}`, { token: payer.token }), 402, 'insufficient_funds')
-      expect(await typesOf(call, payer.token)).toEqual(before)
-    })
-
-    test('takes a signed-in session, one type, and pages', async () => {
-      const { call, payer } = await used()
-      const session = await newSession(call, payer.email)
-      const all = (await call('GET', '/v4/events?limit=100', { session })).body.events
-      expect(await typesOf(call, payer.token, '?type=payment.created')).toEqual(['payment.created'])
-      expect(await typesOf(call, payer.token, '?type=payment')).toEqual([])
-      const seen = []
-      for (let after: number | null | undefined; after !== null; ) {
-        const { body } = await call('GET', `/v4/events?limit=1${after ? `&after=${after}` : ''}`, { session })
-        seen.push(...body.events)
-        after = body.next
-      }
-      expect(seen).toEqual(all)
-      expectProblem(await call('GET', '/v4/events?after=999999', { session }), 400, 'cursor_invalid')
-    })
-
-    test('is followed live, from now on or from what was seen last', async () => {
-      const { url, fetch, call, payer, commodity } = await used()
-      const authorization = `Bearer ${payer.token}`
-      const follow = async (headers: Record<string, string> = {}, query = '') => {
-        const accept = 'text/event-stream'
-        const request = new Request(`${url}/v4/events${query}`, { headers: { accept, authorization, ...headers } })
-        const answer = await fetch(request)
-        expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
-        return messagesOf(answer.body as ReadableStream<Uint8Array>)
-      }
-      const all = (await call('GET', '/v4/events', { token: payer.token })).body.events
-      const first = all.at(-1)
-      const replayed = await follow({ 'last-event-id': String(first.id) })
-      expect(await replayed.next()).toEqual({ id: String(all[1].id), event: 'payment.created', data: all[1] })
-      expect(await replayed.next()).toEqual({ id: String(all[0].id), event: 'payment.validated', data: all[0] })
-      await replayed.cancel()
-
-      const live = await follow({}, '?type=payment.created')
-      const { body } = await call('POST', `/v4/payment/${commodity.hash}`, { token: payer.token })
-      expect((await live.next()).data).toMatchObject({ type: 'payment.created', subject: `payment:${body.id}` })
-      await live.cancel()
+  test('listEvents tells each side what happened to it, newest first', async () => {
+    const { call, seller, payer, commodity, paid } = await used()
+    expect(await typesOf(call, payer.token)).toEqual(['payment.validated', 'payment.created', 'token.issued'])
+    const [ofPayer, ofSeller] = await Promise.all(
+      [payer, seller].map(async ({ token }) => (await call('GET', '/v4/events?limit=2', { token })).body.events),
+    )
+    expect(ofSeller).toEqual(ofPayer)
+    expect(await typesOf(call, seller.token)).toEqual([
+      'payment.validated',
+      'payment.created',
+      'token.issued',
+      'account.created',
+    ])
+    const [, created] = (await call('GET', '/v4/events', { token: payer.token })).body.events
+    expect(created).toEqual({
+      id: expect.any(Number),
+      type: 'payment.created',
+      actor: `user:${payer.id}`,
+      subject: `payment:${paid.id}`,
+      data: {
+        hash: commodity.hash,
+        descriptor: 'NEWS.ARTICLE',
+        dq: commodity.dq,
+        amount: 0.25,
+        hostname: payer.hostname,
+        payee_hostname: commodity.hostname,
+      },
+      created_at: paid.created_at,
     })
   })
 
-  test('readEvent shows one of the caller’s own, and no other', async () => {
+  test('listEvents tells nobody of a payment that was refused', async () => {
+    const { call, payer, seller } = await used()
+    const dear = await newCommodity(call, seller, { cost: 100 })
+    const before = await typesOf(call, payer.token)
+    expectProblem(await call('POST', `/v4/payment/${dear.hash}`, { token: payer.token }), 402, 'insufficient_funds')
+    expect(await typesOf(call, payer.token)).toEqual(before)
+  })
+
+  test('listEvents takes a signed-in session, one type, and pages', async () => {
+    const { call, payer } = await used()
+    const session = await newSession(call, payer.email)
+    const all = (await call('GET', '/v4/events?limit=100', { session })).body.events
+    expect(await typesOf(call, payer.token, '?type=payment.created')).toEqual(['payment.created'])
+    expect(await typesOf(call, payer.token, '?type=payment')).toEqual([])
+    const seen = []
+    for (let after: number | null | undefined; after !== null; ) {
+      const { body } = await call('GET', `/v4/events?limit=1${after ? `&after=${after}` : ''}`, { session })
+      seen.push(...body.events)
+      after = body.next
+    }
+    expect(seen).toEqual(all)
+    expectProblem(await call('GET', '/v4/events?after=999999', { session }), 400, 'cursor_invalid')
+  })
+
+  test('listEvents is followed live, from now on or from what was seen last', { tags: 'everywhere' }, async () => {
+    const { url, fetch, call, payer, commodity } = await used()
+    const authorization = `Bearer ${payer.token}`
+    const follow = async (headers: Record<string, string> = {}, query = '') => {
+      const accept = 'text/event-stream'
+      const request = new Request(`${url}/v4/events${query}`, { headers: { accept, authorization, ...headers } })
+      const answer = await fetch(request)
+      expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+      return messagesOf(answer.body as ReadableStream<Uint8Array>)
+    }
+    const all = (await call('GET', '/v4/events', { token: payer.token })).body.events
+    const first = all.at(-1)
+    const replayed = await follow({ 'last-event-id': String(first.id) })
+    expect(await replayed.next()).toEqual({ id: String(all[1].id), event: 'payment.created', data: all[1] })
+    expect(await replayed.next()).toEqual({ id: String(all[0].id), event: 'payment.validated', data: all[0] })
+    await replayed.cancel()
+
+    const live = await follow({}, '?type=payment.created')
+    const { body } = await call('POST', `/v4/payment/${commodity.hash}`, { token: payer.token })
+    expect((await live.next()).data).toMatchObject({ type: 'payment.created', subject: `payment:${body.id}` })
+    await live.cancel()
+  })
+
+  test('readEvent shows one of the caller’s own, and no other', { tags: 'everywhere' }, async () => {
     const { call, payer, seller } = await used()
     const { body } = await call('GET', '/v4/events?type=token.issued', { token: payer.token })
     const [mine] = body.events
@@ -113,28 +111,26 @@ contract('The event log', (start) => {
       expectProblem(await call('GET', `/v4/events/${id}`, { token }), 404, 'not_found')
   })
 
-  describe('createEvent', () => {
-    test('writes what a client has to tell, for itself alone', async () => {
-      const { call, payer, seller } = await used()
-      const body = { type: 'client.basket.opened', data: { items: [1, { a: null }] } }
-      const written = await call('POST', '/v4/events', { token: payer.token, body })
-      expect(written).toMatchObject({ status: 201, body: { ...body, actor: `user:${payer.id}`, subject: null } })
-      const bare = await call('POST', '/v4/events', { token: payer.token, body: { type: 'client.closed' } })
-      expect(bare.body.data).toEqual({})
-      expect(await typesOf(call, payer.token, '?limit=2')).toEqual(['client.closed', 'client.basket.opened'])
-      expect(await typesOf(call, seller.token)).not.toContain('client.closed')
-    })
+  test('createEvent writes what a client has to tell, for itself alone', { tags: 'everywhere' }, async () => {
+    const { call, payer, seller } = await used()
+    const body = { type: 'client.basket.opened', data: { items: [1, { a: null }] } }
+    const written = await call('POST', '/v4/events', { token: payer.token, body })
+    expect(written).toMatchObject({ status: 201, body: { ...body, actor: `user:${payer.id}`, subject: null } })
+    const bare = await call('POST', '/v4/events', { token: payer.token, body: { type: 'client.closed' } })
+    expect(bare.body.data).toEqual({})
+    expect(await typesOf(call, payer.token, '?limit=2')).toEqual(['client.closed', 'client.basket.opened'])
+    expect(await typesOf(call, seller.token)).not.toContain('client.closed')
+  })
 
-    test('refuses a type that is not a client’s, and data over 8 KiB', async () => {
-      const { call, payer } = await used()
-      const send = (body: object) => call('POST', '/v4/events', { token: payer.token, body })
-      for (const type of ['client', 'client.', 'payment.created', 'client.A', `client.${'x'.repeat(100)}`, 7])
-        expectProblem(await send({ type }), 400, 'field_invalid')
-      const data = (length: number) => ({ type: 'client.big', data: { text: 'é'.repeat(length) } })
-      // `{"text":""}` is 11 bytes, and é two.
-      expect((await send(data((8192 - 11 - 1) / 2))).status).toBe(201)
-      expectProblem(await send(data((8192 - 11 + 1) / 2)), 400, 'field_invalid')
-    })
+  test('createEvent refuses a type that is not a client’s, and data over 8 KiB', async () => {
+    const { call, payer } = await used()
+    const send = (body: object) => call('POST', '/v4/events', { token: payer.token, body })
+    for (const type of ['client', 'client.', 'payment.created', 'client.A', `client.${'x'.repeat(100)}`, 7])
+      expectProblem(await send({ type }), 400, 'field_invalid')
+    const data = (length: number) => ({ type: 'client.big', data: { text: 'é'.repeat(length) } })
+    // `{"text":""}` is 11 bytes, and é two.
+    expect((await send(data((8192 - 11 - 1) / 2))).status).toBe(201)
+    expectProblem(await send(data((8192 - 11 + 1) / 2)), 400, 'field_invalid')
   })
 })
 

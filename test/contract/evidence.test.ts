@@ -36,6 +36,7 @@ contract('evidence', (start) => {
 
   it.each(evidenceGrades)(
     '%s is asked for: the controls and the OpenAPI document answer all the same',
+    { tags: 'everywhere' },
     async (evidence) => {
       const { call } = await start({ evidence })
       expect((await call('GET', '/_sandbox/health')).body.evidence).toBe(evidence)
@@ -45,7 +46,9 @@ contract('evidence', (start) => {
     },
   )
 
-  it('is not asked of the pages at which people sign in and answer, nor of the metadata that standards define', async () => {
+  it('is not asked of the pages at which people sign in and answer, nor of the metadata that standards define', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start({ evidence: 'documented' })
     for (const found of [ofService.filter(isPage), ofService.filter(isMetadata)]) {
       expect(found.some(({ evidence }) => evidence === 'designed')).toBe(true)

@@ -14,7 +14,7 @@ const kept = (headers: Headers) => [...headers].filter(([name]) => !ofTheConnect
 const allowed = (headers: Headers) => headers.get('allow')?.split(', ').sort()
 
 contract('HEAD', (start) => {
-  it('answers as GET does, with the same status and headers and without a body', async () => {
+  it('answers as GET does, with the same status and headers and without a body', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const session = await newSession(call, 'ada@example.test')
@@ -39,7 +39,7 @@ contract('HEAD', (start) => {
     }
   })
 
-  it('of what is not there to read is 405', async () => {
+  it('of what is not there to read is 405', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { status, headers, text } = await call('HEAD', '/v4/account/register')
     expect([status, allowed(headers), text]).toEqual([405, ['OPTIONS', 'POST'], ''])
@@ -47,7 +47,7 @@ contract('HEAD', (start) => {
 })
 
 contract('OPTIONS', (start) => {
-  it('answers the preflight of a page of any origin, with what it asks to send', async () => {
+  it('answers the preflight of a page of any origin, with what it asks to send', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const asks = {
       origin: PAGE,
@@ -67,7 +67,7 @@ contract('OPTIONS', (start) => {
     })
   })
 
-  it('asks for no credentials, whatever the operation does', async () => {
+  it('asks for no credentials, whatever the operation does', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     for (const [path, methods] of [
       ['/v4/account', 'GET HEAD OPTIONS POST PUT'],
@@ -80,14 +80,14 @@ contract('OPTIONS', (start) => {
     }
   })
 
-  it('of an unknown path is 404', async () => {
+  it('of an unknown path is 404', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     expectProblem(await call('OPTIONS', '/v4/nowhere', { headers: { origin: PAGE } }), 404, 'no_such_path')
   })
 })
 
 contract('a page of another origin', (start) => {
-  it('may read every answer, success or error, and the headers that matter', async () => {
+  it('may read every answer, success or error, and the headers that matter', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const headers = { origin: PAGE }
     const { token } = await newSeller(call)
@@ -115,7 +115,7 @@ contract('a page of another origin', (start) => {
     }
   })
 
-  it('is not named where there is none', async () => {
+  it('is not named where there is none', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { headers } = await call('GET', '/v4/dq')
     expect(headers.get('access-control-allow-origin')).toBeNull()
@@ -124,7 +124,7 @@ contract('a page of another origin', (start) => {
 })
 
 contract('a path', (start) => {
-  it('that is known, with another method, is 405 and lists those that it takes', async () => {
+  it('that is known, with another method, is 405 and lists those that it takes', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     for (const [method, path, allow] of [
       ['DELETE', '/v4/account', 'GET HEAD OPTIONS POST PUT'],
@@ -139,7 +139,7 @@ contract('a path', (start) => {
     }
   })
 
-  it('that is unknown is 404 no_such_path', async () => {
+  it('that is unknown is 404 no_such_path', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const paths = [
       '/',
@@ -171,7 +171,7 @@ contract('a path', (start) => {
       }
   })
 
-  it('may end in a slash', async () => {
+  it('may end in a slash', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     expect((await call('GET', '/v4/dq/')).status).toBe(200)
@@ -183,6 +183,7 @@ contract('a path', (start) => {
 
   it.each(['%ff', '%c3%28', '%', '%zz', 'a%e0%a4%a'])(
     'that holds a percent-escape that is not UTF-8 is 400: %s',
+    { tags: 'everywhere' },
     async (name) => {
       const { call } = await start()
       const { token } = await newSeller(call)
@@ -201,7 +202,7 @@ contract('a path', (start) => {
     'x'.repeat(4000),
     '__proto__',
     'null',
-  ])('names nothing by a name that nothing has: %s', async (name) => {
+  ])('names nothing by a name that nothing has: %s', { tags: 'everywhere' }, async (name) => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const answer = await call('GET', `/v4/twin/${name}`, { token })
@@ -212,14 +213,14 @@ contract('a path', (start) => {
 })
 
 contract('a query', (start) => {
-  it('that names unknown fields, however often, is answered as without them', async () => {
+  it('that names unknown fields, however often, is answered as without them', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     for (const query of ['x=1&x=2', '__proto__=1', 'constructor=1&toString=2', '%ff=%ff', '&&=&', 'limit=1&LIMIT=x'])
       expect((await call('GET', `/v4/twins?${query}`, { token })).status, query).toBe(200)
   })
 
-  it('that gives a field twice, or with U+0000 in it, is 400 and names the field', async () => {
+  it('that gives a field twice, or with U+0000 in it, is 400 and names the field', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     for (const [path, field] of [

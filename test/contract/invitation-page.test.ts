@@ -57,7 +57,9 @@ contract('answerInvitation', (start) => {
     return { ...world, path, id, session: await newGuest(world.call) }
   }
 
-  it('POST /transfers/:token mails a code to the email that was invited, signs in by it, and shows the balance', async () => {
+  it('POST /transfers/:token mails a code to the email that was invited, signs in by it, and shows the balance', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, url, path, session, id } = await invited()
     const asked = await answer(call, path, { answer: 'continue', email: 'mallory@example.test' }, { session })
     expect([asked.status, asked.headers.get('location')]).toEqual([303, `${url}${path}?step=code`])
@@ -136,7 +138,7 @@ contract('the link of an invitation', (start) => {
     expect([page.status, textOf(page)]).toEqual([410, expect.stringContaining('not claimed in time')])
   })
 
-  it.each(uses)('is 410 when %s after the sender took the amount back', async (_, use) => {
+  it.each(uses)('is 410 when %s after the sender took the amount back', { tags: 'everywhere' }, async (_, use) => {
     const { call, payer } = await newSender(start)
     const { path, id } = await inviteByMail(call, payer)
     await call('POST', `/v4/transfers/${id}/cancel`, { token: payer.token })

@@ -116,7 +116,7 @@ contract('claimTransfer', (start) => {
     }
   })
 
-  it('works until then', async () => {
+  it('works until then', { tags: 'everywhere' }, async () => {
     const { call, at, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
     const ada = await newSeededUser(call, INVITED)

@@ -24,6 +24,7 @@ const controlsOf = (call: Call) => ({
 contract('an MCP client', (start) => {
   it.each(['2026-07-28', '2025-11-25'] as const)(
     'of %s registers, is let in, searches, asks for approval, buys once and reads the receipt; the seller’s binder shows it',
+    { tags: 'everywhere' },
     async (protocol) => {
       const { call, fetch, url } = await start()
       const seller = await newSeller(call)

@@ -100,7 +100,7 @@ contract('The registry of tools', (start) => {
     expectProblem(await call('GET', `/v4/mcp/tools?after=${id}`, { token: seller.token }), 400, 'cursor_invalid')
   })
 
-  it('updateTool changes what is given, and refuses what createTool refuses', async () => {
+  it('updateTool changes what is given, and refuses what createTool refuses', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const [seller, other] = [await newSeller(call), await newSeller(call)]
     const { tool } = (await register(call, seller)).body
@@ -116,7 +116,7 @@ contract('The registry of tools', (start) => {
     expectProblem(await change({ service_url: 'https://user:pass@api.example.test/' }), 422, 'upstream_refused')
   })
 
-  it('deleteTool archives the item, which can be restored', async () => {
+  it('deleteTool archives the item, which can be restored', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const { tool } = (await register(call, seller)).body

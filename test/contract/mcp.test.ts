@@ -9,7 +9,7 @@ import { newSeller } from '../support/world.js'
 const metadataOf = (headers: Headers) => /resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '')?.[1]
 
 contract('The MCP servers', (start) => {
-  it('callMcp serves a command-line agent, message by message', async () => {
+  it('callMcp serves a command-line agent, message by message', { tags: 'everywhere' }, async () => {
     const { call, url, fetch } = await start()
     const { accessToken: token } = await newAgent(call)
     const hello = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: CLIENT }
@@ -37,7 +37,7 @@ contract('The MCP servers', (start) => {
     expect(called.structuredContent.balances).toMatchObject([{ shortcode: 'USD', amount: 0 }])
   })
 
-  it('callAccountMcp streams changes of the list to who listens, until they stop', async () => {
+  it('callAccountMcp streams changes of the list to who listens, until they stop', { tags: 'everywhere' }, async () => {
     const { call, url, fetch } = await start()
     const seller = await newSeller(call)
     const { accessToken } = await newAgent(call)
@@ -151,7 +151,7 @@ contract('The MCP servers', (start) => {
     }
   })
 
-  it('are no streams to be read, nor sessions to be ended: 405', async () => {
+  it('are no streams to be read, nor sessions to be ended: 405', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { accessToken: token } = await newAgent(call)
     for (const method of ['GET', 'DELETE']) {

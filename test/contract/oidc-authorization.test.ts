@@ -32,7 +32,7 @@ contract('authorizeOidc', (start) => {
     expect(answer.headers.get('set-cookie')).toBeNull()
   })
 
-  it('POST takes the same request in a form, and reads no cookie', async () => {
+  it('POST takes the same request in a form, and reads no cookie', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const form = Object.fromEntries(new URLSearchParams(authorization(await newApp(call)).split('?')[1]))
     const headers = { origin: 'https://app.example.test', cookie: `session_id=${await newGuest(call)}` }
@@ -40,7 +40,9 @@ contract('authorizeOidc', (start) => {
     expect(locationOf(answer).pathname).toMatch(/\/v4\/oidc\/interaction\/[0-9a-f]{32}$/)
   })
 
-  it('redirects nowhere for another client or address: a page for people, 400 invalid_request for programs', async () => {
+  it('redirects nowhere for another client or address: a page for people, 400 invalid_request for programs', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, state } = await start()
     const app = await newApp(call)
     const wrongs: [string, Record<string, string | undefined>][] = [
@@ -121,7 +123,9 @@ contract('authorizeOidc', (start) => {
     }
   })
 
-  it('leaves the query of a redirect URI as it is, and sends no state back where none came', async () => {
+  it('leaves the query of a redirect URI as it is, and sends no state back where none came', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, url } = await start()
     const uri = 'https://app.example.test/callback?tenant=a+b'
     const app = await newApp(call, { redirect_uris: [uri] })

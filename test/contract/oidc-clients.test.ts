@@ -181,7 +181,7 @@ contract('a registration', (start) => {
     expect(body).toEqual(app.body)
   })
 
-  it('PUT replaces it: what is left out is gone', async () => {
+  it('PUT replaces it: what is left out is gone', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const app = await newApp(call, { client_uri: 'https://app.example.test' })
     const token = app.registrationToken
@@ -221,7 +221,7 @@ contract('a registration', (start) => {
     expect((await call('GET', at(app.id), { token })).body).toEqual(app.body)
   })
 
-  it('DELETE deletes the client, and all tokens that it was given', async () => {
+  it('DELETE deletes the client, and all tokens that it was given', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const agent = await newAgent(call)
     const { id, registrationToken: token } = agent.app

@@ -82,7 +82,7 @@ contract('an interaction', (start) => {
     expect(await asked(undefined)).toEqual(expect.arrayContaining(wallets))
   })
 
-  it('names what an app hides in its name', async () => {
+  it('names what an app hides in its name', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     const path = await startInteraction(call, await newApp(call, { client_name: 'Errand rennur' }))
@@ -383,7 +383,7 @@ contract('an interaction belongs to a browser', (start) => {
     expect(buttonsOf(await call('GET', path, { session: known }))[0]).toBe('Continue')
   })
 
-  it('a cookie answers only from a page of the service itself: 403 cross_site', async () => {
+  it('a cookie answers only from a page of the service itself: 403 cross_site', { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const app = await newApp(call)
     const session = await newSession(call, EMAIL)

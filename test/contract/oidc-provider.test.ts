@@ -15,7 +15,9 @@ import {
 import { newPayer, newSeller } from '../support/world.js'
 
 contract('readOpenidConfiguration', (start) => {
-  it('GET /v4/oidc/.well-known/openid-configuration names every address by the base URL, whatever the Host', async () => {
+  it('GET /v4/oidc/.well-known/openid-configuration names every address by the base URL, whatever the Host', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, url } = await start()
     const headers = { host: 'evil.example.test', 'x-forwarded-host': 'evil.example.test', forwarded: 'host=evil' }
     const { body } = await call('GET', '/v4/oidc/.well-known/openid-configuration', { headers })
@@ -52,7 +54,9 @@ contract('readOpenidConfiguration', (start) => {
 contract('readJwks', (start) => {
   const keysOf = async (call: any) => (await call('GET', '/v4/oidc/jwks')).body.keys as { kid: string }[]
 
-  it('GET /v4/oidc/jwks publishes one key before anything is signed, and nothing private of it', async () => {
+  it('GET /v4/oidc/jwks publishes one key before anything is signed, and nothing private of it', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const keys = await keysOf(call)
     expect(keys).toEqual([
@@ -91,7 +95,7 @@ contract('readJwks', (start) => {
     expect((await keysOf(call)).map(({ kid }) => kid)).toEqual(kids.slice(0, 1))
   })
 
-  it('keys of which nothing is left to check do not pile up', async () => {
+  it('keys of which nothing is left to check do not pile up', { tags: 'everywhere' }, async () => {
     const { call, state } = await start()
     await stopClock(call)
     for (let i = 0; i < 4; i++) {
@@ -144,7 +148,7 @@ contract('readUserinfo', (start) => {
     expect((await call('GET', '/v4/twins', { session: first.session })).body.twins).toHaveLength(2)
   })
 
-  it('POST takes the token in the header and in a form, but not in both', async () => {
+  it('POST takes the token in the header and in a form, but not in both', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { accessToken: token } = await newAgent(call)
     const { body } = await call('GET', '/v4/oidc/me', { token })
@@ -179,7 +183,7 @@ contract('readUserinfo', (start) => {
       expect((await call('GET', `${path}?access_token=${accessToken}`)).status).toBe(401)
   })
 
-  it('pages of other origins may call it, and read the challenge', async () => {
+  it('pages of other origins may call it, and read the challenge', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const origin = 'https://app.example.test'
     for (const path of ['me', 'jwks', '.well-known/openid-configuration']) {
@@ -198,7 +202,9 @@ contract('readUserinfo', (start) => {
 })
 
 contract('introspectOidcToken', (start) => {
-  it('POST /v4/oidc/token/introspection tells a confidential client about its access token', async () => {
+  it('POST /v4/oidc/token/introspection tells a confidential client about its access token', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, url } = await start()
     const at = (await stopClock(call)) / 1000
     const app = await newConfidentialApp(call)
@@ -281,7 +287,7 @@ contract('revokeOidcToken', (start) => {
     expectOAuthError(await refreshWith(call, app, refreshToken), 400, 'invalid_grant')
   })
 
-  it('a token that nobody has is revoked already', async () => {
+  it('a token that nobody has is revoked already', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const app = await newConfidentialApp(call)
     for (const token of ['unknown', 'e30.e30.e30'])

@@ -31,7 +31,9 @@ contract('endOidcSession', (start) => {
     expect(locationOf(answer).href).toBe(bye)
   })
 
-  it('asks who is signed in, where a page could have sent them: and does what they say', async () => {
+  it('asks who is signed in, where a page could have sent them: and does what they say', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, url } = await start()
     const ada = await newAgent(call, { app: await newApp(call, withLogout) })
     const eve = await newSession(call, 'eve@example.test')
@@ -59,7 +61,7 @@ contract('endOidcSession', (start) => {
     expect(await isSignedIn(call, eve)).toBe(false)
   })
 
-  it('POST of any site is asked again by GET, without a cookie being read', async () => {
+  it('POST of any site is asked again by GET, without a cookie being read', { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const { session, idToken } = await newAgent(call)
     const headers = { origin: 'https://app.example.test', cookie: `session_id=${session}` }

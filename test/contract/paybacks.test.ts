@@ -179,7 +179,7 @@ contract('createPayback', (start) => {
     expectProblem(await call('POST', `/v4/payback/${await made(false)}`, { token }), 409, 'payback_refused')
   })
 
-  test('is made by a seed too', async () => {
+  test('is made by a seed too', { tags: 'everywhere' }, async () => {
     const seed = {
       accounts: [{ name: 'News', balance: 5 }],
       users: [{ email: 'reader@example.test' }],

@@ -111,7 +111,7 @@ contract('validatePayment and readPaymentNonce', (start) => {
     expectProblem(await validate(), 400, 'nonce_used')
   })
 
-  test('hold a nonce for as many seconds as the service is set to', async () => {
+  test('hold a nonce for as many seconds as the service is set to', { tags: 'everywhere' }, async () => {
     const { call, at, payer, commodity, validate, look } = await prepared({ limits: { nonceSeconds: 2 } })
     const { nonce } = await pay(call, payer, commodity)
     expect((await look()).body.expires_at).toBe(Math.floor(at / 1000) + 2)

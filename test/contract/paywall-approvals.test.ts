@@ -69,7 +69,7 @@ contract('callPaywall by a session', (start) => {
     expect(await asked()).toBe(2)
   })
 
-  it('is answered by existing clients through PUT /v3/paywall/authorizations too', async () => {
+  it('is answered by existing clients through PUT /v3/paywall/authorizations too', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const page = await newPage(call, market)

@@ -9,7 +9,7 @@ const upstream = useUpstream()
 contract('callPaywall under an Idempotency-Key', (start) => {
   const keyed = (token: string, key = 'once') => ({ token, headers: { 'idempotency-key': key } })
 
-  it('pays and calls once, and gives the same answer again, byte for byte', async () => {
+  it('pays and calls once, and gives the same answer again, byte for byte', { tags: 'everywhere' }, async () => {
     const { call, fetch, url } = await start()
     const market = await newMarket(call)
     const caller = keyed(market.payer.token)
@@ -31,7 +31,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
     expect(await settledBalances(call, market)).toEqual([6, 4])
   })
 
-  it('calls a service that fails once: what was paid back stays so', async () => {
+  it('calls a service that fails once: what was paid back stays so', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const market = await newMarket(call)
     upstream.requests.length = 0

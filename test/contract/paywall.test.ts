@@ -58,7 +58,7 @@ contract('callPaywall', (start) => {
     ['status/201', 201, 'application/json', '{"status":"as asked"}'],
     ['status/404', 404, 'application/json', '{"status":"as asked"}'],
     ['empty', 204, 'application/octet-stream', ''],
-  ])('passes on what /%s answers', async (path, status, type, text) => {
+  ])('passes on what /%s answers', { tags: 'everywhere' }, async (path, status, type, text) => {
     const { call } = await start()
     const market = await newMarket(call)
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/${path}` }
@@ -94,7 +94,9 @@ contract('callPaywall', (start) => {
     }
   })
 
-  it("passes no header of the service's on but the type of what it answers, and gives that no origin", async () => {
+  it("passes no header of the service's on but the type of what it answers, and gives that no origin", {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const { payer, shop } = await newMarket(call)
     const order = { amount: 0.1, destination: shop, serviceUrl: `${upstream.url}/cookie` }
@@ -104,7 +106,7 @@ contract('callPaywall', (start) => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  it('reverses the payment for a service that fails, and passes its failure on', async () => {
+  it('reverses the payment for a service that fails, and passes its failure on', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/status/503` }
@@ -183,7 +185,9 @@ contract('callPaywall by an authority that was delegated', (start) => {
     expectProblem(unknown, 403, 'delegate_refused')
   })
 
-  it("the named party pays from the persona's twin within its limit, which a reversed payment does not use up", async () => {
+  it("the named party pays from the persona's twin within its limit, which a reversed payment does not use up", {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const { payer, seller, shop } = market

@@ -91,7 +91,7 @@ contract('readPersona', (start) => {
       expectProblem(await call('GET', `/${version}/persona/${UNKNOWN_HASH}`), 404, 'not_found')
     })
 
-  test('may be kept and shared, and answers a page of another origin', async () => {
+  test('may be kept and shared, and answers a page of another origin', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { hash } = await newPersona(call, await newSeller(call))
     const headers = { origin: 'https://shop.example.test', 'content-type': 'application/json' }
@@ -105,7 +105,7 @@ contract('readPersona', (start) => {
 contract('A snapshot', (start) => {
   const rowsOf = async (call: Call) => (await call('GET', '/_sandbox/snapshot')).body
 
-  test('carries personas and their delegates, which count on', async () => {
+  test('carries personas and their delegates, which count on', { tags: 'everywhere' }, async () => {
     const first = await start()
     const { call } = first
     const seller = await newSeller(call)

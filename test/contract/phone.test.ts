@@ -95,7 +95,7 @@ contract('setPhone', (start) => {
     expect(await secondFactorEvents(call, payer.token)).toHaveLength(4)
   })
 
-  it('is overtaken by an answer that comes before it', async () => {
+  it('is overtaken by an answer that comes before it', { tags: 'everywhere' }, async () => {
     const { call, at, payer } = await world(start)
     await registerDevice(call, payer)
     await setPhone(call, payer, 'approve', 10)
@@ -183,7 +183,7 @@ for (const [operation, verb, status] of [
       expect((await call('POST', `/_sandbox/devices/${payer.id}/${verb}`)).body).toEqual({ requests: [] })
     })
 
-    it('answers the one that is named alone', async () => {
+    it('answers the one that is named alone', { tags: 'everywhere' }, async () => {
       const { call, payer } = await world(start)
       const first = (await ask(call, payer)).body
       const second = (await ask(call, payer)).body

@@ -80,16 +80,21 @@ contract('createPurchase', (start) => {
     ['bytes', 200, 'image/png', { body: 'AP+ACg0=', body_encoding: 'base64' }],
     ['empty', 204, null, { body: '' }],
     ['status/404/', 404, 'application/json', { body: '{"status":"as asked"}' }],
-  ] as const)('an endpoint that answers /%s is paid, and its answer delivered', async (path, status, type, body) => {
-    const { call } = await start()
-    const shop = await newShop(call, at(path))
-    const bought = await purchase(call, { token: shop.payer.token }, shop.item, OSLO)
-    expect(bought.body.response).toEqual({ status, content_type: type, ...body })
-    expect(await settledSums(call, shop)).toEqual([9.75, 0.25])
-  })
+  ] as const)(
+    'an endpoint that answers /%s is paid, and its answer delivered',
+    { tags: 'everywhere' },
+    async (path, status, type, body) => {
+      const { call } = await start()
+      const shop = await newShop(call, at(path))
+      const bought = await purchase(call, { token: shop.payer.token }, shop.item, OSLO)
+      expect(bought.body.response).toEqual({ status, content_type: type, ...body })
+      expect(await settledSums(call, shop)).toEqual([9.75, 0.25])
+    },
+  )
 
   it.each(['status/500/', 'reset', 'hang', 'redirect', 'large'])(
     'an endpoint that answers /%s is not paid',
+    { tags: 'everywhere' },
     async (path) => {
       const { call } = await start({ limits: { upstreamMs: 1000, upstreamBytes: 100_000 } })
       const shop = await newShop(call, at(path))
@@ -106,7 +111,9 @@ contract('createPurchase', (start) => {
     },
   )
 
-  it('sends the declared arguments, by the query or as JSON, and nothing of the caller', async () => {
+  it('sends the declared arguments, by the query or as JSON, and nothing of the caller', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok?kept=1'))
     const buy = async () => {

@@ -86,7 +86,7 @@ contract('At the same moment', (start) => {
     expect((await expectSoundLedger(call)).movements).toBe(2)
   })
 
-  test('one nonce validated by 20 is spent by one', async () => {
+  test('one nonce validated by 20 is spent by one', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const commodity = await newCommodity(call, seller)
@@ -98,7 +98,7 @@ contract('At the same moment', (start) => {
     expect(tally(answers)).toEqual({ '200': 1, '400 nonce_used': 19 })
   })
 
-  test('one twin nonce verified by 20 is used up by one', async () => {
+  test('one twin nonce verified by 20 is used up by one', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const { hostname } = await newTwin(call, token)

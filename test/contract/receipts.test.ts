@@ -45,7 +45,7 @@ contract('listPurchases and readPurchase', (start) => {
     expectProblem(await call('GET', `/v4/purchases?after=${ids[0]}`, { token }), 400, 'cursor_invalid')
   })
 
-  it("a commodity's transactions show its purchases beside its payments", async () => {
+  it("a commodity's transactions show its purchases beside its payments", { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { item, payer, seller } = await newShop(call, at('ok'))
     await pay(call, payer, { hash: item.commodity_hash })

@@ -61,7 +61,7 @@ contract('every operation with a body', (start) => {
     )
   })
 
-  it('refuses a body of any other Content-Type: 415 content_type_refused', async () => {
+  it('refuses a body of any other Content-Type: 415 content_type_refused', { tags: 'everywhere' }, async () => {
     const started = await start()
     const callers = await newCallers(started.call)
     // Each is asked of some here, and of all in refusals-once.test.ts.
@@ -249,7 +249,7 @@ contract('every operation that asks who is calling', (start) => {
     )
   })
 
-  it('refuses a session that cookie and header disagree on: 401 session_conflict', async () => {
+  it('refuses a session that cookie and header disagree on: 401 session_conflict', { tags: 'everywhere' }, async () => {
     const started = await start()
     const { guest, session } = await newCallers(started.call)
     const headers = { cookie: `session_id=${guest.session}` }
@@ -258,7 +258,7 @@ contract('every operation that asks who is calling', (start) => {
     )
   })
 
-  it("refuses to change anything for another origin's cookie: 403 cross_site", async () => {
+  it("refuses to change anything for another origin's cookie: 403 cross_site", { tags: 'everywhere' }, async () => {
     const started = await start()
     const { session } = await newCallers(started.call)
     const headers = { cookie: `session_id=${session.session}`, origin: 'https://shop.example.test' }

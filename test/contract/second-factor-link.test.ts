@@ -52,7 +52,9 @@ contract('openMailedRequest', (start) => {
     expect((await call('HEAD', link.path)).status).toBe(200)
   })
 
-  it('can be framed by nobody, runs nothing, sends its form to itself and tells its address to no other site', async () => {
+  it('can be framed by nobody, runs nothing, sends its form to itself and tells its address to no other site', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, link } = await world(start)
     const { headers } = await call('GET', link.path)
     const policy = headers.get('content-security-policy')

@@ -238,7 +238,7 @@ for (const [verb, status, operation] of [
       expect((await poll(call, payer, id)).body.status).toBe('pending')
     })
 
-    it('the session that asked can not answer, not even from a device: 403', async () => {
+    it('the session that asked can not answer, not even from a device: 403', { tags: 'everywhere' }, async () => {
       const { call, payer, session } = await world(start)
       const { id } = (await ask(call, { session })).body
       expectProblem(await answerFromDevice(call, { session }, { id, verb }), 403, 'self_approval')

@@ -69,7 +69,7 @@ contract('seedSandbox', (start) => {
     await expectSoundLedger(call)
   })
 
-  test('puts items up for sale, at endpoints of others or of its own address', async () => {
+  test('puts items up for sale, at endpoints of others or of its own address', { tags: 'everywhere' }, async () => {
     const { call, seed } = await prepared()
     const { status, body } = await seed({
       accounts: [{ name: 'News', businessName: 'The News' }],

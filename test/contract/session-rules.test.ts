@@ -12,7 +12,7 @@ const FOREIGN = 'https://shop.example.test'
 const cookie = (session: string) => ({ cookie: `session_id=${session}` })
 
 contract('a session travels', (start) => {
-  it('as header or as cookie, and every answer repeats it in X-Session-ID', async () => {
+  it('as header or as cookie, and every answer repeats it in X-Session-ID', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     const ways: CallOptions[] = [
@@ -28,7 +28,7 @@ contract('a session travels', (start) => {
       }
   })
 
-  it('and is repeated to a caller who is refused, whatever for', async () => {
+  it('and is repeated to a caller who is refused, whatever for', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newGuest(call)
     const json = { 'content-type': 'application/json' }
@@ -43,7 +43,7 @@ contract('a session travels', (start) => {
     expect(refused.map(({ headers }) => headers.get('x-session-id'))).toEqual(refused.map(() => session))
   })
 
-  it('what cannot be a session is never repeated', async () => {
+  it('what cannot be a session is never repeated', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     for (const session of ['<script>', `ms_${'0'.repeat(31)}`, `ms_${'0'.repeat(32)}, ms_${'1'.repeat(32)}`]) {
       const answer = await call('GET', '/v4/twins', { session })
@@ -53,7 +53,7 @@ contract('a session travels', (start) => {
     }
   })
 
-  it('cookie and header that disagree are 401, and nothing is done', async () => {
+  it('cookie and header that disagree are 401, and nothing is done', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const [one, other] = [await newSession(call, EMAIL), await newSession(call, 'eve@example.test')]
     const both = { session: one, headers: cookie(other) }
@@ -63,7 +63,7 @@ contract('a session travels', (start) => {
     for (const session of [one, other]) expect((await call('GET', '/v4/twins', { session })).status).toBe(200)
   })
 
-  it('an access token counts before a session', async () => {
+  it('an access token counts before a session', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const session = await newSession(call, EMAIL)
@@ -76,7 +76,7 @@ contract('a session travels', (start) => {
 })
 
 contract('a session cookie', (start) => {
-  it("changes state for requests from the service's own origin", async () => {
+  it("changes state for requests from the service's own origin", { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const session = await newSession(call, EMAIL)
     const headers = { ...cookie(session), origin: new URL(url).origin }
@@ -88,7 +88,7 @@ contract('a session cookie', (start) => {
     ['another origin', { origin: FOREIGN }],
     ['an origin that hides itself', { origin: 'null' }],
     ['nowhere that it says', {}],
-  ])('changes nothing for requests from %s: 403', async (_, from) => {
+  ])('changes nothing for requests from %s: 403', { tags: 'everywhere' }, async (_, from) => {
     const { call, state } = await start()
     const seller = await newSeller(call)
     const { hash } = await newCommodity(call, seller, { cost: 0 })
@@ -104,7 +104,7 @@ contract('a session cookie', (start) => {
     expect((await call('GET', '/v4/twins', { session })).status).toBe(200)
   })
 
-  it("of another port, host or scheme is another origin's", async () => {
+  it("of another port, host or scheme is another origin's", { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const session = await newSession(call, EMAIL)
     const { port } = new URL(url)
@@ -117,7 +117,7 @@ contract('a session cookie', (start) => {
       expectProblem(await call('DELETE', '/v4/session', { headers: { ...cookie(session), origin } }), 403, 'cross_site')
   })
 
-  it('is not read for requests from another origin', async () => {
+  it('is not read for requests from another origin', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     const headers = { ...cookie(session), origin: FOREIGN }
@@ -129,13 +129,13 @@ contract('a session cookie', (start) => {
     expect(refused.headers.get('x-session-id')).toBeNull()
   })
 
-  it('is read where a page is only opened: a GET without Origin', async () => {
+  it('is read where a page is only opened: a GET without Origin', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     expect((await call('GET', '/v4/session', { headers: cookie(session) })).body.user.email).toBe(EMAIL)
   })
 
-  it("says nothing against another origin's header", async () => {
+  it("says nothing against another origin's header", { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const [one, other] = [await newSession(call, EMAIL), await newSession(call, 'eve@example.test')]
     const both = { session: one, headers: { ...cookie(other), origin: FOREIGN } }
@@ -146,7 +146,7 @@ contract('a session cookie', (start) => {
 })
 
 contract('a session header', (start) => {
-  it('is free of origins: a page of another one signs in, reads and signs out', async () => {
+  it('is free of origins: a page of another one signs in, reads and signs out', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const headers = { origin: FOREIGN }
     const guest = (await call('GET', '/v4/session', { headers })).body.session_id
@@ -157,7 +157,9 @@ contract('a session header', (start) => {
     expect((await call('DELETE', '/v4/session', { session, headers })).status).toBe(204)
   })
 
-  it("sets no cookie for another origin: its visitor would be signed in as the page's own user", async () => {
+  it("sets no cookie for another origin: its visitor would be signed in as the page's own user", {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const headers = { origin: FOREIGN }
     const issued = await call('GET', '/v4/session', { headers })

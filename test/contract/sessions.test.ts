@@ -9,7 +9,9 @@ const EMAIL = 'ada@example.test'
 const MINUTE = 60_000
 
 contract('readSession', (start) => {
-  it('GET /v4/session issues a session where none is sent, for 24 hours, with nobody signed in', async () => {
+  it('GET /v4/session issues a session where none is sent, for 24 hours, with nobody signed in', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, url } = await start()
     const at = (await stopClock(call)) / 1000
     const { status, body, headers } = await call('GET', '/v4/session')
@@ -171,7 +173,7 @@ contract('sendSessionCode', (start) => {
 })
 
 contract('verifySessionCode', (start) => {
-  it('POST /v4/session/verify signs in the reader of the email', async () => {
+  it('POST /v4/session/verify signs in the reader of the email', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call), { email: EMAIL })
     const session = await newGuest(call)
@@ -201,7 +203,9 @@ contract('verifySessionCode', (start) => {
     ).toEqual(user)
   })
 
-  it('the session goes on under a new id: one that somebody else knows is worth nothing', async () => {
+  it('the session goes on under a new id: one that somebody else knows is worth nothing', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const known = await newGuest(call)
     await askCode(call, known, EMAIL)
@@ -337,7 +341,7 @@ contract('a signed-in session', (start) => {
     expect((await call('GET', '/v4/session', { session })).body.user === null).toBe(status === 401)
   })
 
-  it('DELETE /v4/session signs it out everywhere that it was used, and no other', async () => {
+  it('DELETE /v4/session signs it out everywhere that it was used, and no other', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const [session, other] = [await newSession(call, EMAIL), await newSession(call, EMAIL)]
     const { status, text, headers } = await call('DELETE', '/v4/session', { session })
@@ -350,7 +354,9 @@ contract('a signed-in session', (start) => {
     expect((await call('GET', '/v4/twins', { session: other })).status).toBe(200)
   })
 
-  it('signing out is answered alike where nobody is signed in, and stores nothing', async () => {
+  it('signing out is answered alike where nobody is signed in, and stores nothing', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, state } = await start()
     const before = (await state()).rows
     expect((await call('DELETE', '/v4/session')).status).toBe(204)

@@ -21,7 +21,9 @@ contract('a snapshot', (start) => {
 
   const take = async ({ call }: Awaited<ReturnType<typeof start>>) => (await call('GET', '/_sandbox/snapshot')).text
 
-  test('is the whole state, which another service goes on from: credentials, sessions, secrets, time and all', async () => {
+  test('is the whole state, which another service goes on from: credentials, sessions, secrets, time and all', {
+    tags: 'everywhere',
+  }, async () => {
     const first = await used()
     const snapshot = await take(first)
     expect(JSON.parse(snapshot)).toEqual(await first.state())
@@ -44,7 +46,7 @@ contract('a snapshot', (start) => {
     await expectSoundLedger(second.call)
   })
 
-  test('is taken however large, and brings what was there before to an end', async () => {
+  test('is taken however large, and brings what was there before to an end', { tags: 'everywhere' }, async () => {
     const { call } = await start({ limits: { bodyBytes: 2000 } })
     const empty = (await call('GET', '/_sandbox/snapshot')).body
     const seller = await newSeller(call)

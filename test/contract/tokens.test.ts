@@ -224,7 +224,7 @@ contract('the token endpoint, on its two paths under two versions', (start) => {
     },
   )
 
-  it('4.1 rule 6: every path gives the one token that there is', async () => {
+  it('4.1 rule 6: every path gives the one token that there is', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const tokens = []

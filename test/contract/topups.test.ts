@@ -162,7 +162,9 @@ contract('createTopup', (start) => {
       expect((await expectSoundLedger(call)).movements).toBe(0)
     })
 
-  test('a processor that is down is 502 processor_failed: nothing was charged, and the payment has failed', async () => {
+  test('a processor that is down is 502 processor_failed: nothing was charged, and the payment has failed', {
+    tags: 'everywhere',
+  }, async () => {
     const { call, payer } = await prepared()
     const refused = await topUp(call, payer, { payment_method_id: 'pm_processor_down' })
     expectProblem(refused, 502, 'processor_failed')
@@ -184,7 +186,7 @@ contract('createTopup', (start) => {
     expect((await expectSoundLedger(call)).movements).toBe(0)
   })
 
-  test('a charge that is not settled yet stays when the outbox is emptied', async () => {
+  test('a charge that is not settled yet stays when the outbox is emptied', { tags: 'everywhere' }, async () => {
     const { call, payer } = await prepared({ limits: { cardMs: 50 } })
     await topUp(call, payer)
     await topUp(call, payer, { payment_method_id: 'pm_processor_slow' })
@@ -310,7 +312,9 @@ contract('createTopup', (start) => {
 })
 
 contract('readTestValues', (start) => {
-  test('GET /_sandbox/test-values lists payment methods and emails, each with what it does', async () => {
+  test('GET /_sandbox/test-values lists payment methods and emails, each with what it does', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const { status, body } = await call('GET', '/_sandbox/test-values')
     expect(status).toBe(200)

@@ -176,7 +176,7 @@ contract('listTwins', (start) => {
 })
 
 contract('listTwinQuantities', (start) => {
-  test('lists the hashes that GET /v4/dq lists, to anyone', async () => {
+  test('lists the hashes that GET /v4/dq lists, to anyone', { tags: 'everywhere' }, async () => {
     const { call } = await start({ seed: { digital_quantities: [{ name: 'Points', shortcode: 'PTS' }] } })
     const { digital_quantities } = (await call('GET', '/v4/dq')).body
     expect(digital_quantities).toHaveLength(2)
@@ -197,7 +197,7 @@ contract('createTwinNonce and verifyTwinNonce', (start) => {
     return { call, at, owner, verifier, twin, create, verify }
   }
 
-  test('proves control of a twin to another party, once', async () => {
+  test('proves control of a twin to another party, once', { tags: 'everywhere' }, async () => {
     const { at, twin, create, verify } = await prepared()
     const { status, body } = await create()
     expect(status).toBe(201)

@@ -3,7 +3,9 @@ import { contract } from '../support/contract.js'
 import { expectProblem } from '../support/market.js'
 
 contract('listUnsettledWork and retryUnsettledWork', (start) => {
-  it('GET /_sandbox/unsettled lists work that failed too often; POST …/{id}/retry has it done once more', async () => {
+  it('GET /_sandbox/unsettled lists work that failed too often; POST …/{id}/retry has it done once more', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const { counters, rows } = (await call('GET', '/_sandbox/snapshot')).body
     const parked = {

@@ -27,7 +27,9 @@ async function asking(call: Call, phone: string) {
 }
 
 contract('createUserSecrets', (start) => {
-  it('POST /v4/user/secrets makes client credentials, which get tokens beside those from before', async () => {
+  it('POST /v4/user/secrets makes client credentials, which get tokens beside those from before', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const { token, id } = await newReader(call, await newSeller(call))
     const made = await call('POST', '/v4/user/secrets', { token })

@@ -163,7 +163,9 @@ contract('readUser', (start) => {
 })
 
 contract('listUsers', (start) => {
-  it('GET /v2/users lists the users that the account made, newest first, without secrets', async () => {
+  it('GET /v2/users lists the users that the account made, newest first, without secrets', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const made = [await newPayer(call, seller), await newPayer(call, seller)]

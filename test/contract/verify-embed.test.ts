@@ -49,7 +49,9 @@ contract('embedVerify', (start) => {
     expect(closedButton(html)).toBe(`${evil} ${evil} ${evil}`)
   })
 
-  test('asks for what a page may be told: no delegate by which a publishable secret spends', async () => {
+  test('asks for what a page may be told: no delegate by which a publishable secret spends', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const { publicSecret, token } = await newSeller(call)
     const twin = await newTwin(call, token)

@@ -4,6 +4,7 @@ import type { Runtime } from './runtime.js'
 
 const inMemory = (name: string, rerun: boolean): Runtime => ({
   name,
+  holds: 'whole',
   async start(options) {
     const storage = memoryStorage({ rerun })
     const service = createService({ ...options, sandbox: true, storage })

@@ -17,6 +17,7 @@ function listen(change: () => void): void {
 
 export const mswInNode: Runtime = {
   name: 'MSW in Node',
+  holds: 'tagged',
   async start(options) {
     const baseUrl = `http://msw-${++started}.localhost:4242`
     const storage = memoryStorage()

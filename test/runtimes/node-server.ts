@@ -11,6 +11,7 @@ const allowOrigins = ['shop', 'app', 'agent'].map((name) => `https://${name}.exa
 
 export const nodeServer: Runtime = {
   name: 'Node server, file storage',
+  holds: 'whole',
   async start(options) {
     const folder = await mkdtemp(join(tmpdir(), 'farthing-'))
     const storage = await fileStorage({ file: join(folder, 'data.json') })

@@ -13,13 +13,18 @@ declare module 'vitest' {
 export const successOf = (id: string, version: string | undefined): string =>
   `${id} success${version ? ` ${version}` : ''}`
 export const errorOf = (id: string, code: string): string => `${id} ${code}`
+export const statusOf = (status: number | ''): string => `status ${status}`
+
+/** In the place of a runtime, for services that tests make themselves. */
+export const NO_RUNTIME = 'no runtime'
 
 const seen = new Set<string>()
 
-/** Writes down, for `unanswered.ts`, that an answer of the table was seen. */
-export function recordAnswer(answer: string): void {
+/** Writes down, for `unanswered.ts`, that an answer of the table was seen, and in which runtime of the contract. */
+export function recordAnswer(answer: string, runtime = NO_RUNTIME): void {
   const folder = inject('answersFolder')
-  if (folder === undefined || seen.has(answer)) return
-  seen.add(answer)
-  appendFileSync(join(folder, `${process.pid}.txt`), `${answer}\n`)
+  const line = `${runtime}\t${answer}\n`
+  if (folder === undefined || seen.has(line)) return
+  seen.add(line)
+  appendFileSync(join(folder, `${process.pid}.txt`), line)
 }

@@ -4,7 +4,7 @@ import { evidenceOf, type Route, type Version } from '../../src/http/route.js'
 import { type ProblemCode, problemStatus } from '../../src/problem.js'
 import { routes } from '../../src/routes.js'
 import type { Running } from '../runtimes/runtime.js'
-import { errorOf, recordAnswer, successOf } from './answers.js'
+import { errorOf, recordAnswer, statusOf, successOf } from './answers.js'
 
 type Body = any
 
@@ -30,9 +30,15 @@ export interface Answer {
 
 export type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>
 
+type Called = Pick<Running, 'url' | 'fetch'> &
+  Partial<Running> & {
+    /** Its name, where the contract is held to it. */
+    readonly runtime?: string
+  }
+
 /** Calls a running service and holds every answer to the route table: shape, status and declared errors. */
 export const caller =
-  ({ url, fetch }: Pick<Running, 'url' | 'fetch'> & Partial<Running>): Call =>
+  ({ url, fetch, runtime }: Called): Call =>
   async (method, path, { body, form, raw, token, session, headers = {} } = {}) => {
     const sent =
       raw ?? (form ? new URLSearchParams(form).toString() : body === undefined ? undefined : JSON.stringify(body))
@@ -57,7 +63,7 @@ export const caller =
       text,
       body: isJson && text ? JSON.parse(text) : undefined,
     }
-    holdToTable(method, path, answer)
+    holdToTable(method, path, answer, runtime)
     return answer
   }
 
@@ -77,10 +83,11 @@ const patterns = routes.flatMap((route) =>
 
 const declared = new Map<Route, readonly ProblemCode[]>(routes.map((route) => [route, errorsOf(route)]))
 
-function holdToTable(method: string, path: string, answer: Answer): void {
+function holdToTable(method: string, path: string, answer: Answer, runtime: string | undefined): void {
   const found = routeOf(method === 'HEAD' ? 'GET' : method, path)
   if (!found || method === 'HEAD' || method === 'OPTIONS') return
   const { route, version } = found
+  recordAnswer(statusOf(answer.status), runtime)
   // What an upstream service answered is not of the table.
   if (route.relays && answer.headers.get('content-security-policy')?.startsWith('sandbox')) return
   expect(answer.headers.get('x-evidence'), `${method} ${path} says its evidence`).toBe(evidenceOf(route, version))
@@ -98,7 +105,7 @@ function holdToTable(method: string, path: string, answer: Answer): void {
     expect(status).toBe(answer.status)
     expect(error).toEqual(expect.any(String))
     expect(declared.get(route), `${route.id} declares the error ${code}`).toContain(code)
-    recordAnswer(errorOf(route.id, code))
+    recordAnswer(errorOf(route.id, code), runtime)
     return
   }
   const waits = answer.status === 202 ? route.waits : undefined
@@ -111,5 +118,5 @@ function holdToTable(method: string, path: string, answer: Answer): void {
     // Parsing drops what a schema does not name, so this also refuses undeclared fields.
     expect(parsed.data).toEqual(answer.body)
   }
-  recordAnswer(successOf(route.id, version))
+  recordAnswer(successOf(route.id, version), runtime)
 }
