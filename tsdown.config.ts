@@ -3,11 +3,13 @@ import { defineConfig, type UserConfig } from 'tsdown'
 import { demoCss } from './sandbox/demo/style.js'
 import { browserScript } from './scripts/browser-script.js'
 import { emitFile } from './scripts/emit-file.js'
+import { fontBytes } from './scripts/font-bytes.js'
+import { standIn } from './scripts/stand-in.js'
 
 const common = {
   format: 'esm',
   fixedExtension: false,
-  plugins: [browserScript()],
+  plugins: [browserScript(), fontBytes()],
   failOnWarn: true,
   checks: { pluginTimings: false },
   report: false,
@@ -46,7 +48,7 @@ export default defineConfig([
     platform: 'node',
     target: 'es2023',
     // Loaded between two lines of ours (src/http/csv.ts), which only one bundle keeps in order.
-    deps: { alwaysBundle: /^csv-stringify/, onlyBundle: ['csv-stringify'] },
+    deps: { alwaysBundle: /^csv-stringify/, onlyBundle: ['csv-stringify', '@fontsource/arimo'] },
     dts: { sourcemap: false },
     sourcemap: true,
   },
@@ -84,6 +86,8 @@ export default defineConfig([
     name: 'demo-worker',
     entry: { worker: 'sandbox/demo/worker.ts' },
     alias: { '@modelcontextprotocol/client': fileURLToPath(new URL('sandbox/demo/no-client.ts', import.meta.url)) },
+    // A worker loads nothing later, and is not to be larger: its invoices write in Latin letters what Helvetica lacks.
+    plugins: [...common.plugins, standIn(/\/own-fonts\.js$/, new URL('sandbox/demo/no-fonts.ts', import.meta.url))],
     format: 'iife',
     outputOptions: { entryFileNames: '[name].js' },
   },

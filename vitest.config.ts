@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { browserScript } from './scripts/browser-script.js'
+import { fontBytes } from './scripts/font-bytes.js'
 
 /** How sources are read, by each project and by what is set up for all of them. */
 const sources = {
-  plugins: [browserScript()],
+  plugins: [browserScript(), fontBytes()],
   oxc: { jsx: { runtime: 'automatic' as const, importSource: 'preact' } },
   // `farthing` and its subpaths are the sources here, by the `paths` of tsconfig.json.
   resolve: { tsconfigPaths: true },

@@ -8,6 +8,7 @@ import { type FetchSource, Problem } from '../src/core.js'
 import { requestOf, SentHeaders } from './node/request.js'
 import { checkHost } from './node/target.js'
 
+export { type NodeFontsOptions, nodeFonts } from './node/fonts.js'
 export { type NodeUpstreamOptions, nodeUpstream } from './node/upstream.js'
 
 /** Whatever answers requests: a service, or pages in front of one. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Handler, nodeUpstream, type Served, serve } from '../adapters/node.js'
+import { type Handler, nodeFonts, nodeUpstream, type Served, serve } from '../adapters/node.js'
 import { sandboxReach } from '../src/http/reach.js'
 import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'
 import { isLoopbackAddress, isLoopbackHost } from '../src/loopback.js'
@@ -77,8 +77,8 @@ type AssembleOptions = Pick<Settings, 'clock' | 'evidence' | 'allowOrigins' | 'a
 async function assemble(storage: Storage, { clock, ...options }: AssembleOptions): Promise<Assembled> {
   const { baseUrl, evidence, seed, allowUpstream, controlToken, allowOrigins, allowHosts } = options
   const reach = { controlToken, allowOrigins, allowHosts }
-  const upstream = nodeUpstream()
-  const service = createService({ storage, baseUrl, evidence, seed, sandbox: true, upstream, allowUpstream, ...reach })
+  const ports = { upstream: nodeUpstream(), fonts: nodeFonts() }
+  const service = createService({ storage, baseUrl, evidence, seed, sandbox: true, ...ports, allowUpstream, ...reach })
   try {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })

@@ -1,7 +1,7 @@
 import type { Seed } from './controls/seed-schema.js'
 import type { Evidence } from './evidence.js'
 import type { CardRow } from './outbox/message.js'
-import type { Alarm, Cards, ChargeResult, Clock, Log, Mailer, Push, Random, Upstream } from './ports.js'
+import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from './ports.js'
 import type { Keyring } from './secrets.js'
 import type { AnyCollection, Storage, Writer } from './storage/storage.js'
 import type { UpstreamList } from './upstream/address.js'
@@ -37,6 +37,7 @@ export interface ServiceContext {
   readonly keepsKey: boolean
   readonly mailer: Mailer
   readonly push: Push
+  readonly fonts: Fonts | undefined
   readonly upstream: Upstream
   readonly allowUpstream: ((url: URL) => boolean) | UpstreamList | undefined
   /** A purchase whose endpoint fails is paid all the same. */

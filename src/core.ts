@@ -22,6 +22,7 @@ export type {
   ChargedCard,
   ChargeResult,
   Clock,
+  Fonts,
   Log,
   Mail,
   Mailer,

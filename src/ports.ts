@@ -157,6 +157,15 @@ export interface Upstream {
   fetch(request: UpstreamRequest): Promise<Response>
 }
 
+/** Fonts for letters that the package's own font lacks, such as Chinese ones. */
+export interface Fonts {
+  /**
+   * Font files that have as many of these characters as can be: TrueType outlines, as `.ttf` or `.woff`. Where two have a character,
+   * the first shows it. A rejection is told to the log, and the document is made without.
+   */
+  find(characters: readonly string[]): Promise<readonly Uint8Array<ArrayBuffer>[]>
+}
+
 export interface Alarm {
   /** Calls back once, `ms` from now; what it gives calls that off. Keeps no process alive. */
   set(ms: number, ring: () => void): () => void

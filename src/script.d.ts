@@ -3,3 +3,9 @@ declare module '*?script' {
   const script: string
   export default script
 }
+
+/** A font file of a package, built into this one: `await import('a-package/a-file.woff?font')`. */
+declare module '*?font' {
+  const bytes: Uint8Array<ArrayBuffer>
+  export default bytes
+}

@@ -18,6 +18,7 @@ import {
   type Cards,
   type Clock,
   consoleLog,
+  type Fonts,
   type Log,
   type Mailer,
   type Push,
@@ -48,6 +49,11 @@ export interface ServiceOptions {
   mailer?: Mailer
   /** Default: pushes go no further than the sandbox's outbox and the phones that it plays. */
   push?: Push
+  /**
+   * Fonts for PDF invoices. Default: those that the package brings, for letters of Latin, Greek, Cyrillic and Hebrew;
+   * on Node, `nodeFonts()` of `farthing/node` finds more. What no font has, a PDF writes in other letters, and names the page that shows it.
+   */
+  fonts?: Fonts
   /** Default: a sandbox charges test payment methods (`sandbox.testValues`); another service charges no card. */
   cards?: Cards
   /**
@@ -178,6 +184,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     keepsKey: options.encryptionKey === undefined,
     mailer: options.mailer ?? { send: async () => {} },
     push: options.push ?? { send: async () => {} },
+    fonts: options.fonts,
     // Test cards must not issue value that is worth something.
     cards: options.cards ?? (sandbox && testProcessor({ alarm })),
     upstream: options.upstream ?? systemUpstream,

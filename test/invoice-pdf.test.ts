@@ -1,71 +1,11 @@
+import { extractText, getDocumentProxy } from 'unpdf'
 import { describe, expect, test } from 'vitest'
+import { nodeFonts } from '../adapters/node.js'
 import type { InvoiceRow } from '../src/billing/invoice.js'
-import { isShowable, toWinAnsi } from '../src/billing/pdf/characters.js'
 import { PAGE, PdfDocument, wrapped } from '../src/billing/pdf/document.js'
 import { invoicePdf } from '../src/billing/pdf/invoice.js'
-import { widthOf } from '../src/billing/pdf/widths.js'
-
-/** Windows-1252 from 128 to 159, with spaces where it has nothing: decoders differ there. */
-const HIGH = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
-
-const decode = (codes: readonly number[]) =>
-  codes.map((code) => (code < 128 || code > 159 ? String.fromCharCode(code) : HIGH.charAt(code - 128))).join('')
-const written = (text: string) => decode(toWinAnsi(text))
-
-describe('The characters of a PDF', () => {
-  test('of Windows-1252 come through as they are', () => {
-    const known = decode(Array.from({ length: 224 }, (_, n) => n + 32).filter((code) => code !== 127))
-    expect(written(known)).toBe(known)
-  })
-
-  test.each([
-    ['Łódź', 'Lódz'],
-    ['Ğazete, İstanbul', 'Gazete, Istanbul'],
-    ['Škoda Žižkov Čeněk', 'Škoda Žižkov Cenek'],
-    ['Müller', 'Müller'],
-    ['Москва, Щукин', 'Moskva, Shchukin'],
-    ['Αθήνα', 'Athina'],
-    ['STRAẞE', 'STRASSE'],
-    ['５ ﬁ №', '5 fi No'],
-    ['a\tb', 'a b'],
-  ])('that they lack are transliterated: %s', (text, latin) => {
-    expect(written(text)).toBe(latin)
-    expect(isShowable(text)).toBe(true)
-  })
-
-  test('that no Latin letters stand for are each a question mark, and told of', () => {
-    expect(written('東京 한국 A')).toBe('?? ?? A')
-    expect(written('👍')).toBe('?')
-    expect(isShowable('東')).toBe(false)
-  })
-})
-
-test('lines of a PDF are as wide as asked, whatever the words', () => {
-  const style = { size: 10 }
-  for (const text of ['a few words of some length '.repeat(20).trim(), 'x'.repeat(500), 'short', '']) {
-    const lines = wrapped(text, 200, style)
-    for (const line of lines) expect((widthOf(toWinAnsi(line), 'regular') * 10) / 1000).toBeLessThanOrEqual(200)
-    expect(lines.join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''))
-  }
-})
-
-/** Reads a PDF as the format says: by the table at its end. */
-function readPdf(bytes: Uint8Array) {
-  const text = decode([...bytes])
-  const raw = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
-  const start = Number(/startxref\n(\d+)\n%%EOF\n$/.exec(raw)?.[1])
-  expect(raw.slice(start, start + 5)).toBe('xref\n')
-  const offsets = [...raw.slice(start).matchAll(/(\d{10}) 00000 n /g)].map(([, offset]) => Number(offset))
-  offsets.forEach((offset, n) => expect(raw.slice(offset).startsWith(`${n + 1} 0 obj\n`)).toBe(true))
-  for (const [, length, stream] of raw.matchAll(/\/Length (\d+) >>\nstream\n([\s\S]*?)endstream/g))
-    expect(stream).toHaveLength(Number(length))
-  const unescaped = (literal: string) => literal.replace(/\\([\\()])/g, '$1')
-  return {
-    texts: [...text.matchAll(/ Td \(((?:\\.|[^\\)])*)\) Tj/g)].map(([, literal]) => unescaped(literal as string)),
-    pages: Number(/\/Count (\d+)/.exec(raw)?.[1]),
-    raw,
-  }
-}
+import { MISSING, Typeface, typefaceFor } from '../src/billing/pdf/typeface.js'
+import type { Fonts } from '../src/index.js'
 
 const AT = Date.UTC(2031, 4, 1, 12)
 
@@ -98,42 +38,230 @@ const invoice: InvoiceRow = {
   paid_at: AT,
 }
 
-const pdfOf = (changes: Partial<InvoiceRow> = {}) => readPdf(invoicePdf({ ...invoice, ...changes }, 'pay.example.test'))
+/** Two of the many fonts that a host may install. */
+const installed = nodeFonts({ packages: ['@fontsource/noto-sans-arabic', '@fontsource/sawarabi-gothic'] })
 
-test('the PDF of an invoice says what the invoice does, in order, on one page', () => {
-  const { texts, pages, raw } = pdfOf()
-  expect(pages).toBe(1)
-  expect(raw.startsWith('%PDF-1.4\n')).toBe(true)
-  expect(texts).toEqual([
-    'Invoice 3-0012',
-    'Paid on 2031-05-01',
-    ...['From', 'pay.example.test'],
-    ...['Billed to', 'Söhne (Verlag) \\ Co', 'Way 1', '10115 Berlin'],
-    ...['Tax number DE123456789', 'books@example.test', 'Account 3'],
-    ...['Issued', '2031-05-01', 'Plan', 'Scale', 'Paid by', 'Visa ending in 4242'],
-    ...['What for', 'Amount'],
-    ...['Scale plan, rest of the month', '99.50 USD', '2031-05-01 to 2031-05-01'],
-    ...['Growth plan, not used', '-14.50 USD', '2031-05-01 to 2031-05-01'],
-    ...['Total', '85.00 USD'],
-  ])
+interface Host {
+  readonly fonts?: Fonts | undefined
+  readonly logged?: unknown[]
+}
+
+const bytesOf = (changes: Partial<InvoiceRow> = {}, { fonts, logged = [] }: Host = {}) =>
+  invoicePdf(
+    { ...invoice, ...changes },
+    { baseUrl: 'https://pay.example.test', fonts, log: { error: (message) => logged.push(message) } },
+  )
+
+const named = (business_name: string) => ({ profile: { ...invoice.profile, business_name } })
+
+/** Reads a PDF as another program does: its lines of text, letters without their shapes, and how many pages it has. */
+async function readPdf(bytes: Uint8Array) {
+  const document = await getDocumentProxy(bytes.slice(), { verbosity: 0 })
+  const { text, totalPages } = await extractText(document, { mergePages: false })
+  return { texts: text.flatMap((page) => page.normalize('NFKC').split('\n')), pages: totalPages }
+}
+
+const textsOf = async (changes: Partial<InvoiceRow>, host?: Host) => (await readPdf(await bytesOf(changes, host))).texts
+
+const rawOf = (bytes: Uint8Array) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+
+/** The table at its end says where each object begins, and each stream how long it is. */
+function expectWhole(bytes: Uint8Array) {
+  const raw = rawOf(bytes)
+  const start = Number(/startxref\n(\d+)\n%%EOF\n$/.exec(raw)?.[1])
+  expect(raw.slice(start, start + 5)).toBe('xref\n')
+  const offsets = [...raw.slice(start).matchAll(/(\d{10}) 00000 n /g)].map(([, offset]) => Number(offset))
+  expect(offsets.length).toBeGreaterThan(6)
+  offsets.forEach((offset, n) => expect(raw.slice(offset).startsWith(`${n + 1} 0 obj\n`)).toBe(true))
+  for (const [head, length] of raw.matchAll(/\/Length (\d+) >>\nstream\n/g)) {
+    const end = raw.indexOf(head) + head.length + Number(length)
+    expect(raw.slice(end, end + 9)).toBe('endstream')
+  }
+}
+
+/** As `readPdf` gives it. */
+const missing = MISSING.normalize('NFKC')
+
+const NOTE = /^No font here has some letters of this invoice/
+
+describe('The PDF of an invoice', () => {
+  test('says what the invoice does, in order, on one page', async () => {
+    const bytes = await bytesOf()
+    const { texts, pages } = await readPdf(bytes)
+    expect(pages).toBe(1)
+    expect(rawOf(bytes).startsWith('%PDF-1.4\n')).toBe(true)
+    expectWhole(bytes)
+    expect(texts).toEqual([
+      'Invoice 3-0012',
+      'Paid on 2031-05-01',
+      ...['From', 'pay.example.test'],
+      ...['Billed to', 'Söhne (Verlag) \\ Co', 'Way 1', '10115 Berlin'],
+      ...['Tax number DE123456789', 'books@example.test', 'Account 3'],
+      ...['Issued 2031-05-01', 'Plan Scale', 'Paid by Visa ending in 4242'],
+      'What for Amount',
+      ...['Scale plan, rest of the month 99.50 USD', '2031-05-01 to 2031-05-01'],
+      ...['Growth plan, not used -14.50 USD', '2031-05-01 to 2031-05-01'],
+      'Total 85.00 USD',
+    ])
+  })
+
+  test('holds no font where Helvetica has every letter', async () => {
+    expect(rawOf(await bytesOf())).not.toContain('/FontFile2')
+  })
+
+  test.each([
+    ['Polish', 'Zażółć gęślą jaźń, Łódź'],
+    ['Czech', 'Škoda Žižkov Čeněk, Dvořák'],
+    ['Turkish', 'Ğazete, İstanbul, ışık'],
+    ['Vietnamese', 'Nguyễn Thị Hằng'],
+    ['Greek', 'Αθήνα, Ευρυδίκη'],
+    ['Cyrillic', 'Москва, Щукин, Київ'],
+    ['Hebrew', 'שלום עולם'],
+  ])('shows %s names with the font of the package', async (_, name) => {
+    const bytes = await bytesOf(named(name))
+    expectWhole(bytes)
+    const { texts } = await readPdf(bytes)
+    expect(texts).toContain(name)
+    expect(texts.some((text) => NOTE.test(text))).toBe(false)
+  })
+
+  test.each([
+    ['Chinese', '北京出版社'],
+    ['Japanese', '東京ひらがな'],
+    ['Arabic', 'شركة محمد'],
+    ['Arabic with lam and alef', 'دار السلام'],
+  ])('shows %s names with a font that the host has', async (_, name) => {
+    const bytes = await bytesOf(named(name), { fonts: installed })
+    expectWhole(bytes)
+    const { texts } = await readPdf(bytes)
+    expect(texts).toContain(name)
+    expect(texts.some((text) => NOTE.test(text))).toBe(false)
+  })
+
+  test('holds the glyphs that it uses, not whole fonts', async () => {
+    const plain = await bytesOf()
+    const polish = await bytesOf(named('Łódź'))
+    expect(polish.length - plain.length).toBeLessThan(6000)
+  })
+
+  test('is the same, byte for byte, each time', async () => {
+    const name = named('Łódź 北京 محمد')
+    expect(await bytesOf(name, { fonts: installed })).toEqual(await bytesOf(name, { fonts: installed }))
+  })
+
+  test('never writes a question mark for a letter: it says what stands for it, and which page shows it', async () => {
+    const bytes = await bytesOf(named('東京 Ltd 👍'))
+    const { texts } = await readPdf(bytes)
+    expect(texts).toContain(`${missing} Ltd ${missing}`)
+    const note = texts.slice(texts.findIndex((text) => NOTE.test(text))).join(' ')
+    expect(note).toContain('This page shows them all: https://pay.example.test/v4/billing/invoices/7.html')
+    expect(texts.join('')).not.toContain('?')
+    // What is copied of that line is the name itself.
+    expect(rawOf(bytes)).toContain('/ActualText <feff67714eac0020004c007400640020d83ddc4d>')
+  })
+
+  test('writes no script as single letters that are not read so', async () => {
+    expect(await textsOf(named('हिन्दी'), { fonts: installed })).toContain(missing)
+  })
+
+  test('is made where the host has no font, and the log says why', async () => {
+    const logged: unknown[] = []
+    const broken: Fonts = { find: async () => [new Uint8Array([1, 2, 3])] }
+    expect(await textsOf(named('東京'), { fonts: broken, logged })).toContain(missing)
+    const away: Fonts = { find: () => Promise.reject(new Error('not found')) }
+    expect(await textsOf(named('東京'), { fonts: away, logged })).toContain(missing)
+    expect(logged).toEqual(Array(2).fill('a font for an invoice could not be loaded'))
+  })
+
+  test('asks the host for letters alone that the package cannot show', async () => {
+    const asked: string[][] = []
+    const fonts: Fonts = {
+      async find(characters) {
+        asked.push([...characters])
+        return []
+      },
+    }
+    await bytesOf(named('Łódź, Москва'), { fonts })
+    await bytesOf(named('Łódź 東京東'), { fonts })
+    expect(asked).toEqual([['東', '京']])
+  })
+
+  test('takes a hostile name: 10,000 characters, controls, marks of direction, half pairs', async () => {
+    const every = Array.from({ length: 10_000 }, (_, n) => String.fromCharCode(n * 6)).join('')
+    for (const name of [
+      '\u202e\u0000\u001b[31m\r\n) Tj ET (',
+      every,
+      'م'.repeat(10_000),
+      '\ud800'.repeat(50),
+      'ا‮'.repeat(500),
+    ]) {
+      const bytes = await bytesOf(named(name), { fonts: installed })
+      expectWhole(bytes)
+      const { texts } = await readPdf(bytes)
+      expect(texts).toContain('Total 85.00 USD')
+    }
+  })
+
+  test('takes no more than forty files of the host', async () => {
+    let read = 0
+    const file = new Uint8Array(new ArrayBuffer(4))
+    const fonts: Fonts = { find: async () => Array.from({ length: 100 }, () => file) }
+    await invoicePdf({ ...invoice, ...named('東') }, { baseUrl: 'http://a.test', fonts, log: { error: () => read++ } })
+    expect(read).toBe(40)
+  })
+
+  test('goes on on the next page where an address fills more than one, and loses nothing', async () => {
+    const lines = Array.from({ length: 120 }, (_, n) => `Line ${n}`)
+    const bytes = await bytesOf({ profile: { ...invoice.profile, business_address: lines.join('\n') } })
+    const { texts, pages } = await readPdf(bytes)
+    expect(pages).toBe(3)
+    expect(texts.filter((text) => text.startsWith('Line '))).toEqual(lines)
+    const heights = [...rawOf(bytes).matchAll(/ ([\d.]+) Td /g)].map(([, y]) => Number(y))
+    expect(heights.length).toBeGreaterThan(120)
+    for (const y of heights) {
+      expect(y).toBeGreaterThanOrEqual(PAGE.margin)
+      expect(y).toBeLessThanOrEqual(PAGE.height - PAGE.margin)
+    }
+  })
 })
 
-test('an address that fills more than a page goes on on the next, and nothing is lost', () => {
-  const lines = Array.from({ length: 120 }, (_, n) => `Line ${n}`)
-  const { texts, pages, raw } = pdfOf({ profile: { ...invoice.profile, business_address: lines.join('\n') } })
-  expect(pages).toBe(3)
-  expect(texts.filter((text) => text.startsWith('Line '))).toEqual(lines)
-  for (const [, y] of raw.matchAll(/ ([\d.]+) Td /g)) {
-    expect(Number(y)).toBeGreaterThanOrEqual(PAGE.margin)
-    expect(Number(y)).toBeLessThanOrEqual(PAGE.height - PAGE.margin)
+describe('Without any font but Helvetica', () => {
+  const typeface = new Typeface([])
+  const written = (text: string) =>
+    typeface
+      .set(text, 'regular')
+      .runs.map(({ numbers }) => String.fromCharCode(...numbers))
+      .join('')
+
+  test.each([
+    ['Łódź', 'Lódz'],
+    ['Ğazete, İstanbul', 'Gazete, Istanbul'],
+    ['Müller', 'Müller'],
+    ['Москва, Щукин', 'Moskva, Shchukin'],
+    ['Αθήνα', 'Athina'],
+    ['STRAẞE', 'STRASSE'],
+    ['５ ﬁ №', '5 fi No'],
+    ['a\tb', 'a b'],
+  ])('letters are written in others: %s', (text, latin) => {
+    expect(written(text)).toBe(latin)
+  })
+})
+
+test('lines of a PDF are as wide as asked, whatever the words', async () => {
+  for (const text of [
+    'a few words of some length '.repeat(20).trim(),
+    'x'.repeat(500),
+    'ŁЩ'.repeat(300),
+    'short',
+    '',
+  ]) {
+    const typeface = await typefaceFor([text], { fonts: undefined, log: { error() {} } })
+    const lines = wrapped(text, 200, { size: 10, typeface })
+    for (const line of lines) expect((typeface.set(line, 'regular').width * 10) / 1000).toBeLessThanOrEqual(200)
+    expect(lines.join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''))
   }
 })
 
-test('a PDF says where its font lacked a letter, and has any script in its title', () => {
-  const note = /^Where "\?" stands for a letter/
-  expect(pdfOf().texts.some((text) => note.test(text))).toBe(false)
-  const { texts } = pdfOf({ profile: { ...invoice.profile, business_name: '東京' } })
-  expect(texts).toContain('??')
-  expect(texts.some((text) => note.test(text))).toBe(true)
-  expect(readPdf(new PdfDocument('東').toBytes()).raw).toContain('<feff6771>')
+test('the title of a PDF has any script', () => {
+  expect(rawOf(new PdfDocument('東', new Typeface([])).toBytes())).toContain('<feff6771>')
 })

@@ -183,11 +183,11 @@ export const readInvoicePdf = route({
   params: IdPath,
   produces: ['application/pdf'],
   errors: ['not_found'],
-  async read(tx, { params, principal }, { baseUrl }): Promise<Reply> {
-    const invoice = await ownInvoice(tx, principal.id, params.id)
+  async handle({ params, principal }, { storage, ...service }): Promise<Reply> {
+    const invoice = await storage.read((tx) => ownInvoice(tx, principal.id, params.id))
     const name = `invoice-${nameOf(invoice).replace(' ', '-')}.pdf`
     const headers = { 'content-type': 'application/pdf', 'content-disposition': `inline; filename="${name}"` }
-    return reply({ headers, body: invoicePdf(invoice, new URL(baseUrl).host) })
+    return reply({ headers, body: await invoicePdf(invoice, service) })
   },
 })
 

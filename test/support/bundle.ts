@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { browserScript } from '../../scripts/browser-script.js'
+import { fontBytes } from '../../scripts/font-bytes.js'
 
 /** A module of `test/`, with all it imports, as one script for a browser: `esm` for a page, `iife` for a worker. */
 export async function bundle(path: string, format: 'esm' | 'iife' = 'esm'): Promise<string> {
@@ -16,7 +17,7 @@ export async function bundle(path: string, format: 'esm' | 'iife' = 'esm'): Prom
     jsx: 'automatic',
     jsxImportSource: 'preact',
     logLevel: 'silent',
-    plugins: [scripts, vitestInPage],
+    plugins: [scripts, fonts, vitestInPage],
   })
   return outputFiles[0]?.text ?? ''
 }
@@ -33,6 +34,16 @@ const scripts: Plugin = {
     onLoad({ filter: /.*/, namespace: 'script' }, async ({ path }) => ({
       contents: (await load.call({ addWatchFile() {} }, path))?.code ?? '',
     }))
+  },
+}
+
+/** Likewise. */
+const fonts: Plugin = {
+  name: 'font-bytes',
+  setup({ onResolve, onLoad }) {
+    const { resolveId, load } = fontBytes()
+    onResolve({ filter: /\?font$/ }, ({ path }) => ({ path: resolveId(path) as string, namespace: 'font' }))
+    onLoad({ filter: /.*/, namespace: 'font' }, async ({ path }) => ({ contents: (await load(path))?.code ?? '' }))
   },
 }
 

@@ -3,29 +3,8 @@
 /** Those of the codes 128 to 159, where it parts from ISO 8859-1; a space where there is none. */
 const HIGH = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
 
-/** What is written for what the fonts lack and no letter stands for. */
-export const SUBSTITUTE = '?'
-
-/**
- * Text as character codes. What the encoding lacks is transliterated: a letter loses the mark that no font shows (ğ: g), and Greek and
- * Cyrillic are written in Latin letters. What has no such letters, as Chinese has none, becomes `SUBSTITUTE`, one for each character.
- */
-export const toWinAnsi = (text: string): number[] =>
-  [...text.normalize('NFC')].flatMap((character) => codesOf(character) ?? [SUBSTITUTE.charCodeAt(0)])
-
-/** Whether text comes through as it is, or in other letters, with no substitute. */
-export const isShowable = (text: string): boolean =>
-  [...text.normalize('NFC')].every((each) => codesOf(each) !== undefined)
-
-/** Of one character, or of what it is transliterated to. */
-function codesOf(character: string): number[] | undefined {
-  const own = codeOf(character)
-  if (own !== undefined) return [own]
-  const codes = [...latinOf(character)].map(codeOf)
-  return codes.every((code) => code !== undefined) ? codes : undefined
-}
-
-function codeOf(character: string): number | undefined {
+/** The code of a character; undefined where the encoding lacks it. */
+export function codeOf(character: string): number | undefined {
   const code = character.codePointAt(0) as number
   if (code < 32 || code === 127) return 32
   if (code < 127 || (code > 159 && code < 256)) return code
@@ -33,8 +12,11 @@ function codeOf(character: string): number | undefined {
   return place < 0 ? undefined : place + 128
 }
 
-/** Other letters for one that the encoding lacks; itself where there are none. Marks without a letter, and what is never seen, are nothing. */
-function latinOf(character: string): string {
+/**
+ * Other letters for one that no font has; itself where there are none. A letter loses the mark that no font shows (ğ: g), and Greek and
+ * Cyrillic are written in Latin letters. Marks without a letter, and what is never seen, are nothing.
+ */
+export function latinOf(character: string): string {
   const bare = character.normalize('NFKD').replace(/[\p{M}\p{Cf}]/gu, '')
   return letterFor(character) ?? [...bare].map((each) => letterFor(each) ?? each).join('')
 }

@@ -1,5 +1,6 @@
-import { toWinAnsi } from './characters.js'
-import { type Weight, widthOf } from './widths.js'
+import type { Subset } from './subset.js'
+import { plainText, type Run, type Typeface } from './typeface.js'
+import type { Weight } from './widths.js'
 
 /** A4, in points. */
 export const PAGE = { width: 595, height: 842, margin: 56 } as const
@@ -18,15 +19,18 @@ export interface PlacedText extends TextStyle {
 }
 
 /**
- * A PDF document of text and lines in Helvetica, written from the top of A4 pages to their bottom. Every reader has the font; what it
- * cannot show is written as `toWinAnsi` says.
+ * A PDF document of text and lines, written from the top of A4 pages to their bottom. It is in Helvetica, which every reader has;
+ * lines with letters that this lacks are in fonts of which the document holds the glyphs that it uses.
  */
 export class PdfDocument {
   readonly #pages: string[] = []
   /** How far down the page the last line of text stands: its baseline, in points from the bottom. */
   #y: number = PAGE.height - PAGE.margin
 
-  constructor(readonly title: string) {
+  constructor(
+    readonly title: string,
+    readonly typeface: Typeface,
+  ) {
     this.#pages.push('')
   }
 
@@ -40,10 +44,21 @@ export class PdfDocument {
 
   /** Writes one line where the document stands. */
   text(text: string, { x, right = false, size, weight = 'regular', grey = 0 }: PlacedText): void {
-    const codes = toWinAnsi(text)
-    const left = right ? x - (widthOf(codes, weight) * size) / 1000 : x
-    const font = weight === 'bold' ? 'F2' : 'F1'
-    this.#draw(`${grey} g BT /${font} ${size} Tf ${points(left)} ${points(this.#y)} Td (${literal(codes)}) Tj ET`)
+    const { runs, width, actual } = this.typeface.set(text, weight)
+    const left = right ? x - (width * size) / 1000 : x
+    const shows = runs.map((run) => `/${this.#fontOf(run, weight)} ${size} Tf ${shown(run)} Tj`).join(' ')
+    const drawn = `${grey} g BT ${points(left)} ${points(this.#y)} Td ${shows} ET`
+    // What is copied and searched is the text itself.
+    this.#draw(actual === undefined ? drawn : `/Span << /ActualText ${utf16(actual)} >> BDC ${drawn} EMC`)
+  }
+
+  #fontOf({ font }: Run, weight: Weight): string {
+    if (font === 'standard') return weight === 'bold' ? 'F2' : 'F1'
+    return this.#nameOf(font)
+  }
+
+  #nameOf(subset: Subset): string {
+    return `F${this.typeface.subsets.indexOf(subset) + FIRST_EMBEDDED}`
   }
 
   /** Draws a line across the page, between its margins. */
@@ -57,35 +72,82 @@ export class PdfDocument {
   }
 
   toBytes(): Uint8Array<ArrayBuffer> {
-    const firstPage = 6
+    const used = this.typeface.subsets.filter(({ isUsed }) => isUsed)
+    const firstPage = 6 + used.length * OBJECTS_PER_FONT
     const kids = this.#pages.map((_, n) => `${firstPage + n * 2} 0 R`).join(' ')
     const font = (name: string) => `<< /Type /Font /Subtype /Type1 /BaseFont /${name} /Encoding /WinAnsiEncoding >>`
+    const embedded = used.map((subset, n) => ` /${this.#nameOf(subset)} ${6 + n * OBJECTS_PER_FONT} 0 R`).join('')
     return assembled([
       '<< /Type /Catalog /Pages 2 0 R /Lang (en) /ViewerPreferences << /DisplayDocTitle true >> >>',
       `<< /Type /Pages /Kids [${kids}] /Count ${this.#pages.length} >>`,
       font('Helvetica'),
       font('Helvetica-Bold'),
       `<< /Title ${utf16(this.title)} /Producer (farthing) >>`,
+      ...used.flatMap((subset, n) => fontObjects(subset, 6 + n * OBJECTS_PER_FONT, n)),
       ...this.#pages.flatMap((drawn, n) => [
-        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${PAGE.width} ${PAGE.height}] /Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> /Contents ${firstPage + n * 2 + 1} 0 R >>`,
-        `<< /Length ${drawn.length} >>\nstream\n${drawn}endstream`,
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${PAGE.width} ${PAGE.height}] /Resources << /Font << /F1 3 0 R /F2 4 0 R${embedded} >> >> /Contents ${firstPage + n * 2 + 1} 0 R >>`,
+        stream(drawn),
       ]),
     ])
   }
 }
 
+/** `F1` and `F2` are Helvetica and its bold. */
+const FIRST_EMBEDDED = 3
+const OBJECTS_PER_FONT = 5
+
+const stream = (content: string): string => `<< /Length ${content.length} >>\nstream\n${content}endstream`
+
+/** A font of the document's own (ISO 32000-1, 9.7): its glyphs by their numbers, and the text that each stands for. */
+function fontObjects(subset: Subset, first: number, n: number): string[] {
+  const { font, uses } = subset
+  const { head, hhea } = font.tables
+  // Six letters say that it is a part of a font; each part has others.
+  const name = `/AAAAA${String.fromCharCode(65 + n)}+Part`
+  const box = [36, 38, 40, 42].map((at) => font.thousandths(head.getInt16(at))).join(' ')
+  const [ascent, descent] = [4, 6].map((at) => font.thousandths(hhea.getInt16(at)))
+  return [
+    `<< /Type /Font /Subtype /Type0 /BaseFont ${name} /Encoding /Identity-H /DescendantFonts [${first + 1} 0 R] /ToUnicode ${first + 4} 0 R >>`,
+    `<< /Type /Font /Subtype /CIDFontType2 /BaseFont ${name} /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor ${first + 2} 0 R /CIDToGIDMap /Identity /W [1 [${uses.map(({ width }) => width).join(' ')}]] >>`,
+    `<< /Type /FontDescriptor /FontName ${name} /Flags 4 /FontBBox [${box}] /ItalicAngle 0 /Ascent ${ascent} /Descent ${descent} /CapHeight ${ascent} /StemV 80 /FontFile2 ${first + 3} 0 R >>`,
+    stream(`${latin1(subset.toBytes())}\n`),
+    stream(toUnicode(uses.map(({ text }) => text))),
+  ]
+}
+
+/** How many lines one list of a character map has at most. */
+const LIST = 100
+
+function toUnicode(texts: readonly string[]): string {
+  const lines = texts.map((text, n) => `<${hex(n + 1)}> <${hexUnits(text)}>`)
+  const lists = Array.from({ length: Math.ceil(lines.length / LIST) }, (_, n) => lines.slice(n * LIST, (n + 1) * LIST))
+  return `/CIDInit /ProcSet findresource begin 12 dict begin begincmap
+/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def /CMapName /Adobe-Identity-UCS def /CMapType 2 def
+1 begincodespacerange <0000> <ffff> endcodespacerange
+${lists.map((list) => `${list.length} beginbfchar\n${list.join('\n')}\nendbfchar\n`).join('')}endcmap CMapName currentdict /CMap defineresource pop end end
+`
+}
+
+const hex = (number: number): string => number.toString(16).padStart(4, '0')
+
+const latin1 = (bytes: Uint8Array): string => Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+
+/** A string of a content stream. */
+const shown = (run: Run): string =>
+  run.font === 'standard' ? `(${literal(run.numbers)})` : `<${run.numbers.map(hex).join('')}>`
+
 /** Numbers in a content stream, to a hundredth. */
 const points = (value: number): string => String(Math.round(value * 100) / 100)
 
-/** A string between parentheses: one character for each byte. */
+/** What stands between parentheses: one character for each byte. */
 const literal = (codes: readonly number[]): string =>
   codes.map((code) => String.fromCharCode(code).replace(/[\\()]/, '\\$&')).join('')
 
 /** A text string beyond the page's fonts: any character. */
-function utf16(text: string): string {
-  const units = Array.from({ length: text.length }, (_, n) => text.charCodeAt(n).toString(16).padStart(4, '0'))
-  return `<feff${units.join('')}>`
-}
+const utf16 = (text: string): string => `<feff${hexUnits(text)}>`
+
+const hexUnits = (text: string): string =>
+  Array.from({ length: text.length }, (_, n) => hex(text.charCodeAt(n))).join('')
 
 /** The objects, numbered from 1, with the table of where each begins: the first is the catalog, the fifth says what the file is. */
 function assembled(objects: readonly string[]): Uint8Array<ArrayBuffer> {
@@ -102,24 +164,37 @@ function assembled(objects: readonly string[]): Uint8Array<ArrayBuffer> {
 }
 
 /** Text as lines that are no wider than so many points: broken between words, and within those that are too long. */
-export function wrapped(text: string, width: number, { size, weight = 'regular' }: TextStyle): string[] {
-  const fits = (line: string) => (widthOf(toWinAnsi(line), weight) * size) / 1000 <= width
+export function wrapped(
+  text: string,
+  width: number,
+  { typeface, size, weight = 'regular' }: TextStyle & { readonly typeface: Typeface },
+): string[] {
+  const most = (width * 1000) / size
+  const widthOf = (part: string) => [...part].reduce((sum, character) => sum + typeface.widthOf(character, weight), 0)
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`
-    if (fits(longer)) {
-      line = longer
+  let taken = 0
+  const add = (part: string, wide: number) => {
+    line += part
+    taken += wide
+  }
+  const end = () => {
+    lines.push(line)
+    line = ''
+    taken = 0
+  }
+  for (const [n, word] of plainText(text).split(' ').entries()) {
+    const part = n === 0 || line === '' ? word : ` ${word}`
+    const wide = widthOf(part)
+    if (taken + wide <= most) {
+      add(part, wide)
       continue
     }
-    if (line !== '') lines.push(line)
-    line = ''
+    if (line !== '') end()
     for (const character of word) {
-      if (line !== '' && !fits(line + character)) {
-        lines.push(line)
-        line = ''
-      }
-      line += character
+      const own = widthOf(character)
+      if (line !== '' && taken + own > most) end()
+      add(character, own)
     }
   }
   return [...lines, line]

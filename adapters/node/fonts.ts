@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { Fonts } from '../../src/core.js'
+
+export interface NodeFontsOptions {
+  /**
+   * Packages of Fontsource that are looked through in this order; those that are not installed are passed over.
+   * Default: Noto Sans for Arabic, for Chinese as in the mainland, Japanese, Korean, and for Chinese as in Taiwan.
+   */
+  readonly packages?: readonly string[]
+}
+
+const NOTO = ['arabic', 'sc', 'jp', 'kr', 'tc'].map((name) => `@fontsource/noto-sans-${name}`)
+
+/** Fonts of the packages that are installed beside this one. Only files that have a letter asked for are read. */
+export function nodeFonts({ packages = NOTO }: NodeFontsOptions = {}): Fonts {
+  let opened: Promise<readonly FontPart[]> | undefined
+  return {
+    async find(characters) {
+      opened ??= Promise.all(packages.map(partsOf)).then((parts) => parts.flat())
+      const wanted = new Set(characters.map((character) => character.codePointAt(0) ?? 0))
+      const files: string[] = []
+      for (const { file, ranges } of await opened) {
+        const has = [...wanted].filter((code) => ranges.some(([first, last]) => code >= first && code <= last))
+        if (has.length === 0) continue
+        files.push(file)
+        for (const code of has) wanted.delete(code)
+      }
+      return Promise.all(files.map(async (file) => new Uint8Array(await readFile(file))))
+    },
+  }
+}
+
+/** A file of a font, and the characters that it is made for. */
+interface FontPart {
+  readonly file: string
+  readonly ranges: readonly (readonly [first: number, last: number])[]
+}
+
+const require = createRequire(import.meta.url)
+
+async function partsOf(name: string): Promise<FontPart[]> {
+  const index = placeOf(name)
+  if (index === undefined) return []
+  const rangesByPart = JSON.parse(await readFile(index, 'utf8')) as Record<string, string>
+  const id = name.slice(name.indexOf('/') + 1)
+  return Object.entries(rangesByPart).map(([part, ranges]) => ({
+    file: join(dirname(index), 'files', `${id}-${part.replace(/[[\]]/g, '')}-400-normal.woff`),
+    ranges: ranges.split(',').map(rangeOf),
+  }))
+}
+
+function placeOf(name: string): string | undefined {
+  try {
+    return require.resolve(`${name}/unicode.json`)
+  } catch {
+    return undefined
+  }
+}
+
+/** `U+460-52f`, or `U+2116`. */
+function rangeOf(range: string): readonly [number, number] {
+  const [first = '', last = first] = range.trim().replace('U+', '').split('-')
+  return [Number.parseInt(first, 16), Number.parseInt(last, 16)]
+}

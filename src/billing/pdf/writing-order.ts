@@ -1,0 +1,85 @@
+import type { Sign } from './arabic.js'
+
+const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u
+const LETTER = /\p{L}/u
+const DIGIT = /\p{Nd}/u
+/** Between two digits it is part of their number. */
+const SEPARATOR = /[.,:/+-]/
+
+/** The way a sign is written: `number` goes left to right within either. */
+type Way = 'left' | 'right' | 'number' | 'neutral'
+
+const MIRRORED: Readonly<Record<string, string>> = {
+  '(': ')',
+  ')': '(',
+  '[': ']',
+  ']': '[',
+  '{': '}',
+  '}': '{',
+  '<': '>',
+  '>': '<',
+  '«': '»',
+  '»': '«',
+}
+
+/**
+ * Signs of one line from left to right. The Unicode Bidirectional Algorithm (UAX 9) for text without marks that direct it:
+ * the first letter says which way the line goes, numbers stay whole, and what stands between takes the way of its neighbours, or the line's.
+ */
+export function inWritingOrder(signs: readonly Sign[]): Sign[] {
+  if (!signs.some(({ text }) => RIGHT_TO_LEFT.test(text))) return [...signs]
+  const ways = waysOf(signs)
+  const base = ways.find((way) => way === 'left' || way === 'right') === 'right' ? 1 : 0
+  const levels = levelsOf(ways, base)
+  const line = signs.map((sign, n) => {
+    const mirrored = isOdd(levels[n]) ? MIRRORED[sign.shown] : undefined
+    return mirrored === undefined ? sign : { shown: mirrored, text: mirrored }
+  })
+  for (let level = 2; level > 0; level--) reverseRuns(line, levels, level)
+  return line
+}
+
+const isOdd = (level = 0): boolean => level % 2 === 1
+
+function waysOf(signs: readonly Sign[]): Way[] {
+  const ways = signs.map(({ text }): Way => {
+    if (DIGIT.test(text)) return 'number'
+    if (RIGHT_TO_LEFT.test(text)) return 'right'
+    return LETTER.test(text) ? 'left' : 'neutral'
+  })
+  signs.forEach(({ text }, n) => {
+    if (SEPARATOR.test(text) && ways[n - 1] === 'number' && ways[n + 1] === 'number') ways[n] = 'number'
+  })
+  return ways
+}
+
+function levelsOf(ways: readonly Way[], base: 0 | 1): number[] {
+  const line = base === 1 ? 'right' : 'left'
+  // Numbers after letters that go left are of these; after others they are numbers among them.
+  let last: Way = line
+  const strong = ways.map((way) => {
+    if (way === 'left' || way === 'right') last = way
+    return way === 'number' && last === 'left' ? 'left' : way
+  })
+  const sideOf = (way: Way | undefined) => (way === undefined ? line : way === 'number' ? 'right' : way)
+  return strong.map((way, n) => {
+    if (way === 'number') return 2
+    const before = strong.slice(0, n).findLast((each) => each !== 'neutral')
+    const after = strong.slice(n + 1).find((each) => each !== 'neutral')
+    const own = way === 'neutral' ? (sideOf(before) === sideOf(after) ? sideOf(before) : line) : way
+    if (own === 'right') return 1
+    return base === 1 ? 2 : 0
+  })
+}
+
+/** Turns round each run of this level and above, with the levels. */
+function reverseRuns(line: Sign[], levels: number[], level: number): void {
+  for (let start = 0; start < line.length; start++) {
+    let end = start
+    while (end < line.length && (levels[end] ?? 0) >= level) end++
+    if (end === start) continue
+    line.splice(start, end - start, ...line.slice(start, end).reverse())
+    levels.splice(start, end - start, ...levels.slice(start, end).reverse())
+    start = end
+  }
+}
