@@ -6,7 +6,7 @@ import { createService, type Service, type Storage } from '../../../src/index.js
 import { cancelStream, carriedTo, fetchFromPage, nextPiece } from './carried.js'
 import { obey } from './obey.js'
 
-/** A page with many services side by side, each under an address of its own, behind one MSW worker. */
+/** A page with many services side by side, each below a path of its own at the page's origin, behind one MSW worker. */
 
 interface Running {
   readonly service: Service
@@ -24,7 +24,7 @@ obey({
   async start(id, options) {
     await ready
     const storage = memoryStorage()
-    const service = createService({ ...options, baseUrl: `http://msw-${id}.localhost:4242`, sandbox: true, storage })
+    const service = createService({ ...options, baseUrl: `${location.origin}/msw/${id}`, sandbox: true, storage })
     running.set(id, { service, storage, handlers: handlers(carriedTo(service)) })
     answerAll()
     return service.baseUrl
