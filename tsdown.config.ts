@@ -55,7 +55,7 @@ export default defineConfig([
   {
     ...common,
     name: 'element',
-    entry: { element: 'src/embeds/element.client.ts' },
+    entry: { element: 'src/market/embeds/element.client.ts' },
     outDir: 'dist/element',
     platform: 'browser',
     target: 'es2022',

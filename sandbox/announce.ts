@@ -1,8 +1,8 @@
 import { relative } from 'node:path'
 import picocolors from 'picocolors'
+import { isLoopbackAddress, isLoopbackHost } from '../src/base/loopback.js'
+import { VERSION } from '../src/base/version.js'
 import type { Credentials } from '../src/index.js'
-import { isLoopbackAddress, isLoopbackHost } from '../src/loopback.js'
-import { VERSION } from '../src/version.js'
 import type { Settings } from './config.js'
 import type { RunningSandbox } from './sandbox.js'
 

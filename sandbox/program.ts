@@ -1,5 +1,5 @@
 import { Command, type CommanderError } from 'commander'
-import { VERSION } from '../src/version.js'
+import { VERSION } from '../src/base/version.js'
 import { type Name, readSettings, type Settings, type Sources, settings } from './config.js'
 import { Refusal } from './refusal.js'
 import { tell } from './tell.js'

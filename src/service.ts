@@ -1,18 +1,5 @@
 import { inBackground } from './background.js'
-import { testProcessor } from './cards/test-processor.js'
-import { keepPayer } from './checkout/payer.js'
-import { collections } from './collections.js'
-import type { Limits, ServiceContext } from './context.js'
-import { begin } from './controls/bootstrap.js'
-import { sandboxClock } from './controls/clock.js'
-import { createSandbox, type Sandbox } from './controls/sandbox.js'
-import type { Seed } from './controls/seed-schema.js'
-import type { Evidence } from './evidence.js'
-import type { FetchSource } from './http/incoming.js'
-import { sandboxReach } from './http/reach.js'
-import { RouteTable } from './http/router.js'
-import { type AgentControls, withAgents } from './mcp/scripted/controls.js'
-import { tellParked } from './parked.js'
+import type { Evidence } from './base/evidence.js'
 import {
   type Alarm,
   type Cards,
@@ -28,13 +15,26 @@ import {
   systemRandom,
   systemUpstream,
   type Upstream,
-} from './ports.js'
+} from './base/ports.js'
+import { keyring, randomHex } from './base/secrets.js'
+import { collections } from './collections.js'
+import type { Limits, ServiceContext } from './http/context.js'
+import type { FetchSource } from './http/incoming.js'
+import { sandboxReach } from './http/reach.js'
+import { RouteTable } from './http/router.js'
+import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/schedule/unsettled.js'
+import { UPSTREAM_EXPECTED, upstreamList } from './jobs/upstream/address.js'
+import { keepPayer } from './market/checkout/payer.js'
+import { testProcessor } from './money/cards/test-processor.js'
+import { tellParked } from './parked.js'
 import { routes } from './routes.js'
-import { listUnsettled, retryUnsettled, type Unsettled } from './schedule/unsettled.js'
-import { keyring, randomHex } from './secrets.js'
+import { begin } from './sandbox/controls/bootstrap.js'
+import { sandboxClock } from './sandbox/controls/clock.js'
+import { createSandbox, type Sandbox } from './sandbox/controls/sandbox.js'
+import type { Seed } from './sandbox/controls/seed-schema.js'
+import { type AgentControls, withAgents } from './sandbox/scripted-agent/controls.js'
 import { sealing } from './storage/sealing.js'
 import type { Storage } from './storage/storage.js'
-import { UPSTREAM_EXPECTED, upstreamList } from './upstream/address.js'
 
 export interface ServiceOptions {
   storage: Storage

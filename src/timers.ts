@@ -1,13 +1,13 @@
-import { APPROVAL_EXPIRES, APPROVAL_FORGOTTEN, expireApproval, forgetApproval } from './approvals/approval.js'
-import { endPeriod, tryInvoiceAgain } from './billing/renewal.js'
-import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './billing/settle.js'
-import { CHECKOUT_TRY_ENDS, endOverdueTry, expireCheckout } from './checkout/attempt.js'
-import { CHECKOUT_EXPIRES } from './checkout/checkout.js'
-import { HELD_TOO_LONG, reverseOverdue } from './payments/held-payment.js'
-import type { TimerJob } from './schedule/timer.js'
-import { answerAsPhone } from './second-factor/answer.js'
-import { PHONE_ANSWERS } from './second-factor/phone.js'
-import { expireTransfer, TRANSFER_EXPIRES } from './transfers/invitation.js'
+import { APPROVAL_EXPIRES, APPROVAL_FORGOTTEN, expireApproval, forgetApproval } from './consent/approvals/approval.js'
+import { answerAsPhone } from './consent/second-factor/answer.js'
+import { PHONE_ANSWERS } from './consent/second-factor/phone.js'
+import type { TimerJob } from './jobs/schedule/timer.js'
+import { endPeriod, tryInvoiceAgain } from './market/billing/renewal.js'
+import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './market/billing/settle.js'
+import { CHECKOUT_TRY_ENDS, endOverdueTry, expireCheckout } from './market/checkout/attempt.js'
+import { CHECKOUT_EXPIRES } from './market/checkout/checkout.js'
+import { HELD_TOO_LONG, reverseOverdue } from './payments/payments/held-payment.js'
+import { expireTransfer, TRANSFER_EXPIRES } from './payments/transfers/invitation.js'
 
 /** What is done when a timer falls due, by its kind. */
 export const jobs: Readonly<Record<string, TimerJob>> = {

@@ -1,6 +1,6 @@
 import { stripeCards } from '../adapters/stripe.js'
-import { testProcessor } from '../src/cards/test-processor.js'
-import { systemAlarm } from '../src/ports.js'
+import { systemAlarm } from '../src/base/ports.js'
+import { testProcessor } from '../src/money/cards/test-processor.js'
 import { cardsContract } from './support/cards-contract.js'
 import { startStripe } from './support/stripe-fake.js'
 

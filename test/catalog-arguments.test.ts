@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { fillEndpoint } from '../src/catalog/endpoint.js'
-import { compilePattern } from '../src/catalog/pattern.js'
-import { checkArguments, checkSchema } from '../src/catalog/schema.js'
-import { Problem } from '../src/problem.js'
+import { Problem } from '../src/base/problem.js'
+import { fillEndpoint } from '../src/market/catalog/endpoint.js'
+import { compilePattern } from '../src/market/catalog/pattern.js'
+import { checkArguments, checkSchema } from '../src/market/catalog/schema.js'
 
 /** Which of the arguments is refused, null for all of them; `taken` where none is. */
 function refusedBy(schema: Record<string, unknown>, args: Record<string, unknown>): unknown {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { testProcessor } from '../src/cards/test-processor.js'
+import { systemAlarm } from '../src/base/ports.js'
 import { type Cards, createService } from '../src/index.js'
-import { systemAlarm } from '../src/ports.js'
+import { testProcessor } from '../src/money/cards/test-processor.js'
 import { type Call, caller } from './support/api.js'
 import {
   guest,

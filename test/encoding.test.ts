@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { base64url, hexOf } from '../src/encoding.js'
+import { base64url, hexOf } from '../src/base/encoding.js'
 
 test('bytes of every length are written as Node writes them, in hex and in base64url', () => {
   for (let length = 0; length < 100; length++) {

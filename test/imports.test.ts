@@ -19,9 +19,67 @@ const texts = sources()
 const modules = readModules(texts)
 const faults = (texts: Record<string, string>) => violations(readModules(new Map(Object.entries(texts))))
 
+/** Imports that break the rules today, `from → to`: the list may only shrink. */
+const knownExceptions: readonly string[] = [
+  'src/agents/mcp/changes.ts → src/sandbox/controls/settings.ts',
+  'src/consent/approvals/price.ts → src/payments/payments/seen-price.ts',
+  'src/consent/approvals/visit.ts → src/payments/payments/seen-price.ts',
+  'src/consent/approvals/wait.ts → src/payments/payments/seen-price.ts',
+  'src/consent/notifications/push.ts → src/consent/second-factor/phone.ts',
+  'src/consent/notifications/registration.ts → src/consent/second-factor/request.ts',
+  'src/consent/oidc/disconnect.ts → src/consent/approvals/approval.ts',
+  'src/http/context.ts → src/jobs/outbox/message.ts',
+  'src/http/context.ts → src/jobs/upstream/address.ts',
+  'src/http/context.ts → src/sandbox/controls/seed-schema.ts',
+  'src/http/errors.ts → src/identity/callers/caller.ts',
+  'src/http/outcome.ts → src/identity/callers/caller.ts',
+  'src/http/perform.ts → src/identity/callers/caller.ts',
+  'src/http/same-caller.ts → src/identity/callers/caller.ts',
+  'src/identity/callers/caller.ts → src/consent/oidc/agent.ts',
+  'src/identity/callers/caller.ts → src/consent/oidc/issuer.ts',
+  'src/identity/sessions/code-sign-in.ts → src/consent/notifications/device.ts',
+  'src/identity/sessions/code-sign-in.ts → src/consent/second-factor/detail.ts',
+  'src/identity/sessions/code-sign-in.ts → src/consent/second-factor/request.ts',
+  'src/identity/sessions/first-proof.ts → src/consent/approvals/settings.ts',
+  'src/identity/sessions/first-proof.ts → src/consent/notifications/device.ts',
+  'src/identity/sessions/first-proof.ts → src/consent/oidc/connection.ts',
+  'src/identity/sessions/first-proof.ts → src/consent/oidc/disconnect.ts',
+  'src/identity/sessions/first-proof.ts → src/consent/personas/delegate.ts',
+  'src/identity/sessions/first-proof.ts → src/consent/second-factor/request.ts',
+  'src/identity/sessions/page-sign-in.ts → src/consent/second-factor/detail.ts',
+  'src/identity/sessions/session.ts → src/market/carts/cart.ts',
+  'src/identity/sessions/session.ts → src/payments/transfers/invitation.ts',
+  'src/identity/users/client-credentials.ts → src/consent/second-factor/wait.ts',
+  'src/jobs/events/follow.ts → src/identity/sessions/session.ts',
+  'src/jobs/events/follow.ts → src/identity/tokens/client.ts',
+  'src/jobs/events/follow.ts → src/identity/tokens/token.ts',
+  'src/jobs/events/follow.ts → src/sandbox/controls/settings.ts',
+  'src/jobs/outbox/mail-limit.ts → src/identity/users/user.ts',
+  'src/jobs/outbox/mail.ts → src/identity/users/user.ts',
+  'src/jobs/outbox/mail.ts → src/money/cards/test-values.ts',
+  'src/jobs/outbox/message.ts → src/money/cards/declines.ts',
+  'src/jobs/outbox/outbox.ts → src/money/cards/declines.ts',
+  'src/market/catalog/item.ts → src/market/billing/usage.ts',
+  'src/market/catalog/tool-name.ts → src/agents/mcp/reserved-names.ts',
+  'src/money/twins/routes.ts → src/payments/statements/binder.ts',
+  'src/money/twins/routes.ts → src/payments/statements/inventory.ts',
+  'src/payments/payments/payment.ts → src/market/catalog/for-sale.ts',
+]
+
+const without = (exceptions: readonly string[]) =>
+  modules.map((module) => ({
+    ...module,
+    imports: module.imports.filter(({ path }) => !exceptions.includes(`${module.path} → ${path}`)),
+  }))
+
 test('every import keeps the rules of the architecture', () => {
   expect(texts.size).toBeGreaterThan(50)
-  expect(violations(modules)).toEqual([])
+  expect(violations(without(knownExceptions))).toEqual([])
+})
+
+test.each(knownExceptions.map((exception) => [exception]))('%s is still an exception', (exception) => {
+  const others = knownExceptions.filter((other) => other !== exception)
+  expect(violations(without(others))).not.toEqual([])
 })
 
 test('every relative import leads to a module', () => {
@@ -36,14 +94,34 @@ test('every relative import leads to a module', () => {
 describe('the reader of imports finds a break of', () => {
   const cases: [rule: string, texts: Record<string, string>, fault: string][] = [
     [
+      'rule 0: a group that knows a later one',
+      {
+        'src/money/twins/twin.ts': "import type { A } from '../../market/carts/cart.js'",
+        'src/market/carts/cart.ts': '',
+      },
+      'src/money/twins/twin.ts:1: rule 0: money/ comes before market/ and may not import src/market/carts/cart.ts',
+    ],
+    [
+      'rule 0: folders that know each other',
+      {
+        'src/money/twins/twin.ts': "import '../ledger/audit.js'",
+        'src/money/twins/name.ts': '',
+        'src/money/ledger/audit.ts': "import type { A } from '../twins/name.js'",
+      },
+      'src/money/ledger/audit.ts:1: rule 0: folders import in a circle: src/money/ledger → src/money/twins → src/money/ledger',
+    ],
+    [
       'rule 1: a rule that knows requests',
-      { 'src/twins/twin.ts': "\nimport { route } from '../http/route.js'", 'src/http/route.ts': '' },
-      'src/twins/twin.ts:2: rule 1: the rules of a feature may not import src/http/route.ts',
+      { 'src/money/twins/twin.ts': "\nimport { route } from '../../http/route.js'", 'src/http/route.ts': '' },
+      'src/money/twins/twin.ts:2: rule 1: the rules of a feature may not import src/http/route.ts',
     ],
     [
       'rule 1: a rule that imports routes',
-      { 'src/twins/twin.ts': "import { a } from '../users/routes.js'", 'src/users/routes.ts': '' },
-      'src/twins/twin.ts:1: rule 1: the rules of a feature may not import src/users/routes.ts',
+      {
+        'src/money/twins/twin.ts': "import { a } from '../cards/routes.js'",
+        'src/money/cards/routes.ts': '',
+      },
+      'src/money/twins/twin.ts:1: rule 1: the rules of a feature may not import src/money/cards/routes.ts',
     ],
     [
       'rule 1: a part that imports the whole',
@@ -52,47 +130,50 @@ describe('the reader of imports finds a break of', () => {
     ],
     [
       'rule 1: storage that knows a feature',
-      { 'src/storage/key.ts': "import { a } from '../twins/twin.js'", 'src/twins/twin.ts': '' },
-      'src/storage/key.ts:1: rule 1: storage/ may not import src/twins/twin.ts',
+      { 'src/storage/key.ts': "import { a } from '../money/twins/twin.js'", 'src/money/twins/twin.ts': '' },
+      'src/storage/key.ts:1: rule 0: storage/ comes before money/ and may not import src/money/twins/twin.ts',
     ],
     [
       'rule 1: http that knows a feature',
-      { 'src/http/router.ts': "import { a } from '../twins/twin.js'", 'src/twins/twin.ts': '' },
-      'src/http/router.ts:1: rule 1: http/ (but principal.ts) may not import src/twins/twin.ts',
+      { 'src/http/router.ts': "import { a } from '../money/twins/twin.js'", 'src/money/twins/twin.ts': '' },
+      'src/http/router.ts:1: rule 0: http/ comes before money/ and may not import src/money/twins/twin.ts',
     ],
     [
       'rule 1: a circle',
       {
-        'src/users/user.ts': "import '../twins/twin.js'",
-        'src/twins/twin.ts': "export * from '../tokens/token.js'",
-        'src/tokens/token.ts': "const a = await import('../users/user.js')",
+        'src/identity/users/user.ts': "import '../../money/twins/twin.js'",
+        'src/money/twins/twin.ts': "export * from '../../identity/tokens/token.js'",
+        'src/identity/tokens/token.ts': "const a = await import('../users/user.js')",
       },
-      'src/tokens/token.ts:1: rule 1: imports run in a circle: src/tokens/token.ts → src/users/user.ts → src/twins/twin.ts → src/tokens/token.ts',
+      'src/identity/tokens/token.ts:1: rule 1: imports run in a circle: src/identity/tokens/token.ts → src/identity/users/user.ts → src/money/twins/twin.ts → src/identity/tokens/token.ts',
     ],
     [
       'rule 2: routes that use another feature',
-      { 'src/twins/routes.ts': "import { a } from '../users/user.js'", 'src/users/user.ts': '' },
-      'src/twins/routes.ts:1: rule 2: routes may not import src/users/user.ts',
+      {
+        'src/money/twins/routes.ts': "import { a } from '../cards/card.js'",
+        'src/money/cards/card.ts': '',
+      },
+      'src/money/twins/routes.ts:1: rule 2: routes may not import src/money/cards/card.ts',
     ],
     [
       'rule 2: routes that use the router',
-      { 'src/twins/routes.ts': "import { a } from '../http/router.js'", 'src/http/router.ts': '' },
-      'src/twins/routes.ts:1: rule 2: routes may not import src/http/router.ts',
+      { 'src/money/twins/routes.ts': "import { a } from '../../http/router.js'", 'src/http/router.ts': '' },
+      'src/money/twins/routes.ts:1: rule 2: routes may not import src/http/router.ts',
     ],
     [
       'rule 2: itty-router outside http/',
-      { 'src/twins/routes.ts': "import { IttyRouter } from 'itty-router'" },
-      'src/twins/routes.ts:1: rule 2: only src/http/ import itty-router',
+      { 'src/money/twins/routes.ts': "import { IttyRouter } from 'itty-router'" },
+      'src/money/twins/routes.ts:1: rule 2: only src/http/ import itty-router',
     ],
     [
       'rule 2: jose outside oidc/ and tokens/',
-      { 'src/users/user.ts': "import type { JWK } from 'jose'" },
-      'src/users/user.ts:1: rule 2: only src/oidc/ and src/tokens/ import jose',
+      { 'src/identity/users/user.ts': "import type { JWK } from 'jose'" },
+      'src/identity/users/user.ts:1: rule 2: only src/consent/oidc/ and src/identity/tokens/ import jose',
     ],
     [
       'rule 2: an MCP SDK that is loaded at once',
-      { 'src/mcp/server.ts': "import { McpServer } from '@modelcontextprotocol/server'" },
-      'src/mcp/server.ts:1: rule 2: @modelcontextprotocol/server is loaded on first use',
+      { 'src/agents/mcp/server.ts': "import { McpServer } from '@modelcontextprotocol/server'" },
+      'src/agents/mcp/server.ts:1: rule 2: @modelcontextprotocol/server is loaded on first use',
     ],
     [
       'rule 3: an adapter in src/',
@@ -101,13 +182,13 @@ describe('the reader of imports finds a break of', () => {
     ],
     [
       'rule 3: a module of Node',
-      { 'src/hash.ts': "import { createHash } from 'node:crypto'" },
-      'src/hash.ts:1: rule 3: src/ never imports node:crypto',
+      { 'src/base/hash.ts': "import { createHash } from 'node:crypto'" },
+      'src/base/hash.ts:1: rule 3: src/ never imports node:crypto',
     ],
     [
       'rule 3: a module of Node by its bare name',
-      { 'src/hash.ts': "const fs = require('fs')" },
-      'src/hash.ts:1: rule 3: src/ never imports fs',
+      { 'src/base/hash.ts': "const fs = require('fs')" },
+      'src/base/hash.ts:1: rule 3: src/ never imports fs',
     ],
     [
       'rule 3: the package of an adapter',
@@ -152,15 +233,18 @@ describe('the reader of imports finds a break of', () => {
     [
       'clients: browser code that brings the service along',
       {
-        'src/embeds/embed.client.ts': "import { price } from './price.js'",
-        'src/embeds/price.ts': "import { z } from 'zod'",
+        'src/market/embeds/embed.client.ts': "import { price } from './price.js'",
+        'src/market/embeds/price.ts': "import { z } from 'zod'",
       },
-      'src/embeds/embed.client.ts:1: clients: browser code may not import src/embeds/price.ts, which leads to src/embeds/price.ts',
+      'src/market/embeds/embed.client.ts:1: clients: browser code may not import src/market/embeds/price.ts, which leads to src/market/embeds/price.ts',
     ],
     [
       'clients: a service that runs browser code',
-      { 'src/embeds/offer.ts': "import { a } from './embed.client.js'", 'src/embeds/embed.client.ts': '' },
-      'src/embeds/offer.ts:1: clients: src/ imports browser code as a ?script, or its types',
+      {
+        'src/market/embeds/offer.ts': "import { a } from './embed.client.js'",
+        'src/market/embeds/embed.client.ts': '',
+      },
+      'src/market/embeds/offer.ts:1: clients: src/ imports browser code as a ?script, or its types',
     ],
   ]
   test.each(cases)('%s', (_, texts, fault) => expect(faults(texts)).toContain(fault))
@@ -207,7 +291,9 @@ describe('the reader of globals', () => {
     ['chance', 'export const id = () => crypto.randomUUID()', 'randomness of its own (crypto)'],
     ['the network', 'export const get = (url) => globalThis.fetch(url)', 'network of its own (fetch)'],
   ])('has %s come from the default ports alone', (_, text, what) => {
-    expect(faults({ 'src/ports.ts': text })).toEqual([])
-    expect(faults({ 'src/time.ts': text })).toEqual([`src/time.ts:1: rule 3: src/ has no ${what}; use the port`])
+    expect(faults({ 'src/base/ports.ts': text })).toEqual([])
+    expect(faults({ 'src/base/time.ts': text })).toEqual([
+      `src/base/time.ts:1: rule 3: src/ has no ${what}; use the port`,
+    ])
   })
 })

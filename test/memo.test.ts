@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { memoize } from '../src/memo.js'
+import { memoize } from '../src/base/memo.js'
 
 /** Doubles its input, and counts how often it had to. */
 function counted(limitBytes: number) {

@@ -5,9 +5,9 @@ import { gzipSync } from 'node:zlib'
 import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type NodeUpstreamOptions, nodeUpstream } from '../adapters/node.js'
-import { systemAlarm, type UpstreamRequest } from '../src/ports.js'
-import { callUpstream, readWhole, UpstreamFailure } from '../src/upstream/call.js'
-import { judgeUrl, type UpstreamPolicy } from '../src/upstream/guard.js'
+import { systemAlarm, type UpstreamRequest } from '../src/base/ports.js'
+import { callUpstream, readWhole, UpstreamFailure } from '../src/jobs/upstream/call.js'
+import { judgeUrl, type UpstreamPolicy } from '../src/jobs/upstream/guard.js'
 
 type Lookup = NonNullable<NodeUpstreamOptions['lookup']>
 

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../adapters/storage/memory.js'
-import { createService } from '../src/index.js'
-import { hasDevice } from '../src/notifications/device.js'
+import { hasDevice } from '../src/consent/notifications/device.js'
 import {
   type ApprovedAction,
   requireSecondFactor,
   type SecondFactorOrder,
   spendSecondFactor,
   statusOf,
-} from '../src/second-factor/request.js'
+} from '../src/consent/second-factor/request.js'
+import { createService } from '../src/index.js'
 import { caller } from './support/api.js'
 import { DETAIL, registerDevice } from './support/second-factor.js'
 import { newPayer, newSeller } from './support/world.js'

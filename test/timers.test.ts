@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { memoryStorage } from '../adapters/storage/memory.js'
 import { createService } from '../src/index.js'
-import { setTimer, type TimerJob } from '../src/schedule/timer.js'
+import { setTimer, type TimerJob } from '../src/jobs/schedule/timer.js'
 import type { Storage, Writer } from '../src/storage/storage.js'
 
 const ran: string[] = []

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { nodeUpstream } from '../adapters/node.js'
-import { systemUpstream } from '../src/ports.js'
-import { readWhole } from '../src/upstream/call.js'
+import { systemUpstream } from '../src/base/ports.js'
+import { readWhole } from '../src/jobs/upstream/call.js'
 import { byHand, call, ends, LIMIT, reasonOf, SHORT_MS, servers, type Told, textOf } from './support/upstream-call.js'
 
 const { serving, sending } = servers()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Alarm, Upstream, UpstreamRequest } from '../src/ports.js'
-import { readWhole } from '../src/upstream/call.js'
+import type { Alarm, Upstream, UpstreamRequest } from '../src/base/ports.js'
+import { readWhole } from '../src/jobs/upstream/call.js'
 import { byHand, call, reasonOf, textOf } from './support/upstream-call.js'
 
 describe('A call', () => {

@@ -1,10 +1,10 @@
 import { BlockList } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { SandboxContext } from '../src/context.js'
-import { Problem } from '../src/problem.js'
-import { isAlwaysRefused, isPublic } from '../src/upstream/address.js'
-import { checkHeaders, connectRule, judgeUrl, type UpstreamPolicy } from '../src/upstream/guard.js'
+import { Problem } from '../src/base/problem.js'
+import type { SandboxContext } from '../src/http/context.js'
+import { isAlwaysRefused, isPublic } from '../src/jobs/upstream/address.js'
+import { checkHeaders, connectRule, judgeUrl, type UpstreamPolicy } from '../src/jobs/upstream/guard.js'
 
 const serious: UpstreamPolicy = { allowUpstream: undefined, sandbox: undefined }
 const sandbox: UpstreamPolicy = { allowUpstream: undefined, sandbox: {} as SandboxContext }

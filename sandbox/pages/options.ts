@@ -1,4 +1,4 @@
-import type { SandboxReach } from '../../src/context.js'
+import type { SandboxReach } from '../../src/http/context.js'
 import type { Service } from '../../src/index.js'
 import type { Demo } from '../seed/demo.js'
 

@@ -1,4 +1,4 @@
-import type { loadMicroPayments, MicroPaymentElement, PaymentDetail } from '../../src/embeds/element.client.js'
+import type { loadMicroPayments, MicroPaymentElement, PaymentDetail } from '../../src/market/embeds/element.client.js'
 
 declare global {
   interface Window {

@@ -1,4 +1,4 @@
-import { Problem } from '../problem.js'
+import { Problem } from '../base/problem.js'
 import { wantsPage } from './html.js'
 import { type Reply, seeOther } from './reply.js'
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini'
-import { problem } from '../problem.js'
+import { problem } from '../base/problem.js'
 import { fieldProblem, fieldRefused } from './field.js'
 
 /** What the runtime knows of a request beyond the `Request` itself. */

@@ -1,4 +1,4 @@
-import { problem } from '../problem.js'
+import { problem } from '../base/problem.js'
 
 /**
  * Refuses fields with a card number in them, however deep and wherever in a text: it is to be neither stored nor logged. One rule for

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { Problem } from '../problem.js'
+import type { Problem } from '../base/problem.js'
 import { cardStyle } from './card-style.js'
 import { formStyle } from './form-style.js'
 import { type Inline, page } from './html.js'

@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini'
-import { type Problem, problem } from '../problem.js'
+import { type Problem, problem } from '../base/problem.js'
 
 /** A field that is not as it must be: the problem names it, and says what it must be. */
 

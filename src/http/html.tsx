@@ -2,8 +2,8 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import { nameHidden } from '../hidden.js'
-import type { Problem } from '../problem.js'
+import { nameHidden } from '../base/invisible-characters.js'
+import type { Problem } from '../base/problem.js'
 import { type Reply, reply } from './reply.js'
 
 /** A style sheet or script that stands in a page, and the hash by which the page's policy lets it. */

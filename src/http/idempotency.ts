@@ -1,9 +1,9 @@
-import type { ServiceContext } from '../context.js'
-import { base64url, bytesOf } from '../encoding.js'
-import { canonicalJson } from '../hash.js'
-import { Problem, problem } from '../problem.js'
-import { digest, randomHex } from '../secrets.js'
+import { base64url, bytesOf } from '../base/encoding.js'
+import { canonicalJson } from '../base/hash.js'
+import { Problem, problem } from '../base/problem.js'
+import { digest, randomHex } from '../base/secrets.js'
 import { collection, type Reader, type Writer } from '../storage/storage.js'
+import type { ServiceContext } from './context.js'
 import type { Outcome } from './outcome.js'
 
 const LIFETIME = 24 * 3_600_000

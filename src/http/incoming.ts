@@ -1,4 +1,4 @@
-import type { Evidence } from '../evidence.js'
+import type { Evidence } from '../base/evidence.js'
 import type { BodySource } from './body.js'
 import type { Route, Version } from './route.js'
 

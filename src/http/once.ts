@@ -1,8 +1,7 @@
-import type { ServiceContext } from '../context.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../base/problem.js'
 import { OutcomeUnknown, type Reader, StorageUnavailable } from '../storage/storage.js'
-import { watch } from '../storage/watch.js'
 import { Watched } from '../storage/watched.js'
+import type { ServiceContext } from './context.js'
 import {
   type Claim,
   claimKey,
@@ -17,6 +16,7 @@ import {
 import type { Endpoint, Incoming } from './incoming.js'
 import { type Outcome, refusal, render, unknownOutcome } from './outcome.js'
 import type { Call, Keep, Route } from './route.js'
+import { watch } from './watch.js'
 
 /** A request on its way into its handler. */
 export interface Run {

@@ -1,5 +1,5 @@
-import { type ProblemCode, problemSentence, problemStatus } from '../problem.js'
-import { VERSION } from '../version.js'
+import { type ProblemCode, problemSentence, problemStatus } from '../base/problem.js'
+import { VERSION } from '../base/version.js'
 import { HARD_TO_GUESS } from './caller-key.js'
 import { errorsOf } from './errors.js'
 import { type Auth, evidenceOf, type Route, route, type Version } from './route.js'

@@ -1,4 +1,4 @@
-import { problem } from '../problem.js'
+import { problem } from '../base/problem.js'
 
 interface Sent {
   readonly method: string

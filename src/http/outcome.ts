@@ -1,10 +1,10 @@
-import type { ServiceContext } from '../context.js'
-import { Problem, problem } from '../problem.js'
+import { Problem, problem } from '../base/problem.js'
+import { repeatedSession } from '../identity/callers/caller.js'
 import { OutcomeUnknown, StorageUnavailable } from '../storage/storage.js'
+import type { ServiceContext } from './context.js'
 import { setCorsHeaders } from './cors.js'
 import type { Endpoint, Incoming } from './incoming.js'
 import { isForeign, sessionCookieHeader } from './origin.js'
-import { repeatedSession } from './principal.js'
 import { Reply } from './reply.js'
 
 /** An answer ready to send. */

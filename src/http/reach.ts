@@ -1,4 +1,4 @@
-import type { SandboxReach } from '../context.js'
+import type { SandboxReach } from './context.js'
 
 /** A setting of who may reach a sandbox: how one value is read, undefined where it is wrong, and what it must be. */
 interface Setting {

@@ -1,11 +1,11 @@
 import type * as z from 'zod/mini'
-import type { ServiceContext } from '../context.js'
-import type { Evidence } from '../evidence.js'
-import type { KeepOptions } from '../keep.js'
-import type { Owner } from '../owner.js'
-import type { Problem, ProblemCode } from '../problem.js'
+import type { Evidence } from '../base/evidence.js'
+import type { Owner } from '../base/owner.js'
+import type { Problem, ProblemCode } from '../base/problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
+import type { ServiceContext } from './context.js'
 import type { Reply } from './reply.js'
+import type { KeepOptions } from './stored-answer.js'
 
 export type Version = 'v2' | 'v3' | 'v4'
 

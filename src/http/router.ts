@@ -1,6 +1,6 @@
 import { Router, type RouterType } from 'itty-router'
-import type { ServiceContext } from '../context.js'
-import { problem } from '../problem.js'
+import { problem } from '../base/problem.js'
+import type { ServiceContext } from './context.js'
 import { preflightHeaders } from './cors.js'
 import type { Endpoint, FetchSource, Incoming } from './incoming.js'
 import { type Outcome, refusal, respondWith, unknownOutcome } from './outcome.js'

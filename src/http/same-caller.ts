@@ -1,7 +1,7 @@
-import type { ServiceContext } from '../context.js'
-import { problem } from '../problem.js'
+import { problem } from '../base/problem.js'
+import type { Caller } from '../identity/callers/caller.js'
 import type { Reader, Storage, Writer } from '../storage/storage.js'
-import type { Caller } from './principal.js'
+import type { ServiceContext } from './context.js'
 import type { Principal } from './route.js'
 
 /** The user for whom a principal acts, where there is one. */

@@ -1,7 +1,7 @@
-import type { SandboxReach } from '../context.js'
-import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../loopback.js'
-import { type Problem, problem } from '../problem.js'
-import { sameSecret } from '../secrets.js'
+import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../base/loopback.js'
+import { type Problem, problem } from '../base/problem.js'
+import { sameSecret } from '../base/secrets.js'
+import type { SandboxReach } from './context.js'
 import type { FetchSource, SentHeaders } from './incoming.js'
 import { isForeign } from './origin.js'
 

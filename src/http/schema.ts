@@ -1,5 +1,5 @@
-import { isPlainLine } from '../hidden.js'
-import { problem } from '../problem.js'
+import { isPlainLine } from '../base/invisible-characters.js'
+import { problem } from '../base/problem.js'
 import * as z from './zod.js'
 
 /** Wire shapes that more than one feature shows. Schemas have no transforms, so that each is also JSON Schema. */

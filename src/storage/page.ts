@@ -1,4 +1,4 @@
-import { problem } from '../problem.js'
+import { problem } from '../base/problem.js'
 import { hasPrefix, indexNamed, keyOf } from './key.js'
 import type { Collection, Key, Reader, Row } from './storage.js'
 

@@ -1,4 +1,4 @@
-import type { Keyring } from '../secrets.js'
+import type { Keyring } from '../base/secrets.js'
 import type { AnyCollection, Collection, Key, Query, Reader, Row, Storage, Writer } from './storage.js'
 
 /** A row at rest: the fields that its collection seals, as JSON, encrypted with collection and id as additional data. */

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { hopsIn, viaAfter } from '../../src/base/via.js'
 import { createService, type Service } from '../../src/index.js'
-import { hopsIn, viaAfter } from '../../src/via.js'
 import { nodeServer } from '../runtimes/node-server.js'
 import { type Answer, type Call, type CallOptions, caller } from '../support/api.js'
 import { heldBy } from '../support/approvals.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { ProblemCode } from '../../src/base/problem.js'
 import { createService } from '../../src/index.js'
-import type { ProblemCode } from '../../src/problem.js'
 import { type Answer, type Call, caller } from '../support/api.js'
 import { contract, type Started } from '../support/contract.js'
 import { expectProblem, expectSoundLedger } from '../support/market.js'

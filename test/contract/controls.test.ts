@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VERSION } from '../../src/version.js'
+import { VERSION } from '../../src/base/version.js'
 import { contract } from '../support/contract.js'
 import { expectProblem, expectSoundLedger, fund, pay, UNKNOWN_DQ } from '../support/market.js'
 import { balanceOf, newCommodity, newPayer, newSeller, newTwin, tokenFor } from '../support/world.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { evidenceGrades, isWeaker } from '../../src/evidence.js'
+import { evidenceGrades, isWeaker } from '../../src/base/evidence.js'
 import { contract } from '../support/contract.js'
 import { expectProblem } from '../support/market.js'
 import { type Operation, operations } from '../support/operations.js'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
+import { giveBack } from '../../src/consent/personas/spending.js'
 import { createService } from '../../src/index.js'
-import { giveBack } from '../../src/personas/spending.js'
 import { type CallOptions, caller } from '../support/api.js'
 import { contract, type Started } from '../support/contract.js'
 import { advance, expectProblem, expectSoundLedger, fund, setClock, stopClock } from '../support/market.js'

@@ -2,15 +2,15 @@ import { readdir, readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import type { ServiceContext } from '../../src/context.js'
+import { problemCodes } from '../../src/base/problem.js'
+import { VERSION } from '../../src/base/version.js'
+import type { ServiceContext } from '../../src/http/context.js'
 import { errorsOf } from '../../src/http/errors.js'
 import { openapi } from '../../src/http/openapi.js'
 import { reply } from '../../src/http/reply.js'
 import { evidenceOf, type Route, type Version } from '../../src/http/route.js'
 import { RouteTable } from '../../src/http/router.js'
-import { problemCodes } from '../../src/problem.js'
 import { routes } from '../../src/routes.js'
-import { VERSION } from '../../src/version.js'
 import { routeOf } from '../support/api.js'
 import { documented } from '../support/documented.js'
 import { operations } from '../support/operations.js'
@@ -34,16 +34,18 @@ describe('the route table', () => {
   })
 
   it("holds each feature's routes, under the names that they are exported by", async () => {
-    const folders = await readdir(source, { withFileTypes: true })
-    for (const folder of folders.filter((entry) => entry.isDirectory())) {
-      if (!(await readdir(new URL(`${folder.name}/`, source))).includes('routes.ts')) continue
-      const { default: all, ...named } = (await import(new URL(`${folder.name}/routes.ts`, source).href)) as {
+    const paths = (await readdir(source, { recursive: true })).filter((path) =>
+      /^\w+[/\\][\w-]+[/\\]routes\.ts$/.test(path),
+    )
+    expect(paths.length).toBeGreaterThan(20)
+    for (const path of paths) {
+      const { default: all, ...named } = (await import(new URL(path, source).href)) as {
         default: Route[]
       } & Record<string, Route>
       expect(Object.entries(named).map(([name, { id }]) => [name, id])).toEqual(
         Object.keys(named).map((name) => [name, name]),
       )
-      expect(all.map(({ id }) => id).sort(), `src/${folder.name}`).toEqual(Object.keys(named).sort())
+      expect(all.map(({ id }) => id).sort(), `src/${path}`).toEqual(Object.keys(named).sort())
       for (const { id } of all) expect(routes.map((route) => route.id)).toContain(id)
     }
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatAmount, MAX_UNITS, toAmount, toUnits } from '../../src/ledger/amount.js'
-import { Problem } from '../../src/problem.js'
+import { Problem } from '../../src/base/problem.js'
+import { formatAmount, MAX_UNITS, toAmount, toUnits } from '../../src/money/ledger/amount.js'
 
 const decimals = fc.integer({ min: 0, max: 9 })
 /** Up to here each count of smallest units has a JSON number of its own, whatever the decimals. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import { type Audit, audit } from '../../src/ledger/audit.js'
-import { hold, type MovementKind, post, postHold, reverseHold } from '../../src/ledger/movement.js'
-import { releaseSupply, reserveSupply } from '../../src/ledger/reservation.js'
+import { type Audit, audit } from '../../src/money/ledger/audit.js'
+import { hold, type MovementKind, post, postHold, reverseHold } from '../../src/money/ledger/movement.js'
+import { releaseSupply, reserveSupply } from '../../src/money/ledger/reservation.js'
 import type { Key, Reader, State } from '../../src/storage/storage.js'
 import { quantities } from '../support/ledger.js'
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import type { InvoiceRow } from '../../src/billing/invoice.js'
 import { type CardCharge, type Cards, createService, type Service } from '../../src/index.js'
+import type { InvoiceRow } from '../../src/market/billing/invoice.js'
 import { caller } from '../support/api.js'
 import { mailedSubjects, Subscriber } from '../support/billing.js'
 import { DAY } from '../support/transfers.js'

@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import type { CheckoutChargeRow } from '../../src/checkout/charge.js'
-import type { CheckoutRow } from '../../src/checkout/checkout.js'
 import {
   type CardCharge,
   type CardRefund,
@@ -12,6 +10,8 @@ import {
   type ServiceOptions,
   type Upstream,
 } from '../../src/index.js'
+import type { CheckoutChargeRow } from '../../src/market/checkout/charge.js'
+import type { CheckoutRow } from '../../src/market/checkout/checkout.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { type Call, caller } from '../support/api.js'
 import {

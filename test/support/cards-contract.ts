@@ -33,7 +33,7 @@ export function idOf(result: ChargeResult): string {
   return result.charge_id
 }
 
-/** Holds a card processor to the port `Cards` in `src/ports.ts`. Every case runs on every processor. */
+/** Holds a card processor to the port `Cards` in `src/base/ports.ts`. Every case runs on every processor. */
 export function cardsContract(name: string, create: () => Promise<CreatedCards>): void {
   const law = (fact: string, body: (made: CreatedCards) => Promise<void>) =>
     test(fact, async () => {

@@ -5,10 +5,11 @@ import type { Import, Module } from './modules.js'
 /** Where a module stands, and so what it may know. */
 type Place =
   | 'composition' // puts the parts together
-  | 'root' // words that every part shares
+  | 'base' // words that every part shares
   | 'http'
   | 'storage'
   | 'ledger'
+  | 'caller' // finds who is calling, for the router
   | 'routes' // of a feature
   | 'page' // of a feature: JSX
   | 'noun' // the rules of a feature
@@ -17,6 +18,20 @@ type Place =
   | 'sandbox'
   | 'other'
 
+/** The groups in their order: each imports only from those before it and from itself. */
+const groups = [
+  'base',
+  'storage',
+  'http',
+  'jobs',
+  'money',
+  'identity',
+  'consent',
+  'payments',
+  'market',
+  'agents',
+  'sandbox',
+]
 const composition = [
   'index',
   'core',
@@ -24,26 +39,47 @@ const composition = [
   'routes',
   'collections',
   'timers',
-  'couriers',
+  'deliveries',
   'parked',
   'background',
 ].map((name) => `src/${name}.ts`)
 /** The default ports are the one place that reads the clock, draws random bytes and reaches the network. */
-const ports = 'src/ports.ts'
+const ports = 'src/base/ports.ts'
 /** What of `http/` the routes of a feature are written with. */
-const routeWords = ['route.ts', 'schema.ts', 'reply.ts', 'csv.ts', 'html.tsx', 'answered.ts'].map(
-  (name) => `src/http/${name}`,
-)
-const pageWords = ['html.tsx', 'card.tsx', 'card-page.tsx', 'card-style.ts', 'form-style.ts', 'reply.ts'].map(
-  (name) => `src/http/${name}`,
-)
-/** Wire shapes and markup know no request. */
-const nounWords = ['schema.ts', 'field.ts', 'card-data.ts', 'html.tsx'].map((name) => `src/http/${name}`)
+const routeWords = [
+  'context.ts',
+  'stored-answer.ts',
+  'route.ts',
+  'schema.ts',
+  'reply.ts',
+  'csv.ts',
+  'html.tsx',
+  'answered.ts',
+].map((name) => `src/http/${name}`)
+const pageWords = [
+  'context.ts',
+  'html.tsx',
+  'card.tsx',
+  'card-page.tsx',
+  'card-style.ts',
+  'form-style.ts',
+  'reply.ts',
+].map((name) => `src/http/${name}`)
+/** What the rules of a feature work with, and wire shapes and markup: they know no request. */
+const nounWords = [
+  'context.ts',
+  'watch.ts',
+  'stored-answer.ts',
+  'schema.ts',
+  'field.ts',
+  'card-data.ts',
+  'html.tsx',
+].map((name) => `src/http/${name}`)
 const nodeAdapters = ['adapters/node', 'adapters/smtp', 'adapters/storage/file', 'adapters/storage/postgres']
 const owners: Record<string, readonly string[]> = {
   'itty-router': ['src/http/'],
-  jose: ['src/oidc/', 'src/tokens/'],
-  '@modelcontextprotocol/': ['src/mcp/'],
+  jose: ['src/consent/oidc/', 'src/identity/tokens/'],
+  '@modelcontextprotocol/': ['src/agents/mcp/', 'src/sandbox/scripted-agent/'],
 }
 const outside = ['idb', 'lowdb', 'msw', '@whatwg-node/server']
 
@@ -61,6 +97,7 @@ export function violations(modules: readonly Module[]): string[] {
     ...modules.flatMap(adapterPackages),
     ...modules.flatMap(globalFaults),
     ...circles(all),
+    ...folderCircles(modules),
   ]
 }
 
@@ -77,23 +114,25 @@ function pathFault(from: string, path: string, { typeOnly }: Import): string | u
   if (/^(sandbox|test)\//.test(path) && place !== 'sandbox') return `rule 5: nothing imports ${top(path)}/`
   if (/^adapters\//.test(path) && from.startsWith('src/')) return 'rule 3: src/ never imports adapters/'
   if (place === 'adapter') return adapterFault(from, path)
-  if (place === 'sandbox' || place === 'client') return undefined
-  if (place === 'composition' || path.endsWith('?script')) return undefined
+  if (place === 'sandbox' || place === 'composition') return undefined
   if (to === 'composition') return `rule 1: only the modules that compose the service import ${path}`
-  if (to === 'root' || folderOf(from) === folderOf(path)) return undefined
-  if (typeOnly && place === 'root') return undefined
+  const [group, other] = [groupOf(from), groupOf(path)]
+  if (from.startsWith('src/') && groups.indexOf(other) > groups.indexOf(group))
+    return `rule 0: ${group}/ comes before ${other}/ and may not import ${path}`
+  if (place === 'client' || path.endsWith('?script')) return undefined
+  if (to === 'base' || folderOf(from) === folderOf(path)) return undefined
   const allowed = allowedPlaces(place)
   if (allowed.includes(to) || wordsOf(place, typeOnly).includes(path)) return undefined
-  if (place === 'http' && to === 'noun' && from === 'src/http/principal.ts') return undefined
   return `rule ${place === 'routes' ? 2 : 1}: ${nameOf[place]} may not import ${path}`
 }
 
 const nameOf: Record<Place, string> = {
   composition: 'what composes the service',
-  root: 'a word that every part shares',
-  http: 'http/ (but principal.ts)',
+  base: 'base/',
+  http: 'http/',
   storage: 'storage/',
   ledger: 'ledger/',
+  caller: 'callers/',
   routes: 'routes',
   page: 'a page',
   noun: 'the rules of a feature',
@@ -106,6 +145,7 @@ const nameOf: Record<Place, string> = {
 function allowedPlaces(place: Place): Place[] {
   if (place === 'http') return ['storage']
   if (place === 'ledger') return ['storage']
+  if (place === 'caller') return ['storage', 'http', 'noun']
   if (place === 'noun' || place === 'page') return ['storage', 'ledger', 'noun']
   return []
 }
@@ -150,7 +190,7 @@ function clientFaults(from: string, { path, typeOnly }: Import, all: ReadonlyMap
 }
 
 const isPure = ({ path, imports }: Module): boolean =>
-  ['root', 'ledger', 'noun'].includes(placeOf(path)) &&
+  ['base', 'ledger', 'noun'].includes(placeOf(path)) &&
   imports.every((imported) => imported.typeOnly || imported.path !== undefined)
 
 /** A module with all it imports, types aside. */
@@ -199,6 +239,36 @@ function circles(all: ReadonlyMap<string, Module>): string[] {
   return [...found].map((circle) => `${circle.split(' → ')[0]}:1: rule 1: imports run in a circle: ${circle}`)
 }
 
+/** The folders of a group that lead back to themselves, types included: between groups their order forbids it. */
+function folderCircles(modules: readonly Module[]): string[] {
+  const first = new Map<string, Map<string, string>>()
+  for (const { path: from, imports } of modules) {
+    if (!from.startsWith('src/') || placeOf(from) === 'composition') continue
+    const steps = first.get(folderOf(from)) ?? new Map<string, string>()
+    first.set(folderOf(from), steps)
+    for (const { path, line } of imports) {
+      if (path === undefined || groupOf(path) !== groupOf(from) || folderOf(path) === folderOf(from)) continue
+      if (!steps.has(folderOf(path))) steps.set(folderOf(path), `${from}:${line}: rule 0: folders import in a circle`)
+    }
+  }
+  return [...first].flatMap(([folder, steps]) =>
+    [...steps].flatMap(([next, fault]) => {
+      const way = wayBetween(next, folder, first)
+      return way ? [`${fault}: ${[folder, ...way].join(' → ')}`] : []
+    }),
+  )
+}
+
+/** The shortest way from one folder to another, both included. */
+function wayBetween(from: string, to: string, steps: ReadonlyMap<string, ReadonlyMap<string, unknown>>) {
+  const ways = new Map([[from, [from]]])
+  for (const [folder, way] of ways) {
+    if (folder === to) return way
+    for (const next of steps.get(folder)?.keys() ?? []) if (!ways.has(next)) ways.set(next, [...way, next])
+  }
+  return undefined
+}
+
 /** A circle told from its first module by name, and back to it. */
 function turned(circle: readonly string[]): string[] {
   const first = circle.indexOf([...circle].sort()[0] as string)
@@ -213,15 +283,19 @@ function placeOf(path: string): Place {
   if (path.startsWith('sandbox/')) return 'sandbox'
   if (!path.startsWith('src/')) return 'other'
   const folder = folderOf(path)
-  if (folder === 'src') return 'root'
-  if (folder === 'src/http' || folder === 'src/storage' || folder === 'src/ledger') return folder.slice(4) as Place
+  if (folder === 'src/base') return 'base'
+  if (folder === 'src/http') return 'http'
+  if (folder === 'src/storage') return 'storage'
+  if (folder === 'src/money/ledger') return 'ledger'
+  if (folder === 'src/identity/callers') return 'caller'
   if (file === 'routes.ts') return 'routes'
   return file.endsWith('.tsx') ? 'page' : 'noun'
 }
 
 const top = (path: string): string => path.slice(0, path.indexOf('/'))
-/** `src/payments` for all that lies in it, `src` for its own modules. */
-const folderOf = (path: string): string => path.split('/').slice(0, -1).slice(0, 2).join('/')
+const groupOf = (path: string): string => path.split('/')[1] ?? ''
+/** The feature: `src/payments/transfers` for all that lies in it, `src` for its own modules. */
+const folderOf = (path: string): string => path.split('/').slice(0, -1).slice(0, 3).join('/')
 /** `adapters/storage/file` for `adapters/storage/file.ts` and all of `adapters/storage/file/`. */
 const adapterOf = (path: string): string =>
   path

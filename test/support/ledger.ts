@@ -1,4 +1,4 @@
-import type { AuditedQuantity } from '../../src/ledger/audit.js'
+import type { AuditedQuantity } from '../../src/money/ledger/audit.js'
 import type { Collection, Reader, Row } from '../../src/storage/storage.js'
 
 /** Two digital quantities, whose twins 1 and 2 issue them. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { ProblemCode } from '../../src/problem.js'
+import type { ProblemCode } from '../../src/base/problem.js'
 import type { Answer, Call } from './api.js'
 import type { Payer } from './world.js'
 

@@ -1,7 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/server'
 import { serve } from '../../adapters/node.js'
-import { answerMessage, type Offer, type Sdk } from '../../src/mcp/offer.js'
-import { consoleLog } from '../../src/ports.js'
+import { answerMessage, type Offer, type Sdk } from '../../src/agents/mcp/offer.js'
+import { consoleLog } from '../../src/base/ports.js'
 
 /** An MCP server of the service's own wiring that offers what MCP's conformance suite asks for by name. */
 

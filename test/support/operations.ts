@@ -1,4 +1,4 @@
-import type { Evidence } from '../../src/evidence.js'
+import type { Evidence } from '../../src/base/evidence.js'
 import { evidenceOf, type Route, type Version } from '../../src/http/route.js'
 import { routes } from '../../src/routes.js'
 

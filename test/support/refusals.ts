@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
+import type { ProblemCode } from '../../src/base/problem.js'
 import type { Auth, Route } from '../../src/http/route.js'
-import type { ProblemCode } from '../../src/problem.js'
 import type { Answer, Call, CallOptions } from './api.js'
 import type { Started } from './contract.js'
 import { newAgent } from './oidc.js'

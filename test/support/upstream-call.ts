@@ -1,9 +1,9 @@
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { afterEach } from 'vitest'
-import { type Alarm, systemAlarm, systemUpstream, type Upstream } from '../../src/ports.js'
-import { callUpstream, readWhole, type UpstreamCall, UpstreamFailure } from '../../src/upstream/call.js'
-import { judgeUrl } from '../../src/upstream/guard.js'
+import { type Alarm, systemAlarm, systemUpstream, type Upstream } from '../../src/base/ports.js'
+import { callUpstream, readWhole, type UpstreamCall, UpstreamFailure } from '../../src/jobs/upstream/call.js'
+import { judgeUrl } from '../../src/jobs/upstream/guard.js'
 
 /** What tests of single calls of upstream services share. */
 

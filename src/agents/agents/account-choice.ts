@@ -1,0 +1,93 @@
+import { base64url } from '../../base/encoding.js'
+import { problem } from '../../base/problem.js'
+import { digest } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { Agent } from '../../consent/approvals/approval.js'
+import { connect, grantableAccounts, oidcConnections } from '../../consent/oidc/connection.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { AccountRow } from '../../identity/accounts/account.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+
+const LIFETIME = 15 * 60_000
+
+/** A link by which a user chooses, once, the business account of a connection. */
+export interface AccountChoiceRow {
+  readonly id: number
+  readonly token_digest: string
+  readonly connection_id: number
+  readonly user_id: number
+  readonly client_id: string
+  readonly expires_at: number
+  /** When it was used. */
+  readonly chosen_at: number | null
+  /** What was chosen; null is none. */
+  readonly account_id: number | null
+}
+
+export const accountChoices = collection<AccountChoiceRow>()('account_choices', {
+  byToken: { fields: ['token_digest'], unique: true },
+  byExpiry: { fields: ['expires_at'] },
+})
+
+/** Throws `not_choosable`. */
+export async function offerAccountChoice(
+  tx: Writer,
+  { user_id, client_id, connection_id }: Agent,
+  { random, clock, baseUrl }: Pick<ServiceContext, 'random' | 'clock' | 'baseUrl'>,
+): Promise<{ url: string; expires_at: number }> {
+  if ((await grantableAccounts(tx, user_id)).length === 0) throw problem('not_choosable')
+  const at = clock.now()
+  await sweep(tx, at)
+  const token = base64url(random.bytes(32))
+  const expires_at = at + LIFETIME
+  const row: AccountChoiceRow = {
+    id: await tx.nextId('account_choices'),
+    token_digest: digest(token),
+    ...{ connection_id, user_id, client_id, expires_at },
+    chosen_at: null,
+    account_id: null,
+  }
+  tx.put(accountChoices, row)
+  return { url: `${baseUrl}/agents/account-choice/${token}`, expires_at: seconds(expires_at) }
+}
+
+/** Links that are over go as others are made, so that they do not pile up. */
+async function sweep(tx: Writer, at: number): Promise<void> {
+  for (const old of await tx.find(accountChoices, { index: 'byExpiry', prefix: [], limit: 5 }))
+    if (old.expires_at <= at) tx.remove(accountChoices, old.id)
+}
+
+/** Throws `not_found`; `link_expired`, also where the user has disconnected the app. */
+export async function choiceByToken(tx: Reader, token: string, at: number): Promise<AccountChoiceRow> {
+  const [row] = await tx.find(accountChoices, { index: 'byToken', prefix: [digest(token)], limit: 1 })
+  if (!row) throw problem('not_found')
+  if (row.expires_at <= at || !(await tx.get(oidcConnections, row.connection_id))) throw problem('link_expired')
+  return row
+}
+
+/** An account as people know it. */
+export interface NamedAccount {
+  readonly id: number
+  readonly name: string
+}
+
+const named = ({ id, name, business_name }: AccountRow): NamedAccount => ({
+  id,
+  name: business_name ?? name ?? `Account ${id}`,
+})
+
+export const choosableAccounts = async (tx: Reader, userId: number): Promise<NamedAccount[]> =>
+  (await grantableAccounts(tx, userId)).map(named)
+
+/** Grants the chosen account, or none, from this moment on; the link is used by that. */
+export async function choose(
+  tx: Writer,
+  row: AccountChoiceRow,
+  accountId: number | null,
+  service: ServiceContext,
+): Promise<void> {
+  const at = service.clock.now()
+  const { user_id: userId, client_id: clientId } = row
+  await connect(tx, { userId, clientId, accountId, scopes: [], at }, service)
+  tx.put(accountChoices, { ...row, chosen_at: at, account_id: accountId })
+}

@@ -1,0 +1,84 @@
+import { problem } from '../../../base/problem.js'
+import type { Agent, ApprovalTerms } from '../../../consent/approvals/approval.js'
+import type { ServiceContext } from '../../../http/context.js'
+import { fieldProblem } from '../../../http/field.js'
+import { type AccountRow, accountOf, sellerName } from '../../../identity/accounts/account.js'
+import type { Writer } from '../../../storage/storage.js'
+import { Transaction } from '../../../storage/transaction.js'
+import { createItemKind } from './create-item.js'
+import type { Change, ChangeKind, Made, Work } from './kind.js'
+import { renameWalletKind } from './rename-wallet.js'
+import { updateAccountKind } from './update-account.js'
+import { updateItemKind } from './update-item.js'
+
+/** What an agent may propose; nothing else of an account is its to change. */
+const kinds = {
+  update_item: updateItemKind,
+  create_item: createItemKind,
+  rename_wallet: renameWalletKind,
+  update_account: updateAccountKind,
+} as const
+
+const changeKinds = Object.keys(kinds)
+
+export const kindOf = ({ kind }: Change): ChangeKind<Change> =>
+  kinds[kind as keyof typeof kinds] as unknown as ChangeKind<Change>
+
+/** A change whose fields are seen to. Throws `field_invalid`, which names the field, and `card_data_refused`. */
+function changeOf(sent: Readonly<Record<string, unknown>>): Change {
+  const kind = sent.kind
+  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind))
+    throw problem('field_invalid', {
+      detail: `"change.kind" must be one of ${changeKinds.join(', ')}.`,
+      fields: { field: 'change.kind' },
+    })
+  const { schema, check } = kindOf({ kind })
+  const checked = schema.safeParse(sent)
+  if (!checked.success) throw fieldProblem(checked.error.issues[0], sent, 'change')
+  check?.(checked.data)
+  return checked.data
+}
+
+/**
+ * What the user is asked, of a change as it would be made now.
+ * Throws `account_not_granted`, `field_invalid`, `card_data_refused`, and what the noun that is changed throws.
+ */
+export async function accountChangeTerms(
+  tx: Writer,
+  { account_id: accountId, client_id: actor }: Pick<Agent, 'account_id' | 'client_id'>,
+  sent: Readonly<Record<string, unknown>>,
+  service: ServiceContext,
+): Promise<ApprovalTerms> {
+  if (accountId === null) throw problem('account_not_granted')
+  const asked = changeOf(sent)
+  const kind = kindOf(asked)
+  const change = (await kind.settle?.(tx, asked)) ?? asked
+  const { about, now, summary } = await kind.view(tx, { accountId, change })
+  await rehearse(tx, kind.steps, { accountId, change, made: {}, actor, at: service.clock.now() }, service)
+  const account = await accountOf(tx, accountId)
+  return { kind: 'account_change', detail: { account: shown(account), ...about, change }, now, summary }
+}
+
+const shown = (account: AccountRow) => ({ id: account.id, name: sellerName(account) })
+
+/** Makes steps for nobody to see: throws what would stand in their way. */
+export async function rehearse(
+  tx: Writer,
+  steps: ChangeKind<Change>['steps'],
+  work: Work<Change>,
+  service: ServiceContext,
+): Promise<void> {
+  await makeSteps(new Transaction(tx), steps, work, service)
+}
+
+/** Gives all that was made so far. */
+export async function makeSteps(
+  tx: Writer,
+  steps: ChangeKind<Change>['steps'],
+  work: Work<Change>,
+  service: ServiceContext,
+): Promise<Made> {
+  let { made } = work
+  for (const step of steps) made = { ...made, ...(await step.make(tx, { ...work, made }, service)) }
+  return made
+}

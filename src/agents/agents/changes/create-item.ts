@@ -1,0 +1,56 @@
+import { quoted } from '../../../base/quotation.js'
+import { Descriptor, itemFields, z } from '../../../http/schema.js'
+import { createItem } from '../../../market/catalog/item.js'
+import { firstQuantity, quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
+import { createTwin } from '../../../money/twins/twin.js'
+import type { ChangeKind } from './kind.js'
+import { itemResult } from './update-item.js'
+import { priceOf } from './wording.js'
+
+const schema = z.strictObject({
+  kind: z.literal('create_item'),
+  ...itemFields,
+  price: z.number(),
+  external_endpoint: z.string(),
+  descriptor: z.optional(Descriptor),
+  dq: z.optional(z.string()),
+  active: z.optional(z.boolean()),
+  private: z.optional(z.boolean()),
+  featured: z.optional(z.boolean()),
+})
+
+export type CreateItem = z.output<typeof schema>
+
+/** Dispatch parameters are none of its fields: their values are secrets, and approvals are shown. */
+export const createItemKind: ChangeKind<CreateItem> = {
+  schema,
+  isWhole: false,
+  steps: [
+    {
+      name: 'wallet',
+      async make(tx, { accountId, change, at }, service) {
+        const owner = `account:${accountId}` as const
+        return { twin_id: (await createTwin(tx, { owner, dq: change.dq as string, at }, service)).id }
+      },
+    },
+    {
+      name: 'item',
+      async make(tx, { accountId, change: { kind: _, ...fields }, made, actor, at }, service) {
+        const item = { ...fields, twin_id: made.twin_id, accountId, actor, at }
+        return { item_id: (await createItem(tx, item, service)).id }
+      },
+    },
+  ],
+
+  async settle(tx, { active = true, private: isPrivate = false, featured = false, ...change }) {
+    const { id: dq } = change.dq === undefined ? await firstQuantity(tx) : await quantityOf(tx, change.dq)
+    return { ...change, dq, active, private: isPrivate, featured }
+  },
+
+  async view(tx, { change: { name, price, dq } }) {
+    const new_price = priceOf(await quantityOf(tx, dq as string), price)
+    return { about: { new_price }, now: {}, summary: `Sell ${quoted(name)} for ${new_price}, with a wallet of its own` }
+  },
+
+  result: (tx, { accountId, made }) => itemResult(tx, accountId, made.item_id as number),
+}

@@ -1,0 +1,60 @@
+import { problem } from '../../../base/problem.js'
+import { checkNoCardData } from '../../../http/card-data.js'
+import { AccountName, profileFields, z } from '../../../http/schema.js'
+import { accountOf, updateAccount } from '../../../identity/accounts/account.js'
+import { profileOf, updateProfile } from '../../../market/billing/profile.js'
+import type { Reader } from '../../../storage/storage.js'
+import { type ChangeKind, fieldsOf } from './kind.js'
+import { listed } from './wording.js'
+
+const schema = z.strictObject({
+  kind: z.literal('update_account'),
+  name: z.optional(AccountName),
+  ...profileFields,
+})
+
+export type UpdateAccount = z.output<typeof schema>
+
+export const updateAccountKind: ChangeKind<UpdateAccount> = {
+  schema,
+  isWhole: true,
+  steps: [
+    {
+      name: 'name',
+      async make(tx, { accountId, change: { name }, actor, at }) {
+        if (name !== undefined) await updateAccount(tx, accountId, { name, actor, at })
+        return undefined
+      },
+    },
+    {
+      name: 'profile',
+      async make(tx, { accountId, change: { kind: _, name: __, ...profile }, actor, at }) {
+        if (fieldsOf({ kind: '', ...profile }).length > 0) await updateProfile(tx, accountId, profile, at, actor)
+        return undefined
+      },
+    },
+  ],
+
+  check(change) {
+    checkNoCardData(change)
+    if (fieldsOf(change).length > 0) return
+    throw problem('field_invalid', { detail: '"change" names nothing to change.', fields: { field: 'change' } })
+  },
+
+  async view(tx, { accountId, change }) {
+    const names = fieldsOf(change).map(([name]) => name)
+    const now = await namedFields(tx, accountId, change)
+    return { about: {}, now, summary: `Change the business account: ${listed(names)}` }
+  },
+
+  result: async (tx, { accountId, change }) => ({
+    account: { id: accountId, ...(await namedFields(tx, accountId, change)) },
+  }),
+}
+
+/** What a change names, as it stands now: nothing else of a business is an agent's to read. */
+async function namedFields(tx: Reader, id: number, change: UpdateAccount): Promise<Readonly<Record<string, unknown>>> {
+  const { name } = await accountOf(tx, id)
+  const business: Record<string, unknown> = { name, ...(await profileOf(tx, id)) }
+  return Object.fromEntries(fieldsOf(change).map(([field]) => [field, business[field]]))
+}

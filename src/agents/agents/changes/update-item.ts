@@ -1,0 +1,95 @@
+import { problem } from '../../../base/problem.js'
+import { quoted } from '../../../base/quotation.js'
+import { Descriptor, itemFields, z } from '../../../http/schema.js'
+import { ownItem, setArchived, showItem, updateItem } from '../../../market/catalog/item.js'
+import { commodityOf, showCommodity } from '../../../money/commodities/commodity.js'
+import { quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
+import type { Reader } from '../../../storage/storage.js'
+import { type ChangeKind, fieldsOf, type Step } from './kind.js'
+import { listed, priceOf } from './wording.js'
+
+const schema = z.strictObject({
+  kind: z.literal('update_item'),
+  catalog_item_id: z.int(),
+  name: z.optional(itemFields.name),
+  description: z.optional(itemFields.description),
+  descriptor: z.optional(Descriptor),
+  price: z.optional(z.number()),
+  service_method: z.optional(itemFields.service_method),
+  external_endpoint: z.optional(z.string()),
+  service_schema: z.optional(itemFields.service_schema),
+  active: z.optional(z.boolean()),
+  archived: z.optional(z.boolean()),
+  private: z.optional(z.boolean()),
+  featured: z.optional(z.boolean()),
+})
+
+export type UpdateItem = z.output<typeof schema>
+
+const NOT_CHANGED = ['catalog_item_id', 'archived']
+
+const setArchive = (name: string, archived: boolean): Step<UpdateItem> => ({
+  name,
+  async make(tx, { accountId, change, actor, at }) {
+    const id = change.catalog_item_id
+    if (change.archived === archived) await setArchived(tx, { accountId, id, archived, actor, at })
+    return undefined
+  },
+})
+
+export const updateItemKind: ChangeKind<UpdateItem> = {
+  schema,
+  isWhole: true,
+  // What is archived takes no change: it is restored before, and archived after.
+  steps: [
+    setArchive('restore', false),
+    {
+      name: 'update',
+      async make(tx, { accountId, change, actor, at }, service) {
+        const { catalog_item_id: id, kind: _, archived: __, ...fields } = change
+        if (fieldsOf(change, NOT_CHANGED).length > 0)
+          await updateItem(tx, { ...fields, accountId, id, actor, at }, service)
+        return undefined
+      },
+    },
+    setArchive('archive', true),
+  ],
+
+  check(change) {
+    const isEmpty = fieldsOf(change, ['catalog_item_id']).length === 0
+    if (isEmpty)
+      throw problem('field_invalid', { detail: '"change" names nothing to change.', fields: { field: 'change' } })
+    if (change.archived === undefined || change.active !== true) return
+    const detail = change.archived
+      ? 'What is archived is inactive.'
+      : 'A restored item comes back inactive: activate it after.'
+    throw problem('field_invalid', { detail, fields: { field: 'change.active' } })
+  },
+
+  async view(tx, { accountId, change }) {
+    const row = await ownItem(tx, accountId, change.catalog_item_id)
+    const shown: Record<string, unknown> = { ...(await showItem(tx, row)), external_endpoint: row.external_endpoint }
+    const fields = fieldsOf(change, ['catalog_item_id'])
+    const now = Object.fromEntries(fields.map(([name]) => [name, shown[name]]))
+    const { id, name } = row
+    const told = { now, summary: `Change the item ${quoted(name)}: ${listed(fields.map(([field]) => field))}` }
+    const { price } = change
+    if (price === undefined) return { ...told, about: { item: { id, name } } }
+    const { cost, dq } = await commodityOf(tx, row.hash)
+    const quantity = await quantityOf(tx, dq)
+    const [before, after] = [priceOf(quantity, cost), priceOf(quantity, price)]
+    return {
+      about: { item: { id, name }, dq, new_price: after },
+      now: { ...now, price: before, dq },
+      summary: `${told.summary} (to ${after})`,
+    }
+  },
+
+  result: (tx, { accountId, change }) => itemResult(tx, accountId, change.catalog_item_id),
+}
+
+/** An item as an agent is told of it: never its endpoint. */
+export async function itemResult(tx: Reader, accountId: number, id: number) {
+  const row = await ownItem(tx, accountId, id)
+  return { item: await showItem(tx, row), commodity: await showCommodity(tx, await commodityOf(tx, row.hash)) }
+}

@@ -1,0 +1,21 @@
+import { priceText } from '../../../consent/approvals/terms.js'
+import type { DigitalQuantityRow } from '../../../money/digital-quantities/digital-quantity.js'
+import { toUnits } from '../../../money/ledger/amount.js'
+
+const labels: Readonly<Record<string, string>> = {
+  descriptor: 'receipt line',
+  service_method: 'method',
+  external_endpoint: 'endpoint',
+  service_schema: 'inputs',
+}
+
+/** Fields by the names that people know: `name, price and receipt line`. */
+export function listed(fields: readonly string[]): string {
+  const names = fields.map((field) => labels[field] ?? field.replaceAll('_', ' '))
+  const last = names.pop() ?? ''
+  return names.length > 0 ? `${names.join(', ')} and ${last}` : last
+}
+
+/** As people read it. A string is in smallest units, a number in the digital quantity. Throws `amount_invalid`. */
+export const priceOf = (quantity: DigitalQuantityRow, price: string | number): string =>
+  priceText(quantity, typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals))

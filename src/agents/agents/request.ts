@@ -1,0 +1,131 @@
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import {
+  type Agent,
+  type ApprovalTerms,
+  askForApproval,
+  type ShownApproval,
+  showApproval,
+} from '../../consent/approvals/approval.js'
+import { agentTwinOf } from '../../consent/approvals/permit.js'
+import { presentGrant } from '../../consent/oidc/agent.js'
+import type { ServiceContext } from '../../http/context.js'
+import { judgeUrl } from '../../jobs/upstream/guard.js'
+import { cartTerms } from '../../market/carts/approval.js'
+import { holderOf, openCart } from '../../market/carts/cart.js'
+import { quoteLines } from '../../market/carts/quote.js'
+import { paywallTerms } from '../../market/paywall/approval.js'
+import { rightOf } from '../../market/paywall/caller.js'
+import { type PaywallWish, quoteOf } from '../../market/paywall/order.js'
+import { purchaseTerms } from '../../market/purchases/approval.js'
+import { checkPrice, quoteItem } from '../../market/purchases/purchase.js'
+import { transferTerms } from '../../payments/transfers/approval.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { accountChangeTerms } from './changes/change.js'
+
+/** An agent as it calls: the principal of a route is one. */
+export interface CallingAgent extends Agent {
+  readonly kind: 'agent'
+  /** The user. */
+  readonly owner: Owner
+  readonly family_id: string
+}
+
+/** What an agent asks approval for: the kind, and the fields of the call that it wants to make. */
+export type Wish =
+  | {
+      readonly kind: 'purchase'
+      readonly catalog_item_id: number
+      readonly arguments?: Readonly<Record<string, unknown>> | undefined
+      /** The price that the agent saw. */
+      readonly price?: number | string | undefined
+      readonly dq?: string | undefined
+    }
+  | (PaywallWish & { readonly kind: 'paywall' })
+  | {
+      readonly kind: 'transfer'
+      readonly address: string
+      readonly amount: number
+      readonly dq?: string | undefined
+      readonly memo?: string | null | undefined
+    }
+  | { readonly kind: 'cart'; readonly cart_id: number }
+  | { readonly kind: 'account_change'; readonly change: Readonly<Record<string, unknown>> }
+
+/**
+ * Asks the agent's user to approve a call as it would be made now. Throws `token_invalid`, `too_many_pending`, and what the call itself
+ * would throw before it moves anything. `within`: the account at whose own server it is asked for.
+ */
+export async function requestApproval(
+  tx: Writer,
+  agent: CallingAgent,
+  wish: Wish,
+  service: ServiceContext,
+  within?: number,
+): Promise<ShownApproval> {
+  const caller = { ...agent, ...(await presentGrant(tx, agent)) }
+  const terms = await termsOf(tx, caller, { wish, within }, service)
+  return showApproval(await askForApproval(tx, caller, terms, service), service)
+}
+
+async function termsOf(
+  tx: Writer,
+  agent: CallingAgent,
+  { wish, within }: { wish: Wish; within: number | undefined },
+  service: ServiceContext,
+): Promise<ApprovalTerms> {
+  switch (wish.kind) {
+    case 'purchase': {
+      const { catalog_item_id: itemId, arguments: args = {} } = wish
+      const quote = await quoteItem(tx, { itemId, args, within })
+      checkPrice(quote, wish)
+      return purchaseTerms(quote, args)
+    }
+    case 'paywall':
+      return termsOfPaywall(tx, agent, wish, service)
+    case 'transfer':
+      return transferTerms(tx, { ...wish, sender: agent.owner })
+    case 'cart': {
+      const place = { id: wish.cart_id, holder: holderOf(agent, ''), within }
+      return cartTerms(wish.cart_id, await quoteLines(tx, await openCart(tx, place), place))
+    }
+    case 'account_change':
+      return accountChangeTerms(tx, agent, wish.change, service)
+  }
+}
+
+async function termsOfPaywall(
+  tx: Reader,
+  agent: CallingAgent,
+  { kind: _, ...wish }: Wish & { kind: 'paywall' },
+  service: ServiceContext,
+): Promise<ApprovalTerms> {
+  const { amount, dq, destination, serviceUrl } = wish
+  const right = rightOf(agent, { sessionId: undefined, delegate: undefined, approvalId: undefined, wish })
+  const url = serviceUrl === undefined ? undefined : judgeUrl(serviceUrl, service)
+  const order = { amount, dq, destination, url, ...right }
+  return paywallTerms(tx, wish, await quoteOf(tx, order, await agentTwinOf(tx, agent)))
+}
+
+/** Which fields a wish of each kind has to have. */
+const needed = {
+  purchase: ['catalog_item_id'],
+  paywall: ['amount'],
+  transfer: ['address', 'amount'],
+  cart: ['cart_id'],
+  account_change: ['change'],
+} as const satisfies Record<Wish['kind'], readonly string[]>
+
+/** Of what moves value. */
+export const wishKinds = ['purchase', 'paywall', 'transfer', 'cart'] as const satisfies Wish['kind'][]
+
+/** A wish of fields whose types are seen to. Throws `field_invalid` for one that its kind needs. */
+export function wishOf(fields: { readonly kind: Wish['kind'] } & Readonly<Record<string, unknown>>): Wish {
+  for (const field of needed[fields.kind])
+    if (fields[field] === undefined)
+      throw problem('field_invalid', {
+        detail: `"${field}" is missing: a ${fields.kind} needs it.`,
+        fields: { field },
+      })
+  return fields as unknown as Wish
+}

@@ -1,0 +1,67 @@
+import type * as sdk from '@modelcontextprotocol/server'
+import { Problem, problem } from '../../base/problem.js'
+import type { Arguments } from '../../market/catalog/schema.js'
+import { answered, ask, leadsToUrls } from './ask.js'
+import type { Sdk } from './offer.js'
+import { plainAnswer } from './plain.js'
+import type { Json, Tool } from './tool.js'
+import { toolNamed } from './tools.js'
+import type { Visit } from './visit.js'
+
+type Result = sdk.CallToolResult | sdk.InputRequiredResult
+
+/** Calls a tool. What is refused is a result as well, for the agent to act on. */
+export async function callTool(loaded: Sdk, visit: Visit, params: Json, context: sdk.ServerContext): Promise<Result> {
+  const { name, arguments: args = {} } = params as { name: string; arguments?: Arguments }
+  const found = await visit.service.storage.read((tx) => toolNamed(tx, visit, name))
+  if (!found)
+    throw new loaded.ProtocolError(
+      loaded.ProtocolErrorCode.InvalidParams,
+      `There is no tool ${name}: tools/list lists them.`,
+    )
+  try {
+    const approval = await answered(loaded, visit, { name, args }, context)
+    if (typeof approval === 'object') return approval
+    return resultOf(await called(found, args, { ...visit, approvalId: approval }))
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    const { approval } = error.fields
+    const isAsked = error.code === 'approval_required' && leadsToUrls(loaded, context)
+    if (!isAsked) return refusalOf(error)
+    return ask(loaded, visit, { name, args }, approval as never).catch((again: unknown) => {
+      if (again instanceof Problem) return refusalOf(again)
+      throw again
+    })
+  }
+}
+
+/** A defect is a refusal too: the agent is to know that its call failed. */
+async function called(tool: Tool, args: Arguments, call: Parameters<Tool['call']>[1]): Promise<object> {
+  try {
+    return await tool.call(args, call)
+  } catch (error) {
+    if (error instanceof Problem) throw error
+    call.service.log.error(`the tool ${tool.name} failed`, error)
+    throw problem('internal_error')
+  }
+}
+
+function resultOf(answer: object): sdk.CallToolResult {
+  const structuredContent = plainAnswer(answer)
+  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
+}
+
+/** What waits for the user is refused with the tool to ask them by, whose answer says where they go. */
+function refusalOf({ code, fields, body }: Problem): sdk.CallToolResult {
+  const next = nextOf(code, fields)
+  return { ...resultOf({ ...body, ...(next !== undefined && { next }) }), isError: true }
+}
+
+function nextOf(code: string, { approval }: Problem['fields']): string | undefined {
+  if (code === 'account_not_granted')
+    return 'Call choose_account; the user chooses a business account at the url that it answers. Then make this call again.'
+  if (code !== 'approval_required') return undefined
+  return (approval as { kind: string }).kind === 'account_change'
+    ? 'Call request_account_change with the `change` of `approval`; the user approves at the url that it answers.'
+    : 'Call request_approval with the fields of `approval`; the user approves at the url that it answers.'
+}

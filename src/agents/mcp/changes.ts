@@ -1,0 +1,82 @@
+import { digest } from '../../base/secrets.js'
+import { grantedAccountId, oidcConnections } from '../../consent/oidc/connection.js'
+import { oidcTokens } from '../../consent/oidc/token.js'
+import { accounts, memberships } from '../../identity/accounts/account.js'
+import { catalogItems } from '../../market/catalog/item.js'
+import { purchases } from '../../market/purchases/receipt.js'
+import { commodities } from '../../money/commodities/commodity.js'
+import { settings } from '../../sandbox/controls/settings.js'
+import type { Watch } from './offer.js'
+import { CATALOG, listResources, readResource } from './resources.js'
+import { listTools } from './tools.js'
+import type { Visit } from './visit.js'
+
+/** What the lists are made of, and what may end the agent's token: the time too, where a sandbox's clock is moved. */
+const WATCHED = [
+  ...[catalogItems, commodities, accounts, memberships, oidcConnections, purchases],
+  ...[oidcTokens, settings],
+].map(({ name }) => name)
+/** How long it looks at nothing new: another process may have written. */
+const PAUSE_MS = 2000
+/** Then the subscriber comes again, which shows whether it still may. */
+const LONGEST_MS = 10 * 60_000
+
+interface Seen {
+  readonly tools: string
+  readonly resources: string
+  readonly catalog: string
+}
+
+/** What a visitor sees now, by digests; undefined once the agent's token has ended. */
+const look = ({ agent, ...rest }: Visit): Promise<Seen | undefined> =>
+  rest.service.storage.read(async (tx) => {
+    const connection = await tx.get(oidcConnections, agent.connection_id)
+    if (!connection || !(await rest.isAuthenticated(tx))) return undefined
+    const visit = { ...rest, agent: { ...agent, account_id: await grantedAccountId(tx, connection) } }
+    return {
+      tools: digestOf(await listTools(tx, visit)),
+      resources: digestOf(await listResources(tx, visit, undefined)),
+      catalog: digestOf(await readResource(tx, visit, CATALOG)),
+    }
+  })
+
+const digestOf = (value: unknown): string => digest(JSON.stringify(value))
+
+/** Looks at once, so that nothing that comes after is missed, and then whenever something was written. */
+export async function watchChanges(visit: Visit): Promise<Watch> {
+  const first = await look(visit)
+  const { alarm, log } = visit.service
+  return (tell, end) => {
+    const ended = new AbortController()
+    const stop = alarm.set(LONGEST_MS, () => ended.abort())
+    follow(visit, { first, tell, signal: ended.signal })
+      .catch((error: unknown) => log.error('changes could not be followed', error))
+      .finally(() => {
+        stop()
+        end()
+      })
+    return () => ended.abort()
+  }
+}
+
+interface Following {
+  readonly first: Seen | undefined
+  readonly tell: Parameters<Watch>[0]
+  readonly signal: AbortSignal
+}
+
+async function follow(visit: Visit, { first, tell, signal }: Following): Promise<void> {
+  const { background } = visit.service
+  let seen = first
+  while (seen) {
+    // Begun before the look: what is written during it is looked at again.
+    const written = background.nextWrite(WATCHED, PAUSE_MS, signal)
+    const now = await look(visit)
+    if (!now) return
+    if (now.tools !== seen.tools) tell({ kind: 'tools_list_changed' })
+    if (now.resources !== seen.resources) tell({ kind: 'resources_list_changed' })
+    if (now.catalog !== seen.catalog) tell({ kind: 'resource_updated', uri: CATALOG })
+    seen = now
+    if (!(await written)) return
+  }
+}

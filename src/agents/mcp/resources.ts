@@ -1,0 +1,82 @@
+import type * as sdk from '@modelcontextprotocol/server'
+import { Problem, problem } from '../../base/problem.js'
+import { searchItems, soldItem } from '../../market/catalog/search.js'
+import { listReceipts, readReceipt } from '../../market/purchases/receipt.js'
+import type { Reader } from '../../storage/storage.js'
+import { plainLine } from './plain.js'
+import type { Visit } from './visit.js'
+
+/** The newest of what is for sale. */
+export const CATALOG = 'farthing://catalog'
+const ON_A_PAGE = 50
+
+const JSON_TYPE = { mimeType: 'application/json' }
+
+/** The catalog, and the receipts of the user, newest first. `cursor`: as the page before gave it. Throws `cursor_invalid`. */
+export async function listResources(
+  tx: Reader,
+  { agent, service }: Visit,
+  cursor: string | undefined,
+): Promise<sdk.ListResourcesResult> {
+  const after = cursor === undefined ? undefined : Number(cursor)
+  if (after !== undefined && !Number.isSafeInteger(after)) throw problem('cursor_invalid')
+  const { purchases, next } = await listReceipts(tx, agent.owner, { limit: ON_A_PAGE, after }, service)
+  const receipts = purchases.map(({ transaction_id: id, name, seller }) => ({
+    uri: receiptUri(id),
+    name: `receipt-${id}`,
+    title: `${plainLine(name)}, from ${plainLine(seller)}`,
+    ...JSON_TYPE,
+  }))
+  return {
+    resources: cursor === undefined ? [catalog, ...receipts] : receipts,
+    ...(next !== null && { nextCursor: String(next) }),
+  }
+}
+
+export const receiptUri = (id: number): string => `farthing://receipts/${id}`
+
+const catalog = {
+  uri: CATALOG,
+  name: 'catalog',
+  title: 'Catalog',
+  description: `What is for sale: the newest ${ON_A_PAGE} items, and how many there are in all.`,
+  ...JSON_TYPE,
+}
+
+export const resourceTemplates = [
+  {
+    uriTemplate: `${CATALOG}{?query,offset}`,
+    name: 'catalog-page',
+    title: 'Page of the catalog',
+    description: `${ON_A_PAGE} items that hold all the words of \`query\`, past the first \`offset\`.`,
+    ...JSON_TYPE,
+  },
+  { uriTemplate: `${CATALOG}/{id}`, name: 'catalog-item', title: 'Item of the catalog', ...JSON_TYPE },
+  {
+    uriTemplate: 'farthing://receipts/{id}',
+    name: 'receipt',
+    title: 'Receipt',
+    description: 'What the user bought, with what was delivered.',
+    ...JSON_TYPE,
+  },
+]
+
+/** What a resource holds, or undefined where there is none by that address. */
+export async function readResource(tx: Reader, visit: Visit, uri: string): Promise<object | undefined> {
+  const [, kind, id, query] = /^farthing:\/\/(catalog|receipts)(?:\/(\d{1,15}))?(?:\?(.*))?$/.exec(uri) ?? []
+  if (kind === undefined || (kind === 'receipts' && id === undefined) || (id !== undefined && query !== undefined))
+    return undefined
+  try {
+    if (kind === 'receipts') return await readReceipt(tx, visit.agent.owner, Number(id), visit.service)
+    if (id !== undefined) return await soldItem(tx, Number(id), visit.within)
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'not_found') return undefined
+    throw error
+  }
+  return catalogPage(tx, visit, new URLSearchParams(query))
+}
+
+function catalogPage(tx: Reader, { within }: Visit, page: URLSearchParams): Promise<object> {
+  const offset = Math.max(0, Math.trunc(Number(page.get('offset'))) || 0)
+  return searchItems(tx, { query: page.get('query') ?? '', offset, limit: ON_A_PAGE, within })
+}

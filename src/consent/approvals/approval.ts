@@ -1,0 +1,290 @@
+import { canonicalJson } from '../../base/hash.js'
+import { type Problem, problem } from '../../base/problem.js'
+import { digest, randomHex } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
+import { allRows, newestFirst } from '../../storage/page.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { presentGrant } from '../oidc/agent.js'
+
+/** How long an approval waits for its user. */
+const PENDING = 15 * 60_000
+/** How long after that it can be spent. */
+const SPENDABLE = 60 * 60_000
+/** How many of a connection may wait at once: a user is not to be worn down. */
+const MOST_PENDING = 20
+
+/** How long one that has ended can still be found. */
+const KEPT = 30 * 24 * 60 * 60_000
+/** Of JSON: what people approve, they read. The fifty lines of a full cart fit. */
+const MOST_CHARACTERS = 32 * 1024
+
+/** The kinds of timers by which an approval ends, and is forgotten; their subject is the approval's id. */
+export const APPROVAL_EXPIRES = 'approval_expires'
+export const APPROVAL_FORGOTTEN = 'approval_forgotten'
+
+export type ApprovalKind = 'purchase' | 'paywall' | 'transfer' | 'cart' | 'account_change'
+export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired', 'spent'] as const
+export type ApprovalStatus = (typeof approvalStatuses)[number]
+
+/** An app that acts for a user; the principal of its calls is one. */
+export interface Agent {
+  readonly user_id: number
+  readonly client_id: string
+  readonly connection_id: number
+  /** The business account that the user granted. */
+  readonly account_id: number | null
+}
+
+/** What an agent wants to do: exactly this is approved, and nothing else. */
+export interface ApprovalTerms {
+  readonly kind: ApprovalKind
+  /** Plain JSON: all there is to know of it, with the amount, its digital quantity and the payee where value moves. */
+  readonly detail: Readonly<Record<string, unknown>>
+  /** What it replaces, as it is now: shown to the user, and not to the agent. */
+  readonly now?: Readonly<Record<string, unknown>> | undefined
+  /** One line for people. */
+  readonly summary: string
+}
+
+/** What an agent asked its user for. Kind, detail, now and summary never change. */
+export interface ApprovalRow extends ApprovalTerms, Agent {
+  readonly id: string
+  /** Counts up: the order that they were asked for in. */
+  readonly number: number
+  /** SHA-256 of the canonical JSON of who may do what: it is spent for nothing else. */
+  readonly binding: string
+  /** As last written: one past its time has expired (`statusOf`). */
+  readonly status: ApprovalStatus
+  readonly expires_at: number
+  readonly created_at: number
+  readonly spent_at: number | null
+}
+
+export const approvals = collection<ApprovalRow>()('approvals', {
+  byUser: { fields: ['user_id', 'number'] },
+  byUserStatus: { fields: ['user_id', 'status', 'number'] },
+  byStatus: { fields: ['status', 'number'] },
+  byConnection: { fields: ['connection_id', 'status'] },
+})
+
+/** Names who may do what, whatever the order of its fields. */
+function bindingOf({ user_id, client_id, account_id }: Agent, { kind, detail }: ApprovalTerms): string {
+  const account = kind === 'account_change' ? account_id : null
+  return digest(canonicalJson({ client: client_id, user: user_id, account, kind, detail }))
+}
+
+/** What the approval is at that moment. */
+export const statusOf = ({ status, expires_at }: ApprovalRow, at: number): ApprovalStatus =>
+  (status === 'pending' || status === 'approved') && expires_at <= at ? 'expired' : status
+
+/** Asks an agent's user to approve something. Throws `field_invalid`, `too_many_pending`. */
+export async function askForApproval(
+  tx: Writer,
+  agent: Agent,
+  terms: ApprovalTerms,
+  { random, clock }: Pick<ServiceContext, 'random' | 'clock'>,
+): Promise<ApprovalRow> {
+  const at = clock.now()
+  checkLength(terms)
+  await checkPending(tx, agent, at)
+  const { user_id, client_id, connection_id, account_id } = agent
+  const { kind, detail, now, summary } = terms
+  const row: ApprovalRow = {
+    id: `apr_${randomHex(random, 16)}`,
+    number: await tx.nextId('approvals'),
+    ...{ user_id, client_id, connection_id, account_id },
+    ...{ kind, detail, summary, ...(now && { now }) },
+    binding: bindingOf(agent, terms),
+    status: 'pending',
+    expires_at: at + PENDING,
+    created_at: at,
+    spent_at: null,
+  }
+  tx.put(approvals, row)
+  await setTimer(tx, { kind: APPROVAL_EXPIRES, subject: row.id, at: row.expires_at })
+  await tell(tx, row, { act: 'requested', actor: client_id, at })
+  return row
+}
+
+function checkLength({ detail }: ApprovalTerms): void {
+  if (JSON.stringify(detail).length <= MOST_CHARACTERS) return
+  throw problem('field_invalid', {
+    detail: `"detail" must be at most ${MOST_CHARACTERS} characters of JSON: ask for something smaller.`,
+    fields: { field: 'detail' },
+  })
+}
+
+async function checkPending(tx: Reader, { connection_id }: Agent, at: number): Promise<void> {
+  const query = { index: 'byConnection', prefix: [connection_id, 'pending'], limit: 2 * MOST_PENDING } as const
+  const waiting = (await tx.find(approvals, query)).filter((row) => statusOf(row, at) === 'pending')
+  if (waiting.length < MOST_PENDING) return
+  const first = Math.min(...waiting.map(({ expires_at }) => expires_at))
+  throw problem('too_many_pending', { headers: { 'retry-after': String(Math.ceil((first - at) / 1000)) } })
+}
+
+/** Throws `not_found`, for another agent's too. */
+export async function agentsApproval(tx: Reader, agent: Agent, id: string): Promise<ApprovalRow> {
+  const row = await tx.get(approvals, id)
+  if (row?.connection_id !== agent.connection_id) throw problem('not_found')
+  return row
+}
+
+/** Throws `not_found`, for another user's too. */
+export async function usersApproval(tx: Reader, userId: number, id: string): Promise<ApprovalRow> {
+  const row = await tx.get(approvals, id)
+  if (row?.user_id !== userId) throw problem('not_found')
+  return row
+}
+
+/** A user's approvals, newest first; `status` narrows. Throws `cursor_invalid`. */
+export async function listApprovals(
+  tx: Reader,
+  userId: number,
+  {
+    status,
+    limit,
+    after,
+  }: { status?: ApprovalStatus | undefined; limit?: number | undefined; after?: string | undefined },
+  context: Pick<ServiceContext, 'baseUrl' | 'clock'>,
+) {
+  const place =
+    status === undefined
+      ? ({ index: 'byUser', prefix: [userId] } as const)
+      : ({ index: 'byUserStatus', prefix: [userId, status] } as const)
+  const { rows, next } = await newestFirst(tx, approvals, { ...place, prefix: [...place.prefix], limit, after })
+  return { approvals: rows.map((row) => showToUser(row, context)), next: next as string | null }
+}
+
+/** The user's answer, for good. Gives `not_pending` where there is none to be given any more. */
+export async function decide(
+  tx: Writer,
+  row: ApprovalRow,
+  { decision, at }: { decision: 'approved' | 'rejected'; at: number },
+): Promise<ApprovalRow | Problem> {
+  if (statusOf(row, at) !== 'pending') return problem('not_pending')
+  const decided: ApprovalRow = {
+    ...row,
+    status: decision,
+    expires_at: decision === 'approved' ? at + SPENDABLE : row.expires_at,
+  }
+  tx.put(approvals, decided)
+  if (decision === 'approved') await setTimer(tx, { kind: APPROVAL_EXPIRES, subject: row.id, at: decided.expires_at })
+  await tell(tx, decided, { act: decision, actor: `user:${row.user_id}`, at })
+  return decided
+}
+
+/**
+ * Spends an approval of exactly these terms, in the transaction of what it is for: once.
+ * Throws `token_invalid`, `not_found`, `approval_mismatch`, `approval_spent`, `approval_not_given`.
+ */
+export async function spendApproval(
+  tx: Writer,
+  agent: Agent,
+  { id, terms, at }: { id: string; terms: ApprovalTerms; at: number },
+): Promise<void> {
+  const caller = { ...agent, ...(await presentGrant(tx, agent)) }
+  const row = await agentsApproval(tx, caller, id)
+  if (row.binding !== bindingOf(caller, terms)) throw problem('approval_mismatch', { fields: { approval_id: id } })
+  checkGiven(row, at)
+  const spent: ApprovalRow = { ...row, status: 'spent', spent_at: at }
+  tx.put(approvals, spent)
+  await tell(tx, spent, { act: 'spent', actor: row.client_id, at })
+}
+
+/** Throws `approval_spent`, `approval_not_given`, which say what to do. */
+export function checkGiven(row: ApprovalRow, at: number): void {
+  const status = statusOf(row, at)
+  if (status === 'approved') return
+  const fields = { approval_id: row.id, approval_status: status }
+  if (status === 'spent') throw problem('approval_spent', { fields })
+  throw problem('approval_not_given', { detail: notGiven[status], fields })
+}
+
+const notGiven = {
+  pending: 'The user has not answered yet: wait, and do the same again.',
+  rejected: 'The user rejected it.',
+  expired: 'It has expired: ask for another one.',
+} as const
+
+/** An approval that was not spent in time has expired; the moment is written down, and told. What has ended is forgotten later. */
+export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
+  const at = clock.now()
+  const row = await tx.get(approvals, subject)
+  // One that was approved meanwhile has another timer.
+  if (!row || statusOf(row, at) === 'approved') return
+  if (row.status === 'pending' || row.status === 'approved') await expire(tx, row, at)
+  await setTimer(tx, { kind: APPROVAL_FORGOTTEN, subject, at: at + KEPT })
+}
+
+export const forgetApproval: TimerJob = async (tx, subject) => tx.remove(approvals, subject)
+
+/** Ends all that an app asked for and could still do, or be allowed. */
+export async function expireApprovalsOf(tx: Writer, connectionId: number, at: number): Promise<void> {
+  for (const status of ['pending', 'approved'])
+    for await (const row of allRows(tx, approvals, { index: 'byConnection', prefix: [connectionId, status] }))
+      await expire(tx, row, at)
+}
+
+async function expire(tx: Writer, row: ApprovalRow, at: number): Promise<void> {
+  const expired: ApprovalRow = { ...row, status: 'expired', expires_at: Math.min(row.expires_at, at) }
+  tx.put(approvals, expired)
+  await tell(tx, expired, { act: 'expired', actor: 'service', at })
+}
+
+export interface ShownApproval {
+  approval_id: string
+  kind: ApprovalKind
+  status: ApprovalStatus
+  detail: Record<string, unknown>
+  summary: string
+  /** Where the user approves. */
+  url: string
+  expires_at: number
+  created_at: number
+  spent_at: number | null
+}
+
+/** As its agent sees it. Unix seconds. */
+export function showApproval(
+  row: ApprovalRow,
+  { baseUrl, clock }: Pick<ServiceContext, 'baseUrl' | 'clock'>,
+): ShownApproval {
+  const { id, kind, detail, summary, expires_at, created_at, spent_at } = row
+  return {
+    approval_id: id,
+    kind,
+    status: statusOf(row, clock.now()),
+    detail,
+    summary,
+    url: approvalUrl(id, { baseUrl }),
+    expires_at: seconds(expires_at),
+    created_at: seconds(created_at),
+    spent_at: spent_at === null ? null : seconds(spent_at),
+  }
+}
+
+/** With what it replaces, which is nobody else's to know. */
+export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'baseUrl' | 'clock'>): ShownApproval {
+  const shown = showApproval(row, context)
+  return row.now ? { ...shown, detail: { ...row.detail, now: row.now } } : shown
+}
+
+export const approvalUrl = (id: string, { baseUrl }: Pick<ServiceContext, 'baseUrl'>): string =>
+  `${baseUrl}/approvals/${id}`
+
+const tell = (
+  tx: Writer,
+  { id, user_id, client_id, kind, summary }: ApprovalRow,
+  { act, actor, at }: { act: ApprovalStatus | 'requested'; actor: string; at: number },
+): Promise<void> =>
+  recordEvent(tx, {
+    owners: [`user:${user_id}`],
+    type: `approval.${act}`,
+    actor,
+    subject: `approval:${id}`,
+    data: { kind, summary, client_id },
+    at,
+  })

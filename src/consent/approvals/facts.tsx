@@ -1,0 +1,93 @@
+import type { VNode } from 'preact'
+import { nameHidden } from '../../base/invisible-characters.js'
+import { labelOf } from '../second-factor/wording.js'
+
+/** All fields of something, as they are: whatever others wrote stays text. */
+export const Facts = ({ facts }: { facts: Readonly<Record<string, unknown>> }) => (
+  <dl>
+    {Object.entries(facts).map(([name, value]) => (
+      <div>
+        <dt dir="auto">{labelOf(nameHidden(name))}</dt>
+        <dd>
+          <Value value={value} />
+        </dd>
+      </div>
+    ))}
+  </dl>
+)
+
+/** What becomes of each field, beside what it is now. */
+export const Change = ({
+  change,
+  now,
+}: {
+  change: Readonly<Record<string, unknown>>
+  now: Readonly<Record<string, unknown>>
+}) => (
+  <>
+    <h2>What changes</h2>
+    <dl>
+      {Object.entries(change).map(([name, value]) => (
+        <div>
+          <dt>{labelOf(nameHidden(name))}</dt>
+          {Object.hasOwn(now, name) && (
+            <dd>
+              <span class="muted">Now: </span>
+              <Value value={now[name]} />
+            </dd>
+          )}
+          <dd>
+            {Object.hasOwn(now, name) && <span class="muted">Becomes: </span>}
+            <Value value={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  </>
+)
+
+/** One line of text, or JSON where there is more to it. */
+function Value({ value }: { value: unknown }): VNode {
+  if (value === null || value === '') return <em>{value === null ? 'none' : 'empty'}</em>
+  if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>
+  if (typeof value === 'object') return Array.isArray(value) ? <Items items={value} /> : <Fields fields={value} />
+  const text = nameHidden(String(value))
+  return text.includes('\n') ? <pre dir="auto">{text}</pre> : <bdi>{text}</bdi>
+}
+
+const isPlain = (value: unknown): boolean => typeof value !== 'object' || value === null
+
+/** How deep something is: an object of plain values is 1. */
+const depthOf = (value: unknown): number =>
+  isPlain(value) ? 0 : 1 + Math.max(0, ...Object.values(value as object).map(depthOf))
+
+/** As far as people can follow it, a list of fields; what goes deeper, as JSON. */
+const Fields = ({ fields }: { fields: object }) => {
+  const entries = Object.entries(fields)
+  if (entries.length === 0) return <em>none</em>
+  if (depthOf(fields) > 2) return <Json value={fields} />
+  return (
+    <ul>
+      {entries.map(([name, value]) => (
+        <li>
+          <bdi class="muted">{nameHidden(name)}</bdi>
+          <span class="muted">: </span>
+          <Value value={value} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const Items = ({ items }: { items: readonly unknown[] }) =>
+  items.length === 0 ? (
+    <em>none</em>
+  ) : (
+    <ol>
+      {items.map((item) => (
+        <li>{isPlain(item) ? <Value value={item} /> : <Fields fields={item as object} />}</li>
+      ))}
+    </ol>
+  )
+
+const Json = ({ value }: { value: unknown }) => <pre dir="ltr">{nameHidden(JSON.stringify(value, null, 2))}</pre>

@@ -1,0 +1,38 @@
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { toUnits } from '../../money/ledger/amount.js'
+import { checkSeenPrice, type PresentPrice, type SeenPrice } from '../../payments/payments/seen-price.js'
+import type { Reader } from '../../storage/storage.js'
+import type { ApprovalRow } from './approval.js'
+
+/** A part of what is approved, as the detail of an approval names it. */
+interface PaidPart {
+  readonly amount: number
+  readonly dq: string
+  readonly quantity?: number
+}
+
+/**
+ * What an approval lets an agent pay in all, in the digital quantity named, or else in that of its first part. Undefined for a change
+ * of the account, which pays nothing.
+ */
+export async function approvedPrice(
+  tx: Reader,
+  { kind, detail }: ApprovalRow,
+  dq?: string,
+): Promise<PresentPrice | undefined> {
+  if (kind === 'account_change') return undefined
+  const parts = (kind === 'cart' ? detail.lines : [detail]) as readonly PaidPart[]
+  const paidIn = parts.find((part) => part.dq === dq) ?? parts[0]
+  if (!paidIn) return undefined
+  const quantity = await quantityOf(tx, paidIn.dq)
+  const amounts = parts
+    .filter((part) => part.dq === quantity.id)
+    .map((part) => toUnits(part.amount, quantity.decimals) * BigInt(part.quantity ?? 1))
+  return { quantity, amount: amounts.reduce((sum, amount) => sum + amount, 0n) }
+}
+
+/** Throws `price_changed` if the user saw another price than the one that they approve. */
+export async function checkApprovedPrice(tx: Reader, row: ApprovalRow, seen: SeenPrice): Promise<void> {
+  const price = await approvedPrice(tx, row, seen.dq)
+  if (price) checkSeenPrice(seen, price)
+}

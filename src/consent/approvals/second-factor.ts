@@ -1,0 +1,80 @@
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { toUnits } from '../../money/ledger/amount.js'
+import type { Reader } from '../../storage/storage.js'
+import { nameOf, oidcClients } from '../oidc/client.js'
+import type { Detail } from '../second-factor/detail.js'
+import type { ApprovalRow } from './approval.js'
+import type { NewThresholds } from './settings.js'
+import { priceText } from './terms.js'
+
+/** What a second device shows of an approval: all that is approved by it, payee and amount first (areas.md 6). */
+export const secondFactorDetail = async (tx: Reader, row: ApprovalRow): Promise<Detail> => ({
+  app: await appOf(tx, row),
+  request: row.summary,
+  ...approvedBy(row),
+  approval: row.id,
+})
+
+/** The name of the app that asks. */
+export async function appOf(tx: Reader, { client_id }: ApprovalRow): Promise<string> {
+  const client = await tx.get(oidcClients, client_id)
+  return client ? nameOf(client) : client_id
+}
+
+function approvedBy({ kind, detail }: ApprovalRow): Detail {
+  if (kind === 'cart') return ofCart(detail as unknown as CartDetail)
+  if (kind === 'account_change') return ofChange(detail as unknown as ChangeDetail)
+  const { payee, price, amount: _, ...more } = detail
+  return { payee, amount: price, ...more }
+}
+
+interface CartDetail {
+  readonly total: string
+  readonly lines: readonly {
+    readonly line: number
+    readonly name: string
+    readonly payee: string
+    readonly quantity: number
+    readonly price: string
+    readonly arguments: unknown
+  }[]
+}
+
+/** What sellers wrote stands at the end of a line, where it is taken for nothing else. */
+const ofCart = ({ total, lines }: CartDetail): Detail => ({
+  payees: [...new Set(lines.map(({ payee }) => payee))].join(', '),
+  amount: total,
+  ...Object.fromEntries(
+    lines.map(({ line, quantity, price, payee, name, arguments: args }) => [
+      `line_${line}`,
+      `${quantity} at ${price} from ${payee}: ${name} ${JSON.stringify(args)}`,
+    ]),
+  ),
+})
+
+interface ChangeDetail {
+  readonly account: { readonly id: number; readonly name: string | null }
+  readonly item?: { readonly name: string }
+  readonly new_price?: string
+  readonly change: Readonly<Record<string, unknown>>
+}
+
+function ofChange({ account, item, new_price, change }: ChangeDetail): Detail {
+  const { kind: _, ...fields } = change
+  return {
+    account: account.name ?? `Account ${account.id}`,
+    ...(item && { item: item.name }),
+    ...fields,
+    ...(new_price !== undefined && { price: new_price }),
+  }
+}
+
+/** What a second device shows of thresholds: `1.000 USD`. Throws `dq_unknown`, `amount_invalid`. */
+export async function thresholdDetail(tx: Reader, thresholds: NewThresholds): Promise<Detail> {
+  const prices: string[] = []
+  for (const [dq, amount] of Object.entries(thresholds)) {
+    const quantity = await quantityOf(tx, dq)
+    prices.push(priceText(quantity, toUnits(amount, quantity.decimals)))
+  }
+  return { without_approval: prices.join(', ') }
+}

@@ -1,0 +1,69 @@
+import { recordEvent } from '../../jobs/events/event.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount, toUnits } from '../../money/ledger/amount.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+
+/** What a user lets their agents do without asking. The id is the user's. */
+export interface AgentSettingsRow {
+  readonly id: number
+  /** By digital quantity, in smallest units: up to this, a payment from the agent twin needs no approval. None is 0. */
+  readonly thresholds: Readonly<Record<string, string>>
+}
+
+export const agentSettings = collection<AgentSettingsRow>()('agent_settings', {})
+
+/** Smallest units; 0 where the user has set none. */
+export async function thresholdOf(tx: Reader, userId: number, dq: string): Promise<bigint> {
+  return BigInt((await tx.get(agentSettings, userId))?.thresholds[dq] ?? 0)
+}
+
+export interface ShownAgentSettings {
+  approval_threshold: Record<string, number>
+}
+
+/** By digital quantity, in it. */
+export async function readAgentSettings(tx: Reader, userId: number): Promise<ShownAgentSettings> {
+  const approval_threshold: Record<string, number> = {}
+  for (const [dq, units] of Object.entries((await tx.get(agentSettings, userId))?.thresholds ?? {}))
+    approval_threshold[dq] = toAmount(units, (await quantityOf(tx, dq)).decimals)
+  return { approval_threshold }
+}
+
+/** Thresholds as they are to be, by digital quantity and in it; 0 takes one away, what is not named stays. */
+export type NewThresholds = Readonly<Record<string, number>>
+
+/** Whether any would be higher than now. Throws as `updateAgentSettings`. */
+export async function isRaised(tx: Reader, userId: number, thresholds: NewThresholds): Promise<boolean> {
+  for (const [dq, units] of await unitsOf(tx, thresholds)) if (units > (await thresholdOf(tx, userId, dq))) return true
+  return false
+}
+
+/** Throws `dq_unknown`, `amount_invalid`. */
+export async function updateAgentSettings(
+  tx: Writer,
+  userId: number,
+  { thresholds, at }: { thresholds: NewThresholds; at: number },
+): Promise<ShownAgentSettings> {
+  const changed = new Map(Object.entries((await tx.get(agentSettings, userId))?.thresholds ?? {}))
+  for (const [dq, units] of await unitsOf(tx, thresholds))
+    if (units === 0n) changed.delete(dq)
+    else changed.set(dq, String(units))
+  tx.put(agentSettings, { id: userId, thresholds: Object.fromEntries(changed) })
+  const shown = await readAgentSettings(tx, userId)
+  await recordEvent(tx, {
+    owners: [`user:${userId}`],
+    type: 'approval.threshold_changed',
+    actor: `user:${userId}`,
+    subject: `user:${userId}`,
+    data: { ...shown },
+    at,
+  })
+  return shown
+}
+
+async function unitsOf(tx: Reader, thresholds: NewThresholds): Promise<[dq: string, units: bigint][]> {
+  const units: [string, bigint][] = []
+  for (const [dq, amount] of Object.entries(thresholds))
+    units.push([dq, toUnits(amount, (await quantityOf(tx, dq)).decimals)])
+  return units
+}

@@ -1,0 +1,244 @@
+import { problem } from '../../base/problem.js'
+import { digest, sameSecret } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { type UserRow, users } from '../../identity/users/user.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { postMail } from '../../jobs/outbox/outbox.js'
+import { newestFirst } from '../../storage/page.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { type DeviceLetter, deviceMail } from './wording.js'
+
+export const platforms = ['ios', 'android', 'web'] as const
+export type Platform = (typeof platforms)[number]
+
+const MOST_DEVICES = 20
+/** Beside them, those that nobody has confirmed; the oldest goes when one more comes. */
+const MOST_WAITING = 5
+
+/** A device that a user has registered to be asked on. */
+export interface DeviceRow {
+  readonly id: number
+  readonly user_id: number
+  readonly platform: Platform
+  readonly name: string | null
+  /** What the device calls itself, where it says so. */
+  readonly device_id: string | null
+  /** Compared with the `X-Device-Token` of an answer. */
+  readonly token_digest: string
+  /** What a push needs, encrypted. */
+  readonly token_sealed: string
+  readonly created_at: number
+  /** What is to be confirmed of it. Absent in rows of older versions, whose devices are active. */
+  readonly change?: DeviceChange | null
+}
+
+/** An active device of the user's confirms it by answering a request, or they themselves by a mailed link. */
+export interface DeviceChange {
+  /** A device that is to be added is asked nothing and answers nothing. */
+  readonly kind: 'add' | 'remove'
+  /** The device that is removed when this one is added. */
+  readonly replaces: number | null
+  /** Of the mailed link's token. */
+  readonly link_digest: string
+  /** When the link begins to confirm, and when it ends. */
+  readonly link_from: number
+  readonly link_until: number
+}
+
+export const devices = collection<DeviceRow>()('devices', { byUser: { fields: ['user_id'] } })
+
+export interface NewDevice {
+  readonly userId: number
+  readonly platform: Platform
+  readonly token: string
+  readonly name?: string | undefined
+  readonly deviceId?: string | undefined
+  readonly at: number
+}
+
+/** A registration, before it is decided whether it needs to be confirmed. */
+export interface Registration {
+  readonly row: DeviceRow
+  /** Registered before, by the same token: another name or platform is all that changes. */
+  readonly isKnown: boolean
+  /** The device that the new one takes the place of, as it comes back with another token. */
+  readonly former: DeviceRow | undefined
+}
+
+/** A new token is a new id, so that whoever sets it answers nothing that was asked before. Throws `too_many_devices`. */
+export async function registrationOf(
+  tx: Writer,
+  { userId, platform, token, name, deviceId, at }: NewDevice,
+  { keys }: Pick<ServiceContext, 'keys'>,
+): Promise<Registration> {
+  const own = await allDevicesOf(tx, userId, at)
+  const token_digest = digest(token)
+  const known = own.find((device) => device.token_digest === token_digest)
+  const former = known ?? own.find((device) => deviceId !== undefined && device.device_id === deviceId)
+  if (!former && own.filter(isActive).length >= MOST_DEVICES) throw problem('too_many_devices')
+  const id = known?.id ?? (await tx.nextId('devices'))
+  const row: DeviceRow = {
+    id,
+    user_id: userId,
+    platform,
+    name: name ?? former?.name ?? null,
+    device_id: deviceId ?? former?.device_id ?? null,
+    token_digest,
+    token_sealed: known?.token_sealed ?? (await keys.seal(token, sealContext(id))),
+    created_at: known?.created_at ?? at,
+    change: known?.change ?? null,
+  }
+  return { row, isKnown: known !== undefined, former: known ? undefined : former }
+}
+
+/** Adds a device that needs no confirmation, or puts a known one under its new name. */
+export async function addDevice(
+  tx: Writer,
+  { row, isKnown, former }: Registration,
+  { at, isTold }: { at: number; isTold: boolean },
+): Promise<DeviceRow> {
+  if (former) tx.remove(devices, former.id)
+  tx.put(devices, row)
+  await showPlatforms(tx, row.user_id, at)
+  if (isKnown) return row
+  await tell(tx, 'device_added', row, at)
+  if (isTold) await mail(tx, row, { what: 'added' }, at)
+  return row
+}
+
+/** Keeps a device, or its removal, until it is confirmed, and mails the link that can do so. */
+export async function keepChange(
+  tx: Writer,
+  { change, ...device }: DeviceRow & { readonly change: DeviceChange },
+  { link, at }: { link: string; at: number },
+): Promise<void> {
+  const waiting = (await allDevicesOf(tx, device.user_id, at)).filter((each) => !isActive(each))
+  for (const old of waiting.slice(0, Math.max(0, waiting.length + 1 - MOST_WAITING))) tx.remove(devices, old.id)
+  tx.put(devices, { ...device, change })
+  await tell(tx, change.kind === 'add' ? 'device_waits' : 'device_removal_waits', device, at)
+  await mail(tx, device, { what: change.kind, link, from: change.link_from }, at)
+}
+
+/** Makes a change that was confirmed, or drops one that was rejected. */
+export async function settleChange(
+  tx: Writer,
+  { change, ...device }: DeviceRow,
+  { confirmed, at }: { confirmed: boolean; at: number },
+): Promise<void> {
+  if (!change) return
+  if (change.kind === 'remove') {
+    if (confirmed) return removeDevice(tx, device, at)
+    tx.put(devices, { ...device, change: null })
+    return
+  }
+  if (!confirmed) {
+    tx.remove(devices, device.id)
+    return tell(tx, 'device_refused', device, at)
+  }
+  const former = change.replaces === null ? undefined : await tx.get(devices, change.replaces)
+  await addDevice(tx, { row: { ...device, change: null }, isKnown: false, former }, { at, isTold: true })
+}
+
+/** Takes a device from its user. */
+export async function removeDevice(tx: Writer, device: DeviceRow, at: number): Promise<void> {
+  await remove(tx, device, at)
+  if (isActive(device)) await mail(tx, device, { what: 'removed' }, at)
+}
+
+/** Takes every device from a user whom somebody else had before, who is told so by whoever calls. Gives how many were active. */
+export async function forgetDevices(tx: Writer, userId: number, at: number): Promise<number> {
+  const own = await rowsOf(tx, userId)
+  for (const device of own) await remove(tx, device, at)
+  return own.filter(isActive).length
+}
+
+async function remove(tx: Writer, device: DeviceRow, at: number): Promise<void> {
+  tx.remove(devices, device.id)
+  if (!isActive(device)) return
+  await showPlatforms(tx, device.user_id, at)
+  await tell(tx, 'device_removed', device, at)
+}
+
+/** Throws `not_found`, for another's too. */
+export async function ownDevice(tx: Reader, userId: number, id: number): Promise<DeviceRow> {
+  const device = await tx.get(devices, id)
+  if (device?.user_id !== userId) throw problem('not_found')
+  return device
+}
+
+export async function listDevices(
+  tx: Reader,
+  userId: number,
+  page: { limit?: number | undefined; after?: number | undefined },
+) {
+  const { rows, next } = await newestFirst(tx, devices, { index: 'byUser', prefix: [userId], ...page })
+  const shown = rows.map((row) => ({ ...showDevice(row), ...(!isActive(row) && { active: false as const }) }))
+  return { registrations: shown, next: next as number | null }
+}
+
+const isActive = ({ change }: DeviceRow): boolean => change?.kind !== 'add'
+
+/** The user's devices that are asked, and answer. */
+export const devicesOf = async (tx: Reader, userId: number): Promise<DeviceRow[]> =>
+  (await rowsOf(tx, userId)).filter(isActive)
+
+/** Those too that wait to be confirmed, and still can be. */
+async function allDevicesOf(tx: Writer, userId: number, at: number): Promise<DeviceRow[]> {
+  const own = await rowsOf(tx, userId)
+  const isOver = (device: DeviceRow) => !isActive(device) && (device.change?.link_until ?? 0) <= at
+  for (const device of own) if (isOver(device)) tx.remove(devices, device.id)
+  return own.filter((device) => !isOver(device))
+}
+
+const rowsOf = (tx: Reader, userId: number): Promise<DeviceRow[]> =>
+  tx.find(devices, { index: 'byUser', prefix: [userId], limit: 2 * (MOST_DEVICES + MOST_WAITING) })
+
+/** Whether the user can be asked by a push; one without is asked by mail. */
+export const hasDevice = async (tx: Reader, userId: number): Promise<boolean> =>
+  (await devicesOf(tx, userId)).length > 0
+
+/** The user's active device of that token. */
+export async function deviceByToken(tx: Reader, userId: number, token: string): Promise<DeviceRow | undefined> {
+  const presented = digest(token)
+  return (await devicesOf(tx, userId)).find((device) => sameSecret(device.token_digest, presented))
+}
+
+/** The token that a push is sent to, or undefined where it was sealed under another key. */
+export const pushToken = (device: DeviceRow, { keys }: Pick<ServiceContext, 'keys'>): Promise<string | undefined> =>
+  keys.open(device.token_sealed, sealContext(device.id))
+
+const sealContext = (id: number): string => `devices:${id}:token`
+
+/** A user's record says which platforms they have a device of. */
+async function showPlatforms(tx: Writer, userId: number, at: number): Promise<void> {
+  const user = (await tx.get(users, userId)) as UserRow
+  const own = await devicesOf(tx, userId)
+  const has = (platform: Platform) => own.some((device) => device.platform === platform)
+  const [is_ios, is_android] = [has('ios'), has('android')]
+  if (is_ios === user.is_ios && is_android === user.is_android) return
+  tx.put(users, { ...user, is_ios, is_android, updated_at: at })
+}
+
+const tell = (tx: Writer, what: string, { id, user_id, platform, name }: DeviceRow, at: number): Promise<void> =>
+  recordEvent(tx, {
+    owners: [`user:${user_id}`],
+    type: `second_factor.${what}`,
+    actor: `user:${user_id}`,
+    subject: `device:${id}`,
+    data: { platform, name },
+    at,
+  })
+
+/** A notice about the user's security: no limit keeps it away. */
+async function mail(tx: Writer, device: DeviceRow, letter: DeviceLetter, at: number): Promise<void> {
+  const { email: to } = (await tx.get(users, device.user_id)) as UserRow
+  await postMail(tx, { to, ...deviceMail(device, letter), at })
+}
+
+export const showDevice = ({ id, platform, name, created_at }: DeviceRow) => ({
+  id,
+  platform,
+  name,
+  created_at: seconds(created_at),
+})

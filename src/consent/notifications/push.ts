@@ -1,0 +1,21 @@
+import type { PushRow } from '../../jobs/outbox/message.js'
+import type { Courier } from '../../jobs/outbox/outbox.js'
+import { pushArrives } from '../second-factor/phone.js'
+import { devices, pushToken } from './device.js'
+
+export const pushCourier: Courier<PushRow, void> = {
+  async send({ id, subject, text, device_id, data }, service) {
+    const device = await service.storage.read((tx) => tx.get(devices, device_id))
+    // One that was removed meanwhile is no longer written to.
+    if (!device) return
+    const token = await pushToken(device, service)
+    if (token === undefined) throw new Error(`the token of device ${device.id} was sealed under another key`)
+    const { platform } = device
+    await service.push.send({ id: String(id), device: { platform, token }, title: subject, body: text, data })
+  },
+
+  async settle(tx, push, _result, { clock }) {
+    await pushArrives(tx, push, clock.now())
+    return 'sent'
+  },
+}

@@ -1,0 +1,106 @@
+import { base64url } from '../../base/encoding.js'
+import { problem } from '../../base/problem.js'
+import { digest, sameSecret } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { requireSecondFactor } from '../second-factor/request.js'
+import {
+  addDevice,
+  type DeviceChange,
+  type DeviceRow,
+  deviceByToken,
+  devices,
+  hasDevice,
+  keepChange,
+  type NewDevice,
+  ownDevice,
+  registrationOf,
+  removeDevice,
+  settleChange,
+} from './device.js'
+import { deviceText } from './wording.js'
+
+const DAY = 24 * 3_600_000
+/** How long a mailed link confirms a change, once it does. */
+const LINK_LIFETIME = 7 * DAY
+
+/** Who wants to change a user's devices. */
+export interface Changing {
+  readonly userId: number
+  /** `X-Device-Token`, by which a device of theirs says that it is the one. */
+  readonly deviceToken: string | null
+  /** Of the caller, where a session calls. */
+  readonly sessionId: string | undefined
+  readonly at: number
+}
+
+type Context = Pick<ServiceContext, 'keys' | 'random' | 'baseUrl'>
+
+/**
+ * Registers a device. A user's first is active at once, as is one that an active device registers; any other waits until an active
+ * device or a mailed link confirms it. Throws `too_many_devices`, `too_many_pending`, `too_many_mails`.
+ */
+export async function registerDevice(tx: Writer, order: NewDevice & Changing, context: Context): Promise<DeviceRow> {
+  const registration = await registrationOf(tx, order, context)
+  const { row, isKnown, former } = registration
+  if (isKnown || !(await mustConfirm(tx, order))) return addDevice(tx, registration, { at: order.at, isTold: true })
+  await awaitConfirmation(tx, row, { ...order, kind: 'add', replaces: former?.id ?? null }, context)
+  return row
+}
+
+/**
+ * Removes a device, in the same way: one that is not active yet at once, as whatever an active device removes.
+ * Throws `not_found`, for another's too, `too_many_pending`, `too_many_mails`.
+ */
+export async function unregisterDevice(
+  tx: Writer,
+  { id, ...changing }: Changing & { readonly id: number },
+  context: Context,
+): Promise<void> {
+  const device = await ownDevice(tx, changing.userId, id)
+  if (device.change?.kind === 'add' || !(await mustConfirm(tx, changing))) return removeDevice(tx, device, changing.at)
+  await awaitConfirmation(tx, device, { ...changing, kind: 'remove', replaces: null }, context)
+}
+
+/** Whether the caller has yet to show that they hold a device of the user's. */
+const mustConfirm = async (tx: Reader, { userId, deviceToken }: Changing): Promise<boolean> =>
+  (await hasDevice(tx, userId)) && !(deviceToken && (await deviceByToken(tx, userId, deviceToken)))
+
+async function awaitConfirmation(
+  tx: Writer,
+  device: DeviceRow,
+  { userId, sessionId, kind, replaces, at }: Changing & Pick<DeviceChange, 'kind' | 'replaces'>,
+  { random, baseUrl }: Context,
+): Promise<void> {
+  const token = base64url(random.bytes(32))
+  const link_from = at + DAY
+  const change = { kind, replaces, link_digest: digest(token), link_from, link_until: link_from + LINK_LIFETIME }
+  const link = `${baseUrl}/v4/notifications/registrations/${device.id}/confirm?token=${token}`
+  await keepChange(tx, { ...device, change }, { link, at })
+  const order = { userId, sessionId, action: `${kind}_device`, detail: { device: deviceText(device) }, at }
+  await requireSecondFactor(tx, { ...order, deviceId: device.id }, { random, baseUrl })
+}
+
+/** The device that a mailed link is about, and what it would confirm. Throws `not_found`, for a wrong token too, and `link_expired`. */
+export async function changeOfLink(
+  tx: Reader,
+  { id, token, at }: { id: number; token: string; at: number },
+): Promise<DeviceRow & { readonly change: DeviceChange }> {
+  const device = await tx.get(devices, id)
+  const { change } = device ?? {}
+  if (!device || !change || !sameSecret(change.link_digest, digest(token))) throw problem('not_found')
+  if (change.link_until <= at) throw problem('link_expired')
+  return { ...device, change }
+}
+
+/** The answer by a mailed link. Throws as `changeOfLink`, and `link_early` for a confirmation that comes too soon. */
+export async function answerDeviceLink(
+  tx: Writer,
+  { answer, ...link }: { id: number; token: string; answer: 'confirm' | 'reject'; at: number },
+): Promise<DeviceRow & { readonly change: DeviceChange }> {
+  const device = await changeOfLink(tx, link)
+  const confirmed = answer === 'confirm'
+  if (confirmed && device.change.link_from > link.at) throw problem('link_early')
+  await settleChange(tx, device, { confirmed, at: link.at })
+  return device
+}

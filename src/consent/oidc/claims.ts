@@ -1,0 +1,45 @@
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { isProven, users } from '../../identity/users/user.js'
+import { primaryTwin, twinKey } from '../../money/twins/twin.js'
+import type { Reader } from '../../storage/storage.js'
+import { agentTwin } from './connection.js'
+
+/** What scopes show of a user. */
+export interface Claims {
+  sub: string
+  name?: string
+  updated_at?: number
+  email?: string
+  email_verified?: boolean
+  twin_hostname?: string | null
+  agent_twin_hostname?: string | null
+  /** Only where a key may be shown: never in an id token. */
+  agent_twin_key?: string | null
+}
+
+/** The claims that scopes give; the agent twin's key only where `keys` are given to derive it with. */
+export async function claimsOf(
+  tx: Reader,
+  { userId, scopes }: { userId: number; scopes: readonly string[] },
+  keys?: ServiceContext['keys'],
+): Promise<Claims> {
+  const user = await tx.get(users, userId)
+  const claims: Claims = { sub: String(userId) }
+  if (!user) return claims
+  // A user has no name but the address, which only `email` shows.
+  const name = scopes.includes('email') ? user.email : `User ${userId}`
+  if (scopes.includes('profile')) Object.assign(claims, { name, updated_at: seconds(user.updated_at) })
+  if (scopes.includes('email')) Object.assign(claims, { email: user.email, email_verified: isProven(user) })
+  return scopes.includes('twin') ? { ...claims, ...(await twinClaims(tx, userId, keys)) } : claims
+}
+
+async function twinClaims(tx: Reader, userId: number, keys: ServiceContext['keys'] | undefined) {
+  const primary = await primaryTwin(tx, `user:${userId}`)
+  const agent = await agentTwin(tx, userId)
+  return {
+    twin_hostname: primary?.hostname ?? null,
+    agent_twin_hostname: agent?.hostname ?? null,
+    ...(keys && { agent_twin_key: agent ? twinKey(agent, { keys }) : null }),
+  }
+}

@@ -1,0 +1,52 @@
+import { base64url } from '../../base/encoding.js'
+import { digest } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+
+const LIFETIME = 60_000
+/** A used code stays known for as long as what came of it may live, so that it is noticed when it comes again. */
+const MEMORY = 25 * 3_600_000
+
+/** An authorization code. The id is its digest. */
+export interface OidcCodeRow {
+  readonly id: string
+  readonly connection_id: number
+  readonly client_id: string
+  readonly user_id: number
+  readonly redirect_uri: string
+  /** By S256 (RFC 7636). */
+  readonly code_challenge: string
+  readonly scopes: readonly string[]
+  readonly resource: string | null
+  readonly nonce: string | null
+  readonly auth_time: number
+  readonly amr: readonly string[]
+  readonly expires_at: number
+  /** The family of the tokens that it was exchanged for. */
+  readonly family_id: string | null
+}
+
+export const oidcCodes = collection<OidcCodeRow>()('oidc_codes', {
+  byExpiry: { fields: ['expires_at'] },
+  byConnection: { fields: ['connection_id'] },
+})
+
+/** Makes a code that works once, within a minute. */
+export async function issueCode(
+  tx: Writer,
+  facts: Omit<OidcCodeRow, 'id' | 'expires_at' | 'family_id'>,
+  at: number,
+  { random }: Pick<ServiceContext, 'random'>,
+): Promise<string> {
+  for (const old of await tx.find(oidcCodes, { index: 'byExpiry', prefix: [], limit: 5 }))
+    if (old.expires_at + MEMORY <= at) tx.remove(oidcCodes, old.id)
+  const code = base64url(random.bytes(32))
+  tx.put(oidcCodes, { id: digest(code), ...facts, expires_at: at + LIFETIME, family_id: null })
+  return code
+}
+
+export const findCode = (tx: Reader, code: string): Promise<OidcCodeRow | undefined> => tx.get(oidcCodes, digest(code))
+
+/** From here on the code is used. */
+export const spendCode = (tx: Writer, row: OidcCodeRow, familyId: string): void =>
+  tx.put(oidcCodes, { ...row, family_id: familyId })

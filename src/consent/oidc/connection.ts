@@ -1,0 +1,137 @@
+import { seconds } from '../../base/time.js'
+import { type AccountRow, accountOf, accounts, isOwner, ownedAccountIds } from '../../identity/accounts/account.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
+import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
+import { newestFirst } from '../../storage/page.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { markUsed, nameOf, type OidcClientRow, oidcClients } from './client.js'
+
+/** What a user allowed an app: one row for both, until the user takes it back. */
+export interface ConnectionRow {
+  readonly id: number
+  readonly user_id: number
+  readonly client_id: string
+  /** The business account that the user granted. */
+  readonly account_id: number | null
+  /** All that was ever allowed. */
+  readonly scopes: readonly string[]
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+export const oidcConnections = collection<ConnectionRow>()('oidc_connections', {
+  byUser: { fields: ['user_id'] },
+  byParties: { fields: ['user_id', 'client_id'], unique: true },
+  byClient: { fields: ['client_id'] },
+})
+
+/** The twin that a user's agents pay from: made at the first connection. The id is the user's. */
+export interface AgentTwinRow {
+  readonly id: number
+  readonly twin_id: number
+}
+
+export const agentTwins = collection<AgentTwinRow>()('agent_twins', {})
+
+export async function connectionOf(tx: Reader, userId: number, clientId: string): Promise<ConnectionRow | undefined> {
+  const [row] = await tx.find(oidcConnections, { index: 'byParties', prefix: [userId, clientId], limit: 1 })
+  return row
+}
+
+/** Keeps what a user allows an app, beside what they allowed it before; makes their agent twin where they have none. */
+export async function connect(
+  tx: Writer,
+  {
+    userId,
+    clientId,
+    accountId,
+    scopes,
+    at,
+  }: { userId: number; clientId: string; accountId: number | null; scopes: readonly string[]; at: number },
+  context: TwinContext,
+): Promise<ConnectionRow> {
+  const known = await connectionOf(tx, userId, clientId)
+  const row: ConnectionRow = {
+    id: known?.id ?? (await tx.nextId('oidc_connections')),
+    user_id: userId,
+    client_id: clientId,
+    account_id: accountId,
+    scopes: [...new Set([...(known?.scopes ?? []), ...scopes])],
+    created_at: known?.created_at ?? at,
+    updated_at: at,
+  }
+  tx.put(oidcConnections, row)
+  if (!known) await markUsed(tx, clientId, { unusedSince: null })
+  if (!(await agentTwin(tx, userId))) await makeAgentTwin(tx, userId, at, context)
+  await recordEvent(tx, {
+    owners: [`user:${userId}`],
+    type: known ? 'connection.updated' : 'connection.created',
+    actor: `user:${userId}`,
+    subject: `connection:${row.id}`,
+    data: { client_id: clientId, account_id: accountId, scope: row.scopes.join(' ') },
+    at,
+  })
+  return row
+}
+
+async function makeAgentTwin(tx: Writer, userId: number, at: number, context: TwinContext): Promise<void> {
+  const { id: dq } = await firstQuantity(tx)
+  const twin = await createTwin(tx, { owner: `user:${userId}`, dq, at }, context)
+  tx.put(agentTwins, { id: userId, twin_id: twin.id })
+}
+
+export async function agentTwin(tx: Reader, userId: number): Promise<TwinRow | undefined> {
+  const row = await tx.get(agentTwins, userId)
+  return row && tx.get(twins, row.twin_id)
+}
+
+/** The apps that a user connected, newest first. Throws `cursor_invalid`. */
+export async function listConnections(
+  tx: Reader,
+  userId: number,
+  page: { limit?: number | undefined; after?: number | undefined },
+) {
+  const { rows, next } = await newestFirst(tx, oidcConnections, { index: 'byUser', prefix: [userId], ...page })
+  const apps = await tx.getMany(
+    oidcClients,
+    rows.map(({ client_id }) => client_id),
+  )
+  return { connections: rows.map((row, i) => show(row, apps[i] as OidcClientRow)), next: next as number | null }
+}
+
+const show = (row: ConnectionRow, client: OidcClientRow) => ({
+  id: row.id,
+  client_id: row.client_id,
+  client_name: nameOf(client),
+  account_id: row.account_id,
+  scope: row.scopes.join(' '),
+  created_at: seconds(row.created_at),
+  updated_at: seconds(row.updated_at),
+})
+
+/** The accounts that a user may grant: those they own. */
+export async function grantableAccounts(tx: Reader, userId: number): Promise<AccountRow[]> {
+  const found: AccountRow[] = []
+  for (const id of await ownedAccountIds(tx, userId)) found.push(await accountOf(tx, id))
+  return found
+}
+
+/** The account that a connection grants: null also once the user does not belong to it any more. */
+export async function grantedAccountId(
+  tx: Reader,
+  { account_id, user_id }: Pick<ConnectionRow, 'account_id' | 'user_id'>,
+): Promise<number | null> {
+  if (account_id === null) return null
+  return (await isOwner(tx, account_id, user_id)) ? account_id : null
+}
+
+/** That account, as it stands now, and whether there is one to choose (interface.md 4.7 rule 1). */
+export async function grantedAccount(
+  tx: Reader,
+  { user_id, account_id }: { user_id: number; account_id: number | null },
+): Promise<{ account: { id: number; name: string | null } | null; choosable: boolean }> {
+  const account = account_id === null ? undefined : await tx.get(accounts, account_id)
+  const owned = await ownedAccountIds(tx, user_id)
+  return { account: account ? { id: account.id, name: account.name } : null, choosable: owned.length > 0 }
+}

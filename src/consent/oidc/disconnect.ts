@@ -1,0 +1,39 @@
+import { problem } from '../../base/problem.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import type { Writer } from '../../storage/storage.js'
+import { expireApprovalsOf } from '../approvals/approval.js'
+import { markUsed } from './client.js'
+import { type ConnectionRow, oidcConnections } from './connection.js'
+import { revokeConnection } from './token.js'
+
+/** Ends a connection: every token and code of it is dead at once, and so is what the app asked for. `actor` is who ended it. */
+export async function deleteConnection(
+  tx: Writer,
+  { id, user_id, client_id }: ConnectionRow,
+  { actor, at }: { actor: string; at: number },
+): Promise<void> {
+  await revokeConnection(tx, id)
+  await expireApprovalsOf(tx, id, at)
+  tx.remove(oidcConnections, id)
+  const [other] = await tx.find(oidcConnections, { index: 'byClient', prefix: [client_id], limit: 1 })
+  if (!other) await markUsed(tx, client_id, { unusedSince: at })
+  const data = { client_id }
+  await recordEvent(tx, {
+    owners: [`user:${user_id}`],
+    type: 'connection.deleted',
+    actor,
+    subject: `connection:${id}`,
+    data,
+    at,
+  })
+}
+
+/** Ends one of the user's own connections. Throws `not_found`. */
+export async function deleteOwnConnection(
+  tx: Writer,
+  { id, userId, at }: { id: number; userId: number; at: number },
+): Promise<void> {
+  const row = await tx.get(oidcConnections, id)
+  if (!row || row.user_id !== userId) throw problem('not_found')
+  await deleteConnection(tx, row, { actor: `user:${userId}`, at })
+}

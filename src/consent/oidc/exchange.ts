@@ -1,0 +1,219 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { base64url } from '../../base/encoding.js'
+import { Problem, problem } from '../../base/problem.js'
+import { randomHex, sameSecret } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import type { Writer } from '../../storage/storage.js'
+import { claimsOf } from './claims.js'
+import { authenticateClient, type OidcClientRow, type SentClient } from './client.js'
+import { findCode, type OidcCodeRow, spendCode } from './code.js'
+import { audienceOf, issuerOf, words } from './issuer.js'
+import { sign } from './keys.js'
+import {
+  ACCESS_LIFETIME,
+  findRefresh,
+  type Grant,
+  isAsIssued,
+  issueTokens,
+  type OidcTokenRow,
+  oidcTokens,
+  revokeFamily,
+  sweepTokens,
+} from './token.js'
+
+/** A request to the token endpoint (RFC 6749 sections 4.1.3 and 6, RFC 7636, RFC 8707). */
+export interface TokenRequest {
+  readonly grant_type?: string | undefined
+  readonly code?: string | undefined
+  readonly redirect_uri?: string | undefined
+  readonly code_verifier?: string | undefined
+  readonly refresh_token?: string | undefined
+  readonly scope?: string | undefined
+  readonly resource?: string | undefined
+}
+
+export interface TokenResponse {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  scope: string
+  refresh_token?: string
+  id_token?: string
+}
+
+type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
+
+/**
+ * Exchanges a code or a refresh token. Gives rather than throws the problems that something must be written of:
+ * a wrong client secret counts, and what came before of a code or refresh token that is used twice is revoked.
+ */
+export async function exchange(
+  tx: Writer,
+  { client: sent, request }: { client: SentClient; request: TokenRequest },
+  context: Context,
+): Promise<TokenResponse | Problem> {
+  const client = await authenticateClient(tx, sent, context.clock.now())
+  if (client instanceof Problem) return client
+  const { grant_type } = request
+  if (grant_type === undefined) throw problem('invalid_request', { detail: 'Give `grant_type`.' })
+  if (grant_type === 'authorization_code') return exchangeCode(tx, client, request, context)
+  if (grant_type === 'refresh_token') return refresh(tx, client, request, context)
+  throw problem('unsupported_grant_type')
+}
+
+/** The credentials that a request shows, to which its Idempotency-Key belongs: nobody replays an answer by the key alone. */
+export const presentedCredentials = (
+  { authorization, client_id, client_secret }: SentClient,
+  { grant_type, code, refresh_token }: TokenRequest,
+): (string | undefined)[] => [authorization ?? undefined, client_id, client_secret, grant_type, code, refresh_token]
+
+/**
+ * Lets an answer be given again while its tokens are as they were issued. Throws `invalid_grant` once one of them has been
+ * used or revoked, and what is wrong with the client.
+ */
+export async function checkReplay(
+  tx: Writer,
+  { client: sent, issued }: { client: SentClient; issued: Parameters<typeof isAsIssued>[1] },
+  { clock }: Pick<Context, 'clock'>,
+): Promise<void> {
+  const at = clock.now()
+  const client = await authenticateClient(tx, sent, at)
+  if (client instanceof Problem) throw client
+  if (!(await isAsIssued(tx, issued, at))) throw problem('invalid_grant')
+}
+
+async function exchangeCode(
+  tx: Writer,
+  client: OidcClientRow,
+  { code, code_verifier, redirect_uri, resource }: TokenRequest,
+  context: Context,
+): Promise<TokenResponse | Problem> {
+  const at = context.clock.now()
+  if (code === undefined) throw problem('invalid_request', { detail: 'Give `code`.' })
+  if (code_verifier === undefined) throw problem('invalid_request', { detail: 'Give `code_verifier`.' })
+  const row = await findCode(tx, code)
+  if (!row || row.client_id !== client.id) throw problem('invalid_grant')
+  if (row.family_id !== null) return reused(tx, row, row.family_id, at)
+  if (row.expires_at <= at || row.redirect_uri !== redirect_uri || !proves(code_verifier, row))
+    throw problem('invalid_grant')
+  const family_id = randomHex(context.random, 16)
+  spendCode(tx, row, family_id)
+  await sweepTokens(tx, row.connection_id, at)
+  const scopes = refreshes(client) ? row.scopes : row.scopes.filter((scope) => scope !== 'offline_access')
+  const grant = { ...grantOf(row), family_id, scopes, audience: audience(row.resource, resource, context) }
+  return respond(tx, grant, { scopes, nonce: row.nonce }, context)
+}
+
+/** What a code and all the tokens that come of it have in common. */
+const grantOf = ({ connection_id, client_id, user_id, resource, auth_time, amr }: OidcCodeRow | OidcTokenRow) => ({
+  ...{ connection_id, client_id, user_id, resource, auth_time, amr },
+})
+
+const refreshes = ({ metadata }: OidcClientRow): boolean => metadata.grant_types.includes('refresh_token')
+
+/** RFC 7636 section 4.6. */
+const proves = (verifier: string, { code_challenge }: OidcCodeRow): boolean =>
+  /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) && sameSecret(base64url(sha256(utf8ToBytes(verifier))), code_challenge)
+
+async function refresh(
+  tx: Writer,
+  client: OidcClientRow,
+  { refresh_token, scope, resource }: TokenRequest,
+  context: Context,
+): Promise<TokenResponse | Problem> {
+  const at = context.clock.now()
+  if (refresh_token === undefined) throw problem('invalid_request', { detail: 'Give `refresh_token`.' })
+  if (!refreshes(client)) throw problem('unauthorized_client')
+  const row = await findRefresh(tx, refresh_token)
+  if (!row || row.client_id !== client.id) throw problem('invalid_grant')
+  if (row.refresh_used) return reused(tx, row, row.family_id, at)
+  if (row.refresh_expires_at <= at) throw problem('invalid_grant')
+  const scopes = narrowed(row, scope)
+  const { family_id } = row
+  const grant = { ...grantOf(row), family_id, scopes: row.scopes, audience: audience(row.resource, resource, context) }
+  await sweepTokens(tx, row.connection_id, at)
+  tx.put(oidcTokens, { ...row, refresh_used: true })
+  return respond(tx, grant, { scopes, nonce: null }, context)
+}
+
+/** What was granted, or the part of it that is asked for. Throws `invalid_scope`. */
+function narrowed({ scopes }: OidcTokenRow, scope: string | undefined): readonly string[] {
+  if (scope === undefined) return scopes
+  const asked = words(scope)
+  if (asked.length === 0 || !asked.every((word) => scopes.includes(word))) throw problem('invalid_scope')
+  return asked
+}
+
+/** Whom a token is for: the authorization's resource, which one of the service's own may narrow where it named none. */
+function audience(granted: string | null, asked: string | undefined, context: Context): string {
+  const narrower = asked === undefined ? undefined : audienceOf(asked, context)
+  if (asked !== undefined && (narrower === undefined || (granted !== null && granted !== narrower)))
+    throw problem('invalid_target')
+  return narrower ?? granted ?? issuerOf(context)
+}
+
+/** One of them was stolen, the one that came first or this: nothing of the family works any more. */
+async function reused(
+  tx: Writer,
+  { user_id, client_id, connection_id }: Pick<OidcTokenRow, 'user_id' | 'client_id' | 'connection_id'>,
+  familyId: string,
+  at: number,
+): Promise<Problem> {
+  await revokeFamily(tx, familyId)
+  await recordEvent(tx, {
+    owners: [`user:${user_id}`],
+    type: 'token.reused',
+    actor: client_id,
+    subject: `connection:${connection_id}`,
+    data: { client_id },
+    at,
+  })
+  return problem('invalid_grant')
+}
+
+async function respond(
+  tx: Writer,
+  grant: Grant,
+  { scopes, nonce }: { scopes: readonly string[]; nonce: string | null },
+  context: Context,
+): Promise<TokenResponse> {
+  const at = context.clock.now()
+  const issued = await issueTokens(tx, grant, { scopes, at }, context)
+  const order = { scopes, nonce, at, accessToken: issued.access_token }
+  return {
+    ...issued,
+    token_type: 'Bearer',
+    expires_in: ACCESS_LIFETIME / 1000,
+    scope: scopes.join(' '),
+    ...(scopes.includes('openid') && { id_token: await idToken(tx, grant, order, context) }),
+  }
+}
+
+/** OpenID Connect Core 1.0 sections 2 and 3.1.3.6. */
+async function idToken(
+  tx: Writer,
+  { user_id, client_id, auth_time, amr }: Grant,
+  {
+    scopes,
+    nonce,
+    at,
+    accessToken,
+  }: { scopes: readonly string[]; nonce: string | null; at: number; accessToken: string },
+  context: Context,
+): Promise<string> {
+  const claims = {
+    iss: issuerOf(context),
+    aud: client_id,
+    iat: seconds(at),
+    exp: seconds(at + ACCESS_LIFETIME),
+    auth_time: seconds(auth_time),
+    amr,
+    ...(nonce !== null && { nonce }),
+    at_hash: base64url(sha256(utf8ToBytes(accessToken)).subarray(0, 16)),
+    ...(await claimsOf(tx, { userId: user_id, scopes })),
+  }
+  return sign(tx, { claims, type: 'JWT', at }, context)
+}

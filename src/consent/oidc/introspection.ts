@@ -1,0 +1,95 @@
+import { Problem, problem } from '../../base/problem.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { type Claims, claimsOf } from './claims.js'
+import { authenticateClient, type OidcClientRow, type SentClient } from './client.js'
+import { issuerOf } from './issuer.js'
+import { findAccess, findRefresh, type OidcTokenRow, revokeAccess, revokeFamily } from './token.js'
+
+type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock'>
+
+/** RFC 7662 section 2.2, with the claims that the token's scopes give. */
+export interface Introspection extends Partial<Claims> {
+  active: boolean
+  token_type?: 'Bearer' | 'refresh_token'
+  scope?: string
+  client_id?: string
+  aud?: string
+  iss?: string
+  exp?: number
+  iat?: number
+  jti?: string
+}
+
+/**
+ * Tells a confidential client about a token of its own; of any other, and of one that no longer works, only that it is not active.
+ * Gives `invalid_client` and `too_many_failures`, so that a wrong secret counts. Throws `unauthorized_client` for a public client.
+ */
+export async function introspect(
+  tx: Writer,
+  { client: sent, token }: { client: SentClient; token: string },
+  context: Context,
+): Promise<Introspection | Problem> {
+  const at = context.clock.now()
+  const client = await authenticateClient(tx, sent, at)
+  if (client instanceof Problem) return client
+  // A client id alone is no authentication, which section 2.1 asks for.
+  if (client.secret_digest === null) throw problem('invalid_client', { detail: 'Public clients read /v4/oidc/me.' })
+  const found = await findToken(tx, token, at)
+  return found?.row.client_id === client.id ? describe(tx, found, context) : { active: false }
+}
+
+interface Found {
+  readonly row: OidcTokenRow
+  readonly kind: 'access' | 'refresh'
+}
+
+async function findToken(tx: Reader, token: string, at: number): Promise<Found | undefined> {
+  const access = await findAccess(tx, token, at)
+  if (access) return { row: access, kind: 'access' }
+  const refresh = await findRefresh(tx, token)
+  return refresh && !refresh.refresh_used && refresh.refresh_expires_at > at
+    ? { row: refresh, kind: 'refresh' }
+    : undefined
+}
+
+async function describe(tx: Reader, { row, kind }: Found, context: Context): Promise<Introspection> {
+  const scopes = kind === 'access' ? row.access_scopes : row.scopes
+  return {
+    active: true,
+    token_type: kind === 'access' ? 'Bearer' : 'refresh_token',
+    scope: scopes.join(' '),
+    client_id: row.client_id,
+    aud: row.audience,
+    iss: issuerOf(context),
+    exp: seconds(kind === 'access' ? row.access_expires_at : row.refresh_expires_at),
+    iat: seconds(row.issued_at),
+    ...(kind === 'access' && { jti: row.id }),
+    ...(await claimsOf(tx, { userId: row.user_id, scopes }, context.keys)),
+  }
+}
+
+/**
+ * Revokes a token (RFC 7009): an access token alone, a refresh token with all that came of its code.
+ * A token that nobody has is revoked already. Gives problems as `introspect`; throws `unauthorized_client` for another client's token.
+ */
+export async function revoke(
+  tx: Writer,
+  { client: sent, token }: { client: SentClient; token: string },
+  { clock }: Pick<Context, 'clock'>,
+): Promise<Problem | undefined> {
+  const client = await authenticateClient(tx, sent, clock.now())
+  if (client instanceof Problem) return client
+  const access = await findAccess(tx, token, clock.now())
+  const row = access ?? (await findRefresh(tx, token))
+  if (!row) return undefined
+  assertOwn(row, client)
+  if (access) revokeAccess(tx, access)
+  else await revokeFamily(tx, row.family_id)
+  return undefined
+}
+
+function assertOwn({ client_id }: OidcTokenRow, client: OidcClientRow): void {
+  if (client_id !== client.id) throw problem('unauthorized_client')
+}

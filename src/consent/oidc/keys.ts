@@ -1,0 +1,115 @@
+import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK, generateKeyPair, importJWK } from 'jose'
+import type { ServiceContext } from '../../http/context.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+
+const ALGORITHM = 'ES256'
+/** How long the public half of a key stays published after its last signature. */
+const RETIREMENT = 24 * 3_600_000
+/** As many as a service has at once: a key retires at each rotation and goes a day later. */
+const KEYS = 1000
+
+/** The public half of a P-256 key, as it is published. */
+export interface PublicJwk {
+  readonly kty: string
+  readonly crv: string
+  readonly x: string
+  readonly y: string
+}
+
+/** A key that tokens are signed with. The id is its RFC 7638 thumbprint, the `kid`. */
+export interface OidcKeyRow {
+  readonly id: string
+  readonly public_jwk: PublicJwk
+  /** The private JWK, encrypted. */
+  readonly sealed: string
+  readonly created_at: number
+  /** Null while it signs. */
+  readonly retired_at: number | null
+}
+
+export const oidcKeys = collection<OidcKeyRow>()('oidc_keys', { byAge: { fields: ['created_at'] } })
+
+type KeyContext = Pick<ServiceContext, 'keys'>
+
+const all = (tx: Reader) => tx.find(oidcKeys, { index: 'byAge', prefix: [], limit: KEYS, reverse: true })
+
+const fieldOf = (kid: string): string => `oidc_keys.${kid}.private`
+
+/** The key set that others check signatures with (RFC 7517): the key that signs, first, and those retired within a day. */
+export async function publishedKeys(tx: Reader, at: number) {
+  const rows = (await all(tx)).filter(({ retired_at }) => retired_at === null || retired_at + RETIREMENT > at)
+  return rows
+    .sort((a, b) => Number(a.retired_at !== null) - Number(b.retired_at !== null))
+    .map(({ id, public_jwk }) => ({ ...public_jwk, kid: id, alg: ALGORITHM, use: 'sig' }))
+}
+
+/** Makes the first key where none signs yet, or none that can be opened: a state may have been moved without its key. */
+export async function ensureKey(
+  tx: Writer,
+  at: number,
+  context: KeyContext,
+): Promise<{ kid: string; privateJwk: object }> {
+  const current = (await all(tx)).find(({ retired_at }) => retired_at === null)
+  const known = current && (await open(current, context))
+  if (known) return { kid: current.id, privateJwk: known }
+  const made = await rotateKeys(tx, at, context)
+  return { kid: made.id, privateJwk: (await open(made, context)) as object }
+}
+
+/** Has a new key sign from now on; the one before stays published for a day. Gives the new one. */
+export async function rotateKeys(tx: Writer, at: number, { keys }: KeyContext): Promise<OidcKeyRow> {
+  for (const old of await all(tx)) {
+    if (old.retired_at === null) tx.put(oidcKeys, { ...old, retired_at: at })
+    else if (old.retired_at + RETIREMENT <= at) tx.remove(oidcKeys, old.id)
+  }
+  const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true })
+  const jwk = await exportJWK(privateKey)
+  const { kty, crv, x, y } = jwk as PublicJwk
+  const id = await calculateJwkThumbprint(jwk)
+  const sealed = await keys.seal(JSON.stringify(jwk), fieldOf(id))
+  const row: OidcKeyRow = { id, public_jwk: { kty, crv, x, y }, sealed, created_at: at, retired_at: null }
+  tx.put(oidcKeys, row)
+  return row
+}
+
+async function open({ id, sealed }: OidcKeyRow, { keys }: KeyContext): Promise<object | undefined> {
+  const text = await keys.open(sealed, fieldOf(id))
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** Signs claims as a JWT of a type: `at+jwt` or `JWT`. */
+export async function sign(
+  tx: Writer,
+  { claims, type, at }: { claims: object; type: string; at: number },
+  context: KeyContext,
+): Promise<string> {
+  const { kid, privateJwk } = await ensureKey(tx, at, context)
+  const key = await importJWK(privateJwk, ALGORITHM)
+  return new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
+    .setProtectedHeader({ alg: ALGORITHM, kid, typ: type })
+    .sign(key)
+}
+
+/** The claims of a JWT of a type that one of the service's own keys signed, expired or not; else undefined. */
+export async function signedClaims(
+  tx: Reader,
+  jwt: string,
+  type: string,
+): Promise<Record<string, unknown> | undefined> {
+  try {
+    const { payload, protectedHeader } = await compactVerify(
+      jwt,
+      async ({ kid = '' }) => {
+        const row = await tx.get(oidcKeys, kid)
+        if (!row) throw new Error('unknown key')
+        return importJWK({ ...row.public_jwk }, ALGORITHM)
+      },
+      { algorithms: [ALGORITHM] },
+    )
+    if (protectedHeader.typ !== type) return undefined
+    const claims: unknown = JSON.parse(new TextDecoder().decode(payload))
+    return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}

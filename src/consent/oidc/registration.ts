@@ -1,0 +1,205 @@
+import { hexOf } from '../../base/encoding.js'
+import { problem } from '../../base/problem.js'
+import { digest, randomHex, sameSecret } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { clientFailures } from '../../identity/tokens/client.js'
+import { allRows } from '../../storage/page.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { type AuthMethod, authMethods, type ClientMetadata, type OidcClientRow, oidcClients } from './client.js'
+import { oidcConnections } from './connection.js'
+import { deleteConnection } from './disconnect.js'
+import { isScope, issuerOf, scopesSupported, words } from './issuer.js'
+import { publicKeys } from './public-keys.js'
+import { isRedirectUri } from './redirect-uri.js'
+
+type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined }
+
+/** Metadata as it was sent: every field of the right type, and nothing more known of it. */
+export type SentMetadata = Undefinable<Omit<ClientMetadata, 'token_endpoint_auth_method'>> & {
+  readonly token_endpoint_auth_method?: string | undefined
+  readonly id_token_signed_response_alg?: string | undefined
+  readonly subject_type?: string | undefined
+}
+
+type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
+
+/** Registers an app (RFC 7591). Throws `invalid_redirect_uri`, `invalid_client_metadata`. */
+export async function registerClient(tx: Writer, sent: SentMetadata, context: Context) {
+  const metadata = checkMetadata(sent)
+  const at = context.clock.now()
+  await removeUnused(tx, at)
+  const id = `mid_${randomHex(context.random, 16)}`
+  const row: OidcClientRow = {
+    id,
+    secret_digest: metadata.token_endpoint_auth_method === 'none' ? null : digest(clientSecret(id, context)),
+    registration_digest: digest(registrationToken(id, context)),
+    metadata,
+    created_at: at,
+    unused_since: at,
+  }
+  tx.put(oidcClients, row)
+  return show(row, registrationToken(id, context), context)
+}
+
+/** A registration, and the token that manages it. */
+export interface Managed {
+  readonly row: OidcClientRow
+  readonly token: string
+}
+
+/** The registration that a token manages (RFC 7592). Throws `token_invalid`, alike for an id that nobody has. */
+export async function managedClient(tx: Reader, id: string, authorization: string | null): Promise<Managed> {
+  const [, token = ''] = /^Bearer\s+(\S+)$/i.exec(authorization ?? '') ?? []
+  const row = await tx.get(oidcClients, id)
+  if (row && sameSecret(digest(token), row.registration_digest)) return { row, token }
+  throw problem('token_invalid', {
+    detail: 'Send the registration access token of this client.',
+    headers: { 'www-authenticate': 'Bearer realm="farthing", error="invalid_token"' },
+  })
+}
+
+export const readRegistration = ({ row, token }: Managed, context: Context) => show(row, token, context)
+
+/**
+ * Puts other metadata in the place of a client's. Throws as `registerClient`, and `invalid_request` for another client_id.
+ * A client that becomes confidential gets a secret; one that becomes public loses it.
+ */
+export function updateClient(
+  tx: Writer,
+  { row, token }: Managed,
+  { client_id, client_secret, ...sent }: SentMetadata & { client_id: string; client_secret?: string | undefined },
+  context: Context,
+) {
+  if (client_id !== row.id || (client_secret !== undefined && digest(client_secret) !== row.secret_digest))
+    throw problem('invalid_request', { detail: 'client_id and client_secret are those that the client has.' })
+  const metadata = checkMetadata(sent)
+  const secret_digest = metadata.token_endpoint_auth_method === 'none' ? null : digest(clientSecret(row.id, context))
+  const isUnused = typeof row.unused_since === 'number'
+  const updated: OidcClientRow = {
+    ...{ ...row, metadata, secret_digest },
+    ...(isUnused && { unused_since: context.clock.now() }),
+  }
+  tx.put(oidcClients, updated)
+  return show(updated, token, context)
+}
+
+/** Deletes a client with all that users allowed it. */
+export async function deleteClient(tx: Writer, { row: { id } }: Managed, at: number): Promise<void> {
+  for await (const connection of allRows(tx, oidcConnections, { index: 'byClient', prefix: [id] }))
+    await deleteConnection(tx, connection, { actor: id, at })
+  removeClient(tx, id)
+}
+
+/** How long a client stays registered that no user has connected. */
+const UNUSED = 30 * 24 * 3_600_000
+
+/** A few at a time, so that no registration pays for all. */
+async function removeUnused(tx: Writer, at: number): Promise<void> {
+  for (const { id, unused_since } of await tx.find(oidcClients, { index: 'unused', prefix: [], limit: 5 }))
+    if ((unused_since ?? at) + UNUSED <= at) removeClient(tx, id)
+}
+
+function removeClient(tx: Writer, id: string): void {
+  tx.remove(oidcClients, id)
+  tx.remove(clientFailures, id)
+}
+
+const clientSecret = (id: string, { keys }: Pick<Context, 'keys'>): string =>
+  `mc_${hexOf(keys.derive('oidc client secret', id)).slice(0, 32)}`
+
+const registrationToken = (id: string, { keys }: Pick<Context, 'keys'>): string =>
+  `tqmt_${hexOf(keys.derive('oidc registration token', id)).slice(0, 32)}`
+
+/** Client information (RFC 7591 section 3.2.1): what was registered, with the credentials. */
+function show({ id, secret_digest, metadata, created_at }: OidcClientRow, token: string, context: Context) {
+  const secret = clientSecret(id, context)
+  return {
+    client_id: id,
+    client_id_issued_at: seconds(created_at),
+    // A state that was moved without its key cannot show again what was made under that.
+    ...(secret_digest === digest(secret) && { client_secret: secret }),
+    ...(secret_digest !== null && { client_secret_expires_at: 0 }),
+    registration_access_token: token,
+    registration_client_uri: `${issuerOf(context)}/reg/${id}`,
+    ...metadata,
+    subject_type: 'public',
+    id_token_signed_response_alg: 'ES256',
+  }
+}
+
+const refuse = (detail: string) => problem('invalid_client_metadata', { detail })
+
+function checkMetadata(sent: SentMetadata): ClientMetadata {
+  const { subject_type, id_token_signed_response_alg, ...rest } = sent
+  if ((subject_type ?? 'public') !== 'public') throw refuse('`subject_type` is public.')
+  if ((id_token_signed_response_alg ?? 'ES256') !== 'ES256') throw refuse('Id tokens are signed with ES256.')
+  if (sent.jwks && sent.jwks_uri) throw refuse('Give `jwks` or `jwks_uri`, not both.')
+  checkRedirects(sent)
+  for (const name of ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri'] as const)
+    if (sent[name] !== undefined && !isWebAddress(sent[name])) throw refuse(`\`${name}\` is an https or http URL.`)
+  const metadata = {
+    ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as Partial<ClientMetadata>),
+    redirect_uris: sent.redirect_uris as readonly string[],
+    token_endpoint_auth_method: checkAuthMethod(sent.token_endpoint_auth_method),
+    ...checkGrants(sent),
+    ...(sent.jwks && { jwks: checkKeys(sent.jwks) }),
+    scope: checkScope(sent.scope),
+  }
+  if (JSON.stringify(metadata).length > MOST_CHARACTERS)
+    throw refuse(
+      `The metadata is longer than ${MOST_CHARACTERS} characters of JSON. Register fewer or shorter addresses.`,
+    )
+  return metadata
+}
+
+const MOST_CHARACTERS = 65_536
+const MOST_URIS = 32
+
+function checkKeys(jwks: object): object {
+  const checked = publicKeys(jwks)
+  if ('wrong' in checked) throw refuse(checked.wrong)
+  return checked
+}
+
+function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: SentMetadata): void {
+  if (redirect_uris.length === 0) throw problem('invalid_redirect_uri', { detail: 'Give at least one.' })
+  const all = [...redirect_uris, ...post_logout_redirect_uris]
+  if (all.length > MOST_URIS)
+    throw problem('invalid_redirect_uri', { detail: `A client registers at most ${MOST_URIS} of them.` })
+  const wrong = all.find((uri) => !isRedirectUri(uri))
+  if (wrong === undefined) return
+  throw problem('invalid_redirect_uri', {
+    detail: `${JSON.stringify(wrong)} is none. Use https, http on localhost, or a scheme of the app's own such as com.example.app:, without a fragment, user, wildcard or dot segment.`,
+  })
+}
+
+function checkAuthMethod(method = 'client_secret_basic'): AuthMethod {
+  const known = authMethods.find((each) => each === method)
+  if (known) return known
+  throw refuse(`\`token_endpoint_auth_method\` is one of ${authMethods.join(', ')}.`)
+}
+
+function checkGrants({
+  grant_types = ['authorization_code', 'refresh_token'],
+  response_types = ['code'],
+}: SentMetadata) {
+  const known = grant_types.every((type) => type === 'authorization_code' || type === 'refresh_token')
+  if (!known || !grant_types.includes('authorization_code'))
+    throw refuse('`grant_types` holds authorization_code and may hold refresh_token.')
+  if (response_types.length !== 1 || response_types[0] !== 'code') throw refuse('`response_types` is ["code"].')
+  return { grant_types, response_types }
+}
+
+/** A client is registered for what is known of the scopes that it names; where it names none, for all. */
+function checkScope(scope = scopesSupported.join(' ')): string {
+  const known = words(scope).filter(isScope)
+  if (known.length === 0) throw refuse(`\`scope\` is of ${scopesSupported.join(', ')}.`)
+  return known.join(' ')
+}
+
+function isWebAddress(text: string): boolean {
+  if (text.length > 2048 || !URL.canParse(text)) return false
+  const { protocol, username, password } = new URL(text)
+  return /^https?:$/.test(protocol) && username === '' && password === ''
+}

@@ -1,0 +1,178 @@
+import { lineOf, z } from '../../http/schema.js'
+
+/** Wire shapes of the provider. */
+
+const Text = z.string().check(z.maxLength(2048))
+const Texts = z.array(Text).check(z.maxLength(100))
+
+export const Discovery = z.object({
+  issuer: z.string(),
+  authorization_endpoint: z.string(),
+  token_endpoint: z.string(),
+  userinfo_endpoint: z.string(),
+  jwks_uri: z.string(),
+  registration_endpoint: z.string(),
+  introspection_endpoint: z.string(),
+  revocation_endpoint: z.string(),
+  end_session_endpoint: z.string(),
+  scopes_supported: Texts,
+  claims_supported: Texts,
+  response_types_supported: Texts,
+  response_modes_supported: Texts,
+  grant_types_supported: Texts,
+  prompt_values_supported: Texts,
+  subject_types_supported: Texts,
+  id_token_signing_alg_values_supported: Texts,
+  code_challenge_methods_supported: Texts,
+  token_endpoint_auth_methods_supported: Texts,
+  introspection_endpoint_auth_methods_supported: Texts,
+  revocation_endpoint_auth_methods_supported: Texts,
+  authorization_response_iss_parameter_supported: z.boolean(),
+  claims_parameter_supported: z.boolean(),
+  request_parameter_supported: z.boolean(),
+  request_uri_parameter_supported: z.boolean(),
+})
+
+export const KeySet = z.object({
+  keys: z.array(
+    z.object({
+      kty: z.literal('EC'),
+      crv: z.literal('P-256'),
+      x: z.string(),
+      y: z.string(),
+      kid: z.string(),
+      alg: z.literal('ES256'),
+      use: z.literal('sig'),
+    }),
+  ),
+})
+
+const Uris = z.array(Text).check(z.maxLength(32))
+const Phrase = z.string().check(z.maxLength(255))
+const Phrases = z.array(Phrase).check(z.maxLength(16))
+
+const metadata = {
+  redirect_uris: z.optional(Uris),
+  token_endpoint_auth_method: z.optional(Phrase),
+  grant_types: z.optional(Phrases),
+  response_types: z.optional(Phrases),
+  scope: z.optional(z.string().check(z.maxLength(1024))),
+  client_name: z.optional(lineOf(128, 0)),
+  client_uri: z.optional(Text),
+  logo_uri: z.optional(Text),
+  tos_uri: z.optional(Text),
+  policy_uri: z.optional(Text),
+  contacts: z.optional(Phrases),
+  application_type: z.optional(z.enum(['web', 'native'])),
+  post_logout_redirect_uris: z.optional(Uris),
+  jwks_uri: z.optional(Text),
+  jwks: z.optional(z.record(z.string(), z.unknown())),
+  software_id: z.optional(Phrase),
+  software_version: z.optional(Phrase),
+  subject_type: z.optional(Phrase),
+  id_token_signed_response_alg: z.optional(Phrase),
+}
+
+/** Client metadata (RFC 7591 section 2). */
+export const Metadata = z.object(metadata)
+
+/** The whole of it, to put in the place of what there is (RFC 7592 section 2.2). */
+export const Replacement = z.object({ ...metadata, client_id: z.string(), client_secret: z.optional(z.string()) })
+
+export const Registration = z.object({
+  ...metadata,
+  client_id: z.string(),
+  client_id_issued_at: z.int(),
+  client_secret: z.optional(z.string()),
+  client_secret_expires_at: z.optional(z.int()),
+  registration_access_token: z.string(),
+  registration_client_uri: z.string(),
+})
+
+/** They are kept, and sent back. */
+const Parameter = z.optional(z.string().check(z.maxLength(8192)))
+
+/** An authorization request; what does not fit is answered by the provider's own rules. */
+export const Authorization = z.object({
+  client_id: Parameter,
+  redirect_uri: Parameter,
+  response_type: Parameter,
+  response_mode: Parameter,
+  scope: Parameter,
+  state: Parameter,
+  nonce: Parameter,
+  code_challenge: Parameter,
+  code_challenge_method: Parameter,
+  prompt: Parameter,
+  max_age: Parameter,
+  login_hint: Parameter,
+  id_token_hint: Parameter,
+  resource: Parameter,
+  request: Parameter,
+  request_uri: Parameter,
+  registration: Parameter,
+})
+
+/** Ids in paths are words; nothing else names anything. */
+export const Word = z.string().check(z.regex(/^\w{1,64}$/))
+
+const clientFields = { client_id: z.optional(z.string()), client_secret: z.optional(z.string()) }
+
+export const TokenBody = z.object({
+  ...clientFields,
+  grant_type: z.optional(z.string()),
+  code: z.optional(z.string()),
+  redirect_uri: z.optional(z.string()),
+  code_verifier: z.optional(z.string()),
+  refresh_token: z.optional(z.string()),
+  scope: z.optional(z.string()),
+  resource: z.optional(z.string()),
+})
+
+export const Tokens = z.object({
+  access_token: z.string(),
+  token_type: z.literal('Bearer'),
+  expires_in: z.int(),
+  scope: z.string(),
+  refresh_token: z.optional(z.string()),
+  id_token: z.optional(z.string()),
+})
+
+export const TokenQuestion = z.object({
+  ...clientFields,
+  token: z.string(),
+  token_type_hint: z.optional(z.string()),
+})
+
+const claims = {
+  name: z.optional(z.string()),
+  updated_at: z.optional(z.int()),
+  email: z.optional(z.string()),
+  email_verified: z.optional(z.boolean()),
+  twin_hostname: z.optional(z.nullable(z.string())),
+  agent_twin_hostname: z.optional(z.nullable(z.string())),
+  agent_twin_key: z.optional(z.nullable(z.string())),
+}
+
+export const Userinfo = z.object({ sub: z.string(), ...claims })
+
+export const Introspected = z.object({
+  active: z.boolean(),
+  sub: z.optional(z.string()),
+  token_type: z.optional(z.enum(['Bearer', 'refresh_token'])),
+  scope: z.optional(z.string()),
+  client_id: z.optional(z.string()),
+  aud: z.optional(z.string()),
+  iss: z.optional(z.string()),
+  exp: z.optional(z.int()),
+  iat: z.optional(z.int()),
+  jti: z.optional(z.string()),
+  ...claims,
+})
+
+export const EndSession = z.object({
+  id_token_hint: z.optional(z.string()),
+  client_id: z.optional(z.string()),
+  post_logout_redirect_uri: z.optional(z.string()),
+  state: z.optional(z.string()),
+})

@@ -1,0 +1,73 @@
+import { type Problem, problem } from '../../base/problem.js'
+import { seconds } from '../../base/time.js'
+import { accountByPublicSecret } from '../../identity/accounts/account.js'
+import { clients } from '../../identity/tokens/client.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount, toUnits } from '../../money/ledger/amount.js'
+import type { Reader } from '../../storage/storage.js'
+import { clientById } from '../oidc/client.js'
+
+/** Who may spend, by the credential that they show. */
+export type NamedParty = { readonly client_id: string } | { readonly public_secret: string }
+
+/** A calendar day or month in UTC. */
+export type Period = 'day' | 'month'
+
+/** What a delegate lets a party spend from the persona's twin. */
+export interface Spend {
+  readonly party: NamedParty
+  readonly dq: string
+  /** Smallest units, in each period; in all where there is none. */
+  readonly limit: string
+  readonly period: Period | null
+  readonly expires_at: number | null
+}
+
+export interface NewSpend {
+  readonly party: { readonly client_id?: string | undefined; readonly public_secret?: string | undefined }
+  readonly dq: string
+  /** In the digital quantity. */
+  readonly limit: number
+  readonly period?: Period | null | undefined
+  /** Unix milliseconds. */
+  readonly expiresAt?: number | undefined
+}
+
+/** A spending authority as it is kept. Throws `field_invalid` for a party there is not or a time gone by, `dq_unknown`, `amount_invalid`. */
+export async function checkSpend(tx: Reader, spend: NewSpend, at: number): Promise<Spend> {
+  const party = await namedParty(tx, spend.party)
+  const { decimals } = await quantityOf(tx, spend.dq)
+  const limit = toUnits(spend.limit, decimals)
+  if (limit === 0n) throw problem('amount_invalid', { detail: 'A limit is above zero.' })
+  const { expiresAt = null } = spend
+  if (expiresAt !== null && expiresAt <= at) throw refused('spend.expires_at', 'must be in the future')
+  return { party, dq: spend.dq, limit: String(limit), period: spend.period ?? null, expires_at: expiresAt }
+}
+
+async function namedParty(tx: Reader, { client_id, public_secret }: NewSpend['party']): Promise<NamedParty> {
+  if (client_id !== undefined && public_secret === undefined) {
+    const client = await tx.get(clients, client_id)
+    if (client?.deleted_at === null || (await clientById(tx, client_id))) return { client_id }
+    throw refused('spend.party.client_id', 'is not the id of a client')
+  }
+  if (public_secret !== undefined && client_id === undefined) {
+    if (await accountByPublicSecret(tx, public_secret)) return { public_secret }
+    throw refused('spend.party.public_secret', 'is not the public_secret of an account')
+  }
+  throw refused('spend.party', 'must hold one of client_id and public_secret')
+}
+
+const refused = (field: string, what: string): Problem =>
+  problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
+
+/** As the persona's owner gave it. */
+export async function showSpend(tx: Reader, { party, dq, limit, period, expires_at }: Spend) {
+  const { decimals } = await quantityOf(tx, dq)
+  return {
+    party,
+    dq,
+    limit: toAmount(limit, decimals),
+    period,
+    expires_at: expires_at === null ? null : seconds(expires_at),
+  }
+}

@@ -1,0 +1,169 @@
+import { contentHash } from '../../base/hash.js'
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { seconds } from '../../base/time.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { readQuantities } from '../../money/digital-quantities/digital-quantity.js'
+import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { allRows, newestFirst } from '../../storage/page.js'
+import { ReadOnce } from '../../storage/read-once.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { type Spend, showSpend } from './authority.js'
+import { ownPersona, type PersonaRow, personaOf, personas } from './persona.js'
+
+/** What a persona gave to a twin: it verifies, and may let a party spend, until it is revoked. The id is its hash. */
+export interface DelegateRow {
+  readonly id: string
+  /** Counts delegates in the order they were made. */
+  readonly number: number
+  /** The persona's hash. */
+  readonly persona: string
+  readonly persona_owner: Owner
+  /** The twin that received it. */
+  readonly twin_id: number
+  readonly hostname: string
+  /** Whom the persona's owner means by it. */
+  readonly name: string | null
+  readonly email: string | null
+  /** 1, 2, 3 … per persona. */
+  readonly issue: number
+  /** Part of its hash, so that nobody can work that out from what is public. */
+  readonly salt: string
+  readonly spend: Spend | null
+  readonly created_at: number
+  readonly revoked_at: number | null
+}
+
+export const delegates = collection<DelegateRow>()('delegates', {
+  byPersona: { fields: ['persona', 'issue'] },
+  byHolding: { fields: ['persona', 'twin_id', 'issue'] },
+  byTwin: { fields: ['twin_id', 'created_at', 'number'] },
+})
+
+type Identity = Pick<DelegateRow, 'persona' | 'issue' | 'salt' | 'spend' | 'created_at'>
+
+export const delegateHash = ({ persona, issue, salt, spend, created_at }: Identity, { address }: TwinRow): string =>
+  contentHash({ persona, twin: address, issue, salt, spend, created_at })
+
+/** Whether a delegate of the twin's is still what its hash says. */
+export const isWhole = (row: DelegateRow, twin: TwinRow): boolean => delegateHash(row, twin) === row.id
+
+/** Tells the persona's owner and the twin's. */
+export const tellBoth = (tx: Writer, type: string, row: DelegateRow, twin: TwinRow, at: number): Promise<void> =>
+  recordEvent(tx, {
+    owners: [row.persona_owner, twin.owner],
+    type,
+    actor: row.persona_owner,
+    subject: `delegate:${row.id}`,
+    data: { persona: row.persona, hostname: row.hostname, issue: row.issue, spends: row.spend !== null },
+    at,
+  })
+
+/** Ends a delegate of the owner's persona: it verifies and spends no more. Throws `not_found`, also once it is revoked, and `not_owner`. */
+export async function revokeDelegate(
+  tx: Writer,
+  { persona, delegate, owner, at }: { persona: string; delegate: string; owner: Owner; at: number },
+): Promise<void> {
+  await ownPersona(tx, owner, persona)
+  const row = await tx.get(delegates, delegate)
+  if (row?.persona !== persona || row.revoked_at !== null) throw problem('not_found')
+  const revoked: DelegateRow = { ...row, revoked_at: at }
+  tx.put(delegates, revoked)
+  await tellBoth(tx, 'delegate.revoked', revoked, (await tx.get(twins, row.twin_id)) as TwinRow, at)
+}
+
+/** Ends every delegate of all the owner's personas. Gives how many that were. */
+export async function revokeDelegatesOf(tx: Writer, owner: Owner, at: number): Promise<number> {
+  let count = 0
+  for await (const { id: persona } of allRows(tx, personas, { index: 'byOwner', prefix: [owner] }))
+    for await (const row of allRows(tx, delegates, { index: 'byPersona', prefix: [persona] })) {
+      if (row.revoked_at !== null) continue
+      await revokeDelegate(tx, { persona, delegate: row.id, owner, at })
+      count++
+    }
+  return count
+}
+
+/** Every delegate of the owner's persona, revoked ones too, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */
+export async function listDelegates(
+  tx: Reader,
+  {
+    persona,
+    owner,
+    ...page
+  }: { persona: string; owner: Owner; limit?: number | undefined; after?: string | undefined },
+) {
+  await ownPersona(tx, owner, persona)
+  const { rows, next } = await newestFirst(tx, delegates, { index: 'byPersona', prefix: [persona], ...page })
+  const read = new ReadOnce(tx)
+  await readQuantities(
+    read,
+    rows.map(({ spend }) => spend).filter((spend) => spend !== null),
+  )
+  const shown = []
+  for (const row of rows) shown.push(await show(read, row))
+  return { delegates: shown, next: next as string | null }
+}
+
+const show = async (tx: Reader, row: DelegateRow) => ({
+  hash: row.id,
+  persona: row.persona,
+  hostname: row.hostname,
+  issue: row.issue,
+  name: row.name,
+  email: row.email,
+  spend: row.spend && (await showSpend(tx, row.spend)),
+  revoked_at: row.revoked_at === null ? null : seconds(row.revoked_at),
+  created_at: seconds(row.created_at),
+})
+
+/** The delegates that a twin holds now, in the order it received them. */
+export async function* delegatesHeld(tx: Reader, { id }: TwinRow): AsyncGenerator<DelegateRow> {
+  for await (const row of allRows(tx, delegates, { index: 'byTwin', prefix: [id] }))
+    if (row.revoked_at === null) yield row
+}
+
+/** By persona, the delegates that all twins of an owner hold now (interface.md section 2). */
+export async function delegateMapping(tx: Reader, owner: Owner): Promise<Record<string, string[]>> {
+  const mapping: Record<string, string[]> = {}
+  for await (const twin of allRows(tx, twins, { index: 'byOwner', prefix: [owner] }))
+    for await (const { persona, id } of delegatesHeld(tx, twin)) {
+      mapping[persona] ??= []
+      mapping[persona].push(id)
+    }
+  return mapping
+}
+
+export interface Verification {
+  readonly persona: string
+  readonly twinId: number
+  /** Who asks, where that is an owner of twins. */
+  readonly caller: Owner | undefined
+  /** Both included. */
+  readonly issueMin?: number | undefined
+  readonly issueMax?: number | undefined
+}
+
+/**
+ * The delegates of a persona that a twin holds now (interface.md 4.6). Those by which a publishable secret may spend let
+ * whoever knows them spend, so only their two sides are shown them. Throws `not_found` for an unknown persona or twin.
+ */
+export async function verifyPersona(tx: Reader, { persona: hash, twinId, caller, issueMin, issueMax }: Verification) {
+  const persona = await personaOf(tx, hash)
+  const twin = await tx.get(twins, twinId)
+  if (!twin) throw problem('not_found', { detail: 'No twin has this id.' })
+  const isSide = caller === persona.owner || caller === twin.owner
+  const instances: string[] = []
+  for await (const row of allRows(tx, delegates, { index: 'byHolding', prefix: [hash, twin.id] })) {
+    const isWithin = row.issue >= (issueMin ?? row.issue) && row.issue <= (issueMax ?? row.issue)
+    if (row.revoked_at === null && isWithin && (isSide || !isBearer(row))) instances.push(row.id)
+  }
+  return { ...outcome(persona, instances.length), hostname: twin.hostname, instances }
+}
+
+const isBearer = ({ spend }: DelegateRow): boolean => spend !== null && 'public_secret' in spend.party
+
+const outcome = ({ name }: PersonaRow, count: number) =>
+  count > 0
+    ? { status: 200, message: `The twin holds ${count} of the delegates of "${name}" that were asked for.` }
+    : { status: 404, message: `The twin holds none of the delegates of "${name}" that were asked for.` }

@@ -1,0 +1,46 @@
+import { randomHex } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { normalEmail } from '../../identity/users/user.js'
+import type { Writer } from '../../storage/storage.js'
+import { type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
+import { type DelegateRow, delegateHash, delegates, tellBoth } from './delegate.js'
+import { personas } from './persona.js'
+import { type NewDelegate, planOf, secondFactorOrder } from './second-factor.js'
+
+/**
+ * Gives a twin a delegate of a persona, and tells both sides.
+ * Spends the second factor, where one was asked for. Throws as `planOf`, `rejected`, `approval_timeout`.
+ */
+export async function createDelegate(
+  tx: Writer,
+  { given, at, ...order }: NewDelegate & { readonly given?: GivenSecondFactor | undefined; readonly at: number },
+  { random }: Pick<ServiceContext, 'random'>,
+) {
+  const plan = await planOf(tx, order, at)
+  if (given) await spendAsked(tx, given.request, await secondFactorOrder(tx, plan, given), at)
+  const { persona, twin, spend } = plan
+  const { name, email } = order
+  const identity = {
+    persona: persona.id,
+    issue: persona.issued + 1,
+    salt: randomHex(random, 16),
+    spend,
+    created_at: at,
+  }
+  const row: DelegateRow = {
+    id: delegateHash(identity, twin),
+    number: await tx.nextId('delegates'),
+    ...identity,
+    persona_owner: persona.owner,
+    twin_id: twin.id,
+    hostname: twin.hostname,
+    name: name ?? null,
+    email: email ? normalEmail(email) : null,
+    revoked_at: null,
+  }
+  tx.put(personas, { ...persona, issued: row.issue })
+  tx.put(delegates, row)
+  await tellBoth(tx, 'delegate.created', row, twin, at)
+  return { hash: row.id, persona: row.persona, hostname: row.hostname, issue: row.issue, created_at: seconds(at) }
+}

@@ -1,0 +1,89 @@
+import { contentHash } from '../../base/hash.js'
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { randomHex } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { twins } from '../../money/twins/twin.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+
+/** An identity, anchored to a twin, that gives delegates to others. The id is its hash. */
+export interface PersonaRow {
+  readonly id: string
+  /** Counts personas in the order they were made. */
+  readonly number: number
+  readonly name: string
+  readonly description: string | null
+  readonly twin_id: number
+  /** Of the twin. */
+  readonly owner: Owner
+  /** Of the twin. */
+  readonly hostname: string
+  /** How many delegates it has given so far, revoked ones counted. */
+  readonly issued: number
+  readonly created_at: number
+}
+
+export const personas = collection<PersonaRow>()('personas', { byOwner: { fields: ['owner', 'number'] } })
+
+export interface NewPersona {
+  readonly owner: Owner
+  readonly name: string
+  readonly description?: string | null | undefined
+  readonly twinId: number
+  readonly at: number
+}
+
+/** Throws `twin_unknown` for a twin that is not the owner's. */
+export async function createPersona(
+  tx: Writer,
+  { owner, name, description, twinId, at }: NewPersona,
+  { random }: Pick<ServiceContext, 'random'>,
+): Promise<ShownPersona> {
+  const twin = await tx.get(twins, twinId)
+  if (twin?.owner !== owner) throw problem('twin_unknown')
+  const row: PersonaRow = {
+    id: contentHash({ owner, twin: twin.address, name, salt: randomHex(random, 16) }),
+    number: await tx.nextId('personas'),
+    name,
+    description: description ?? null,
+    twin_id: twin.id,
+    owner,
+    hostname: twin.hostname,
+    issued: 0,
+    created_at: at,
+  }
+  tx.put(personas, row)
+  return showPersona(row)
+}
+
+/** Throws `not_found`. */
+export async function personaOf(tx: Reader, hash: string): Promise<PersonaRow> {
+  const row = await tx.get(personas, hash)
+  if (!row) throw problem('not_found')
+  return row
+}
+
+/** Throws `not_found`, `not_owner`. */
+export async function ownPersona(tx: Reader, owner: Owner, hash: string): Promise<PersonaRow> {
+  const row = await personaOf(tx, hash)
+  if (row.owner !== owner) throw problem('not_owner')
+  return row
+}
+
+export interface ShownPersona {
+  hash: string
+  name: string
+  description: string | null
+  hostname: string
+  created_at: number
+}
+
+/** What anyone may see of it. */
+export const showPersona = ({ id: hash, name, description, hostname, created_at }: PersonaRow): ShownPersona => ({
+  hash,
+  name,
+  description,
+  hostname,
+  created_at: seconds(created_at),
+})

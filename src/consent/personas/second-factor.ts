@@ -1,0 +1,65 @@
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { formatAmount } from '../../money/ledger/amount.js'
+import { type TwinRow, twinByHostname } from '../../money/twins/twin.js'
+import type { Reader } from '../../storage/storage.js'
+import { type AskingSession, askAndWait, type GivenSecondFactor } from '../second-factor/wait.js'
+import { checkSpend, type NewSpend, type Spend } from './authority.js'
+import { ownPersona, type PersonaRow } from './persona.js'
+
+export interface NewDelegate {
+  /** The persona's hash. */
+  readonly persona: string
+  /** Who gives it: the persona's owner. */
+  readonly owner: Owner
+  /** Of the twin that receives it. */
+  readonly hostname: string
+  readonly name?: string | null | undefined
+  readonly email?: string | null | undefined
+  readonly spend?: NewSpend | null | undefined
+}
+
+/** A delegate as it is to be given. */
+export interface DelegatePlan {
+  readonly persona: PersonaRow
+  readonly twin: TwinRow
+  readonly spend: Spend | null
+}
+
+/** Throws `not_found` for an unknown persona or twin, `not_owner`, and what `checkSpend` throws. */
+export async function planOf(tx: Reader, order: NewDelegate, at: number): Promise<DelegatePlan> {
+  const persona = await ownPersona(tx, order.owner, order.persona)
+  const twin = await twinByHostname(tx, order.hostname)
+  if (!twin) throw problem('not_found', { detail: 'No twin has this hostname.' })
+  return { persona, twin, spend: order.spend ? await checkSpend(tx, order.spend, at) : null }
+}
+
+/** Waits until the user has approved what lets others spend; a delegate that does not needs no approval. Throws as `planOf` and `askAndWait`. */
+export async function askForDelegate(
+  service: ServiceContext,
+  order: NewDelegate,
+  asking: AskingSession,
+): Promise<GivenSecondFactor | undefined> {
+  if (!order.spend) return undefined
+  const { storage, clock } = service
+  const asked = await storage.read(async (tx) => secondFactorOrder(tx, await planOf(tx, order, clock.now()), asking))
+  return { ...asking, request: await askAndWait(service, asked) }
+}
+
+/** What a user approves: who may then spend how much of what is theirs. */
+export async function secondFactorOrder(tx: Reader, { persona, twin, spend }: DelegatePlan, asking: AskingSession) {
+  const { userId, sessionId } = asking
+  const detail = { persona: persona.name, given_to: twin.hostname, ...(spend && (await spendDetail(tx, spend))) }
+  return { userId, sessionId, action: 'delegate', detail }
+}
+
+async function spendDetail(tx: Reader, { party, dq, limit, period, expires_at }: Spend) {
+  const { decimals, shortcode } = await quantityOf(tx, dq)
+  return {
+    spender: 'client_id' in party ? party.client_id : party.public_secret,
+    limit: `${formatAmount(limit, decimals)} ${shortcode}${period === null ? '' : ` a ${period}`}`,
+    ...(expires_at !== null && { until: new Date(expires_at).toISOString() }),
+  }
+}

@@ -1,0 +1,105 @@
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { accountByPublicSecret } from '../../identity/accounts/account.js'
+import { clients } from '../../identity/tokens/client.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount } from '../../money/ledger/amount.js'
+import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import type { Agent } from '../approvals/approval.js'
+import type { NamedParty, Period, Spend } from './authority.js'
+import { type DelegateRow, delegates } from './delegate.js'
+import { personaOf } from './persona.js'
+
+/** Who spends, as the principal of a call is. */
+export type Party =
+  | { readonly kind: 'account'; readonly id: number }
+  | { readonly kind: 'user'; readonly id: number; readonly owner: Owner }
+  /** An app, and the user that it acts for. */
+  | (Agent & { readonly kind: 'agent'; readonly owner: Owner })
+  | { readonly kind: 'embed'; readonly account_id: number }
+
+/** A party as events name who did something. */
+export function actorOf(party: Party): string {
+  if (party.kind === 'agent') return party.client_id
+  return party.kind === 'user' ? party.owner : `account:${party.kind === 'embed' ? party.account_id : party.id}`
+}
+
+/** What was spent by a delegate in one period. The id is the delegate's hash and the period's start, or `all`. */
+export interface DelegateSpendingRow {
+  readonly id: string
+  /** Smallest units. */
+  readonly spent: string
+}
+
+export const delegateSpendings = collection<DelegateSpendingRow>()('delegate_spendings', {})
+
+export interface Spending {
+  /** The delegate's hash. */
+  readonly delegate: string
+  readonly party: Party
+  readonly dq: string
+  /** Smallest units; 0 spends nothing, and asks for the authority all the same. */
+  readonly amount: bigint
+  readonly at: number
+}
+
+/**
+ * Counts an amount as spent by a delegate's spending authority. Gives the persona's twin, which pays it in this same transaction.
+ * Throws `delegate_refused`.
+ */
+export async function spendAuthority(tx: Writer, { delegate, party, dq, amount, at }: Spending): Promise<TwinRow> {
+  const row = await tx.get(delegates, delegate)
+  const { spend = null } = row ?? {}
+  if (!row || !spend || !(await isParty(tx, row, spend.party, party)))
+    throw refused('It is unknown, or no spending authority of yours.')
+  if (row.revoked_at !== null) throw refused('It was revoked.')
+  if (spend.expires_at !== null && spend.expires_at <= at) throw refused('It has expired.')
+  if (spend.dq !== dq) throw refused('It is for another digital quantity.')
+  if (amount > 0n) await count(tx, row.id, spend, { amount, at })
+  const { twin_id } = await personaOf(tx, row.persona)
+  return (await tx.get(twins, twin_id)) as TwinRow
+}
+
+const refused = (detail: string) => problem('delegate_refused', { detail })
+
+async function isParty(tx: Reader, row: DelegateRow, named: NamedParty, party: Party): Promise<boolean> {
+  if ('public_secret' in named)
+    return party.kind === 'embed' && (await accountByPublicSecret(tx, named.public_secret))?.id === party.account_id
+  if (party.kind === 'embed') return false
+  // Anyone can connect to an app and be one of its agents: only those of the two sides are meant.
+  if (party.kind === 'agent') return party.client_id === named.client_id && isSide(tx, row, party.owner)
+  const client = await tx.get(clients, named.client_id)
+  return client?.deleted_at === null && client.owner_kind === party.kind && client.owner_id === party.id
+}
+
+const isSide = async (tx: Reader, { persona_owner, twin_id }: DelegateRow, owner: Owner): Promise<boolean> =>
+  persona_owner === owner || (await tx.get(twins, twin_id))?.owner === owner
+
+async function count(tx: Writer, delegate: string, spend: Spend, { amount, at }: { amount: bigint; at: number }) {
+  const id = counterOf(delegate, spend.period, at)
+  const spent = BigInt((await tx.get(delegateSpendings, id))?.spent ?? 0)
+  const left = BigInt(spend.limit) - spent
+  if (amount > left) {
+    const { decimals, shortcode } = await quantityOf(tx, spend.dq)
+    const until = spend.period === null ? '' : ` for this ${spend.period}`
+    throw refused(`It has ${toAmount(left, decimals)} ${shortcode} left${until}.`)
+  }
+  tx.put(delegateSpendings, { id, spent: String(spent + amount) })
+}
+
+/** Days and months as ISO 8601 writes them. */
+function counterOf(delegate: string, period: Period | null, at: number): string {
+  if (period === null) return `${delegate}:all`
+  return `${delegate}:${new Date(at).toISOString().slice(0, period === 'day' ? 10 : 7)}`
+}
+
+/** Takes back what was counted as spent `at` a time and then was not: it is left again for the period of that time. */
+export async function giveBack(
+  tx: Writer,
+  { delegate, amount, at }: { delegate: string; amount: bigint; at: number },
+): Promise<void> {
+  const row = await tx.get(delegates, delegate)
+  const counter = row?.spend && (await tx.get(delegateSpendings, counterOf(delegate, row.spend.period, at)))
+  if (counter) tx.put(delegateSpendings, { ...counter, spent: String(BigInt(counter.spent) - amount) })
+}

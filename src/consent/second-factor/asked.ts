@@ -1,0 +1,38 @@
+import { canonicalJson } from '../../base/hash.js'
+import { digest } from '../../base/secrets.js'
+import type { Reader } from '../../storage/storage.js'
+import {
+  type AuthenticationRequestRow,
+  authenticationRequests,
+  isStale,
+  type RequestStatus,
+  type SecondFactorOrder,
+  statusOf,
+} from './request.js'
+
+/** More requests than a session makes for one action while they can be spent. */
+const MOST_REQUESTS = 50
+
+/** A request as it stands: what is `approved` can be spent. */
+export interface LastAsked {
+  readonly request: AuthenticationRequestRow
+  readonly status: RequestStatus
+}
+
+/**
+ * What this session asked last for exactly this action: pages that look again find their request by it.
+ * Undefined also where it was spent, or approved too long ago: it is to be asked anew then.
+ */
+export async function lastAsked(
+  tx: Reader,
+  { userId, action, detail, sessionId = '', at }: Omit<SecondFactorOrder, 'lifetimeMs'>,
+): Promise<LastAsked | undefined> {
+  const query = { index: 'byUser', prefix: [userId, action], limit: MOST_REQUESTS, reverse: true } as const
+  const asked = await tx.find(authenticationRequests, { ...query, prefix: [...query.prefix] })
+  const [session, wanted] = [digest(sessionId), canonicalJson(detail)]
+  const request = asked.find(
+    (each) => !each.by_caller && each.session_digest === session && canonicalJson(each.detail) === wanted,
+  )
+  if (!request || request.spent_at !== null || isStale(request, at)) return undefined
+  return { request, status: statusOf(request, at) }
+}

@@ -1,0 +1,84 @@
+import { type Problem, problem } from '../../base/problem.js'
+import { seconds } from '../../base/time.js'
+import { newestFirst } from '../../storage/page.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { type Answer, settlePending } from './answer.js'
+import type { Detail } from './detail.js'
+import { type AuthenticationRequestRow, authenticationRequests, requestOf, settleAs, statusOf } from './request.js'
+
+/** The requests that a paywall makes, as an existing client sees and answers them: with the user's token alone. */
+const ACTION = 'paywall'
+
+export async function listAuthorizations(
+  tx: Reader,
+  userId: number,
+  { at, ...page }: { limit?: number | undefined; after?: number | undefined; at: number },
+) {
+  const query = { index: 'byUser', prefix: [userId, ACTION], ...page } as const
+  const { rows, next } = await newestFirst(tx, authenticationRequests, { ...query, prefix: [...query.prefix] })
+  return { authorizations: rows.map((request) => showAuthorization(request, at)), next: next as number | null }
+}
+
+interface Order {
+  readonly userId: number
+  readonly id: number
+  readonly at: number
+}
+
+/** The user's answer. Throws `not_found`; gives `not_pending`. */
+export async function answerAuthorization(
+  tx: Writer,
+  { userId, id, answer, at }: Order & { readonly answer: Answer },
+): Promise<AuthenticationRequestRow | Problem> {
+  return settlePending(tx, await paywallRequest(tx, userId, id), { answer, by: 'token', at })
+}
+
+/** Takes an authorization back that was not used yet. Throws `not_found`; gives `not_pending`. */
+export async function withdrawAuthorization(
+  tx: Writer,
+  { userId, id, at }: Order,
+): Promise<AuthenticationRequestRow | Problem> {
+  const request = await paywallRequest(tx, userId, id)
+  const isUnused = request.status === 'approved' && request.spent_at === null
+  if (isUnused) return settleAs(tx, request, { status: 'rejected', by: 'token', at })
+  return settlePending(tx, request, { answer: 'rejected', by: 'token', at })
+}
+
+async function paywallRequest(tx: Reader, userId: number, id: number): Promise<AuthenticationRequestRow> {
+  const request = await requestOf(tx, userId, id)
+  if (request.action !== ACTION) throw problem('not_found')
+  return request
+}
+
+/** What existing clients call the states. */
+const authorizationStatus = (request: AuthenticationRequestRow, at: number) => {
+  const status = statusOf(request, at)
+  return status === 'rejected' ? 'denied' : status
+}
+
+const showAuthorization = (request: AuthenticationRequestRow, at: number) => ({
+  id: request.id,
+  merchant_url: textIn(request.detail, 'merchant_url'),
+  merchant_name: textIn(request.detail, 'merchant_name'),
+  payment_type_hash: textIn(request.detail, 'dq'),
+  status: authorizationStatus(request, at),
+  authorized_at: request.status === 'approved' ? seconds(request.answered_at as number) : null,
+  expires_at: seconds(request.expires_at),
+  created_at: seconds(request.created_at),
+  metadata: request.detail,
+})
+
+function textIn(detail: Detail, name: string): string | null {
+  const value = detail[name]
+  return typeof value === 'string' ? value : null
+}
+
+export const showSettled = (request: AuthenticationRequestRow, at: number) => {
+  const status = authorizationStatus(request, at)
+  return {
+    success: true as const,
+    authorizationId: request.id,
+    status,
+    message: status === 'approved' ? 'The payment is approved.' : 'The payment is denied.',
+  }
+}

@@ -1,0 +1,299 @@
+import { base64url } from '../../base/encoding.js'
+import { canonicalJson } from '../../base/hash.js'
+import { problem } from '../../base/problem.js'
+import { digest } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { type UserRow, users } from '../../identity/users/user.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { refundAsking, spendAsking } from '../../jobs/outbox/mail-limit.js'
+import { postMail, postPush } from '../../jobs/outbox/outbox.js'
+import { allRows } from '../../storage/page.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { devices, devicesOf, settleChange } from '../notifications/device.js'
+import type { Detail } from './detail.js'
+import { askingMail, askingPush } from './wording.js'
+
+const LIFETIME = 2 * 60_000
+const PAYWALL_LIFETIME = 30_000
+/** How long after its approval an action may still spend it. */
+const SPENDABLE = 5 * 60_000
+const MOST_PENDING = 5
+/** Seconds between polls. */
+const INTERVAL = 2
+/** A poll this much early, in milliseconds, is on time: timers and networks are not exact. */
+const SLACK = 250
+
+export type RequestStatus = 'pending' | 'approved' | 'rejected' | 'expired'
+
+/** An action that waits for its user's second factor. Neither action nor detail ever change. */
+export interface AuthenticationRequestRow {
+  readonly id: number
+  readonly user_id: number
+  readonly action: string
+  readonly detail: Detail
+  /** As last written: a pending one past its time has expired (`statusOf`). */
+  readonly status: RequestStatus
+  /** Until when it waits; null once it was answered or seen to have expired. */
+  readonly pending_until: number | null
+  /** Of the session that asked, which may not answer. */
+  readonly session_digest: string | null
+  /** Those that were asked and may answer; none where the user was asked by mail. */
+  readonly device_ids: readonly number[]
+  /** Of the mailed link's token. */
+  readonly link_digest: string | null
+  readonly created_at: number
+  readonly expires_at: number
+  readonly polled_at: number | null
+  readonly answered_at: number | null
+  readonly spent_at: number | null
+  /** When the same was asked for again at once, after nobody had answered this. */
+  readonly repeated_at: number | null
+  /** Its words are a caller's: no action of the service is approved by it. Absent where they are the service's own. */
+  readonly by_caller?: true
+  /** The device whose addition or removal it confirms. */
+  readonly device_id?: number
+  /** Who is counted to have asked; absent in rows of older versions. */
+  readonly asker?: string
+}
+
+export const authenticationRequests = collection<AuthenticationRequestRow>()('authentication_requests', {
+  byUser: { fields: ['user_id', 'action'] },
+  pending: { fields: ['user_id', 'pending_until'] },
+})
+
+export interface SecondFactorOrder {
+  readonly userId: number
+  /** A snake_case word: `sign_in`, `paywall`, `transfer` and so on. */
+  readonly action: string
+  readonly detail: Detail
+  /** Of the session that asks: it can't answer, and it alone spends the approval. */
+  readonly sessionId?: string | undefined
+  /** Default two minutes; 30 seconds for a paywall. */
+  readonly lifetimeMs?: number | undefined
+  /** Words of whoever called. */
+  readonly byCaller?: true
+  /** The device whose addition or removal the answer settles. */
+  readonly deviceId?: number
+  /** Whose requests this counts among (`too_many_mails`); the user's own where absent. */
+  readonly asker?: string | undefined
+  readonly at: number
+}
+
+export type SecondFactorContext = Pick<ServiceContext, 'random' | 'baseUrl'>
+
+/**
+ * Asks a user to approve an action: by a push to each of their devices, or by a mailed link where they have none.
+ * Gives the request, to be polled (`statusOf`) and then spent (`spendSecondFactor`). Throws `too_many_pending`, `too_many_mails`.
+ */
+export async function requireSecondFactor(
+  tx: Writer,
+  {
+    userId,
+    action,
+    detail,
+    sessionId,
+    lifetimeMs,
+    byCaller,
+    deviceId,
+    asker = `user:${userId}`,
+    at,
+  }: SecondFactorOrder,
+  service: SecondFactorContext,
+): Promise<AuthenticationRequestRow> {
+  await settleExpired(tx, userId, at)
+  await checkPending(tx, userId, at)
+  await spendAsking(tx, { asker, userId, at })
+  const asked = await devicesOf(tx, userId)
+  const link = asked.length > 0 ? undefined : base64url(service.random.bytes(32))
+  const expires_at = at + (lifetimeMs ?? (action === 'paywall' ? PAYWALL_LIFETIME : LIFETIME))
+  const request: AuthenticationRequestRow = {
+    id: await tx.nextId('authentication_requests'),
+    user_id: userId,
+    action,
+    detail,
+    status: 'pending',
+    pending_until: expires_at,
+    session_digest: sessionId === undefined ? null : digest(sessionId),
+    device_ids: asked.map(({ id }) => id),
+    link_digest: link === undefined ? null : digest(link),
+    created_at: at,
+    expires_at,
+    polled_at: null,
+    answered_at: null,
+    spent_at: null,
+    repeated_at: null,
+    asker,
+    ...(byCaller && { by_caller: byCaller }),
+    ...(deviceId !== undefined && { device_id: deviceId }),
+  }
+  tx.put(authenticationRequests, request)
+  await tell(tx, request, 'requested', { at, by: asked.length > 0 ? 'push' : 'mail' })
+  const { email } = (await tx.get(users, userId)) as UserRow
+  const message = { to: email, at, staleAt: expires_at }
+  for (const deviceId of request.device_ids) await postPush(tx, { ...message, ...askingPush(request), deviceId })
+  if (link !== undefined) await postMail(tx, { ...message, ...askingMail(request, link, service) })
+  return request
+}
+
+/** Throws `too_many_pending`. */
+async function checkPending(tx: Reader, userId: number, at: number): Promise<void> {
+  const pending = await pendingOf(tx, userId, at)
+  const [first] = pending
+  if (!first || pending.length < MOST_PENDING) return
+  throw problem('too_many_pending', { headers: retryAfter(first.expires_at - at) })
+}
+
+/** The user's pending requests, those that expire first before others. */
+export const pendingOf = (tx: Reader, userId: number, at: number): Promise<AuthenticationRequestRow[]> =>
+  tx.find(authenticationRequests, {
+    index: 'pending',
+    prefix: [userId],
+    after: [userId, at, Number.MAX_SAFE_INTEGER],
+    limit: MOST_PENDING,
+  })
+
+/** What the request is at that moment: one that nobody answered in time has expired. */
+export const statusOf = ({ status, expires_at }: AuthenticationRequestRow, at: number): RequestStatus =>
+  status === 'pending' && expires_at <= at ? 'expired' : status
+
+/** Whether it was approved too long ago to be spent. */
+export const isStale = ({ status, answered_at }: AuthenticationRequestRow, at: number): boolean =>
+  status === 'approved' && (answered_at as number) + SPENDABLE <= at
+
+/** Throws `link_expired` where nobody can answer any more. */
+export function checkOpen(request: AuthenticationRequestRow, at: number): void {
+  if (statusOf(request, at) !== 'pending') throw problem('link_expired')
+}
+
+/** A user's request. Throws `not_found`, for another's too. */
+export async function requestOf(tx: Reader, userId: number, id: number): Promise<AuthenticationRequestRow> {
+  const request = await tx.get(authenticationRequests, id)
+  if (request?.user_id !== userId) throw problem('not_found')
+  return request
+}
+
+/** One look of somebody who waits for the answer. Throws `slow_down` when it comes too early after the last. */
+export async function pollRequest(
+  tx: Writer,
+  request: AuthenticationRequestRow,
+  at: number,
+): Promise<AuthenticationRequestRow> {
+  const seen = await settle(tx, request, at)
+  if (seen.status !== 'pending') return seen
+  const wait = seen.polled_at === null ? 0 : seen.polled_at + INTERVAL * 1000 - at
+  if (wait > SLACK) throw problem('slow_down', { headers: retryAfter(wait) })
+  const polled = { ...seen, polled_at: at }
+  tx.put(authenticationRequests, polled)
+  return polled
+}
+
+const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) })
+
+/** Writes down that a request has expired, the first time that this is seen. */
+export async function settle(
+  tx: Writer,
+  request: AuthenticationRequestRow,
+  at: number,
+): Promise<AuthenticationRequestRow> {
+  if (request.status !== 'pending' || statusOf(request, at) === 'pending') return request
+  const expired: AuthenticationRequestRow = { ...request, status: 'expired', pending_until: null }
+  tx.put(authenticationRequests, expired)
+  await tell(tx, expired, 'expired', { at })
+  return expired
+}
+
+async function settleExpired(tx: Writer, userId: number, at: number): Promise<void> {
+  const waiting = await tx.find(authenticationRequests, { index: 'pending', prefix: [userId], limit: MOST_PENDING })
+  for (const request of waiting) await settle(tx, request, at)
+}
+
+/** Approves or rejects for good. Whoever calls has seen that this may be done. `by`: `device:ID`, `link`, `token`, `phone` or `service`. */
+export async function settleAs(
+  tx: Writer,
+  request: AuthenticationRequestRow,
+  { status, by, at }: { status: 'approved' | 'rejected'; by: string; at: number },
+): Promise<AuthenticationRequestRow> {
+  const answered: AuthenticationRequestRow = { ...request, status, pending_until: null, answered_at: at }
+  tx.put(authenticationRequests, answered)
+  const { asker, user_id: userId, created_at } = request
+  if (status === 'approved' && asker !== undefined) await refundAsking(tx, { asker, userId, at: created_at })
+  await tell(tx, answered, status, { at, by })
+  const device = answered.device_id === undefined ? undefined : await tx.get(devices, answered.device_id)
+  if (device) await settleChange(tx, device, { confirmed: status === 'approved', at })
+  return answered
+}
+
+/** Refuses all that waits for a user's answer, or was approved and not yet done. Gives how many that were. */
+export async function refuseRequestsOf(tx: Writer, userId: number, at: number): Promise<number> {
+  let count = 0
+  for await (const request of allRows(tx, authenticationRequests, { index: 'byUser', prefix: [userId] })) {
+    const seen = await settle(tx, request, at)
+    const isOpen = seen.status === 'pending' || (seen.status === 'approved' && seen.spent_at === null)
+    if (!isOpen) continue
+    await settleAs(tx, seen, { status: 'rejected', by: 'service', at })
+    count++
+  }
+  return count
+}
+
+const tell = (
+  tx: Writer,
+  { id, user_id, action }: AuthenticationRequestRow,
+  what: string,
+  { at, by }: { at: number; by?: string },
+): Promise<void> =>
+  recordEvent(tx, {
+    owners: [`user:${user_id}`],
+    type: `second_factor.${what}`,
+    actor: what === 'expired' ? 'service' : `user:${user_id}`,
+    subject: `authentication_request:${id}`,
+    data: { action, ...(by !== undefined && { by }) },
+    at,
+  })
+
+/** What an action finds when it asks for its second factor; `approved` once only, as that spends it. */
+export type SpendResult = 'approved' | 'pending' | 'rejected' | 'expired' | 'spent' | 'mismatch'
+
+export interface ApprovedAction {
+  /** The request's. */
+  readonly id: number
+  readonly userId: number
+  readonly action: string
+  readonly detail: Detail
+  /** Of the session that asked, where one did. */
+  readonly sessionId?: string | undefined
+  readonly at: number
+}
+
+/**
+ * Spends the second factor of exactly this action, in the transaction of the action itself.
+ * `mismatch`: there is no such request, or it is another user's, session's, action's or detail's. `expired`: nobody answered
+ * in time, or it was approved more than five minutes ago.
+ */
+export async function spendSecondFactor(
+  tx: Writer,
+  { id, userId, action, detail, sessionId, at }: ApprovedAction,
+): Promise<SpendResult> {
+  const request = await tx.get(authenticationRequests, id)
+  if (!request || request.by_caller || request.user_id !== userId || request.action !== action) return 'mismatch'
+  if (canonicalJson(request.detail) !== canonicalJson(detail)) return 'mismatch'
+  if (request.session_digest !== null && request.session_digest !== digest(sessionId ?? '')) return 'mismatch'
+  if (request.spent_at !== null) return 'spent'
+  const status = statusOf(request, at)
+  if (status !== 'approved') return status
+  if (isStale(request, at)) return 'expired'
+  tx.put(authenticationRequests, { ...request, spent_at: at })
+  return 'approved'
+}
+
+/** A request as its user sees it. */
+export const showRequest = (request: AuthenticationRequestRow, at: number) => ({
+  id: request.id,
+  status: statusOf(request, at),
+  action: request.action,
+  detail: request.detail,
+  interval: INTERVAL,
+  expires_at: seconds(request.expires_at),
+  created_at: seconds(request.created_at),
+})

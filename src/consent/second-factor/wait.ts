@@ -1,0 +1,122 @@
+import { canonicalJson } from '../../base/hash.js'
+import { problem } from '../../base/problem.js'
+import { digest } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
+import { unwatched } from '../../http/watch.js'
+import { findPageSession, findSession } from '../../identity/sessions/session.js'
+import { events } from '../../jobs/events/event.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import {
+  type AuthenticationRequestRow,
+  authenticationRequests,
+  requireSecondFactor,
+  type SecondFactorOrder,
+  settle,
+  settleAs,
+  spendSecondFactor,
+  statusOf,
+} from './request.js'
+
+/** How often an answer is looked for that another process over the same storage may have written. */
+const LOOK_MS = 1000
+
+type Asked = Omit<SecondFactorOrder, 'at'>
+
+/** The session of a user, who is to approve on a second device what it asks for. */
+export interface AskingSession {
+  readonly userId: number
+  readonly sessionId: string | undefined
+}
+
+type Asking = Pick<Asked, 'userId' | 'sessionId'>
+
+/** What the user of such a session approved. */
+export interface GivenSecondFactor extends AskingSession {
+  readonly request: AuthenticationRequestRow
+}
+
+/**
+ * Asks a user to approve an action, and waits for the answer as long as the request lives.
+ * Gives the approved request, which the action spends. Throws `rejected`, `approval_timeout`, `too_many_pending`, and
+ * `sign_in_required` once the session that asks has ended.
+ */
+export async function askAndWait(given: ServiceContext, order: Asked): Promise<AuthenticationRequestRow> {
+  // A question changes nothing: whoever was not answered in time may ask again under the same key.
+  const service = unwatched(given)
+  const { storage, clock } = service
+  const asked = await storage.write(async (tx) => {
+    const at = clock.now()
+    return (await isRepeated(tx, order, at)) ? undefined : requireSecondFactor(tx, { ...order, at }, service)
+  })
+  const request = asked && (await answerTo(asked.id, order, service))
+  const status = request ? statusOf(request, clock.now()) : 'expired'
+  if (request && status === 'approved') return request
+  if (status === 'rejected') throw problem('rejected')
+  if (request) await storage.write((tx) => settle(tx, request, clock.now()))
+  throw problem('approval_timeout')
+}
+
+/** How soon after a 408 a browser sends its request again. */
+const REPEAT_MS = 2000
+
+/**
+ * Whether this was asked for a moment ago and not answered: browsers send a request that they sent over a connection of old
+ * again by themselves when it is answered by 408, once, and nobody is to be asked twice for that.
+ */
+async function isRepeated(tx: Writer, { userId, action, detail, sessionId }: Asked, at: number): Promise<boolean> {
+  const query = { index: 'byUser', prefix: [userId, action], limit: 1, reverse: true } as const
+  const [last] = await tx.find(authenticationRequests, query)
+  if (last?.status !== 'expired' || last.repeated_at !== null || last.expires_at + REPEAT_MS <= at) return false
+  if (last.session_digest !== (sessionId === undefined ? null : digest(sessionId))) return false
+  if (canonicalJson(last.detail) !== canonicalJson(detail)) return false
+  tx.put(authenticationRequests, { ...last, repeated_at: at })
+  return true
+}
+
+/** The request once it is answered or has expired; as it is, where the service closes; undefined where it is gone. */
+async function answerTo(
+  id: number,
+  asking: Asking,
+  service: ServiceContext,
+): Promise<AuthenticationRequestRow | undefined> {
+  const { storage, clock, background } = service
+  for (;;) {
+    const at = clock.now()
+    const { request, isSignedIn } = await storage.read(async (tx) => ({
+      request: await tx.get(authenticationRequests, id),
+      isSignedIn: await isStillSignedIn(tx, asking, at),
+    }))
+    if (!request || statusOf(request, at) !== 'pending') return request
+    if (!isSignedIn) return withdraw(id, service)
+    if (!(await background.nextWrite([events.name], Math.min(LOOK_MS, request.expires_at - at)))) return request
+  }
+}
+
+/** Whether the session that asks is still its user's; true where it was no session. */
+async function isStillSignedIn(tx: Reader, { sessionId, userId }: Asking, at: number): Promise<boolean> {
+  if (sessionId === undefined) return true
+  const session = (await findSession(tx, sessionId, at)) ?? (await findPageSession(tx, sessionId, at))
+  return session?.user_id === userId
+}
+
+/** Takes back what was asked by a session that has ended: nobody waits for the answer. Throws `sign_in_required`. */
+async function withdraw(id: number, { storage, clock }: ServiceContext): Promise<never> {
+  await storage.write(async (tx) => {
+    const request = await tx.get(authenticationRequests, id)
+    const at = clock.now()
+    if (request && statusOf(request, at) === 'pending')
+      await settleAs(tx, request, { status: 'rejected', by: 'service', at })
+  })
+  throw problem('sign_in_required')
+}
+
+/**
+ * Spends what `askAndWait` gave, in the transaction of the action itself. Throws `rejected` where the user took it back,
+ * `approval_timeout` where it is no longer there to be spent, and `sign_in_required` where the session has ended meanwhile.
+ */
+export async function spendAsked(tx: Writer, { id }: AuthenticationRequestRow, order: Asked, at: number) {
+  if (!(await isStillSignedIn(tx, order, at))) throw problem('sign_in_required')
+  const result = await spendSecondFactor(tx, { ...order, id, at })
+  if (result === 'approved') return
+  throw problem(result === 'rejected' ? 'rejected' : 'approval_timeout')
+}

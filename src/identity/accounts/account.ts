@@ -1,0 +1,223 @@
+import { accountIdOf, type Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { randomHex } from '../../base/secrets.js'
+import { seconds, secondsDigits } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { createTwin, type ShownTwin, showTwin, type TwinContext } from '../../money/twins/twin.js'
+import { allRows } from '../../storage/page.js'
+import type { ReadOnce } from '../../storage/read-once.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { type ClientRow, clientsOf, createClient } from '../tokens/client.js'
+import { createUser, isProven, type ShownUser, showUser, users } from '../users/user.js'
+
+/** A provider integrating the API. */
+export interface AccountRow {
+  readonly id: number
+  readonly name: string | null
+  readonly business_name: string | null
+  /** Publishable: safe in a browser. */
+  readonly public_secret: string
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+export const accounts = collection<AccountRow>()('accounts', {
+  byPublicSecret: { fields: ['public_secret'], unique: true },
+})
+
+/** Users who may act for an account, once they have proven their email (`isOwner`). */
+export interface MembershipRow {
+  readonly id: string
+  readonly account_id: number
+  readonly user_id: number
+  readonly role: 'owner'
+}
+
+export const memberships = collection<MembershipRow>()('memberships', {
+  byUser: { fields: ['user_id'] },
+  byAccount: { fields: ['account_id'] },
+})
+
+export interface NewAccount {
+  readonly at: number
+  readonly name?: string | null | undefined
+  readonly businessName?: string | null | undefined
+  /** Fixed by a seed. */
+  readonly publicSecret?: string | undefined
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+}
+
+/** Makes an account and its client credentials; the client secret is to be seen this once. */
+export async function createAccount(
+  tx: Writer,
+  { at, name, businessName, publicSecret, clientId, clientSecret }: NewAccount,
+  context: Pick<ServiceContext, 'random' | 'keys'>,
+): Promise<{ account: AccountRow; client: ClientRow; client_secret: string }> {
+  const account: AccountRow = {
+    id: await tx.nextId('accounts'),
+    name: name ?? null,
+    business_name: businessName ?? null,
+    public_secret: publicSecret ?? `mp_${randomHex(context.random, 16)}`,
+    created_at: at,
+    updated_at: at,
+  }
+  tx.put(accounts, account)
+  const credentials = { kind: 'account', id: account.id, at, clientId, clientSecret } as const
+  await tellAccount(tx, account, { type: 'account.created', at })
+  return { account, ...(await createClient(tx, credentials, context)) }
+}
+
+/**
+ * Account, primary twin in `dq` and owning user in one go (interface.md 4.1 rule 8). The user owns it once they have proven the
+ * email, and makes client credentials then: the answer shows none. Throws `dq_unknown`, `email_taken`.
+ */
+export async function registerAccount(
+  tx: Writer,
+  { dq, email, at }: { dq: string; email: string; at: number },
+  context: TwinContext,
+): Promise<{ account: ShownAccount; twin: ShownTwin; user: Omit<ShownUser, 'secrets'> }> {
+  await quantityOf(tx, dq)
+  const { account, client, client_secret } = await createAccount(tx, { at }, context)
+  const twin = await createTwin(tx, { owner: `account:${account.id}`, dq, at }, context)
+  const user = await createUser(tx, { email, at, madeBy: account.id, credentials: false }, context)
+  const membership = { account_id: account.id, user_id: user.id, role: 'owner' } as const
+  tx.put(memberships, { id: `${account.id}:${user.id}`, ...membership })
+  return {
+    account: showAccount(account, client, client_secret),
+    twin: await showTwin(tx, twin, null),
+    user: showUser(user),
+  }
+}
+
+/** Whether a user may act for an account. Anyone can register one with another's address, so that alone is not enough. */
+export async function isOwner(tx: Reader, accountId: number, userId: number): Promise<boolean> {
+  if (!(await tx.get(memberships, `${accountId}:${userId}`))) return false
+  const user = await tx.get(users, userId)
+  return user !== undefined && isProven(user)
+}
+
+/** The accounts that a user may act for. */
+export async function ownedAccountIds(tx: Reader, userId: number): Promise<number[]> {
+  const user = await tx.get(users, userId)
+  if (!user || !isProven(user)) return []
+  const ids: number[] = []
+  for await (const { account_id } of allRows(tx, memberships, { index: 'byUser', prefix: [userId] }))
+    ids.push(account_id)
+  return ids
+}
+
+export async function accountOf(tx: Reader, id: number): Promise<AccountRow> {
+  const account = await tx.get(accounts, id)
+  if (!account) throw problem('not_found')
+  return account
+}
+
+export async function accountByPublicSecret(tx: Reader, publicSecret: string): Promise<AccountRow | undefined> {
+  const [account] = await tx.find(accounts, { index: 'byPublicSecret', prefix: [publicSecret], limit: 1 })
+  return account
+}
+
+/** Sets the names that are given; null clears, undefined leaves. */
+export async function updateAccount(
+  tx: Writer,
+  id: number,
+  {
+    name,
+    businessName,
+    actor,
+    at,
+  }: {
+    name?: string | null | undefined
+    businessName?: string | null | undefined
+    /** Default: the account itself. */
+    actor?: string | undefined
+    at: number
+  },
+) {
+  const account = await accountOf(tx, id)
+  const updated: AccountRow = {
+    ...account,
+    name: name === undefined ? account.name : name,
+    business_name: businessName === undefined ? account.business_name : businessName,
+    updated_at: at,
+  }
+  tx.put(accounts, updated)
+  const { name: newName, business_name: newBusinessName } = updated
+  const data = { name: newName, businessName: newBusinessName }
+  await tellAccount(tx, updated, { type: 'account.updated', data, actor, at })
+  return {
+    id,
+    name: updated.name,
+    businessName: updated.business_name,
+    created_at: seconds(updated.created_at),
+    updated_at: seconds(updated.updated_at),
+  }
+}
+
+const tellAccount = (
+  tx: Writer,
+  { id }: AccountRow,
+  {
+    type,
+    data = {},
+    actor = `account:${id}`,
+    at,
+  }: { type: string; data?: Record<string, unknown>; actor?: string | undefined; at: number },
+) => recordEvent(tx, { owners: [`account:${id}`], type, actor, subject: `account:${id}`, data, at })
+
+/** What buyers see as the seller, where the account has named itself. */
+export const sellerName = ({ business_name, name }: AccountRow): string | null => business_name ?? name
+
+/** Who sells or is paid, as people see them: the name that an account gave itself, else the hostname of the twin. */
+export async function sellerOf(
+  tx: Reader,
+  { owner, hostname }: { readonly owner: Owner; readonly hostname: string },
+): Promise<string> {
+  const id = accountIdOf(owner)
+  const account = id === undefined ? undefined : await tx.get(accounts, id)
+  return (account && sellerName(account)) || hostname
+}
+
+/** Reads the accounts of several owners together, so that `sellerOf` has each of them there. */
+export async function readSellers(page: ReadOnce, rows: readonly { readonly owner: Owner }[]): Promise<void> {
+  await page.getMany(
+    accounts,
+    rows.map(({ owner }) => accountIdOf(owner)).filter((id) => id !== undefined),
+  )
+}
+
+export interface ShownAccount {
+  id: number
+  created_at: string
+  updated_at: string
+  secrets: [
+    { public_secret: string; created_at: string; updated_at: string },
+    { client_id: string; client_secret: string | null; created_at: string; updated_at: string },
+  ]
+}
+
+/** The four fields that existing clients map (clients.md 7). */
+export function showAccount(account: AccountRow, client: ClientRow, clientSecret: string | null): ShownAccount {
+  const times = (row: { created_at: number; updated_at: number }) => ({
+    created_at: secondsDigits(row.created_at),
+    updated_at: secondsDigits(row.updated_at),
+  })
+  return {
+    id: account.id,
+    ...times(account),
+    secrets: [
+      { public_secret: account.public_secret, ...times(account) },
+      { client_id: client.id, client_secret: clientSecret, ...times(client) },
+    ],
+  }
+}
+
+export async function readAccount(tx: Reader, id: number) {
+  const account = await accountOf(tx, id)
+  const [client] = await clientsOf(tx, 'account', id)
+  const shown = showAccount(account, client as ClientRow, null)
+  return { ...shown, name: account.name, businessName: account.business_name }
+}

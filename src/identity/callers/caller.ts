@@ -1,0 +1,273 @@
+import { problem } from '../../base/problem.js'
+import { findAgentToken } from '../../consent/oidc/agent.js'
+import { metadataAddress } from '../../consent/oidc/issuer.js'
+import type { ServiceContext } from '../../http/context.js'
+import { presentedSession } from '../../http/origin.js'
+import type { AgentScope, Auth, CallSession, PagePrincipal, Principal, Route, UserPrincipal } from '../../http/route.js'
+import type { Reader } from '../../storage/storage.js'
+import { accountByPublicSecret } from '../accounts/account.js'
+import {
+  findPageSession,
+  findSession,
+  hasNewId,
+  isSessionId,
+  newSessionId,
+  type PageSessionRow,
+} from '../sessions/session.js'
+import { findAccessToken } from '../tokens/token.js'
+
+/** What of a request says who is calling. */
+export interface Credentials {
+  readonly method: string
+  readonly url: string
+  readonly headers: Pick<Headers, 'get'>
+  /** From the body or the query. */
+  readonly publicSecret: unknown
+  /** An access token in the form of a route that takes one there (RFC 6750 section 2.2). */
+  readonly formToken: unknown
+  /** The address that is called, where it is a resource of its own. */
+  readonly resource: string | undefined
+  /** The scope without which an agent's token is good for nothing there. */
+  readonly agentScope: AgentScope
+}
+
+export interface Caller {
+  readonly principal: Principal
+  readonly session: CallSession | undefined
+}
+
+type Context = Pick<ServiceContext, 'clock' | 'random' | 'baseUrl'>
+
+/**
+ * Finds the principal that a route accepts, by the first credential sent: Authorization, X-Session-ID, public_secret,
+ * session cookie. A browser adds the cookie by itself, so what a page sends on purpose comes before it.
+ */
+export async function authenticate(
+  tx: Reader,
+  auth: readonly Auth[],
+  sent: Credentials,
+  context: Context,
+): Promise<Caller> {
+  if (auth.every((kind) => kind === 'none')) return NOBODY
+  const authorization = authorizationOf(sent)
+  if (auth.includes('none'))
+    return authorization === null ? NOBODY : anybody(tx, auth, { ...sent, authorization }, context)
+  if (auth.includes('client')) return { principal: exchangeable(authorization), session: undefined }
+  if (auth.includes('guest') && (authorization === null || !auth.some(comesByToken)))
+    return guest(tx, auth, sent, context)
+  if (authorization !== null) {
+    const principal = await bearer(tx, auth, { ...sent, authorization }, context)
+    return { principal: allowed(principal, sent, context), session: undefined }
+  }
+  const isEmbed = auth.includes('embed') && sent.publicSecret !== undefined
+  if (isEmbed && sent.headers.get('x-session-id') === null)
+    return { principal: await embed(tx, sent.publicSecret), session: undefined }
+  const sessionId = auth.includes('session') ? presentedSession(sent, context.baseUrl) : undefined
+  if (sessionId !== undefined) return signedIn(tx, auth, sessionId, sent, context)
+  throw problem('authorization_missing', { detail: `Send ${waysIn(auth)}.`, ...challenge(sent, context) })
+}
+
+const NOBODY: Caller = { principal: { kind: 'none' }, session: undefined }
+
+/** Whoever calls: by a good token of another kind they see what everybody sees. */
+async function anybody(tx: Reader, auth: readonly Auth[], presented: Presented, context: Context): Promise<Caller> {
+  const principal = await bearer(tx, ['account', 'user', 'agent'], presented, context)
+  if (!auth.includes(principal.kind)) return NOBODY
+  return { principal: allowed(principal, presented, context), session: undefined }
+}
+
+/** The principal, unless it is an agent whose token is not of the scope that is needed: `insufficient_scope`. */
+function allowed(principal: Principal, asked: Asked, context: Context): Principal {
+  const { agentScope } = asked
+  if (principal.kind !== 'agent' || principal.scopes.includes(agentScope)) return principal
+  const detail = `It needs \`${agentScope}\`: ask the user for it, by \`scope\` at /v4/oidc/auth.`
+  throw problem('insufficient_scope', { detail, ...challenge(asked, context, 'insufficient_scope') })
+}
+
+/** What somebody may send to be known. */
+function waysIn(auth: readonly Auth[]): string {
+  const ways = []
+  if (auth.some(comesByToken)) ways.push(auth.every((kind) => kind === 'agent') ? agentToken : 'a Bearer access token')
+  if (auth.includes('session')) ways.push('a session')
+  if (auth.includes('embed')) ways.push('`public_secret`')
+  return ways.join(', or ')
+}
+
+const agentToken = 'the Bearer access token of an app that a user connected'
+
+const comesByToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
+
+type Asked = Pick<Credentials, 'resource' | 'agentScope'>
+
+/**
+ * RFC 6750 section 3; a resource says where its metadata is (RFC 9728 section 5.1). Whoever has no token yet reads there what to ask
+ * for: a scope named here is all that many clients would ask for, which would leave them without a refresh token.
+ */
+function challenge(
+  { resource, agentScope }: Asked,
+  context: Context,
+  error?: 'invalid_token' | 'insufficient_scope',
+): { headers: Record<string, string> } {
+  const parts = ['realm="farthing"']
+  if (error !== undefined) parts.push(`error="${error}"`)
+  if (error === 'insufficient_scope') parts.push(`scope="${agentScope}"`)
+  if (resource !== undefined) parts.push(`resource_metadata="${metadataAddress(resource, context)}"`)
+  return { headers: { 'www-authenticate': `Bearer ${parts.join(', ')}` } }
+}
+
+function authorizationOf({ headers, formToken }: Credentials): string | null {
+  const authorization = headers.get('authorization')
+  if (typeof formToken !== 'string') return authorization
+  if (authorization !== null) throw problem('invalid_request', { detail: 'Send the access token in one place.' })
+  return `Bearer ${formToken}`
+}
+
+/** What the token endpoint takes (interface.md 4.1 rules 4, 5 and 7). */
+function exchangeable(authorization: string | null): Principal {
+  if (!authorization?.trim()) throw problem('credentials_missing', { headers: { 'www-authenticate': 'Basic, Bearer' } })
+  const [, scheme = '', credentials = ''] = /^(\S+)\s*(.*)$/.exec(authorization) ?? []
+  if (/^bearer$/i.test(scheme)) return { kind: 'refresh', refresh_token: credentials }
+  if (!/^basic$/i.test(scheme)) throw problem('scheme_refused')
+  const pair = decodeBase64(credentials)
+  const colon = pair.indexOf(':')
+  if (colon < 0 || pair.includes('\0')) throw problem('client_unknown')
+  return { kind: 'client', client_id: pair.slice(0, colon), client_secret: pair.slice(colon + 1) }
+}
+
+function decodeBase64(text: string): string {
+  try {
+    return atob(text)
+  } catch {
+    throw problem('client_unknown', { detail: 'The Basic credentials are not base64.' })
+  }
+}
+
+interface Presented extends Asked {
+  readonly authorization: string
+}
+
+async function bearer(
+  tx: Reader,
+  auth: readonly Auth[],
+  { authorization, ...asked }: Presented,
+  context: Context,
+): Promise<Principal> {
+  const [, accessToken] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? []
+  if (accessToken === undefined) throw problem('bearer_required', challenge(asked, context))
+  // Those of agents are JWTs; no other holds a dot.
+  if (accessToken.includes('.')) return agent(tx, auth, { ...asked, accessToken }, context)
+  const token = await findAccessToken(tx, accessToken, context.clock.now())
+  const refused = () => challenge(asked, context, 'invalid_token')
+  if (!token) {
+    const isAgents = auth.every((kind) => kind === 'agent')
+    const detail = `Get a new one at ${isAgents ? '/v4/oidc/token' : '/v4/account/oauth/token'}.`
+    throw problem('token_invalid', { detail, ...refused() })
+  }
+  if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', refused())
+  const { owner_kind, owner_id: id, family_id } = token
+  if (!auth.includes(owner_kind)) throw problem(refusal(auth))
+  if (owner_kind === 'account') return { kind: 'account', owner: `account:${id}`, id, family_id }
+  return user(id, { via: 'token', family_id })
+}
+
+async function agent(
+  tx: Reader,
+  auth: readonly Auth[],
+  { accessToken, ...asked }: Asked & { readonly accessToken: string },
+  context: Context,
+): Promise<Principal> {
+  const { resource } = asked
+  const found = await findAgentToken(tx, accessToken, { at: context.clock.now(), baseUrl: context.baseUrl, resource })
+  if (!found || 'audience' in found) {
+    const detail = found
+      ? `It is for ${found.audience} alone: ask at /v4/oidc/auth for one whose \`resource\` is ${resource ?? context.baseUrl}.`
+      : 'Get a new one at /v4/oidc/token.'
+    throw problem('token_invalid', { detail, ...challenge(asked, context, 'invalid_token') })
+  }
+  if (!auth.includes('agent')) throw problem(refusal(auth))
+  const { token, connection, accountId } = found
+  return {
+    kind: 'agent',
+    owner: `user:${connection.user_id}`,
+    user_id: connection.user_id,
+    client_id: connection.client_id,
+    connection_id: connection.id,
+    account_id: accountId,
+    scopes: token.access_scopes,
+    family_id: token.family_id,
+  }
+}
+
+/** What a valid token of another kind is told. */
+export const refusal = (auth: readonly Auth[]) =>
+  auth.every((kind) => kind === 'account') ? 'not_an_account' : 'wrong_principal'
+
+const user = (id: number, by: Pick<UserPrincipal, 'via' | 'family_id'>): UserPrincipal => ({
+  kind: 'user',
+  owner: `user:${id}`,
+  id,
+  ...by,
+})
+
+async function signedIn(
+  tx: Reader,
+  auth: readonly Auth[],
+  id: string,
+  { headers }: Credentials,
+  { clock }: Context,
+): Promise<Caller> {
+  const session = { id, issued: false }
+  const own = await findSession(tx, id, clock.now())
+  if (own) return { principal: user(own.user_id, { via: 'session' }), session }
+  const given = await findPageSession(tx, id, clock.now())
+  if (!given) throw problem('sign_in_required', (await hasNewId(tx, id, clock.now())) ? { detail: NEW_ID } : {})
+  if (!auth.includes('page')) throw problem(refusal(auth))
+  return { principal: page(given, headers), session }
+}
+
+const NEW_ID =
+  'Its id changed when its user signed in: send the `session_id` that POST /v4/session/verify answered with, and later the one in the X-Session-ID header of each answer.'
+
+/** Browsers say which page asks, but for what a page asks of its own origin. */
+function page(
+  { user_id, page: { account_id, origin } }: PageSessionRow,
+  headers: Credentials['headers'],
+): PagePrincipal {
+  if ((headers.get('origin') ?? origin) !== origin) throw problem('page_refused')
+  return { kind: 'page', owner: `user:${user_id}`, user_id, account_id, origin }
+}
+
+/** A session is issued where none is sent, and where what is sent cannot be one. */
+async function guest(tx: Reader, auth: readonly Auth[], sent: Credentials, context: Context): Promise<Caller> {
+  const presented = presentedSession(sent, context.baseUrl)
+  const known = presented !== undefined && isSessionId(presented)
+  const id = known ? presented : newSessionId(context)
+  const row = known ? await findSession(tx, id, context.clock.now()) : undefined
+  const isJudged = auth.includes('page') || auth.some(comesByToken)
+  const given = known && isJudged ? await findPageSession(tx, id, context.clock.now()) : undefined
+  // What others reach by a token is not among what a page was given.
+  if (given && !auth.includes('page')) throw problem(refusal(auth))
+  if (given) return { principal: page(given, sent.headers), session: { id, issued: false } }
+  return { principal: { kind: 'guest', user_id: row?.user_id ?? null }, session: { id, issued: !known } }
+}
+
+async function embed(tx: Reader, publicSecret: unknown): Promise<Principal> {
+  const account = typeof publicSecret === 'string' ? await accountByPublicSecret(tx, publicSecret) : undefined
+  if (!account) throw problem('public_secret_unknown')
+  return { kind: 'embed', account_id: account.id }
+}
+
+/** The session that an answer repeats to a caller who was refused before it was looked at. */
+export function repeatedSession(
+  sent: Pick<Credentials, 'method' | 'url' | 'headers'> & { readonly endpoint: { readonly route: Route } | undefined },
+  baseUrl: string,
+): string | undefined {
+  const takesSession = sent.endpoint?.route.auth.some((kind) => kind === 'session' || kind === 'guest')
+  if (!takesSession || sent.headers.get('authorization') !== null) return undefined
+  try {
+    const presented = presentedSession(sent, baseUrl)
+    return presented !== undefined && isSessionId(presented) ? presented : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,107 @@
+import type { Owner } from '../../base/owner.js'
+import { agentSettings } from '../../consent/approvals/settings.js'
+import { forgetDevices } from '../../consent/notifications/device.js'
+import { oidcConnections } from '../../consent/oidc/connection.js'
+import { deleteConnection } from '../../consent/oidc/disconnect.js'
+import { revokeDelegatesOf } from '../../consent/personas/delegate.js'
+import { refuseRequestsOf } from '../../consent/second-factor/request.js'
+import type { ServiceContext } from '../../http/context.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { postMail } from '../../jobs/outbox/outbox.js'
+import { forgetTwinNonces } from '../../money/twins/twin-nonce.js'
+import { allRows } from '../../storage/page.js'
+import type { Writer } from '../../storage/storage.js'
+import { ownedAccountIds } from '../accounts/account.js'
+import { clientsOf } from '../tokens/client.js'
+import { revokeClient } from '../tokens/token.js'
+import { type UserRow, users } from '../users/user.js'
+
+export interface Proof {
+  /** Ends every session of the user, and gives how many that were. */
+  readonly endSessions: () => Promise<number>
+  readonly at: number
+}
+
+export type ProofContext = Pick<ServiceContext, 'baseUrl' | 'sandbox'>
+
+/**
+ * Takes down that a user has proven their email, for the first time. Until now somebody else had the user, so all by which that
+ * somebody could act or spend ends with it, and the owner is told. A sandbox ends nothing: there, tests make a user by the
+ * interface and then sign the same one in.
+ */
+export async function proveEmail(
+  tx: Writer,
+  user: UserRow,
+  { endSessions, at }: Proof,
+  { baseUrl, sandbox }: ProofContext,
+): Promise<UserRow> {
+  const proven: UserRow = { ...user, email_verified_at: at, updated_at: at }
+  tx.put(users, proven)
+  const owner: Owner = `user:${user.id}`
+  const ended = sandbox ? [] : await endWhatOthersMade(tx, user.id, { endSessions, at })
+  const accounts = await ownedAccountIds(tx, user.id)
+  const data = { ended, account_ids: accounts }
+  await recordEvent(tx, { owners: [owner], type: 'user.email_verified', actor: owner, subject: owner, data, at })
+  // Devices change the user's own row as they go.
+  const now = (await tx.get(users, user.id)) ?? proven
+  const isWorthTelling = !sandbox && (ended.length > 0 || accounts.length > 0)
+  if (isWorthTelling) await postMail(tx, { to: now.email, ...provenMail({ ended, accounts, baseUrl }), at })
+  return now
+}
+
+/** Ends everything by which whoever had the user before could still act for them. Gives what that was, in words. */
+async function endWhatOthersMade(tx: Writer, userId: number, { endSessions, at }: Proof): Promise<string[]> {
+  const owner: Owner = `user:${userId}`
+  const counts: [count: number, one: string, many: string][] = [
+    [await revokeClients(tx, userId, at), 'client credential', 'client credentials'],
+    [await endSessions(), 'session', 'sessions'],
+    [await disconnectAll(tx, userId, at), 'connected app', 'connected apps'],
+    [await revokeDelegatesOf(tx, owner, at), 'delegate', 'delegates'],
+    [await forgetDevices(tx, userId, at), 'device', 'devices'],
+    [await refuseRequestsOf(tx, userId, at), 'open request', 'open requests'],
+    [await forgetThresholds(tx, userId), 'spending threshold for apps', 'spending thresholds for apps'],
+  ]
+  await forgetTwinNonces(tx, owner)
+  return counts.filter(([count]) => count > 0).map(([count, one, many]) => `${count} ${count === 1 ? one : many}`)
+}
+
+async function revokeClients(tx: Writer, userId: number, at: number): Promise<number> {
+  const living = (await clientsOf(tx, 'user', userId)).filter(({ deleted_at }) => deleted_at === null)
+  for (const client of living) await revokeClient(tx, client, at)
+  return living.length
+}
+
+async function disconnectAll(tx: Writer, userId: number, at: number): Promise<number> {
+  let count = 0
+  for await (const connection of allRows(tx, oidcConnections, { index: 'byUser', prefix: [userId] })) {
+    await deleteConnection(tx, connection, { actor: 'service', at })
+    count++
+  }
+  return count
+}
+
+async function forgetThresholds(tx: Writer, userId: number): Promise<number> {
+  const settings = await tx.get(agentSettings, userId)
+  if (settings) tx.remove(agentSettings, userId)
+  return Object.keys(settings?.thresholds ?? {}).length
+}
+
+interface Told {
+  readonly ended: readonly string[]
+  readonly accounts: readonly number[]
+  readonly baseUrl: string
+}
+
+function provenMail({ ended, accounts, baseUrl }: Told) {
+  const parts = ['You signed in with a mailed code for the first time. This email address is now confirmed as yours.']
+  if (ended.length > 0)
+    parts.push(
+      `Somebody else had set up a wallet for this address before. What they could use it with no longer works: ${ended.join(', ')}.`,
+      `If programs of yours used it, make new client credentials: POST ${baseUrl}/v4/user/secrets.`,
+    )
+  for (const id of accounts)
+    parts.push(
+      `Account ${id} was registered with this address, and you are now its owner. Whoever registered it still has its credentials: if that was not you, do not use it.`,
+    )
+  return { subject: 'Your email address is confirmed', text: parts.join('\n\n') }
+}

@@ -1,0 +1,42 @@
+import { accountIdOf } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { commodityOf } from '../../money/commodities/commodity.js'
+import type { Writer } from '../../storage/storage.js'
+import { findSession, type SessionRow, startSession } from './session.js'
+
+/** The page around an embed, and the session of the user who signed in within that. */
+export interface PageOrder {
+  readonly sessionId: string
+  /** Of the embed's commodity. */
+  readonly hash: string
+  /** As browsers write it: scheme, host and port. */
+  readonly origin: string
+  readonly at: number
+}
+
+/**
+ * A session for the page around an embed: it may read itself and ask the paywall for payments, each of which the user approves.
+ * Throws `not_found`; `field_invalid` for what is no origin.
+ */
+export async function startPageSession(
+  tx: Writer,
+  { sessionId, hash, origin, at }: PageOrder,
+  context: Pick<ServiceContext, 'random'>,
+): Promise<{ session_id: string; expires_at: number }> {
+  checkOrigin(origin)
+  const account_id = accountIdOf((await commodityOf(tx, hash)).owner)
+  if (account_id === undefined) throw problem('not_found')
+  // The caller was authenticated by it.
+  const own = (await findSession(tx, sessionId, at)) as SessionRow
+  const page = { account_id, origin, session_id: own.id }
+  return startSession(tx, { userId: own.user_id, by: 'page', page, at }, context)
+}
+
+function checkOrigin(origin: string): void {
+  if (/^https?:\/\//.test(origin) && URL.canParse(origin) && new URL(origin).origin === origin) return
+  throw problem('field_invalid', {
+    detail: '"origin" must be the origin of a page, such as https://shop.example.test.',
+    fields: { field: 'origin' },
+  })
+}

@@ -1,0 +1,167 @@
+import { hexOf } from '../../base/encoding.js'
+import { type Problem, problem } from '../../base/problem.js'
+import { digest, sameSecret } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { postMail } from '../../jobs/outbox/outbox.js'
+import { type RateLimit, refundRate, spendRate } from '../../jobs/rates/rate.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { normalEmail, userByEmail } from '../users/user.js'
+import { lastSession } from './session.js'
+
+const LIFETIME = 10 * 60_000
+const TRIES = 5
+const WINDOW = 15 * 60_000
+
+/** A mailed code: for one email, in the session that asked for it. */
+export interface SignInCodeRow {
+  readonly id: number
+  readonly email: string
+  readonly session_digest: string
+  /** Keyed, as six digits alone would be guessed from a plain digest. */
+  readonly code_mac: string
+  readonly created_at: number
+  readonly expires_at: number
+  readonly tries: number
+  readonly used: boolean
+  /** The request that its user is asked by, once it was entered and they have a device. */
+  readonly request_id?: number
+  /** Whose limit it counts in; in rows of older versions absent, which is the email's. */
+  readonly counted?: string
+}
+
+export const signInCodes = collection<SignInCodeRow>()('sign_in_codes', {
+  byEmail: { fields: ['email', 'created_at'] },
+  bySession: { fields: ['session_digest', 'email'] },
+  byAge: { fields: ['created_at'] },
+})
+
+type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>
+
+/** Mails a code to whoever reads that email, known or not. Throws `too_many_codes`. */
+export async function sendCode(
+  tx: Writer,
+  { email, sessionId, at }: { email: string; sessionId: string; at: number },
+  context: CodeContext,
+): Promise<{ expires_at: number }> {
+  const to = normalEmail(email)
+  await sweep(tx, at)
+  const counted = await countedFor(tx, { email: to, sessionId })
+  if (fixedCode(to, context) === undefined) await spendRate(tx, unusedCodes(context), { subject: counted, at })
+  const id = await tx.nextId('sign_in_codes')
+  const code = newCode(to, context)
+  const expires_at = at + LIFETIME
+  const fresh = { tries: 0, used: false, counted, created_at: at, expires_at }
+  tx.put(signInCodes, { id, email: to, session_digest: digest(sessionId), code_mac: mac(id, code, context), ...fresh })
+  const text = `Your code is ${code}. It works once, within ten minutes.\n\nIf you did not ask for it, do nothing.`
+  await postMail(tx, { to, subject: `${code} is your sign-in code`, text, at })
+  return { expires_at: seconds(expires_at) }
+}
+
+/** Codes to one address that nobody used. */
+const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
+  kind: 'sign_in_code',
+  most: limits.codes,
+  windowMs: WINDOW,
+  code: 'too_many_codes',
+})
+
+/**
+ * Who asks counts with everybody who asks for that address. A browser in which its user was signed in last counts by itself,
+ * so that others who ask for codes don't keep the user out.
+ */
+async function countedFor(tx: Reader, { email, sessionId }: { email: string; sessionId: string }): Promise<string> {
+  const session = await lastSession(tx, sessionId)
+  if (session === undefined || session.page !== null) return email
+  const user = await userByEmail(tx, email)
+  return user?.id === session.user_id ? `${email} in session ${session.id}` : email
+}
+
+/** Codes past both the window and their own life are of no more use; they go as others come, so they don't pile up. */
+async function sweep(tx: Writer, at: number): Promise<void> {
+  for (const old of await tx.find(signInCodes, { index: 'byAge', prefix: [], limit: 5 }))
+    if (old.created_at <= at - WINDOW && old.expires_at <= at) tx.remove(signInCodes, old.id)
+}
+
+/**
+ * The code that was last sent to the email in this session, where it is this one and can still be used.
+ * Gives a problem (`session_required` where none was, `code_wrong`, `code_expired`, `too_many_tries`) rather than throwing it: a wrong try must count.
+ */
+export async function checkCode(
+  tx: Writer,
+  { email, code, sessionId, at }: { email: string; code: string; sessionId: string; at: number },
+  context: CodeContext,
+): Promise<SignInCodeRow | Problem> {
+  const prefix = [digest(sessionId), normalEmail(email)]
+  const [last] = await tx.find(signInCodes, { index: 'bySession', prefix, limit: 1, reverse: true })
+  if (!last) return problem('session_required')
+  // One that was entered in time may wait for its request longer.
+  if (last.used || (last.expires_at <= at && last.request_id === undefined)) return problem('code_expired')
+  if (last.tries >= TRIES) return tooManyTries(last, at)
+  if (sameSecret(mac(last.id, code, context), last.code_mac)) return last
+  tx.put(signInCodes, { ...last, tries: last.tries + 1 })
+  await tellFailure(tx, last.email, at)
+  return problem('code_wrong')
+}
+
+/** Uses a code up, by which somebody signs in. */
+export async function spendCode(tx: Writer, code: SignInCodeRow, context: CodeContext): Promise<void> {
+  endCode(tx, code)
+  await refundRate(tx, unusedCodes(context), { subject: code.counted ?? code.email, at: code.created_at })
+}
+
+/** Ends a code by which nobody signs in: it goes on counting as unused. */
+export const endCode = (tx: Writer, code: SignInCodeRow): void => tx.put(signInCodes, { ...code, used: true })
+
+/** Binds a correct code to the request that its user is asked by. */
+export const bindCode = (tx: Writer, code: SignInCodeRow, requestId: number): void =>
+  tx.put(signInCodes, { ...code, request_id: requestId })
+
+/** The code of this session that was entered and waits for its request. */
+export async function waitingCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
+  const last = await lastCode(tx, sessionId)
+  return last && !last.used && last.request_id !== undefined ? last : undefined
+}
+
+/** More codes than a session can ask for while they live. */
+const MOST_CODES = 100
+
+/** The last code that this session asked for. */
+export async function lastCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
+  const codes = await tx.find(signInCodes, { index: 'bySession', prefix: [digest(sessionId)], limit: MOST_CODES })
+  return codes.toSorted((a, b) => b.id - a.id)[0]
+}
+
+/** A wrong code stands in the log of the user whose email it was for: no more often than tries are counted. */
+async function tellFailure(tx: Writer, email: string, at: number): Promise<void> {
+  const user = await userByEmail(tx, email)
+  if (!user) return
+  await recordEvent(tx, {
+    owners: [`user:${user.id}`],
+    type: 'sign_in_failed',
+    actor: 'service',
+    subject: null,
+    data: {},
+    at,
+  })
+}
+
+const tooManyTries = ({ expires_at }: SignInCodeRow, at: number) =>
+  problem('too_many_tries', { headers: { 'retry-after': String(Math.max(1, Math.ceil((expires_at - at) / 1000))) } })
+
+const mac = (id: number, code: string, { keys }: CodeContext): string =>
+  hexOf(keys.derive('sign-in code', `${id}:${code.trim()}`))
+
+/** In a sandbox, an address such as `ada+code123456@example.test` fixes its own code. */
+const fixedCode = (email: string, { sandbox }: Pick<CodeContext, 'sandbox'>): string | undefined =>
+  sandbox && /\+code(\d{6})@/.exec(email)?.[1]
+
+/** Six digits. */
+function newCode(email: string, { random, sandbox }: CodeContext): string {
+  const fixed = fixedCode(email, { sandbox })
+  if (fixed !== undefined) return fixed
+  const bytes = random.bytes(6)
+  const number = bytes.reduce((sum, byte) => sum * 256 + byte, 0)
+  return String(number % 1_000_000).padStart(6, '0')
+}

@@ -1,0 +1,107 @@
+import { hexOf } from '../../base/encoding.js'
+import { type Problem, problem } from '../../base/problem.js'
+import { digest, randomHex, sameSecret } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+
+/** Client credentials of an account or user. The id is the client_id. */
+export interface ClientRow {
+  readonly id: string
+  readonly owner_kind: 'account' | 'user'
+  readonly owner_id: number
+  readonly secret_digest: string
+  readonly created_at: number
+  readonly updated_at: number
+  readonly deleted_at: number | null
+}
+
+export const clients = collection<ClientRow>()('clients', {
+  byOwner: { fields: ['owner_kind', 'owner_id', 'created_at'] },
+})
+
+export interface NewClient {
+  readonly kind: 'account' | 'user'
+  readonly id: number
+  readonly at: number
+  /** Given by a seed that fixes its credentials. */
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+}
+
+/** Makes client credentials. An account's secret is random and shown this once; a user's can be derived again. */
+export async function createClient(
+  tx: Writer,
+  { kind, id, at, clientId, clientSecret }: NewClient,
+  { random, keys }: Pick<ServiceContext, 'random' | 'keys'>,
+): Promise<{ client: ClientRow; client_secret: string }> {
+  const client_id = clientId ?? `mid_${randomHex(random, 16)}`
+  const client_secret =
+    clientSecret ?? (kind === 'user' ? userClientSecret(client_id, { keys }) : `mc_${randomHex(random, 16)}`)
+  const client: ClientRow = {
+    id: client_id,
+    owner_kind: kind,
+    owner_id: id,
+    secret_digest: digest(client_secret),
+    created_at: at,
+    updated_at: at,
+    deleted_at: null,
+  }
+  tx.put(clients, client)
+  return { client, client_secret }
+}
+
+/** A user's own client secret, which they may read again: derived from the client id, so that it rests nowhere. */
+export const userClientSecret = (clientId: string, { keys }: Pick<ServiceContext, 'keys'>): string =>
+  `mc_${hexOf(keys.derive('client secret', clientId)).slice(0, 32)}`
+
+export const clientsOf = (tx: Reader, kind: 'account' | 'user', id: number): Promise<ClientRow[]> =>
+  tx.find(clients, { index: 'byOwner', prefix: [kind, id], limit: 100 })
+
+/** Wrong secrets for one client id since a moment. */
+export interface ClientFailuresRow {
+  /** The client id. */
+  readonly id: string
+  readonly count: number
+  readonly since: number
+}
+
+export const clientFailures = collection<ClientFailuresRow>()('client_failures', {}, { isTally: true })
+
+const FAILURES = 20
+const FAILURE_WINDOW = 60_000
+
+/**
+ * The client that the credentials are of.
+ * Gives a problem rather than throwing it, as a wrong secret must count: `client_unknown` for an unknown or revoked client id
+ * or a wrong secret, `too_many_failures` once that was wrong 20 times in a minute, whatever is sent then.
+ */
+export async function checkClient(
+  tx: Writer,
+  sent: { client_id: string; client_secret: string },
+  at: number,
+): Promise<ClientRow | Problem> {
+  const client = await tx.get(clients, sent.client_id)
+  const matches = sameSecret(digest(sent.client_secret), client?.secret_digest ?? '')
+  if (!client) return problem('client_unknown')
+  return (await countTry(tx, client.id, matches && client.deleted_at === null, at)) ?? client
+}
+
+/** Counts a wrong secret for a client id there is. Gives the problem of one, or of too many, whatever is sent then. */
+export async function countTry(
+  tx: Writer,
+  clientId: string,
+  isRight: boolean,
+  at: number,
+): Promise<Problem | undefined> {
+  const counted = await tx.get(clientFailures, clientId)
+  const recent = counted && counted.since > at - FAILURE_WINDOW ? counted : { id: clientId, count: 0, since: at }
+  if (recent.count >= FAILURES) return tooManyFailures(recent, at)
+  if (isRight) return undefined
+  tx.put(clientFailures, { ...recent, count: recent.count + 1 })
+  return problem('client_unknown')
+}
+
+const tooManyFailures = ({ since }: ClientFailuresRow, at: number): Problem =>
+  problem('too_many_failures', {
+    headers: { 'retry-after': String(Math.max(1, Math.ceil((since + FAILURE_WINDOW - at) / 1000))) },
+  })

@@ -1,0 +1,73 @@
+import { Problem, problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { type Call, route } from '../../http/route.js'
+import { UnixSeconds, z } from '../../http/schema.js'
+import type { Writer } from '../../storage/storage.js'
+import { checkClient } from './client.js'
+import { findAccessToken, isUnused, refresh, tokenForClient } from './token.js'
+
+const TokenPair = z.object({
+  access_token: z.string(),
+  expires_at: UnixSeconds,
+  refresh_token: z.string(),
+  refresh_expires_at: UnixSeconds,
+})
+
+type TokenCall = Call<unknown, unknown, unknown, 'client' | 'refresh'>
+
+async function exchange(tx: Writer, { principal }: TokenCall, service: ServiceContext) {
+  const at = service.clock.now()
+  if (principal.kind === 'refresh') return refresh(tx, principal.refresh_token, at, service)
+  const client = await checkClient(tx, principal, at)
+  return client instanceof Problem ? client : tokenForClient(tx, client, at, service)
+}
+
+/** A pair that was revoked or used since is not given again: client credentials get another, a refresh token gets none. */
+async function stands(
+  tx: Writer,
+  { principal }: TokenCall,
+  answer: unknown,
+  { clock }: ServiceContext,
+): Promise<boolean> {
+  const at = clock.now()
+  const { data: pair } = TokenPair.safeParse(answer)
+  const isGood = pair !== undefined && (await isUnused(tx, pair, at))
+  if (principal.kind === 'client') {
+    const client = await checkClient(tx, principal, at)
+    if (client instanceof Problem) throw client
+    return isGood && (await findAccessToken(tx, pair.access_token, at)) !== undefined
+  }
+  if (!isGood) throw problem('refresh_token_invalid')
+  return true
+}
+
+// One handler for both paths: the principal depends on the credentials, not on the path (interface.md 4.1 rule 6).
+const tokenEndpoint = {
+  evidence: 'documented',
+  method: 'POST',
+  versions: ['v4', 'v2'],
+  auth: ['client', 'refresh'],
+  body: z.object({ grant_type: z.optional(z.string()) }),
+  bodyOptional: true,
+  result: TokenPair,
+  errors: ['client_unknown', 'too_many_failures', 'refresh_token_invalid'],
+  idempotent: true,
+  stands,
+  write: exchange,
+} as const
+
+export const createAccountToken = route({
+  ...tokenEndpoint,
+  id: 'createAccountToken',
+  summary: "Get a token pair for an account's client credentials, or a new one for a refresh token.",
+  path: '/account/oauth/token',
+})
+
+export const createUserToken = route({
+  ...tokenEndpoint,
+  id: 'createUserToken',
+  summary: "Get a token pair for a user's client credentials, or a new one for a refresh token.",
+  path: '/user/oauth/token',
+})
+
+export default [createAccountToken, createUserToken]

@@ -1,0 +1,139 @@
+import { hexOf } from '../../base/encoding.js'
+import { memoize } from '../../base/memo.js'
+import { problem } from '../../base/problem.js'
+import { digest, randomHex } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { allRows } from '../../storage/page.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { type ClientRow, clients } from './client.js'
+
+const HOUR = 3_600_000
+const ACCESS_LIFETIME = HOUR
+const REFRESH_LIFETIME = 24 * HOUR
+/** An access token with this much left is given again (interface.md 4.1 rule 4). */
+const REUSE_WINDOW = 5 * 60_000
+
+/** An access token and its refresh token: both derived from the id, and found by their digests. */
+export interface TokenRow {
+  readonly id: string
+  readonly client_id: string
+  /** The id of the token that client credentials gave, on it and on all that it was refreshed to. */
+  readonly family_id: string
+  readonly owner_kind: 'account' | 'user'
+  readonly owner_id: number
+  readonly access_digest: string
+  readonly access_expires_at: number
+  /** Null once the refresh token was used. */
+  readonly refresh_digest: string | null
+  readonly refresh_expires_at: number
+}
+
+export const tokens = collection<TokenRow>()('tokens', {
+  byAccess: { fields: ['access_digest'], unique: true },
+  byRefresh: { fields: ['refresh_digest'], unique: true },
+  byClient: { fields: ['client_id', 'access_expires_at'] },
+  // Holds only rows whose refresh token is unused: those that may be shown again.
+  unused: { fields: ['client_id', 'access_expires_at', 'refresh_digest'] },
+})
+
+/** interface.md section 2; times in Unix seconds. */
+export interface TokenPair {
+  access_token: string
+  expires_at: number
+  refresh_token: string
+  refresh_expires_at: number
+}
+
+type TokenContext = Pick<ServiceContext, 'keys' | 'random'>
+
+/** The client's token pair: the last one while its access token has five minutes left, else a new one. */
+export async function tokenForClient(
+  tx: Writer,
+  client: ClientRow,
+  at: number,
+  context: TokenContext,
+): Promise<TokenPair> {
+  const [last] = await tx.find(tokens, { index: 'unused', prefix: [client.id], limit: 1, reverse: true })
+  const pair = last && last.access_expires_at - at >= REUSE_WINDOW ? show(last, context) : undefined
+  // A state that was moved without its key cannot show again what was made under that.
+  if (pair && accessDigest(pair.access_token) === last?.access_digest) return pair
+  return issue(tx, client, { at }, context)
+}
+
+/** Spends a refresh token for a new pair. Throws `refresh_token_invalid`, also for a client since revoked. */
+export async function refresh(tx: Writer, refreshToken: string, at: number, context: TokenContext): Promise<TokenPair> {
+  const [row] = await tx.find(tokens, { index: 'byRefresh', prefix: [digest(refreshToken)], limit: 1 })
+  const client = row && (await tx.get(clients, row.client_id))
+  if (!row || !client || client.deleted_at !== null || row.refresh_expires_at <= at)
+    throw problem('refresh_token_invalid')
+  tx.put(tokens, { ...row, refresh_digest: null })
+  return issue(tx, client, { at, familyId: row.family_id }, context)
+}
+
+/** Whether a pair is as it was given: its refresh token is unused, and neither that nor its client has ended. */
+export async function isUnused(tx: Reader, { refresh_token }: TokenPair, at: number): Promise<boolean> {
+  const [row] = await tx.find(tokens, { index: 'byRefresh', prefix: [digest(refresh_token)], limit: 1 })
+  const client = row && (await tx.get(clients, row.client_id))
+  return row !== undefined && row.refresh_expires_at > at && client?.deleted_at === null
+}
+
+/** A client sends the same access token many times. */
+const accessDigest = memoize(digest, 1 << 20)
+
+/** The token's row, or undefined when it is unknown or expired. */
+export async function findAccessToken(tx: Reader, accessToken: string, at: number): Promise<TokenRow | undefined> {
+  const [row] = await tx.find(tokens, { index: 'byAccess', prefix: [accessDigest(accessToken)], limit: 1 })
+  return row && row.access_expires_at > at ? row : undefined
+}
+
+async function issue(
+  tx: Writer,
+  client: ClientRow,
+  { at, familyId }: { at: number; familyId?: string },
+  context: TokenContext,
+): Promise<TokenPair> {
+  await sweep(tx, client, at)
+  const whole = seconds(at) * 1000
+  const id = randomHex(context.random, 16)
+  const row: TokenRow = {
+    id,
+    client_id: client.id,
+    family_id: familyId ?? id,
+    owner_kind: client.owner_kind,
+    owner_id: client.owner_id,
+    access_digest: digest(derived('access token', id, context)),
+    access_expires_at: whole + ACCESS_LIFETIME,
+    refresh_digest: digest(derived('refresh token', id, context)),
+    refresh_expires_at: whole + REFRESH_LIFETIME,
+  }
+  tx.put(tokens, row)
+  const owner = `${client.owner_kind}:${client.owner_id}` as const
+  const data = { client_id: client.id, expires_at: seconds(row.access_expires_at) }
+  await recordEvent(tx, { owners: [owner], type: 'token.issued', actor: client.id, subject: null, data, at })
+  return show(row, context)
+}
+
+/** Rows that are of no more use go when the client's next token comes, so tokens don't pile up. */
+async function sweep(tx: Writer, client: ClientRow, at: number): Promise<void> {
+  for (const old of await tx.find(tokens, { index: 'byClient', prefix: [client.id], limit: 20 }))
+    if (old.access_expires_at <= at && (old.refresh_digest === null || old.refresh_expires_at <= at))
+      tx.remove(tokens, old.id)
+}
+
+const show = (row: TokenRow, context: TokenContext): TokenPair => ({
+  access_token: derived('access token', row.id, context),
+  expires_at: seconds(row.access_expires_at),
+  refresh_token: derived('refresh token', row.id, context),
+  refresh_expires_at: seconds(row.refresh_expires_at),
+})
+
+const derived = (purpose: string, id: string, { keys }: TokenContext): string =>
+  `tqmt_${hexOf(keys.derive(purpose, id)).slice(0, 32)}`
+
+/** Ends client credentials: they get no more tokens, and those that they got stop working. */
+export async function revokeClient(tx: Writer, client: ClientRow, at: number): Promise<void> {
+  tx.put(clients, { ...client, updated_at: at, deleted_at: at })
+  for await (const { id } of allRows(tx, tokens, { index: 'byClient', prefix: [client.id] })) tx.remove(tokens, id)
+}

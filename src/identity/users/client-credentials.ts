@@ -1,0 +1,67 @@
+import { type AskingSession, askAndWait, type GivenSecondFactor, spendAsked } from '../../consent/second-factor/wait.js'
+import type { ServiceContext } from '../../http/context.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { postMail } from '../../jobs/outbox/outbox.js'
+import type { Writer } from '../../storage/storage.js'
+import { clients, clientsOf, createClient } from '../tokens/client.js'
+import { revokeClient } from '../tokens/token.js'
+import { isProven, showSecrets, type UserRow, users } from './user.js'
+
+/** The newest go on working beside new ones, so that nobody who changes over is locked out, even if they lose the answer. */
+const MOST_BEFORE = 1
+
+const orderOf = ({ userId, sessionId }: AskingSession) => ({
+  userId,
+  sessionId,
+  action: 'client_credentials',
+  detail: { request: 'Make new client credentials, by which programs use your wallet' },
+})
+
+/** Waits until the user has approved it. Throws as `askAndWait`. */
+export const askForSecrets = async (service: ServiceContext, asking: AskingSession): Promise<GivenSecondFactor> => ({
+  ...asking,
+  request: await askAndWait(service, orderOf(asking)),
+})
+
+/**
+ * Makes a user new client credentials and ends those before their newest; the user is told by mail.
+ * Spends the second factor, where one was asked for: throws `rejected`, `approval_timeout`.
+ */
+export async function createSecrets(
+  tx: Writer,
+  { userId, given, at }: { userId: number; given: GivenSecondFactor | undefined; at: number },
+  context: Pick<ServiceContext, 'random' | 'keys'>,
+) {
+  if (given) await spendAsked(tx, given.request, orderOf(given), at)
+  const ended: string[] = []
+  const known = await clientsOf(tx, 'user', userId)
+  for (const old of known) if (old.deleted_at !== null) tx.remove(clients, old.id)
+  const living = known.filter(({ deleted_at }) => deleted_at === null)
+  for (const old of living.slice(0, Math.max(0, living.length - MOST_BEFORE))) {
+    await revokeClient(tx, old, at)
+    ended.push(old.id)
+  }
+  const { client } = await createClient(tx, { kind: 'user', id: userId, at }, context)
+  await tell(tx, { userId, clientId: client.id, ended, at })
+  return { secrets: showSecrets([client], context) }
+}
+
+interface Made {
+  readonly userId: number
+  readonly clientId: string
+  readonly ended: readonly string[]
+  readonly at: number
+}
+
+async function tell(tx: Writer, { userId, clientId, ended, at }: Made): Promise<void> {
+  const owner = `user:${userId}` as const
+  const data = { client_id: clientId, ended_client_ids: ended }
+  await recordEvent(tx, { owners: [owner], type: 'user.secrets_created', actor: owner, subject: owner, data, at })
+  const user = (await tx.get(users, userId)) as UserRow
+  if (!isProven(user)) return
+  const text = [
+    `New client credentials were made for your wallet: ${clientId}. Programs that have them can pay from it.`,
+    'If that was not you, sign in and make new ones twice: that ends these and the ones before.',
+  ].join('\n\n')
+  await postMail(tx, { to: user.email, subject: 'New client credentials for your wallet', text, at })
+}

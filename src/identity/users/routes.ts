@@ -1,0 +1,100 @@
+import { route } from '../../http/route.js'
+import { Email, PageQuery, pageOf, UnixSecondsDigits, UserShape, userShape, z } from '../../http/schema.js'
+import { askForSecrets, createSecrets } from './client-credentials.js'
+import {
+  createUser as create,
+  listUsers as list,
+  readOwnUser,
+  readUserByEmail,
+  readUserWithoutSecrets,
+} from './user.js'
+
+const Secrets = z.array(
+  z.object({
+    client_id: z.string(),
+    client_secret: z.string(),
+    created_at: UnixSecondsDigits,
+    updated_at: UnixSecondsDigits,
+    deleted_at: z.nullable(UnixSecondsDigits),
+  }),
+)
+
+export const createUser = route({
+  id: 'createUser',
+  summary: 'Make a user, with a primary twin, and see their client credentials.',
+  evidence: 'documented',
+  method: 'POST',
+  path: '/user',
+  versions: ['v4', 'v3'],
+  auth: ['account'],
+  body: z.object({ email: Email }),
+  status: 201,
+  result: z.object({ ...userShape, secrets: Secrets }),
+  errors: ['email_taken'],
+  idempotent: true,
+  async write(tx, { body, principal }, service) {
+    const user = await create(tx, { email: body.email, at: service.clock.now(), madeBy: principal.id }, service)
+    return readOwnUser(tx, user.id, service)
+  },
+})
+
+export const readUser = route({
+  id: 'readUser',
+  summary: "Read your own record, with its secrets by your own access token; another's, without them, by their email.",
+  evidence: 'documented',
+  method: 'GET',
+  path: '/user/:user_id',
+  versions: ['v4', 'v2'],
+  auth: ['account', 'user', 'session'],
+  params: z.object({ user_id: z.int() }),
+  query: z.object({ email: z.optional(z.string()) }),
+  queryInBody: true,
+  result: z.object({ ...userShape, secrets: z.optional(Secrets) }),
+  errors: ['not_found'],
+  read: (tx, { params, query, principal }, service) => {
+    if (principal.kind !== 'user' || principal.id !== params.user_id)
+      return readUserByEmail(tx, params.user_id, query.email)
+    return principal.via === 'token' ? readOwnUser(tx, principal.id, service) : readUserWithoutSecrets(tx, principal.id)
+  },
+})
+
+export const createUserSecrets = route({
+  id: 'createUserSecrets',
+  summary:
+    'Make new client credentials for yourself. The newest before them go on working, older ones end. A session waits for the second factor of its user.',
+  evidence: 'designed',
+  method: 'POST',
+  path: '/user/secrets',
+  versions: ['v4'],
+  auth: ['user', 'session'],
+  body: z.object({}),
+  bodyOptional: true,
+  status: 201,
+  result: z.object({ secrets: Secrets }),
+  errors: ['rejected', 'approval_timeout', 'too_many_pending'],
+  idempotent: true,
+  async handle({ principal, session, keep }, service) {
+    const userId = principal.id
+    const given =
+      principal.via === 'session' ? await askForSecrets(service, { userId, sessionId: session?.id }) : undefined
+    return service.storage.write(async (tx) =>
+      keep(tx, await createSecrets(tx, { userId, given, at: service.clock.now() }, service)),
+    )
+  },
+})
+
+export const listUsers = route({
+  id: 'listUsers',
+  summary: 'List the users that the account made, newest first, without secrets.',
+  evidence: { v2: 'documented' },
+  method: 'GET',
+  path: '/users',
+  versions: ['v2'],
+  auth: ['account'],
+  query: PageQuery,
+  result: pageOf('users', UserShape),
+  errors: ['cursor_invalid'],
+  read: (tx, { query, principal }) => list(tx, principal.id, query),
+})
+
+export default [createUser, readUser, createUserSecrets, listUsers]

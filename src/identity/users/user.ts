@@ -1,0 +1,168 @@
+import { userIdOf } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { secondsDigits } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
+import { createTwin, type TwinContext } from '../../money/twins/twin.js'
+import { newestFirst } from '../../storage/page.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { type ClientRow, clientsOf, createClient, userClientSecret } from '../tokens/client.js'
+
+/** An individual micropayer, known by email. */
+export interface UserRow {
+  readonly id: number
+  /** In the form of `normalEmail`; of an older version, perhaps not in Unicode's NFC. */
+  readonly email: string
+  /** The account that made them, or null for one who signed up. */
+  readonly made_by: number | null
+  /** When a code that was mailed to the email was first entered; null until then. Absent in older rows: see `isProven`. */
+  readonly email_verified_at?: number | null
+  readonly is_android: boolean
+  readonly is_ios: boolean
+  readonly created_at: number
+  readonly updated_at: number
+  readonly deleted_at: number | null
+}
+
+export const users = collection<UserRow>()('users', {
+  byEmail: { fields: ['email'], unique: true },
+  byMaker: { fields: ['made_by'] },
+})
+
+/** The one form by which addresses are stored and compared. */
+export const normalEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase().normalize('NFC')
+
+/**
+ * Whether the user is known to read their email. Older rows don't say: who signed up then did so by a mailed code, and whom an
+ * account made proves it by the next one.
+ */
+export const isProven = ({ email_verified_at, made_by }: UserRow): boolean =>
+  email_verified_at === undefined ? made_by === null : email_verified_at !== null
+
+export interface NewUser {
+  readonly email: string
+  readonly at: number
+  readonly madeBy: number | null
+  /** Whether the email is proven. Default false: that somebody names an address proves nothing. */
+  readonly proven?: boolean
+  /** Whether client credentials are made. Default true; false where nobody would ever see them. */
+  readonly credentials?: boolean
+  /** Fixed by a seed. */
+  readonly clientId?: string | undefined
+  readonly hostname?: string | undefined
+}
+
+/** Makes a user, their client credentials, and their primary twin in the service's first digital quantity. Throws `email_taken`. */
+export async function createUser(
+  tx: Writer,
+  { email, at, madeBy, proven = false, credentials = true, clientId, hostname }: NewUser,
+  context: TwinContext,
+): Promise<UserRow> {
+  if (await userByEmail(tx, email)) throw problem('email_taken')
+  const user: UserRow = {
+    id: await tx.nextId('users'),
+    email: normalEmail(email),
+    made_by: madeBy,
+    email_verified_at: proven ? at : null,
+    is_android: false,
+    is_ios: false,
+    created_at: at,
+    updated_at: at,
+    deleted_at: null,
+  }
+  tx.put(users, user)
+  if (credentials) await createClient(tx, { kind: 'user', id: user.id, at, clientId }, context)
+  const { id: dq } = await firstQuantity(tx)
+  await createTwin(tx, { owner: `user:${user.id}`, dq, at, hostname }, context)
+  return user
+}
+
+export async function userByEmail(tx: Reader, email: string): Promise<UserRow | undefined> {
+  const normal = normalEmail(email)
+  const [user] = await tx.find(users, { index: 'byEmail', prefix: [normal], limit: 1 })
+  if (user || /^[\x20-\x7e]*$/.test(normal)) return user
+  // Earlier versions stored letters with their accents apart where they were sent so.
+  const [older] = await tx.find(users, { index: 'byEmail', prefix: [normal.normalize('NFD')], limit: 1 })
+  return older
+}
+
+/** The user to whom what is meant for an email belongs: nobody, until its reader has proven it. */
+export async function readerOf(tx: Reader, email: string): Promise<UserRow | undefined> {
+  const user = await userByEmail(tx, email)
+  return user && isProven(user) ? user : undefined
+}
+
+/** The email of the user that an owner is, if it is one. It may be unproven. */
+export const emailOf = async (tx: Reader, owner: string): Promise<string | undefined> =>
+  (await userOf(tx, owner))?.email
+
+/** The email of the user that an owner is, if they have proven it. */
+export async function provenEmailOf(tx: Reader, owner: string): Promise<string | undefined> {
+  const user = await userOf(tx, owner)
+  return user && isProven(user) ? user.email : undefined
+}
+
+async function userOf(tx: Reader, owner: string): Promise<UserRow | undefined> {
+  const id = userIdOf(owner)
+  return id === undefined ? undefined : tx.get(users, id)
+}
+
+/** A user's own record as a session sees it, which never reads secrets. Throws `not_found`. */
+export async function readUserWithoutSecrets(tx: Reader, id: number) {
+  const user = await tx.get(users, id)
+  if (!user) throw problem('not_found')
+  return showUser(user)
+}
+
+/** A user's record for another: only who knows the email sees it, without secrets. Throws `not_found`. */
+export async function readUserByEmail(tx: Reader, id: number, email: string | undefined) {
+  const user = await tx.get(users, id)
+  if (!user || email === undefined || normalEmail(email) !== normalEmail(user.email)) throw problem('not_found')
+  return showUser(user)
+}
+
+/** A user's own record, with their client secrets. Throws `not_found`. */
+export async function readOwnUser(tx: Reader, id: number, context: Pick<ServiceContext, 'keys'>) {
+  const user = await tx.get(users, id)
+  if (!user) throw problem('not_found')
+  return { ...showUser(user), secrets: showSecrets(await clientsOf(tx, 'user', id), context) }
+}
+
+export async function listUsers(
+  tx: Reader,
+  accountId: number,
+  page: { limit?: number | undefined; after?: number | undefined },
+) {
+  const { rows, next } = await newestFirst(tx, users, { index: 'byMaker', prefix: [accountId], ...page })
+  return { users: rows.map(showUser), next: next as number | null }
+}
+
+export interface ShownUser {
+  id: number
+  email: string
+  created_at: string
+  updated_at: string
+  deleted_at: string | null
+  is_android: boolean
+  is_ios: boolean
+  secrets: ReturnType<typeof showSecrets>
+}
+
+export const showUser = (user: UserRow): Omit<ShownUser, 'secrets'> => ({
+  id: user.id,
+  email: user.email,
+  created_at: secondsDigits(user.created_at),
+  updated_at: secondsDigits(user.updated_at),
+  deleted_at: user.deleted_at === null ? null : secondsDigits(user.deleted_at),
+  is_android: user.is_android,
+  is_ios: user.is_ios,
+})
+
+export const showSecrets = (rows: readonly ClientRow[], context: Pick<ServiceContext, 'keys'>) =>
+  rows.map((client) => ({
+    client_id: client.id,
+    client_secret: userClientSecret(client.id, context),
+    created_at: secondsDigits(client.created_at),
+    updated_at: secondsDigits(client.updated_at),
+    deleted_at: client.deleted_at === null ? null : secondsDigits(client.deleted_at),
+  }))

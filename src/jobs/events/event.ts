@@ -1,0 +1,128 @@
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { seconds } from '../../base/time.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+
+/** What happened. */
+export interface EventRow {
+  readonly id: number
+  /** Whose log it stands in. */
+  readonly owner: Owner
+  /** The other side, where there is one: it stands in their log as well. */
+  readonly other: Owner | null
+  /** `sign_in`, `payment.created`, `client.…` and so on. */
+  readonly type: string
+  /** Who did it: an owner, a client id, or `service`. */
+  readonly actor: string
+  /** What it was done to: `payment:12`. */
+  readonly subject: string | null
+  /** No secrets. */
+  readonly data: Readonly<Record<string, unknown>>
+  readonly created_at: number
+}
+
+export const events = collection<EventRow>()('events', {
+  byOwner: { fields: ['owner'] },
+  byOther: { fields: ['other'] },
+  byOwnerType: { fields: ['owner', 'type'] },
+  byOtherType: { fields: ['other', 'type'] },
+})
+
+export interface NewEvent extends Omit<EventRow, 'id' | 'owner' | 'other' | 'created_at'> {
+  /** Whom it concerns: one, or the two sides of it. */
+  readonly owners: readonly [Owner, Owner?]
+  readonly at: number
+  /** Taken of `events` beforehand, with other numbers. Default: one is taken. */
+  readonly id?: number | undefined
+}
+
+/** Writes an event in the transaction of what it tells. */
+export async function recordEvent(tx: Writer, event: NewEvent): Promise<void> {
+  await putEvent(tx, event)
+}
+
+async function putEvent(tx: Writer, { id: given, owners, type, actor, subject, data, at }: NewEvent) {
+  const [owner, second] = owners
+  const other = second === undefined || second === owner ? null : second
+  const id = given ?? (await tx.nextId('events'))
+  const row: EventRow = { id, owner, other, type, actor, subject, data, created_at: at }
+  tx.put(events, row)
+  return row
+}
+
+export const showEvent = ({ id, type, actor, subject, data, created_at }: EventRow) => ({
+  id,
+  type,
+  actor,
+  subject,
+  data,
+  created_at: seconds(created_at),
+})
+
+export interface EventQuery {
+  /** One type, such as `payment.created`. */
+  readonly type?: string | undefined
+  readonly limit?: number | undefined
+  readonly after?: number | undefined
+}
+
+/** A page of an owner's events, newest first. Throws `cursor_invalid`. */
+export async function listEvents(tx: Reader, owner: Owner, { type, limit = 20, after }: EventQuery) {
+  if (after !== undefined && !(await ownEvent(tx, owner, after))) throw problem('cursor_invalid')
+  const rows = await findEvents(tx, { owner, type, past: after, limit: limit + 1, reverse: true })
+  const shown = rows.slice(0, limit)
+  return { events: shown.map(showEvent), next: rows.length > limit ? (shown.at(-1) as EventRow).id : null }
+}
+
+export interface Found {
+  readonly owner: Owner
+  readonly type: string | undefined
+  /** An id. */
+  readonly past: number | undefined
+  readonly limit: number
+  readonly reverse?: boolean
+}
+
+/** Events that concern an owner, on either side, in the order of their ids. */
+export async function findEvents(
+  tx: Reader,
+  { owner, type, past, limit, reverse = false }: Found,
+): Promise<EventRow[]> {
+  const prefix = type === undefined ? [owner] : [owner, type]
+  const query = { prefix, limit, reverse, ...(past !== undefined && { after: [...prefix, past] }) }
+  const [own, others] =
+    type === undefined ? (['byOwner', 'byOther'] as const) : (['byOwnerType', 'byOtherType'] as const)
+  const rows = [
+    ...(await tx.find(events, { index: own, ...query })),
+    ...(await tx.find(events, { index: others, ...query })),
+  ]
+  return rows.sort((a, b) => (reverse ? b.id - a.id : a.id - b.id)).slice(0, limit)
+}
+
+async function ownEvent(tx: Reader, owner: Owner, id: number): Promise<EventRow | undefined> {
+  const event = await tx.get(events, id)
+  return event?.owner === owner || event?.other === owner ? event : undefined
+}
+
+/** One of the owner's events. Throws `not_found`, for another's too. */
+export async function readEvent(tx: Reader, owner: Owner, id: number) {
+  const event = await ownEvent(tx, owner, id)
+  if (!event) throw problem('not_found')
+  return showEvent(event)
+}
+
+const DATA_BYTES = 8192
+
+/** Writes what a client itself has to tell. Throws `field_invalid`: the type begins with `client.`, and the data is at most 8 KiB of JSON. */
+export async function createEvent(
+  tx: Writer,
+  owner: Owner,
+  { type, data, at }: { type: string; data: Record<string, unknown>; at: number },
+) {
+  if (new TextEncoder().encode(JSON.stringify(data)).length > DATA_BYTES)
+    throw problem('field_invalid', {
+      detail: `"data" takes at most ${DATA_BYTES} bytes as JSON.`,
+      fields: { field: 'data' },
+    })
+  return showEvent(await putEvent(tx, { owners: [owner], type, actor: owner, subject: null, data, at }))
+}

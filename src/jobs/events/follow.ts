@@ -1,0 +1,68 @@
+import type { Owner } from '../../base/owner.js'
+import type { ServiceContext } from '../../http/context.js'
+import { sessions } from '../../identity/sessions/session.js'
+import { clients } from '../../identity/tokens/client.js'
+import { tokens } from '../../identity/tokens/token.js'
+import { settings } from '../../sandbox/controls/settings.js'
+import type { Reader } from '../../storage/storage.js'
+import { type EventRow, events, findEvents, showEvent } from './event.js'
+
+/** What is to be told of, and what may end the follower's credential: the time too, where a sandbox's clock is moved. */
+const WATCHED = [events, sessions, tokens, clients, settings].map(({ name }) => name)
+const PIECE = 100
+/** How long it looks at nothing new: another process may have written. Then it shows that it is still there. */
+const PAUSE_MS = 2000
+const HEARTBEAT_MS = 15_000
+/** Then the follower comes again. */
+const LONGEST_MS = 10 * 60_000
+
+export interface Following {
+  readonly owner: Owner
+  readonly type: string | undefined
+  /** The last one seen; where absent, only what comes from now on. */
+  readonly after: number | undefined
+  /** Whether the follower may still see them. */
+  readonly isAuthenticated: (tx: Reader) => Promise<boolean>
+  /** Ends it. */
+  readonly ending: AbortSignal | undefined
+}
+
+/** An owner's events as they are written, oldest first, in the format of server-sent events, until the follower's credential ends. */
+export async function* followEvents(following: Following, service: ServiceContext): AsyncGenerator<string> {
+  const { storage, background, alarm } = service
+  const { owner, type, isAuthenticated } = following
+  const newest = { owner, type: undefined, past: undefined, limit: 1, reverse: true }
+  let last = following.after ?? (await storage.read((tx) => findEvents(tx, newest)))[0]?.id ?? 0
+  let silent = 0
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  if (following.ending?.aborted) end()
+  following.ending?.addEventListener('abort', end)
+  const cancel = alarm.set(LONGEST_MS, end)
+  const nextWrite = () => background.nextWrite(WATCHED, PAUSE_MS, ended.signal)
+  try {
+    // Tells the client at once that it is connected.
+    yield ': following\n\n'
+    // Begun before each look: what is written during it is looked at again.
+    for (let written = nextWrite(); ; ) {
+      const past = last
+      const rows = await storage.read(async (tx) =>
+        (await isAuthenticated(tx)) ? findEvents(tx, { owner, type, past, limit: PIECE }) : undefined,
+      )
+      if (!rows) return
+      if (rows.length > 0) yield rows.map(asMessage).join('')
+      else if (silent >= HEARTBEAT_MS) yield ': nothing new\n\n'
+      silent = rows.length > 0 || silent >= HEARTBEAT_MS ? 0 : silent + PAUSE_MS
+      last = rows.at(-1)?.id ?? last
+      if (rows.length === PIECE) continue
+      if (!(await written)) return
+      written = nextWrite()
+    }
+  } finally {
+    cancel()
+    following.ending?.removeEventListener('abort', end)
+  }
+}
+
+const asMessage = (event: EventRow): string =>
+  `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(showEvent(event))}\n\n`

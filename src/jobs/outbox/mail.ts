@@ -1,0 +1,26 @@
+import { readerOf } from '../../identity/users/user.js'
+import { bounces } from '../../money/cards/test-values.js'
+import { recordEvent } from '../events/event.js'
+import type { MailRow } from './message.js'
+import type { Courier, Settled } from './outbox.js'
+
+export const mailCourier: Courier<MailRow, Settled> = {
+  async send({ id, to, subject, text }, { mailer, sandbox }) {
+    if (sandbox && bounces(to)) return 'failed'
+    await mailer.send({ id: String(id), to, subject, text })
+    return 'sent'
+  },
+
+  /** Whoever reads the address is told what came of what was sent there. */
+  async settle(tx, { id, to, subject }, settled, { clock }) {
+    const user = await readerOf(tx, to)
+    if (!user) return settled
+    const type = settled === 'sent' ? 'email.sent' : 'email.bounced'
+    const event = { type, actor: 'service', subject: `message:${id}`, data: { subject: withoutCodes(subject) } }
+    await recordEvent(tx, { owners: [`user:${user.id}`], ...event, at: clock.now() })
+    return settled
+  },
+}
+
+/** An event rests in clear, where a code must not. */
+const withoutCodes = (text: string): string => text.replace(/\b\d{6}\b/g, '······')

@@ -1,0 +1,62 @@
+import { problem } from '../../base/problem.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import type { OutboxRow } from '../outbox/message.js'
+import { MOST_TRIES, outbox } from '../outbox/outbox.js'
+import { MOST_FAILURES, type TimerRow, timers } from './timer.js'
+
+/** Work that failed too often and waits for an operator: nothing of it is done before it is retried. */
+export interface Unsettled {
+  /** `timer:1` or `message:1`. */
+  readonly id: string
+  /** Of the timer or the message. */
+  readonly kind: string
+  /** What it is done to. */
+  readonly subject: string
+  /** Since when, in Unix milliseconds. */
+  readonly parkedAt: number
+}
+
+const MOST = 1000
+
+/** Those that wait longest first; a thousand of each at most. */
+export async function listUnsettled(tx: Reader): Promise<Unsettled[]> {
+  const waiting = { index: 'byParked', prefix: [], limit: MOST } as const
+  const found = [...(await tx.find(timers, waiting)).map(ofTimer), ...(await tx.find(outbox, waiting)).map(ofMessage)]
+  return found.sort((a, b) => a.parkedAt - b.parkedAt)
+}
+
+const ofTimer = ({ id, kind, subject, parked_at = 0 }: TimerRow): Unsettled => ({
+  id: `timer:${id}`,
+  kind,
+  subject,
+  parkedAt: parked_at,
+})
+
+const ofMessage = ({ id, kind, subject, parked_at = 0 }: OutboxRow): Unsettled => ({
+  id: `message:${id}`,
+  kind,
+  subject,
+  parkedAt: parked_at,
+})
+
+/** Has parked work done once more, at once; where it fails again it is parked again. Throws `not_found`. */
+export async function retryUnsettled(tx: Writer, id: string, at: number): Promise<void> {
+  const [, what, digits] = /^(timer|message):(\d{1,15})$/.exec(id) ?? []
+  if (what === 'timer') return retryTimer(tx, Number(digits), at)
+  if (what === 'message') return retryMessage(tx, Number(digits), at)
+  throw problem('not_found')
+}
+
+async function retryTimer(tx: Writer, id: number, at: number): Promise<void> {
+  const found = await tx.get(timers, id)
+  if (found?.parked_at === undefined) throw problem('not_found')
+  const { parked_at, ...timer } = found
+  tx.put(timers, { ...timer, failures: MOST_FAILURES - 1, due_at: at })
+}
+
+async function retryMessage(tx: Writer, id: number, at: number): Promise<void> {
+  const found = await tx.get(outbox, id)
+  if (found?.parked_at === undefined) throw problem('not_found')
+  const { parked_at, ...message } = found
+  tx.put(outbox, { ...message, attempts: MOST_TRIES - 1, due_at: at })
+}

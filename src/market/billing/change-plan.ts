@@ -1,0 +1,136 @@
+import { Problem, problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { CardRow } from '../../jobs/outbox/message.js'
+import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { keepCard, putCard } from './card.js'
+import { postInvoiceCharge, unpaidProblem } from './charge.js'
+import { draftInvoice, type InvoiceLine, type InvoiceRow, invoices, lineOf, unpaidInvoice } from './invoice.js'
+import { periodOf, prorate } from './period.js'
+import { isUpgrade, type PlanId, plans } from './plan.js'
+import { settlePaid } from './settle.js'
+import { readBilling } from './show.js'
+import {
+  type CardOnFile,
+  paidPeriod,
+  type SubscriptionRow,
+  subscriptionOf,
+  subscriptions,
+  tellBilling,
+} from './subscription.js'
+
+export interface PlanChange {
+  readonly accountId: number
+  readonly plan: PlanId
+  /** A card to put on file with it: once it is charged, where it is to be. */
+  readonly paymentMethodId?: string | undefined
+}
+
+/** An invoice whose card is yet to be charged, with the charge. */
+interface Begun {
+  readonly invoice: InvoiceRow
+  readonly message: CardRow
+}
+
+/**
+ * Changes an account's plan: a dearer one at once, once its card is charged for what is left of the period; a cheaper one when the
+ * period ends; to the plan that it has, which undoes a change that waits. Gives how the account then stands. Throws `card_required`,
+ * `too_many_declines`, `card_declined`, `invoice_unpaid`, `charge_pending`; `processor_failed` where nothing was charged, and also where that is not
+ * known yet: the outbox then goes on to settle the invoice, and the plan with it. Where it throws, the plan is as it was.
+ */
+export async function changePlan({ accountId, plan, paymentMethodId }: PlanChange, service: ServiceContext) {
+  const { storage, clock } = service
+  await storage.read((tx) => checkChangeable(tx, accountId, { plan, hasCard: paymentMethodId !== undefined }))
+  const card = paymentMethodId === undefined ? undefined : await keepCard(accountId, paymentMethodId, service)
+  const begun = await storage.write((tx) => begin(tx, { accountId, plan, card }, service))
+  const result = begun && (await chargeNow(begun.message, service))
+  const answer = await storage.read(async (tx) => {
+    const invoice = begun && (await tx.get(invoices, begun.invoice.id))
+    if (invoice && invoice.status !== 'paid') return unpaidProblem(invoice, result)
+    return readBilling(tx, accountId, clock.now())
+  })
+  if (answer instanceof Problem) throw answer
+  return answer
+}
+
+/** Throws what forbids the change, before a card is put on file for it. */
+async function checkChangeable(
+  tx: Reader,
+  accountId: number,
+  { plan, hasCard }: { readonly plan: PlanId; readonly hasCard: boolean },
+): Promise<SubscriptionRow> {
+  const subscription = await subscriptionOf(tx, accountId)
+  const unpaid = await unpaidInvoice(tx, subscription)
+  const isDearer = isUpgrade(subscription.plan, plan)
+  if (unpaid && (unpaid.status === 'draft' || (isDearer && unpaid.charge)))
+    throw problem('charge_pending', { fields: { invoice_id: unpaid.id } })
+  if (unpaid && isDearer)
+    throw problem('invoice_unpaid', {
+      detail: `POST /v4/billing/invoices/${unpaid.id}/pay does that.`,
+      fields: { invoice_id: unpaid.id },
+    })
+  if (isDearer && !hasCard && !subscription.card)
+    throw problem('card_required', { fields: { field: 'payment_method_id' } })
+  return subscription
+}
+
+async function begin(
+  tx: Writer,
+  {
+    accountId,
+    plan,
+    card,
+  }: { readonly accountId: number; readonly plan: PlanId; readonly card: CardOnFile | undefined },
+  service: ServiceContext,
+): Promise<Begun | undefined> {
+  const subscription = await checkChangeable(tx, accountId, { plan, hasCard: card !== undefined })
+  const at = service.clock.now()
+  if (isUpgrade(subscription.plan, plan)) return beginUpgrade(tx, subscription, { plan, card, at }, service)
+  if (card) await putCard(tx, subscription, { card, at })
+  await scheduleChange(tx, accountId, plan, at)
+  return undefined
+}
+
+/** What is paid for stays until the period ends. */
+async function scheduleChange(tx: Writer, accountId: number, plan: PlanId, at: number): Promise<void> {
+  const subscription = await subscriptionOf(tx, accountId)
+  const next_plan = plan === subscription.plan ? null : plan
+  if (next_plan === subscription.next_plan) return
+  tx.put(subscriptions, { ...subscription, next_plan })
+  const told = { from: subscription.plan, to: plan }
+  const type = next_plan === null ? 'billing.plan_change_undone' : 'billing.plan_change_scheduled'
+  await tellBilling(tx, accountId, { type, by: 'account', told, at })
+}
+
+async function beginUpgrade(
+  tx: Writer,
+  subscription: SubscriptionRow,
+  { plan, card, at }: { readonly plan: PlanId; readonly card: CardOnFile | undefined; readonly at: number },
+  service: ServiceContext,
+): Promise<Begun | undefined> {
+  checkProcessor(service)
+  const lines = linesOf(subscription, plan, at)
+  const draft = await draftInvoice(tx, subscription.id, { reason: 'upgrade', plan, lines, at })
+  const onFile = card ?? (subscription.card as CardOnFile)
+  if (draft.total === '0') {
+    await settlePaid(tx, draft, { ...service, onFile, by: 'account' })
+    return undefined
+  }
+  tx.put(subscriptions, { ...subscription, unpaid_invoice_id: draft.id })
+  const message = await postInvoiceCharge(tx, draft, { card: onFile, by: 'account', at }, service)
+  return { invoice: draft, message }
+}
+
+/** A first month, or the rest of the one that runs. Throws `charge_pending` where that has ended and is about to be renewed. */
+function linesOf(subscription: SubscriptionRow, plan: PlanId, at: number): readonly InvoiceLine[] {
+  const { name, price } = plans[plan]
+  const period = paidPeriod(subscription)
+  if (!period) return [lineOf(`${name} plan`, price, periodOf(at, 0))]
+  if (at >= period.end) throw problem('charge_pending')
+  const { charge, credit } = prorate({ from: plans[subscription.plan].price, to: price }, period, at)
+  const rest = { start: at, end: period.end }
+  return [
+    lineOf(`${name} plan, rest of the month`, charge, rest),
+    lineOf(`${plans[subscription.plan].name} plan, not used`, -credit, rest),
+  ]
+}

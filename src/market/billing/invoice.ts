@@ -1,0 +1,206 @@
+import type { ChargedCard } from '../../base/ports.js'
+import { problem } from '../../base/problem.js'
+import { seconds } from '../../base/time.js'
+import { formatAmount } from '../../money/ledger/amount.js'
+import { newestFirst } from '../../storage/page.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import type { Period } from './period.js'
+import { type PlanId, toDollars } from './plan.js'
+import { type Profile, profileOf } from './profile.js'
+import { type CardOnFile, type SubscriptionRow, subscriptionOf, subscriptions, tellBilling } from './subscription.js'
+
+/**
+ * `draft`: a change of plan whose card is being charged; it has no number yet. Then `open`: issued, and owed; at last `paid`,
+ * `void`: nothing is owed, or `uncollectible`: the plan was cancelled over it.
+ */
+export type InvoiceStatus = 'draft' | 'open' | 'paid' | 'void' | 'uncollectible'
+
+export interface InvoiceLine {
+  readonly description: string
+  /** Cents; below zero for what is taken off. */
+  readonly amount: string
+  readonly period_start: number
+  readonly period_end: number
+}
+
+/** A charge of which it is not known yet what comes of it. */
+export interface PendingCharge extends CardOnFile {
+  /** Its idempotency key at the processor. */
+  readonly id: string
+  /** `service`: nobody waits for it, and a refusal is followed by further tries. */
+  readonly by: 'account' | 'service'
+}
+
+export interface InvoiceRow {
+  readonly id: number
+  readonly account_id: number
+  /** Counted from 1 for each account, without gaps, once it is issued. */
+  readonly number: number | null
+  readonly status: InvoiceStatus
+  /** What it is paid for: to change to the plan, or to go on with it. */
+  readonly reason: 'upgrade' | 'renewal'
+  readonly plan: PlanId
+  readonly lines: readonly InvoiceLine[]
+  /** Cents. */
+  readonly total: string
+  /** As it was when the invoice was made. */
+  readonly profile: Profile
+  readonly charge: PendingCharge | null
+  /** What it was paid by, where a card was charged. */
+  readonly charge_id: string | null
+  readonly card: ChargedCard | null
+  /** How often the service charged a card for it in vain. */
+  readonly failures: number
+  /** When that was first. */
+  readonly failed_at: number | null
+  readonly next_try_at: number | null
+  readonly created_at: number
+  readonly issued_at: number | null
+  readonly paid_at: number | null
+}
+
+export const invoices = collection<InvoiceRow>()('invoices', { byAccount: { fields: ['account_id'] } })
+
+/** A line of a period. */
+export const lineOf = (description: string, cents: bigint, { start, end }: Period): InvoiceLine => ({
+  description,
+  amount: String(cents),
+  period_start: start,
+  period_end: end,
+})
+
+/** Cards are charged this many cents at least; what is less is waived. */
+const LEAST_CHARGE = 50n
+
+/** An invoice that is not in the collection yet. What is too little for a card is taken off, by a line of its own. */
+export async function draftInvoice(
+  tx: Writer,
+  accountId: number,
+  { reason, plan, lines, at }: Pick<InvoiceRow, 'reason' | 'plan' | 'lines'> & { readonly at: number },
+): Promise<InvoiceRow> {
+  const sum = lines.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
+  const [{ period_start: start, period_end: end }] = lines as [InvoiceLine, ...InvoiceLine[]]
+  const waived =
+    sum > 0n && sum < LEAST_CHARGE ? [lineOf('Waived: too little to charge a card', -sum, { start, end })] : []
+  return {
+    id: await tx.nextId('invoices'),
+    account_id: accountId,
+    number: null,
+    status: 'draft',
+    reason,
+    plan,
+    lines: [...lines, ...waived],
+    total: String(waived.length > 0 ? 0n : sum),
+    profile: await profileOf(tx, accountId),
+    charge: null,
+    charge_id: null,
+    card: null,
+    failures: 0,
+    failed_at: null,
+    next_try_at: null,
+    created_at: at,
+    issued_at: null,
+    paid_at: null,
+  }
+}
+
+/** Gives a draft the account's next number; from then on it is owed. Writes neither the invoice nor that it is unpaid. */
+export async function issue(tx: Writer, draft: InvoiceRow, at: number): Promise<InvoiceRow> {
+  const subscription = await subscriptionOf(tx, draft.account_id)
+  const number = subscription.invoices + 1
+  tx.put(subscriptions, { ...subscription, invoices: number })
+  const invoice: InvoiceRow = { ...draft, number, status: 'open', issued_at: at }
+  await tellInvoice(tx, invoice, { type: 'billing.invoice_issued', at })
+  return invoice
+}
+
+export const tellInvoice = (
+  tx: Writer,
+  { id, account_id, number, total, reason, plan }: InvoiceRow,
+  { type, told, by = 'service', at }: TellInvoice,
+): Promise<void> =>
+  tellBilling(tx, account_id, {
+    type,
+    by,
+    subject: `invoice:${id}`,
+    told: {
+      number: number === null ? null : numberOf(account_id, number),
+      total: toDollars(total),
+      reason,
+      plan,
+      ...told,
+    },
+    at,
+  })
+
+interface TellInvoice {
+  readonly type: `billing.${string}`
+  readonly told?: Readonly<Record<string, unknown>>
+  readonly by?: 'account' | 'service'
+  readonly at: number
+}
+
+/** As it stands on paper: no other account's invoice has it. */
+export const numberOf = (accountId: number, number: number): string => `${accountId}-${String(number).padStart(4, '0')}`
+
+/** The invoice's number as it stands on paper; a draft's is its id's. */
+export const nameOf = ({ id, account_id, number }: InvoiceRow): string =>
+  number === null ? `draft ${id}` : numberOf(account_id, number)
+
+/** `Visa ending in 4242`. */
+export const cardName = ({ brand, last4 }: ChargedCard): string =>
+  `${brand.charAt(0).toUpperCase()}${brand.slice(1)} ending in ${last4}`
+
+/** Dollars, as people read them: `-12.50 USD`. */
+export const formatDollars = (cents: bigint | string): string => `${formatAmount(cents, 2)} USD`
+
+/** The account's. Throws `not_found`, for another's too. */
+export async function ownInvoice(tx: Reader, accountId: number, id: number): Promise<InvoiceRow> {
+  const invoice = await tx.get(invoices, id)
+  if (invoice?.account_id !== accountId) throw problem('not_found')
+  return invoice
+}
+
+/** What is owed, or being charged. */
+export const unpaidInvoice = async (
+  tx: Reader,
+  { unpaid_invoice_id }: SubscriptionRow,
+): Promise<InvoiceRow | undefined> => (unpaid_invoice_id === null ? undefined : tx.get(invoices, unpaid_invoice_id))
+
+/** Newest first. Throws `cursor_invalid`. */
+export async function listInvoices(
+  tx: Reader,
+  accountId: number,
+  page: { limit?: number | undefined; after?: number | undefined },
+) {
+  const { rows, next } = await newestFirst(tx, invoices, { index: 'byAccount', prefix: [accountId], ...page })
+  return { invoices: rows.map(showInvoice), next: next as number | null }
+}
+
+export type ShownInvoice = ReturnType<typeof showInvoice>
+
+const secondsOrNull = (ms: number | null) => (ms === null ? null : seconds(ms))
+
+/** Amounts are in dollars. `charging`: a card may be charged for it at this moment. */
+export const showInvoice = (invoice: InvoiceRow) => ({
+  id: invoice.id,
+  number: invoice.number === null ? null : nameOf(invoice),
+  status: invoice.status,
+  charging: invoice.charge !== null,
+  reason: invoice.reason,
+  plan: invoice.plan,
+  currency: 'USD',
+  lines: invoice.lines.map(({ description, amount, period_start, period_end }) => ({
+    description,
+    amount: toDollars(amount),
+    period_start: seconds(period_start),
+    period_end: seconds(period_end),
+  })),
+  total: toDollars(invoice.total),
+  profile: { ...invoice.profile },
+  card: invoice.card && { ...invoice.card },
+  next_try_at: secondsOrNull(invoice.next_try_at),
+  created_at: seconds(invoice.created_at),
+  issued_at: secondsOrNull(invoice.issued_at),
+  paid_at: secondsOrNull(invoice.paid_at),
+})

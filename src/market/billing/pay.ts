@@ -1,0 +1,67 @@
+import { Problem, problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { KeepAnswer } from '../../http/stored-answer.js'
+import type { CardRow } from '../../jobs/outbox/message.js'
+import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { keepCard } from './card.js'
+import { postInvoiceCharge, unpaidProblem } from './charge.js'
+import { type InvoiceRow, invoices, ownInvoice, type ShownInvoice, showInvoice } from './invoice.js'
+import { type CardOnFile, subscriptionOf } from './subscription.js'
+
+export interface InvoicePayment {
+  readonly accountId: number
+  readonly id: number
+  /** Another card than is on file, which takes its place once it is charged. */
+  readonly paymentMethodId?: string | undefined
+}
+
+/**
+ * Charges a card for an invoice that is owed. Gives the invoice, paid. Throws `not_found`, `invoice_not_open`,
+ * `charge_pending`, `too_many_declines`, `card_declined`; `processor_failed` where nothing was charged, and also where that is not known yet.
+ */
+export async function payInvoice(
+  { accountId, id, paymentMethodId }: InvoicePayment,
+  service: ServiceContext,
+  keep: KeepAnswer<ShownInvoice | Problem>,
+): Promise<ShownInvoice> {
+  const { storage, log } = service
+  checkProcessor(service)
+  await storage.read((tx) => payable(tx, accountId, id))
+  const card = paymentMethodId === undefined ? undefined : await keepCard(accountId, paymentMethodId, service)
+  const message = await storage.write(async (tx) => {
+    const message = await begin(tx, await payable(tx, accountId, id), { card }, service)
+    await keep(tx, unpaidProblem((await tx.get(invoices, id)) as InvoiceRow, undefined), { meanwhile: true })
+    return message
+  })
+  const result = await chargeNow(message, service)
+  const answer = await storage.read(async (tx) => {
+    const invoice = await ownInvoice(tx, accountId, id)
+    return invoice.status === 'paid' ? showInvoice(invoice) : unpaidProblem(invoice, result)
+  })
+  await storage
+    .write((tx) => keep(tx, answer))
+    // The one that was kept meanwhile says where to look.
+    .catch((cause: unknown) => log.error(`the answer of paying invoice ${id} could not be kept`, cause))
+  if (answer instanceof Problem) throw answer
+  return answer
+}
+
+async function payable(tx: Reader, accountId: number, id: number): Promise<InvoiceRow> {
+  const invoice = await ownInvoice(tx, accountId, id)
+  if (invoice.charge) throw problem('charge_pending', { fields: { invoice_id: id } })
+  if (invoice.status === 'open') return invoice
+  const { status } = invoice
+  throw problem('invoice_not_open', { detail: `This one is ${status}.`, fields: { invoice_status: status } })
+}
+
+async function begin(
+  tx: Writer,
+  invoice: InvoiceRow,
+  { card }: { readonly card: CardOnFile | undefined },
+  service: ServiceContext,
+): Promise<CardRow> {
+  const { card: onFile } = await subscriptionOf(tx, invoice.account_id)
+  const at = service.clock.now()
+  return postInvoiceCharge(tx, invoice, { card: card ?? (onFile as CardOnFile), by: 'account', at }, service)
+}

@@ -1,0 +1,67 @@
+import { accountOf, memberships, updateAccount } from '../../identity/accounts/account.js'
+import { normalEmail, users } from '../../identity/users/user.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { tellBilling } from './subscription.js'
+
+/** Who an account's invoices are for. */
+export interface Profile {
+  /** The account's own, which buyers see too. */
+  readonly business_name: string | null
+  readonly business_address: string | null
+  readonly billing_email: string | null
+  readonly tax_number: string | null
+}
+
+/** What of it the account itself does not hold. */
+export interface ProfileRow extends Omit<Profile, 'business_name'> {
+  /** The account's. */
+  readonly id: number
+}
+
+export const billingProfiles = collection<ProfileRow>()('billing_profiles', {})
+
+const NONE = { business_address: null, billing_email: null, tax_number: null }
+
+export async function profileOf(tx: Reader, accountId: number): Promise<Profile> {
+  const { business_name } = await accountOf(tx, accountId)
+  const { business_address, billing_email, tax_number } = (await tx.get(billingProfiles, accountId)) ?? NONE
+  return { business_name, business_address, billing_email, tax_number }
+}
+
+/** What is undefined stays, what is null is cleared. */
+export type ProfileChanges = { readonly [K in keyof Profile]?: Profile[K] | undefined }
+
+/** Changes whom an account's next invoices are for; those that were issued stay as they are. `actor`: who does so, where not the account. */
+export async function updateProfile(
+  tx: Writer,
+  accountId: number,
+  changes: ProfileChanges,
+  at: number,
+  actor?: string,
+): Promise<Profile> {
+  const { business_name: businessName } = changes
+  if (businessName !== undefined) await updateAccount(tx, accountId, { businessName, actor, at })
+  const was = await profileOf(tx, accountId)
+  const given = Object.entries(normal(changes)).filter(([, value]) => value !== undefined)
+  const profile: Profile = { ...was, ...Object.fromEntries(given) }
+  const { business_name, ...kept } = profile
+  tx.put(billingProfiles, { id: accountId, ...kept })
+  const told = { changed: given.map(([name]) => name) }
+  await tellBilling(tx, accountId, { type: 'billing.profile_updated', by: 'account', actor, told, at })
+  return profile
+}
+
+const normal = (changes: ProfileChanges): ProfileChanges =>
+  changes.billing_email ? { ...changes, billing_email: normalEmail(changes.billing_email) } : changes
+
+/** More owners than any account has. */
+const MOST_OWNERS = 100
+
+/** Whom mail on billing goes to: the billing email, else the users who own the account; nobody, where there are none. */
+export async function billingEmails(tx: Reader, accountId: number): Promise<string[]> {
+  const { billing_email } = await profileOf(tx, accountId)
+  if (billing_email !== null) return [normalEmail(billing_email)]
+  const owners = await tx.find(memberships, { index: 'byAccount', prefix: [accountId], limit: MOST_OWNERS })
+  const found = await Promise.all(owners.map(({ user_id }) => tx.get(users, user_id)))
+  return found.flatMap((user) => (user && user.deleted_at === null ? [user.email] : []))
+}

@@ -1,0 +1,70 @@
+import type { ServiceContext } from '../../http/context.js'
+import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
+import type { Writer } from '../../storage/storage.js'
+import { postInvoiceCharge } from './charge.js'
+import { draftInvoice, invoices, issue, lineOf, unpaidInvoice } from './invoice.js'
+import { periodOf } from './period.js'
+import { type PlanId, plans } from './plan.js'
+import { BILLING_PERIOD_ENDS, cancel, isTried, setPeriodTimer, tellPlan } from './settle.js'
+import {
+  type CardOnFile,
+  FREE,
+  paidPeriod,
+  type SubscriptionRow,
+  subscriptionOf,
+  subscriptions,
+} from './subscription.js'
+
+const HOUR = 3_600_000
+
+/**
+ * Begins an account's next period, or ends its plan. While a card may be charged for an invoice, now or by a try to come, the period
+ * that runs goes on, however late those come.
+ */
+export const endPeriod: TimerJob = async (tx, subject, service) => {
+  const now = service.clock.now()
+  const subscription = await subscriptionOf(tx, Number(subject))
+  const period = paidPeriod(subscription)
+  // Of a plan that was cancelled, or chosen anew, since the timer was set.
+  if (!period || period.end > now) return
+  const unpaid = await unpaidInvoice(tx, subscription)
+  if (unpaid && (unpaid.charge || !isTried(unpaid))) {
+    const settled = Math.max(unpaid.next_try_at ?? now, now)
+    await setTimer(tx, { kind: BILLING_PERIOD_ENDS, subject, at: settled + HOUR })
+    return
+  }
+  if (unpaid) return cancel(tx, unpaid, service)
+  const plan = subscription.next_plan ?? subscription.plan
+  if (plan === 'free') return endPaidPlan(tx, subscription, now)
+  await renew(tx, subscription, plan, service)
+}
+
+async function endPaidPlan(tx: Writer, subscription: SubscriptionRow, at: number): Promise<void> {
+  tx.put(subscriptions, { ...subscription, ...FREE })
+  await tellPlan(tx, subscription, { to: 'free', by: 'service', at })
+}
+
+async function renew(tx: Writer, subscription: SubscriptionRow, plan: PlanId, service: ServiceContext): Promise<void> {
+  const at = service.clock.now()
+  const { id, anchor_at } = subscription
+  const number = subscription.period + 1
+  const period = periodOf(anchor_at as number, number)
+  const { name, price } = plans[plan]
+  const lines = [lineOf(`${name} plan`, price, period)]
+  const invoice = await issue(tx, await draftInvoice(tx, id, { reason: 'renewal', plan, lines, at }), at)
+  const { invoices: issued } = await subscriptionOf(tx, id)
+  const renewed = { plan, next_plan: null, period: number, unpaid_invoice_id: invoice.id, invoices: issued }
+  tx.put(subscriptions, { ...subscription, ...renewed })
+  if (plan !== subscription.plan) await tellPlan(tx, subscription, { to: plan, by: 'service', at })
+  await setPeriodTimer(tx, id, period.end)
+  await postInvoiceCharge(tx, invoice, { card: subscription.card as CardOnFile, by: 'service', at }, service)
+}
+
+/** Charges the card on file again for an invoice that is owed. */
+export const tryInvoiceAgain: TimerJob = async (tx, subject, service) => {
+  const at = service.clock.now()
+  const invoice = await tx.get(invoices, Number(subject))
+  if (invoice?.status !== 'open' || invoice.charge || invoice.next_try_at === null || invoice.next_try_at > at) return
+  const { card } = await subscriptionOf(tx, invoice.account_id)
+  await postInvoiceCharge(tx, invoice, { card: card as CardOnFile, by: 'service', at }, service)
+}

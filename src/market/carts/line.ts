@@ -1,0 +1,83 @@
+import { problem } from '../../base/problem.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import type { Arguments } from '../catalog/schema.js'
+import { type Quote, quoteItem } from '../purchases/purchase.js'
+import { type CartLineRow, type CartPlace, type CartRow, cartLines, carts, openCart } from './cart.js'
+
+const MOST_LINES = 50
+
+export const linesOf = (tx: Reader, { id }: Pick<CartRow, 'id'>): Promise<CartLineRow[]> =>
+  tx.find(cartLines, { index: 'byCart', prefix: [id], limit: MOST_LINES })
+
+export interface NewLine {
+  readonly itemId: number
+  readonly args: Arguments
+  readonly quantity: number
+}
+
+/** Throws `not_found`, also for an item that is not there, `cart_closed`, `cart_full`, and what `quoteItem` throws. */
+export async function addLine(tx: Writer, place: CartPlace, { itemId, args, quantity }: NewLine): Promise<CartRow> {
+  const cart = await openCart(tx, place)
+  if ((await linesOf(tx, cart)).length >= MOST_LINES) throw problem('cart_full')
+  const quote = await quoteItem(tx, { itemId, args, within: place.within })
+  const line = cart.lines_made + 1
+  const changed: CartRow = { ...cart, lines_made: line }
+  tx.put(carts, changed)
+  tx.put(cartLines, {
+    id: `${cart.id}:${line}`,
+    cart_id: cart.id,
+    line,
+    catalog_item_id: itemId,
+    ...quoted(quote),
+    quantity,
+    arguments: args,
+    receipts: [],
+  })
+  return changed
+}
+
+const quoted = ({ item, seller, amount, quantity }: Quote): Pick<CartLineRow, 'name' | 'seller' | 'price' | 'dq'> => ({
+  name: item.name,
+  seller,
+  price: String(amount),
+  dq: quantity.id,
+})
+
+export interface ChangedLine {
+  readonly args: Arguments | undefined
+  readonly quantity: number | undefined
+}
+
+/** The price stays that of when the line was added. Throws as `addLine` does, but for `cart_full`. */
+export async function changeLine(
+  tx: Writer,
+  place: CartPlace,
+  line: number,
+  { args, quantity }: ChangedLine,
+): Promise<CartRow> {
+  const { cart, row } = await openLine(tx, place, line)
+  if (args !== undefined) await quoteItem(tx, { itemId: row.catalog_item_id, args, within: place.within })
+  tx.put(cartLines, { ...row, arguments: args ?? row.arguments, quantity: quantity ?? row.quantity })
+  return cart
+}
+
+/** Throws `not_found`, `cart_closed`. */
+export async function removeLine(tx: Writer, place: CartPlace, line: number): Promise<CartRow> {
+  const { cart, row } = await openLine(tx, place, line)
+  tx.remove(cartLines, row.id)
+  return cart
+}
+
+async function openLine(tx: Reader, place: CartPlace, line: number) {
+  const cart = await openCart(tx, place)
+  const row = await tx.get(cartLines, `${cart.id}:${line}`)
+  if (!row) throw problem('not_found')
+  return { cart, row }
+}
+
+/** Throws `not_found`, `cart_closed`. */
+export async function deleteCart(tx: Writer, place: CartPlace): Promise<void> {
+  const cart = await openCart(tx, place)
+  for (const { id } of await linesOf(tx, cart)) tx.remove(cartLines, id)
+  tx.remove(carts, cart.id)
+}

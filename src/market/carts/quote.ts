@@ -1,0 +1,47 @@
+import { Problem, problem, problemSentence } from '../../base/problem.js'
+import type { Reader } from '../../storage/storage.js'
+import { type Quote, quoteItem } from '../purchases/purchase.js'
+import type { CartLineRow, CartPlace, CartRow } from './cart.js'
+import { linesOf } from './line.js'
+
+/** A line, and what it costs now. */
+export interface QuotedLine {
+  readonly row: CartLineRow
+  readonly quote: Quote
+}
+
+/** The lines as they stand now. Throws `cart_empty` and what `quoteItem` throws, which say which line it is. */
+export async function quoteLines(tx: Reader, cart: CartRow, { within }: CartPlace): Promise<QuotedLine[]> {
+  const lines = []
+  for (const row of await linesOf(tx, cart)) {
+    const { catalog_item_id: itemId, arguments: args } = row
+    lines.push({ row, quote: await ofLine(row, quoteItem(tx, { itemId, args, within })) })
+  }
+  if (lines.length === 0) throw problem('cart_empty')
+  return lines
+}
+
+/** What is refused says which line it is about. */
+export async function ofLine<T>({ line, name }: CartLineRow, step: Promise<T>): Promise<T> {
+  try {
+    return await step
+  } catch (cause) {
+    if (!(cause instanceof Problem)) throw cause
+    const { code, fields, message } = cause
+    const why = message.slice(problemSentence(code).length).trim()
+    const detail = `${why} It is line ${line}, "${name}".`.trim()
+    throw problem(code, { detail, fields: { ...fields, line }, cause })
+  }
+}
+
+/** Smallest units by digital quantity. */
+export type Sums = ReadonlyMap<string, bigint>
+
+export function sumsOf(lines: readonly QuotedLine[]): Sums {
+  const sums = new Map<string, bigint>()
+  for (const { row, quote } of lines) {
+    const dq = quote.quantity.id
+    sums.set(dq, (sums.get(dq) ?? 0n) + quote.amount * BigInt(row.quantity))
+  }
+  return sums
+}

@@ -1,0 +1,329 @@
+import { problem } from '../../base/problem.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { readSellers, sellerOf } from '../../identity/accounts/account.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { commodityOf, createCommodity, readCommodities, updateCommodity } from '../../money/commodities/commodity.js'
+import { firstQuantity, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount } from '../../money/ledger/amount.js'
+import { createTwin } from '../../money/twins/twin.js'
+import { allRows, newestFirst } from '../../storage/page.js'
+import { ReadOnce } from '../../storage/read-once.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { checkItemLimit } from '../billing/usage.js'
+import { checkEndpoint } from './endpoint.js'
+import { checkSchema, type ServiceSchema } from './schema.js'
+import { fitsToolName, toolNamesOf } from './tool-name.js'
+
+/** Something sold to agents, backed by one commodity, where its price, twin and descriptor are. */
+export interface CatalogItemRow {
+  readonly id: number
+  readonly account_id: number
+  /** The commodity's. */
+  readonly hash: string
+  readonly name: string
+  /** What it is called as a tool of the account's own MCP server, and no other of its items is, be it shown there or not. */
+  readonly tool_name: string
+  readonly description: string
+  readonly service_method: 'GET' | 'POST' | 'PUT'
+  /** With its placeholders. */
+  readonly external_endpoint: string
+  readonly service_schema: ServiceSchema
+  readonly active: boolean
+  /** Sold by the account's own MCP server alone. */
+  readonly private: boolean
+  readonly featured: boolean
+  readonly archived: boolean
+  /** When it was made, while the catalog lists it. */
+  readonly listed_at: number | null
+  /** The URL that it is called by, while it is active and has but one. */
+  readonly called_at: string | null
+  /** The same while it is inactive or archived; older rows lack it. */
+  readonly idle_at?: string | null
+  /** The account's id, while it is active. */
+  readonly active_of: number | null
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+export const catalogItems = collection<CatalogItemRow>()('catalog_items', {
+  byAccount: { fields: ['account_id'] },
+  byToolName: { fields: ['account_id', 'tool_name'], unique: true },
+  byCommodity: { fields: ['hash'], unique: true },
+  listed: { fields: ['listed_at'] },
+  byEndpoint: { fields: ['called_at'] },
+  activeByEndpoint: { fields: ['called_at', 'account_id'] },
+  idleByEndpoint: { fields: ['idle_at', 'account_id'] },
+  activeByAccount: { fields: ['active_of'] },
+})
+
+/** What a seller says of an item. */
+export interface ItemFields {
+  readonly name: string
+  readonly description: string
+  /** In the digital quantity. */
+  readonly price: number
+  /** Default: the twin's, or the service's first. */
+  readonly dq?: string | undefined
+  /** Receipt line. Default: made of the name. */
+  readonly descriptor?: string | undefined
+  /** Default: one is made. */
+  readonly twin_id?: number | undefined
+  readonly service_method: CatalogItemRow['service_method']
+  readonly external_endpoint: string
+  readonly service_schema: ServiceSchema
+  readonly active?: boolean | undefined
+  readonly private?: boolean | undefined
+  readonly featured?: boolean | undefined
+}
+
+type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
+
+/** Whose item, and when it is made or changed. */
+interface Seller {
+  readonly accountId: number
+  /** Who does so. Default: the account itself. */
+  readonly actor?: string | undefined
+  readonly at: number
+}
+
+/**
+ * Makes an item with its commodity, and a twin where none is named.
+ * Throws `field_invalid`, `upstream_refused`, `twin_unknown`, `dq_unknown`, `amount_invalid`, `plan_limit_reached`.
+ */
+export async function createItem(
+  tx: Writer,
+  { accountId, actor, at, ...fields }: ItemFields & Seller,
+  service: ServiceContext,
+) {
+  const { name, description, service_method, external_endpoint, service_schema } = fields
+  checkSchema(service_schema)
+  const calledAt = checkEndpoint(external_endpoint, service_schema, service)
+  const active = fields.active ?? true
+  if (active) await checkMayBeActive(tx, accountId)
+  const owner = `account:${accountId}` as const
+  const dq = (await quantityOf(tx, fields.dq ?? (await firstQuantity(tx)).id)).id
+  const twinId = fields.twin_id ?? (await createTwin(tx, { owner, dq, at }, service)).id
+  const descriptor = fields.descriptor ?? descriptorOf(name)
+  const { hash } = await createCommodity(tx, { descriptor, dq, cost: fields.price, twinId, owner, at }, service)
+  const row = placed(
+    {
+      id: await tx.nextId('catalog_items'),
+      account_id: accountId,
+      hash,
+      name,
+      tool_name: await freeToolName(tx, accountId, name),
+      description,
+      service_method,
+      external_endpoint,
+      service_schema,
+      active,
+      private: fields.private ?? false,
+      featured: fields.featured ?? false,
+      archived: false,
+      created_at: at,
+      updated_at: at,
+    },
+    calledAt,
+  )
+  tx.put(catalogItems, row)
+  await tell(tx, row, { type: 'catalog.created', actor, at })
+  return showOwnItem(tx, row)
+}
+
+/** The first keeps a name, later ones get `_2`, `_3`. */
+async function freeToolName(tx: Reader, accountId: number, name: string): Promise<string> {
+  for (const free of toolNamesOf(name)) {
+    const [taken] = await tx.find(catalogItems, { index: 'byToolName', prefix: [accountId, free], limit: 1 })
+    if (!taken) return free
+  }
+  throw new Error('unreachable: numbers do not end')
+}
+
+/** Throws `plan_limit_reached`. */
+const checkMayBeActive = (tx: Reader, accountId: number): Promise<void> =>
+  checkItemLimit(tx, accountId, () => countActiveItems(tx, accountId))
+
+/** How many items of an account are active. */
+export async function countActiveItems(tx: Reader, accountId: number): Promise<number> {
+  let count = 0
+  for await (const _ of allRows(tx, catalogItems, { index: 'activeByAccount', prefix: [accountId] })) count++
+  return count
+}
+
+/** Upper-case words with dots between them, as commodities are described. */
+const descriptorOf = (name: string): string =>
+  name
+    .toUpperCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '.')
+    .replace(/^\.|\.$/g, '')
+    .slice(0, 255) || 'ITEM'
+
+/** A row in the indexes that its flags say. */
+const placed = (
+  row: Omit<CatalogItemRow, 'listed_at' | 'called_at' | 'idle_at' | 'active_of'>,
+  calledAt: string | null,
+): CatalogItemRow => ({
+  ...row,
+  listed_at: row.active && !row.private && !row.archived ? row.created_at : null,
+  called_at: row.active && !row.archived ? calledAt : null,
+  idle_at: row.active && !row.archived ? null : calledAt,
+  active_of: row.active ? row.account_id : null,
+})
+
+const tell = (
+  tx: Writer,
+  { id, account_id, name, hash }: CatalogItemRow,
+  {
+    type,
+    actor = `account:${account_id}`,
+    at,
+    data = {},
+  }: { type: string; actor?: string | undefined; at: number; data?: object },
+) =>
+  recordEvent(tx, {
+    owners: [`account:${account_id}`],
+    type,
+    actor,
+    subject: `catalog_item:${id}`,
+    data: { name, hash, ...data },
+    at,
+  })
+
+/** Throws `not_found`, for another's too. */
+export async function ownItem(tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> {
+  const row = await tx.get(catalogItems, id)
+  if (row?.account_id !== accountId) throw problem('not_found')
+  return row
+}
+
+/** Throws what `createItem` throws, and `not_found`, `item_archived`. */
+export async function updateItem(
+  tx: Writer,
+  { accountId, actor, at, id, ...change }: Optional<ItemFields> & Seller & { readonly id: number },
+  service: ServiceContext,
+) {
+  const was = await ownItem(tx, accountId, id)
+  if (was.archived) throw problem('item_archived')
+  const { price: cost, dq, descriptor, twin_id: twinId, ...own } = change
+  const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
+  const renamed: CatalogItemRow = { ...was, ...given, updated_at: at }
+  // A new name of the item that fits changes nothing for agents who know the tool; and none of theirs becomes another's.
+  const isSame = fitsToolName(was.tool_name, renamed.name)
+  const changed = isSame ? renamed : { ...renamed, tool_name: await freeToolName(tx, accountId, renamed.name) }
+  // An older schema that is not taken any more stays, so that the rest of the item can be changed.
+  if (change.service_schema !== undefined) checkSchema(changed.service_schema)
+  const calledAt = checkEndpoint(changed.external_endpoint, changed.service_schema, service)
+  if (changed.active && !was.active) await checkMayBeActive(tx, accountId)
+  await updateCommodity(tx, await commodityOf(tx, was.hash), { cost, dq, descriptor, twinId })
+  const row = placed(changed, calledAt)
+  tx.put(catalogItems, row)
+  const names = Object.entries(change).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  await tell(tx, row, { type: 'catalog.updated', actor, at, data: { changed: names } })
+  return showOwnItem(tx, row)
+}
+
+/** What is archived is inactive, and so is what is restored. Throws `not_found`, `item_archived`, `item_not_archived`. */
+export async function setArchived(
+  tx: Writer,
+  { accountId, id, archived, actor, at }: Seller & { readonly id: number; readonly archived: boolean },
+) {
+  const was = await ownItem(tx, accountId, id)
+  if (was.archived === archived) throw problem(archived ? 'item_archived' : 'item_not_archived')
+  const row = placed({ ...was, archived, active: false, updated_at: at }, was.called_at ?? was.idle_at ?? null)
+  tx.put(catalogItems, row)
+  await tell(tx, row, { type: archived ? 'catalog.archived' : 'catalog.restored', actor, at })
+  return showOwnItem(tx, row)
+}
+
+/** Notes that an item's dispatch parameters were changed. */
+export async function touchItem(tx: Writer, row: CatalogItemRow, at: number): Promise<void> {
+  tx.put(catalogItems, { ...row, updated_at: at })
+  await tell(tx, row, { type: 'catalog.updated', at, data: { changed: ['parameters'] } })
+}
+
+/** An item as it is shown to everyone, or to its own account. Throws `not_found` for another's private one. */
+export async function readItem(tx: Reader, id: number, accountId: number | undefined): Promise<ShownItem> {
+  const row = await tx.get(catalogItems, id)
+  const isOwn = row?.account_id === accountId
+  if (!row || (row.private && !isOwn)) throw problem('not_found')
+  return isOwn ? showOwnItem(tx, row) : showItem(tx, row)
+}
+
+/** Every item of an account, newest first. Throws `cursor_invalid`. */
+export async function listOwnItems(
+  tx: Reader,
+  accountId: number,
+  place: { limit?: number | undefined; after?: number | undefined },
+) {
+  const { rows, next } = await newestFirst(tx, catalogItems, { index: 'byAccount', prefix: [accountId], ...place })
+  const page = await readItemsTogether(tx, rows)
+  const items = []
+  for (const row of rows) items.push(await showOwnItem(page, row))
+  return { items, next: next as number | null }
+}
+
+/** A reader that has what `showItem` shows of each of these items: their commodities, digital quantities and sellers. */
+export async function readItemsTogether(tx: Reader, rows: readonly CatalogItemRow[]): Promise<ReadOnce> {
+  const page = new ReadOnce(tx)
+  await readSellers(page, await readCommodities(page, rows))
+  return page
+}
+
+export async function showItem(tx: Reader, row: CatalogItemRow): Promise<ShownItem> {
+  const commodity = await commodityOf(tx, row.hash)
+  const { dq, descriptor, hostname } = commodity
+  const price = toAmount(commodity.cost, (await quantityOf(tx, dq)).decimals)
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    price,
+    dq,
+    commodity_hash: row.hash,
+    commodity_name: row.name,
+    commodity_description: row.description,
+    commodity_cost: price,
+    descriptor,
+    hostname,
+    seller: await sellerOf(tx, commodity),
+    service_method: row.service_method,
+    service_schema: row.service_schema,
+    active: row.active,
+    private: row.private,
+    featured: row.featured,
+    archived: row.archived,
+    created_at: seconds(row.created_at),
+    updated_at: seconds(row.updated_at),
+  }
+}
+
+const showOwnItem = async (tx: Reader, row: CatalogItemRow): Promise<ShownItem> => ({
+  ...(await showItem(tx, row)),
+  external_endpoint: row.external_endpoint,
+})
+
+export interface ShownItem {
+  id: number
+  name: string
+  description: string
+  price: number
+  dq: string
+  commodity_hash: string
+  commodity_name: string
+  commodity_description: string
+  commodity_cost: number
+  descriptor: string
+  hostname: string
+  seller: string
+  service_method: string
+  service_schema: ServiceSchema
+  active: boolean
+  private: boolean
+  featured: boolean
+  archived: boolean
+  /** Only its own account sees it. */
+  external_endpoint?: string
+  created_at: number
+  updated_at: number
+}

@@ -1,0 +1,99 @@
+import { problem } from '../../base/problem.js'
+import { sellerOf } from '../../identity/accounts/account.js'
+import { commodityOf } from '../../money/commodities/commodity.js'
+import { keyOf } from '../../storage/key.js'
+import { allRows } from '../../storage/page.js'
+import type { Key, Reader } from '../../storage/storage.js'
+import { type CatalogItemRow, catalogItems, readItemsTogether, type ShownItem, showItem } from './item.js'
+
+export interface CatalogQuery {
+  /** Words, in any case, all of which occur in an item's name, description or seller. */
+  readonly query?: string | undefined
+  readonly limit?: number | undefined
+  readonly offset?: number | undefined
+  /** Unix milliseconds. */
+  readonly createdAfter?: number | undefined
+  /** The account at whose own server is searched: its private items are among the others there. */
+  readonly within?: number | undefined
+}
+
+/** Of the items that are listed, those that match, newest first, and how many there are in all. */
+export async function searchItems(
+  tx: Reader,
+  { query = '', limit = 20, offset = 0, createdAfter, within }: CatalogQuery,
+): Promise<{ items: ShownItem[]; total: number }> {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+  const sold: CatalogItemRow[] = []
+  for await (const row of newestSold(tx, within)) {
+    if (createdAfter !== undefined && row.created_at <= createdAfter) break
+    sold.push(row)
+  }
+  const found = words.length > 0 ? await matching(tx, sold, words) : sold
+  const rows = found.slice(offset, offset + limit)
+  const page = await readItemsTogether(tx, rows)
+  const items = []
+  for (const row of rows) items.push(await showItem(page, row))
+  return { items, total: found.length }
+}
+
+/** What is listed, and in their places among it the private items of one account. */
+async function* newestSold(tx: Reader, within: number | undefined): AsyncGenerator<CatalogItemRow> {
+  const own = within === undefined ? [] : await privateItems(tx, within)
+  for await (const row of newestListed(tx)) {
+    while (own[0] && isNewer(own[0], row)) yield own.shift() as CatalogItemRow
+    yield row
+  }
+  yield* own
+}
+
+/** Those that are for sale, newest first. */
+async function privateItems(tx: Reader, accountId: number): Promise<CatalogItemRow[]> {
+  const found: CatalogItemRow[] = []
+  for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] }))
+    if (row.private && row.active && !row.archived) found.push(row)
+  return found.sort((a, b) => (isNewer(a, b) ? -1 : 1))
+}
+
+const isNewer = (a: CatalogItemRow, b: CatalogItemRow): boolean =>
+  a.created_at > b.created_at || (a.created_at === b.created_at && a.id > b.id)
+
+/** An item as it is shown where it is sold. Throws `not_found` for a private one of another account's server. */
+export async function soldItem(tx: Reader, id: number, within: number | undefined): Promise<ShownItem> {
+  const row = await tx.get(catalogItems, id)
+  if (!row || (row.private && row.account_id !== within)) throw problem('not_found')
+  return showItem(tx, row)
+}
+
+async function* newestListed(tx: Reader): AsyncGenerator<CatalogItemRow> {
+  let after: Key[] | undefined
+  for (;;) {
+    const query = { index: 'listed', prefix: [], limit: 500, reverse: true, ...(after && { after }) } as const
+    const rows = await tx.find(catalogItems, query)
+    yield* rows
+    if (rows.length < 500) return
+    after = keyOf(catalogItems.indexes.listed, rows.at(-1) as CatalogItemRow)
+  }
+}
+
+/** The items in which all of the words occur. Sellers are read for those items alone whose own text lacks a word. */
+async function matching(
+  tx: Reader,
+  rows: readonly CatalogItemRow[],
+  words: readonly string[],
+): Promise<readonly CatalogItemRow[]> {
+  const missing = new Map(rows.map((row) => [row.id, missingWords(row, words)]))
+  const lacking = rows.filter(({ id }) => missing.get(id)?.length)
+  const page = await readItemsTogether(tx, lacking)
+  const refused = new Set<number>()
+  for (const { id, hash } of lacking) {
+    const seller = (await sellerOf(page, await commodityOf(page, hash))).toLowerCase()
+    if (missing.get(id)?.some((word) => !seller.includes(word))) refused.add(id)
+  }
+  return rows.filter(({ id }) => !refused.has(id))
+}
+
+/** The words that an item's own text lacks. */
+function missingWords({ name, description }: CatalogItemRow, words: readonly string[]): string[] {
+  const own = `${name}\n${description}`.toLowerCase()
+  return words.filter((word) => !own.includes(word))
+}

@@ -1,0 +1,118 @@
+import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { emailOf } from '../../identity/users/user.js'
+import type { CardRow } from '../../jobs/outbox/message.js'
+import type { LoseCharge, SettleCharge } from '../../money/cards/charge.js'
+import { checkProcessor } from '../../money/cards/charge-now.js'
+import type { CardSubject } from '../../money/cards/declines.js'
+import type { DigitalQuantityRow } from '../../money/digital-quantities/digital-quantity.js'
+import { formatAmount } from '../../money/ledger/amount.js'
+import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
+import { loseTopup, postPending, settleTopup } from '../../payments/topups/topup.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { endTry } from './attempt.js'
+import { checkoutCharges, putCharge } from './charge.js'
+import { type CheckoutRow, checkouts, isUser, type Payer, sellerIdOf, sellerOf, tellCheckout } from './checkout.js'
+
+/** Cards are charged whole cents, and a half of one of the digital quantity at least. */
+export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRow, 'decimals'>): boolean {
+  const one = 10n ** BigInt(decimals)
+  const cent = decimals > 2 ? 10n ** BigInt(decimals - 2) : 1n
+  return units * 2n >= one && units % cent === 0n
+}
+
+/** Throws `card_minimum`. */
+function checkChargeable(units: bigint, quantity: DigitalQuantityRow): void {
+  if (isChargeable(units, quantity)) return
+  const { decimals, shortcode } = quantity
+  throw problem('card_minimum', { detail: `This costs ${formatAmount(units, decimals)} ${shortcode}.` })
+}
+
+export interface CardOrder {
+  readonly payer: Payer
+  readonly quantity: DigitalQuantityRow
+  readonly amount: bigint
+  readonly paymentMethodId: string
+  readonly description: string
+}
+
+/**
+ * Writes the charge that the checkout is to be paid from, for the caller to make.
+ * Throws `card_minimum`, `too_many_declines`, `processor_failed` where no card can be charged.
+ */
+export async function beginCharge(
+  tx: Writer,
+  checkout: CheckoutRow,
+  { payer, quantity, amount, paymentMethodId, description }: CardOrder,
+  service: TwinContext & Pick<ServiceContext, 'cards' | 'clock' | 'limits'>,
+): Promise<CardRow> {
+  checkProcessor(service)
+  checkChargeable(amount, quantity)
+  const at = service.clock.now()
+  const sellerId = await sellerIdOf(tx, checkout)
+  const who: CardSubject = isUser(payer) ? payer : `guests:account:${sellerId}`
+  const subjects = [`checkout:${checkout.id}`, who] as const
+  const twin = await twinOf(tx, checkout, quantity, service)
+  const to = await addressOf(tx, checkout, payer, twin)
+  const { payment, message } = await postPending(
+    tx,
+    { twin, quantity, units: amount, paymentMethodId, description, to, purpose: 'checkout', subjects, at },
+    service,
+  )
+  const charge = {
+    id: payment.id,
+    checkout_id: checkout.id,
+    payer,
+    status: 'pending',
+    amount: String(amount),
+    to,
+    seller_id: sellerId,
+  } as const
+  putCharge(tx, { ...charge, charge_id: null, movement_id: null })
+  return message
+}
+
+async function twinOf(
+  tx: Writer,
+  checkout: CheckoutRow,
+  { id: dq }: DigitalQuantityRow,
+  service: TwinContext & Pick<ServiceContext, 'clock'>,
+): Promise<TwinRow> {
+  if (checkout.twin_id !== null) return (await tx.get(twins, checkout.twin_id)) as TwinRow
+  const twin = await createTwin(tx, { owner: `checkout:${checkout.id}`, dq, at: service.clock.now() }, service)
+  tx.put(checkouts, { ...((await tx.get(checkouts, checkout.id)) as CheckoutRow), twin_id: twin.id })
+  return twin
+}
+
+/** A guest is known by the email that the link was made for, if any. */
+async function addressOf(tx: Reader, { email }: CheckoutRow, payer: Payer, { hostname }: TwinRow): Promise<string> {
+  return (await emailOf(tx, payer)) ?? email ?? hostname
+}
+
+/**
+ * Issues what was charged to the checkout's twin. Where nobody waits to go on, the checkout is unpaid again, and whoever was charged
+ * pays it by that; where it has expired meanwhile, the card gets it back.
+ */
+export const settleCheckoutCharge: SettleCharge = async (tx, { id, result }, service) => {
+  const charge = await tx.get(checkoutCharges, id)
+  if (charge?.status !== 'pending') return
+  await settleTopup(tx, { id, result }, service)
+  const isCharged = result.status === 'succeeded'
+  const charge_id = isCharged ? result.charge_id : null
+  putCharge(tx, { ...charge, status: isCharged ? 'charged' : 'failed', charge_id })
+  const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
+  if (checkout.status === 'paying' && (checkout.attempt === null || !isCharged)) await endTry(tx, checkout, service)
+}
+
+/** A charge of which nothing is heard for days ends the try: the link can be paid again, or has expired. */
+export const loseCheckoutCharge: LoseCharge = async (tx, { id, chargeId }, service) => {
+  const charge = await tx.get(checkoutCharges, id)
+  if (charge?.status !== 'pending') return
+  await loseTopup(tx, { id, chargeId }, service)
+  putCharge(tx, { ...charge, status: 'lost' })
+  const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
+  const told = { unknown_charge: chargeId }
+  const telling = { actor: 'service', to: await sellerOf(tx, checkout), payer: charge.payer } as const
+  await tellCheckout(tx, 'charge_lost', checkout, { ...telling, at: service.clock.now(), told })
+  if (checkout.status === 'paying') await endTry(tx, checkout, service)
+}

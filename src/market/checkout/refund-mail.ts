@@ -1,0 +1,59 @@
+import { emailOf } from '../../identity/users/user.js'
+import { postMail } from '../../jobs/outbox/outbox.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { formatAmount } from '../../money/ledger/amount.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { billingEmails } from '../billing/profile.js'
+import type { CheckoutChargeRow } from './charge.js'
+import { type CheckoutRow, sellerIdOf } from './checkout.js'
+
+interface Mailing {
+  readonly why: string
+  readonly at: number
+  readonly baseUrl: string
+}
+
+/** The email of the user who pays, else the one that the link was made for. */
+const payersEmail = async (tx: Reader, { payer }: CheckoutChargeRow, { email }: CheckoutRow): Promise<string | null> =>
+  (await emailOf(tx, payer)) ?? email
+
+async function shownAmount(tx: Reader, { amount }: CheckoutChargeRow, { dq }: CheckoutRow): Promise<string> {
+  const { decimals, shortcode } = await quantityOf(tx, dq)
+  return `${formatAmount(amount, decimals)} ${shortcode}`
+}
+
+/** Tells the payer, where their email is known, and the seller that a card did not get its refund. */
+export async function mailUnrefunded(
+  tx: Writer,
+  charge: CheckoutChargeRow,
+  checkout: CheckoutRow,
+  { why, at, baseUrl }: Mailing,
+): Promise<void> {
+  const shown = await shownAmount(tx, charge, checkout)
+  const what = `“${checkout.name}”: ${shown}`
+  const subject = `Refund of ${shown} failed`
+  const to = await payersEmail(tx, charge, checkout)
+  const waits = 'The amount is kept for you, and the seller was asked to settle it.'
+  if (to !== null)
+    await postMail(tx, { to, subject, text: `${what} could not be given back to your card. ${why} ${waits}`, at })
+  const settle = `Settle it: POST ${baseUrl}/v4/checkout/refunds/${charge.id}/settle. GET ${baseUrl}/v4/checkout/refunds lists what waits.`
+  for (const owner of await billingEmails(tx, await sellerIdOf(tx, checkout)))
+    await postMail(tx, {
+      to: owner,
+      subject,
+      text: `${what} could not be given back to the payer's card. ${why} ${settle}`,
+      at,
+    })
+}
+
+/** Tells the payer, where their email is known, how the seller settled it. */
+export async function mailSettled(
+  tx: Writer,
+  charge: CheckoutChargeRow,
+  checkout: CheckoutRow,
+  { how, at }: { readonly how: string; readonly at: number },
+): Promise<void> {
+  const to = await payersEmail(tx, charge, checkout)
+  const shown = await shownAmount(tx, charge, checkout)
+  if (to !== null) await postMail(tx, { to, subject: `Refund of ${shown}`, text: `“${checkout.name}”: ${how}`, at })
+}

@@ -1,0 +1,54 @@
+import { route } from '../../../http/route.js'
+import { Amount, ContentHash, IdPath, PageQuery, pageOf, z } from '../../../http/schema.js'
+import { listRefunds, outcomes, settleRefund } from './settle.js'
+
+const Refund = z.object({
+  id: z.int(),
+  checkout_id: z.int(),
+  catalog_item_id: z.int(),
+  name: z.string(),
+  amount: Amount,
+  dq: ContentHash,
+  status: z.enum(['refused', 'unknown']),
+  reason: z.nullable(z.string()),
+  charge_id: z.nullable(z.string()),
+  refund_id: z.nullable(z.string()),
+  payer: z.enum(['user', 'guest']),
+  email: z.nullable(z.string()),
+})
+
+const Outcome = z.enum(outcomes)
+
+export const listCheckoutRefunds = route({
+  id: 'listCheckoutRefunds',
+  summary:
+    "List the refunds of the caller's sales that cards did not get, newest first; their value waits until it is settled.",
+  evidence: 'designed',
+  method: 'GET',
+  path: '/checkout/refunds',
+  versions: ['v4'],
+  auth: ['account'],
+  query: PageQuery,
+  result: pageOf('refunds', Refund),
+  read: (tx, { query, principal }) => listRefunds(tx, principal.id, query),
+})
+
+export const settleCheckoutRefund = route({
+  id: 'settleCheckoutRefund',
+  summary:
+    'Settle such a refund: the payer has the money (`returned`), gets the value in their wallet (`wallet`), or the card processor is asked `again`.',
+  evidence: 'designed',
+  method: 'POST',
+  path: '/checkout/refunds/:id/settle',
+  versions: ['v4'],
+  auth: ['account'],
+  params: IdPath,
+  body: z.object({ outcome: Outcome }),
+  result: z.object({ id: z.int(), outcome: Outcome }),
+  errors: ['not_found', 'refund_settled', 'refund_outcome_refused'],
+  idempotent: true,
+  write: (tx, { params, body, principal }, service) =>
+    settleRefund(tx, { accountId: principal.id, id: params.id, outcome: body.outcome }, service),
+})
+
+export default [listCheckoutRefunds, settleCheckoutRefund]

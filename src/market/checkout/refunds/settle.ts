@@ -1,0 +1,180 @@
+import { problem } from '../../../base/problem.js'
+import type { ServiceContext } from '../../../http/context.js'
+import { quantityOf, readQuantities } from '../../../money/digital-quantities/digital-quantity.js'
+import { toAmount } from '../../../money/ledger/amount.js'
+import { post, postHold } from '../../../money/ledger/movement.js'
+import { primaryTwin } from '../../../money/twins/twin.js'
+import { allRows } from '../../../storage/page.js'
+import { ReadOnce } from '../../../storage/read-once.js'
+import type { Reader, Writer } from '../../../storage/storage.js'
+import { catalogItems } from '../../catalog/item.js'
+import { type CheckoutChargeRow, checkoutCharges, putCharge } from '../charge.js'
+import { type CheckoutRow, checkouts, isUser, sellerIdOf, sellerOf, tellCheckout } from '../checkout.js'
+import { askRefund, refundCharge } from '../refund.js'
+import { mailSettled } from '../refund-mail.js'
+
+/** A refund that the card did not get, or may not have got: its value waits in the checkout's twin. */
+export interface ShownRefund {
+  readonly id: number
+  readonly checkout_id: number
+  readonly catalog_item_id: number
+  readonly name: string
+  readonly amount: number
+  readonly dq: string
+  /** `refused` by the card processor; `unknown` where it never said. */
+  readonly status: 'refused' | 'unknown'
+  readonly reason: string | null
+  /** The processor's names for the charge and the refund. */
+  readonly charge_id: string | null
+  readonly refund_id: string | null
+  readonly payer: 'user' | 'guest'
+  /** Whom the link was made for. */
+  readonly email: string | null
+}
+
+interface Found {
+  readonly charge: CheckoutChargeRow
+  readonly checkout: CheckoutRow
+}
+
+/** The refunds that a seller has to settle, newest first. */
+export async function listRefunds(
+  tx: Reader,
+  accountId: number,
+  { limit = 20, after }: { readonly limit?: number | undefined; readonly after?: number | undefined },
+): Promise<{ refunds: ShownRefund[]; next: number | null }> {
+  const waiting: CheckoutChargeRow[] = []
+  // Such rows are few: processors rarely refuse a refund, and each is gone from here once it is settled.
+  for (const status of ['unrefunded', 'refund_lost'] as const)
+    for await (const charge of allRows(tx, checkoutCharges, { index: 'byStatus', prefix: [status] }))
+      waiting.push(charge)
+  const past = waiting.filter(({ id }) => after === undefined || id < after).sort((a, b) => b.id - a.id)
+  const page = new ReadOnce(tx)
+  await readCheckouts(page, past)
+  const found: Found[] = []
+  for (const charge of past) {
+    const checkout = (await page.get(checkouts, charge.checkout_id)) as CheckoutRow
+    if ((charge.seller_id ?? (await sellerIdOf(page, checkout))) === accountId) found.push({ charge, checkout })
+    if (found.length > limit) break
+  }
+  const shown = found.slice(0, limit)
+  const refunds = await Promise.all(shown.map((each) => show(page, each)))
+  return { refunds, next: found.length > limit ? (refunds.at(-1)?.id ?? null) : null }
+}
+
+/** Reads the checkouts of several charges together, with their digital quantities, and the items of those charges that do not name their seller. */
+async function readCheckouts(page: ReadOnce, charges: readonly CheckoutChargeRow[]): Promise<void> {
+  const read = await page.getMany(
+    checkouts,
+    charges.map(({ checkout_id }) => checkout_id),
+  )
+  const found = read.filter((row) => row !== undefined)
+  await readQuantities(page, found)
+  const unnamed = new Set(
+    charges.filter(({ seller_id }) => seller_id === undefined).map(({ checkout_id }) => checkout_id),
+  )
+  await page.getMany(
+    catalogItems,
+    found.filter(({ id }) => unnamed.has(id)).map(({ catalog_item_id }) => catalog_item_id),
+  )
+}
+
+async function show(tx: Reader, { charge, checkout }: Found): Promise<ShownRefund> {
+  const { id, amount, status, refusal = null, charge_id, refund_id = null, payer } = charge
+  const { id: checkout_id, catalog_item_id, name, dq, email } = checkout
+  return {
+    id,
+    checkout_id,
+    catalog_item_id,
+    name,
+    amount: toAmount(amount, (await quantityOf(tx, dq)).decimals),
+    dq,
+    status: status === 'unrefunded' ? 'refused' : 'unknown',
+    reason: refusal,
+    charge_id,
+    refund_id,
+    payer: isUser(payer) ? 'user' : 'guest',
+    email,
+  }
+}
+
+/**
+ * `returned`: the payer has the money, from the card processor or otherwise, and the value is gone. `wallet`: the value moves to the
+ * payer's wallet. `again`: the card processor is asked again.
+ */
+export const outcomes = ['returned', 'wallet', 'again'] as const
+export type Outcome = (typeof outcomes)[number]
+
+export interface Settlement {
+  readonly accountId: number
+  readonly id: number
+  readonly outcome: Outcome
+}
+
+/**
+ * Settles a refund that waits, once. The value moves through the ledger: to its issuer or to the payer, never to the seller.
+ * Throws `not_found` (for another's too), `refund_settled`, `refund_outcome_refused`.
+ */
+export async function settleRefund(
+  tx: Writer,
+  { accountId, id, outcome }: Settlement,
+  service: Pick<ServiceContext, 'clock' | 'random'>,
+): Promise<{ id: number; outcome: Outcome }> {
+  const found = await waitingRefund(tx, accountId, id)
+  const at = service.clock.now()
+  if (outcome === 'again') await again(tx, found, service)
+  else if (outcome === 'wallet') await credit(tx, found, at)
+  else await giveToIssuer(tx, found, at)
+  const { charge, checkout } = found
+  const actor = `account:${accountId}` as const
+  const telling = { actor, to: await sellerOf(tx, checkout), payer: charge.payer, at, told: { refund: id, outcome } }
+  await tellCheckout(tx, 'refund_settled', checkout, telling)
+  if (outcome !== 'again') await mailSettled(tx, charge, checkout, { how: told[outcome], at })
+  return { id, outcome }
+}
+
+const told: Readonly<Record<Exclude<Outcome, 'again'>, string>> = {
+  returned: 'the seller says that you have your money back. If you do not, ask the seller.',
+  wallet: 'what your card was charged is in your wallet now.',
+}
+
+async function waitingRefund(tx: Reader, accountId: number, id: number): Promise<Found> {
+  const charge = await tx.get(checkoutCharges, id)
+  const checkout = charge && (await tx.get(checkouts, charge.checkout_id))
+  if (!checkout || (await sellerIdOf(tx, checkout)) !== accountId) throw problem('not_found')
+  if (charge.status === 'unrefunded' || charge.status === 'refund_lost') return { charge, checkout }
+  throw charge.refund_id === undefined ? problem('not_found') : problem('refund_settled')
+}
+
+async function again(tx: Writer, { charge, checkout }: Found, service: Pick<ServiceContext, 'clock' | 'random'>) {
+  if (charge.status === 'unrefunded') return refundCharge(tx, charge, checkout, service)
+  const { refund_id } = charge
+  // By another name the processor might give it back twice.
+  if (refund_id === undefined) throw problem('refund_outcome_refused', { detail: LOOK_IT_UP })
+  await askRefund(tx, { ...charge, refund_id }, checkout, service.clock.now())
+}
+
+const LOOK_IT_UP =
+  'It is not known whether the card got the refund: look it up at the card processor, and send `returned` once the payer has the money.'
+
+async function credit(tx: Writer, { charge, checkout }: Found, at: number): Promise<void> {
+  if (charge.status !== 'unrefunded') throw problem('refund_outcome_refused', { detail: LOOK_IT_UP })
+  const wallet = isUser(charge.payer) ? await primaryTwin(tx, charge.payer) : undefined
+  if (!wallet)
+    throw problem('refund_outcome_refused', {
+      detail: 'A guest paid, who has no wallet. Return the money and send `returned`, or send `again`.',
+    })
+  const parties = { payerTwinId: checkout.twin_id as number, payeeTwinId: wallet.id }
+  await post(tx, { kind: 'transfer', dq: checkout.dq, amount: BigInt(charge.amount), ...parties, at })
+  putCharge(tx, { ...charge, status: 'credited' })
+}
+
+async function giveToIssuer(tx: Writer, { charge, checkout }: Found, at: number): Promise<void> {
+  if (charge.movement_id !== null) await postHold(tx, charge.movement_id, at)
+  else {
+    const { id: dq, issuer_twin_id } = await quantityOf(tx, checkout.dq)
+    const parties = { payerTwinId: checkout.twin_id as number, payeeTwinId: issuer_twin_id }
+    await post(tx, { kind: 'refund', dq, amount: BigInt(charge.amount), ...parties, at })
+  }
+  putCharge(tx, { ...charge, status: 'refunded' })
+}

@@ -1,0 +1,184 @@
+import type { ComponentChildren } from 'preact'
+import { type Inline, inline, page } from '../../http/html.js'
+import type { Reply } from '../../http/reply.js'
+import { embedStyle } from './embed-style.js'
+import type { Offer } from './offer.js'
+import { styleDeclarations, type Theme } from './style.js'
+
+/** How a page wants an embed to look (clients.md 9). */
+export interface Look {
+  readonly theme: Theme | undefined
+  /** As the page sent it: not yet checked. */
+  readonly style: string | undefined
+}
+
+/** Any page may show an embed: it signs its reader in by itself and acts on no cookie. */
+const policy = { 'frame-ancestors': '*', 'connect-src': "'self'" }
+
+interface EmbedPage {
+  readonly title: string
+  readonly script: Inline
+  readonly look: Look
+  readonly body: Parameters<typeof page>[0]['body']
+}
+
+/** A page that is a button, and grows into a dialog. */
+export function embedPage({ title, script, look: { theme, style }, body }: EmbedPage): Reply {
+  const declarations = styleDeclarations(style, theme)
+  const styles = declarations === '' ? [embedStyle] : [embedStyle, inline(`:root{${declarations}}`)]
+  return page({ title, theme, styles, script, policy, body })
+}
+
+/** In place of an embed that cannot be: says why. */
+export const noticePage = (status: number, title: string, notice: string, theme: Theme | undefined): Reply =>
+  page({
+    title,
+    status,
+    theme,
+    styles: [embedStyle],
+    policy: { 'frame-ancestors': '*' },
+    body: (
+      <main>
+        <p class="notice">{notice}</p>
+      </main>
+    ),
+  })
+
+interface EmbedProps {
+  /** Attributes that the script reads. */
+  readonly facts: Readonly<Record<`data-${string}`, string | number | boolean | undefined>>
+  /** What the closed button says, part by part. */
+  readonly label: ComponentChildren
+  /** Begins in the wider of the two first sizes. */
+  readonly wide?: boolean
+  /** Where there is no JavaScript. */
+  readonly needsScript: string
+  /** The dialog's; its heading has the id `about`. */
+  readonly header: ComponentChildren
+  readonly signIn: SignIn
+  /** The steps after signing in. */
+  readonly children: ComponentChildren
+}
+
+interface SignIn {
+  /** Why to sign in, as a sentence. */
+  readonly why: string
+  /** Where a sandbox shows its mail; no hint where absent. */
+  readonly outbox: string | undefined
+}
+
+/** The way to a sandbox's mail from an embed: the service need not be at the root of its origin. */
+export const outboxFrom = (up: string, sandbox: boolean): string | undefined =>
+  sandbox ? `${up}/_sandbox/outbox` : undefined
+
+/** The closed button's: a price, and what the page wants before and after it. */
+export const PriceLabel = ({ label, shortcode }: Pick<Offer, 'label' | 'shortcode'>) => (
+  <>
+    {label.leading}{' '}
+    <span class="amount">
+      {label.price} {shortcode}
+    </span>
+    {label.after.map((part) => ` ${part}`)}
+  </>
+)
+
+/** What every embed is made of. */
+export const Embed = ({ facts, label, wide, needsScript, header, signIn, children }: EmbedProps) => (
+  <main {...facts}>
+    <button id="open" type="button" aria-haspopup="dialog" class={wide ? 'wide' : undefined}>
+      <span>{label}</span>
+    </button>
+    <p id="paid" class="unseen" role="status" />
+    <noscript>
+      <p class="notice">{needsScript}</p>
+    </noscript>
+    <dialog id="dialog" aria-labelledby="about">
+      <header>{header}</header>
+      <p id="alert" role="alert" />
+      <EmailStep why={signIn.why} />
+      <CodeStep outbox={signIn.outbox} />
+      {children}
+      <div class="other-way" aria-live="polite">
+        <div id="other-way" hidden>
+          <p class="muted">
+            This page covers or changes part of what you should see here. You can go on in a new window.
+          </p>
+          <button type="button" id="own-window">
+            Open a new window
+          </button>
+        </div>
+      </div>
+    </dialog>
+  </main>
+)
+
+const EmailStep = ({ why }: Pick<SignIn, 'why'>) => (
+  <form id="email-step" novalidate hidden>
+    <p>{why} You get a code by mail; there is no password.</p>
+    <div>
+      <label for="email">Email</label>
+      <input id="email" type="email" autocomplete="email" inputmode="email" autocapitalize="none" spellcheck={false} />
+    </div>
+    <Actions go="Continue" />
+  </form>
+)
+
+const CodeStep = ({ outbox }: Pick<SignIn, 'outbox'>) => (
+  <form id="code-step" novalidate hidden>
+    <p>
+      We mailed a six-digit code to <strong id="sent-to" /> It works once, within ten minutes.
+    </p>
+    <div>
+      <label for="code">Code</label>
+      <input id="code" type="text" autocomplete="one-time-code" inputmode="numeric" spellcheck={false} />
+    </div>
+    <p id="device-wait" role="status" hidden>
+      We sent a request to your device. This goes on by itself once you approved it there.
+    </p>
+    <Actions go="Verify" />
+    <p class="more">
+      <button type="button" id="resend">
+        Send a new code
+      </button>
+      <button type="button" id="other-email">
+        Use another email
+      </button>
+    </p>
+    {outbox !== undefined && (
+      <Hint>
+        This is a sandbox: the mail waits in{' '}
+        <a href={outbox} target="_blank" rel="noopener">
+          the outbox
+        </a>
+        .
+      </Hint>
+    )}
+  </form>
+)
+
+/** Who is signed in, on the step after it. */
+export const Who = () => (
+  <p class="who">
+    <span id="signed-in-as" class="muted" />
+    <button type="button" id="sign-out">
+      Not you?
+    </button>
+  </p>
+)
+
+export const Actions = ({ go }: { go: string }) => (
+  <p class="actions">
+    <button type="button" value="cancel">
+      Cancel
+    </button>
+    <button type="submit" value="go">
+      {go}
+    </button>
+  </p>
+)
+
+export const Hint = ({ id, children }: { id?: string; children: ComponentChildren }) => (
+  <p class="muted hint" id={id} hidden={id !== undefined}>
+    {children}
+  </p>
+)

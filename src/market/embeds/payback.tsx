@@ -1,0 +1,62 @@
+import { inline } from '../../http/html.js'
+import type { Reply } from '../../http/reply.js'
+import type { Consent } from './consent.js'
+import { Actions, Embed, embedPage, type Look, outboxFrom, PriceLabel, Who } from './embed.js'
+import type { Offer } from './offer.js'
+import script from './payback.client.ts?script'
+
+const paybackScript = inline(script)
+
+/** The embed that pays its reader a commodity's price, for consenting to what the page says. */
+export const paybackPage = (offer: Offer, consents: readonly Consent[], look: Look): Reply =>
+  embedPage({
+    title: `Get ${offer.price} ${offer.shortcode} from ${offer.seller}`,
+    script: paybackScript,
+    look,
+    body: <PaybackEmbed offer={offer} consents={consents} />,
+  })
+
+const PaybackEmbed = ({ offer, consents }: { offer: Offer; consents: readonly Consent[] }) => (
+  <Embed
+    facts={{
+      'data-hash': offer.hash,
+      'data-dq': offer.dq,
+      'data-price': offer.price,
+      'data-shortcode': offer.shortcode,
+    }}
+    label={<PriceLabel {...offer} />}
+    wide
+    needsScript="This needs JavaScript."
+    header={
+      <>
+        <h1 id="about">{offer.seller}</h1>
+        <p class="muted receipt">{offer.descriptor}</p>
+        <p class="price">
+          <span>You get</span> {offer.price} <span>{offer.shortcode}</span>
+        </p>
+      </>
+    }
+    signIn={{ why: 'Sign in to get it.', outbox: outboxFrom('../../..', offer.sandbox) }}
+  >
+    <form id="payback-step" novalidate hidden>
+      <Who />
+      {consents.length > 0 && (
+        <div>
+          <p id="consent-title" class="muted">
+            In return you allow:
+          </p>
+          <ul id="consent" aria-labelledby="consent-title">
+            {consents.map(({ title, text }) => (
+              <li>
+                {title && <strong>{title}</strong>}
+                {title && text && '\n'}
+                {text}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <Actions go="Allow" />
+    </form>
+  </Embed>
+)

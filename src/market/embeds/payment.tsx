@@ -1,0 +1,53 @@
+import { inline } from '../../http/html.js'
+import type { Reply } from '../../http/reply.js'
+import { Actions, Embed, embedPage, Hint, type Look, outboxFrom, PriceLabel, Who } from './embed.js'
+import type { Offer } from './offer.js'
+import script from './payment.client.ts?script'
+
+const paymentScript = inline(script)
+
+/** The embed that a commodity is paid for in; where it is free, that is signing in. */
+export const paymentPage = (offer: Offer, look: Look): Reply =>
+  embedPage({
+    title: `${offer.free ? 'Sign in:' : 'Pay'} ${offer.seller}`,
+    script: paymentScript,
+    look,
+    body: <PaymentEmbed {...offer} />,
+  })
+
+const PaymentEmbed = (offer: Offer) => (
+  <Embed
+    facts={{
+      'data-hash': offer.hash,
+      'data-dq': offer.dq,
+      'data-price': offer.price,
+      'data-shortcode': offer.shortcode,
+      'data-decimals': offer.decimals,
+      'data-free': offer.free || undefined,
+    }}
+    label={<PriceLabel {...offer} />}
+    needsScript="Paying needs JavaScript."
+    header={
+      <>
+        <h1 id="about">{offer.seller}</h1>
+        <p class="muted receipt">{offer.descriptor}</p>
+        <p class="price">
+          {offer.price} <span>{offer.shortcode}</span>
+        </p>
+      </>
+    }
+    signIn={{ why: offer.free ? 'Sign in to go on.' : 'Sign in to pay.', outbox: outboxFrom('../..', offer.sandbox) }}
+  >
+    <form id="pay-step" novalidate hidden>
+      <Who />
+      <p id="balance" class="balance" aria-live="polite" />
+      <p id="grant" class="muted" hidden />
+      <Actions go={offer.free ? 'Continue' : 'Pay'} />
+      {offer.sandbox && (
+        <Hint id="fund-hint">
+          This is a sandbox: POST /_sandbox/fund gives value to <strong id="hostname" />
+        </Hint>
+      )}
+    </form>
+  </Embed>
+)

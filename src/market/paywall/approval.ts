@@ -1,0 +1,24 @@
+import { quoted } from '../../base/quotation.js'
+import type { ApprovalTerms } from '../../consent/approvals/approval.js'
+import { priceDetail } from '../../consent/approvals/terms.js'
+import { sellerOf } from '../../identity/accounts/account.js'
+import type { Reader } from '../../storage/storage.js'
+import type { PaywallWish, Quote } from './order.js'
+
+/** What an agent's user approves: the call with its parameters, and whom it pays how much. */
+export async function paywallTerms(
+  tx: Reader,
+  { serviceUrl, serviceMethod, additionalParams }: PaywallWish,
+  { payee, quantity, amount }: Quote,
+): Promise<ApprovalTerms> {
+  const seller = await sellerOf(tx, payee)
+  const value = priceDetail(quantity, amount)
+  const called = serviceUrl === undefined ? {} : { serviceUrl, serviceMethod: serviceMethod ?? 'GET' }
+  const params = additionalParams === undefined ? {} : { additionalParams }
+  const service = serviceUrl === undefined ? '' : ` for ${quoted(serviceUrl)}`
+  return {
+    kind: 'paywall',
+    detail: { seller, payee: payee.hostname, ...value, ...called, ...params },
+    summary: `Pay ${value.price} to ${quoted(seller)}${service}`,
+  }
+}

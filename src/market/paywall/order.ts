@@ -1,0 +1,112 @@
+import { isSomebody, type Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import type { Agent } from '../../consent/approvals/approval.js'
+import type { Party } from '../../consent/personas/spending.js'
+import { sellerOf } from '../../identity/accounts/account.js'
+import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { formatAmount, toUnits } from '../../money/ledger/amount.js'
+import { balanceOf, spendable } from '../../money/ledger/balance.js'
+import { primaryTwin, type TwinRow, twinByHostname, twins } from '../../money/twins/twin.js'
+import type { Reader } from '../../storage/storage.js'
+import { checkEndpointForSale, itemCalledAt } from '../catalog/for-sale.js'
+
+/** By what right a caller has a user pay. */
+export type Authority =
+  /** The user's own token. */
+  | { readonly by: 'token'; readonly payer: Owner }
+  /** A session of theirs: they are asked each time. */
+  | { readonly by: 'session'; readonly payer: Owner; readonly userId: number; readonly sessionId: string }
+  /** An agent of theirs, by what they approved. */
+  | { readonly by: 'agent'; readonly agent: Agent; readonly wish: PaywallWish; readonly approvalId: string | undefined }
+  /** A delegate of a persona of theirs, spent by its party. */
+  | { readonly by: 'delegate'; readonly hash: string; readonly party: Party }
+
+/** What somebody asks the paywall for, as it is sent. */
+export interface PaywallWish {
+  readonly amount: number
+  readonly dq?: string | undefined
+  readonly destination?: string | undefined
+  readonly serviceUrl?: string | undefined
+  readonly serviceMethod?: 'GET' | 'POST' | 'PUT' | undefined
+  readonly additionalParams?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** What is to be paid, to whom, and for what. */
+export interface PaywallOrder {
+  readonly authority: Authority
+  /** Who is told to have done it: an owner, or the client id of an app. */
+  readonly actor: string
+  /** In the digital quantity. */
+  readonly amount: number
+  /** Default: that of the twin that pays. */
+  readonly dq: string | undefined
+  /** Hostname of the twin that is paid. Default: that of the catalog item which is called at `url`. */
+  readonly destination: string | undefined
+  /** The account whose embed or publishable secret the caller came by; its primary twin is paid where nothing else says who is. */
+  readonly sellerId: number | undefined
+  /** Of the page that asks. */
+  readonly origin: string | undefined
+  /** The upstream service to be called, judged already. */
+  readonly url: URL | undefined
+}
+
+/** An order as it stands now. */
+export interface Quote {
+  readonly payer: TwinRow
+  readonly payee: TwinRow
+  readonly quantity: DigitalQuantityRow
+  /** Smallest units, above zero. */
+  readonly amount: bigint
+  readonly descriptor: string
+}
+
+/** Throws `dq_unknown`, `amount_invalid`, `destination_unknown`, `item_inactive`, `same_twin`. */
+export async function quoteOf(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<Quote> {
+  const { quantity, amount } = await priceOf(tx, order, payer.dq)
+  const payee = await payeeOf(tx, order)
+  if (payee.id === payer.id) throw problem('same_twin')
+  return { payer, payee, quantity, amount, descriptor: order.url?.host ?? 'PAYWALL' }
+}
+
+/** Throws `insufficient_funds`. */
+export async function checkFunds(tx: Reader, { payer, quantity, amount }: Quote): Promise<void> {
+  if (spendable(await balanceOf(tx, payer.id, quantity.id)) < amount) throw problem('insufficient_funds')
+}
+
+export async function priceOf(tx: Reader, order: Pick<PaywallOrder, 'amount' | 'dq'>, defaultDq: string) {
+  const quantity = await quantityOf(tx, order.dq ?? defaultDq)
+  const amount = toUnits(order.amount, quantity.decimals)
+  if (amount === 0n) throw problem('amount_invalid', { detail: 'It must be above zero.' })
+  return { quantity, amount }
+}
+
+async function payeeOf(tx: Reader, order: PaywallOrder): Promise<TwinRow> {
+  const payee = await namedPayee(tx, order)
+  if (!payee) throw problem('destination_unknown')
+  if (order.url) await checkEndpointForSale(tx, order.url, payee.owner)
+  return payee
+}
+
+async function namedPayee(tx: Reader, { destination, sellerId, url }: PaywallOrder): Promise<TwinRow | undefined> {
+  if (destination !== undefined) {
+    const named = await twinByHostname(tx, destination)
+    if (named && isSomebody(named.owner)) return named
+    throw problem('destination_unknown', { detail: `No twin has the hostname "${destination}".` })
+  }
+  const sold = url && (await itemCalledAt(tx, url))
+  if (sold) return tx.get(twins, sold.twin_id)
+  return sellerId === undefined ? undefined : primaryTwin(tx, `account:${sellerId}`)
+}
+
+/** What a payer is asked to approve: exactly what is then paid. */
+export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { payee, quantity, amount }: Quote) {
+  const merchant_url = origin ?? url?.origin
+  return {
+    merchant_name: await sellerOf(tx, payee),
+    ...(merchant_url !== undefined && { merchant_url }),
+    ...(url && { service: `${url.origin}${url.pathname}` }),
+    payee: payee.hostname,
+    amount: `${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}`,
+    dq: quantity.id,
+  }
+}

@@ -1,0 +1,15 @@
+import { quoted } from '../../base/quotation.js'
+import type { ApprovalTerms } from '../../consent/approvals/approval.js'
+import { priceDetail } from '../../consent/approvals/terms.js'
+import type { Arguments } from '../catalog/schema.js'
+import type { Quote } from './purchase.js'
+
+/** What an agent's user approves: the item, its arguments, its price and whom that pays. */
+export function purchaseTerms({ item, seller, payee, quantity, amount }: Quote, args: Arguments): ApprovalTerms {
+  const value = priceDetail(quantity, amount)
+  return {
+    kind: 'purchase',
+    detail: { catalog_item_id: item.id, name: item.name, seller, payee: payee.hostname, ...value, arguments: args },
+    summary: `Buy ${quoted(item.name)} from ${quoted(seller)} for ${value.price}`,
+  }
+}

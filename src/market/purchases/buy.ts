@@ -1,0 +1,103 @@
+import type { Owner } from '../../base/owner.js'
+import { Problem, problem } from '../../base/problem.js'
+import { checkHops } from '../../base/via.js'
+import { permittedTwin } from '../../consent/approvals/permit.js'
+import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { KeepAnswer } from '../../http/stored-answer.js'
+import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
+import type { SeenPrice } from '../../payments/payments/seen-price.js'
+import type { Writer } from '../../storage/storage.js'
+import type { Arguments } from '../catalog/schema.js'
+import { purchaseTerms } from './approval.js'
+import { deliver } from './fulfilment.js'
+import { type Admission, beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from './purchase.js'
+import type { ShownReceipt } from './receipt.js'
+
+export interface PurchaseOrder {
+  readonly itemId: number
+  readonly args: Arguments
+  readonly party: Party
+  /** One of the payer's twins; the primary one where absent. */
+  readonly hostname?: string | undefined
+  /** Of what an agent's user approved. */
+  readonly approvalId?: string | undefined
+  /** The account whose own server it is bought at: its private items are sold there. */
+  readonly within?: number | undefined
+  /** Called before anything is held: what it throws refuses the purchase, and what it writes stands with it. */
+  readonly admit?: Admission | undefined
+  /** The hash of a spending authority of the party's. */
+  readonly delegate?: string | undefined
+  readonly seen?: SeenPrice | undefined
+  /** Of the request, as `hopsIn` counts them. */
+  readonly hops: number
+}
+
+/**
+ * Buys an item and gives its receipt.
+ * Throws, before anything is held, `too_many_hops` and what `quoteItem`, `checkPrice`, `payerOf` and `beginPurchase` throw; then `upstream_failed`.
+ */
+export async function buy(
+  order: PurchaseOrder,
+  service: ServiceContext,
+  keep: KeepAnswer<ShownReceipt | Problem>,
+): Promise<ShownReceipt> {
+  checkHops(order.hops)
+  const held = await service.storage.write(async (tx) => {
+    const begun = await begin(tx, order, service)
+    // What stands should this process not live to say more: the purchase is reversed then.
+    await keep(tx, failed(begun.id, 'The call broke off.'), { meanwhile: true })
+    return begun
+  })
+  const { receipt, failure } = await deliver(service, held, (tx, ...settled) => keep(tx, answerOf(...settled)))
+  const answer = answerOf(receipt, failure)
+  if (answer instanceof Problem) throw answer
+  return answer
+}
+
+const answerOf = (receipt: ShownReceipt, failure: string | undefined): ShownReceipt | Problem =>
+  receipt.status === 'reversed' ? failed(receipt.transaction_id, failure) : receipt
+
+const failed = (transaction_id: number, reason = ''): Problem =>
+  problem('upstream_failed', { detail: reason, fields: { transaction_id } })
+
+async function begin(tx: Writer, order: PurchaseOrder, service: ServiceContext): Promise<HeldPurchase> {
+  const { itemId, args, party, seen = {}, admit, delegate = null, hops } = order
+  const at = service.clock.now()
+  const { within = party.kind === 'account' ? party.id : undefined } = order
+  const quote = await quoteItem(tx, { itemId, args, within })
+  checkPrice(quote, seen)
+  await admit?.(tx, [quote])
+  const payer = await payerOf(tx, order, quote, at)
+  return beginPurchase(
+    tx,
+    { quote, args, payer, buyer: buyerOf(party), actor: actorOf(party), delegate, hops, at },
+    service,
+  )
+}
+
+/** Who gets what a party buys: an account what its pages buy. */
+export const buyerOf = (party: Party): Owner => {
+  if (party.kind === 'user' || party.kind === 'agent') return party.owner
+  return `account:${party.kind === 'embed' ? party.account_id : party.id}`
+}
+
+/**
+ * The twin that a party pays from: the persona's, by a delegate, which is spent; that of a user's agents, by what they approved; else one
+ * of the user's. Throws `delegate_refused`, `delegate_required`, `not_found`, `not_owner`, `insufficient_funds`, and what `permittedTwin` throws.
+ */
+async function payerOf(
+  tx: Writer,
+  { itemId, args, party, hostname, delegate, approvalId }: PurchaseOrder,
+  quote: Quote,
+  at: number,
+): Promise<TwinRow> {
+  const { amount } = quote
+  const dq = quote.quantity.id
+  if (delegate !== undefined) return spendAuthority(tx, { delegate, party, dq, amount, at })
+  if (party.kind === 'account' || party.kind === 'embed') throw problem('delegate_required')
+  if (party.kind === 'user') return payingTwin(tx, party.owner, hostname)
+  const wish = { kind: 'purchase', catalog_item_id: itemId, arguments: args }
+  const terms = purchaseTerms(quote, args)
+  return permittedTwin(tx, party, { terms, wish, sums: new Map([[dq, amount]]), hostname, approvalId, at })
+}

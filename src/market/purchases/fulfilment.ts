@@ -1,0 +1,136 @@
+import { base64url } from '../../base/encoding.js'
+import { Problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { callUpstream, readWhole, UpstreamFailure } from '../../jobs/upstream/call.js'
+import { judgeUrl } from '../../jobs/upstream/guard.js'
+import { settlePayment } from '../../payments/payments/held-payment.js'
+import type { Writer } from '../../storage/storage.js'
+import type { HeldPurchase } from './purchase.js'
+import { type Delivered, putResponse, receiptOf, type ShownReceipt, showReceipt } from './receipt.js'
+
+/** Runs in the transaction that settles a purchase, with its receipt, `paid` or `reversed`, and why where it did not go well. */
+export type OnSettled = (tx: Writer, receipt: ShownReceipt, failure: string | undefined) => Promise<unknown>
+
+/** What came of a purchase. */
+export interface Fulfilled {
+  /** `paid` or `reversed`. */
+  readonly receipt: ShownReceipt
+  /** Why it was reversed, or was paid although nothing came; undefined where it went well. */
+  readonly failure: string | undefined
+}
+
+/**
+ * Calls a purchase's endpoint and settles by its answer: posts below 500, else reverses, or posts where the service is set to.
+ * Gives the receipt, `paid` or `reversed`.
+ */
+export async function fulfil(service: ServiceContext, held: HeldPurchase, settled?: OnSettled): Promise<ShownReceipt> {
+  return (await deliver(service, held, settled)).receipt
+}
+
+/** As `fulfil`, and says why. */
+export function deliver(service: ServiceContext, held: HeldPurchase, settled?: OnSettled): Promise<Fulfilled> {
+  const running = run(service, held, settled).finally(() => service.ongoing.delete(held.token))
+  service.ongoing.set(held.token, running)
+  return running
+}
+
+async function run(service: ServiceContext, held: HeldPurchase, settled?: OnSettled) {
+  const answer = await callEndpoint(held, service)
+  return service.storage.write(async (tx) => {
+    const fulfilled = await settle(tx, held, answer, service)
+    await settled?.(tx, fulfilled.receipt, fulfilled.failure)
+    return fulfilled
+  })
+}
+
+async function settle(
+  tx: Writer,
+  held: HeldPurchase,
+  { delivered, failure }: Answer,
+  service: ServiceContext,
+): Promise<Fulfilled> {
+  const { id, row, decimals } = held
+  const isPaid = failure === undefined || service.chargeOnUpstreamError
+  const status = isPaid ? 'posted' : 'reversed'
+  if (!(await settlePayment(tx, held, { status, at: service.clock.now() }))) {
+    // Whoever put another state in place of this one took the purchase with it.
+    const receipt = receiptOf(row, { status: 'reversed', decimals, response: null })
+    return { receipt, failure: 'The payment was taken back meanwhile.' }
+  }
+  if (delivered) await putResponse(tx, id, { delivered, isPaid }, service)
+  return { receipt: await showReceipt(tx, id, { keys: service.keys, for: 'buyer' }), failure }
+}
+
+/** What came of a call. */
+export interface Answer {
+  /** Undefined where no whole answer came. */
+  readonly delivered: Delivered | undefined
+  /** Why the purchase is not fulfilled; it holds nothing of the request. */
+  readonly failure: string | undefined
+}
+
+/** Calls an item's endpoint, once. */
+export async function callEndpoint(
+  { request, hops }: Pick<HeldPurchase, 'request' | 'hops'>,
+  service: ServiceContext,
+): Promise<Answer> {
+  try {
+    const { url, method, headers, body } = request
+    const answer = await callUpstream(service, { url: judgeUrl(url, service), method, headers, body, hops })
+    const { status, contentType } = answer
+    const [bytes, type] = redacted(await readWhole(answer), contentType, request.sensitive)
+    const delivered = { status, content_type: type, ...written(bytes) }
+    return { delivered, failure: status < 500 ? undefined : `The upstream service answered ${status}.` }
+  } catch (error) {
+    if (error instanceof UpstreamFailure) return { delivered: undefined, failure: error.message }
+    if (error instanceof Problem) return { delivered: undefined, failure: 'The upstream service may not be called.' }
+    throw error
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function written(bytes: Uint8Array): Pick<Delivered, 'body' | 'body_encoding'> {
+  try {
+    return { body: utf8.decode(bytes) }
+  } catch {
+    const text = base64url(bytes).replaceAll('-', '+').replaceAll('_', '/')
+    return { body: text.padEnd(Math.ceil(text.length / 4) * 4, '='), body_encoding: 'base64' }
+  }
+}
+
+/** Services repeat what they are sent, in errors above all: what only they may know is starred out, wherever it stands. */
+function redacted(bytes: Uint8Array, type: string | null, sensitive: readonly string[]): [Uint8Array, string | null] {
+  const spellings = [...new Set(sensitive.flatMap(spellingsOf))].sort((a, b) => b.length - a.length)
+  const clean = new Uint8Array(bytes)
+  for (const spelling of spellings) for (const secret of bytesOf(spelling)) star(clean, secret)
+  return [clean, spellings.some((spelling) => type?.includes(spelling)) ? null : type]
+}
+
+/** As it is, in a URL, in a form, in JSON and in HTML; of an Authorization also what follows its scheme. */
+function spellingsOf(value: string): string[] {
+  const [, credentials = value] = /^\w+ +(.{8,})$/s.exec(value) ?? []
+  return [value, credentials].flatMap((each) => [
+    each,
+    encodeURIComponent(each),
+    new URLSearchParams({ '': each }).toString().slice(1),
+    JSON.stringify(each).slice(1, -1),
+    each.replace(/[&<>"']/g, (character) => `&${entities[character]};`),
+  ])
+}
+
+const entities: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
+
+/** In UTF-8, and as headers spell what is beyond ASCII. */
+function bytesOf(text: string): Uint8Array[] {
+  const inUtf8 = new TextEncoder().encode(text)
+  const isLatin = /^[\0-\xff]*[\x80-\xff][\0-\xff]*$/.test(text)
+  return isLatin ? [inUtf8, Uint8Array.from(text, (character) => character.charCodeAt(0))] : [inUtf8]
+}
+
+function star(bytes: Uint8Array, secret: Uint8Array): void {
+  for (let at = bytes.indexOf(secret[0] as number); at >= 0; at = bytes.indexOf(secret[0] as number, at + 1))
+    if (secret.every((byte, n) => bytes[at + n] === byte)) bytes.fill(STAR, at, at + secret.length)
+}
+
+const STAR = 0x2a

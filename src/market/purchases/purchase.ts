@@ -1,0 +1,127 @@
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { sellerOf } from '../../identity/accounts/account.js'
+import { type CommodityRow, commodityOf } from '../../money/commodities/commodity.js'
+import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount } from '../../money/ledger/amount.js'
+import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { type HeldPayment, holdPayment } from '../../payments/payments/held-payment.js'
+import { payments } from '../../payments/payments/payment.js'
+import { checkSeenPrice, type SeenPrice } from '../../payments/payments/seen-price.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { type CatalogItemRow, catalogItems } from '../catalog/item.js'
+import { openParameters } from '../catalog/parameter.js'
+import { type Arguments, checkArguments } from '../catalog/schema.js'
+import { type Dispatched, dispatch } from './dispatch.js'
+import { type PurchaseRow, purchases } from './receipt.js'
+
+/** An item as it is sold now. */
+export interface Quote {
+  readonly item: CatalogItemRow
+  readonly commodity: CommodityRow
+  /** As buyers see them. */
+  readonly seller: string
+  readonly payee: TwinRow
+  readonly quantity: DigitalQuantityRow
+  /** Smallest units; 0 is free. */
+  readonly amount: bigint
+  /** The amount, in the digital quantity. */
+  readonly price: number
+}
+
+/** Whether what is about to be bought together may be: in the transaction that holds its price. */
+export type Admission = (tx: Writer, quotes: readonly Quote[]) => Promise<void>
+
+export interface Wanted {
+  readonly itemId: number
+  readonly args: Arguments
+  /** The account that sells it itself: private items are sold so alone. */
+  readonly within?: number | undefined
+}
+
+/** Throws `not_found` (for a private item too), `item_inactive`, `arguments_refused`, `schema_refused`. */
+export async function quoteItem(tx: Reader, { itemId, args, within }: Wanted): Promise<Quote> {
+  const item = await tx.get(catalogItems, itemId)
+  if (!item || (item.private && item.account_id !== within)) throw problem('not_found')
+  if (!item.active || item.archived) throw problem('item_inactive')
+  checkArguments(item.service_schema, args)
+  const commodity = await commodityOf(tx, item.hash)
+  const quantity = await quantityOf(tx, commodity.dq)
+  return {
+    item,
+    commodity,
+    seller: await sellerOf(tx, commodity),
+    payee: (await tx.get(twins, commodity.twin_id)) as TwinRow,
+    quantity,
+    amount: BigInt(commodity.cost),
+    price: toAmount(commodity.cost, quantity.decimals),
+  }
+}
+
+/** Throws `price_changed`, which names the present price, if a buyer saw another. */
+export const checkPrice = (quote: Quote, seen: SeenPrice): void =>
+  checkSeenPrice(seen, quote, { catalog_item_id: quote.item.id })
+
+export interface PurchaseTerms {
+  readonly quote: Quote
+  /** Those that were quoted for. */
+  readonly args: Arguments
+  readonly payer: TwinRow
+  /** Who gets what is delivered. */
+  readonly buyer: Owner
+  /** Who is told to have done it: an owner, or the client id of an app. */
+  readonly actor: string
+  /** The hash of the delegate whose spending authority was spent for it. */
+  readonly delegate: string | null
+  /** Of the request that it follows from, as `hopsIn` counts them. */
+  readonly hops: number
+  readonly at: number
+}
+
+/** A purchase whose price is held until `fulfil` has settled it. It holds secrets of the seller: it is passed on in memory alone. */
+export interface HeldPurchase extends HeldPayment {
+  readonly row: PurchaseRow
+  readonly decimals: number
+  readonly request: Dispatched
+  readonly hops: number
+}
+
+/**
+ * Holds the price of an item in the caller's transaction; `fulfil` it at once after that. One that is not is reversed, by a timer or
+ * at the next start. Throws `parameter_unreadable`, `arguments_refused`, `insufficient_funds`, `same_twin`.
+ */
+export async function beginPurchase(
+  tx: Writer,
+  { quote, args, payer, buyer, actor, delegate, hops, at }: PurchaseTerms,
+  service: ServiceContext,
+): Promise<HeldPurchase> {
+  const { item, commodity, seller, payee, quantity, amount } = quote
+  const request = dispatch(item, args, await openParameters(tx, item.id, service))
+  const { id: hash, descriptor } = commodity
+  const dq = quantity.id
+  const held = await holdPayment(
+    tx,
+    { kind: 'purchase', hash, descriptor, dq, amount, payer, payee, actor, delegate, at },
+    service,
+  )
+  const row: PurchaseRow = {
+    id: held.id,
+    buyer,
+    seller_owner: payee.owner,
+    catalog_item_id: item.id,
+    commodity_hash: hash,
+    name: item.name,
+    descriptor,
+    seller,
+    amount: String(amount),
+    dq,
+    created_at: at,
+  }
+  tx.put(purchases, row)
+  return { ...held, row, decimals: quantity.decimals, request, hops }
+}
+
+/** Whether a purchase is still to be settled. */
+export const isPurchaseHeld = async (tx: Reader, id: number): Promise<boolean> =>
+  (await tx.get(payments, id))?.status === 'held'

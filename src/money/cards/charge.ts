@@ -1,0 +1,104 @@
+import type { Cards, CardToSave, ChargeResult, RefundResult, SaveResult } from '../../base/ports.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { CardRow, RefundRow } from '../../jobs/outbox/message.js'
+import type { Courier } from '../../jobs/outbox/outbox.js'
+import type { Writer } from '../../storage/storage.js'
+import { endCardTry } from './declines.js'
+
+/** What is done once it is known what came of a charge, in the transaction that notes it: once. */
+export type SettleCharge = (
+  tx: Writer,
+  charged: { readonly id: number; readonly result: ChargeResult },
+  service: ServiceContext,
+) => Promise<void>
+
+/**
+ * What is done where a charge is given up: it is known neither now nor later whether the card was charged, so whoever runs the service
+ * is told the charge's id, to look it up at the processor.
+ */
+export type LoseCharge = (
+  tx: Writer,
+  lost: { readonly id: number; readonly chargeId: string },
+  service: ServiceContext,
+) => Promise<void>
+
+/** Takes charges to the card processor; what comes of them is settled by what they pay for. */
+export const cardCourier = (
+  settle: Readonly<Record<CardRow['purpose'], SettleCharge>>,
+  lose: Readonly<Record<CardRow['purpose'], LoseCharge>>,
+): Courier<CardRow, ChargeResult> => ({
+  async send({ charge }, service) {
+    const result = await inTime(service, (cards) => cards.charge(charge))
+    return known(result, ['succeeded', 'declined', 'unavailable'])
+  },
+
+  async settle(tx, { purpose, purpose_id, subjects = [], created_at }, result, service) {
+    await settle[purpose](tx, { id: purpose_id, result }, service)
+    const ended = { isDeclined: result.status === 'declined', at: service.clock.now() }
+    await endCardTry(tx, { subjects, at: created_at }, ended)
+    return 'sent'
+  },
+
+  giveUp: (tx, { purpose, purpose_id, charge }, service) =>
+    lose[purpose](tx, { id: purpose_id, chargeId: charge.id }, service),
+})
+
+/** What is done once it is known what came of a refund, in the transaction that notes it: once. */
+export type SettleRefund = (
+  tx: Writer,
+  refunded: { readonly id: number; readonly result: RefundResult },
+  service: ServiceContext,
+) => Promise<void>
+
+/** What is done where a refund is given up: it is known neither now nor later whether the card got it. */
+export type LoseRefund = (
+  tx: Writer,
+  lost: { readonly id: number; readonly refundId: string },
+  service: ServiceContext,
+) => Promise<void>
+
+/** Has the card processor give charges back; what comes of that is settled by what they were for. */
+export const refundCourier = (
+  settle: Readonly<Record<RefundRow['purpose'], SettleRefund>>,
+  lose: Readonly<Record<RefundRow['purpose'], LoseRefund>>,
+): Courier<RefundRow, RefundResult> => ({
+  async send({ refund }, service) {
+    return known(await inTime(service, (cards) => cards.refund(refund)), ['refunded', 'refused'])
+  },
+
+  async settle(tx, { purpose, purpose_id }, result, service) {
+    await settle[purpose](tx, { id: purpose_id, result }, service)
+    return result.status === 'refunded' ? 'sent' : 'failed'
+  },
+
+  giveUp: (tx, { purpose, purpose_id, refund }, service) =>
+    lose[purpose](tx, { id: purpose_id, refundId: refund.id }, service),
+})
+
+/** Has the processor keep a card. What is no answer, or none in time, is `unavailable`. */
+export async function saveCard(card: CardToSave, service: Pick<ServiceContext, 'cards' | 'alarm' | 'limits' | 'log'>) {
+  try {
+    return known<SaveResult>(await inTime(service, (cards) => cards.save(card)), ['saved', 'declined', 'unavailable'])
+  } catch (cause) {
+    service.log.error(`card ${card.id} could not be put on file`, cause)
+    return { status: 'unavailable' } as const
+  }
+}
+
+function inTime<Result>(
+  { cards, alarm, limits }: Pick<ServiceContext, 'cards' | 'alarm' | 'limits'>,
+  ask: (cards: Cards) => Promise<Result>,
+): Promise<Result> {
+  if (!cards) throw new Error('no card processor is configured')
+  const late = new Error(`the card processor did not answer within ${limits.cardMs} ms`)
+  return new Promise<Result>((resolve, reject) => {
+    const cancel = alarm.set(limits.cardMs, () => reject(late))
+    ask(cards).then(resolve, reject).finally(cancel)
+  })
+}
+
+/** Of an answer that is none, it is not known what came of it. */
+function known<Result extends { readonly status: string }>(result: Result, statuses: readonly string[]): Result {
+  if (statuses.includes(result?.status)) return result
+  throw new TypeError('the card processor gave an answer that is none')
+}

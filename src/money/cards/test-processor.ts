@@ -1,0 +1,57 @@
+import type {
+  Alarm,
+  CardCharge,
+  Cards,
+  CardToSave,
+  ChargeResult,
+  SaveResult,
+  TestPaymentMethod,
+} from '../../base/ports.js'
+import { testMethods } from './test-values.js'
+
+/** How many charges it remembers. */
+const MOST_CHARGES = 1000
+
+/** The card processor of a sandbox: it charges nobody, and knows the payment methods of `testMethods` alone. */
+export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
+  const charges = new Map<string, Promise<ChargeResult>>()
+  return {
+    testMethods,
+    save: async (card) => saved(card),
+    charge(charge) {
+      const known = charges.get(charge.id)
+      if (known) return known
+      const answer = answerTo(charge, alarm)
+      charges.set(charge.id, answer)
+      const [oldest] = charges.keys()
+      if (charges.size > MOST_CHARGES) charges.delete(oldest as string)
+      return answer
+    },
+    refund: async ({ id }) => ({ status: 'refunded', refund_id: `re_test_${id}` }),
+  }
+}
+
+function saved({ payment_method_id }: CardToSave): SaveResult {
+  const method = methodNamed(payment_method_id)
+  if (!method) return UNKNOWN
+  const { status, card, saves, reason } = method
+  if (card && (saves || status === 'succeeded')) return { status: 'saved', payment_method_id, card }
+  return status === 'unavailable' ? { status } : { status: 'declined', reason: reason as string }
+}
+
+const UNKNOWN = { status: 'declined', reason: 'unknown payment method' } as const
+
+const methodNamed = (name: string): TestPaymentMethod | undefined => testMethods.find(({ value }) => value === name)
+
+async function answerTo({ id, payment_method_id }: CardCharge, alarm: Alarm): Promise<ChargeResult> {
+  const method = methodNamed(payment_method_id)
+  if (!method) return UNKNOWN
+  const { after_seconds = 0 } = method
+  if (after_seconds > 0) await new Promise<void>((resolve) => alarm.set(after_seconds * 1000, resolve))
+  return resultOf(method, `ch_test_${id}`)
+}
+
+function resultOf({ status, reason, card }: TestPaymentMethod, charge_id: string): ChargeResult {
+  if (status === 'succeeded') return { status, charge_id, ...(card && { card }) }
+  return status === 'declined' ? { status, reason: reason as string } : { status }
+}

@@ -1,0 +1,145 @@
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { uuidFrom } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
+import { newestFirst } from '../../storage/page.js'
+import { ReadOnce } from '../../storage/read-once.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
+import { toAmount, toUnits } from '../ledger/amount.js'
+import { twins } from '../twins/twin.js'
+
+/** Something a provider sells. The id is its hash. */
+export interface CommodityRow {
+  readonly id: string
+  /** Counts commodities in the order they were made. */
+  readonly number: number
+  /** Name and receipt line. */
+  readonly descriptor: string
+  readonly dq: string
+  /** Smallest units; 0 is free. */
+  readonly cost: string
+  readonly twin_id: number
+  readonly owner: Owner
+  readonly hostname: string
+  /** There where its price is paid to readers, not by them. */
+  readonly payback?: true
+  readonly created_at: number
+}
+
+export const commodities = collection<CommodityRow>()('commodities', { byOwner: { fields: ['owner', 'number'] } })
+
+export interface NewCommodity {
+  readonly descriptor: string
+  readonly dq: string
+  /** In the digital quantity. */
+  readonly cost: number
+  readonly twinId: number
+  readonly owner: Owner
+  readonly at: number
+  /** To be paid to readers. Default: false. */
+  readonly payback?: boolean | undefined
+  /** Fixed by a seed. */
+  readonly hash?: string | undefined
+}
+
+/** Throws `twin_unknown` for a twin that is not the owner's, `dq_unknown`, `amount_invalid`. */
+export async function createCommodity(
+  tx: Writer,
+  { descriptor, dq, cost, twinId, owner, at, payback, hash }: NewCommodity,
+  { random }: Pick<ServiceContext, 'random'>,
+): Promise<ShownCommodity> {
+  const { decimals } = await quantityOf(tx, dq)
+  const twin = await tx.get(twins, twinId)
+  if (twin?.owner !== owner) throw problem('twin_unknown')
+  const row: CommodityRow = {
+    id: hash ?? uuidFrom(random.bytes(16)),
+    number: await tx.nextId('commodities'),
+    descriptor,
+    dq,
+    cost: String(toUnits(cost, decimals)),
+    twin_id: twin.id,
+    owner,
+    hostname: twin.hostname,
+    ...(payback && { payback }),
+    created_at: at,
+  }
+  tx.put(commodities, row)
+  return showCommodity(tx, row)
+}
+
+/** What of a commodity changes; what is undefined stays. */
+export interface CommodityChange {
+  readonly descriptor?: string | undefined
+  readonly dq?: string | undefined
+  /** In the digital quantity. */
+  readonly cost?: number | undefined
+  readonly twinId?: number | undefined
+}
+
+/** Changes what is paid for a commodity from then on. Throws as `createCommodity`. */
+export async function updateCommodity(tx: Writer, row: CommodityRow, change: CommodityChange): Promise<void> {
+  const { descriptor = row.descriptor, dq = row.dq } = change
+  const was = await quantityOf(tx, row.dq)
+  const { decimals } = await quantityOf(tx, dq)
+  const twin = await tx.get(twins, change.twinId ?? row.twin_id)
+  if (twin?.owner !== row.owner) throw problem('twin_unknown')
+  const cost = String(toUnits(change.cost ?? toAmount(row.cost, was.decimals), decimals))
+  tx.put(commodities, { ...row, descriptor, dq, cost, twin_id: twin.id, hostname: twin.hostname })
+}
+
+/** Throws `not_found`. */
+export async function commodityOf(tx: Reader, hash: string): Promise<CommodityRow> {
+  const row = await tx.get(commodities, hash)
+  if (!row) throw problem('not_found')
+  return row
+}
+
+/** Reads the commodities of a page's rows together, with their digital quantities. Gives those that there are. */
+export async function readCommodities(
+  page: ReadOnce,
+  rows: readonly { readonly hash: string }[],
+): Promise<CommodityRow[]> {
+  const read = await page.getMany(
+    commodities,
+    rows.map(({ hash }) => hash),
+  )
+  const found = read.filter((row) => row !== undefined)
+  await readQuantities(page, found)
+  return found
+}
+
+/** Throws `not_found`, `not_owner`. */
+export async function ownCommodity(tx: Reader, owner: Owner, hash: string): Promise<CommodityRow> {
+  const row = await commodityOf(tx, hash)
+  if (row.owner !== owner) throw problem('not_owner')
+  return row
+}
+
+export interface ShownCommodity {
+  hash: string
+  descriptor: string
+  dq: string
+  cost: number
+  hostname: string
+}
+
+/** The five documented fields; cost in the digital quantity. */
+export async function showCommodity(tx: Reader, row: CommodityRow): Promise<ShownCommodity> {
+  const { decimals } = await quantityOf(tx, row.dq)
+  const { id: hash, descriptor, dq, hostname } = row
+  return { hash, descriptor, dq, cost: toAmount(row.cost, decimals), hostname }
+}
+
+export async function listCommodities(
+  tx: Reader,
+  owner: Owner,
+  page: { limit?: number | undefined; after?: string | undefined },
+) {
+  const { rows, next } = await newestFirst(tx, commodities, { index: 'byOwner', prefix: [owner], ...page })
+  const read = new ReadOnce(tx)
+  await readQuantities(read, rows)
+  const shown = []
+  for (const row of rows) shown.push(await showCommodity(read, row))
+  return { commodities: shown, next: next as string | null }
+}

@@ -1,0 +1,84 @@
+import { contentHash } from '../../base/hash.js'
+import { problem } from '../../base/problem.js'
+import type { ReadOnce } from '../../storage/read-once.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+
+/** A unit of value. Its id is the hash of its defining schema. */
+export interface DigitalQuantityRow {
+  readonly id: string
+  /** The order in which they were made: the first is the service's default. */
+  readonly number: number
+  readonly name: string
+  readonly shortcode: string
+  readonly shortdescription: string
+  /** The smallest unit is 10^-decimals; 0 to 9. */
+  readonly decimals: number
+  readonly issuer_twin_id: number
+}
+
+export const digitalQuantities = collection<DigitalQuantityRow>()('digital_quantities', {
+  byNumber: { fields: ['number'] },
+})
+
+/** The schema that a digital quantity's hash is taken of. */
+export interface QuantityDefinition {
+  readonly name: string
+  readonly shortcode: string
+  readonly shortdescription: string
+  readonly decimals: number
+}
+
+export const defaultQuantity: QuantityDefinition = {
+  name: 'US Dollar',
+  shortcode: 'USD',
+  shortdescription: 'United States dollars, to a tenth of a cent.',
+  decimals: 3,
+}
+
+export const quantityHash = ({ name, shortcode, shortdescription, decimals }: QuantityDefinition): string =>
+  contentHash({ name, shortcode, shortdescription, decimals })
+
+/** Records a digital quantity under the hash of its definition. The issuer's twin must be there already. */
+export async function recordQuantity(
+  tx: Writer,
+  definition: QuantityDefinition,
+  issuerTwinId: number,
+): Promise<DigitalQuantityRow> {
+  const { name, shortcode, shortdescription, decimals } = definition
+  const row: DigitalQuantityRow = {
+    id: quantityHash(definition),
+    number: await tx.nextId('digital_quantities'),
+    name,
+    shortcode,
+    shortdescription,
+    decimals,
+    issuer_twin_id: issuerTwinId,
+  }
+  tx.put(digitalQuantities, row)
+  return row
+}
+
+/** Throws `dq_unknown`. */
+export async function quantityOf(tx: Reader, hash: string): Promise<DigitalQuantityRow> {
+  const row = await tx.get(digitalQuantities, hash)
+  if (!row) throw problem('dq_unknown')
+  return row
+}
+
+/** Reads the digital quantities of a page's rows together, so that `quantityOf` has each of them there. */
+export async function readQuantities(page: ReadOnce, rows: readonly { readonly dq: string }[]): Promise<void> {
+  await page.getMany(
+    digitalQuantities,
+    rows.map(({ dq }) => dq),
+  )
+}
+
+export const allQuantities = (tx: Reader): Promise<DigitalQuantityRow[]> =>
+  tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1000 })
+
+/** The service's first digital quantity: what new users' twins transact in. */
+export async function firstQuantity(tx: Reader): Promise<DigitalQuantityRow> {
+  const [first] = await tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })
+  if (!first) throw new Error('the service has no digital quantity')
+  return first
+}

@@ -1,0 +1,35 @@
+import { collection, type Reader } from '../../storage/storage.js'
+
+/** What a twin holds of one digital quantity. Spendable is `amount` less `held`. */
+export interface BalanceRow {
+  readonly id: string
+  readonly twin_id: number
+  readonly dq: string
+  /** Smallest units: the sum of the twin's entries. */
+  readonly amount: string
+  /** Smallest units of this that holds have set aside. */
+  readonly held: string
+  /** Of an issuer: smallest units that are yet to be issued, for cards that are being charged. Absent where it is 0 and in older rows. */
+  readonly reserved?: string
+}
+
+export const balances = collection<BalanceRow>()('balances', { byTwin: { fields: ['twin_id', 'dq'] } })
+
+export const balanceId = (twinId: number, dq: string): string => `${twinId}:${dq}`
+
+export const emptyBalance = (twinId: number, dq: string): BalanceRow => ({
+  id: balanceId(twinId, dq),
+  twin_id: twinId,
+  dq,
+  amount: '0',
+  held: '0',
+})
+
+export const balanceOf = async (tx: Reader, twinId: number, dq: string): Promise<BalanceRow> =>
+  (await tx.get(balances, balanceId(twinId, dq))) ?? emptyBalance(twinId, dq)
+
+/** Smallest units that the twin can spend now. */
+export const spendable = ({ amount, held }: BalanceRow): bigint => BigInt(amount) - BigInt(held)
+
+/** Smallest units of an issuer's supply that are kept free for cards that are being charged. */
+export const reserved = ({ reserved = '0' }: BalanceRow): bigint => BigInt(reserved)

@@ -1,0 +1,219 @@
+import { problem } from '../../base/problem.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { type BalanceRow, balanceId, balanceOf, balances, emptyBalance, spendable } from './balance.js'
+import { checkIssuable } from './reservation.js'
+
+export type MovementKind = 'issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'refund' | 'purchase' | 'paywall'
+
+/** A movement of value between two twins. It begins `held`, or is born `posted`. */
+export interface MovementRow {
+  readonly id: number
+  readonly kind: MovementKind
+  readonly dq: string
+  /** Smallest units, above zero. */
+  readonly amount: string
+  readonly payer_twin_id: number
+  /** Null until a hold for whoever claims it is posted. */
+  readonly payee_twin_id: number | null
+  readonly state: 'held' | 'posted' | 'reversed'
+  readonly created_at: number
+  readonly settled_at: number | null
+  /** The time of the hold while it stands: what the index of open holds orders by. */
+  readonly held_at: number | null
+}
+
+/** One side of a posted movement. The two sides cancel. */
+export interface EntryRow {
+  readonly id: number
+  readonly movement_id: number
+  readonly twin_id: number
+  readonly counterpart_twin_id: number
+  readonly dq: string
+  /** Smallest units, negative for the payer. */
+  readonly amount: string
+  readonly at: number
+}
+
+export const movements = collection<MovementRow>()('movements', { openHolds: { fields: ['held_at'] } })
+
+export const entries = collection<EntryRow>()('entries', {
+  byTwin: { fields: ['twin_id', 'at'] },
+  byMovement: { fields: ['movement_id'] },
+})
+
+/** The parties and the sum of a movement to be made. */
+export interface Order {
+  readonly kind: MovementKind
+  readonly dq: string
+  readonly amount: bigint
+  readonly payerTwinId: number
+  readonly payeeTwinId: number
+  readonly at: number
+  /** Value enters by the issuer's twin going below zero; no other may. */
+  readonly payerIsIssuer?: boolean
+}
+
+/** Moves value at once. Throws `insufficient_funds`, `same_twin`. */
+export async function post(tx: Writer, order: Order): Promise<MovementRow> {
+  const funds = await fundsFor(tx, order)
+  return postWith(tx, order, funds, await tx.nextIds(movementIds))
+}
+
+/** The balances of both sides, which a movement changes. */
+export interface Funds {
+  readonly payer: BalanceRow
+  readonly payee: BalanceRow
+}
+
+/** The balances for an order that the payer can afford. Throws `insufficient_funds`, `same_twin`. */
+export async function fundsFor(tx: Reader, order: Order): Promise<Funds> {
+  checkSides(order)
+  const funds = await bothBalances(tx, order)
+  checkFunds(funds.payer, order)
+  return funds
+}
+
+/** The names of the numbers that `postWith` takes: the movement's, and those of its two entries. */
+export const movementIds = ['movements', 'entries', 'entries'] as const
+
+/** Moves value, with what `fundsFor` read in this transaction and numbers that were taken for it. */
+export function postWith(tx: Writer, order: Order, funds: Funds, [id, ...entryIds]: readonly number[]): MovementRow {
+  const movement = newMovement(tx, id, order, 'posted')
+  enter(tx, movement, funds, { ids: entryIds, at: order.at })
+  return movement
+}
+
+/** An order whose payee may not be known yet. */
+export interface HoldOrder extends Omit<Order, 'payeeTwinId'> {
+  readonly payeeTwinId: number | null
+}
+
+/** Sets value aside: no longer the payer's to spend, not yet the payee's. Throws as `post`. */
+export async function hold(tx: Writer, order: HoldOrder): Promise<MovementRow> {
+  checkSides(order)
+  const payer = await balanceOf(tx, order.payerTwinId, order.dq)
+  checkFunds(payer, order)
+  tx.put(balances, { ...payer, held: String(BigInt(payer.held) + order.amount) })
+  return newMovement(tx, await tx.nextId('movements'), order, 'held')
+}
+
+/**
+ * Gives a held amount to the payee: to the one who claims it, where the hold named none.
+ * Throws `same_twin` for the payer's own, and on a movement that is not held: nothing posts twice.
+ */
+export async function postHold(
+  tx: Writer,
+  movementId: number,
+  at: number,
+  claimantTwinId: number | null = null,
+): Promise<MovementRow> {
+  const movement = await openHold(tx, movementId)
+  const payee_twin_id = movement.payee_twin_id ?? claimantTwinId
+  if (payee_twin_id === null) throw new Error(`movement ${movementId} has no payee yet`)
+  if (payee_twin_id === movement.payer_twin_id) throw problem('same_twin')
+  const settled = { ...movement, payee_twin_id, state: 'posted', held_at: null, settled_at: at } as const
+  tx.put(movements, settled)
+  const { dq, payer_twin_id: payerTwinId } = movement
+  const { payer, payee } = await bothBalances(tx, { dq, payerTwinId, payeeTwinId: payee_twin_id })
+  const ids = await tx.nextIds(['entries', 'entries'])
+  enter(tx, settled, { payer: released(payer, movement), payee }, { ids, at })
+  return settled
+}
+
+/** Gives a held amount back to the payer. */
+export async function reverseHold(tx: Writer, movementId: number, at: number): Promise<MovementRow> {
+  const movement = await openHold(tx, movementId)
+  const settled: MovementRow = { ...movement, state: 'reversed', held_at: null, settled_at: at }
+  tx.put(movements, settled)
+  tx.put(balances, released(await balanceOf(tx, movement.payer_twin_id, movement.dq), movement))
+  return settled
+}
+
+function checkSides({ amount, payerTwinId, payeeTwinId }: HoldOrder): void {
+  if (amount <= 0n) throw new RangeError('a movement is of more than nothing')
+  if (payerTwinId === payeeTwinId) throw problem('same_twin')
+}
+
+function checkFunds(payer: BalanceRow, { amount, payerIsIssuer }: HoldOrder): void {
+  if (payerIsIssuer) checkIssuable(payer, amount)
+  else if (spendable(payer) < amount) throw problem('insufficient_funds')
+}
+
+async function bothBalances(
+  tx: Reader,
+  { dq, payerTwinId, payeeTwinId }: Pick<Order, 'dq' | 'payerTwinId' | 'payeeTwinId'>,
+): Promise<Funds> {
+  const [payer, payee] = await tx.getMany(balances, [balanceId(payerTwinId, dq), balanceId(payeeTwinId, dq)])
+  return { payer: payer ?? emptyBalance(payerTwinId, dq), payee: payee ?? emptyBalance(payeeTwinId, dq) }
+}
+
+function newMovement<O extends HoldOrder>(tx: Writer, id: number | undefined, order: O, state: 'held' | 'posted') {
+  const movement = {
+    id: taken(id),
+    kind: order.kind,
+    dq: order.dq,
+    amount: String(order.amount),
+    payer_twin_id: order.payerTwinId,
+    payee_twin_id: order.payeeTwinId as O['payeeTwinId'],
+    state,
+    created_at: order.at,
+    settled_at: state === 'posted' ? order.at : null,
+    held_at: state === 'held' ? order.at : null,
+  } satisfies MovementRow
+  tx.put(movements, movement)
+  return movement
+}
+
+type KnownPayee = MovementRow & { readonly payee_twin_id: number }
+
+/** Writes both entries of a movement and the balances they make. */
+function enter(
+  tx: Writer,
+  movement: KnownPayee,
+  { payer, payee }: Funds,
+  { ids: [payerEntry, payeeEntry], at }: { ids: readonly number[]; at: number },
+): void {
+  const amount = BigInt(movement.amount)
+  enterSide(tx, movement, { id: taken(payerEntry), balance: payer, counterpart: payee.twin_id, change: -amount, at })
+  enterSide(tx, movement, { id: taken(payeeEntry), balance: payee, counterpart: payer.twin_id, change: amount, at })
+}
+
+/** A number that the storage gave. Throws an Error where it gave too few. */
+function taken(id: number | undefined): number {
+  if (id === undefined) throw new Error('a movement takes three numbers')
+  return id
+}
+
+interface Side {
+  /** Of the entry. */
+  readonly id: number
+  readonly balance: BalanceRow
+  readonly counterpart: number
+  readonly change: bigint
+  readonly at: number
+}
+
+function enterSide(tx: Writer, movement: MovementRow, { id, balance, counterpart, change, at }: Side): void {
+  tx.put(balances, { ...balance, amount: String(BigInt(balance.amount) + change) })
+  tx.put(entries, {
+    id,
+    movement_id: movement.id,
+    twin_id: balance.twin_id,
+    counterpart_twin_id: counterpart,
+    dq: movement.dq,
+    amount: String(change),
+    at,
+  })
+}
+
+async function openHold(tx: Writer, movementId: number): Promise<MovementRow> {
+  const movement = await tx.get(movements, movementId)
+  if (movement?.state !== 'held') throw new Error(`movement ${movementId} is ${movement?.state ?? 'absent'}, not held`)
+  return movement
+}
+
+/** The payer's balance without what the movement held back. */
+const released = (payer: BalanceRow, { amount }: MovementRow): BalanceRow => ({
+  ...payer,
+  held: String(BigInt(payer.held) - BigInt(amount)),
+})

@@ -1,0 +1,52 @@
+import { base64url } from '../../base/encoding.js'
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { digest } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { allRows } from '../../storage/page.js'
+import { collection, type Writer } from '../../storage/storage.js'
+import { ownTwin, twinByHostname, twins } from './twin.js'
+
+const LIFETIME = 5 * 60_000
+
+/** Proves control of a twin, once. The id is the nonce's digest. */
+export interface TwinNonceRow {
+  readonly id: string
+  readonly twin_id: number
+  readonly expires_at: number
+}
+
+export const twinNonces = collection<TwinNonceRow>()('twin_nonces', { byTwin: { fields: ['twin_id', 'expires_at'] } })
+
+/** Throws `not_found`, `not_owner`. */
+export async function createTwinNonce(
+  tx: Writer,
+  { owner, hostname, at }: { owner: Owner; hostname: string; at: number },
+  { random }: Pick<ServiceContext, 'random'>,
+) {
+  const twin = await ownTwin(tx, owner, hostname)
+  for (const old of await tx.find(twinNonces, { index: 'byTwin', prefix: [twin.id], limit: 20 }))
+    if (old.expires_at <= at) tx.remove(twinNonces, old.id)
+  const nonce = base64url(random.bytes(32))
+  tx.put(twinNonces, { id: digest(nonce), twin_id: twin.id, expires_at: at + LIFETIME })
+  return { nonce, hostname: twin.hostname, expires_at: seconds(at + LIFETIME) }
+}
+
+/** Makes the nonces of all the owner's twins worthless. */
+export async function forgetTwinNonces(tx: Writer, owner: Owner): Promise<void> {
+  for await (const { id: twin } of allRows(tx, twins, { index: 'byOwner', prefix: [owner] }))
+    for await (const { id } of allRows(tx, twinNonces, { index: 'byTwin', prefix: [twin] })) tx.remove(twinNonces, id)
+}
+
+/** Uses the nonce up. Throws `twin_nonce_refused`. */
+export async function spendTwinNonce(
+  tx: Writer,
+  { hostname, nonce, at }: { hostname: string; nonce: string; at: number },
+) {
+  const twin = await twinByHostname(tx, hostname)
+  const row = await tx.get(twinNonces, digest(nonce))
+  if (!twin || row?.twin_id !== twin.id || row.expires_at <= at) throw problem('twin_nonce_refused')
+  tx.remove(twinNonces, row.id)
+  return { valid: true, hostname }
+}

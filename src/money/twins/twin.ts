@@ -1,0 +1,157 @@
+import { contentHash } from '../../base/hash.js'
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { randomHex } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
+import { newestFirst } from '../../storage/page.js'
+import { ReadOnce } from '../../storage/read-once.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { allQuantities, quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
+import { toAmount } from '../ledger/amount.js'
+import { type BalanceRow, balanceId, balances, emptyBalance, spendable } from '../ledger/balance.js'
+
+/** A wallet and merchant account in one. */
+export interface TwinRow {
+  readonly id: number
+  /** `41` and the SHA-256 of what identifies the twin; its hostname begins with it. */
+  readonly address: string
+  readonly hostname: string
+  readonly owner: Owner
+  /** The digital quantity that it was made for; it may hold others. */
+  readonly dq: string
+  readonly created_at: number
+}
+
+export const twins = collection<TwinRow>()('twins', {
+  byHostname: { fields: ['hostname'], unique: true },
+  byOwner: { fields: ['owner'] },
+})
+
+export type TwinContext = Pick<ServiceContext, 'random' | 'keys' | 'twinDomain'>
+
+/** Makes a twin with a zero balance of its digital quantity. */
+export async function createTwin(
+  tx: Writer,
+  { owner, dq, at, hostname }: { owner: Owner; dq: string; at: number; hostname?: string | undefined },
+  { random, twinDomain }: TwinContext,
+): Promise<TwinRow> {
+  const address = contentHash({ owner, dq, salt: randomHex(random, 16) })
+  const row: TwinRow = {
+    id: await tx.nextId('twins'),
+    address,
+    hostname: hostname ?? `${address.slice(0, 32)}.${twinDomain}`,
+    owner,
+    dq,
+    created_at: at,
+  }
+  tx.put(twins, row)
+  tx.put(balances, emptyBalance(row.id, dq))
+  return row
+}
+
+/** A twin that its owner asks for. Throws `dq_unknown`. */
+export async function createOwnTwin(
+  tx: Writer,
+  order: { owner: Owner; dq: string; at: number },
+  context: TwinContext,
+): Promise<ShownTwin> {
+  await quantityOf(tx, order.dq)
+  const twin = await createTwin(tx, order, context)
+  return showTwin(tx, twin, twinKey(twin, context))
+}
+
+export async function twinByHostname(tx: Reader, hostname: string): Promise<TwinRow | undefined> {
+  const [twin] = await tx.find(twins, { index: 'byHostname', prefix: [hostname], limit: 1 })
+  return twin
+}
+
+/** The first twin that was made for an owner. */
+export async function primaryTwin(tx: Reader, owner: Owner): Promise<TwinRow | undefined> {
+  const [twin] = await tx.find(twins, { index: 'byOwner', prefix: [owner], limit: 1 })
+  return twin
+}
+
+/** The twin that an owner pays from: the one they name, or else their first. Throws as `ownTwin`; `insufficient_funds` where there is none. */
+export async function payingTwin(tx: Reader, owner: Owner, hostname?: string): Promise<TwinRow> {
+  if (hostname !== undefined) return ownTwin(tx, owner, hostname)
+  const twin = await primaryTwin(tx, owner)
+  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
+  return twin
+}
+
+/**
+ * A twin that the caller owns, by hostname or numeric id (clients.md 4).
+ * Throws `not_found`; `not_owner` for another's hostname, while another's id is as if it were absent.
+ */
+export async function ownTwin(tx: Reader, owner: Owner, name: string): Promise<TwinRow> {
+  const byId = /^\d{1,15}$/.test(name)
+  const twin = byId ? await tx.get(twins, Number(name)) : await twinByHostname(tx, name)
+  if (!twin || (byId && twin.owner !== owner)) throw problem('not_found')
+  if (twin.owner !== owner) throw problem('not_owner')
+  return twin
+}
+
+/** The key that the twin's owner is shown: derived, so that it rests nowhere. */
+export const twinKey = ({ address }: TwinRow, { keys }: Pick<TwinContext, 'keys'>): string =>
+  keys.deriveUuid('twin key', address)
+
+export interface ShownTwin {
+  id: number
+  hostname: string
+  key: string | null
+  balances: Record<string, number>
+}
+
+/** A twin as it is shown (interface.md section 2), the digital quantity it was made for first; `key` only to its owner. */
+export async function showTwin(tx: Reader, twin: TwinRow, key: string | null): Promise<ShownTwin> {
+  const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
+  const page = new ReadOnce(tx)
+  await readQuantities(page, held)
+  return showHolding(page, { twin, held, key })
+}
+
+async function showHolding(
+  tx: Reader,
+  { twin, held, key }: { twin: TwinRow; held: readonly BalanceRow[]; key: string | null },
+): Promise<ShownTwin> {
+  const shown: Record<string, number> = { [twin.dq]: 0 }
+  for (const balance of held)
+    shown[balance.dq] = toAmount(spendable(balance), (await quantityOf(tx, balance.dq)).decimals)
+  return { id: twin.id, hostname: twin.hostname, key, balances: shown }
+}
+
+/** Every twin of an owner, newest first, with keys. */
+export async function listTwins(
+  tx: Reader,
+  owner: Owner,
+  page: { limit?: number | undefined; after?: number | undefined },
+  context: Pick<TwinContext, 'keys'>,
+): Promise<{ twins: ShownTwin[]; next: number | null }> {
+  const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })
+  const read = new ReadOnce(tx)
+  const quantities = (await allQuantities(read)).map(({ id }) => id).sort()
+  // Every balance that these twins can have, in one call: a query names one twin.
+  const ids = rows.flatMap((twin) => quantities.map((dq) => balanceId(twin.id, dq)))
+  await read.getMany(balances, ids)
+  const shown = []
+  for (const twin of rows) {
+    const own = await read.getMany(
+      balances,
+      quantities.map((dq) => balanceId(twin.id, dq)),
+    )
+    const held = own.filter((row) => row !== undefined)
+    shown.push(await showHolding(read, { twin, held, key: twinKey(twin, context) }))
+  }
+  return { twins: shown, next: next as number | null }
+}
+
+/** One of the owner's twins; its key only where a context to derive it is given. Throws as `ownTwin`. */
+export async function readOwnTwin(
+  tx: Reader,
+  owner: Owner,
+  name: string,
+  context?: Pick<TwinContext, 'keys'>,
+): Promise<ShownTwin> {
+  const twin = await ownTwin(tx, owner, name)
+  return showTwin(tx, twin, context ? twinKey(twin, context) : null)
+}

@@ -1,0 +1,63 @@
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { provenEmailOf } from '../../identity/users/user.js'
+import { commodityOf } from '../../money/commodities/commodity.js'
+import { primaryTwin } from '../../money/twins/twin.js'
+import { collection, type Writer } from '../../storage/storage.js'
+import { checkSeenCost, movePrice, sellerTwin } from './payment.js'
+import type { SeenPrice } from './seen-price.js'
+
+/** What a reader consented to for a commodity's price, which they get once. The id is the commodity's hash and the owner. */
+export interface PaybackRow {
+  readonly id: `${string}:${Owner}`
+  readonly payment_id: number
+  /** Texts, as the reader saw them. */
+  readonly consent: readonly string[]
+  /** Of the page that asked for it, where that is known. */
+  readonly origin: string | null
+}
+
+export const paybacks = collection<PaybackRow>()('paybacks', {})
+
+export interface PaybackOrder {
+  readonly hash: string
+  readonly reader: Owner
+  readonly consent: readonly string[]
+  readonly origin: string | null
+  readonly seen?: SeenPrice | undefined
+  readonly at: number
+}
+
+/**
+ * Pays a commodity's price from its owner's twin to the reader's primary one, for their consent; the seller validates the nonce.
+ * Throws `not_found`, `payback_refused`, `email_unproven`, `payback_taken`, `price_changed`, `insufficient_funds`.
+ */
+export async function createPayback(
+  tx: Writer,
+  { hash, reader, consent, origin, seen = {}, at }: PaybackOrder,
+  context: Pick<ServiceContext, 'random' | 'limits'>,
+) {
+  const commodity = await commodityOf(tx, hash)
+  if (!commodity.payback) throw problem('payback_refused')
+  if ((await provenEmailOf(tx, reader)) === undefined) throw problem('email_unproven')
+  const quantity = await checkSeenCost(tx, commodity, seen)
+  const id = `${commodity.id}:${reader}` as const
+  if (await tx.get(paybacks, id)) throw problem('payback_taken')
+  const to = await primaryTwin(tx, reader)
+  if (!to) throw problem('not_found', { detail: 'The user has no twin to be paid to.' })
+  const told = { consent, origin }
+  const order = {
+    kind: 'payback',
+    commodity,
+    quantity,
+    from: sellerTwin(commodity),
+    to,
+    actor: reader,
+    at,
+    told,
+  } as const
+  const paid = await movePrice(tx, order, context)
+  tx.put(paybacks, { id, payment_id: paid.id, consent, origin })
+  return paid
+}

@@ -1,0 +1,351 @@
+import { base64url } from '../../base/encoding.js'
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { digest } from '../../base/secrets.js'
+import { seconds } from '../../base/time.js'
+import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
+import type { ServiceContext } from '../../http/context.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { checkForSale } from '../../market/catalog/for-sale.js'
+import { type CommodityRow, commodityOf, ownCommodity } from '../../money/commodities/commodity.js'
+import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount } from '../../money/ledger/amount.js'
+import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'
+import { payingTwin, type TwinRow, twins } from '../../money/twins/twin.js'
+import { newestFirst, newestOfAll } from '../../storage/page.js'
+import { ReadOnce } from '../../storage/read-once.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { checkSeenPrice, type SeenPrice } from './seen-price.js'
+
+/**
+ * `payment`: for a commodity. `payback`: a commodity's price, to whom it is a reward. `purchase`: for an item of the
+ * catalog. `paywall`: for what an upstream service answers. `topup`: by card, from the issuer of the digital quantity.
+ */
+export type PaymentKind = 'payment' | 'payback' | 'purchase' | 'paywall' | 'topup'
+
+/** `pending`: a card is being charged, which may turn out `failed`. `held`: an upstream service is being called. */
+export type PaymentStatus = 'pending' | 'held' | 'posted' | 'reversed' | 'failed'
+
+/** Value that was paid for something. */
+export interface PaymentRow {
+  readonly id: number
+  /** The commodity's hash, where there is one. */
+  readonly hash: string | null
+  /** Receipt line. */
+  readonly descriptor: string
+  readonly dq: string
+  /** Smallest units. */
+  readonly amount: string
+  readonly payer_owner: Owner
+  readonly payer_twin_id: number
+  readonly payee_owner: Owner
+  readonly payee_twin_id: number
+  /** Null where nothing moved: for what was free, and while a card is being charged. */
+  readonly movement_id: number | null
+  readonly kind: PaymentKind
+  readonly status: PaymentStatus
+  readonly created_at: number
+  /** Of the nonce that proves it to the seller, once; null where there is none. */
+  readonly nonce_digest: string | null
+  readonly nonce_expires_at: number | null
+  readonly nonce_used_at: number | null
+}
+
+interface ProvablePayment extends PaymentRow {
+  readonly nonce_expires_at: number
+}
+
+/** A payment that no nonce proves. */
+export type PlainPayment = Omit<PaymentRow, 'id' | 'nonce_digest' | 'nonce_expires_at' | 'nonce_used_at'>
+
+export const payments = collection<PaymentRow>()('payments', {
+  byNonce: { fields: ['nonce_digest'], unique: true },
+  byPayer: { fields: ['payer_owner'] },
+  byPayee: { fields: ['payee_owner'] },
+  byCommodity: { fields: ['hash'] },
+})
+
+/** Writes down a payment that no nonce proves; what of it moves is the caller's to move. */
+export async function recordPayment(tx: Writer, payment: PlainPayment): Promise<PaymentRow> {
+  const id = await tx.nextId('payments')
+  const row: PaymentRow = { id, ...payment, nonce_digest: null, nonce_expires_at: null, nonce_used_at: null }
+  tx.put(payments, row)
+  return row
+}
+
+export interface PaymentOrder {
+  readonly hash: string
+  /** Who pays, or by whose spending authority: then from the twin of its persona. */
+  readonly payer: Owner | Authority
+  /** One of the payer's twins; the primary one where absent. */
+  readonly hostname?: string | undefined
+  readonly seen?: SeenPrice | undefined
+  readonly at: number
+}
+
+/** A delegate by its hash, and the party that spends by it. */
+export interface Authority {
+  readonly delegate: string
+  readonly party: Party
+}
+
+/** By what right a caller pays: as themselves, where they are a user and send no delegate. Throws `delegate_required`. */
+export function payerOf(party: Party, delegate: string | undefined): Owner | Authority {
+  if (delegate !== undefined) return { delegate, party }
+  if (party.kind === 'user') return party.owner
+  throw problem('delegate_required')
+}
+
+/**
+ * Pays for a commodity from the payer's twin to its owner's.
+ * Throws `not_found`, `not_owner` (another's twin), `payback_only`, `item_inactive`, `price_changed`, `delegate_refused`, `insufficient_funds`.
+ */
+export async function createPayment(
+  tx: Writer,
+  { hash, payer, hostname, seen = {}, at }: PaymentOrder,
+  context: Pick<ServiceContext, 'random' | 'limits'>,
+) {
+  const commodity = await commodityOf(tx, hash)
+  if (commodity.payback) throw problem('payback_only')
+  const isOwn = typeof payer === 'string'
+  await checkForSale(tx, commodity.id, isOwn ? undefined : sellerWithin(payer))
+  const quantity = await checkSeenCost(tx, commodity, seen)
+  const from = isOwn ? await twinOf(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
+  const actor = isOwn ? payer : actorOf(payer.party)
+  return movePrice(tx, { kind: 'payment', commodity, quantity, from, to: sellerTwin(commodity), actor, at }, context)
+}
+
+/** Gives the digital quantity of the price. Throws `price_changed`. */
+export async function checkSeenCost(
+  tx: Reader,
+  { dq, cost }: CommodityRow,
+  seen: SeenPrice,
+): Promise<DigitalQuantityRow> {
+  const quantity = await quantityOf(tx, dq)
+  checkSeenPrice(seen, { quantity, amount: BigInt(cost) })
+  return quantity
+}
+
+/** The account that pays by a delegate: its own private items are sold to it. */
+const sellerWithin = ({ party }: Authority): number | undefined => (party.kind === 'account' ? party.id : undefined)
+
+/** A side of a payment: its twin, and whose that is. */
+type Side = Pick<TwinRow, 'id' | 'owner' | 'hostname'>
+
+export const sellerTwin = ({ twin_id: id, owner, hostname }: CommodityRow): Side => ({ id, owner, hostname })
+
+/** The price of a commodity, from one side to the other. */
+export interface PricePayment {
+  readonly kind: 'payment' | 'payback'
+  readonly commodity: CommodityRow
+  /** Of its price. */
+  readonly quantity: DigitalQuantityRow
+  readonly from: Side
+  readonly to: Side
+  readonly actor: string
+  readonly at: number
+  /** Told beside the payment. */
+  readonly told?: Readonly<Record<string, unknown>>
+}
+
+/** Pays a commodity's price; the answer carries the nonce that the seller validates. Throws `insufficient_funds`. */
+export async function movePrice(
+  tx: Writer,
+  price: PricePayment,
+  { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
+) {
+  const { kind, commodity, quantity, from, to, actor, at, told } = price
+  const nonce = base64url(random.bytes(32))
+  const { id, eventId, movementId } = await move(tx, price)
+  const payment: PaymentRow = {
+    id,
+    // Not the one that came: that is cut out of the request's address, and would keep it.
+    hash: commodity.id,
+    descriptor: commodity.descriptor,
+    dq: commodity.dq,
+    amount: commodity.cost,
+    payer_owner: from.owner,
+    payer_twin_id: from.id,
+    payee_owner: to.owner,
+    payee_twin_id: to.id,
+    movement_id: movementId,
+    kind,
+    status: 'posted',
+    created_at: at,
+    nonce_digest: digest(nonce),
+    nonce_expires_at: at + limits.nonceSeconds * 1000,
+    nonce_used_at: null,
+  }
+  tx.put(payments, payment)
+  const shown = show(payment, from.hostname, to.hostname, quantity.decimals)
+  await tellPayment(tx, 'payment.created', payment, shown, { eventId, actor, at, told })
+  return Object.assign(shown, { nonce, timestamp: at })
+}
+
+/** Both sides are told. */
+export async function tellPayment(
+  tx: Writer,
+  type: string,
+  { id, payer_owner, payee_owner }: PaymentRow,
+  { hash, descriptor, dq, amount, hostname, payee_hostname }: ShownPayment,
+  { eventId, actor, at, told }: Telling,
+): Promise<void> {
+  const data = { hash, descriptor, dq, amount, hostname, payee_hostname, ...told }
+  const owners = [payer_owner, payee_owner] as const
+  await recordEvent(tx, { id: eventId, owners, type, actor, subject: `payment:${id}`, data, at })
+}
+
+interface Telling {
+  readonly actor: string
+  readonly at: number
+  /** Told beside the payment. */
+  readonly told?: Readonly<Record<string, unknown>> | undefined
+  /** As an event's `id`. */
+  readonly eventId?: number | undefined
+}
+
+/** Some clients send the commodity's own hostname, which changes nothing: the primary twin pays. */
+const twinOf = (tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> =>
+  payingTwin(tx, payer, hostname === commodity.hostname ? undefined : hostname)
+
+const spendPrice = (tx: Writer, authority: Authority, { dq, cost }: CommodityRow, at: number): Promise<TwinRow> =>
+  spendAuthority(tx, { ...authority, dq, amount: BigInt(cost), at })
+
+interface Moved {
+  /** The payment's. */
+  readonly id: number
+  /** Of the event that tells it. */
+  readonly eventId: number
+  /** Null where it was free. */
+  readonly movementId: number | null
+}
+
+/** Moves a price, and takes the numbers of everything that is written for it: all at once. */
+async function move(tx: Writer, { kind, commodity, from, to, at }: PricePayment): Promise<Moved> {
+  const amount = BigInt(commodity.cost)
+  const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
+  const funds = amount === 0n ? undefined : await fundsFor(tx, order)
+  const ids = await tx.nextIds(['payments', 'events', ...(funds ? movementIds : [])])
+  // One number for each name.
+  const [id, eventId, ...rest] = ids as [number, number, ...number[]]
+  return { id, eventId, movementId: funds ? postWith(tx, order, funds, rest).id : null }
+}
+
+/** A nonce with the timestamp it was given, in milliseconds or seconds, and the seller who shows them. */
+export interface PaymentProof {
+  readonly hash: string
+  readonly seller: Owner
+  readonly nonce: string
+  readonly timestamp: number | string
+}
+
+/**
+ * Spends the nonce of a payment for the seller's commodity.
+ * Throws `not_found`, `not_owner`, `nonce_unknown`, `nonce_used`, `nonce_expired`.
+ */
+export async function spendNonce(tx: Writer, proof: PaymentProof, at: number) {
+  await ownCommodity(tx, proof.seller, proof.hash)
+  const payment = await findPayment(tx, proof)
+  if (!payment) throw problem('nonce_unknown')
+  if (payment.nonce_used_at !== null) throw problem('nonce_used')
+  if (payment.nonce_expires_at <= at) throw problem('nonce_expired')
+  const spent: PaymentRow = { ...payment, nonce_used_at: at }
+  tx.put(payments, spent)
+  const shown = await showPayment(tx, spent)
+  await tellPayment(tx, 'payment.validated', spent, shown, { actor: proof.seller, at })
+  return { valid: true, payment: shown }
+}
+
+/** Looks at a nonce without spending it. Throws `not_found`, also when it matches no payment for that commodity, and `not_owner`. */
+export async function readNonce(tx: Reader, proof: PaymentProof) {
+  await ownCommodity(tx, proof.seller, proof.hash)
+  const payment = await findPayment(tx, proof)
+  if (!payment) throw problem('not_found')
+  return {
+    created_at: seconds(payment.created_at),
+    expires_at: seconds(payment.nonce_expires_at),
+    used_at: payment.nonce_used_at === null ? null : seconds(payment.nonce_used_at),
+    twin_id: payment.payer_twin_id,
+    nonce: proof.nonce,
+    cost: toAmount(payment.amount, (await quantityOf(tx, payment.dq)).decimals),
+  }
+}
+
+async function findPayment(tx: Reader, { hash, nonce, timestamp }: PaymentProof): Promise<ProvablePayment | undefined> {
+  const [payment] = await tx.find(payments, { index: 'byNonce', prefix: [digest(nonce)], limit: 1 })
+  return payment?.hash === hash && isTimeOf(payment, timestamp) ? (payment as ProvablePayment) : undefined
+}
+
+/** Sites send the event's milliseconds, or those divided by 1,000 and floored; as a number or digits (clients.md 5). */
+const isTimeOf = ({ created_at }: PaymentRow, timestamp: number | string): boolean =>
+  Number(timestamp) === created_at || Number(timestamp) === seconds(created_at)
+
+export async function showPayment(tx: Reader, payment: PaymentRow): Promise<ShownPayment> {
+  const [payer, payee] = await tx.getMany(twins, [payment.payer_twin_id, payment.payee_twin_id])
+  const { decimals } = await quantityOf(tx, payment.dq)
+  return show(payment, payer?.hostname ?? '', payee?.hostname ?? '', decimals)
+}
+
+function show(payment: PaymentRow, hostname: string, payee_hostname: string, decimals: number) {
+  const { id, hash, descriptor, dq, kind, status } = payment
+  return {
+    id,
+    hash,
+    descriptor,
+    dq,
+    amount: toAmount(payment.amount, decimals),
+    hostname,
+    payee_hostname,
+    kind,
+    status,
+    created_at: seconds(payment.created_at),
+  }
+}
+
+/** A payment of which the caller is payer or payee. Throws `not_found`, for another's too. */
+export async function readPayment(tx: Reader, caller: Owner, id: number) {
+  const payment = await ownPayment(tx, caller, id)
+  if (!payment) throw problem('not_found')
+  return showPayment(tx, payment)
+}
+
+async function ownPayment(tx: Reader, caller: Owner, id: number): Promise<PaymentRow | undefined> {
+  const payment = await tx.get(payments, id)
+  return payment?.payer_owner === caller || payment?.payee_owner === caller ? payment : undefined
+}
+
+interface PageOf {
+  limit?: number | undefined
+  after?: number | undefined
+}
+
+/** Payments for one of the seller's commodities, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */
+export async function listTransactions(tx: Reader, seller: Owner, hash: string, page: PageOf) {
+  await ownCommodity(tx, seller, hash)
+  const found = await newestFirst(tx, payments, { index: 'byCommodity', prefix: [hash], ...page })
+  return { transactions: await showAll(tx, found.rows), next: found.next }
+}
+
+/** Payments of which the caller is payer or payee, newest first. Throws `cursor_invalid`. */
+export async function listPayments(tx: Reader, caller: Owner, page: PageOf) {
+  const places = [
+    { index: 'byPayer', prefix: [caller] },
+    { index: 'byPayee', prefix: [caller] },
+  ] as const
+  const { rows, next } = await newestOfAll(tx, payments, places, page)
+  return { payments: await showAll(tx, rows), next }
+}
+
+async function showAll(tx: Reader, rows: PaymentRow[]): Promise<ShownPayment[]> {
+  const page = new ReadOnce(tx)
+  await page.getMany(
+    twins,
+    rows.flatMap(({ payer_twin_id, payee_twin_id }) => [payer_twin_id, payee_twin_id]),
+  )
+  await readQuantities(page, rows)
+  const shown = []
+  for (const row of rows) shown.push(await showPayment(page, row))
+  return shown
+}
+
+export type ShownPayment = ReturnType<typeof show>

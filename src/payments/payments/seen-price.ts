@@ -1,0 +1,31 @@
+import { problem } from '../../base/problem.js'
+import type { DigitalQuantityRow } from '../../money/digital-quantities/digital-quantity.js'
+import { formatAmount, toAmount } from '../../money/ledger/amount.js'
+
+/** The price that a payer saw, and its digital quantity. A part that is absent is not compared. */
+export interface SeenPrice {
+  /** In the digital quantity; as a number or in decimal digits. */
+  readonly price?: number | string | undefined
+  readonly dq?: string | undefined
+}
+
+/** What is charged now. */
+export interface PresentPrice {
+  readonly quantity: DigitalQuantityRow
+  /** Smallest units. */
+  readonly amount: bigint
+}
+
+/**
+ * Call it in the transaction that charges. Throws `price_changed` with the present `{price, dq}` if the payer saw another price;
+ * `fields` are added to it.
+ */
+export function checkSeenPrice(seen: SeenPrice, present: PresentPrice, fields: Record<string, unknown> = {}): void {
+  const { quantity, amount } = present
+  const price = toAmount(amount, quantity.decimals)
+  const isSame =
+    (seen.price === undefined || Number(seen.price) === price) && [undefined, quantity.id].includes(seen.dq)
+  if (isSame) return
+  const detail = `It now costs ${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}.`
+  throw problem('price_changed', { detail, fields: { ...fields, price, dq: quantity.id } })
+}

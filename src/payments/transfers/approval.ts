@@ -1,0 +1,40 @@
+import { problem } from '../../base/problem.js'
+import { quotedAddress } from '../../base/quotation.js'
+import { type Agent, type ApprovalTerms, spendApproval } from '../../consent/approvals/approval.js'
+import { priceDetail } from '../../consent/approvals/terms.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { type Plan, planOf, type TransferOrder } from './plan.js'
+
+/** By what an agent sends: its user's approval. */
+export interface AgentRight {
+  readonly by: 'agent'
+  readonly agent: Agent
+  readonly approvalId: string | undefined
+}
+
+/** What an agent's user approves: whom is sent how much. Throws as `planOf`. */
+export const transferTerms = async (tx: Reader, order: TransferOrder): Promise<ApprovalTerms> =>
+  termsOf(await planOf(tx, order))
+
+function termsOf({ sender, address, amount, quantity, memo }: Plan): ApprovalTerms {
+  const value = priceDetail(quantity, amount)
+  return {
+    kind: 'transfer',
+    detail: { from: sender.hostname, payee: address, ...value, memo },
+    summary: `Send ${value.price} to ${quotedAddress(address)}`,
+  }
+}
+
+/** Value leaves the user's own wallet: no threshold is for that. Throws `approval_required`, and what `spendApproval` throws. */
+export async function permitAgent(
+  tx: Writer,
+  { agent, approvalId: id }: AgentRight,
+  plan: Plan,
+  at: number,
+): Promise<void> {
+  if (id !== undefined) return spendApproval(tx, agent, { id, terms: termsOf(plan), at })
+  const { address, amount, quantity, memo } = plan
+  const { amount: wished, dq } = priceDetail(quantity, amount)
+  const approval = { kind: 'transfer', address, amount: wished, dq, ...(memo !== null && { memo }) }
+  throw problem('approval_required', { fields: { approval } })
+}

@@ -1,0 +1,155 @@
+import { base64url } from '../../base/encoding.js'
+import { accountIdOf, type Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { digest } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
+import { memberships } from '../../identity/accounts/account.js'
+import { emailOf, isProven, type UserRow, users } from '../../identity/users/user.js'
+import { spendInvitation, spendNotice } from '../../jobs/outbox/mail-limit.js'
+import { postMail } from '../../jobs/outbox/outbox.js'
+import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
+import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
+import { primaryTwin, type TwinRow } from '../../money/twins/twin.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import {
+  showTransfer,
+  statusOf,
+  type TransferRow,
+  type TransferStatus,
+  tellTransfer,
+  transfers,
+  visibleTransfer,
+} from './transfer.js'
+import { expiredMail, invitationOf, invitingMail } from './wording.js'
+
+const LIFETIME = 30 * 86_400_000
+
+/** The kind of timer by which an invitation ends; its subject is the transfer's id. */
+export const TRANSFER_EXPIRES = 'transfer_expires'
+
+export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl'>
+
+export interface NewInvitation {
+  readonly sender: TwinRow
+  readonly email: string
+  readonly dq: string
+  readonly amount: bigint
+  readonly memo: string | null
+  /** Who has it sent: the sender, or an agent of theirs. */
+  readonly actor: string
+  readonly at: number
+}
+
+/** Holds the amount and mails a link to whoever reads that email. Throws `insufficient_funds`, `too_many_mails`. */
+export async function invite(
+  tx: Writer,
+  { sender, email, dq, amount, memo, actor, at }: NewInvitation,
+  { random, baseUrl }: InvitationContext,
+): Promise<TransferRow> {
+  await spendInvitation(tx, { to: email, at })
+  const held = await hold(tx, { kind: 'transfer', dq, amount, payerTwinId: sender.id, payeeTwinId: null, at })
+  const token = base64url(random.bytes(32))
+  const expires_at = at + LIFETIME
+  const transfer: TransferRow = {
+    id: await tx.nextId('transfers'),
+    status: 'invited',
+    dq,
+    amount: held.amount,
+    sender_owner: sender.owner,
+    sender_twin_id: sender.id,
+    address: email,
+    recipient_owner: null,
+    open_to: email,
+    movement_id: held.id,
+    memo,
+    expires_at,
+    link_digest: digest(token),
+    created_at: at,
+  }
+  tx.put(transfers, transfer)
+  await setTimer(tx, { kind: TRANSFER_EXPIRES, subject: String(transfer.id), at: expires_at })
+  const mail = invitingMail(await invitationOf(tx, transfer), `${baseUrl}/transfers/${token}`)
+  await postMail(tx, { to: email, ...mail, at, staleAt: expires_at })
+  await tellTransfer(tx, 'invited', transfer, { actor, at })
+  return transfer
+}
+
+/**
+ * Gives the held amount to the user who has proven the email that was invited.
+ * Throws `not_invited` where the caller sent it, `transfer_expired`, `transfer_settled`; `not_found` for anybody else.
+ */
+export async function claimTransfer(tx: Writer, userId: number, id: number, at: number) {
+  const user = (await tx.get(users, userId)) as UserRow
+  const transfer = await tx.get(transfers, id)
+  const owner: Owner = `user:${userId}`
+  // The same for whatever they ask: it does not say whether anything waits for that email.
+  const notFound = () => problem('not_found', isProven(user) ? {} : { detail: UNPROVEN })
+  if (!transfer) throw notFound()
+  const isInvited = isProven(user) && transfer.address === user.email
+  if (!isInvited && transfer.recipient_owner !== owner)
+    throw transfer.sender_owner === owner ? problem('not_invited') : notFound()
+  const status = statusOf(transfer, at)
+  if (status === 'expired') throw problem('transfer_expired')
+  if (status !== 'invited') throw problem('transfer_settled')
+  return showTransfer(tx, await give(tx, transfer, user, at), at)
+}
+
+const UNPROVEN =
+  'To get what was sent to your email, sign in by a code that is mailed there: POST /v4/session/code, then /v4/session/verify.'
+
+/** No more than these at one sign-in; the next goes on. */
+const MOST_CLAIMED = 1000
+
+/** Gives a user who has proven their email what waits there for them. */
+export async function claimInvitations(tx: Writer, user: UserRow, at: number): Promise<void> {
+  const waiting = await tx.find(transfers, { index: 'byOpenEmail', prefix: [user.email], limit: MOST_CLAIMED })
+  for (const transfer of waiting) if (statusOf(transfer, at) === 'invited') await give(tx, transfer, user, at)
+}
+
+async function give(tx: Writer, transfer: TransferRow, { id }: UserRow, at: number): Promise<TransferRow> {
+  const owner: Owner = `user:${id}`
+  const twin = (await primaryTwin(tx, owner)) as TwinRow
+  await postHold(tx, transfer.movement_id, at, twin.id)
+  const claimed = settle(tx, { ...transfer, recipient_owner: owner }, 'completed')
+  await tellTransfer(tx, 'claimed', claimed, { actor: owner, at })
+  return claimed
+}
+
+/** Takes an invitation of the caller's back. Throws `not_found`, `not_owner` for whom it was sent to, `transfer_settled`. */
+export async function cancelTransfer(tx: Writer, caller: Owner, id: number, at: number) {
+  const transfer = await visibleTransfer(tx, caller, id)
+  if (transfer.sender_owner !== caller) throw problem('not_owner')
+  if (statusOf(transfer, at) !== 'invited') throw problem('transfer_settled')
+  await reverseHold(tx, transfer.movement_id, at)
+  const cancelled = settle(tx, transfer, 'cancelled')
+  await tellTransfer(tx, 'cancelled', cancelled, { actor: caller, at })
+  return showTransfer(tx, cancelled, at)
+}
+
+/** An invitation that nobody claimed goes back, and whoever sent it is told. */
+export const expireTransfer: TimerJob = async (tx, subject, { clock }) => {
+  const at = clock.now()
+  const transfer = await tx.get(transfers, Number(subject))
+  if (transfer?.status !== 'invited' || statusOf(transfer, at) !== 'expired') return
+  await reverseHold(tx, transfer.movement_id, at)
+  const expired = settle(tx, transfer, 'expired')
+  await tellTransfer(tx, 'expired', expired, { actor: 'service', at })
+  const mail = expiredMail(await invitationOf(tx, expired))
+  for (const to of await emailsOf(tx, expired.sender_owner))
+    if (await spendNotice(tx, { to, at })) await postMail(tx, { to, ...mail, at })
+}
+
+function settle(tx: Writer, transfer: TransferRow, status: TransferStatus): TransferRow {
+  const settled: TransferRow = { ...transfer, status, open_to: null }
+  tx.put(transfers, settled)
+  return settled
+}
+
+/** Where an owner is reached: an account at those who may act for it. */
+async function emailsOf(tx: Reader, owner: Owner): Promise<string[]> {
+  const id = accountIdOf(owner)
+  const members = id === undefined ? [] : await tx.find(memberships, { index: 'byAccount', prefix: [id], limit: 100 })
+  const emails = [await emailOf(tx, owner)]
+  for (const { user_id } of members) emails.push(await emailOf(tx, `user:${user_id}`))
+  return emails.filter((email) => email !== undefined)
+}

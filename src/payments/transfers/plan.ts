@@ -1,0 +1,78 @@
+import { isSomebody, type Owner } from '../../base/owner.js'
+import { type Problem, problem } from '../../base/problem.js'
+import { Email, z } from '../../http/schema.js'
+import { emailOf, normalEmail, readerOf } from '../../identity/users/user.js'
+import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { toUnits } from '../../money/ledger/amount.js'
+import { primaryTwin, type TwinRow, twinByHostname } from '../../money/twins/twin.js'
+import type { Reader } from '../../storage/storage.js'
+import { isMemo } from './wording.js'
+
+export interface TransferOrder {
+  readonly sender: Owner
+  /** A twin's hostname or URL, or an email. */
+  readonly address: string
+  /** In the digital quantity. */
+  readonly amount: number
+  /** That of the sender's primary twin, where absent. */
+  readonly dq?: string | undefined
+  readonly memo?: string | null | undefined
+}
+
+/** What an order comes to. */
+export interface Plan {
+  readonly sender: TwinRow
+  readonly quantity: DigitalQuantityRow
+  /** Smallest units. */
+  readonly amount: bigint
+  readonly address: string
+  /** Null where the address is an email that no user has proven. */
+  readonly payee: TwinRow | null
+  readonly memo: string | null
+}
+
+/** Throws `insufficient_funds` (no twin), `dq_unknown`, `amount_invalid`, `field_invalid`, `not_found`, `same_twin`. */
+export async function planOf(tx: Reader, { sender: owner, ...order }: TransferOrder): Promise<Plan> {
+  const sender = await primaryTwin(tx, owner)
+  if (!sender) throw problem('insufficient_funds', { detail: 'There is no twin to send from.' })
+  const quantity = await quantityOf(tx, order.dq ?? sender.dq)
+  const amount = toUnits(order.amount, quantity.decimals)
+  if (amount === 0n) throw problem('amount_invalid', { detail: 'It must be more than nothing.' })
+  const memo = memoOf(order.memo ?? '')
+  const { address, payee } = await resolve(tx, order.address)
+  // Whoever has not proven their email may own that address all the same: they would claim from themselves.
+  if (payee?.id === sender.id || (!payee && address === (await emailOf(tx, owner)))) throw problem('same_twin')
+  return { sender, quantity, amount, address, payee, memo }
+}
+
+/** Throws `field_invalid`. */
+function memoOf(text: string): string | null {
+  if (isMemo(text)) return text.trim() || null
+  throw fieldProblem('memo', 'takes up to 140 characters on one line, none of them a control character')
+}
+
+/** The host of an address, with or without scheme, port and path. Runtimes differ in what they take for a URL. */
+const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
+
+/** Throws `field_invalid` for what can be no address, `not_found` for that of no wallet. */
+async function resolve(tx: Reader, sent: string): Promise<Pick<Plan, 'address' | 'payee'>> {
+  const text = sent.trim()
+  if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, sent)
+  const [, host] = HOST.exec(text) ?? []
+  if (host === undefined) throw fieldProblem('address', 'must be the hostname or URL of a twin, or an email address')
+  const address = host.toLowerCase()
+  const payee = await twinByHostname(tx, address)
+  if (!payee || !isSomebody(payee.owner)) throw problem('not_found', { detail: 'No wallet has this address.' })
+  return { address, payee }
+}
+
+async function resolveEmail(tx: Reader, text: string): Promise<Pick<Plan, 'address' | 'payee'>> {
+  if (!z.safeParse(Email, text).success)
+    throw fieldProblem('address', 'must be an email address, such as ada@example.test')
+  const address = normalEmail(text)
+  const reader = await readerOf(tx, address)
+  return { address, payee: (reader && (await primaryTwin(tx, `user:${reader.id}`))) ?? null }
+}
+
+const fieldProblem = (field: string, what: string): Problem =>
+  problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })

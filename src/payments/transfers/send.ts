@@ -1,0 +1,108 @@
+import { problem } from '../../base/problem.js'
+import { type AskingSession, askAndWait, type GivenSecondFactor, spendAsked } from '../../consent/second-factor/wait.js'
+import type { ServiceContext } from '../../http/context.js'
+import { checkInvitation } from '../../jobs/outbox/mail-limit.js'
+import { formatAmount } from '../../money/ledger/amount.js'
+import { balanceOf, spendable } from '../../money/ledger/balance.js'
+import { post } from '../../money/ledger/movement.js'
+import type { TwinRow } from '../../money/twins/twin.js'
+import type { Writer } from '../../storage/storage.js'
+import { type AgentRight, permitAgent } from './approval.js'
+import { type InvitationContext, invite } from './invitation.js'
+import { type Plan, planOf, type TransferOrder } from './plan.js'
+import { showTransfer, type TransferRow, tellTransfer, transfers } from './transfer.js'
+
+/** By what right somebody sends: by what a session's user approved on a second device, or an agent's. Owners need nothing by their tokens. */
+export type TransferRight = (GivenSecondFactor & { readonly by: 'session' }) | AgentRight
+
+/** Waits until the user has approved the order. Throws as `planOf` and `askAndWait`, and `insufficient_funds` without asking. */
+export async function askForTransfer(
+  service: ServiceContext,
+  order: TransferOrder,
+  asking: AskingSession,
+): Promise<GivenSecondFactor> {
+  const plan = await service.storage.read(async (tx) => {
+    const planned = await planOf(tx, order)
+    const balance = await balanceOf(tx, planned.sender.id, planned.quantity.id)
+    if (spendable(balance) < planned.amount) throw problem('insufficient_funds')
+    if (!planned.payee) await checkInvitation(tx, { to: planned.address, at: service.clock.now() })
+    return planned
+  })
+  return { ...asking, request: await askAndWait(service, secondFactorOrder(plan, asking)) }
+}
+
+const secondFactorOrder = ({ address, amount, quantity, memo }: Plan, asking: AskingSession) => ({
+  userId: asking.userId,
+  sessionId: asking.sessionId,
+  action: 'transfer',
+  detail: {
+    payee: address,
+    amount: formatAmount(amount, quantity.decimals),
+    dq: quantity.shortcode,
+    ...(memo !== null && { memo }),
+  },
+})
+
+/**
+ * Moves value to a wallet, or holds it for whoever reads an email that no user has proven.
+ * Spends the approval, where one is needed, of exactly this. Throws as `planOf` and `permitAgent`, `insufficient_funds`, `rejected`,
+ * `approval_timeout`.
+ */
+export async function createTransfer(
+  tx: Writer,
+  { right, at, ...order }: TransferOrder & { readonly right: TransferRight | undefined; readonly at: number },
+  service: InvitationContext,
+) {
+  const plan = await planOf(tx, order)
+  if (right?.by === 'session') await spendAsked(tx, right.request, secondFactorOrder(plan, right), at)
+  if (right?.by === 'agent') await permitAgent(tx, right, plan, at)
+  const { sender, quantity, amount, address, payee, memo } = plan
+  const actor = right?.by === 'agent' ? right.agent.client_id : sender.owner
+  const what = { sender, dq: quantity.id, amount, memo, actor, at }
+  const transfer = payee
+    ? await send(tx, { ...what, address, payee })
+    : await invite(tx, { ...what, email: address }, service)
+  return showTransfer(tx, transfer, at)
+}
+
+interface DirectTransfer {
+  readonly sender: TwinRow
+  readonly payee: TwinRow
+  readonly address: string
+  readonly dq: string
+  readonly amount: bigint
+  readonly memo: string | null
+  /** Who has it sent: the sender, or an agent of theirs. */
+  readonly actor: string
+  readonly at: number
+}
+
+async function send(
+  tx: Writer,
+  { sender, payee, address, dq, amount, memo, actor, at }: DirectTransfer,
+): Promise<TransferRow> {
+  const movement = await post(tx, {
+    ...{ kind: 'transfer', dq, amount, at },
+    payerTwinId: sender.id,
+    payeeTwinId: payee.id,
+  })
+  const transfer: TransferRow = {
+    id: await tx.nextId('transfers'),
+    status: 'completed',
+    dq,
+    amount: movement.amount,
+    sender_owner: sender.owner,
+    sender_twin_id: sender.id,
+    address,
+    recipient_owner: payee.owner,
+    open_to: null,
+    movement_id: movement.id,
+    memo,
+    expires_at: null,
+    link_digest: null,
+    created_at: at,
+  }
+  tx.put(transfers, transfer)
+  await tellTransfer(tx, 'completed', transfer, { actor, at })
+  return transfer
+}

@@ -1,0 +1,127 @@
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { seconds } from '../../base/time.js'
+import { provenEmailOf, readerOf } from '../../identity/users/user.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount } from '../../money/ledger/amount.js'
+import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { newestOfAll } from '../../storage/page.js'
+import { ReadOnce } from '../../storage/read-once.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
+
+/** `invited`: the amount is held until whoever reads the address claims it. The others are for good. */
+export type TransferStatus = 'completed' | 'invited' | 'cancelled' | 'expired'
+
+/** Value that somebody sends to a wallet or to an email. */
+export interface TransferRow {
+  readonly id: number
+  /** As last written: an invitation past its time has expired (`statusOf`). */
+  readonly status: TransferStatus
+  readonly dq: string
+  /** Smallest units. */
+  readonly amount: string
+  readonly sender_owner: Owner
+  readonly sender_twin_id: number
+  /** The hostname of a twin, or an email in lower case: as the sender named it. */
+  readonly address: string
+  /** Null until it is known. */
+  readonly recipient_owner: Owner | null
+  /** The email by which it can be claimed; null when nobody can, or can any more. */
+  readonly open_to: string | null
+  readonly movement_id: number
+  readonly memo: string | null
+  /** Of an invitation; null where there never was one. */
+  readonly expires_at: number | null
+  /** Of the token in the mailed link. */
+  readonly link_digest: string | null
+  readonly created_at: number
+}
+
+export const transfers = collection<TransferRow>()('transfers', {
+  bySender: { fields: ['sender_owner'] },
+  byRecipient: { fields: ['recipient_owner'] },
+  byOpenEmail: { fields: ['open_to'] },
+  byLink: { fields: ['link_digest'], unique: true },
+})
+
+/** What the transfer is at that moment: an invitation ends on time, whenever that is written down. */
+export const statusOf = ({ status, expires_at }: TransferRow, at: number): TransferStatus =>
+  status === 'invited' && (expires_at as number) <= at ? 'expired' : status
+
+/** Both sides see the same. Unix seconds; `amount` in the digital quantity. */
+export async function showTransfer(tx: Reader, transfer: TransferRow, at: number) {
+  const { id, dq, address, memo, expires_at, created_at } = transfer
+  const { hostname } = (await tx.get(twins, transfer.sender_twin_id)) as TwinRow
+  const { decimals } = await quantityOf(tx, dq)
+  return {
+    id,
+    status: statusOf(transfer, at),
+    amount: toAmount(transfer.amount, decimals),
+    dq,
+    hostname,
+    address,
+    memo,
+    expires_at: expires_at === null ? null : seconds(expires_at),
+    created_at: seconds(created_at),
+  }
+}
+
+/** The transfer of that id, where the caller sent it, got it or can claim it. Throws `not_found`. */
+export async function visibleTransfer(tx: Reader, caller: Owner, id: number): Promise<TransferRow> {
+  const transfer = await tx.get(transfers, id)
+  if (!transfer) throw problem('not_found')
+  const { sender_owner, recipient_owner, open_to } = transfer
+  if (sender_owner === caller || recipient_owner === caller) return transfer
+  if (open_to === null || open_to !== (await provenEmailOf(tx, caller))) throw problem('not_found')
+  return transfer
+}
+
+/** Throws `not_found`, for others' too. */
+export const readTransfer = async (tx: Reader, caller: Owner, id: number, at: number) =>
+  showTransfer(tx, await visibleTransfer(tx, caller, id), at)
+
+/** What the caller sent, got or can claim, newest first. Throws `cursor_invalid`. */
+export async function listTransfers(
+  tx: Reader,
+  caller: Owner,
+  { at, ...page }: { limit?: number | undefined; after?: number | undefined; at: number },
+) {
+  const email = await provenEmailOf(tx, caller)
+  const places = [
+    { index: 'bySender', prefix: [caller] },
+    { index: 'byRecipient', prefix: [caller] },
+    ...(email === undefined ? [] : [{ index: 'byOpenEmail', prefix: [email] } as const]),
+  ] as const
+  const { rows, next } = await newestOfAll(tx, transfers, places, page)
+  const read = new ReadOnce(tx)
+  await read.getMany(
+    twins,
+    rows.map(({ sender_twin_id }) => sender_twin_id),
+  )
+  await readQuantities(read, rows)
+  const shown = []
+  for (const row of rows) shown.push(await showTransfer(read, row, at))
+  return { transfers: shown, next }
+}
+
+export type TransferAct = 'completed' | 'invited' | 'claimed' | 'cancelled' | 'expired'
+
+/** Tells both sides, as far as the other is known. */
+export async function tellTransfer(
+  tx: Writer,
+  act: TransferAct,
+  transfer: TransferRow,
+  { actor, at }: { actor: string; at: number },
+): Promise<void> {
+  const { id, dq, amount, hostname, address, memo } = await showTransfer(tx, transfer, at)
+  const event = { type: `transfer.${act}`, actor, subject: `transfer:${id}`, at }
+  const recipient = transfer.recipient_owner ?? (await ownerByEmail(tx, address))
+  const owners = [transfer.sender_owner, ...(recipient ? [recipient] : [])] as [Owner, Owner?]
+  await recordEvent(tx, { ...event, owners, data: { dq, amount, hostname, address, memo } })
+}
+
+async function ownerByEmail(tx: Reader, email: string): Promise<Owner | undefined> {
+  const user = await readerOf(tx, email)
+  return user && `user:${user.id}`
+}

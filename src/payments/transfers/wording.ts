@@ -1,0 +1,83 @@
+import { isPlainLine, nameHiddenLine } from '../../base/invisible-characters.js'
+import { accountIdOf, type Owner } from '../../base/owner.js'
+import { quoted, shownAddress, unlinked } from '../../base/quotation.js'
+import { accounts, sellerName } from '../../identity/accounts/account.js'
+import { provenEmailOf } from '../../identity/users/user.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { formatAmount } from '../../money/ledger/amount.js'
+import { type TwinRow, twins } from '../../money/twins/twin.js'
+import type { Reader } from '../../storage/storage.js'
+import type { TransferRow } from './transfer.js'
+
+/** What the invited are told, by mail and on the page that it links to. */
+export interface Invitation {
+  /** The name of the account, in quotation marks, or the proven email of the user; else the wallet. */
+  readonly sender: string
+  /** The sender's wallet, which nobody can call themselves. */
+  readonly hostname: string
+  /** With the shortcode of the digital quantity. */
+  readonly amount: string
+  readonly email: string
+  readonly memo: string | null
+  /** In UTC, to the minute. */
+  readonly until: string
+}
+
+export async function invitationOf(tx: Reader, transfer: TransferRow): Promise<Invitation> {
+  const { sender_owner, sender_twin_id, address: email, memo, expires_at } = transfer
+  const { hostname } = (await tx.get(twins, sender_twin_id)) as TwinRow
+  const sender = await nameOf(tx, sender_owner)
+  return {
+    sender: sender ?? hostname,
+    hostname,
+    amount: await amountText(tx, transfer),
+    email,
+    memo,
+    until: minuteText(expires_at as number),
+  }
+}
+
+/** An amount as people read it: `2.500 USD`. */
+export async function amountText(tx: Reader, { dq, amount }: { dq: string; amount: string | bigint }): Promise<string> {
+  const { decimals, shortcode } = await quantityOf(tx, dq)
+  return `${formatAmount(amount, decimals)} ${shortcode}`
+}
+
+async function nameOf(tx: Reader, owner: Owner): Promise<string | undefined> {
+  const id = accountIdOf(owner)
+  if (id === undefined) {
+    const email = await provenEmailOf(tx, owner)
+    return email && shownAddress(email)
+  }
+  const account = await tx.get(accounts, id)
+  const name = account && sellerName(account)
+  return name ? quoted([...name].slice(0, NAME_CHARACTERS).join('')) : undefined
+}
+
+const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
+const MOST_CHARACTERS = 140
+
+/** Whether text is a memo: up to 140 characters of one line, each of which people see. */
+export const isMemo = (text: string): boolean => [...text].length <= MOST_CHARACTERS && isPlainLine(text)
+
+const NAME_CHARACTERS = 80
+
+export function invitingMail(invitation: Invitation, link: string) {
+  const { hostname, amount, memo, until } = invitation
+  // Accounts call themselves what they like; addresses and hostnames were checked.
+  const sender = invitation.sender.startsWith('“') ? unlinked(invitation.sender) : invitation.sender
+  const text = [
+    `${sender} sends you ${amount}, from the wallet ${hostname}.`,
+    `Until ${until} it waits for you here:\n${link}`,
+    // On a line of its own that begins with a mark, as quotations in mail do.
+    ...(memo === null ? [] : [`Their message:\n> ${unlinked(nameHiddenLine(memo))}`]),
+    'If you do not want it, do nothing: it goes back then.',
+  ].join('\n\n')
+  return { subject: `${sender} sends you ${amount}`, text }
+}
+
+export const expiredMail = ({ amount, email }: Invitation) => ({
+  subject: `${amount} came back to you`,
+  text: `${shownAddress(email)} did not claim ${amount} in time. It is back in your wallet.`,
+})

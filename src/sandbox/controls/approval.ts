@@ -1,0 +1,17 @@
+import { Problem, problem } from '../../base/problem.js'
+import { type ApprovalRow, approvals, decide, showToUser } from '../../consent/approvals/approval.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { Writer } from '../../storage/storage.js'
+
+/** Answers an approval as its user. Throws `not_found`, `not_pending`. */
+export async function answerApproval(
+  tx: Writer,
+  { id, decision }: { id: string; decision: 'approved' | 'rejected' },
+  service: ServiceContext,
+) {
+  const row = await tx.get(approvals, id)
+  if (!row) throw problem('not_found')
+  const decided: ApprovalRow | Problem = await decide(tx, row, { decision, at: service.clock.now() })
+  if (decided instanceof Problem) throw decided
+  return showToUser(decided, service)
+}

@@ -1,0 +1,77 @@
+import {
+  type ApprovalRow,
+  approvals,
+  type ShownApproval,
+  showToUser,
+  statusOf,
+} from '../../consent/approvals/approval.js'
+import type { SandboxContext, ServiceContext } from '../../http/context.js'
+import { userByEmail } from '../../identity/users/user.js'
+import { allRows } from '../../storage/page.js'
+import type { Reader } from '../../storage/storage.js'
+
+export interface NextApproval extends Promise<ShownApproval> {
+  /** Answers it as its user, once it is asked for. */
+  approve(): Promise<ShownApproval>
+  reject(): Promise<ShownApproval>
+}
+
+/** Whose approval is waited for, and how long. */
+export interface Waiting {
+  readonly email?: string | undefined
+  /** Of real time. Default 5. */
+  readonly seconds?: number | undefined
+}
+
+interface Answers {
+  approve(id: string): Promise<ShownApproval>
+  reject(id: string): Promise<ShownApproval>
+}
+
+/** Hands out what agents ask for, in the order that they ask, each once. */
+export function approvalQueue(service: ServiceContext, { approve, reject }: Answers) {
+  const { handedApprovals: handed } = service.sandbox as SandboxContext
+
+  async function wait({ email, seconds = 5 }: Waiting): Promise<ShownApproval> {
+    let late = false
+    const cancel = service.alarm.set(seconds * 1000, () => {
+      late = true
+    })
+    try {
+      for (;;) {
+        const found = await service.storage.read((tx) => waitingFor(tx, { email, handed, at: service.clock.now() }))
+        if (found) {
+          handed.add(found.id)
+          return showToUser(found, service)
+        }
+        if (late) throw new Error(`No agent asked for an approval within ${seconds} seconds.`)
+        if (!(await service.background.nextWrite([approvals.name], Math.min(seconds * 1000, 250))))
+          throw new Error('The service closed.')
+      }
+    } finally {
+      cancel()
+    }
+  }
+
+  return {
+    /** The next that is asked for, or that waits already: `await sandbox.approvals.next().approve()`. */
+    next(waiting: Waiting = {}): NextApproval {
+      const found = wait(waiting)
+      return Object.assign(found, {
+        approve: async () => approve((await found).approval_id),
+        reject: async () => reject((await found).approval_id),
+      })
+    },
+  }
+}
+
+async function waitingFor(
+  tx: Reader,
+  { email, handed, at }: { email: string | undefined; handed: ReadonlySet<string>; at: number },
+): Promise<ApprovalRow | undefined> {
+  const user = email === undefined ? undefined : await userByEmail(tx, email)
+  if (email !== undefined && !user) return undefined
+  for await (const row of allRows(tx, approvals, { index: 'byStatus', prefix: ['pending'] }))
+    if (statusOf(row, at) === 'pending' && !handed.has(row.id) && (!user || row.user_id === user.id)) return row
+  return undefined
+}

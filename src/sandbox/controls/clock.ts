@@ -1,0 +1,46 @@
+import type { Clock } from '../../base/ports.js'
+import { problem } from '../../base/problem.js'
+import type { ClockState, SandboxClock } from '../../http/context.js'
+
+/** A clock over the real one that a sandbox can stop, set and move on. */
+export function sandboxClock(real: Clock): SandboxClock {
+  let state: ClockState = { mode: 'real', ms: 0 }
+  const now = () => (state.mode === 'real' ? real.now() + state.ms : state.ms)
+  const at = (mode: ClockState['mode'], ms: number): ClockState => ({
+    mode,
+    ms: mode === 'real' ? ms - real.now() : ms,
+  })
+  return {
+    now,
+    get mode() {
+      return state.mode
+    },
+    setMode: (mode) => {
+      state = at(mode, now())
+    },
+    setTo: (ms) => {
+      state = at(state.mode, ms)
+    },
+    state: () => state,
+    restore: (kept) => {
+      state = kept
+    },
+  }
+}
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `90s`, `15m`, `1h30m`, `2d` or seconds, as milliseconds; may be negative. Throws `field_invalid`. */
+export function durationMs(duration: string | number): number {
+  const text = typeof duration === 'number' ? `${duration}s` : duration.trim()
+  const [, sign, parts] = /^(-?)((?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)$/.exec(text) ?? []
+  if (parts === undefined)
+    throw problem('field_invalid', {
+      detail: '"advance" must be a duration such as "90s", "15m", "1h30m" or "2d", or a number of seconds.',
+      fields: { field: 'advance' },
+    })
+  let ms = 0
+  for (const [, count, unit] of parts.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g))
+    ms += Number(count) * (UNITS[unit as string] ?? 0)
+  return Math.round(sign === '-' ? -ms : ms)
+}

@@ -1,0 +1,54 @@
+import { seconds } from '../../base/time.js'
+import { normalEmail } from '../../identity/users/user.js'
+import type { OutboxRow } from '../../jobs/outbox/message.js'
+import { outbox } from '../../jobs/outbox/outbox.js'
+import { newestFirst } from '../../storage/page.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+
+export interface InboxQuery {
+  readonly to?: string | undefined
+  readonly kind?: OutboxRow['kind'] | undefined
+  readonly limit?: number | undefined
+  readonly after?: number | undefined
+}
+
+/** What left the service, newest first, with the codes and links in it. Throws `cursor_invalid`. */
+export async function readInbox(tx: Reader, { to, kind, limit, after }: InboxQuery) {
+  const index = to === undefined ? (kind === undefined ? 'id' : 'byKind') : kind === undefined ? 'byTo' : 'byToAndKind'
+  const prefix = [to === undefined ? [] : normalEmail(to), kind ?? []].flat()
+  const { rows, next } = await newestFirst(tx, outbox, { index, prefix, limit, after })
+  return { messages: rows.map(showMessage), next: next as number | null }
+}
+
+export async function emptyInbox(tx: Writer): Promise<void> {
+  let after: number[] | undefined
+  for (;;) {
+    const rows = await tx.find(outbox, { index: 'id', prefix: [], limit: 500, ...(after && { after }) })
+    for (const row of rows) if (!isUnsettled(row)) tx.remove(outbox, row.id)
+    const last = rows.at(-1)
+    if (!last || rows.length < 500) return
+    after = [last.id]
+  }
+}
+
+/** A card that may have been charged, or may have been given back: what that settles is still to come. */
+const isUnsettled = ({ kind, status }: OutboxRow): boolean => isOfCard(kind) && status === 'pending'
+
+const isOfCard = (kind: OutboxRow['kind']): boolean => kind === 'card' || kind === 'refund'
+
+const showMessage = ({ id, kind, to, subject, text, status, created_at, ...more }: OutboxRow) => ({
+  id,
+  kind,
+  to,
+  subject,
+  text,
+  status,
+  // An amount is no code.
+  codes: isOfCard(kind) ? [] : (text.replace(LINK, '').match(/\b\d{6}\b/g) ?? []),
+  links: text.match(LINK) ?? [],
+  ...('data' in more && { data: more.data }),
+  created_at: seconds(created_at),
+})
+
+/** Without the full stop or bracket that ends the sentence around it. */
+const LINK = /https?:\/\/\S*[^\s.,;:!?)>\]"']/g

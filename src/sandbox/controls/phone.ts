@@ -1,0 +1,71 @@
+import { problem } from '../../base/problem.js'
+import { randomHex } from '../../base/secrets.js'
+import { addDevice, hasDevice, registrationOf } from '../../consent/notifications/device.js'
+import { type Answer, settlePending } from '../../consent/second-factor/answer.js'
+import { type PhoneMode, phones } from '../../consent/second-factor/phone.js'
+import { type AuthenticationRequestRow, pendingOf, showRequest } from '../../consent/second-factor/request.js'
+import type { ServiceContext } from '../../http/context.js'
+import { users } from '../../identity/users/user.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+
+const MOST_SECONDS = 24 * 3600
+
+/**
+ * How a user's phone answers pushes that arrive from now on, and how many seconds after; a user without a device gets one.
+ * Throws `not_found`, `field_invalid`.
+ */
+export async function setPhone(
+  tx: Writer,
+  { userId, mode, afterSeconds = 0 }: { userId: number; mode: PhoneMode; afterSeconds?: number | undefined },
+  { keys, random, clock }: ServiceContext,
+) {
+  await checkUser(tx, userId)
+  if (!(afterSeconds >= 0 && afterSeconds <= MOST_SECONDS))
+    throw problem('field_invalid', {
+      detail: `"after_seconds" must be from 0 to ${MOST_SECONDS}.`,
+      fields: { field: 'after_seconds' },
+    })
+  if (!(await hasDevice(tx, userId))) {
+    const token = `sandbox-${randomHex(random, 16)}`
+    const order = { userId, platform: 'web', token, name: 'Sandbox phone', at: clock.now() } as const
+    await addDevice(tx, await registrationOf(tx, order, { keys }), { at: clock.now(), isTold: false })
+  }
+  tx.put(phones, { id: userId, mode, after_ms: Math.round(afterSeconds * 1000) })
+  return { user_id: userId, mode, after_seconds: afterSeconds }
+}
+
+/** How a user's phone answers, and what waits for them now. Throws `not_found`. */
+export async function readPhone(tx: Reader, userId: number, { clock }: ServiceContext) {
+  await checkUser(tx, userId)
+  const at = clock.now()
+  const { mode, after_ms } = (await tx.get(phones, userId)) ?? { mode: 'manual' as const, after_ms: 0 }
+  return {
+    user_id: userId,
+    has_device: await hasDevice(tx, userId),
+    mode,
+    after_seconds: after_ms / 1000,
+    requests: (await pendingOf(tx, userId, at)).map((request) => showRequest(request, at)),
+  }
+}
+
+/** The user answers the request named, or all that wait for them now; where none does, nothing is answered. Throws `not_found`. */
+export async function answerOnPhone(
+  tx: Writer,
+  { userId, id, answer }: { userId: number; id?: number | undefined; answer: Answer },
+  { clock }: ServiceContext,
+) {
+  await checkUser(tx, userId)
+  const at = clock.now()
+  const pending = await pendingOf(tx, userId, at)
+  const answered = []
+  for (const request of id === undefined ? pending : pending.filter((each) => each.id === id)) {
+    const settled = await settlePending(tx, request, { answer, by: 'phone', at })
+    answered.push(showRequest(settled as AuthenticationRequestRow, at))
+  }
+  return { requests: answered }
+}
+
+/** Throws `not_found`. */
+async function checkUser(tx: Reader, id: number): Promise<void> {
+  if (!(await tx.get(users, id))) throw problem('not_found')
+}

@@ -1,0 +1,56 @@
+import { digest } from '../../base/secrets.js'
+import type { ClockState } from '../../http/context.js'
+import { collection, type Reader, type Row, type State, type Writer } from '../../storage/storage.js'
+
+/** What a sandbox keeps of itself. */
+export type SettingRow =
+  | { readonly id: 'clock'; readonly value: ClockState }
+  /** SHA-256 of the key that seals this state: a state without its key is known by it. */
+  | { readonly id: 'key_digest'; readonly value: string }
+  /** 64 hex digits: where states written before version 0.2 hold the key. */
+  | { readonly id: 'key'; readonly value: string }
+
+export const settings = collection<SettingRow>()('settings', {})
+
+/** The key that seals a sandbox's state: 64 hex digits. */
+export interface ServiceKeyRow {
+  readonly id: 'key'
+  readonly value: string
+}
+
+export const serviceKeys = collection<ServiceKeyRow>()('service_keys', {})
+
+export const keepClock = (tx: Writer, value: ClockState): void => tx.put(settings, { id: 'clock', value })
+
+export const keptClock = (tx: Reader): Promise<ClockState | undefined> => kept(tx, 'clock')
+
+export function keepKey(tx: Writer, value: string): void {
+  tx.put(serviceKeys, { id: 'key', value })
+  tx.put(settings, { id: 'key_digest', value: digest(value) })
+  tx.remove(settings, 'key')
+}
+
+/** The key, wherever this state holds it, and whether it is the one that sealed the state. */
+export async function keptKey(tx: Reader): Promise<{ key: string | undefined; isMissing: boolean }> {
+  const key = (await tx.get(serviceKeys, 'key'))?.value ?? (await kept(tx, 'key'))
+  const sealedBy = await kept(tx, 'key_digest')
+  return { key, isMissing: sealedBy !== undefined && (key === undefined || digest(key) !== sealedBy) }
+}
+
+/** The same state without the key that opens what it seals. */
+export function withoutKey({ counters, rows }: State): State {
+  const { [serviceKeys.name]: _, [settings.name]: own = [], ...others } = rows
+  return { counters, rows: { ...others, [settings.name]: own.filter(({ id }) => id !== 'key') } }
+}
+
+/** The same state under this key, unless it holds one of its own. */
+export function withKey(state: State, value: string | undefined): State {
+  const { rows } = state
+  const isKey = ({ id }: Row) => id === 'key'
+  if (value === undefined || [serviceKeys, settings].some(({ name }) => rows[name]?.some(isKey))) return state
+  return { ...state, rows: { ...rows, [serviceKeys.name]: [{ id: 'key', value } satisfies ServiceKeyRow as Row] } }
+}
+
+async function kept<I extends SettingRow['id']>(tx: Reader, id: I) {
+  return (await tx.get(settings, id))?.value as Extract<SettingRow, { id: I }>['value'] | undefined
+}

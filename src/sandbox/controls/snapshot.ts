@@ -1,0 +1,121 @@
+import { type Problem, problem } from '../../base/problem.js'
+import type { SandboxContext, ServiceContext } from '../../http/context.js'
+import { accounts } from '../../identity/accounts/account.js'
+import { users } from '../../identity/users/user.js'
+import { allQuantities, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
+import { type Audit, audit } from '../../money/ledger/audit.js'
+import { balances } from '../../money/ledger/balance.js'
+import { entries, movements } from '../../money/ledger/movement.js'
+import { reservations } from '../../money/ledger/reservation.js'
+import { twins } from '../../money/twins/twin.js'
+import { sealing } from '../../storage/sealing.js'
+import { serialStorage } from '../../storage/serial.js'
+import { type Fault, findFault, type Schema } from '../../storage/soundness.js'
+import { assertLists } from '../../storage/state.js'
+import type { AnyCollection, Key, Reader, Row, State } from '../../storage/storage.js'
+import { Tables } from '../../storage/tables.js'
+import { begin } from './bootstrap.js'
+import { sandboxClock } from './clock.js'
+import { serviceKeys, settings } from './settings.js'
+
+const references: Schema['references'] = {
+  account_id: accounts,
+  user_id: users,
+  twin_id: twins,
+  payer_twin_id: twins,
+  payee_twin_id: twins,
+  sender_twin_id: twins,
+  issuer_twin_id: twins,
+  counterpart_twin_id: twins,
+  movement_id: movements,
+  dq: digitalQuantities,
+}
+
+/** Rows of other collections have the ids of what they belong to, or random ones. */
+const counted: Schema['counted'] = [
+  'account_choices accounts approvals authentication_requests carts catalog_items checkouts commodities delegates devices',
+  'digital_quantities dispatch_parameters entries events invoices movements oidc_connections outbox payments personas',
+  'sessions sign_in_codes timers transfers twins users',
+].flatMap((names) => names.split(' '))
+
+/**
+ * Gives a copy of a state that these collections can hold, and whose ledger is sound. A state of an older release may lack collections.
+ * Throws `snapshot_invalid` where it is no state, and `snapshot_refused` with the `collection` and `id` of the row that does not fit.
+ */
+export async function checkSnapshot(document: unknown, collections: readonly AnyCollection[]): Promise<State> {
+  try {
+    assertLists(document)
+  } catch (cause) {
+    throw problem('snapshot_invalid', { detail: `${(cause as Error).message}.`, cause })
+  }
+  const state = JSON.parse(JSON.stringify(document)) as State
+  const fault =
+    findFault(state, { collections, counted, references }) ?? settingFault(state) ?? (await ledgerFault(state))
+  if (fault) throw refused(fault)
+  return state
+}
+
+/** Throws `snapshot_refused` where a service could not go on from this state. Nothing of the service changes. */
+export async function rehearseRestore(state: State, service: ServiceContext): Promise<void> {
+  const { sandbox } = service
+  const clock = sandboxClock({ now: () => service.clock.now() })
+  const tables = new Tables(JSON.parse(JSON.stringify(state)) as State)
+  const rehearsing: ServiceContext = { ...service, sandbox: { ...(sandbox as SandboxContext), clock } }
+  const storage = sealing(serialStorage({ tables }), () => rehearsing.keys)
+  try {
+    await begin(Object.assign(rehearsing, { storage, log: { error() {} } }), true)
+  } catch (cause) {
+    throw problem('snapshot_refused', { detail: `No service can go on from it: ${(cause as Error).message}.`, cause })
+  }
+}
+
+const refused = ({ collection, id, what }: Fault): Problem =>
+  problem('snapshot_refused', {
+    detail: id === null ? `In ${collection}, ${what}.` : `Row ${JSON.stringify(id)} of ${collection}: ${what}.`,
+    fields: { collection, id },
+  })
+
+/** What a sandbox keeps of itself is taken over as it is. */
+function settingFault({ rows }: State): Fault | undefined {
+  for (const { name } of [serviceKeys, settings])
+    for (const row of (rows[name] ?? []) as readonly (Row & { readonly value?: unknown })[]) {
+      if (row.id === 'key' && !/^[0-9a-f]{64}$/.test(String(row.value)))
+        return { collection: name, id: row.id, what: 'it is not 64 hex digits' }
+      if (row.id === 'clock' && !isClock(row.value))
+        return { collection: name, id: row.id, what: 'it is no mode and time of a clock' }
+    }
+  return undefined
+}
+
+function isClock(value: unknown): boolean {
+  const { mode, ms } = (value ?? {}) as { mode?: unknown; ms?: unknown }
+  return (mode === 'real' || mode === 'manual') && Number.isSafeInteger(ms)
+}
+
+async function ledgerFault(state: State): Promise<Fault | undefined> {
+  try {
+    const { broken } = await auditLedger(new Tables(state))
+    return broken ? { ...placeOf(broken.rows[0], state), what: `the rule "${broken.rule}" is broken` } : undefined
+  } catch (cause) {
+    return { collection: movements.name, id: null, what: `the ledger cannot be read: ${(cause as Error).message}` }
+  }
+}
+
+/** Rows are known again by being the very ones that were loaded; a balance that is missing has none. */
+function placeOf(broken: object | undefined, { rows }: State): { collection: string; id: Key | null } {
+  for (const { name } of [movements, entries, balances, reservations]) {
+    const row = rows[name]?.find((each) => each === broken)
+    if (row) return { collection: name, id: row.id }
+  }
+  const { id = null } = (broken ?? {}) as { id?: Key }
+  return { collection: balances.name, id }
+}
+
+/** Checks every rule of the ledger. */
+export async function auditLedger(tx: Reader): Promise<Audit> {
+  const quantities = await allQuantities(tx)
+  return audit(
+    tx,
+    quantities.map(({ id, decimals, issuer_twin_id }) => ({ dq: id, decimals, issuerTwinId: issuer_twin_id })),
+  )
+}

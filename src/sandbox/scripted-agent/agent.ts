@@ -1,0 +1,236 @@
+import type {
+  CallToolResult,
+  Client,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client'
+import type { ShownApproval } from '../../consent/approvals/approval.js'
+import type { People, Person, Stage } from './person.js'
+import { hearingRefusals, sharingRefreshes } from './transport.js'
+
+export interface AgentOptions extends Person {
+  /** What the app is called. Default `Scripted agent`. */
+  readonly name?: string | undefined
+  /** The id of the account whose own server it connects to; the master server where absent. */
+  readonly server?: number | undefined
+  /** `2026-07-28` without a handshake, or `2025-11-25` with one. Default the first. */
+  readonly protocol?: '2026-07-28' | '2025-11-25' | undefined
+  /** How the user answers where the server asks in place. Default: the agent says that it cannot be asked so. */
+  readonly inPlace?: 'approve' | 'reject' | undefined
+}
+
+/** What an agent buys. */
+export interface Order {
+  readonly catalog_item_id: number
+  readonly arguments?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** An app that a user has connected, driven by a test. */
+export interface ScriptedAgent {
+  /** The official MCP client, connected. */
+  readonly client: Client
+  /** An access token of the agent's, for calls of the interface itself. */
+  readonly accessToken: string
+  /** Calls a tool; the result's structured content, with `isError` for what is refused. */
+  call(tool: string, args?: Readonly<Record<string, unknown>>): Promise<ToolAnswer>
+  /** Buys an item, by an approval where one is given. */
+  buy(order: Order, approvalId?: string): Promise<ToolAnswer>
+  /** Asks the user to approve an order, as a refusal says. */
+  request(order: Order): Promise<ShownApproval>
+  /** What an agent should not do. Each gives what came of every call that it made. */
+  readonly hostile: {
+    /** Has one order approved, and uses that for other arguments. */
+    alter(order: Order, args: Readonly<Record<string, unknown>>): Promise<ToolAnswer[]>
+    /** Uses one approval many times at once. Default 20. */
+    duplicate(order: Order, times?: number): Promise<ToolAnswer[]>
+    /** Uses one approval again after it was used. */
+    replay(order: Order): Promise<ToolAnswer[]>
+  }
+  close(): Promise<void>
+}
+
+export interface ToolAnswer {
+  readonly isError: boolean
+  readonly [field: string]: unknown
+}
+
+const REDIRECT = 'http://127.0.0.1/callback'
+
+/**
+ * Connects as any MCP client does: discovery, registration, sign-in and consent by the user's pages, PKCE, then the protocol.
+ * Throws what the user's pages or the server say that refuse.
+ */
+export async function connectAgent(options: AgentOptions, people: People): Promise<ScriptedAgent> {
+  const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+  const { name = 'Scripted agent', server, protocol = '2026-07-28', inPlace } = options
+  const { stage } = people
+  const url = new URL(`${stage.baseUrl}/mcp${server === undefined ? '' : `/${server}`}`)
+  const call = sharingRefreshes((input, init) => stage.fetch(new Request(input, init)))
+  const { fetch, refusal } = hearingRefusals(call, url)
+  const app = new App(name, (address) => people.authorize(options, { app: name, address }))
+  const transport = () => new StreamableHTTPClientTransport(url, { authProvider: app, fetch })
+  const client = new Client(
+    { name, version: '1.0.0' },
+    {
+      capabilities: inPlace === undefined ? {} : { elicitation: { url: {} } },
+      versionNegotiation: { mode: protocol === '2025-11-25' ? 'legacy' : { pin: protocol } },
+    },
+  )
+  if (inPlace !== undefined) answerInPlace(client, inPlace, stage)
+  // The first try is refused, and leads the user through the pages; what they give is exchanged for tokens.
+  const first = transport()
+  const tried = client.connect(first).catch(async (error: unknown) => {
+    if (!app.answer) throw app.failure ?? error
+    await first.finishAuth(app.answer.searchParams)
+    await client.connect(transport())
+  })
+  await tried.catch((cause: unknown) => {
+    const said = refusal()
+    throw said === undefined ? cause : new Error(said, { cause })
+  })
+  return new Driver(client, app, stage.sandbox)
+}
+
+function answerInPlace(client: Client, answer: 'approve' | 'reject', { sandbox }: Stage): void {
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
+    const [id = ''] = /apr_[0-9a-f]{32}/.exec('url' in params ? params.url : '') ?? []
+    await sandbox[answer](id)
+    return { action: 'accept' }
+  })
+}
+
+/** An OAuth client with a user to send through the pages. */
+class App implements OAuthClientProvider {
+  readonly redirectUrl = REDIRECT
+  readonly clientMetadata
+  answer: URL | undefined
+  /** Why the user's pages led to none. */
+  failure: unknown
+  #client: StoredOAuthClientInformation | undefined
+  #tokens: StoredOAuthTokens | undefined
+  #verifier = ''
+  #discovered: OAuthDiscoveryState | undefined
+
+  constructor(
+    name: string,
+    readonly authorize: (address: URL) => Promise<URL>,
+  ) {
+    this.clientMetadata = {
+      client_name: name,
+      redirect_uris: [REDIRECT],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      scope: 'openid profile email twin offline_access',
+    }
+  }
+
+  /** No resource is named: a token of the interface's is good at its MCP servers too, and one of theirs not at the interface. */
+  async validateResourceURL(): Promise<undefined> {}
+
+  get accessToken(): string {
+    return this.#tokens?.access_token ?? ''
+  }
+
+  clientInformation() {
+    return this.#client
+  }
+
+  saveClientInformation(client: StoredOAuthClientInformation): void {
+    this.#client = client
+  }
+
+  tokens() {
+    return this.#tokens
+  }
+
+  saveTokens(tokens: StoredOAuthTokens): void {
+    this.#tokens = tokens
+  }
+
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier
+  }
+
+  codeVerifier(): string {
+    return this.#verifier
+  }
+
+  saveDiscoveryState(state: OAuthDiscoveryState): void {
+    this.#discovered = state
+  }
+
+  discoveryState() {
+    return this.#discovered
+  }
+
+  async redirectToAuthorization(address: URL): Promise<void> {
+    try {
+      this.answer = await this.authorize(address)
+    } catch (error) {
+      this.failure = error
+      throw error
+    }
+  }
+}
+
+class Driver implements ScriptedAgent {
+  constructor(
+    readonly client: Client,
+    private readonly app: App,
+    private readonly sandbox: Pick<Stage['sandbox'], 'approve'>,
+  ) {}
+
+  get accessToken(): string {
+    return this.app.accessToken
+  }
+
+  async call(tool: string, args: Readonly<Record<string, unknown>> = {}): Promise<ToolAnswer> {
+    const { isError = false, structuredContent }: CallToolResult = await this.client.callTool({
+      name: tool,
+      arguments: { ...args },
+    })
+    return { ...(structuredContent as object | undefined), isError }
+  }
+
+  buy({ catalog_item_id, arguments: args = {} }: Order, approval_id?: string): Promise<ToolAnswer> {
+    return this.call('agent_checkout', {
+      catalog_item_id,
+      arguments: args,
+      ...(approval_id !== undefined && { approval_id }),
+    })
+  }
+
+  async request({ catalog_item_id, arguments: args = {} }: Order): Promise<ShownApproval> {
+    const { isError, ...approval } = await this.call('request_approval', {
+      ...{ kind: 'purchase', catalog_item_id },
+      arguments: args,
+    })
+    if (isError) throw new Error(`The approval was refused: ${String(approval.error)}`)
+    return approval as unknown as ShownApproval
+  }
+
+  readonly hostile: ScriptedAgent['hostile'] = {
+    alter: async (order, args) => [await this.buy({ ...order, arguments: args }, await this.#approved(order))],
+    duplicate: async (order, times = 20) => {
+      const id = await this.#approved(order)
+      return Promise.all(Array.from({ length: times }, () => this.buy(order, id)))
+    },
+    replay: async (order) => {
+      const id = await this.#approved(order)
+      return [await this.buy(order, id), await this.buy(order, id)]
+    },
+  }
+
+  async #approved(order: Order): Promise<string> {
+    const { approval_id } = await this.request(order)
+    await this.sandbox.approve(approval_id)
+    return approval_id
+  }
+
+  close(): Promise<void> {
+    return this.client.close()
+  }
+}

@@ -1,0 +1,123 @@
+import type { Alarm } from '../../base/ports.js'
+import type { Sandbox } from '../controls/sandbox.js'
+import { Browser, type Fetch, type Page } from './browser.js'
+
+/** Where people are played. */
+export interface Stage {
+  readonly baseUrl: string
+  readonly fetch: Fetch
+  /** Their mail, their phone and what they approve. */
+  readonly sandbox: Pick<Sandbox, 'outbox' | 'phone' | 'approve' | 'reject'>
+  readonly alarm: Alarm
+}
+
+export interface Person {
+  readonly email: string
+  /** The id of the business account that they grant; none where absent. */
+  readonly account?: number | undefined
+}
+
+/** An app that sends its user to be asked. */
+interface Asking {
+  /** What it is called. */
+  readonly app: string
+  readonly address: URL
+}
+
+/** More pages than lead from an app to its answer. */
+const MOST_STEPS = 12
+/** What a phone is asked on the way of an app: that its user signs in, and that they connect it. */
+const ASKING = new Set(['sign_in', 'connect_app'])
+/** Between looks whether a phone has answered, and the longest wait past what it is set to take. */
+const LOOK_MS = 50
+const PATIENCE_MS = 5000
+
+/** The people of a sandbox, by email: each has one browser, which stays signed in, and does one thing after another. */
+export class People {
+  readonly #browsers = new Map<string, Browser>()
+  readonly #busy = new Map<string, Promise<unknown>>()
+
+  constructor(readonly stage: Stage) {}
+
+  /**
+   * Plays a user in their browser, from an app's authorization request to its answer, by the very pages that people see: email and
+   * code, second factor where they have a device, and consent. Gives the address that the browser is sent to at the end.
+   * Throws what a page says that refuses, and where the user refuses on their phone.
+   */
+  async authorize(person: Person, request: Asking): Promise<URL> {
+    const name = person.email.toLowerCase()
+    const turn = (this.#busy.get(name) ?? Promise.resolve())
+      .catch(() => {})
+      .then(() => this.#authorize(person, request))
+    this.#busy.set(name, turn)
+    return turn
+  }
+
+  async #authorize(person: Person, { app, address }: Asking): Promise<URL> {
+    const { stage } = this
+    const name = person.email.toLowerCase()
+    const browser = this.#browsers.get(name) ?? new Browser(stage.fetch)
+    this.#browsers.set(name, browser)
+    const { location: page } = await browser.visit(address)
+    // What is wrong with the request itself is told to the app.
+    if (!page?.href.startsWith(stage.baseUrl)) return page ?? address
+    let shown = await browser.visit(page)
+    for (let step = 0; step < MOST_STEPS; step++) {
+      if (shown.location && !shown.location.href.startsWith(page.href)) return shown.location
+      if (shown.waits) shown = await this.#answerOnPhone(person, { app, browser, page })
+      else shown = await browser.visit(page, shown.location ? undefined : await this.#fillIn(person, shown))
+    }
+    throw new Error(`${person.email} was led nowhere by ${page.pathname}.`)
+  }
+
+  /** What the person answers to a page, by the buttons that it has. */
+  async #fillIn({ email, account }: Person, { buttons, choices }: Page): Promise<Record<string, string>> {
+    if (buttons.includes('continue')) return { answer: 'continue', email }
+    if (buttons.includes('verify')) return { answer: 'verify', code: await this.#mailedCode(email) }
+    if (buttons.includes('ask_again')) throw new Error(`The phone of ${email} did not answer in time.`)
+    const picked = String(account ?? 'none')
+    if (account !== undefined && !choices.includes(picked)) {
+      const offered = choices.filter((choice) => choice !== 'none').join(', ')
+      throw new Error(`${email} cannot grant the account ${picked}: the page offers ${offered || 'none'}.`)
+    }
+    return { answer: 'allow', account: picked }
+  }
+
+  async #mailedCode(email: string): Promise<string> {
+    const { messages } = await this.stage.sandbox.outbox({ to: email, kind: 'mail', limit: 1 })
+    return messages[0]?.codes[0] ?? ''
+  }
+
+  /** By hand where the phone is so set, and then only what this app asks; else as the phone answers by itself. */
+  async #answerOnPhone(
+    { email }: Person,
+    { app, browser, page }: { app: string; browser: Browser; page: URL },
+  ): Promise<Page> {
+    const phone = this.stage.sandbox.phone(await this.#askedUser(email))
+    const { mode, after_seconds, requests } = await phone.read()
+    if (mode === 'ignore')
+      throw new Error(`The phone of ${email} is set to ignore what it is asked, so nobody let ${app} in.`)
+    const asked = requests.filter(({ action, detail }) => ASKING.has(action) && detail.app === app)
+    if (mode === 'manual' && asked.length > 0) await phone.approve(Math.max(...asked.map(({ id }) => id)))
+    for (let waited = 0; waited <= after_seconds * 1000 + PATIENCE_MS; waited += LOOK_MS) {
+      const shown = await browser.visit(page)
+      if (shown.location?.searchParams.get('error') === 'access_denied')
+        throw new Error(`${email} rejected on their phone that ${app} connects.`)
+      if (!shown.waits) return shown
+      await this.#pause()
+    }
+    throw new Error(`The phone of ${email} did not answer within ${after_seconds + PATIENCE_MS / 1000} seconds.`)
+  }
+
+  /** Whoever waits was asked by a push, and is perhaps not signed in yet. */
+  async #askedUser(email: string): Promise<number> {
+    const { messages } = await this.stage.sandbox.outbox({ to: email, kind: 'push', limit: 1 })
+    return Number(messages[0]?.data?.user_id)
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.stage.alarm.set(LOOK_MS, resolve)
+    })
+  }
+}
