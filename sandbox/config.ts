@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
+import { UPSTREAM_EXPECTED, upstreamList } from '../src/base/address.js'
 import { evidenceGrades } from '../src/base/evidence.js'
 import { reachSettings } from '../src/http/reach.js'
-import { UPSTREAM_EXPECTED, upstreamList } from '../src/jobs/upstream/address.js'
 import type { Seed } from '../src/sandbox/controls/seed-schema.js'
 import { parseDocument, readIfThere } from './document.js'
 import { Refusal } from './refusal.js'

@@ -1,7 +1,7 @@
+import type { CardRow } from './base/message.js'
 import type { ChargeResult } from './base/ports.js'
 import { couriers } from './deliveries.js'
 import type { ServiceContext } from './http/context.js'
-import type { CardRow } from './jobs/outbox/message.js'
 import { deliver, deliverTaken, nextMessage, outbox } from './jobs/outbox/outbox.js'
 import { nextTimer, runTimer, timers } from './jobs/schedule/timer.js'
 import type { AnyCollection, Storage } from './storage/storage.js'

@@ -1,5 +1,5 @@
 import { pushCourier } from './consent/notifications/push.js'
-import { mailCourier } from './jobs/outbox/mail.js'
+import { mailCourier } from './identity/users/mail-delivery.js'
 import type { Couriers } from './jobs/outbox/outbox.js'
 import { loseInvoiceCharge, settleInvoiceCharge } from './market/billing/settle.js'
 import { loseCheckoutCharge, settleCheckoutCharge } from './market/checkout/card.js'

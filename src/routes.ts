@@ -1,10 +1,13 @@
 import agents from './agents/agents/routes.js'
 import mcp from './agents/mcp/routes.js'
 import approvals from './consent/approvals/routes.js'
+import clientCredentials from './consent/client-credentials/routes.js'
 import notifications from './consent/notifications/routes.js'
+import oidcBrowser from './consent/oidc/browser/routes.js'
 import oidc from './consent/oidc/routes.js'
 import personas from './consent/personas/routes.js'
 import secondFactor from './consent/second-factor/routes.js'
+import signIn from './consent/sign-in/routes.js'
 import { openapiRoute } from './http/openapi.js'
 import type { Route } from './http/route.js'
 import accounts from './identity/accounts/routes.js'
@@ -24,8 +27,10 @@ import commodities from './money/commodities/routes.js'
 import digitalQuantities from './money/digital-quantities/routes.js'
 import twins from './money/twins/routes.js'
 import payments from './payments/payments/routes.js'
+import statements from './payments/statements/routes.js'
 import topups from './payments/topups/routes.js'
 import transfers from './payments/transfers/routes.js'
+import people from './sandbox/controls/people/routes.js'
 import controls from './sandbox/controls/routes.js'
 
 /** Every operation of the service, in the order of the documentation. */
@@ -33,8 +38,10 @@ export const routes: readonly Route[] = [
   ...tagged('accounts', accounts),
   ...tagged('tokens', tokens),
   ...tagged('users', users),
+  ...tagged('users', clientCredentials),
   ...tagged('digital quantities', digitalQuantities),
   ...tagged('twins', twins),
+  ...tagged('twins', statements),
   ...tagged('commodities', commodities),
   ...tagged('payments', payments),
   ...tagged('catalog', catalog),
@@ -47,16 +54,19 @@ export const routes: readonly Route[] = [
   ...tagged('transfers', transfers),
   ...tagged('top-ups', topups),
   ...tagged('sessions', sessions),
+  ...tagged('sessions', signIn),
   ...tagged('notifications', notifications),
   ...tagged('second factor', secondFactor),
   ...tagged('events', events),
   ...tagged('agents', agents),
   ...tagged('approvals', approvals),
   ...tagged('billing', billing),
+  ...tagged('oidc', oidcBrowser),
   ...tagged('oidc', oidc),
   ...tagged('mcp', mcp),
   ...tagged('embeds', embeds),
   openapiRoute(() => routes),
+  ...tagged('sandbox', people),
   ...tagged('sandbox', controls),
 ]
 

@@ -1,4 +1,5 @@
 import { inBackground } from './background.js'
+import { UPSTREAM_EXPECTED, upstreamList } from './base/address.js'
 import type { Evidence } from './base/evidence.js'
 import {
   type Alarm,
@@ -23,7 +24,6 @@ import type { FetchSource } from './http/incoming.js'
 import { sandboxReach } from './http/reach.js'
 import { RouteTable } from './http/router.js'
 import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/schedule/unsettled.js'
-import { UPSTREAM_EXPECTED, upstreamList } from './jobs/upstream/address.js'
 import { keepPayer } from './market/checkout/payer.js'
 import { testProcessor } from './money/cards/test-processor.js'
 import { tellParked } from './parked.js'

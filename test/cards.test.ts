@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { memoryStorage } from '../adapters/storage/memory.js'
+import type { OutboxRow } from '../src/base/message.js'
 import { type Alarm, type CardCharge, type ChargeResult, createService, type ServiceOptions } from '../src/index.js'
-import type { OutboxRow } from '../src/jobs/outbox/message.js'
 import { testProcessor } from '../src/money/cards/test-processor.js'
 import type { PaymentRow } from '../src/payments/payments/payment.js'
 import type { Storage } from '../src/storage/storage.js'

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { memoryStorage } from '../adapters/storage/memory.js'
+import type { OutboxRow } from '../src/base/message.js'
 import { type Alarm, createService, type Mail, type ServiceOptions } from '../src/index.js'
-import type { OutboxRow } from '../src/jobs/outbox/message.js'
 import { postMail } from '../src/jobs/outbox/outbox.js'
 import type { Storage } from '../src/storage/storage.js'
 import { caller } from './support/api.js'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../adapters/storage/memory.js'
+import type { OutboxRow } from '../src/base/message.js'
 import { createService, type PushMessage } from '../src/index.js'
-import type { OutboxRow } from '../src/jobs/outbox/message.js'
 import { caller } from './support/api.js'
 import { ask, poll, registerDevice } from './support/second-factor.js'
 import { newPayer, newSeller } from './support/world.js'

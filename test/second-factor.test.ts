@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../adapters/storage/memory.js'
-import { hasDevice } from '../src/consent/notifications/device.js'
+import { hasDevice } from '../src/consent/devices/device.js'
 import {
   type ApprovedAction,
   requireSecondFactor,

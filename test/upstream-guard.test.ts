@@ -1,9 +1,9 @@
 import { BlockList } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { isAlwaysRefused, isPublic } from '../src/base/address.js'
 import { Problem } from '../src/base/problem.js'
 import type { SandboxContext } from '../src/http/context.js'
-import { isAlwaysRefused, isPublic } from '../src/jobs/upstream/address.js'
 import { checkHeaders, connectRule, judgeUrl, type UpstreamPolicy } from '../src/jobs/upstream/guard.js'
 
 const serious: UpstreamPolicy = { allowUpstream: undefined, sandbox: undefined }

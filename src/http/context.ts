@@ -1,8 +1,8 @@
+import type { UpstreamList } from '../base/address.js'
 import type { Evidence } from '../base/evidence.js'
+import type { CardRow } from '../base/message.js'
 import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
 import type { Keyring } from '../base/secrets.js'
-import type { CardRow } from '../jobs/outbox/message.js'
-import type { UpstreamList } from '../jobs/upstream/address.js'
 import type { Seed } from '../sandbox/controls/seed-schema.js'
 import type { AnyCollection, Storage, Writer } from '../storage/storage.js'
 

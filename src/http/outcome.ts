@@ -1,5 +1,5 @@
 import { Problem, problem } from '../base/problem.js'
-import { repeatedSession } from '../identity/callers/caller.js'
+import { repeatedSession } from '../consent/callers/caller.js'
 import { OutcomeUnknown, StorageUnavailable } from '../storage/storage.js'
 import type { ServiceContext } from './context.js'
 import { setCorsHeaders } from './cors.js'

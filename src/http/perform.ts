@@ -1,6 +1,6 @@
 import { isWeaker } from '../base/evidence.js'
 import { Problem, problem } from '../base/problem.js'
-import { authenticate, type Caller } from '../identity/callers/caller.js'
+import { authenticate, type Caller } from '../consent/callers/caller.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { checkFields, readFields, textFields, Written } from './body.js'
 import { callerKey } from './caller-key.js'

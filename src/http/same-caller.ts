@@ -1,5 +1,5 @@
 import { problem } from '../base/problem.js'
-import type { Caller } from '../identity/callers/caller.js'
+import type { Caller } from '../consent/callers/caller.js'
 import type { Reader, Storage, Writer } from '../storage/storage.js'
 import type { ServiceContext } from './context.js'
 import type { Principal } from './route.js'

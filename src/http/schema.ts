@@ -285,3 +285,16 @@ export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, ite
   })
 
 export { z }
+
+/** Client credentials, as their owner sees them. */
+export const SecretsShape = z.array(
+  z.object({
+    client_id: z.string(),
+    client_secret: z.string(),
+    created_at: UnixSecondsDigits,
+    updated_at: UnixSecondsDigits,
+    deleted_at: z.nullable(UnixSecondsDigits),
+  }),
+)
+
+export const TwinPath = z.object({ hostname: z.string() })

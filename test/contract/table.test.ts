@@ -34,9 +34,7 @@ describe('the route table', () => {
   })
 
   it("holds each feature's routes, under the names that they are exported by", async () => {
-    const paths = (await readdir(source, { recursive: true })).filter((path) =>
-      /^\w+[/\\][\w-]+[/\\]routes\.ts$/.test(path),
-    )
+    const paths = (await readdir(source, { recursive: true })).filter((path) => /.[/\\]routes\.ts$/.test(path))
     expect(paths.length).toBeGreaterThan(20)
     for (const path of paths) {
       const { default: all, ...named } = (await import(new URL(path, source).href)) as {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { calendarMonth, periodOf, prorate } from '../../src/market/billing/period.js'
+import { calendarMonth, periodOf, prorate } from '../../src/market/plans/period.js'
 
 const runs = { numRuns: 2000 }
 const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)

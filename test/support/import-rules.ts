@@ -287,7 +287,7 @@ function placeOf(path: string): Place {
   if (folder === 'src/http') return 'http'
   if (folder === 'src/storage') return 'storage'
   if (folder === 'src/money/ledger') return 'ledger'
-  if (folder === 'src/identity/callers') return 'caller'
+  if (folder === 'src/consent/callers') return 'caller'
   if (file === 'routes.ts') return 'routes'
   return file.endsWith('.tsx') ? 'page' : 'noun'
 }

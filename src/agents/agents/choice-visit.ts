@@ -1,10 +1,9 @@
 import { Problem, problem } from '../../base/problem.js'
-import { hasDevice } from '../../consent/notifications/device.js'
+import { hasDevice } from '../../consent/devices/device.js'
 import { clientById, nameOf } from '../../consent/oidc/client.js'
 import { oidcConnections } from '../../consent/oidc/connection.js'
 import { lastAsked } from '../../consent/second-factor/asked.js'
 import { requireSecondFactor, spendSecondFactor } from '../../consent/second-factor/request.js'
-import type { ServiceContext } from '../../http/context.js'
 import {
   answerSignIn,
   isSignInAnswer,
@@ -13,7 +12,8 @@ import {
   signedInSince,
   signInAnswers,
   signInStep,
-} from '../../identity/sessions/page-sign-in.js'
+} from '../../consent/sign-in/page-sign-in.js'
+import type { ServiceContext } from '../../http/context.js'
 import { findSession } from '../../identity/sessions/session.js'
 import { emailOf } from '../../identity/users/user.js'
 import type { Reader, Writer } from '../../storage/storage.js'

@@ -1,6 +1,6 @@
+import { checkSeenPrice, type PresentPrice, type SeenPrice } from '../../money/commodities/seen-price.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../money/ledger/amount.js'
-import { checkSeenPrice, type PresentPrice, type SeenPrice } from '../../payments/payments/seen-price.js'
 import type { Reader } from '../../storage/storage.js'
 import type { ApprovalRow } from './approval.js'
 

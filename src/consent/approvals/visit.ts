@@ -1,5 +1,13 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
+import { findSession, type SessionRow } from '../../identity/sessions/session.js'
+import { emailOf } from '../../identity/users/user.js'
+import type { SeenPrice } from '../../money/commodities/seen-price.js'
+import { toAmount } from '../../money/ledger/amount.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { hasDevice } from '../devices/device.js'
+import { lastAsked } from '../second-factor/asked.js'
+import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import {
   answerSignIn,
   isSignInAnswer,
@@ -8,15 +16,7 @@ import {
   signedInSince,
   signInAnswers,
   signInStep,
-} from '../../identity/sessions/page-sign-in.js'
-import { findSession, type SessionRow } from '../../identity/sessions/session.js'
-import { emailOf } from '../../identity/users/user.js'
-import { toAmount } from '../../money/ledger/amount.js'
-import type { SeenPrice } from '../../payments/payments/seen-price.js'
-import type { Reader, Writer } from '../../storage/storage.js'
-import { hasDevice } from '../notifications/device.js'
-import { lastAsked } from '../second-factor/asked.js'
-import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
+} from '../sign-in/page-sign-in.js'
 import { type ApprovalRow, type ApprovalStatus, approvals, decide, statusOf } from './approval.js'
 import { approvedPrice, checkApprovedPrice } from './price.js'
 import { appOf, secondFactorDetail } from './second-factor.js'

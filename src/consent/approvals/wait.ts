@@ -1,6 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { SeenPrice } from '../../payments/payments/seen-price.js'
+import type { SeenPrice } from '../../money/commodities/seen-price.js'
 import type { Reader } from '../../storage/storage.js'
 import type { AuthenticationRequestRow } from '../second-factor/request.js'
 import { type AskingSession, askAndWait, spendAsked } from '../second-factor/wait.js'

@@ -3,8 +3,8 @@ import { Actions, Alert, Button } from '../../http/card.js'
 import { type CardPage, cardPage } from '../../http/card-page.js'
 import { inline } from '../../http/html.js'
 import type { Reply } from '../../http/reply.js'
-import type { DeviceChange, DeviceRow } from './device.js'
-import { deviceText, minuteText } from './wording.js'
+import type { DeviceChange, DeviceRow } from '../devices/device.js'
+import { deviceText, minuteText } from '../devices/wording.js'
 
 const style = inline('h1 + p { margin-top: 12px; }')
 const show = (parts: Omit<CardPage, 'style'>): Reply => cardPage({ ...parts, style })

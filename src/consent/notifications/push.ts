@@ -1,7 +1,7 @@
-import type { PushRow } from '../../jobs/outbox/message.js'
+import type { PushRow } from '../../base/message.js'
 import type { Courier } from '../../jobs/outbox/outbox.js'
+import { devices, pushToken } from '../devices/device.js'
 import { pushArrives } from '../second-factor/phone.js'
-import { devices, pushToken } from './device.js'
 
 export const pushCourier: Courier<PushRow, void> = {
   async send({ id, subject, text, device_id, data }, service) {

@@ -3,7 +3,6 @@ import { problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { requireSecondFactor } from '../second-factor/request.js'
 import {
   addDevice,
   type DeviceChange,
@@ -17,8 +16,9 @@ import {
   registrationOf,
   removeDevice,
   settleChange,
-} from './device.js'
-import { deviceText } from './wording.js'
+} from '../devices/device.js'
+import { deviceText } from '../devices/wording.js'
+import { requireSecondFactor } from '../second-factor/request.js'
 
 const DAY = 24 * 3_600_000
 /** How long a mailed link confirms a change, once it does. */
@@ -33,6 +33,8 @@ export interface Changing {
   readonly sessionId: string | undefined
   readonly at: number
 }
+
+export { listDevices, platforms, showDevice } from '../devices/device.js'
 
 type Context = Pick<ServiceContext, 'keys' | 'random' | 'baseUrl'>
 

@@ -5,12 +5,14 @@ import { noContent } from '../../http/reply.js'
 import { type Call, route } from '../../http/route.js'
 import { IdPath, lineOf, PageQuery, pageOf, UnixSeconds, z } from '../../http/schema.js'
 import { confirmedPage, confirmPage, refusedPage } from './confirm-page.js'
-import { listDevices, platforms, showDevice } from './device.js'
 import {
   answerDeviceLink as answer,
   type Changing,
   changeOfLink,
+  listDevices,
+  platforms,
   registerDevice,
+  showDevice,
   unregisterDevice,
 } from './registration.js'
 

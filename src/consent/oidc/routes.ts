@@ -1,7 +1,6 @@
 import { noContent } from '../../http/reply.js'
 import { type Call, type Nothing, route } from '../../http/route.js'
 import { IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/schema.js'
-import browserRoutes from './browser/routes.js'
 import { claimsOf } from './claims.js'
 import { clientById, type SentClient } from './client.js'
 import { listConnections as list } from './connection.js'
@@ -293,7 +292,6 @@ export const deleteConnection = route({
 })
 
 export default [
-  ...browserRoutes,
   readOpenidConfiguration,
   readAuthorizationServer,
   readInsertedAuthorizationServer,

@@ -1,7 +1,7 @@
+import { normalEmail } from '../../base/email.js'
 import { randomHex } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { normalEmail } from '../../identity/users/user.js'
 import type { Writer } from '../../storage/storage.js'
 import { type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
 import { type DelegateRow, delegateHash, delegates, tellBoth } from './delegate.js'

@@ -2,7 +2,7 @@ import { type Problem, problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
 import type { TimerJob } from '../../jobs/schedule/timer.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { deviceByToken } from '../notifications/device.js'
+import { deviceByToken } from '../devices/device.js'
 import {
   type AuthenticationRequestRow,
   authenticationRequests,

@@ -1,4 +1,4 @@
-import type { PushRow } from '../../jobs/outbox/message.js'
+import type { PushRow } from '../../base/message.js'
 import { setTimer } from '../../jobs/schedule/timer.js'
 import { collection, type Writer } from '../../storage/storage.js'
 

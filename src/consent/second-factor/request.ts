@@ -10,7 +10,7 @@ import { refundAsking, spendAsking } from '../../jobs/outbox/mail-limit.js'
 import { postMail, postPush } from '../../jobs/outbox/outbox.js'
 import { allRows } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { devices, devicesOf, settleChange } from '../notifications/device.js'
+import { devices, devicesOf, settleChange } from '../devices/device.js'
 import type { Detail } from './detail.js'
 import { askingMail, askingPush } from './wording.js'
 

@@ -1,6 +1,6 @@
 import type { Owner } from '../../base/owner.js'
 import { agentSettings } from '../../consent/approvals/settings.js'
-import { forgetDevices } from '../../consent/notifications/device.js'
+import { forgetDevices } from '../../consent/devices/device.js'
 import { oidcConnections } from '../../consent/oidc/connection.js'
 import { deleteConnection } from '../../consent/oidc/disconnect.js'
 import { revokeDelegatesOf } from '../../consent/personas/delegate.js'

@@ -1,3 +1,4 @@
+import { normalEmail } from '../../base/email.js'
 import { hexOf } from '../../base/encoding.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
@@ -7,7 +8,7 @@ import { recordEvent } from '../../jobs/events/event.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import { type RateLimit, refundRate, spendRate } from '../../jobs/rates/rate.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { normalEmail, userByEmail } from '../users/user.js'
+import { userByEmail } from '../users/user.js'
 import { lastSession } from './session.js'
 
 const LIFETIME = 10 * 60_000

@@ -1,6 +1,5 @@
 import { route } from '../../http/route.js'
-import { Email, PageQuery, pageOf, UnixSecondsDigits, UserShape, userShape, z } from '../../http/schema.js'
-import { askForSecrets, createSecrets } from './client-credentials.js'
+import { Email, PageQuery, pageOf, SecretsShape, UserShape, userShape, z } from '../../http/schema.js'
 import {
   createUser as create,
   listUsers as list,
@@ -8,16 +7,6 @@ import {
   readUserByEmail,
   readUserWithoutSecrets,
 } from './user.js'
-
-const Secrets = z.array(
-  z.object({
-    client_id: z.string(),
-    client_secret: z.string(),
-    created_at: UnixSecondsDigits,
-    updated_at: UnixSecondsDigits,
-    deleted_at: z.nullable(UnixSecondsDigits),
-  }),
-)
 
 export const createUser = route({
   id: 'createUser',
@@ -29,7 +18,7 @@ export const createUser = route({
   auth: ['account'],
   body: z.object({ email: Email }),
   status: 201,
-  result: z.object({ ...userShape, secrets: Secrets }),
+  result: z.object({ ...userShape, secrets: SecretsShape }),
   errors: ['email_taken'],
   idempotent: true,
   async write(tx, { body, principal }, service) {
@@ -49,37 +38,12 @@ export const readUser = route({
   params: z.object({ user_id: z.int() }),
   query: z.object({ email: z.optional(z.string()) }),
   queryInBody: true,
-  result: z.object({ ...userShape, secrets: z.optional(Secrets) }),
+  result: z.object({ ...userShape, secrets: z.optional(SecretsShape) }),
   errors: ['not_found'],
   read: (tx, { params, query, principal }, service) => {
     if (principal.kind !== 'user' || principal.id !== params.user_id)
       return readUserByEmail(tx, params.user_id, query.email)
     return principal.via === 'token' ? readOwnUser(tx, principal.id, service) : readUserWithoutSecrets(tx, principal.id)
-  },
-})
-
-export const createUserSecrets = route({
-  id: 'createUserSecrets',
-  summary:
-    'Make new client credentials for yourself. The newest before them go on working, older ones end. A session waits for the second factor of its user.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/user/secrets',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  body: z.object({}),
-  bodyOptional: true,
-  status: 201,
-  result: z.object({ secrets: Secrets }),
-  errors: ['rejected', 'approval_timeout', 'too_many_pending'],
-  idempotent: true,
-  async handle({ principal, session, keep }, service) {
-    const userId = principal.id
-    const given =
-      principal.via === 'session' ? await askForSecrets(service, { userId, sessionId: session?.id }) : undefined
-    return service.storage.write(async (tx) =>
-      keep(tx, await createSecrets(tx, { userId, given, at: service.clock.now() }, service)),
-    )
   },
 })
 
@@ -97,4 +61,4 @@ export const listUsers = route({
   read: (tx, { query, principal }) => list(tx, principal.id, query),
 })
 
-export default [createUser, readUser, createUserSecrets, listUsers]
+export default [createUser, readUser, listUsers]

@@ -1,3 +1,4 @@
+import { normalEmail } from '../../base/email.js'
 import { userIdOf } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { secondsDigits } from '../../base/time.js'
@@ -28,9 +29,6 @@ export const users = collection<UserRow>()('users', {
   byEmail: { fields: ['email'], unique: true },
   byMaker: { fields: ['made_by'] },
 })
-
-/** The one form by which addresses are stored and compared. */
-export const normalEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase().normalize('NFC')
 
 /**
  * Whether the user is known to read their email. Older rows don't say: who signed up then did so by a mailed code, and whom an

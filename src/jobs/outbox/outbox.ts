@@ -1,8 +1,7 @@
+import type { CardRow, CardSubject, MailRow, Message, OutboxRow, PushRow, RefundRow } from '../../base/message.js'
 import type { CardCharge, CardRefund, ChargeResult, RefundResult } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { CardSubject } from '../../money/cards/declines.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import type { CardRow, MailRow, Message, OutboxRow, PushRow, RefundRow } from './message.js'
 
 export const outbox = collection<OutboxRow>()(
   'outbox',

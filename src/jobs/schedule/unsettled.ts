@@ -1,6 +1,6 @@
+import type { OutboxRow } from '../../base/message.js'
 import { problem } from '../../base/problem.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import type { OutboxRow } from '../outbox/message.js'
 import { MOST_TRIES, outbox } from '../outbox/outbox.js'
 import { MOST_FAILURES, type TimerRow, timers } from './timer.js'
 

@@ -1,6 +1,6 @@
+import { isAlwaysRefused, isListed, isLoopback, isPublic, type UpstreamList } from '../../base/address.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import { isAlwaysRefused, isListed, isLoopback, isPublic, type UpstreamList } from './address.js'
 
 /** Who decides on addresses that are not refused to everyone. */
 export type UpstreamPolicy = Pick<ServiceContext, 'allowUpstream' | 'sandbox'>

@@ -5,9 +5,15 @@ import { saveCard } from '../../money/cards/charge.js'
 import { cardDeclined, checkProcessor } from '../../money/cards/charge-now.js'
 import { beginCardTry, endCardTry } from '../../money/cards/declines.js'
 import type { Writer } from '../../storage/storage.js'
+import {
+  type CardOnFile,
+  type SubscriptionRow,
+  subscriptionOf,
+  subscriptions,
+  tellBilling,
+} from '../plans/subscription.js'
 import { unpaidInvoice } from './invoice.js'
 import { readBilling } from './show.js'
-import { type CardOnFile, type SubscriptionRow, subscriptionOf, subscriptions, tellBilling } from './subscription.js'
 
 /** Has the card processor keep a card for an account. Throws `too_many_declines`, `card_declined`, `processor_failed`. */
 export async function keepCard(

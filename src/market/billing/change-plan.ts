@@ -1,15 +1,10 @@
+import type { CardRow } from '../../base/message.js'
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { CardRow } from '../../jobs/outbox/message.js'
 import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { keepCard, putCard } from './card.js'
-import { postInvoiceCharge, unpaidProblem } from './charge.js'
-import { draftInvoice, type InvoiceLine, type InvoiceRow, invoices, lineOf, unpaidInvoice } from './invoice.js'
-import { periodOf, prorate } from './period.js'
-import { isUpgrade, type PlanId, plans } from './plan.js'
-import { settlePaid } from './settle.js'
-import { readBilling } from './show.js'
+import { periodOf, prorate } from '../plans/period.js'
+import { isUpgrade, type PlanId, plans } from '../plans/plan.js'
 import {
   type CardOnFile,
   paidPeriod,
@@ -17,7 +12,12 @@ import {
   subscriptionOf,
   subscriptions,
   tellBilling,
-} from './subscription.js'
+} from '../plans/subscription.js'
+import { keepCard, putCard } from './card.js'
+import { postInvoiceCharge, unpaidProblem } from './charge.js'
+import { draftInvoice, type InvoiceLine, type InvoiceRow, invoices, lineOf, unpaidInvoice } from './invoice.js'
+import { settlePaid } from './settle.js'
+import { readBilling } from './show.js'
 
 export interface PlanChange {
   readonly accountId: number

@@ -1,16 +1,16 @@
+import type { CardRow } from '../../base/message.js'
 import type { ChargeResult } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { CardRow } from '../../jobs/outbox/message.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
 import { cardDeclined, chargeLease } from '../../money/cards/charge-now.js'
 import { beginCardTry } from '../../money/cards/declines.js'
 import type { Writer } from '../../storage/storage.js'
+import { plans } from '../plans/plan.js'
+import type { CardOnFile } from '../plans/subscription.js'
 import { cardName, formatDollars, type InvoiceRow, invoices, nameOf, type PendingCharge } from './invoice.js'
-import { plans } from './plan.js'
 import { billingEmails } from './profile.js'
-import type { CardOnFile } from './subscription.js'
 
 /**
  * Writes the charge that an invoice is to be paid by, and the invoice that waits for it: for the caller to make, or,

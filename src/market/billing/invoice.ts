@@ -4,10 +4,16 @@ import { seconds } from '../../base/time.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import type { Period } from './period.js'
-import { type PlanId, toDollars } from './plan.js'
+import type { Period } from '../plans/period.js'
+import { type PlanId, toDollars } from '../plans/plan.js'
+import {
+  type CardOnFile,
+  type SubscriptionRow,
+  subscriptionOf,
+  subscriptions,
+  tellBilling,
+} from '../plans/subscription.js'
 import { type Profile, profileOf } from './profile.js'
-import { type CardOnFile, type SubscriptionRow, subscriptionOf, subscriptions, tellBilling } from './subscription.js'
 
 /**
  * `draft`: a change of plan whose card is being charged; it has no number yet. Then `open`: issued, and owed; at last `paid`,

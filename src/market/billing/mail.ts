@@ -2,9 +2,9 @@ import type { ChargeResult } from '../../base/ports.js'
 import { spendLetter } from '../../jobs/outbox/mail-limit.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import type { Writer } from '../../storage/storage.js'
+import { dayOf } from '../plans/period.js'
+import { plans } from '../plans/plan.js'
 import { cardName, formatDollars, type InvoiceRow, nameOf } from './invoice.js'
-import { dayOf } from './period.js'
-import { plans } from './plan.js'
 import { billingEmails } from './profile.js'
 
 interface Letter {

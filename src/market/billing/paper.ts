@@ -1,6 +1,6 @@
+import { dayOf } from '../plans/period.js'
+import { plans } from '../plans/plan.js'
 import { cardName, formatDollars, type InvoiceRow, type InvoiceStatus, nameOf } from './invoice.js'
-import { dayOf } from './period.js'
-import { plans } from './plan.js'
 
 /** An invoice in words, as it stands on paper, whatever that is made of. Times are days in UTC. */
 export interface Paper {

@@ -1,13 +1,13 @@
+import type { CardRow } from '../../base/message.js'
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { KeepAnswer } from '../../http/stored-answer.js'
-import type { CardRow } from '../../jobs/outbox/message.js'
 import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import { type CardOnFile, subscriptionOf } from '../plans/subscription.js'
 import { keepCard } from './card.js'
 import { postInvoiceCharge, unpaidProblem } from './charge.js'
 import { type InvoiceRow, invoices, ownInvoice, type ShownInvoice, showInvoice } from './invoice.js'
-import { type CardOnFile, subscriptionOf } from './subscription.js'
 
 export interface InvoicePayment {
   readonly accountId: number

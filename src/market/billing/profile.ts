@@ -1,7 +1,8 @@
+import { normalEmail } from '../../base/email.js'
 import { accountOf, memberships, updateAccount } from '../../identity/accounts/account.js'
-import { normalEmail, users } from '../../identity/users/user.js'
+import { users } from '../../identity/users/user.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { tellBilling } from './subscription.js'
+import { tellBilling } from '../plans/subscription.js'
 
 /** Who an account's invoices are for. */
 export interface Profile {

@@ -1,11 +1,8 @@
 import type { ServiceContext } from '../../http/context.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import type { Writer } from '../../storage/storage.js'
-import { postInvoiceCharge } from './charge.js'
-import { draftInvoice, invoices, issue, lineOf, unpaidInvoice } from './invoice.js'
-import { periodOf } from './period.js'
-import { type PlanId, plans } from './plan.js'
-import { BILLING_PERIOD_ENDS, cancel, isTried, setPeriodTimer, tellPlan } from './settle.js'
+import { periodOf } from '../plans/period.js'
+import { type PlanId, plans } from '../plans/plan.js'
 import {
   type CardOnFile,
   FREE,
@@ -13,7 +10,10 @@ import {
   type SubscriptionRow,
   subscriptionOf,
   subscriptions,
-} from './subscription.js'
+} from '../plans/subscription.js'
+import { postInvoiceCharge } from './charge.js'
+import { draftInvoice, invoices, issue, lineOf, unpaidInvoice } from './invoice.js'
+import { BILLING_PERIOD_ENDS, cancel, isTried, setPeriodTimer, tellPlan } from './settle.js'
 
 const HOUR = 3_600_000
 

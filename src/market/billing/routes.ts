@@ -7,9 +7,8 @@ import { listInvoices as list, nameOf, ownInvoice, showInvoice } from './invoice
 import { invoicePage } from './invoice-page.js'
 import { payInvoice as pay } from './pay.js'
 import { invoicePdf } from './pdf/invoice.js'
-import { PLAN_IDS, showPlans } from './plan.js'
 import { profileOf, updateProfile } from './profile.js'
-import { readBilling as read } from './show.js'
+import { PLAN_IDS, readBilling as read, showPlans } from './show.js'
 
 const PlanId = z.enum(PLAN_IDS)
 /** Null is without limit. */

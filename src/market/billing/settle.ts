@@ -2,10 +2,8 @@ import type { ServiceContext } from '../../http/context.js'
 import { setTimer } from '../../jobs/schedule/timer.js'
 import type { LoseCharge, SettleCharge } from '../../money/cards/charge.js'
 import type { Writer } from '../../storage/storage.js'
-import { type InvoiceRow, invoices, issue, type PendingCharge, tellInvoice } from './invoice.js'
-import { type FailedCharge, mailCancelled, mailFailure, mailReceipt } from './mail.js'
-import { periodOf } from './period.js'
-import type { PlanId } from './plan.js'
+import { periodOf } from '../plans/period.js'
+import type { PlanId } from '../plans/plan.js'
 import {
   type CardOnFile,
   FREE,
@@ -13,7 +11,9 @@ import {
   subscriptionOf,
   subscriptions,
   tellBilling,
-} from './subscription.js'
+} from '../plans/subscription.js'
+import { type InvoiceRow, invoices, issue, type PendingCharge, tellInvoice } from './invoice.js'
+import { type FailedCharge, mailCancelled, mailFailure, mailReceipt } from './mail.js'
 
 /** The kind of timer that ends a paid period; its subject is the account's id. */
 export const BILLING_PERIOD_ENDS = 'billing_period_ends'

@@ -2,15 +2,17 @@ import type { ChargedCard } from '../../base/ports.js'
 import { seconds } from '../../base/time.js'
 import type { Reader } from '../../storage/storage.js'
 import { countActiveItems } from '../catalog/item.js'
-import { type PlanId, plans, toDollars } from './plan.js'
+import { type PlanId, plans, toDollars } from '../plans/plan.js'
 import {
   paidPeriod,
   type SubscriptionRow,
   type SubscriptionStatus,
   subscriptionOf,
   usagePeriod,
-} from './subscription.js'
-import { callsSince } from './usage.js'
+} from '../plans/subscription.js'
+import { callsSince } from '../plans/usage.js'
+
+export { PLAN_IDS, showPlans } from '../plans/plan.js'
 
 interface Used {
   used: number

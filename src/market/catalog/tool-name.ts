@@ -1,4 +1,4 @@
-import { reservedToolNames } from '../../agents/mcp/reserved-names.js'
+import { reservedToolNames } from './reserved-tool-names.js'
 
 /** Leaves room for a number among the 64 characters that models take. */
 const LONGEST = 58

@@ -1,6 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { SeenPrice } from '../../payments/payments/seen-price.js'
+import type { SeenPrice } from '../../money/commodities/seen-price.js'
 import { checkoutByToken } from './checkout.js'
 import { type Completion, completeCheckout } from './complete.js'
 import { askCode, type StepName, signInByCode, type Visit } from './visit.js'

@@ -1,6 +1,5 @@
 import type { TestPaymentMethod } from '../../base/ports.js'
 import { Problem, problem } from '../../base/problem.js'
-import type { ServiceContext } from '../../http/context.js'
 import {
   mailCode,
   type SignedInSince,
@@ -9,7 +8,8 @@ import {
   signInStep,
   type Verified,
   verifyCode,
-} from '../../identity/sessions/page-sign-in.js'
+} from '../../consent/sign-in/page-sign-in.js'
+import type { ServiceContext } from '../../http/context.js'
 import { findSession, type SessionRow } from '../../identity/sessions/session.js'
 import { type UserRow, users } from '../../identity/users/user.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'

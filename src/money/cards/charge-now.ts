@@ -1,7 +1,7 @@
+import type { CardRow } from '../../base/message.js'
 import type { ChargeResult } from '../../base/ports.js'
 import { type Problem, problem } from '../../base/problem.js'
 import type { Limits, ServiceContext } from '../../http/context.js'
-import type { CardRow } from '../../jobs/outbox/message.js'
 
 /** Throws `processor_failed` where no card can be charged. */
 export function checkProcessor({ cards }: Pick<ServiceContext, 'cards'>): void {

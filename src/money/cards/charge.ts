@@ -1,6 +1,6 @@
+import type { CardRow, RefundRow } from '../../base/message.js'
 import type { Cards, CardToSave, ChargeResult, RefundResult, SaveResult } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { CardRow, RefundRow } from '../../jobs/outbox/message.js'
 import type { Courier } from '../../jobs/outbox/outbox.js'
 import type { Writer } from '../../storage/storage.js'
 import { endCardTry } from './declines.js'

@@ -1,10 +1,7 @@
-import type { Owner } from '../../base/owner.js'
+import type { CardSubject } from '../../base/message.js'
 import { problem } from '../../base/problem.js'
 import { checkRate, countedOf, countRate, type RateLimit, uncountRate } from '../../jobs/rates/rate.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-
-/** Whom a card counts for: who pays, the checkout whose link is paid, or all guests of a seller together. */
-export type CardSubject = Owner | `guests:account:${number}`
 
 const WINDOW = 15 * 60_000
 const code = 'too_many_declines'

@@ -3,10 +3,10 @@ import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { provenEmailOf } from '../../identity/users/user.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
+import type { SeenPrice } from '../../money/commodities/seen-price.js'
 import { primaryTwin } from '../../money/twins/twin.js'
 import { collection, type Writer } from '../../storage/storage.js'
 import { checkSeenCost, movePrice, sellerTwin } from './payment.js'
-import type { SeenPrice } from './seen-price.js'
 
 /** What a reader consented to for a commodity's price, which they get once. The id is the commodity's hash and the owner. */
 export interface PaybackRow {

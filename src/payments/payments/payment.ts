@@ -8,6 +8,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { checkForSale } from '../../market/catalog/for-sale.js'
 import { type CommodityRow, commodityOf, ownCommodity } from '../../money/commodities/commodity.js'
+import { checkSeenPrice, type SeenPrice } from '../../money/commodities/seen-price.js'
 import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'
@@ -15,7 +16,6 @@ import { payingTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import { newestFirst, newestOfAll } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { checkSeenPrice, type SeenPrice } from './seen-price.js'
 
 /**
  * `payment`: for a commodity. `payback`: a commodity's price, to whom it is a reward. `purchase`: for an item of the

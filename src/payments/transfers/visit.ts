@@ -1,7 +1,7 @@
 import { Problem, problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
+import { mailCode, type SignedInSince, signedInSince, verifyCode } from '../../consent/sign-in/page-sign-in.js'
 import type { ServiceContext } from '../../http/context.js'
-import { mailCode, type SignedInSince, signedInSince, verifyCode } from '../../identity/sessions/page-sign-in.js'
 import { findSession } from '../../identity/sessions/session.js'
 import { waitingCode } from '../../identity/sessions/sign-in-code.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'

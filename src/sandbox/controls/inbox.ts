@@ -1,6 +1,6 @@
+import { normalEmail } from '../../base/email.js'
+import type { OutboxRow } from '../../base/message.js'
 import { seconds } from '../../base/time.js'
-import { normalEmail } from '../../identity/users/user.js'
-import type { OutboxRow } from '../../jobs/outbox/message.js'
 import { outbox } from '../../jobs/outbox/outbox.js'
 import { newestFirst } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'

@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
-import { addDevice, hasDevice, registrationOf } from '../../consent/notifications/device.js'
+import { addDevice, hasDevice, registrationOf } from '../../consent/devices/device.js'
 import { type Answer, settlePending } from '../../consent/second-factor/answer.js'
 import { type PhoneMode, phones } from '../../consent/second-factor/phone.js'
 import { type AuthenticationRequestRow, pendingOf, showRequest } from '../../consent/second-factor/request.js'

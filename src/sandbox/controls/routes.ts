@@ -3,7 +3,6 @@ import { route } from '../../http/route.js'
 import { Amount, ContentHash, Email, ItemShape, pageQuery, Time, timeOf, UnixSeconds, z } from '../../http/schema.js'
 import type { State } from '../../storage/storage.js'
 import { control } from './control.js'
-import people from './people/routes.js'
 import { createSandbox } from './sandbox.js'
 import { SeedSchema } from './seed-schema.js'
 import { retryWork, showUnsettled } from './unsettled.js'
@@ -279,7 +278,6 @@ export const rotateOidcKeys = route({
 })
 
 export default [
-  ...people,
   readHealth,
   resetSandbox,
   seedSandbox,

@@ -1,10 +1,10 @@
 import { Problem, problem } from '../../base/problem.js'
-import type { Detail } from '../../consent/second-factor/detail.js'
 import type { ServiceContext } from '../../http/context.js'
 import { Email, z } from '../../http/schema.js'
+import { lastCode, sendCode, waitingCode } from '../../identity/sessions/sign-in-code.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import type { Detail } from '../second-factor/detail.js'
 import { continueSignIn, type SignInOutcome, signInByCode } from './code-sign-in.js'
-import { lastCode, sendCode, waitingCode } from './sign-in-code.js'
 
 /** Sign-in by a mailed code, as pages without a script take it: what is refused is given, not thrown, as there is a page for that. */
 

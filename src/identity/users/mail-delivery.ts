@@ -1,8 +1,8 @@
-import { readerOf } from '../../identity/users/user.js'
+import type { MailRow } from '../../base/message.js'
+import { recordEvent } from '../../jobs/events/event.js'
+import type { Courier, Settled } from '../../jobs/outbox/outbox.js'
 import { bounces } from '../../money/cards/test-values.js'
-import { recordEvent } from '../events/event.js'
-import type { MailRow } from './message.js'
-import type { Courier, Settled } from './outbox.js'
+import { readerOf } from './user.js'
 
 export const mailCourier: Courier<MailRow, Settled> = {
   async send({ id, to, subject, text }, { mailer, sandbox }) {

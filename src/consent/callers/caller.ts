@@ -1,11 +1,8 @@
 import { problem } from '../../base/problem.js'
-import { findAgentToken } from '../../consent/oidc/agent.js'
-import { metadataAddress } from '../../consent/oidc/issuer.js'
 import type { ServiceContext } from '../../http/context.js'
 import { presentedSession } from '../../http/origin.js'
 import type { AgentScope, Auth, CallSession, PagePrincipal, Principal, Route, UserPrincipal } from '../../http/route.js'
-import type { Reader } from '../../storage/storage.js'
-import { accountByPublicSecret } from '../accounts/account.js'
+import { accountByPublicSecret } from '../../identity/accounts/account.js'
 import {
   findPageSession,
   findSession,
@@ -13,8 +10,11 @@ import {
   isSessionId,
   newSessionId,
   type PageSessionRow,
-} from '../sessions/session.js'
-import { findAccessToken } from '../tokens/token.js'
+} from '../../identity/sessions/session.js'
+import { findAccessToken } from '../../identity/tokens/token.js'
+import type { Reader } from '../../storage/storage.js'
+import { findAgentToken } from '../oidc/agent.js'
+import { metadataAddress } from '../oidc/issuer.js'
 
 /** What of a request says who is calling. */
 export interface Credentials {

@@ -1,18 +1,25 @@
 import { Problem, problem } from '../../base/problem.js'
-import { hasDevice } from '../../consent/notifications/device.js'
-import type { Detail } from '../../consent/second-factor/detail.js'
+import type { ServiceContext } from '../../http/context.js'
+import { findSession, signIn } from '../../identity/sessions/session.js'
+import {
+  bindCode,
+  checkCode,
+  endCode,
+  type SignInCodeRow,
+  spendCode,
+  waitingCode,
+} from '../../identity/sessions/sign-in-code.js'
+import { isProven, userByEmail } from '../../identity/users/user.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { hasDevice } from '../devices/device.js'
+import type { Detail } from '../second-factor/detail.js'
 import {
   type AuthenticationRequestRow,
   authenticationRequests,
   requireSecondFactor,
   showRequest,
   spendSecondFactor,
-} from '../../consent/second-factor/request.js'
-import type { ServiceContext } from '../../http/context.js'
-import type { Reader, Writer } from '../../storage/storage.js'
-import { isProven, userByEmail } from '../users/user.js'
-import { findSession, signIn } from './session.js'
-import { bindCode, checkCode, endCode, type SignInCodeRow, spendCode, waitingCode } from './sign-in-code.js'
+} from '../second-factor/request.js'
 
 /** Who signs in, and where that is a session of which nobody knows more than that a code was mailed for it. */
 export interface SigningIn {

@@ -1,11 +1,11 @@
-import { type AskingSession, askAndWait, type GivenSecondFactor, spendAsked } from '../../consent/second-factor/wait.js'
 import type { ServiceContext } from '../../http/context.js'
+import { clients, clientsOf, createClient } from '../../identity/tokens/client.js'
+import { revokeClient } from '../../identity/tokens/token.js'
+import { isProven, showSecrets, type UserRow, users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import type { Writer } from '../../storage/storage.js'
-import { clients, clientsOf, createClient } from '../tokens/client.js'
-import { revokeClient } from '../tokens/token.js'
-import { isProven, showSecrets, type UserRow, users } from './user.js'
+import { type AskingSession, askAndWait, type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
 
 /** The newest go on working beside new ones, so that nobody who changes over is locked out, even if they lose the answer. */
 const MOST_BEFORE = 1

@@ -1,5 +1,8 @@
-import type { CardCharge, CardRefund } from '../../base/ports.js'
-import type { CardSubject } from '../../money/cards/declines.js'
+import type { Owner } from './owner.js'
+import type { CardCharge, CardRefund } from './ports.js'
+
+/** Whom a card counts for: who pays, the checkout whose link is paid, or all guests of a seller together. */
+export type CardSubject = Owner | `guests:account:${number}`
 
 /** What leaves the service, whatever it is. */
 export interface Message {

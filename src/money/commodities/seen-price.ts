@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
-import type { DigitalQuantityRow } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount, toAmount } from '../../money/ledger/amount.js'
+import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
+import { formatAmount, toAmount } from '../ledger/amount.js'
 
 /** The price that a payer saw, and its digital quantity. A part that is absent is not compared. */
 export interface SeenPrice {

@@ -1,0 +1,96 @@
+import type { ServiceContext } from '../../http/context.js'
+import { csvReply, jsonReply, wantsJson } from '../../http/csv.js'
+import { type Call, route } from '../../http/route.js'
+import { Amount, Time, TwinPath, timeOf, z } from '../../http/schema.js'
+import { binderColumns, binderEntries, binderJson } from './binder.js'
+import { inventoryColumns, inventoryOf } from './inventory.js'
+import { statedTwin } from './stated-twin.js'
+
+const BinderEntry = z.object({
+  twistId: z.string(),
+  timestamp: z.string(),
+  data: z.object({
+    entry: z.object({ amount: z.nullable(Amount), fromAddress: z.string(), type: z.string() }),
+    entryAuthor: z.string(),
+    entryFiles: z.array(z.string()),
+    entryOperation: z.enum(['receive', 'send']),
+    entryType: z.string(),
+  }),
+})
+
+const InventoryRecord = z.object({
+  fileIdentity: z.string(),
+  issuer: z.string(),
+  fileType: z.string(),
+  amount: z.nullable(Amount),
+  integrity: z.enum(['valid', 'broken']),
+  timestamp: z.string(),
+})
+
+const tableMedia = ['text/csv', 'application/json']
+
+/** The caller's own twin, looked up before any of the answer is sent. */
+const ownTwinOf = (
+  { params, principal }: Call<{ hostname: string }, unknown, unknown, 'account' | 'user' | 'session'>,
+  service: ServiceContext,
+) => statedTwin(service, principal.owner, params.hostname)
+
+/** A second, such as other answers show, is meant whole; an ISO 8601 date-time to the millisecond. */
+function endOf(field: string, time: number | string | undefined): number | undefined {
+  const ms = timeOf(field, time)
+  return ms !== undefined && /^\d+$/.test(String(time)) ? ms + 999 : ms
+}
+
+export const readBinder = route({
+  id: 'readBinder',
+  summary: 'Stream what a twin received and sent, newest first, as CSV or JSON.',
+  evidence: 'documented',
+  method: 'GET',
+  path: '/twin/:hostname/binder',
+  versions: ['v4', 'v2'],
+  auth: ['account', 'user', 'session'],
+  params: TwinPath,
+  query: z.object({ from: z.optional(Time), to: z.optional(Time) }),
+  produces: tableMedia,
+  result: z.array(BinderEntry),
+  errors: ['not_found', 'not_owner'],
+  async handle(call, service) {
+    const span = { from: timeOf('from', call.query.from), to: endOf('to', call.query.to) }
+    const pieces = binderEntries(service, await ownTwinOf(call, service), span)
+    if (wantsJson(call.headers)) return jsonReply(mapped(pieces, binderJson))
+    return csvReply(
+      binderColumns,
+      mapped(pieces, ({ record }) => record),
+    )
+  },
+})
+
+export const readInventory = route({
+  id: 'readInventory',
+  summary: 'List what a twin holds now, as CSV or JSON.',
+  evidence: 'documented',
+  method: 'GET',
+  path: '/twin/:hostname/inventory',
+  versions: ['v4', 'v2'],
+  auth: ['account', 'user', 'session'],
+  params: TwinPath,
+  produces: tableMedia,
+  result: z.array(InventoryRecord),
+  errors: ['not_found', 'not_owner'],
+  async handle(call, service) {
+    const twin = await ownTwinOf(call, service)
+    const records = await service.storage.read((tx) => inventoryOf(tx, twin))
+    if (wantsJson(call.headers)) return jsonReply(once(records))
+    return csvReply(inventoryColumns, once(records))
+  },
+})
+
+export default [readBinder, readInventory]
+
+async function* mapped<T, U>(pieces: AsyncIterable<T[]>, change: (item: T) => U): AsyncGenerator<U[]> {
+  for await (const piece of pieces) yield piece.map(change)
+}
+
+async function* once<T>(piece: T): AsyncGenerator<T> {
+  yield piece
+}
