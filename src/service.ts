@@ -19,12 +19,16 @@ import {
 } from './base/ports.js'
 import { keyring, randomHex } from './base/secrets.js'
 import { collections } from './collections.js'
+import { authenticate } from './consent/callers/caller.js'
 import type { Limits, ServiceContext } from './http/context.js'
 import type { FetchSource } from './http/incoming.js'
 import { sandboxReach } from './http/reach.js'
 import { RouteTable } from './http/router.js'
+import { sessions } from './identity/sessions/session.js'
+import { clients } from './identity/tokens/client.js'
+import { tokens } from './identity/tokens/token.js'
 import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/schedule/unsettled.js'
-import { keepPayer } from './market/checkout/payer.js'
+import { checkForSale } from './market/catalog/for-sale.js'
 import { testProcessor } from './money/cards/test-processor.js'
 import { tellParked } from './parked.js'
 import { routes } from './routes.js'
@@ -32,7 +36,9 @@ import { begin } from './sandbox/controls/bootstrap.js'
 import { sandboxClock } from './sandbox/controls/clock.js'
 import { createSandbox, type Sandbox } from './sandbox/controls/sandbox.js'
 import type { Seed } from './sandbox/controls/seed-schema.js'
+import { settings } from './sandbox/controls/settings.js'
 import { type AgentControls, withAgents } from './sandbox/scripted-agent/controls.js'
+import { onFirstProof, onSignIn } from './sign-in.js'
 import { sealing } from './storage/sealing.js'
 import type { Storage } from './storage/storage.js'
 
@@ -207,7 +213,11 @@ function contextOf(options: ServiceOptions): ServiceContext {
     accountCreation: options.accountCreation ?? true,
     ongoing: new Map(),
     sandbox,
-    onSignIn: [keepPayer],
+    findCaller: authenticate,
+    credentialsIn: [sessions, tokens, clients, settings].map(({ name }) => name),
+    checkForSale,
+    onFirstProof,
+    onSignIn,
     tellParked: (tx, parked) =>
       tellParked(tx, parked, context.clock.now()).catch((cause: unknown) =>
         context.log.error(`nobody could be told that ${parked.id} waits for an operator`, cause),

@@ -4,7 +4,8 @@ import type { CardRow } from '../base/message.js'
 import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
 import type { Keyring } from '../base/secrets.js'
 import type { Seed } from '../sandbox/controls/seed-schema.js'
-import type { AnyCollection, Storage, Writer } from '../storage/storage.js'
+import type { AnyCollection, Reader, Storage, Writer } from '../storage/storage.js'
+import type { FindCaller } from './caller.js'
 
 export interface Limits {
   /** The largest request body, in bytes. Default 1 MiB. */
@@ -58,17 +59,42 @@ export interface ServiceContext {
   readonly ongoing: Map<string, Promise<unknown>>
   readonly sandbox: SandboxContext | undefined
   readonly background: Background
-  /** What guests keep when they sign in, by the features that know of it: each runs in the transaction that signs them in. */
+  /** Finds who is calling. */
+  readonly findCaller: FindCaller
+  /** Names of the collections whose writes may end a caller's credential: that of a sandbox's clock too. */
+  readonly credentialsIn: readonly string[]
+  /** Throws `item_inactive` where a commodity is not for sale, to callers outside the account `within`. */
+  checkForSale(tx: Reader, hash: string, within?: number): Promise<void>
+  /** What ends when a user proves their email for the first time, by the features that know of it. */
+  readonly onFirstProof: readonly OnFirstProof[]
+  /** What changes when somebody signs in, by the features that know of it: each runs in the transaction that signs them in. */
   readonly onSignIn: readonly OnSignIn[]
   /** Tells whomever it concerns, by an event, that work failed too often and waits for an operator. Never rejects. */
   tellParked(tx: Writer, parked: ParkedWork): Promise<void>
 }
 
-/** `previousSessionId`: of the session that goes on under a new id. */
-export type OnSignIn = (
-  tx: Writer,
-  signedIn: { readonly previousSessionId: string; readonly userId: number },
-) => Promise<void>
+/** A user who has just signed in by a code that was mailed to them. */
+export interface SignedIn {
+  readonly userId: number
+  readonly email: string
+  readonly sessionId: string
+  /** Of the session that goes on under the new id. */
+  readonly previousSessionId: string
+  /** Whom that one was signed in as; null for a guest's. */
+  readonly previousUserId: number | null
+  readonly at: number
+}
+
+export type OnSignIn = (tx: Writer, signedIn: SignedIn) => Promise<void>
+
+/** How many of something ended, and what it is called. */
+export interface Ended {
+  readonly count: number
+  readonly one: string
+  readonly many: string
+}
+
+export type OnFirstProof = (tx: Writer, proven: { readonly userId: number; readonly at: number }) => Promise<Ended>
 
 /** Work that failed too often: a timer's job, or noting what came of a message. */
 export interface ParkedWork {

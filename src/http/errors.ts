@@ -1,6 +1,6 @@
 import { type Evidence, isWeaker } from '../base/evidence.js'
 import type { ProblemCode } from '../base/problem.js'
-import { refusal } from '../consent/callers/caller.js'
+import { refusal } from './caller.js'
 import { type Auth, evidenceOf, isJudged, type Route } from './route.js'
 
 const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_type_refused']

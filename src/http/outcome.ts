@@ -1,6 +1,6 @@
 import { Problem, problem } from '../base/problem.js'
-import { repeatedSession } from '../consent/callers/caller.js'
 import { OutcomeUnknown, StorageUnavailable } from '../storage/storage.js'
+import { repeatedSession } from './caller.js'
 import type { ServiceContext } from './context.js'
 import { setCorsHeaders } from './cors.js'
 import type { Endpoint, Incoming } from './incoming.js'

@@ -1,8 +1,8 @@
 import { isWeaker } from '../base/evidence.js'
 import { Problem, problem } from '../base/problem.js'
-import { authenticate, type Caller } from '../consent/callers/caller.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import { checkFields, readFields, textFields, Written } from './body.js'
+import type { Caller } from './caller.js'
 import { callerKey } from './caller-key.js'
 import { checkNoCardData } from './card-data.js'
 import type { ServiceContext } from './context.js'
@@ -22,7 +22,7 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
   const body = takesBody ? await readFields(incoming, service.limits[route.bodyLimit ?? 'bodyBytes']) : NONE
   if (route.refusesCardData) checkNoCardData(Object.values(body).map(textOf))
   const fields = decode(route, incoming, body)
-  const recall = (tx: Reader) => authenticate(tx, route.auth, sentBy(route, incoming, fields, service), service)
+  const recall = (tx: Reader) => service.findCaller(tx, route.auth, sentBy(route, incoming, fields, service), service)
   const prepare = async (tx: Reader): Promise<Call> => {
     const caller = await recall(tx)
     remember(incoming, caller)

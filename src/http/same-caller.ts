@@ -1,6 +1,6 @@
 import { problem } from '../base/problem.js'
-import type { Caller } from '../consent/callers/caller.js'
 import type { Reader, Storage, Writer } from '../storage/storage.js'
+import type { Caller } from './caller.js'
 import type { ServiceContext } from './context.js'
 import type { Principal } from './route.js'
 

@@ -180,6 +180,7 @@ const named = new RouteTable(
 /** As little of a service as answering takes. */
 const nothingButStorage = {
   storage: memoryStorage(),
+  findCaller: async () => ({ principal: { kind: 'none' }, session: undefined }),
   baseUrl: 'http://127.0.0.1:4242',
   evidence: 'designed',
   limits: { bodyBytes: 0, snapshotBytes: 0, nonceSeconds: 0 },

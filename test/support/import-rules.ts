@@ -40,6 +40,7 @@ const composition = [
   'collections',
   'timers',
   'deliveries',
+  'sign-in',
   'parked',
   'background',
 ].map((name) => `src/${name}.ts`)

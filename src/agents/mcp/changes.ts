@@ -5,16 +5,15 @@ import { accounts, memberships } from '../../identity/accounts/account.js'
 import { catalogItems } from '../../market/catalog/item.js'
 import { purchases } from '../../market/purchases/receipt.js'
 import { commodities } from '../../money/commodities/commodity.js'
-import { settings } from '../../sandbox/controls/settings.js'
 import type { Watch } from './offer.js'
 import { CATALOG, listResources, readResource } from './resources.js'
 import { listTools } from './tools.js'
 import type { Visit } from './visit.js'
 
-/** What the lists are made of, and what may end the agent's token: the time too, where a sandbox's clock is moved. */
+/** What the lists are made of, and what may end the agent's token, beside `credentialsIn`. */
 const WATCHED = [
   ...[catalogItems, commodities, accounts, memberships, oidcConnections, purchases],
-  ...[oidcTokens, settings],
+  ...[oidcTokens],
 ].map(({ name }) => name)
 /** How long it looks at nothing new: another process may have written. */
 const PAUSE_MS = 2000
@@ -66,11 +65,11 @@ interface Following {
 }
 
 async function follow(visit: Visit, { first, tell, signal }: Following): Promise<void> {
-  const { background } = visit.service
+  const { background, credentialsIn } = visit.service
   let seen = first
   while (seen) {
     // Begun before the look: what is written during it is looked at again.
-    const written = background.nextWrite(WATCHED, PAUSE_MS, signal)
+    const written = background.nextWrite([...WATCHED, ...credentialsIn], PAUSE_MS, signal)
     const now = await look(visit)
     if (!now) return
     if (now.tools !== seen.tools) tell({ kind: 'tools_list_changed' })

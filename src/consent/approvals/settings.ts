@@ -67,3 +67,10 @@ async function unitsOf(tx: Reader, thresholds: NewThresholds): Promise<[dq: stri
     units.push([dq, toUnits(amount, (await quantityOf(tx, dq)).decimals)])
   return units
 }
+
+/** Gives how many thresholds the user had set. */
+export async function forgetThresholds(tx: Writer, userId: number): Promise<number> {
+  const settings = await tx.get(agentSettings, userId)
+  if (settings) tx.remove(agentSettings, userId)
+  return Object.keys(settings?.thresholds ?? {}).length
+}

@@ -1,13 +1,13 @@
 import { problem } from '../../base/problem.js'
+import { type Caller, type Credentials, isSessionId, refusal } from '../../http/caller.js'
 import type { ServiceContext } from '../../http/context.js'
 import { presentedSession } from '../../http/origin.js'
-import type { AgentScope, Auth, CallSession, PagePrincipal, Principal, Route, UserPrincipal } from '../../http/route.js'
+import type { Auth, PagePrincipal, Principal, UserPrincipal } from '../../http/route.js'
 import { accountByPublicSecret } from '../../identity/accounts/account.js'
 import {
   findPageSession,
   findSession,
   hasNewId,
-  isSessionId,
   newSessionId,
   type PageSessionRow,
 } from '../../identity/sessions/session.js'
@@ -15,26 +15,6 @@ import { findAccessToken } from '../../identity/tokens/token.js'
 import type { Reader } from '../../storage/storage.js'
 import { findAgentToken } from '../oidc/agent.js'
 import { metadataAddress } from '../oidc/issuer.js'
-
-/** What of a request says who is calling. */
-export interface Credentials {
-  readonly method: string
-  readonly url: string
-  readonly headers: Pick<Headers, 'get'>
-  /** From the body or the query. */
-  readonly publicSecret: unknown
-  /** An access token in the form of a route that takes one there (RFC 6750 section 2.2). */
-  readonly formToken: unknown
-  /** The address that is called, where it is a resource of its own. */
-  readonly resource: string | undefined
-  /** The scope without which an agent's token is good for nothing there. */
-  readonly agentScope: AgentScope
-}
-
-export interface Caller {
-  readonly principal: Principal
-  readonly session: CallSession | undefined
-}
 
 type Context = Pick<ServiceContext, 'clock' | 'random' | 'baseUrl'>
 
@@ -198,10 +178,6 @@ async function agent(
   }
 }
 
-/** What a valid token of another kind is told. */
-export const refusal = (auth: readonly Auth[]) =>
-  auth.every((kind) => kind === 'account') ? 'not_an_account' : 'wrong_principal'
-
 const user = (id: number, by: Pick<UserPrincipal, 'via' | 'family_id'>): UserPrincipal => ({
   kind: 'user',
   owner: `user:${id}`,
@@ -255,19 +231,4 @@ async function embed(tx: Reader, publicSecret: unknown): Promise<Principal> {
   const account = typeof publicSecret === 'string' ? await accountByPublicSecret(tx, publicSecret) : undefined
   if (!account) throw problem('public_secret_unknown')
   return { kind: 'embed', account_id: account.id }
-}
-
-/** The session that an answer repeats to a caller who was refused before it was looked at. */
-export function repeatedSession(
-  sent: Pick<Credentials, 'method' | 'url' | 'headers'> & { readonly endpoint: { readonly route: Route } | undefined },
-  baseUrl: string,
-): string | undefined {
-  const takesSession = sent.endpoint?.route.auth.some((kind) => kind === 'session' || kind === 'guest')
-  if (!takesSession || sent.headers.get('authorization') !== null) return undefined
-  try {
-    const presented = presentedSession(sent, baseUrl)
-    return presented !== undefined && isSessionId(presented) ? presented : undefined
-  } catch {
-    return undefined
-  }
 }

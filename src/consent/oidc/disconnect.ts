@@ -1,5 +1,6 @@
 import { problem } from '../../base/problem.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import { allRows } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
 import { expireApprovalsOf } from '../approvals/approval.js'
 import { markUsed } from './client.js'
@@ -36,4 +37,14 @@ export async function deleteOwnConnection(
   const row = await tx.get(oidcConnections, id)
   if (!row || row.user_id !== userId) throw problem('not_found')
   await deleteConnection(tx, row, { actor: `user:${userId}`, at })
+}
+
+/** Ends every connection of a user. Gives how many that were. */
+export async function disconnectAll(tx: Writer, userId: number, at: number): Promise<number> {
+  let count = 0
+  for await (const connection of allRows(tx, oidcConnections, { index: 'byUser', prefix: [userId] })) {
+    await deleteConnection(tx, connection, { actor: 'service', at })
+    count++
+  }
+  return count
 }

@@ -13,8 +13,6 @@ import { oauthRefusal, registrationRefusal } from './refusals.js'
 import { deleteClient, managedClient, readRegistration, registerClient, updateClient } from './registration.js'
 import * as shape from './schema.js'
 
-export * from './browser/routes.js'
-
 const open = { auth: ['none'], versions: ['v4'], refused: oauthRefusal } as const
 
 const discovery = {

@@ -1,15 +1,8 @@
 import type { Owner } from '../../base/owner.js'
-import { agentSettings } from '../../consent/approvals/settings.js'
-import { forgetDevices } from '../../consent/devices/device.js'
-import { oidcConnections } from '../../consent/oidc/connection.js'
-import { deleteConnection } from '../../consent/oidc/disconnect.js'
-import { revokeDelegatesOf } from '../../consent/personas/delegate.js'
-import { refuseRequestsOf } from '../../consent/second-factor/request.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { Ended, ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import { forgetTwinNonces } from '../../money/twins/twin-nonce.js'
-import { allRows } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
 import { ownedAccountIds } from '../accounts/account.js'
 import { clientsOf } from '../tokens/client.js'
@@ -22,7 +15,7 @@ export interface Proof {
   readonly at: number
 }
 
-export type ProofContext = Pick<ServiceContext, 'baseUrl' | 'sandbox'>
+export type ProofContext = Pick<ServiceContext, 'baseUrl' | 'sandbox' | 'onFirstProof'>
 
 /**
  * Takes down that a user has proven their email, for the first time. Until now somebody else had the user, so all by which that
@@ -33,12 +26,13 @@ export async function proveEmail(
   tx: Writer,
   user: UserRow,
   { endSessions, at }: Proof,
-  { baseUrl, sandbox }: ProofContext,
+  context: ProofContext,
 ): Promise<UserRow> {
+  const { baseUrl, sandbox } = context
   const proven: UserRow = { ...user, email_verified_at: at, updated_at: at }
   tx.put(users, proven)
   const owner: Owner = `user:${user.id}`
-  const ended = sandbox ? [] : await endWhatOthersMade(tx, user.id, { endSessions, at })
+  const ended = sandbox ? [] : await endWhatOthersMade(tx, user.id, { endSessions, at }, context)
   const accounts = await ownedAccountIds(tx, user.id)
   const data = { ended, account_ids: accounts }
   await recordEvent(tx, { owners: [owner], type: 'user.email_verified', actor: owner, subject: owner, data, at })
@@ -50,40 +44,26 @@ export async function proveEmail(
 }
 
 /** Ends everything by which whoever had the user before could still act for them. Gives what that was, in words. */
-async function endWhatOthersMade(tx: Writer, userId: number, { endSessions, at }: Proof): Promise<string[]> {
+async function endWhatOthersMade(
+  tx: Writer,
+  userId: number,
+  { endSessions, at }: Proof,
+  { onFirstProof }: ProofContext,
+): Promise<string[]> {
   const owner: Owner = `user:${userId}`
-  const counts: [count: number, one: string, many: string][] = [
-    [await revokeClients(tx, userId, at), 'client credential', 'client credentials'],
-    [await endSessions(), 'session', 'sessions'],
-    [await disconnectAll(tx, userId, at), 'connected app', 'connected apps'],
-    [await revokeDelegatesOf(tx, owner, at), 'delegate', 'delegates'],
-    [await forgetDevices(tx, userId, at), 'device', 'devices'],
-    [await refuseRequestsOf(tx, userId, at), 'open request', 'open requests'],
-    [await forgetThresholds(tx, userId), 'spending threshold for apps', 'spending thresholds for apps'],
+  const ended: Ended[] = [
+    { count: await revokeClients(tx, userId, at), one: 'client credential', many: 'client credentials' },
+    { count: await endSessions(), one: 'session', many: 'sessions' },
   ]
+  for (const end of onFirstProof) ended.push(await end(tx, { userId, at }))
   await forgetTwinNonces(tx, owner)
-  return counts.filter(([count]) => count > 0).map(([count, one, many]) => `${count} ${count === 1 ? one : many}`)
+  return ended.filter(({ count }) => count > 0).map(({ count, one, many }) => `${count} ${count === 1 ? one : many}`)
 }
 
 async function revokeClients(tx: Writer, userId: number, at: number): Promise<number> {
   const living = (await clientsOf(tx, 'user', userId)).filter(({ deleted_at }) => deleted_at === null)
   for (const client of living) await revokeClient(tx, client, at)
   return living.length
-}
-
-async function disconnectAll(tx: Writer, userId: number, at: number): Promise<number> {
-  let count = 0
-  for await (const connection of allRows(tx, oidcConnections, { index: 'byUser', prefix: [userId] })) {
-    await deleteConnection(tx, connection, { actor: 'service', at })
-    count++
-  }
-  return count
-}
-
-async function forgetThresholds(tx: Writer, userId: number): Promise<number> {
-  const settings = await tx.get(agentSettings, userId)
-  if (settings) tx.remove(agentSettings, userId)
-  return Object.keys(settings?.thresholds ?? {}).length
 }
 
 interface Told {

@@ -3,12 +3,10 @@ import { digest, randomHex } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { keepCarts } from '../../market/carts/cart.js'
 import type { TwinContext } from '../../money/twins/twin.js'
-import { claimInvitations } from '../../payments/transfers/invitation.js'
 import { allRows, newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { createUser, isProven, showUser, type UserRow, userByEmail, users } from '../users/user.js'
+import { createUser, isProven, showUser, userByEmail, users } from '../users/user.js'
 import { type ProofContext, proveEmail } from './first-proof.js'
 
 const LIFETIME = 24 * 3_600_000
@@ -48,8 +46,6 @@ export const sessions = collection<SessionRow>()('sessions', {
 
 export const newSessionId = ({ random }: Pick<ServiceContext, 'random'>): string => `ms_${randomHex(random, 16)}`
 
-export const isSessionId = (text: string): boolean => /^ms_[0-9a-f]{32}$/.test(text)
-
 /** The signed-in session of that id, the user's own; undefined when it holds nothing, has expired or is a page's. */
 export async function findSession(tx: Reader, sessionId: string, at: number): Promise<SessionRow | undefined> {
   const row = await sessionOf(tx, sessionId, at)
@@ -79,27 +75,11 @@ export async function hasNewId(tx: Reader, sessionId: string, at: number): Promi
   return row !== undefined && row.expires_at > at
 }
 
-/**
- * The user who reads an email, once a code that was mailed there has been entered: made here when there is none yet.
- * What was sent to that email is theirs by this.
- */
-export async function proveReader(
-  tx: Writer,
-  { email, at }: { email: string; at: number },
-  context: TwinContext & ProofContext,
-): Promise<UserRow> {
-  const known = (await userByEmail(tx, email)) ?? (await createUser(tx, { ...NEW_READER, email, at }, context))
-  const endSessions = () => endSessionsOf(tx, known.id, at)
-  const user = isProven(known) ? known : await proveEmail(tx, known, { endSessions, at }, context)
-  await claimInvitations(tx, user, at)
-  return user
-}
-
 /** They make client credentials when they want some: none are shown here. */
 const NEW_READER = { madeBy: null, proven: true, credentials: false }
 
 /**
- * Signs the reader of an email in, as `proveReader` finds them.
+ * Signs in the user who reads an email, once a code that was mailed there has been entered: made here when there is none yet.
  * The session goes on under a new id, so that one set by somebody else is worth nothing (no fixation).
  */
 export async function signIn(
@@ -107,13 +87,15 @@ export async function signIn(
   { email, previousSessionId, at }: { email: string; previousSessionId: string; at: number },
   context: TwinContext & ProofContext & Pick<ServiceContext, 'onSignIn'>,
 ) {
-  const user = await proveReader(tx, { email, at }, context)
+  const known = (await userByEmail(tx, email)) ?? (await createUser(tx, { ...NEW_READER, email, at }, context))
+  const endSessions = () => endSessionsOf(tx, known.id, at)
+  const user = isProven(known) ? known : await proveEmail(tx, known, { endSessions, at }, context)
   const previous = await sessionOf(tx, previousSessionId, at)
   await endSession(tx, previousSessionId, at)
   const { session_id } = await startSession(tx, { userId: user.id, by: 'code', previousSessionId, at }, context)
   const previousUserId = previous?.user_id ?? null
-  await keepCarts(tx, { previousSessionId, previousUserId, sessionId: session_id, userId: user.id })
-  for (const keep of context.onSignIn) await keep(tx, { previousSessionId, userId: user.id })
+  const signedIn = { userId: user.id, email: user.email, sessionId: session_id, previousSessionId, previousUserId, at }
+  for (const follow of context.onSignIn) await follow(tx, signedIn)
   return { session_id, user: showUser(user) }
 }
 

@@ -1,14 +1,8 @@
 import type { Owner } from '../../base/owner.js'
 import type { ServiceContext } from '../../http/context.js'
-import { sessions } from '../../identity/sessions/session.js'
-import { clients } from '../../identity/tokens/client.js'
-import { tokens } from '../../identity/tokens/token.js'
-import { settings } from '../../sandbox/controls/settings.js'
 import type { Reader } from '../../storage/storage.js'
 import { type EventRow, events, findEvents, showEvent } from './event.js'
 
-/** What is to be told of, and what may end the follower's credential: the time too, where a sandbox's clock is moved. */
-const WATCHED = [events, sessions, tokens, clients, settings].map(({ name }) => name)
 const PIECE = 100
 /** How long it looks at nothing new: another process may have written. Then it shows that it is still there. */
 const PAUSE_MS = 2000
@@ -39,7 +33,9 @@ export async function* followEvents(following: Following, service: ServiceContex
   if (following.ending?.aborted) end()
   following.ending?.addEventListener('abort', end)
   const cancel = alarm.set(LONGEST_MS, end)
-  const nextWrite = () => background.nextWrite(WATCHED, PAUSE_MS, ended.signal)
+  // What is to be told of, and what may end the follower's credential.
+  const watched = [events.name, ...service.credentialsIn]
+  const nextWrite = () => background.nextWrite(watched, PAUSE_MS, ended.signal)
   try {
     // Tells the client at once that it is connected.
     yield ': following\n\n'

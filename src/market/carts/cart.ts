@@ -1,5 +1,6 @@
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
+import type { OnSignIn } from '../../http/context.js'
 import { allRows } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
@@ -82,20 +83,8 @@ export async function openCart(tx: Reader, place: CartPlace): Promise<CartRow> {
   return cart
 }
 
-/** A session that goes on under another id. */
-export interface SignIn {
-  readonly previousSessionId: string
-  /** Whom the previous one was signed in as; null for a guest's. */
-  readonly previousUserId: number | null
-  readonly sessionId: string
-  readonly userId: number
-}
-
 /** The carts of a session that goes on under another id go with it, unless somebody else signs in. */
-export async function keepCarts(
-  tx: Writer,
-  { previousSessionId, previousUserId, sessionId, userId }: SignIn,
-): Promise<void> {
+export const keepCarts: OnSignIn = async (tx, { previousSessionId, previousUserId, sessionId, userId }) => {
   if (previousUserId !== null && previousUserId !== userId) return
   const previous = holderOf({ kind: 'guest', user_id: previousUserId }, previousSessionId)
   for await (const cart of allRows(tx, carts, { index: 'byHolder', prefix: [previous] }))

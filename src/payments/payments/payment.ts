@@ -6,7 +6,6 @@ import { seconds } from '../../base/time.js'
 import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { checkForSale } from '../../market/catalog/for-sale.js'
 import { type CommodityRow, commodityOf, ownCommodity } from '../../money/commodities/commodity.js'
 import { checkSeenPrice, type SeenPrice } from '../../money/commodities/seen-price.js'
 import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
@@ -103,12 +102,12 @@ export function payerOf(party: Party, delegate: string | undefined): Owner | Aut
 export async function createPayment(
   tx: Writer,
   { hash, payer, hostname, seen = {}, at }: PaymentOrder,
-  context: Pick<ServiceContext, 'random' | 'limits'>,
+  context: Pick<ServiceContext, 'random' | 'limits' | 'checkForSale'>,
 ) {
   const commodity = await commodityOf(tx, hash)
   if (commodity.payback) throw problem('payback_only')
   const isOwn = typeof payer === 'string'
-  await checkForSale(tx, commodity.id, isOwn ? undefined : sellerWithin(payer))
+  await context.checkForSale(tx, commodity.id, isOwn ? undefined : sellerWithin(payer))
   const quantity = await checkSeenCost(tx, commodity, seen)
   const from = isOwn ? await twinOf(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
   const actor = isOwn ? payer : actorOf(payer.party)

@@ -2,7 +2,7 @@ import { base64url } from '../../base/encoding.js'
 import { accountIdOf, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { OnSignIn, ServiceContext } from '../../http/context.js'
 import { memberships } from '../../identity/accounts/account.js'
 import { emailOf, isProven, type UserRow, users } from '../../identity/users/user.js'
 import { spendInvitation, spendNotice } from '../../jobs/outbox/mail-limit.js'
@@ -100,13 +100,13 @@ const UNPROVEN =
 /** No more than these at one sign-in; the next goes on. */
 const MOST_CLAIMED = 1000
 
-/** Gives a user who has proven their email what waits there for them. */
-export async function claimInvitations(tx: Writer, user: UserRow, at: number): Promise<void> {
-  const waiting = await tx.find(transfers, { index: 'byOpenEmail', prefix: [user.email], limit: MOST_CLAIMED })
-  for (const transfer of waiting) if (statusOf(transfer, at) === 'invited') await give(tx, transfer, user, at)
+/** Gives a user who signs in what waits for them at their email. */
+export const claimInvitations: OnSignIn = async (tx, { userId, email, at }) => {
+  const waiting = await tx.find(transfers, { index: 'byOpenEmail', prefix: [email], limit: MOST_CLAIMED })
+  for (const transfer of waiting) if (statusOf(transfer, at) === 'invited') await give(tx, transfer, { id: userId }, at)
 }
 
-async function give(tx: Writer, transfer: TransferRow, { id }: UserRow, at: number): Promise<TransferRow> {
+async function give(tx: Writer, transfer: TransferRow, { id }: Pick<UserRow, 'id'>, at: number): Promise<TransferRow> {
   const owner: Owner = `user:${id}`
   const twin = (await primaryTwin(tx, owner)) as TwinRow
   await postHold(tx, transfer.movement_id, at, twin.id)

@@ -1,0 +1,37 @@
+import { forgetThresholds } from './consent/approvals/settings.js'
+import { forgetDevices } from './consent/devices/device.js'
+import { disconnectAll } from './consent/oidc/disconnect.js'
+import { revokeDelegatesOf } from './consent/personas/delegate.js'
+import { refuseRequestsOf } from './consent/second-factor/request.js'
+import type { OnFirstProof, OnSignIn } from './http/context.js'
+import { keepCarts } from './market/carts/cart.js'
+import { keepPayer } from './market/checkout/payer.js'
+import { claimInvitations } from './payments/transfers/invitation.js'
+
+/** What features do when somebody signs in, in this order. */
+export const onSignIn: readonly OnSignIn[] = [claimInvitations, keepCarts, keepPayer]
+
+/** What features end when a user proves their email for the first time, in the order in which the user is told. */
+export const onFirstProof: readonly OnFirstProof[] = [
+  async (tx, { userId, at }) => ({
+    count: await disconnectAll(tx, userId, at),
+    one: 'connected app',
+    many: 'connected apps',
+  }),
+  async (tx, { userId, at }) => ({
+    count: await revokeDelegatesOf(tx, `user:${userId}`, at),
+    one: 'delegate',
+    many: 'delegates',
+  }),
+  async (tx, { userId, at }) => ({ count: await forgetDevices(tx, userId, at), one: 'device', many: 'devices' }),
+  async (tx, { userId, at }) => ({
+    count: await refuseRequestsOf(tx, userId, at),
+    one: 'open request',
+    many: 'open requests',
+  }),
+  async (tx, { userId }) => ({
+    count: await forgetThresholds(tx, userId),
+    one: 'spending threshold for apps',
+    many: 'spending thresholds for apps',
+  }),
+]
