@@ -3,7 +3,7 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { checkRate, countRate, isRateReached, type RateLimit, refundRate, spendRate } from '../rates/rate.js'
 
 /**
- * How often people are written to for what others do. Sign-in codes have a limit of their own (`sessions/sign-in-code.ts`);
+ * How often people are written to for what others do. Sign-in codes have a limit of their own (`identity/sessions/sign-in-code.ts`);
  * notices about a user's own security (a device, a proven address) have none, so that nobody can keep them away.
  */
 
