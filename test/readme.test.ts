@@ -220,7 +220,7 @@ describe('what the README says', () => {
       scripts: Record<string, string>
     }
     const named = [...readme.matchAll(/^npm (?:run )?([\w:]+)/gm)].map(([, name]) => name)
-    expect(named).toEqual(['start', 'test', 'check', 'bench', 'test:long'])
+    expect(named).toEqual(['start', 'test', 'check', 'bench', 'test:all', 'test:watch', 'test:long'])
     for (const name of named) expect(scripts).toHaveProperty([name as string])
   })
 })
