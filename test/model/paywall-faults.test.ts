@@ -56,7 +56,7 @@ const faults: Record<string, Fault> = {
   },
 }
 
-const LIMITS = { upstreamMs: 1500, upstreamBytes: 100_000 }
+const LIMITS = { upstreamMs: 900, upstreamBytes: 100_000 }
 const files = useFileStorages()
 const storages: Record<string, () => Promise<Storage>> = {
   memory: async () => memoryStorage(),
