@@ -194,6 +194,7 @@ test('a reader with a device signs in once that has approved it, by itself', asy
   await shown.open.click()
   await shown.email.fill('ada@example.test')
   await shown.continue.click()
+  await shown.code.waitFor()
   await shown.code.fill(await mailedCode(call, 'ada@example.test'))
   await shown.verify.click()
   await page.frameLocator('iframe').getByText('We sent a request to your device.').waitFor()
