@@ -35,10 +35,11 @@ import { routes } from './routes.js'
 import { begin } from './sandbox/controls/bootstrap.js'
 import { sandboxClock } from './sandbox/controls/clock.js'
 import { createSandbox, type Sandbox } from './sandbox/controls/sandbox.js'
+import { seedPlanter } from './sandbox/controls/seed.js'
 import type { Seed } from './sandbox/controls/seed-schema.js'
 import { settings } from './sandbox/controls/settings.js'
 import { type AgentControls, withAgents } from './sandbox/scripted-agent/controls.js'
-import { onFirstProof, onSignIn } from './sign-in.js'
+import { onDisconnect, onFirstProof, onSignIn } from './sign-in.js'
 import { sealing } from './storage/sealing.js'
 import type { Storage } from './storage/storage.js'
 
@@ -129,7 +130,11 @@ export function createService(options: ServiceOptions): Service {
   }
   const sandbox =
     context.sandbox &&
-    withAgents(createSandbox(context, ready), { baseUrl: context.baseUrl, fetch, alarm: context.alarm })
+    withAgents(createSandbox(context, { seed: options.seed, ready }), {
+      baseUrl: context.baseUrl,
+      fetch,
+      alarm: context.alarm,
+    })
   let starting: Promise<void> | undefined
   let started = false
   async function start(): Promise<void> {
@@ -175,7 +180,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     ? {
         clock: sandboxClock(real),
         collections,
-        seed: options.seed ?? {},
+        plantSeed: seedPlanter(options.seed ?? {}),
         handedApprovals: new Set<string>(),
         isServed: false,
         ...sandboxReach(options),
@@ -216,6 +221,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
     findCaller: authenticate,
     credentialsIn: [sessions, tokens, clients, settings].map(({ name }) => name),
     checkForSale,
+    onDisconnect,
     onFirstProof,
     onSignIn,
     tellParked: (tx, parked) =>

@@ -1,9 +1,10 @@
+import { expireApprovalsOf } from './consent/approvals/approval.js'
 import { forgetThresholds } from './consent/approvals/settings.js'
 import { forgetDevices } from './consent/devices/device.js'
 import { disconnectAll } from './consent/oidc/disconnect.js'
 import { revokeDelegatesOf } from './consent/personas/delegate.js'
 import { refuseRequestsOf } from './consent/second-factor/request.js'
-import type { OnFirstProof, OnSignIn } from './http/context.js'
+import type { OnDisconnect, OnFirstProof, OnSignIn } from './http/context.js'
 import { keepCarts } from './market/carts/cart.js'
 import { keepPayer } from './market/checkout/payer.js'
 import { claimInvitations } from './payments/transfers/invitation.js'
@@ -11,10 +12,15 @@ import { claimInvitations } from './payments/transfers/invitation.js'
 /** What features do when somebody signs in, in this order. */
 export const onSignIn: readonly OnSignIn[] = [claimInvitations, keepCarts, keepPayer]
 
+/** What features end with the connection of an app. */
+export const onDisconnect: readonly OnDisconnect[] = [
+  (tx, { connectionId, at }) => expireApprovalsOf(tx, connectionId, at),
+]
+
 /** What features end when a user proves their email for the first time, in the order in which the user is told. */
 export const onFirstProof: readonly OnFirstProof[] = [
   async (tx, { userId, at }) => ({
-    count: await disconnectAll(tx, userId, at),
+    count: await disconnectAll(tx, { userId, at }, { onDisconnect }),
     one: 'connected app',
     many: 'connected apps',
   }),

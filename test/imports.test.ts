@@ -19,26 +19,9 @@ const texts = sources()
 const modules = readModules(texts)
 const faults = (texts: Record<string, string>) => violations(readModules(new Map(Object.entries(texts))))
 
-/** Imports that break the rules today, `from → to`: the list may only shrink. */
-const knownExceptions: readonly string[] = [
-  'src/consent/oidc/disconnect.ts → src/consent/approvals/approval.ts',
-  'src/http/context.ts → src/sandbox/controls/seed-schema.ts',
-]
-
-const without = (exceptions: readonly string[]) =>
-  modules.map((module) => ({
-    ...module,
-    imports: module.imports.filter(({ path }) => !exceptions.includes(`${module.path} → ${path}`)),
-  }))
-
 test('every import keeps the rules of the architecture', () => {
   expect(texts.size).toBeGreaterThan(50)
-  expect(violations(without(knownExceptions))).toEqual([])
-})
-
-test.each(knownExceptions.map((exception) => [exception]))('%s is still an exception', (exception) => {
-  const others = knownExceptions.filter((other) => other !== exception)
-  expect(violations(without(others))).not.toEqual([])
+  expect(violations(modules)).toEqual([])
 })
 
 test('every relative import leads to a module', () => {

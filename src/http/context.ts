@@ -3,7 +3,6 @@ import type { Evidence } from '../base/evidence.js'
 import type { CardRow } from '../base/message.js'
 import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
 import type { Keyring } from '../base/secrets.js'
-import type { Seed } from '../sandbox/controls/seed-schema.js'
 import type { AnyCollection, Reader, Storage, Writer } from '../storage/storage.js'
 import type { FindCaller } from './caller.js'
 
@@ -69,6 +68,8 @@ export interface ServiceContext {
   readonly onFirstProof: readonly OnFirstProof[]
   /** What changes when somebody signs in, by the features that know of it: each runs in the transaction that signs them in. */
   readonly onSignIn: readonly OnSignIn[]
+  /** What ends with the connection of an app, by the features that know of it. */
+  readonly onDisconnect: readonly OnDisconnect[]
   /** Tells whomever it concerns, by an event, that work failed too often and waits for an operator. Never rejects. */
   tellParked(tx: Writer, parked: ParkedWork): Promise<void>
 }
@@ -95,6 +96,8 @@ export interface Ended {
 }
 
 export type OnFirstProof = (tx: Writer, proven: { readonly userId: number; readonly at: number }) => Promise<Ended>
+
+export type OnDisconnect = (tx: Writer, ended: { readonly connectionId: number; readonly at: number }) => Promise<void>
 
 /** Work that failed too often: a timer's job, or noting what came of a message. */
 export interface ParkedWork {
@@ -155,8 +158,8 @@ export interface SandboxContext extends SandboxReach {
   readonly clock: SandboxClock
   /** What a snapshot may hold rows of. */
   readonly collections: readonly AnyCollection[]
-  /** What reset goes back to. */
-  readonly seed: Seed
+  /** Makes the seed, which a reset goes back to, of the service's key. Throws what is wrong with it. */
+  plantSeed(tx: Writer, service: ServiceContext): Promise<void>
   /** Ids of the approvals that `approvals.next()` gave, each once, until the state is another. */
   readonly handedApprovals: Set<string>
 }

@@ -1,8 +1,8 @@
 import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { allRows } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
-import { expireApprovalsOf } from '../approvals/approval.js'
 import { markUsed } from './client.js'
 import { type ConnectionRow, oidcConnections } from './connection.js'
 import { revokeConnection } from './token.js'
@@ -12,9 +12,10 @@ export async function deleteConnection(
   tx: Writer,
   { id, user_id, client_id }: ConnectionRow,
   { actor, at }: { actor: string; at: number },
+  { onDisconnect }: Pick<ServiceContext, 'onDisconnect'>,
 ): Promise<void> {
   await revokeConnection(tx, id)
-  await expireApprovalsOf(tx, id, at)
+  for (const end of onDisconnect) await end(tx, { connectionId: id, at })
   tx.remove(oidcConnections, id)
   const [other] = await tx.find(oidcConnections, { index: 'byClient', prefix: [client_id], limit: 1 })
   if (!other) await markUsed(tx, client_id, { unusedSince: at })
@@ -33,17 +34,22 @@ export async function deleteConnection(
 export async function deleteOwnConnection(
   tx: Writer,
   { id, userId, at }: { id: number; userId: number; at: number },
+  context: Pick<ServiceContext, 'onDisconnect'>,
 ): Promise<void> {
   const row = await tx.get(oidcConnections, id)
   if (!row || row.user_id !== userId) throw problem('not_found')
-  await deleteConnection(tx, row, { actor: `user:${userId}`, at })
+  await deleteConnection(tx, row, { actor: `user:${userId}`, at }, context)
 }
 
 /** Ends every connection of a user. Gives how many that were. */
-export async function disconnectAll(tx: Writer, userId: number, at: number): Promise<number> {
+export async function disconnectAll(
+  tx: Writer,
+  { userId, at }: { userId: number; at: number },
+  context: Pick<ServiceContext, 'onDisconnect'>,
+): Promise<number> {
   let count = 0
   for await (const connection of allRows(tx, oidcConnections, { index: 'byUser', prefix: [userId] })) {
-    await deleteConnection(tx, connection, { actor: 'service', at })
+    await deleteConnection(tx, connection, { actor: 'service', at }, context)
     count++
   }
   return count

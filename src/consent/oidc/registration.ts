@@ -85,9 +85,14 @@ export function updateClient(
 }
 
 /** Deletes a client with all that users allowed it. */
-export async function deleteClient(tx: Writer, { row: { id } }: Managed, at: number): Promise<void> {
+export async function deleteClient(
+  tx: Writer,
+  { row: { id } }: Managed,
+  context: Pick<ServiceContext, 'clock' | 'onDisconnect'>,
+): Promise<void> {
+  const at = context.clock.now()
   for await (const connection of allRows(tx, oidcConnections, { index: 'byClient', prefix: [id] }))
-    await deleteConnection(tx, connection, { actor: id, at })
+    await deleteConnection(tx, connection, { actor: id, at }, context)
   removeClient(tx, id)
 }
 

@@ -141,9 +141,9 @@ export const deleteOidcClient = route({
   params: ClientPath,
   status: 204,
   errors: ['token_invalid'],
-  async write(tx, { params, headers }, { clock }) {
+  async write(tx, { params, headers }, service) {
     const client = await managedClient(tx, params.client_id, headers.get('authorization'))
-    await deleteClient(tx, client, clock.now())
+    await deleteClient(tx, client, service)
     return noContent()
   },
 })
@@ -283,8 +283,8 @@ export const deleteConnection = route({
   params: IdPath,
   status: 204,
   errors: ['not_found'],
-  async write(tx, { params, principal }, { clock }) {
-    await deleteOwnConnection(tx, { id: params.id, userId: principal.id, at: clock.now() })
+  async write(tx, { params, principal }, service) {
+    await deleteOwnConnection(tx, { id: params.id, userId: principal.id, at: service.clock.now() }, service)
     return noContent()
   },
 })

@@ -6,9 +6,7 @@ import { defaultQuantity, digitalQuantities } from '../../money/digital-quantiti
 import { reverseAbandoned } from '../../payments/payments/held-payment.js'
 import type { Row, State, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
-import { fixCredentials } from './credentials.js'
 import { createQuantity } from './quantity.js'
-import { plantSeed } from './seed.js'
 import { keepClock, keepKey, keptClock, keptKey, serviceKeys, settings } from './settings.js'
 
 const REAL_TIME = { mode: 'real', ms: 0 } as const
@@ -58,7 +56,7 @@ async function bootstrap(tx: Writer, service: ServiceContext): Promise<void> {
   const { sandbox, keys } = service
   const repeatable = { ...service, random: repeatableRandom(keys) }
   await createQuantity(tx, defaultQuantity, repeatable)
-  if (sandbox) await plantSeed(tx, fixCredentials(sandbox.seed, keys), repeatable)
+  await sandbox?.plantSeed(tx, repeatable)
 }
 
 /** Goes back to the seed and the real time, in one step: what it makes is prepared beside the storage. */

@@ -88,7 +88,10 @@ export interface ShownClock {
 }
 
 /** `ready` is for callers that do not come through `fetch`: what a start restores, the clock too, must not undo what they do. */
-export function createSandbox(service: ServiceContext, ready: () => Promise<void> = async () => {}): Sandbox {
+export function createSandbox(
+  service: ServiceContext,
+  { seed = {}, ready = async () => {} }: { seed?: Seed | undefined; ready?: () => Promise<void> } = {},
+): Sandbox {
   const { storage, sandbox } = service
   if (!sandbox) throw new Error('this service has no sandbox')
   const { clock } = sandbox
@@ -106,8 +109,8 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
       evidence: service.evidence,
     }),
     reset: () => ready().then(() => reset(service)),
-    seed: (seed) => write((tx) => plantSeed(tx, seed, service)),
-    credentials: () => read((tx) => knownCredentials(tx, sandbox.seed, service.keys)),
+    seed: (added) => write((tx) => plantSeed(tx, added, service)),
+    credentials: () => read((tx) => knownCredentials(tx, seed, service.keys)),
     async snapshot({ key = true } = {}) {
       await ready()
       const state = await storage.export()

@@ -1,6 +1,6 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { SandboxContext, ServiceContext } from '../../http/context.js'
 import { accountByPublicSecret, accounts, createAccount } from '../../identity/accounts/account.js'
 import { clients, clientsOf, userClientSecret } from '../../identity/tokens/client.js'
 import { createUser, userByEmail } from '../../identity/users/user.js'
@@ -15,6 +15,7 @@ import {
 import { createTwin, primaryTwin, type TwinRow, twinByHostname, twinKey } from '../../money/twins/twin.js'
 import { allRows } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import { fixCredentials } from './credentials.js'
 import { fund } from './fund.js'
 import { createQuantity } from './quantity.js'
 import type { Seed } from './seed-schema.js'
@@ -62,6 +63,13 @@ export async function plantSeed(tx: Writer, seed: Seed, service: ServiceContext)
   const digital_quantities = quantities.map(({ id: dq, shortcode }) => ({ dq, shortcode }))
   return { digital_quantities, accounts, users, twins, commodities, items }
 }
+
+/** Plants the same seed whenever it is called, with the credentials that the service's key fixes. */
+export const seedPlanter =
+  (seed: Seed): SandboxContext['plantSeed'] =>
+  async (tx, service) => {
+    await plantSeed(tx, fixCredentials(seed, service.keys), service)
+  }
 
 /** Ids of the accounts there are, by name. */
 type AccountNames = ReadonlyMap<string, readonly number[]>
