@@ -47,7 +47,7 @@ export default defineConfig([
     outDir: 'dist/lib',
     platform: 'node',
     target: 'es2023',
-    // Loaded between two lines of ours (src/http/csv.ts), which only one bundle keeps in order.
+    // Loaded between two lines of ours (src/http/csv/csv.ts), which only one bundle keeps in order.
     deps: { alwaysBundle: /^csv-stringify/, onlyBundle: ['csv-stringify', '@fontsource/arimo'] },
     dts: { sourcemap: false },
     sourcemap: true,
@@ -55,7 +55,7 @@ export default defineConfig([
   {
     ...common,
     name: 'element',
-    entry: { element: 'src/market/embeds/element.client.ts' },
+    entry: { element: 'src/market/embeds/browser/element.client.ts' },
     outDir: 'dist/element',
     platform: 'browser',
     target: 'es2022',

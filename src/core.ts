@@ -1,6 +1,6 @@
 /** The service without a storage of its own: for bundles that bring another, and no byte more. */
 
-export type { HostileItem } from './agents/mcp/hostile.js'
+export type { HostileItem } from './agents/mcp/tools/hostile.js'
 export type { Evidence } from './base/evidence.js'
 export type {
   Alarm,
@@ -31,10 +31,10 @@ export type { Limits } from './http/context.js'
 export type { FetchSource } from './http/incoming.js'
 export type { TestValues } from './money/cards/test-values.js'
 export type { Audit } from './money/ledger/audit.js'
-export type { AccountCredentials, Credentials, UserCredentials } from './sandbox/controls/credentials.js'
 export type { ClockChange, Phone, Sandbox, ShownClock } from './sandbox/controls/sandbox.js'
-export type { Seeded } from './sandbox/controls/seed.js'
-export type { Seed } from './sandbox/controls/seed-schema.js'
+export type { AccountCredentials, Credentials, UserCredentials } from './sandbox/controls/seed/credentials.js'
+export type { Seeded } from './sandbox/controls/seed/seed.js'
+export type { Seed } from './sandbox/controls/seed/seed-schema.js'
 export type { AgentOptions, Order, ScriptedAgent, ToolAnswer } from './sandbox/scripted-agent/agent.js'
 export type { AgentControls } from './sandbox/scripted-agent/controls.js'
 export { createService, type Service, type ServiceOptions } from './service.js'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkNoCardData } from '../src/http/card-data.js'
+import { checkNoCardData } from '../src/http/fields/card-data.js'
 
 test('card numbers are found in any value, however deep and spaced, and nothing else is', () => {
   const numbers = [

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { nodeFonts } from '../adapters/node.js'
 import type { Fonts } from '../src/index.js'
 import type { InvoiceRow } from '../src/market/billing/invoice.js'
+import { invoicePdf } from '../src/market/billing/invoice-pdf.js'
 import { PAGE, PdfDocument, wrapped } from '../src/market/billing/pdf/document.js'
-import { invoicePdf } from '../src/market/billing/pdf/invoice.js'
 import { MISSING, Typeface, typefaceFor } from '../src/market/billing/pdf/typeface.js'
 
 const AT = Date.UTC(2031, 4, 1, 12)

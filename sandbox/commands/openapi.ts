@@ -1,4 +1,4 @@
-import { openapi as describe } from '../../src/http/openapi.js'
+import { openapi as describe } from '../../src/http/routing/openapi.js'
 import { routes } from '../../src/routes.js'
 import type { Settings } from '../config.js'
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { MicroPayments } from '../../src/market/embeds/element.client.js'
+import type { MicroPayments } from '../../src/market/embeds/browser/element.client.js'
 import { Bar, type Outcome, Reset } from './bar.js'
 import { Notice } from './notice.js'
 import { Phone } from './phone.js'

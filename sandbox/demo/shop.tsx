@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { MicroPayments } from '../../src/market/embeds/element.client.js'
+import type { MicroPayments } from '../../src/market/embeds/browser/element.client.js'
 import { demo } from '../seed/demo.js'
 import { article } from '../shop/article.js'
 import { song } from '../shop/song.js'

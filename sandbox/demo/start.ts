@@ -1,5 +1,5 @@
 import { register } from '../../adapters/service-worker.js'
-import type * as element from '../../src/market/embeds/element.client.js'
+import type * as element from '../../src/market/embeds/browser/element.client.js'
 import { demo } from '../seed/demo.js'
 import { at, send } from './ask.js'
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { page } from '../../src/http/html.js'
+import { page } from '../../src/http/pages/html.js'
 import { type Reply, reply } from '../../src/http/reply.js'
 import { pagesStyle } from './pages-style.js'
 

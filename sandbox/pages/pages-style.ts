@@ -1,4 +1,4 @@
-import { inline } from '../../src/http/html.js'
+import { inline } from '../../src/http/pages/html.js'
 import { phoneCss } from '../phone/css.js'
 import { commonCss, paperCss } from '../shop/css.js'
 

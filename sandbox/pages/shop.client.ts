@@ -1,4 +1,8 @@
-import type { loadMicroPayments, MicroPaymentElement, PaymentDetail } from '../../src/market/embeds/element.client.js'
+import type {
+  loadMicroPayments,
+  MicroPaymentElement,
+  PaymentDetail,
+} from '../../src/market/embeds/browser/element.client.js'
 
 declare global {
   interface Window {

@@ -1,4 +1,4 @@
-import { inline, page } from '../../src/http/html.js'
+import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { Demo } from '../seed/demo.js'
 import { article } from '../shop/article.js'

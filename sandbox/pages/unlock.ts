@@ -1,4 +1,4 @@
-import { readFields } from '../../src/http/body.js'
+import { readFields } from '../../src/http/fields/body.js'
 import { type Reply, reply } from '../../src/http/reply.js'
 import { restOfArticle } from '../shop/article.js'
 import { validate } from '../shop/seller.js'

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { inline, page } from '../../src/http/html.js'
+import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { SandboxPages } from './options.js'
 import { pagesStyle, welcomeStyle } from './pages-style.js'

@@ -1,4 +1,4 @@
-import { type Seed, SeedSchema } from '../../src/sandbox/controls/seed-schema.js'
+import { type Seed, SeedSchema } from '../../src/sandbox/controls/seed/seed-schema.js'
 import { parseDocument, readText } from '../document.js'
 import { Refusal } from '../refusal.js'
 import { demo } from './demo.js'

@@ -1,5 +1,5 @@
 import type { Evidence } from '../base/evidence.js'
-import type { BodySource } from './body.js'
+import type { BodySource } from './fields/body.js'
 import type { Route, Version } from './route.js'
 
 /** A route under one of its version prefixes. */

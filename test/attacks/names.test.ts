@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { quoted, quotedAddress, shownAddress, unlinked, withoutLinks } from '../../src/base/quotation.js'
+import { quoted, quotedAddress, shownAddress, unlinked, withoutLinks } from '../../src/base/text/quotation.js'
 import type { Call } from '../support/api.js'
 import { newItem } from '../support/catalog.js'
 import { startHere } from '../support/in-process.js'

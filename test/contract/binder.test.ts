@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import { csvReply } from '../../src/http/csv.js'
+import { csvReply } from '../../src/http/csv/csv.js'
 import { createService } from '../../src/index.js'
 import type { EntryRow } from '../../src/money/ledger/movement.js'
 import { caller } from '../support/api.js'

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { register } from '../../adapters/service-worker.js'
 import { demo } from '../../sandbox/seed/demo.js'
-import type { loadMicroPayments as load } from '../../src/market/embeds/element.client.js'
+import type { loadMicroPayments as load } from '../../src/market/embeds/browser/element.client.js'
 import { bundle } from '../support/bundle.js'
 import { journey, parts, signIn } from '../support/journey.js'
 

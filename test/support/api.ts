@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { type ProblemCode, problemStatus } from '../../src/base/problem.js'
-import { errorsOf } from '../../src/http/errors.js'
 import { evidenceOf, type Route, type Version } from '../../src/http/route.js'
+import { errorsOf } from '../../src/http/routing/errors.js'
 import { routes } from '../../src/routes.js'
 import type { Running } from '../runtimes/runtime.js'
 import { errorOf, recordAnswer, statusOf, successOf } from './answers.js'

@@ -51,19 +51,19 @@ const routeWords = [
   'context.ts',
   'stored-answer.ts',
   'route.ts',
-  'schema.ts',
+  'fields/schema.ts',
   'reply.ts',
-  'csv.ts',
-  'html.tsx',
-  'answered.ts',
+  'csv/csv.ts',
+  'pages/html.tsx',
+  'pages/form-flow.ts',
 ].map((name) => `src/http/${name}`)
 const pageWords = [
   'context.ts',
-  'html.tsx',
-  'card.tsx',
-  'card-page.tsx',
-  'card-style.ts',
-  'form-style.ts',
+  'pages/html.tsx',
+  'pages/card.tsx',
+  'pages/card-page.tsx',
+  'pages/card-style.ts',
+  'pages/form-style.ts',
   'reply.ts',
 ].map((name) => `src/http/${name}`)
 /** What the rules of a feature work with, and wire shapes and markup: they know no request. */
@@ -71,10 +71,10 @@ const nounWords = [
   'context.ts',
   'watch.ts',
   'stored-answer.ts',
-  'schema.ts',
-  'field.ts',
-  'card-data.ts',
-  'html.tsx',
+  'fields/schema.ts',
+  'fields/field.ts',
+  'fields/card-data.ts',
+  'pages/html.tsx',
 ].map((name) => `src/http/${name}`)
 const nodeAdapters = ['adapters/node', 'adapters/smtp', 'adapters/storage/file', 'adapters/storage/postgres']
 const owners: Record<string, readonly string[]> = {
@@ -240,16 +240,17 @@ function circles(all: ReadonlyMap<string, Module>): string[] {
   return [...found].map((circle) => `${circle.split(' → ')[0]}:1: rule 1: imports run in a circle: ${circle}`)
 }
 
-/** The folders of a group that lead back to themselves, types included: between groups their order forbids it. */
+/** The folders, of features and inside of them, that lead back to themselves, types included: between groups their order forbids it. */
 function folderCircles(modules: readonly Module[]): string[] {
   const first = new Map<string, Map<string, string>>()
   for (const { path: from, imports } of modules) {
     if (!from.startsWith('src/') || placeOf(from) === 'composition') continue
-    const steps = first.get(folderOf(from)) ?? new Map<string, string>()
-    first.set(folderOf(from), steps)
+    const steps = first.get(posix.dirname(from)) ?? new Map<string, string>()
+    first.set(posix.dirname(from), steps)
     for (const { path, line } of imports) {
-      if (path === undefined || groupOf(path) !== groupOf(from) || folderOf(path) === folderOf(from)) continue
-      if (!steps.has(folderOf(path))) steps.set(folderOf(path), `${from}:${line}: rule 0: folders import in a circle`)
+      if (path === undefined || groupOf(path) !== groupOf(from) || posix.dirname(path) === posix.dirname(from)) continue
+      if (!steps.has(posix.dirname(path)))
+        steps.set(posix.dirname(path), `${from}:${line}: rule 0: folders import in a circle`)
     }
   }
   return [...first].flatMap(([folder, steps]) =>
@@ -295,8 +296,13 @@ function placeOf(path: string): Place {
 
 const top = (path: string): string => path.slice(0, path.indexOf('/'))
 const groupOf = (path: string): string => path.split('/')[1] ?? ''
-/** The feature: `src/payments/transfers` for all that lies in it, `src` for its own modules. */
-const folderOf = (path: string): string => path.split('/').slice(0, -1).slice(0, 3).join('/')
+/** The feature: `src/payments/transfers` for all that lies in it; `src/http` for a group that has no features, `src` for its own modules. */
+const folderOf = (path: string): string =>
+  path
+    .split('/')
+    .slice(0, -1)
+    .slice(0, /^src\/(base|http|storage)\//.test(path) ? 2 : 3)
+    .join('/')
 /** `adapters/storage/file` for `adapters/storage/file.ts` and all of `adapters/storage/file/`. */
 const adapterOf = (path: string): string =>
   path

@@ -1,4 +1,4 @@
-import { z } from '../../src/http/schema.js'
+import { z } from '../../src/http/fields/schema.js'
 
 const candidates: readonly unknown[] = [
   'ada@example.test',

@@ -1,6 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import { hasDevice } from '../../consent/devices/device.js'
-import { clientById, nameOf } from '../../consent/oidc/client.js'
+import { clientById, nameOf } from '../../consent/oidc/clients/client.js'
 import { oidcConnections } from '../../consent/oidc/connection.js'
 import { lastAsked } from '../../consent/second-factor/asked.js'
 import { requireSecondFactor, spendSecondFactor } from '../../consent/second-factor/request.js'

@@ -9,8 +9,8 @@ import type { Reader } from '../../storage/storage.js'
 import { readApproval } from '../agents/approval.js'
 import { requestApproval, wishOf } from '../agents/request.js'
 import type { Sdk } from './offer.js'
-import { plainLine } from './plain.js'
-import type { Visit } from './visit.js'
+import { plainLine } from './tools/plain.js'
+import type { Visit } from './tools/visit.js'
 
 /** What a client holds while its user is asked: sealed, for this user by this app, and for no other call. */
 interface AskState {

@@ -3,10 +3,10 @@ import { Problem, problem } from '../../base/problem.js'
 import type { Arguments } from '../../market/catalog/schema.js'
 import { answered, ask, leadsToUrls } from './ask.js'
 import type { Sdk } from './offer.js'
-import { plainAnswer } from './plain.js'
-import type { Json, Tool } from './tool.js'
-import { toolNamed } from './tools.js'
-import type { Visit } from './visit.js'
+import { plainAnswer } from './tools/plain.js'
+import type { Json, Tool } from './tools/tool.js'
+import { toolNamed } from './tools/tools.js'
+import type { Visit } from './tools/visit.js'
 
 type Result = sdk.CallToolResult | sdk.InputRequiredResult
 

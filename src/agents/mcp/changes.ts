@@ -7,8 +7,8 @@ import { purchases } from '../../market/purchases/receipt.js'
 import { commodities } from '../../money/commodities/commodity.js'
 import type { Watch } from './offer.js'
 import { CATALOG, listResources, readResource } from './resources.js'
-import { listTools } from './tools.js'
-import type { Visit } from './visit.js'
+import { listTools } from './tools/tools.js'
+import type { Visit } from './tools/visit.js'
 
 /** What the lists are made of, and what may end the agent's token, beside `credentialsIn`. */
 const WATCHED = [

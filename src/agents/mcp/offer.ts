@@ -1,7 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/server'
 import type { Log } from '../../base/ports.js'
 import { Problem, problemSentence } from '../../base/problem.js'
-import type { Json } from './tool.js'
+import type { Json } from './tools/tool.js'
 
 /** The SDK, once it is loaded. */
 export type Sdk = typeof sdk

@@ -3,8 +3,8 @@ import { Problem, problem } from '../../base/problem.js'
 import { searchItems, soldItem } from '../../market/catalog/search.js'
 import { listReceipts, readReceipt } from '../../market/purchases/receipt.js'
 import type { Reader } from '../../storage/storage.js'
-import { plainLine } from './plain.js'
-import type { Visit } from './visit.js'
+import { plainLine } from './tools/plain.js'
+import type { Visit } from './tools/visit.js'
 
 /** The newest of what is for sale. */
 export const CATALOG = 'farthing://catalog'

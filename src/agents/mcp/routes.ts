@@ -1,6 +1,4 @@
 import { hopsIn } from '../../base/via.js'
-import { noContent, type Reply, reply } from '../../http/reply.js'
-import { type Call, route } from '../../http/route.js'
 import {
   Amount,
   IdPath,
@@ -12,12 +10,19 @@ import {
   ServiceSchema,
   ToolShape,
   z,
-} from '../../http/schema.js'
+} from '../../http/fields/schema.js'
+import { noContent, type Reply, reply } from '../../http/reply.js'
+import { type Call, route } from '../../http/route.js'
 import { answerMessage } from './offer.js'
 import { protectedResource } from './protected-resource.js'
-import { createTool as create, listTools as list, deleteTool as remove, updateTool as update } from './registry.js'
 import { offerTo } from './server.js'
-import { checkVisitor } from './visit.js'
+import {
+  createTool as create,
+  listTools as list,
+  deleteTool as remove,
+  updateTool as update,
+} from './tools/registry.js'
+import { checkVisitor } from './tools/visit.js'
 
 /** A JSON-RPC message: a request, a notification or an answer. Which it has to be, and of what, its method says. */
 const Message = z.object({

@@ -3,12 +3,12 @@ import { openState } from './ask.js'
 import { callTool } from './calls.js'
 import { watchChanges } from './changes.js'
 import type { Offer, Sdk } from './offer.js'
-import { plainAnswer } from './plain.js'
 import { listPrompts, readPrompt } from './prompts.js'
 import { listResources, readResource, resourceTemplates } from './resources.js'
-import type { Json } from './tool.js'
-import { listTools } from './tools.js'
-import type { Visit } from './visit.js'
+import { plainAnswer } from './tools/plain.js'
+import type { Json } from './tools/tool.js'
+import { listTools } from './tools/tools.js'
+import type { Visit } from './tools/visit.js'
 
 const INSTRUCTIONS = `A micropayment service: you buy API calls and content for a user, from a wallet that you pay from.
 Find items with catalog_search, buy one with agent_checkout, or many with cart_add and cart_pay. What costs more than the user's approval_threshold needs their approval: the refusal approval_required says what to ask request_approval for; show the user the url that it answers, and make the same call again with the approval_id. Each approval is good once, for exactly that call.

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { nameHidden } from '../../base/invisible-characters.js'
+import { nameHidden } from '../../base/text/invisible-characters.js'
 import { labelOf } from '../second-factor/wording.js'
 
 /** All fields of something, as they are: whatever others wrote stays text. */

@@ -1,7 +1,7 @@
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
-import { nameOf, oidcClients } from '../oidc/client.js'
+import { nameOf, oidcClients } from '../oidc/clients/client.js'
 import type { Detail } from '../second-factor/detail.js'
 import type { ApprovalRow } from './approval.js'
 import type { NewThresholds } from './settings.js'

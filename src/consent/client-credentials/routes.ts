@@ -1,5 +1,5 @@
+import { SecretsShape, z } from '../../http/fields/schema.js'
 import { route } from '../../http/route.js'
-import { SecretsShape, z } from '../../http/schema.js'
 import { askForSecrets, createSecrets } from './client-credentials.js'
 
 export const createUserSecrets = route({

@@ -1,4 +1,4 @@
-import { quoted, unlinked } from '../../base/quotation.js'
+import { quoted, unlinked } from '../../base/text/quotation.js'
 
 interface Named {
   readonly platform: 'ios' | 'android' | 'web'

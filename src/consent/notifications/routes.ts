@@ -1,9 +1,9 @@
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { refusedBy } from '../../http/html.js'
+import { IdPath, lineOf, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
+import { refusedBy } from '../../http/pages/html.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, route } from '../../http/route.js'
-import { IdPath, lineOf, PageQuery, pageOf, UnixSeconds, z } from '../../http/schema.js'
 import { confirmedPage, confirmPage, refusedPage } from './confirm-page.js'
 import {
   answerDeviceLink as answer,

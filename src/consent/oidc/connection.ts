@@ -5,7 +5,7 @@ import { firstQuantity } from '../../money/digital-quantities/digital-quantity.j
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { markUsed, nameOf, type OidcClientRow, oidcClients } from './client.js'
+import { markUsed, nameOf, type OidcClientRow, oidcClients } from './clients/client.js'
 
 /** What a user allowed an app: one row for both, until the user takes it back. */
 export interface ConnectionRow {

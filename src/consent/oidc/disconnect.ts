@@ -3,7 +3,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { allRows } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
-import { markUsed } from './client.js'
+import { markUsed } from './clients/client.js'
 import { type ConnectionRow, oidcConnections } from './connection.js'
 import { revokeConnection } from './token.js'
 

@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../../http/context.js'
-import { authMethods } from './client.js'
+import { authMethods } from './clients/client.js'
 import { issuerOf, scopesSupported } from './issuer.js'
 
 /** OpenID Connect Discovery 1.0 section 3 and RFC 8414 section 2: every address by the service's own base URL. */

@@ -3,7 +3,7 @@ import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type Claims, claimsOf } from './claims.js'
-import { authenticateClient, type OidcClientRow, type SentClient } from './client.js'
+import { authenticateClient, type OidcClientRow, type SentClient } from './clients/client.js'
 import { issuerOf } from './issuer.js'
 import { findAccess, findRefresh, type OidcTokenRow, revokeAccess, revokeFamily } from './token.js'
 

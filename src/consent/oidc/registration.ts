@@ -6,12 +6,12 @@ import type { ServiceContext } from '../../http/context.js'
 import { clientFailures } from '../../identity/tokens/client.js'
 import { allRows } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type AuthMethod, authMethods, type ClientMetadata, type OidcClientRow, oidcClients } from './client.js'
+import { type AuthMethod, authMethods, type ClientMetadata, type OidcClientRow, oidcClients } from './clients/client.js'
+import { publicKeys } from './clients/public-keys.js'
+import { isRedirectUri } from './clients/redirect-uri.js'
 import { oidcConnections } from './connection.js'
 import { deleteConnection } from './disconnect.js'
 import { isScope, issuerOf, scopesSupported, words } from './issuer.js'
-import { publicKeys } from './public-keys.js'
-import { isRedirectUri } from './redirect-uri.js'
 
 type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined }
 

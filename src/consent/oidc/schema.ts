@@ -1,4 +1,4 @@
-import { lineOf, z } from '../../http/schema.js'
+import { lineOf, z } from '../../http/fields/schema.js'
 
 /** Wire shapes of the provider. */
 

@@ -5,7 +5,7 @@ import { clients } from '../../identity/tokens/client.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount, toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
-import { clientById } from '../oidc/client.js'
+import { clientById } from '../oidc/clients/client.js'
 
 /** Who may spend, by the credential that they show. */
 export type NamedParty = { readonly client_id: string } | { readonly public_secret: string }

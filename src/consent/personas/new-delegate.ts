@@ -1,5 +1,5 @@
-import { normalEmail } from '../../base/email.js'
 import { randomHex } from '../../base/secrets.js'
+import { normalEmail } from '../../base/text/email.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Writer } from '../../storage/storage.js'

@@ -1,5 +1,3 @@
-import { noContent } from '../../http/reply.js'
-import { route } from '../../http/route.js'
 import {
   Amount,
   ContentHash,
@@ -11,7 +9,9 @@ import {
   timeOf,
   UnixSeconds,
   z,
-} from '../../http/schema.js'
+} from '../../http/fields/schema.js'
+import { noContent } from '../../http/reply.js'
+import { route } from '../../http/route.js'
 import { delegateMapping, listDelegates as list, revokeDelegate, verifyPersona as verify } from './delegate.js'
 import { createDelegate as delegate } from './new-delegate.js'
 import { createPersona as create, personaOf, showPersona } from './persona.js'

@@ -1,7 +1,7 @@
 import { Problem } from '../../base/problem.js'
-import { refusedBy } from '../../http/html.js'
+import { AuthenticationRequest, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
+import { refusedBy } from '../../http/pages/html.js'
 import { route } from '../../http/route.js'
-import { AuthenticationRequest, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/schema.js'
 import { type Answer, answerByLink, answerFromDevice, askedDevice, requestOfLink } from './answer.js'
 import { answeredPage, askingPage, refusedPage } from './answer-page.js'
 import {

@@ -1,6 +1,6 @@
-import { nameHiddenLine } from '../../base/invisible-characters.js'
 import { problem } from '../../base/problem.js'
-import { quoted, shownAddress, unlinked, withoutLinks } from '../../base/quotation.js'
+import { nameHiddenLine } from '../../base/text/invisible-characters.js'
+import { quoted, shownAddress, unlinked, withoutLinks } from '../../base/text/quotation.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Detail } from './detail.js'
 

@@ -1,6 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import { Email, z } from '../../http/schema.js'
+import { Email, z } from '../../http/fields/schema.js'
 import { lastCode, sendCode, waitingCode } from '../../identity/sessions/sign-in-code.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { Detail } from '../second-factor/detail.js'

@@ -1,7 +1,7 @@
 import { Problem } from '../../base/problem.js'
+import { AuthenticationRequest, Email, UserShape, z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
 import { route } from '../../http/route.js'
-import { AuthenticationRequest, Email, UserShape, z } from '../../http/schema.js'
 import { signInByCode } from './code-sign-in.js'
 
 export const verifySessionCode = route({

@@ -1,5 +1,4 @@
 import { problem } from '../../base/problem.js'
-import { route } from '../../http/route.js'
 import {
   AccountName,
   ContentHash,
@@ -9,7 +8,8 @@ import {
   UnixSecondsDigits,
   UserShape,
   z,
-} from '../../http/schema.js'
+} from '../../http/fields/schema.js'
+import { route } from '../../http/route.js'
 import {
   createAccount as create,
   readAccount as read,

@@ -1,6 +1,6 @@
+import { Email, IdPath, PageQuery, pageOf, UnixSeconds, UserShape, z } from '../../http/fields/schema.js'
 import { noContent, reply } from '../../http/reply.js'
 import { route } from '../../http/route.js'
-import { Email, IdPath, PageQuery, pageOf, UnixSeconds, UserShape, z } from '../../http/schema.js'
 import { startPageSession } from './page-session.js'
 import { endOwnSession, endSession, isSessionOf, listOwnSessions, showSession, startSession } from './session.js'
 import { sendCode } from './sign-in-code.js'

@@ -1,7 +1,7 @@
-import { normalEmail } from '../../base/email.js'
 import { hexOf } from '../../base/encoding.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
+import { normalEmail } from '../../base/text/email.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'

@@ -1,7 +1,7 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
+import { UnixSeconds, z } from '../../http/fields/schema.js'
 import { type Call, route } from '../../http/route.js'
-import { UnixSeconds, z } from '../../http/schema.js'
 import type { Writer } from '../../storage/storage.js'
 import { checkClient } from './client.js'
 import { findAccessToken, isUnused, refresh, tokenForClient } from './token.js'

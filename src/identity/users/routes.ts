@@ -1,5 +1,5 @@
+import { Email, PageQuery, pageOf, SecretsShape, UserShape, userShape, z } from '../../http/fields/schema.js'
 import { route } from '../../http/route.js'
-import { Email, PageQuery, pageOf, SecretsShape, UserShape, userShape, z } from '../../http/schema.js'
 import {
   createUser as create,
   listUsers as list,

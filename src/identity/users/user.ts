@@ -1,6 +1,6 @@
-import { normalEmail } from '../../base/email.js'
 import { userIdOf } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { normalEmail } from '../../base/text/email.js'
 import { secondsDigits } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'

@@ -1,6 +1,6 @@
+import { IdPath, pageOf, pageQuery, UnixSeconds, z } from '../../http/fields/schema.js'
 import { streamed } from '../../http/reply.js'
 import { route } from '../../http/route.js'
-import { IdPath, pageOf, pageQuery, UnixSeconds, z } from '../../http/schema.js'
 import { createEvent as create, listEvents as list, readEvent as read } from './event.js'
 import { followEvents } from './follow.js'
 

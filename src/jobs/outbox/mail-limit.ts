@@ -1,4 +1,4 @@
-import { normalEmail } from '../../base/email.js'
+import { normalEmail } from '../../base/text/email.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { checkRate, countRate, isRateReached, type RateLimit, refundRate, spendRate } from '../rates/rate.js'
 

@@ -1,5 +1,5 @@
-import { cardStyle } from '../../http/card-style.js'
-import { page } from '../../http/html.js'
+import { cardStyle } from '../../http/pages/card-style.js'
+import { page } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import type { InvoiceRow } from './invoice.js'
 import { invoiceStyle } from './invoice-style.js'

@@ -1,4 +1,4 @@
-import { inline } from '../../http/html.js'
+import { inline } from '../../http/pages/html.js'
 
 export const invoiceStyle = inline(`
 main { width: min(720px, 100%); padding: 40px; }

@@ -1,4 +1,4 @@
-import { normalEmail } from '../../base/email.js'
+import { normalEmail } from '../../base/text/email.js'
 import { accountOf, memberships, updateAccount } from '../../identity/accounts/account.js'
 import { users } from '../../identity/users/user.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'

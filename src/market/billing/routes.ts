@@ -1,12 +1,21 @@
+import {
+  Amount,
+  IdPath,
+  PageQuery,
+  PaymentMethodId,
+  pageOf,
+  profileFields,
+  UnixSeconds,
+  z,
+} from '../../http/fields/schema.js'
 import { type Reply, reply } from '../../http/reply.js'
 import { route } from '../../http/route.js'
-import { Amount, IdPath, PageQuery, PaymentMethodId, pageOf, profileFields, UnixSeconds, z } from '../../http/schema.js'
 import { removeCard, replaceCard } from './card.js'
 import { changePlan } from './change-plan.js'
 import { listInvoices as list, nameOf, ownInvoice, showInvoice } from './invoice.js'
 import { invoicePage } from './invoice-page.js'
+import { invoicePdf } from './invoice-pdf.js'
 import { payInvoice as pay } from './pay.js'
-import { invoicePdf } from './pdf/invoice.js'
 import { profileOf, updateProfile } from './profile.js'
 import { PLAN_IDS, readBilling as read, showPlans } from './show.js'
 

@@ -1,7 +1,7 @@
 import { hopsIn } from '../../base/via.js'
+import { CartShape, IdPath, SeenLines, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, route } from '../../http/route.js'
-import { CartShape, IdPath, SeenLines, z } from '../../http/schema.js'
 import { type CartPlace, createCart as create, holderOf, ownCart } from './cart.js'
 import { addLine, changeLine, deleteCart as remove, removeLine } from './line.js'
 import { payCart as pay } from './pay.js'

@@ -1,4 +1,3 @@
-import { route } from '../../http/route.js'
 import {
   Amount,
   ContentHash,
@@ -13,7 +12,8 @@ import {
   Time,
   timeOf,
   z,
-} from '../../http/schema.js'
+} from '../../http/fields/schema.js'
+import { route } from '../../http/route.js'
 import { createItem, listOwnItems, ownItem, readItem, setArchived, touchItem, updateItem } from './item.js'
 import { listParameters, replaceParameters } from './parameter.js'
 import { searchItems } from './search.js'

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { Actions, Button, CodeField, EmailField, QuoteFields, WaitsForDevice } from '../../http/card.js'
+import { Actions, Button, CodeField, EmailField, QuoteFields, WaitsForDevice } from '../../http/pages/card.js'
 import type { Offer, Way } from './visit.js'
 
 /** What is filled in, or pressed, on the way that whoever looks is on. */

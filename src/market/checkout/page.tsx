@@ -1,6 +1,6 @@
 import { type Problem, type ProblemCode, problemSentence } from '../../base/problem.js'
-import { Actions, Alert, Button, POLL, SandboxMail } from '../../http/card.js'
-import { type CardPage, cardPage } from '../../http/card-page.js'
+import { Actions, Alert, Button, POLL, SandboxMail } from '../../http/pages/card.js'
+import { type CardPage, cardPage } from '../../http/pages/card-page.js'
 import type { Reply } from '../../http/reply.js'
 import { OtherWay, WayForm } from './forms.js'
 import { pageStyle } from './page-style.js'

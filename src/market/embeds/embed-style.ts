@@ -1,4 +1,4 @@
-import { inline } from '../../http/html.js'
+import { inline } from '../../http/pages/html.js'
 
 const dark = `
   --text: #eceef2; --background: #1c2129; --primary: #0d7d74; --on-primary: #ffffff;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { type Inline, inline, page } from '../../http/html.js'
+import { type Inline, inline, page } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import { embedStyle } from './embed-style.js'
 import type { Offer } from './offer.js'

@@ -5,7 +5,7 @@ import { type CommodityRow, commodityOf } from '../../money/commodities/commodit
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import type { Reader } from '../../storage/storage.js'
 import { checkForSale } from '../catalog/for-sale.js'
-import { priceText } from './price.js'
+import { priceText } from './browser/price.js'
 
 /** What a page wants an embed to say (clients.md 9). */
 export interface Wish {

@@ -1,9 +1,9 @@
-import { inline } from '../../http/html.js'
+import { inline } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
+import script from './browser/payback.client.ts?script'
 import type { Consent } from './consent.js'
 import { Actions, Embed, embedPage, type Look, outboxFrom, PriceLabel, Who } from './embed.js'
 import type { Offer } from './offer.js'
-import script from './payback.client.ts?script'
 
 const paybackScript = inline(script)
 

@@ -1,8 +1,8 @@
-import { inline } from '../../http/html.js'
+import { inline } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
+import script from './browser/payment.client.ts?script'
 import { Actions, Embed, embedPage, Hint, type Look, outboxFrom, PriceLabel, Who } from './embed.js'
 import type { Offer } from './offer.js'
-import script from './payment.client.ts?script'
 
 const paymentScript = inline(script)
 

@@ -1,8 +1,8 @@
-import { inline } from '../../http/html.js'
+import { inline } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
+import script from './browser/verify.client.ts?script'
 import { Actions, Embed, embedPage, type Look, outboxFrom, Who } from './embed.js'
 import type { PersonaOffer } from './offer.js'
-import script from './verify.client.ts?script'
 
 const verifyScript = inline(script)
 

@@ -1,4 +1,4 @@
-import { quoted } from '../../base/quotation.js'
+import { quoted } from '../../base/text/quotation.js'
 import type { ApprovalTerms } from '../../consent/approvals/approval.js'
 import { priceDetail } from '../../consent/approvals/terms.js'
 import { sellerOf } from '../../identity/accounts/account.js'

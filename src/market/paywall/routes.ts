@@ -1,8 +1,8 @@
 import { Problem, problem } from '../../base/problem.js'
 import { hopsIn } from '../../base/via.js'
+import { Amount, ContentHash, PaymentShape, z } from '../../http/fields/schema.js'
 import { type Reply, reply } from '../../http/reply.js'
 import { route } from '../../http/route.js'
-import { Amount, ContentHash, PaymentShape, z } from '../../http/schema.js'
 import { rightOf } from './caller.js'
 import { callPaywall as call, type PaywallOutcome } from './paywall.js'
 

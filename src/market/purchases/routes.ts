@@ -1,6 +1,6 @@
 import { hopsIn } from '../../base/via.js'
+import { IdPath, PageQuery, pageOf, ReceiptShape, seenPrice, z } from '../../http/fields/schema.js'
 import { route } from '../../http/route.js'
-import { IdPath, PageQuery, pageOf, ReceiptShape, seenPrice, z } from '../../http/schema.js'
 import { buy } from './buy.js'
 import { listReceipts, readReceipt } from './receipt.js'
 

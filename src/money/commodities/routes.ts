@@ -1,5 +1,5 @@
+import { Amount, ContentHash, Descriptor, HashPath, pageQuery, z } from '../../http/fields/schema.js'
 import { route } from '../../http/route.js'
-import { Amount, ContentHash, Descriptor, HashPath, pageQuery, z } from '../../http/schema.js'
 import { commodityOf, createCommodity as create, listCommodities as list, showCommodity } from './commodity.js'
 
 const commodityShape = {

@@ -1,5 +1,5 @@
+import { ContentHash, z } from '../../http/fields/schema.js'
 import { route } from '../../http/route.js'
-import { ContentHash, z } from '../../http/schema.js'
 import { allQuantities } from './digital-quantity.js'
 
 export const listDigitalQuantities = route({

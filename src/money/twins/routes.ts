@@ -1,5 +1,5 @@
+import { ContentHash, PageQuery, TwinPath, TwinShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { route } from '../../http/route.js'
-import { ContentHash, PageQuery, TwinPath, TwinShape, UnixSeconds, z } from '../../http/schema.js'
 import { createOwnTwin, listTwins as list, readOwnTwin } from './twin.js'
 import { createTwinNonce as createNonce, spendTwinNonce } from './twin-nonce.js'
 

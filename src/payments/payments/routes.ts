@@ -1,4 +1,3 @@
-import { route } from '../../http/route.js'
 import {
   Amount,
   HashPath,
@@ -11,7 +10,8 @@ import {
   seenPrice,
   UnixSeconds,
   z,
-} from '../../http/schema.js'
+} from '../../http/fields/schema.js'
+import { route } from '../../http/route.js'
 import { createPayback as payBack } from './payback.js'
 import {
   listPayments as list,

@@ -1,5 +1,5 @@
+import { Amount, ContentHash, PaymentMethodId, PaymentShape, z } from '../../http/fields/schema.js'
 import { route } from '../../http/route.js'
-import { Amount, ContentHash, PaymentMethodId, PaymentShape, z } from '../../http/schema.js'
 import { topUp } from './topup.js'
 
 export const createTopup = route({

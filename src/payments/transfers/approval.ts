@@ -1,5 +1,5 @@
 import { problem } from '../../base/problem.js'
-import { quotedAddress } from '../../base/quotation.js'
+import { quotedAddress } from '../../base/text/quotation.js'
 import { type Agent, type ApprovalTerms, spendApproval } from '../../consent/approvals/approval.js'
 import { priceDetail } from '../../consent/approvals/terms.js'
 import type { Reader, Writer } from '../../storage/storage.js'

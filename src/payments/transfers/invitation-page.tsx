@@ -1,6 +1,6 @@
 import type { Problem } from '../../base/problem.js'
-import { Actions, Alert, Button, CodeForm, POLL, SandboxMail, WaitsForDevice } from '../../http/card.js'
-import { type CardPage, cardPage } from '../../http/card-page.js'
+import { Actions, Alert, Button, CodeForm, POLL, SandboxMail, WaitsForDevice } from '../../http/pages/card.js'
+import { type CardPage, cardPage } from '../../http/pages/card-page.js'
 import type { Reply } from '../../http/reply.js'
 import { invitationStyle } from './invitation-style.js'
 import type { Shown } from './visit.js'

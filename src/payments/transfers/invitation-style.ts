@@ -1,4 +1,4 @@
-import { inline } from '../../http/html.js'
+import { inline } from '../../http/pages/html.js'
 
 export const invitationStyle = inline(`
 .kicker { color: var(--muted); font-size: 14px; }

@@ -1,6 +1,6 @@
-import { isPlainLine, nameHiddenLine } from '../../base/invisible-characters.js'
 import { accountIdOf, type Owner } from '../../base/owner.js'
-import { quoted, shownAddress, unlinked } from '../../base/quotation.js'
+import { isPlainLine, nameHiddenLine } from '../../base/text/invisible-characters.js'
+import { quoted, shownAddress, unlinked } from '../../base/text/quotation.js'
 import { accounts, sellerName } from '../../identity/accounts/account.js'
 import { provenEmailOf } from '../../identity/users/user.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'

@@ -6,7 +6,7 @@ import { defaultQuantity, digitalQuantities } from '../../money/digital-quantiti
 import { reverseAbandoned } from '../../payments/payments/held-payment.js'
 import type { Row, State, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
-import { createQuantity } from './quantity.js'
+import { createQuantity } from './seed/quantity.js'
 import { keepClock, keepKey, keptClock, keptKey, serviceKeys, settings } from './settings.js'
 
 const REAL_TIME = { mode: 'real', ms: 0 } as const

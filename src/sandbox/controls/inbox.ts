@@ -1,5 +1,5 @@
-import { normalEmail } from '../../base/email.js'
 import type { OutboxRow } from '../../base/message.js'
+import { normalEmail } from '../../base/text/email.js'
 import { seconds } from '../../base/time.js'
 import { outbox } from '../../jobs/outbox/outbox.js'
 import { newestFirst } from '../../storage/page.js'

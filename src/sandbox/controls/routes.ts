@@ -1,10 +1,20 @@
+import {
+  Amount,
+  ContentHash,
+  Email,
+  ItemShape,
+  pageQuery,
+  Time,
+  timeOf,
+  UnixSeconds,
+  z,
+} from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { route } from '../../http/route.js'
-import { Amount, ContentHash, Email, ItemShape, pageQuery, Time, timeOf, UnixSeconds, z } from '../../http/schema.js'
 import type { State } from '../../storage/storage.js'
 import { control } from './control.js'
 import { createSandbox } from './sandbox.js'
-import { SeedSchema } from './seed-schema.js'
+import { SeedSchema } from './seed/seed-schema.js'
 import { retryWork, showUnsettled } from './unsettled.js'
 
 const Clock = z.object({ mode: z.enum(['real', 'manual']), now: z.string() })

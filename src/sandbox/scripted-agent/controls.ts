@@ -1,4 +1,4 @@
-import { type HostileItem, hostileItems } from '../../agents/mcp/hostile.js'
+import { type HostileItem, hostileItems } from '../../agents/mcp/tools/hostile.js'
 import type { Sandbox } from '../controls/sandbox.js'
 import { type AgentOptions, connectAgent, type ScriptedAgent } from './agent.js'
 import { People, type Stage } from './person.js'

@@ -1,7 +1,7 @@
 import { problem } from '../../../base/problem.js'
 import type { Agent, ApprovalTerms } from '../../../consent/approvals/approval.js'
 import type { ServiceContext } from '../../../http/context.js'
-import { fieldProblem } from '../../../http/field.js'
+import { fieldProblem } from '../../../http/fields/field.js'
 import { type AccountRow, accountOf, sellerName } from '../../../identity/accounts/account.js'
 import type { Writer } from '../../../storage/storage.js'
 import { Transaction } from '../../../storage/transaction.js'

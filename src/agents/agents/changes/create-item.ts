@@ -1,5 +1,5 @@
-import { quoted } from '../../../base/quotation.js'
-import { Descriptor, itemFields, z } from '../../../http/schema.js'
+import { quoted } from '../../../base/text/quotation.js'
+import { Descriptor, itemFields, z } from '../../../http/fields/schema.js'
 import { createItem } from '../../../market/catalog/item.js'
 import { firstQuantity, quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
 import { createTwin } from '../../../money/twins/twin.js'

@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../../../http/context.js'
-import type { z } from '../../../http/schema.js'
+import type { z } from '../../../http/fields/schema.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 
 /** A change as it was approved. */

@@ -1,5 +1,5 @@
-import { quoted } from '../../../base/quotation.js'
-import { z } from '../../../http/schema.js'
+import { quoted } from '../../../base/text/quotation.js'
+import { z } from '../../../http/fields/schema.js'
 import { ownTwin, readOwnTwin } from '../../../money/twins/twin.js'
 import { nameTwin, TWIN_NAME, twinName } from '../../../money/twins/twin-name.js'
 import type { ChangeKind } from './kind.js'

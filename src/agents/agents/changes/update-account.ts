@@ -1,6 +1,6 @@
 import { problem } from '../../../base/problem.js'
-import { checkNoCardData } from '../../../http/card-data.js'
-import { AccountName, profileFields, z } from '../../../http/schema.js'
+import { checkNoCardData } from '../../../http/fields/card-data.js'
+import { AccountName, profileFields, z } from '../../../http/fields/schema.js'
 import { accountOf, updateAccount } from '../../../identity/accounts/account.js'
 import { profileOf, updateProfile } from '../../../market/billing/profile.js'
 import type { Reader } from '../../../storage/storage.js'

@@ -1,6 +1,6 @@
 import { problem } from '../../../base/problem.js'
-import { quoted } from '../../../base/quotation.js'
-import { Descriptor, itemFields, z } from '../../../http/schema.js'
+import { quoted } from '../../../base/text/quotation.js'
+import { Descriptor, itemFields, z } from '../../../http/fields/schema.js'
 import { ownItem, setArchived, showItem, updateItem } from '../../../market/catalog/item.js'
 import { commodityOf, showCommodity } from '../../../money/commodities/commodity.js'
 import { quantityOf } from '../../../money/digital-quantities/digital-quantity.js'

@@ -1,14 +1,14 @@
-import { wantsPage } from '../../../http/html.js'
+import { z } from '../../../http/fields/schema.js'
+import { wantsPage } from '../../../http/pages/html.js'
 import { type Reply, reply, seeOther } from '../../../http/reply.js'
 import { type Call, route } from '../../../http/route.js'
-import { z } from '../../../http/schema.js'
-import { authorize } from '../authorization.js'
-import { type Ended, endSessionAddress, endSessionFor } from '../end-session.js'
-import { confirmPage, signedOutPage, stillSignedInPage } from '../end-session-page.js'
-import { answer, answers, type Shown, visit } from '../interaction.js'
-import { interactionPage } from '../interaction-page.js'
-import { pageRefusal } from '../refusals.js'
+import { pageRefusal } from '../pages/refusals.js'
 import * as shape from '../schema.js'
+import { authorize } from './authorization.js'
+import { type Ended, endSessionAddress, endSessionFor } from './end-session.js'
+import { confirmPage, signedOutPage, stillSignedInPage } from './end-session-page.js'
+import { answer, answers, type Shown, visit } from './interaction.js'
+import { interactionPage } from './interaction-page.js'
 
 /** What browsers are sent to, rather than what programs call. */
 

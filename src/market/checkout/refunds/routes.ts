@@ -1,5 +1,5 @@
+import { Amount, ContentHash, IdPath, PageQuery, pageOf, z } from '../../../http/fields/schema.js'
 import { route } from '../../../http/route.js'
-import { Amount, ContentHash, IdPath, PageQuery, pageOf, z } from '../../../http/schema.js'
 import { listRefunds, outcomes, settleRefund } from './settle.js'
 
 const Refund = z.object({

@@ -1,5 +1,5 @@
+import { ApprovalShape, AuthenticationRequest, z } from '../../../http/fields/schema.js'
 import { route } from '../../../http/route.js'
-import { ApprovalShape, AuthenticationRequest, z } from '../../../http/schema.js'
 import { control } from '../control.js'
 import { createSandbox } from '../sandbox.js'
 

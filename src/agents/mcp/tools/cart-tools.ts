@@ -1,0 +1,87 @@
+import { CartShape, SeenLines, z } from '../../../http/fields/schema.js'
+import { keepNothing } from '../../../http/stored-answer.js'
+import { type CartPlace, createCart, holderOf, ownCart } from '../../../market/carts/cart.js'
+import { addLine, removeLine } from '../../../market/carts/line.js'
+import { payCart } from '../../../market/carts/pay.js'
+import { showCart } from '../../../market/carts/show.js'
+import { givenApproval } from './given-approval.js'
+import { approvalId, cartId, count, itemArguments, itemId } from './input.js'
+import { countSales } from './sales.js'
+import { type ToolCall, tool } from './tool.js'
+
+const placeOf = (id: number, { agent, within }: ToolCall): CartPlace => ({ id, holder: holderOf(agent, ''), within })
+
+const cartAdd = tool({
+  name: 'cart_add',
+  title: 'Add to a cart',
+  description:
+    'Put an item into a cart, to pay for many at once with one approval; without cart_id a new cart is made. Nothing is charged yet. Only you can see your carts.',
+  input: z.object({
+    cart_id: z.optional(cartId),
+    catalog_item_id: itemId,
+    arguments: z.optional(itemArguments),
+    quantity: z.optional(count('How many times to buy it with these arguments. Default 1.', { most: 99 })),
+  }),
+  output: CartShape,
+  hints: {},
+  call: ({ cart_id, catalog_item_id: itemId, arguments: args = {}, quantity = 1 }, call) =>
+    call.service.storage.write(async (tx) => {
+      const holder = holderOf(call.agent, '')
+      const id = cart_id ?? (await createCart(tx, { holder, at: call.service.clock.now() })).id
+      return showCart(tx, await addLine(tx, placeOf(id, call), { itemId, args, quantity }), call.service)
+    }),
+})
+
+const cartView = tool({
+  name: 'cart_view',
+  title: 'Look at a cart',
+  description: 'A cart with its lines, its totals by digital quantity and, once it was paid, its receipts.',
+  input: z.object({ cart_id: cartId }),
+  output: CartShape,
+  hints: { reads: true },
+  call: ({ cart_id }, call) =>
+    call.service.storage.read(async (tx) => showCart(tx, await ownCart(tx, placeOf(cart_id, call)), call.service)),
+})
+
+const cartRemove = tool({
+  name: 'cart_remove',
+  title: 'Take out of a cart',
+  description: 'Take one line out of a cart that is not paid yet.',
+  input: z.object({ cart_id: cartId, line: count('The number of the line, as the cart shows it.') }),
+  output: CartShape,
+  hints: {},
+  call: ({ cart_id, line }, call) =>
+    call.service.storage.write(async (tx) =>
+      showCart(tx, await removeLine(tx, placeOf(cart_id, call), line), call.service),
+    ),
+})
+
+const cartPay = tool({
+  name: 'cart_pay',
+  title: 'Pay for a cart',
+  description:
+    'Pay for everything in a cart from your wallet: all of it is held or nothing; then each line is delivered, and paid, on its own. The user approves a cart above their approval_threshold: without approval this answers what to ask request_approval for. Calling it again for a cart that was paid charges nothing.',
+  input: z.object({
+    cart_id: cartId,
+    approval_id: z.optional(approvalId),
+    accept_prices: z.optional(z.boolean().check(z.describe('Pay what things cost now, whatever was quoted.'))),
+    lines: z.optional(
+      SeenLines.check(
+        z.describe('The lines you saw, as cart_view shows them. If they or a price changed, nothing is bought.'),
+      ),
+    ),
+  }),
+  output: CartShape,
+  hints: { spends: true, repeats: true, reachesOut: true },
+  async call({ cart_id, approval_id, accept_prices: acceptPrices = false, lines: seen }, call) {
+    const { agent, service, hops } = call
+    const approvalId = await givenApproval(call, approval_id)
+    const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices, seen, hops }
+    return payCart(
+      { place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), keep: keepNothing },
+      service,
+    )
+  },
+})
+
+export default [cartAdd, cartView, cartRemove, cartPay]

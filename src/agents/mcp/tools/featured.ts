@@ -1,0 +1,133 @@
+import { problem } from '../../../base/problem.js'
+import { ReceiptShape, SeenAmount, z } from '../../../http/fields/schema.js'
+import { keepNothing } from '../../../http/stored-answer.js'
+import { type CatalogItemRow, catalogItems, readItemsTogether, showItem } from '../../../market/catalog/item.js'
+import type { ServiceSchema } from '../../../market/catalog/schema.js'
+import { buy } from '../../../market/purchases/buy.js'
+import type { SeenPrice } from '../../../money/commodities/seen-price.js'
+import { type DigitalQuantityRow, quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
+import { formatAmount, toUnits } from '../../../money/ledger/amount.js'
+import { allRows } from '../../../storage/page.js'
+import type { Reader } from '../../../storage/storage.js'
+import { givenApproval } from './given-approval.js'
+import { besidePrice, plainLine, plainSchema } from './plain.js'
+import { countSales } from './sales.js'
+import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
+
+const isFeatured = ({ active, featured, archived }: CatalogItemRow): boolean => active && featured && !archived
+
+/** An account's featured items as tools, in the order that they were made in. */
+export async function featuredTools(tx: Reader, accountId: number): Promise<Tool[]> {
+  const featured: CatalogItemRow[] = []
+  for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] }))
+    if (isFeatured(row)) featured.push(row)
+  const page = await readItemsTogether(tx, featured)
+  const tools: Tool[] = []
+  for (const row of featured) tools.push(await itemTool(page, row))
+  return tools
+}
+
+/** The featured item of that name as a tool. */
+export async function featuredTool(tx: Reader, accountId: number, name: string): Promise<Tool | undefined> {
+  const [row] = await tx.find(catalogItems, { index: 'byToolName', prefix: [accountId, name], limit: 1 })
+  return row && isFeatured(row) ? itemTool(tx, row) : undefined
+}
+
+const outputSchema = answersOf(ReceiptShape)
+
+async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
+  const { id, price, dq, seller, description } = await showItem(tx, row)
+  const title = plainLine(besidePrice(row.name))
+  const tail = priceTail(seller, price, await quantityOf(tx, dq))
+  const { schema, approval, quote } = withPayment(row.service_schema, { price, dq })
+  return {
+    name: row.tool_name,
+    title,
+    description: [besidePrice(description), tail].filter(Boolean).join('\n'),
+    inputSchema: schema,
+    outputSchema,
+    annotations: annotationsOf(title, { spends: true, reachesOut: true }),
+    _meta: { 'farthing/catalog_item_id': id },
+    async call(given, visit) {
+      const { agent, within, service, hops } = visit
+      const { [approval]: named, [quote]: seen, ...args } = given
+      const approvalId = await givenApproval(visit, approvalIn(approval, named))
+      const order = {
+        itemId: id,
+        args,
+        party: agent,
+        approvalId,
+        seen: seenIn(quote, seen),
+        hops,
+        within,
+        admit: countSales(visit),
+      }
+      return buy(order, service, keepNothing)
+    },
+  }
+}
+
+/** Many clients send null for what is left out. Throws `field_invalid`. */
+function approvalIn(field: string, named: unknown): string | undefined {
+  if (named === undefined || named === null) return undefined
+  if (typeof named === 'string') return named
+  throw problem('field_invalid', { detail: `"${field}" must be the id of an approval, or absent.`, fields: { field } })
+}
+
+/** Throws `field_invalid`. */
+function seenIn(field: string, named: unknown): SeenPrice | undefined {
+  if (named === undefined || named === null) return undefined
+  const { success, data } = Seen.safeParse(named)
+  if (success) return data
+  throw problem('field_invalid', {
+    detail: `"${field}" must be {price, dq} of this tool, or absent.`,
+    fields: { field },
+  })
+}
+
+const Seen = z.object({ price: SeenAmount, dq: z.string() })
+
+/** As clients read it back (clients.md 15): `[Provider: NAME | Price: 0.010 USD TDN/call]`, three decimals at least. */
+function priceTail(provider: string, price: number, { name, decimals }: DigitalQuantityRow): string {
+  const units = toUnits(price, decimals) * 10n ** BigInt(Math.max(0, 3 - decimals))
+  const shown = formatAmount(units, Math.max(3, decimals))
+  return `[Provider: ${inTail(provider)} | Price: ${shown} ${inTail(name)}/call]`
+}
+
+const inTail = (name: string): string => besidePrice(plainLine(name).replace(/[[\]|]/g, ' '))
+
+/**
+ * An item's schema with two more arguments: `approval_id`, and `quote` for the price that the agent saw. Where the item has an argument
+ * of that name itself: `purchase_approval_id` and `purchase_quote`, with underscores before them until they are free.
+ */
+export function withPayment(
+  own: ServiceSchema,
+  { price, dq }: { readonly price: number; readonly dq: string },
+): { schema: Json; approval: string; quote: string } {
+  const schema = plainSchema(own) as Json
+  const properties = (schema.properties ?? {}) as Json
+  const approval = freeName('approval_id', properties)
+  const quote = freeName('quote', properties)
+  const added = {
+    [approval]: {
+      type: 'string',
+      description:
+        'No argument of the service: the id of an approval that the user gave for exactly this call, as request_approval gave it.',
+    },
+    [quote]: {
+      type: 'object',
+      description:
+        'No argument of the service: the price you saw. Send it as it stands here: if it has changed, nothing is bought.',
+      properties: { price: { type: 'number', const: price }, dq: { type: 'string', const: dq } },
+      required: ['price', 'dq'],
+    },
+  }
+  return { schema: { ...schema, properties: { ...properties, ...added } }, approval, quote }
+}
+
+function freeName(name: string, taken: Json): string {
+  let free = name
+  if (Object.hasOwn(taken, free)) free = `purchase_${name}`
+  while (Object.hasOwn(taken, free)) free = `_${free}`
+  return free
+}

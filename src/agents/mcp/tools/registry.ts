@@ -1,0 +1,204 @@
+import { problem } from '../../../base/problem.js'
+import type { ServiceContext } from '../../../http/context.js'
+import { accountOf, updateAccount } from '../../../identity/accounts/account.js'
+import {
+  type CatalogItemRow,
+  catalogItems,
+  createItem,
+  ownItem,
+  readItemsTogether,
+  type ShownItem,
+  setArchived,
+  showItem,
+  updateItem,
+} from '../../../market/catalog/item.js'
+import type { ServiceSchema } from '../../../market/catalog/schema.js'
+import { commodityOf } from '../../../money/commodities/commodity.js'
+import { ownTwin } from '../../../money/twins/twin.js'
+import { keyOf } from '../../../storage/key.js'
+import type { Reader, Writer } from '../../../storage/storage.js'
+
+/** What a seller says of a tool: a featured item of the catalog by other names. */
+export interface ToolFields {
+  readonly name: string
+  readonly description: string
+  /** Names an account that has no name yet; buyers see the account's own name otherwise. */
+  readonly provider?: string | undefined
+  /** In the digital quantity. */
+  readonly price_per_call: number
+  readonly service_url: string
+  /** Default POST. */
+  readonly service_method?: CatalogItemRow['service_method'] | undefined
+  /** One of the account's; one is made where none is named. */
+  readonly twin_id?: number | undefined
+  /** The hostname of one of the account's: value is paid to no others. */
+  readonly external_twin_hostname?: string | undefined
+  /** Default: takes no arguments. */
+  readonly input_schema?: ServiceSchema | undefined
+}
+
+/** Whose tool, and when it is made or changed. */
+interface Seller {
+  readonly accountId: number
+  readonly at: number
+}
+
+type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
+
+/** Throws as `createItem`, and `not_found`, `not_owner` for a hostname that is not the account's. */
+export async function createTool(
+  tx: Writer,
+  { accountId, at, provider, ...fields }: ToolFields & Seller,
+  service: ServiceContext,
+): Promise<ShownTool> {
+  await nameAccount(tx, { accountId, provider, at })
+  const { name, description, price_per_call: price, service_url, service_method = 'POST', input_schema } = fields
+  const item = await createItem(
+    tx,
+    {
+      ...{ accountId, at, name, description, price, service_method },
+      twin_id: await twinIdOf(tx, accountId, fields),
+      external_endpoint: service_url,
+      service_schema: input_schema ?? { type: 'object', properties: {} },
+      featured: true,
+    },
+    service,
+  )
+  return showTool(tx, item)
+}
+
+async function nameAccount(
+  tx: Writer,
+  { accountId, provider, at }: Seller & Pick<ToolFields, 'provider'>,
+): Promise<void> {
+  const { name, business_name } = await accountOf(tx, accountId)
+  if (provider !== undefined && name === null && business_name === null)
+    await updateAccount(tx, accountId, { name: provider, at })
+}
+
+/** Throws `not_found`, `not_owner`; `field_invalid` for two that differ. */
+async function twinIdOf(
+  tx: Reader,
+  accountId: number,
+  { twin_id, external_twin_hostname: hostname }: Pick<ToolFields, 'twin_id' | 'external_twin_hostname'>,
+): Promise<number | undefined> {
+  if (hostname === undefined) return twin_id
+  const { id } = await ownTwin(tx, `account:${accountId}`, hostname)
+  if (twin_id === undefined || twin_id === id) return id
+  const detail = '"external_twin_hostname" must be that of the twin that "twin_id" names.'
+  throw problem('field_invalid', { detail, fields: { field: 'external_twin_hostname' } })
+}
+
+/** A featured item that is not archived. Throws `not_found`, for another's too. */
+async function ownTool(tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> {
+  const row = await ownItem(tx, accountId, id)
+  if (!isTool(row)) throw problem('not_found')
+  return row
+}
+
+const isTool = ({ featured, archived }: CatalogItemRow): boolean => featured && !archived
+
+/** Throws as `updateItem` and `createTool`. */
+export async function updateTool(
+  tx: Writer,
+  {
+    accountId,
+    at,
+    id,
+    provider,
+    ...fields
+  }: Optional<ToolFields> & Seller & { id: number; active?: boolean | undefined },
+  service: ServiceContext,
+): Promise<ShownTool> {
+  await ownTool(tx, accountId, id)
+  await nameAccount(tx, { accountId, provider, at })
+  const { name, description, price_per_call: price, service_url, service_method, input_schema, active } = fields
+  const change = {
+    ...{ name, description, price, service_method, active },
+    twin_id: await twinIdOf(tx, accountId, fields),
+    external_endpoint: service_url,
+    service_schema: input_schema,
+  }
+  return showTool(tx, await updateItem(tx, { accountId, at, id, ...change }, service))
+}
+
+/** Archives the item: it is no tool any more, and can be restored as an item. Throws `not_found`. */
+export async function deleteTool(tx: Writer, { accountId, at, id }: Seller & { id: number }): Promise<void> {
+  await ownTool(tx, accountId, id)
+  await setArchived(tx, { accountId, id, archived: true, at })
+}
+
+/** An account's tools, newest first. Throws `cursor_invalid`. */
+export async function listTools(
+  tx: Reader,
+  accountId: number,
+  { limit = 20, after }: { limit?: number | undefined; after?: number | undefined },
+): Promise<{ tools: ShownTool[]; next: number | null }> {
+  const found: CatalogItemRow[] = []
+  for await (const row of newestOwn(tx, accountId, after)) {
+    if (isTool(row)) found.push(row)
+    if (found.length > limit) break
+  }
+  const rows = found.slice(0, limit)
+  const page = await readItemsTogether(tx, rows)
+  const tools: ShownTool[] = []
+  for (const row of rows) tools.push(await showOwnTool(page, row))
+  return { tools, next: found.length > limit ? (tools.at(-1) as ShownTool).id : null }
+}
+
+/** Throws `cursor_invalid`. */
+async function* newestOwn(tx: Reader, accountId: number, past: number | undefined): AsyncGenerator<CatalogItemRow> {
+  const last = past === undefined ? undefined : await tx.get(catalogItems, past)
+  if (past !== undefined && last?.account_id !== accountId) throw problem('cursor_invalid')
+  let after = last && keyOf(catalogItems.indexes.byAccount, last)
+  for (;;) {
+    const query = {
+      index: 'byAccount',
+      prefix: [accountId],
+      limit: 100,
+      reverse: true,
+      ...(after && { after }),
+    } as const
+    const rows = await tx.find(catalogItems, query)
+    yield* rows
+    if (rows.length < 100) return
+    after = keyOf(catalogItems.indexes.byAccount, rows.at(-1) as CatalogItemRow)
+  }
+}
+
+export interface ShownTool {
+  id: number
+  name: string
+  description: string
+  /** As buyers see the account. */
+  provider: string
+  price_per_call: number
+  dq: string
+  service_url: string
+  service_method: string
+  twin_id: number
+  twin_hostname: string
+  input_schema: ServiceSchema
+  active: boolean
+  created_at: number
+  updated_at: number
+}
+
+const showOwnTool = async (tx: Reader, row: CatalogItemRow): Promise<ShownTool> =>
+  showTool(tx, { ...(await showItem(tx, row)), external_endpoint: row.external_endpoint })
+
+async function showTool(tx: Reader, item: ShownItem): Promise<ShownTool> {
+  const { id, name, description, seller, price, dq, hostname, service_method, service_schema } = item
+  const { twin_id } = await commodityOf(tx, item.commodity_hash)
+  return {
+    ...{ id, name, description, provider: seller, price_per_call: price, dq },
+    service_url: item.external_endpoint ?? '',
+    service_method,
+    twin_id,
+    twin_hostname: hostname,
+    input_schema: service_schema,
+    active: item.active,
+    created_at: item.created_at,
+    updated_at: item.updated_at,
+  }
+}

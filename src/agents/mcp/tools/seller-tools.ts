@@ -1,0 +1,100 @@
+import { problem } from '../../../base/problem.js'
+import { ToolShape, TwinShape, z } from '../../../http/fields/schema.js'
+import { accountOf } from '../../../identity/accounts/account.js'
+import { rehearse } from '../../../market/purchases/rehearsal.js'
+import { firstQuantity } from '../../../money/digital-quantities/digital-quantity.js'
+import { createOwnTwin, listTwins, primaryTwin } from '../../../money/twins/twin.js'
+import { twinName } from '../../../money/twins/twin-name.js'
+import { count, itemArguments, itemId, limit, text } from './input.js'
+import { listTools } from './registry.js'
+import { type ToolCall, tool } from './tool.js'
+
+/** The account that the user granted the agent. Throws `account_not_granted`. */
+export function grantedTo({ agent }: Pick<ToolCall, 'agent'>): number {
+  if (agent.account_id === null) throw problem('account_not_granted')
+  return agent.account_id
+}
+
+const nextPage = count('The `next` of the page before.')
+
+const twinStatus = tool({
+  name: 'twin_status',
+  title: 'Wallets of the business',
+  description:
+    'The business account that the user granted you, and its wallets (twins) with what they hold: sales are paid into those.',
+  input: z.object({ limit: z.optional(limit), after: z.optional(nextPage) }),
+  output: z.object({
+    account: z.object({ id: z.int(), name: z.nullable(z.string()), businessName: z.nullable(z.string()) }),
+    twins: z.array(z.object({ ...TwinShape.shape, name: z.nullable(z.string()) })),
+    next: z.nullable(z.int()),
+  }),
+  hints: { reads: true },
+  call: (page, call) =>
+    call.service.storage.read(async (tx) => {
+      const { id, name, business_name: businessName } = await accountOf(tx, grantedTo(call))
+      const { twins, next } = await listTwins(tx, `account:${id}`, page, call.service)
+      const named = []
+      for (const twin of twins) named.push({ ...withoutKey(twin), name: await twinName(tx, twin.id) })
+      return { account: { id, name, businessName }, twins: named, next }
+    }),
+})
+
+/** A twin's key would let its bearer act as the business. */
+const withoutKey = <T extends { key: string | null }>(twin: T): T => ({ ...twin, key: null })
+
+const createTwin = tool({
+  name: 'create_twin',
+  title: 'Make a wallet for the business',
+  description:
+    'Make one more wallet for the business, empty, to keep what something sells apart from the rest. Most businesses need one only.',
+  input: z.object({ dq: z.optional(text('The hash of its digital quantity. Default: that of the first wallet.')) }),
+  output: TwinShape,
+  hints: {},
+  call: ({ dq }, call) =>
+    call.service.storage.write(async (tx) => {
+      const owner = `account:${grantedTo(call)}` as const
+      const own = dq ?? (await primaryTwin(tx, owner))?.dq ?? (await firstQuantity(tx)).id
+      return withoutKey(await createOwnTwin(tx, { owner, dq: own, at: call.service.clock.now() }, call.service))
+    }),
+})
+
+const listMyTools = tool({
+  name: 'list_my_tools',
+  title: 'Tools of the business',
+  description:
+    'What the business sells to agents as tools, newest first, with price, endpoint and whether it is active.',
+  input: z.object({ limit: z.optional(limit), after: z.optional(nextPage) }),
+  output: z.object({ tools: z.array(ToolShape), next: z.nullable(z.int()) }),
+  hints: { reads: true },
+  call: (page, call) => call.service.storage.read((tx) => listTools(tx, grantedTo(call), page)),
+})
+
+const testTool = tool({
+  name: 'test_tool',
+  title: 'Try a tool of the business',
+  description:
+    'Call the endpoint of something that the business sells, as a purchase would, and see what it answers. Nobody pays and no receipt is made, but the endpoint is called.',
+  input: z.object({ catalog_item_id: itemId, arguments: z.optional(itemArguments) }),
+  output: z.object({
+    ok: z.boolean(),
+    failure: z.nullable(z.string()),
+    response: z.nullable(
+      z.object({
+        status: z.int(),
+        content_type: z.nullable(z.string()),
+        body: z.string(),
+        body_encoding: z.optional(z.literal('base64')),
+      }),
+    ),
+  }),
+  hints: { reachesOut: true },
+  async call({ catalog_item_id: itemId, arguments: args = {} }, call) {
+    const { delivered, failure } = await rehearse(
+      { accountId: grantedTo(call), itemId, args, hops: call.hops },
+      call.service,
+    )
+    return { ok: failure === undefined, failure: failure ?? null, response: delivered ?? null }
+  },
+})
+
+export default [twinStatus, createTwin, listMyTools, testTool]

@@ -1,0 +1,114 @@
+import { once } from '../../../base/memo.js'
+import { Problem, problem } from '../../../base/problem.js'
+import { z } from '../../../http/fields/schema.js'
+import { type Arguments, checkArguments } from '../../../market/catalog/schema.js'
+import type { Visit } from './visit.js'
+
+export type Json = Record<string, unknown>
+
+/** A visit at which a tool is called. */
+export interface ToolCall extends Visit {
+  /** Of the approval that the user gave in place, for this very call. */
+  readonly approvalId: string | undefined
+}
+
+/** What a tool does to the world, for clients to decide whether to ask first. */
+export interface Hints {
+  /** Changes nothing. */
+  readonly reads?: boolean
+  /** What it does cannot be taken back: value moves. */
+  readonly spends?: boolean
+  /** Done twice, it is as if done once. */
+  readonly repeats?: boolean
+  /** Calls services of others. */
+  readonly reachesOut?: boolean
+}
+
+export interface Tool {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly inputSchema: Json
+  readonly outputSchema: Json
+  readonly annotations: Json
+  readonly _meta?: Json
+  /** Gives the structured content. Throws what is refused as a `Problem`. */
+  call(args: Arguments, call: ToolCall): Promise<object>
+}
+
+/** Declares a tool; its arguments are typed by their schema. */
+export function tool<I extends z.ZodMiniObject>({
+  input,
+  output,
+  hints,
+  call,
+  ...words
+}: Pick<Tool, 'name' | 'title' | 'description'> & {
+  readonly input: I
+  readonly output: z.ZodMiniType
+  readonly hints: Hints
+  call(args: z.output<I>, call: ToolCall): Promise<object>
+}): Tool {
+  // Made when they are first asked for: a service starts without.
+  const schemas = { input: once(() => jsonSchema(input)), output: once(() => answersOf(output)) }
+  return {
+    ...words,
+    get inputSchema() {
+      return schemas.input()
+    },
+    get outputSchema() {
+      return schemas.output()
+    },
+    annotations: annotationsOf(words.title, hints),
+    call: (args, at) => call(checked(schemas.input(), args) as z.output<I>, at),
+  }
+}
+
+export const annotationsOf = (title: string, { reads, spends, repeats, reachesOut }: Hints): Json => ({
+  title,
+  readOnlyHint: reads ?? false,
+  destructiveHint: spends ?? false,
+  idempotentHint: repeats ?? reads ?? false,
+  openWorldHint: reachesOut ?? false,
+})
+
+/** Clients hold refusals to the output schema as well, so it knows them too. */
+export const answersOf = (output: z.ZodMiniType): Json => ({ type: 'object', anyOf: [jsonSchema(output), refused] })
+
+const refused: Json = {
+  type: 'object',
+  description: 'A refusal: the result has isError.',
+  properties: {
+    error: { type: 'string', description: 'One sentence: what is wrong and what to do.' },
+    status: { type: 'integer' },
+    code: { type: 'string', description: 'A stable word.' },
+  },
+  required: ['error', 'status', 'code'],
+}
+
+function jsonSchema(schema: z.ZodMiniType): Json {
+  const { $schema, ...shown } = z.toJSONSchema(schema, {
+    target: 'draft-2020-12',
+    io: 'input',
+    override({ jsonSchema: part }) {
+      if (part.minimum === Number.MIN_SAFE_INTEGER) delete part.minimum
+      if (part.maximum === Number.MAX_SAFE_INTEGER) delete part.maximum
+    },
+  }) as Json
+  return shown
+}
+
+/** The arguments that a tool declares; others are ignored, as unknown fields are. Throws `field_invalid`. */
+function checked(schema: Json, args: Arguments): Arguments {
+  const declared = schema.properties as object
+  const known = Object.fromEntries(Object.entries(args).filter(([name]) => Object.hasOwn(declared, name)))
+  try {
+    checkArguments(schema, known)
+  } catch (cause) {
+    if (!(cause instanceof Problem)) throw cause
+    const { argument, reason } = cause.fields as { argument: string | null; reason: string }
+    const detail = argument === null ? reason : `"${argument}": ${reason}`
+    throw problem('field_invalid', { detail, fields: argument === null ? {} : { field: argument }, cause })
+  }
+  return known
+}

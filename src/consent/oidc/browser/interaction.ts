@@ -1,0 +1,313 @@
+import { Problem, problem } from '../../../base/problem.js'
+import { digest } from '../../../base/secrets.js'
+import type { ServiceContext } from '../../../http/context.js'
+import { findSession, type SessionRow } from '../../../identity/sessions/session.js'
+import { users } from '../../../identity/users/user.js'
+import type { Writer } from '../../../storage/storage.js'
+import { hasDevice } from '../../devices/device.js'
+import { requireSecondFactor, spendSecondFactor } from '../../second-factor/request.js'
+import { mailCode, verifiedSince, verifyCode } from '../../sign-in/page-sign-in.js'
+import { clientById, nameOf, type OidcClientRow } from '../clients/client.js'
+import { originShown } from '../clients/redirect-uri.js'
+import { issueCode } from '../code.js'
+import { type ConnectionRow, connect, connectionOf, grantableAccounts } from '../connection.js'
+import { type Answer, answerAddress, type InteractionRow, oidcInteractions } from './authorization.js'
+import { emailHint, mustSignIn } from './sign-in.js'
+
+/** What somebody who came with an authorization request is to do next. */
+export type Step =
+  | { readonly step: 'email'; readonly hint: string }
+  | { readonly step: 'code'; readonly email: string }
+  | { readonly step: 'wait' }
+  | { readonly step: 'ask_again' }
+  | Consent
+  | { readonly step: 'turned_back'; readonly why: string; readonly location: string }
+  | { readonly step: 'leave'; readonly location: string }
+
+export interface Consent {
+  readonly step: 'consent'
+  readonly email: string
+  readonly scopes: readonly string[]
+  readonly accounts: readonly { readonly id: number; readonly name: string }[]
+  /** Granted before. */
+  readonly accountId: number | null
+}
+
+/** What stands on every page of an interaction. */
+export interface Shown {
+  readonly app: string
+  /** Where the answer goes, as people are told. */
+  readonly origin: string
+  /** The scheme of that address. */
+  readonly scheme: string
+  readonly next: Step
+  /** Why the last answer was not taken. */
+  readonly refused?: Problem
+  /** The session that signed in. */
+  readonly session?: string
+}
+
+export interface Visit {
+  readonly id: string
+  readonly sessionId: string
+}
+
+/** An answer of somebody's: the button, and what they filled in. */
+export interface Filled {
+  readonly answer: (typeof answers)[number]
+  readonly email?: string | undefined
+  readonly code?: string | undefined
+  /** `none`, or the id of the account to grant. */
+  readonly account?: string | undefined
+}
+
+export const answers = [
+  'continue',
+  'verify',
+  'resend',
+  'other_email',
+  'switch',
+  'ask_again',
+  'allow',
+  'deny',
+  'cancel',
+] as const
+
+interface Interaction {
+  readonly row: InteractionRow
+  readonly client: OidcClientRow
+  readonly sessionId: string
+  readonly session: SessionRow | undefined
+}
+
+/** Where an interaction stands. Throws `interaction_expired`, `too_many_pending`. */
+export async function visit(tx: Writer, at: Visit, service: ServiceContext): Promise<Shown> {
+  const interaction = await open(tx, at, service)
+  // The sign-in that waits for a device, where one does here.
+  const since = interaction.row.email === null ? undefined : await verifiedSince(tx, at.sessionId, service)
+  if (since === undefined) return show(interaction, await proceed(tx, interaction, service))
+  if (since === 'waits') return show(interaction, { step: 'wait' })
+  if (!(since instanceof Problem)) return goOnAs(tx, interaction, { ...since, byDevice: true }, service)
+  if (since.code === 'rejected')
+    return show(interaction, leave(tx, interaction.row, { error: 'access_denied' }, service))
+  return { ...(await again(tx, interaction, { email: null }, service)), refused: since }
+}
+
+/** Takes an answer. Throws `interaction_expired`, `too_many_pending`; what else is wrong is told in `refused`. */
+export async function answer(tx: Writer, at: Visit, filled: Filled, service: ServiceContext): Promise<Shown> {
+  const interaction = await open(tx, at, service)
+  const { row } = interaction
+  if (row.refused) return show(interaction, await proceed(tx, interaction, service))
+  const turn = (changes: Partial<InteractionRow>) => again(tx, interaction, changes, service)
+  switch (filled.answer) {
+    case 'continue':
+      return mail(tx, interaction, filled.email ?? '', service)
+    case 'resend':
+      return mail(tx, interaction, row.email ?? '', service)
+    case 'verify':
+      return verify(tx, interaction, filled.code ?? '', service)
+    case 'other_email':
+      return turn({ email: null })
+    case 'switch':
+      return turn({ signed_in: false, request: { ...row.request, prompt: [...row.request.prompt, 'login'] } })
+    case 'ask_again':
+      return turn({ second_factor_id: null })
+    case 'allow':
+      return allow(tx, interaction, filled.account ?? 'none', service)
+    case 'deny':
+    case 'cancel':
+      return show(interaction, leave(tx, row, { error: 'access_denied' }, service))
+  }
+}
+
+const fresh = { email: null, signed_in: false, second_factor_id: null, second_factor_passed: false } as const
+
+async function open(tx: Writer, { id, sessionId }: Visit, { clock }: ServiceContext): Promise<Interaction> {
+  const row = await tx.get(oidcInteractions, id)
+  const client = row && (await clientById(tx, row.request.client_id))
+  if (!client || row.expires_at <= clock.now()) throw problem('interaction_expired')
+  const session = await findSession(tx, sessionId, clock.now())
+  const session_digest = digest(sessionId)
+  // How far another session came is no business of this one.
+  const own = row.session_digest === session_digest ? row : { ...row, ...fresh, session_digest }
+  return { row: own, client, sessionId, session }
+}
+
+const show = ({ client, row }: Interaction, next: Step, refused?: Problem): Shown => ({
+  app: nameOf(client),
+  origin: originShown(row.request.redirect_uri),
+  scheme: new URL(row.request.redirect_uri).protocol,
+  next,
+  ...(refused && { refused }),
+})
+
+async function again(
+  tx: Writer,
+  interaction: Interaction,
+  changes: Partial<InteractionRow>,
+  service: ServiceContext,
+): Promise<Shown> {
+  const row = { ...interaction.row, ...changes }
+  tx.put(oidcInteractions, row)
+  return show(interaction, await proceed(tx, { ...interaction, row }, service))
+}
+
+/** The steps, in order: sign-in, second factor, consent, and back to the client with a code. */
+async function proceed(tx: Writer, interaction: Interaction, service: ServiceContext): Promise<Step> {
+  const { row, client, session } = interaction
+  const { request } = row
+  if (row.refused) return turnBack(tx, interaction, row.refused, service)
+  const silent = request.prompt.includes('none')
+  if (!session || mustSignIn(row, session, service.clock.now())) {
+    if (silent || row.signed_in) return leave(tx, row, { error: 'login_required' }, service)
+    return row.email === null
+      ? { step: 'email', hint: await emailHint(tx, request) }
+      : { step: 'code', email: row.email }
+  }
+  const connection = await connectionOf(tx, session.user_id, client.id)
+  const asks = request.prompt.includes('consent') || !isAssured(client, row) || !covers(connection, row)
+  if (silent && asks) return leave(tx, row, { error: 'consent_required' }, service)
+  const passed = asks || row.signed_in ? await secondFactor(tx, interaction, session, service) : row
+  if ('step' in passed) return passed
+  if (asks || !connection) return consent(tx, row, session, connection)
+  return finish(tx, passed, session, connection, service)
+}
+
+/**
+ * A client that the user has connected is told at once what is wrong with its request. Anybody can register a client, so to
+ * where any other leads only people go on by themselves (RFC 9700 section 4.11.2).
+ */
+async function turnBack(
+  tx: Writer,
+  { row, client, session }: Interaction,
+  refused: Answer,
+  service: ServiceContext,
+): Promise<Step> {
+  if (session && (await connectionOf(tx, session.user_id, client.id))) return leave(tx, row, refused, service)
+  const why = refused.error_description ?? `${refused.error}.`
+  return { step: 'turned_back', why, location: answerAddress(row.request, refused, service) }
+}
+
+/**
+ * Whether it is the client that gets the answer: it has to authenticate, or it is reached at a site of its own. Any app on
+ * a device may take another's place there, so its user is asked each time (RFC 8252 section 8.6).
+ */
+const isAssured = ({ secret_digest }: OidcClientRow, { request }: InteractionRow): boolean =>
+  secret_digest !== null || request.redirect_uri.startsWith('https:')
+
+const covers = (connection: ConnectionRow | undefined, { request }: InteractionRow): boolean =>
+  connection !== undefined && request.scopes.every((scope) => connection.scopes.includes(scope))
+
+async function mail(tx: Writer, interaction: Interaction, text: string, service: ServiceContext): Promise<Shown> {
+  const mailed = await mailCode(tx, { email: text, sessionId: interaction.sessionId }, service)
+  if (mailed instanceof Problem) return show(interaction, { step: 'email', hint: text.slice(0, 254) }, mailed)
+  return again(tx, interaction, { email: mailed }, service)
+}
+
+async function verify(tx: Writer, interaction: Interaction, code: string, service: ServiceContext): Promise<Shown> {
+  const { email } = interaction.row
+  if (email === null) return again(tx, interaction, {}, service)
+  const { sessionId } = interaction
+  const verified = await verifyCode(tx, { email, code, sessionId, detail: askedBy(interaction) }, service)
+  if (verified instanceof Problem) return show(interaction, { step: 'code', email }, verified)
+  if (verified === 'waits') return show(interaction, { step: 'wait' })
+  return goOnAs(tx, interaction, { ...verified, byDevice: false }, service)
+}
+
+/** Goes on as the session that has signed in. `byDevice`: its user approved that on a device, who is not asked there again. */
+async function goOnAs(
+  tx: Writer,
+  interaction: Interaction,
+  { session: sessionId, byDevice }: { readonly session: string; readonly byDevice: boolean },
+  service: ServiceContext,
+): Promise<Shown> {
+  const session = await findSession(tx, sessionId, service.clock.now())
+  const signedIn = { ...interaction, sessionId, session }
+  const progress = { ...fresh, session_digest: digest(sessionId), signed_in: true, second_factor_passed: byDevice }
+  return { ...(await again(tx, signedIn, progress, service)), session: sessionId }
+}
+
+/** The app that somebody signs in for. */
+const askedBy = ({ row, client }: Pick<Interaction, 'row' | 'client'>) => ({
+  app: nameOf(client),
+  answer_goes_to: originShown(row.request.redirect_uri),
+})
+
+/** What is still to be waited for, where the user has a device to be asked on; else how far the interaction is. */
+async function secondFactor(
+  tx: Writer,
+  { row, client, sessionId }: Interaction,
+  { user_id: userId }: SessionRow,
+  service: ServiceContext,
+): Promise<Step | InteractionRow> {
+  if (row.second_factor_passed || !(await hasDevice(tx, userId))) return row
+  const at = service.clock.now()
+  const order = { userId, action: 'connect_app', detail: askedBy({ row, client }), sessionId, at }
+  if (row.second_factor_id === null) {
+    const { id } = await requireSecondFactor(tx, order, service)
+    tx.put(oidcInteractions, { ...row, second_factor_id: id })
+    return { step: 'wait' }
+  }
+  const result = await spendSecondFactor(tx, { ...order, id: row.second_factor_id })
+  if (result === 'pending') return { step: 'wait' }
+  if (result === 'rejected') return leave(tx, row, { error: 'access_denied' }, service)
+  if (result !== 'approved') return { step: 'ask_again' }
+  const passed = { ...row, second_factor_passed: true }
+  tx.put(oidcInteractions, passed)
+  return passed
+}
+
+async function consent(
+  tx: Writer,
+  { request }: InteractionRow,
+  { user_id }: SessionRow,
+  connection: ConnectionRow | undefined,
+): Promise<Consent> {
+  const accounts = (await grantableAccounts(tx, user_id)).map(({ id, name, business_name }) => ({
+    id,
+    name: business_name ?? name ?? `Account ${id}`,
+  }))
+  const { email = '' } = (await tx.get(users, user_id)) ?? {}
+  return { step: 'consent', email, scopes: request.scopes, accounts, accountId: connection?.account_id ?? null }
+}
+
+async function allow(tx: Writer, interaction: Interaction, account: string, service: ServiceContext): Promise<Shown> {
+  const next = await proceed(tx, interaction, service)
+  const { session, client } = interaction
+  // Nobody allows what they are not asked.
+  if (next.step !== 'consent' || !session) return show(interaction, next)
+  const granted = account === 'none' ? undefined : next.accounts.find(({ id }) => String(id) === account)
+  if (account !== 'none' && !granted) {
+    const detail = '"account" must be none, or one of your accounts.'
+    return show(interaction, next, problem('field_invalid', { detail, fields: { field: 'account' } }))
+  }
+  const { user_id: userId } = session
+  const row = (await tx.get(oidcInteractions, interaction.row.id)) ?? interaction.row
+  const order = { userId, clientId: client.id, accountId: granted?.id ?? null, scopes: row.request.scopes }
+  const connection = await connect(tx, { ...order, at: service.clock.now() }, service)
+  return show(interaction, await finish(tx, row, session, connection, service))
+}
+
+async function finish(
+  tx: Writer,
+  row: InteractionRow,
+  session: SessionRow,
+  connection: ConnectionRow,
+  service: ServiceContext,
+): Promise<Step> {
+  const { client_id, redirect_uri, code_challenge, scopes, resource, nonce } = row.request
+  const facts = {
+    ...{ client_id, redirect_uri, code_challenge, scopes, resource, nonce },
+    connection_id: connection.id,
+    user_id: session.user_id,
+    auth_time: session.created_at,
+    // RFC 8176: a code that was mailed, and a device that was asked beside it.
+    amr: row.second_factor_passed ? ['otp', 'mfa'] : ['otp'],
+  }
+  return leave(tx, row, { code: await issueCode(tx, facts, service.clock.now(), service) }, service)
+}
+
+function leave(tx: Writer, { id, request }: InteractionRow, answered: Answer, service: ServiceContext): Step {
+  tx.remove(oidcInteractions, id)
+  return { step: 'leave', location: answerAddress(request, answered, service) }
+}

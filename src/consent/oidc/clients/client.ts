@@ -1,0 +1,108 @@
+import { type Problem, problem } from '../../../base/problem.js'
+import { digest, sameSecret } from '../../../base/secrets.js'
+import { nameHidden } from '../../../base/text/invisible-characters.js'
+import { countTry } from '../../../identity/tokens/client.js'
+import { collection, type Reader, type Writer } from '../../../storage/storage.js'
+
+export const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const
+export type AuthMethod = (typeof authMethods)[number]
+
+/** What of RFC 7591 section 2 is kept. Addresses are shown or redirected to, never fetched. */
+export interface ClientMetadata {
+  readonly redirect_uris: readonly string[]
+  readonly token_endpoint_auth_method: AuthMethod
+  readonly grant_types: readonly string[]
+  readonly response_types: readonly string[]
+  readonly scope: string
+  readonly client_name?: string
+  readonly client_uri?: string
+  readonly logo_uri?: string
+  readonly tos_uri?: string
+  readonly policy_uri?: string
+  readonly contacts?: readonly string[]
+  readonly application_type?: string
+  readonly post_logout_redirect_uris?: readonly string[]
+  readonly jwks_uri?: string
+  readonly jwks?: object
+  readonly software_id?: string
+  readonly software_version?: string
+  readonly default_max_age?: number
+}
+
+/** An app that registered itself. The id is its client_id. */
+export interface OidcClientRow {
+  readonly id: string
+  /** Null for a public client. */
+  readonly secret_digest: string | null
+  readonly registration_digest: string
+  readonly metadata: ClientMetadata
+  readonly created_at: number
+  /** While no user has it connected; null, or absent in older rows, where one may have. */
+  readonly unused_since?: number | null
+}
+
+export const oidcClients = collection<OidcClientRow>()('oidc_clients', { unused: { fields: ['unused_since'] } })
+
+/** Writes down whether a user has a client connected: one that nobody has is removed after a while. */
+export async function markUsed(tx: Writer, id: string, { unusedSince }: { unusedSince: number | null }): Promise<void> {
+  const client = await tx.get(oidcClients, id)
+  if (client && client.unused_since !== unusedSince) tx.put(oidcClients, { ...client, unused_since: unusedSince })
+}
+
+/** How a client may show who it is: in the Authorization header, or in the body. */
+export interface SentClient {
+  readonly authorization: string | null
+  readonly client_id: string | undefined
+  readonly client_secret: string | undefined
+}
+
+/**
+ * The client that a request to the token endpoint, and those beside it, comes from (RFC 6749 section 2.3).
+ * Gives `invalid_client` and `too_many_failures` rather than throwing them, as a wrong secret must count. Throws `invalid_request`.
+ */
+export async function authenticateClient(tx: Writer, sent: SentClient, at: number): Promise<OidcClientRow | Problem> {
+  const { id, secret, method } = presented(sent)
+  const client = await tx.get(oidcClients, id)
+  const matches = sameSecret(digest(secret), client?.secret_digest ?? digest(''))
+  const refused = problem('invalid_client', sent.authorization === null ? {} : BASIC)
+  if (!client) return refused
+  // Without a secret there is none to guess.
+  if (client.secret_digest === null) return method === 'none' ? client : refused
+  const isRight = matches && method === client.metadata.token_endpoint_auth_method
+  const tried = await countTry(tx, client.id, isRight, at)
+  return tried?.code === 'client_unknown' ? refused : (tried ?? client)
+}
+
+const BASIC = { headers: { 'www-authenticate': 'Basic realm="farthing"' } }
+
+function presented({ authorization, client_id, client_secret }: SentClient) {
+  if (authorization === null) {
+    if (client_id === undefined) throw problem('invalid_client', BASIC)
+    const method: AuthMethod = client_secret === undefined ? 'none' : 'client_secret_post'
+    return { id: client_id, secret: client_secret ?? '', method }
+  }
+  const [id, secret] = basicPair(authorization)
+  if (client_secret !== undefined || (client_id !== undefined && client_id !== id))
+    throw problem('invalid_request', { detail: 'Authenticate the client in one place.' })
+  return { id, secret, method: 'client_secret_basic' as const }
+}
+
+/** Id and secret, each form-encoded before they were joined (RFC 6749 section 2.3.1). */
+function basicPair(authorization: string): [id: string, secret: string] {
+  try {
+    const pair = atob(/^Basic\s+(\S+)$/i.exec(authorization)?.[1] ?? '')
+    const [, id, secret] = /^([^:]*):(.*)$/s.exec(pair) as unknown as [string, string, string]
+    const decode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '))
+    const decoded: [string, string] = [decode(id), decode(secret)]
+    if (decoded.some((part) => !part.isWellFormed() || part.includes('\0'))) throw new TypeError('no text')
+    return decoded
+  } catch (cause) {
+    throw problem('invalid_client', { ...BASIC, cause })
+  }
+}
+
+/** The name that people are shown: the client's own, which anyone may have given it, with nothing hidden in it. */
+export const nameOf = ({ id, metadata }: OidcClientRow): string =>
+  metadata.client_name === undefined ? `The app ${id.slice(0, 12)}…` : nameHidden(metadata.client_name)
+
+export const clientById = (tx: Reader, id: string): Promise<OidcClientRow | undefined> => tx.get(oidcClients, id)

@@ -1,0 +1,51 @@
+import type { Problem, ProblemCode } from '../../../base/problem.js'
+import { wantsPage } from '../../../http/pages/html.js'
+import { type Reply, reply } from '../../../http/reply.js'
+import { show } from './pages.js'
+
+/** Problems whose codes are OAuth's own words, or stand for one of them. */
+const oauthWords: Partial<Record<ProblemCode, string>> = {
+  invalid_grant: 'invalid_grant',
+  unauthorized_client: 'unauthorized_client',
+  unsupported_grant_type: 'unsupported_grant_type',
+  invalid_scope: 'invalid_scope',
+  invalid_target: 'invalid_target',
+  invalid_redirect_uri: 'invalid_redirect_uri',
+  invalid_client_metadata: 'invalid_client_metadata',
+  invalid_client: 'invalid_client',
+  too_many_failures: 'invalid_client',
+  insufficient_scope: 'insufficient_scope',
+  authorization_missing: 'invalid_token',
+  token_invalid: 'invalid_token',
+  agent_token_required: 'invalid_token',
+}
+
+const wordOf = ({ code, status }: Problem): string =>
+  oauthWords[code] ?? (status >= 500 ? 'server_error' : 'invalid_request')
+
+/** OAuth's error body (RFC 6749 section 5.2), with the status and code that every refusal of the service has. */
+export const oauthRefusal = (refused: Problem): Reply =>
+  reply({ value: { ...refused.body, error: wordOf(refused), error_description: refused.message } })
+
+/** RFC 7591 section 3.2.2: metadata that cannot be read is invalid metadata. */
+export function registrationRefusal(refused: Problem): Reply {
+  const isMetadata = refused.code === 'field_invalid' || refused.code === 'body_malformed'
+  const error = isMetadata ? 'invalid_client_metadata' : wordOf(refused)
+  return reply({ value: { ...refused.body, error, error_description: refused.message } })
+}
+
+/** In place of a page that cannot be had: for people a page, for programs OAuth's JSON. */
+export const pageRefusal = (refused: Problem, headers: Pick<Headers, 'get'>): Reply =>
+  wantsPage(headers)
+    ? show({
+        title: 'This cannot go on',
+        status: refused.status,
+        body: (
+          <>
+            <h1>This cannot go on</h1>
+            <p role="alert">{refused.message}</p>
+            <p class="muted">Nothing was changed. Go back to the app that sent you here and try again.</p>
+          </>
+        ),
+      })
+    : oauthRefusal(refused)

@@ -1,0 +1,45 @@
+import { takeBack } from './csv-buffer.js'
+
+// Loaded between the two: see there.
+
+import { stringify } from 'csv-stringify/sync'
+import { type Reply, streamed } from '../reply.js'
+
+takeBack()
+
+/** Which of the two forms of a table the caller takes; CSV where it does not say. */
+export const wantsJson = (headers: Pick<Headers, 'get'>): boolean => {
+  const accept = headers.get('accept') ?? ''
+  const json = accept.indexOf('application/json')
+  const csv = accept.indexOf('text/csv')
+  return json >= 0 && (csv < 0 || json < csv)
+}
+
+/** Records as CSV with a header row. Cells that a spreadsheet would read as a formula are escaped. */
+export function csvReply<R extends object>(columns: readonly (keyof R & string)[], pieces: AsyncIterable<R[]>): Reply {
+  return streamed(csvText(columns, pieces), 'text/csv; charset=utf-8')
+}
+
+async function* csvText<R extends object>(columns: readonly (keyof R & string)[], pieces: AsyncIterable<R[]>) {
+  const options = { columns: [...columns], escape_formulas: true, cast: { number: plainNumber } }
+  yield stringify([], { ...options, header: true })
+  for await (const records of pieces) yield stringify(records, options)
+}
+
+/** Amounts have at most nine decimals: written out, as not every reader of CSV knows `1e-9`. */
+const plainNumber = (value: number): string =>
+  String(value).includes('e-') ? value.toFixed(9).replace(/0+$/, '') : String(value)
+
+/** Records as one JSON array. */
+export function jsonReply(pieces: AsyncIterable<object[]>): Reply {
+  return streamed(jsonText(pieces), 'application/json')
+}
+
+async function* jsonText(pieces: AsyncIterable<object[]>) {
+  let before = '['
+  for await (const records of pieces) {
+    if (records.length > 0) yield before + records.map((record) => JSON.stringify(record)).join(',')
+    before = records.length > 0 ? ',' : before
+  }
+  yield before === '[' ? '[]' : ']'
+}

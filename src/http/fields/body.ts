@@ -1,0 +1,165 @@
+import type * as z from 'zod/mini'
+import { problem } from '../../base/problem.js'
+import { fieldProblem, fieldRefused } from './field.js'
+
+/** What the runtime knows of a request beyond the `Request` itself. */
+export interface BodySource {
+  /**
+   * The body, read by the runtime itself: quicker than through the `Request`, and the only way for that of a GET.
+   * Gives undefined when it is larger than `limit` bytes.
+   */
+  readonly body?: ((limit: number) => Promise<Uint8Array | undefined>) | undefined
+}
+
+type Fields = Record<string, unknown>
+
+interface Sent {
+  readonly request: Request
+  readonly headers: Pick<Headers, 'get'>
+  readonly source: BodySource
+}
+
+/** The fields that a JSON or form body holds. Throws body_malformed, body_too_large or content_type_refused. */
+export async function readFields({ request, headers, source }: Sent, limit: number): Promise<Fields> {
+  const bytes = await (source.body ? source.body(limit) : readBytes(request, limit)).catch((cause: unknown) => {
+    throw problem('body_malformed', { detail: 'It broke off.', cause })
+  })
+  if (bytes === undefined) throw problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
+  if (bytes.length === 0) return {}
+  const text = decodeText(bytes)
+  const type = mediaType(headers.get('content-type'))
+  if (type === 'application/json' || type.endsWith('+json')) return jsonFields(text)
+  if (type === 'application/x-www-form-urlencoded') return formFields(text)
+  throw problem('content_type_refused')
+}
+
+/** The body, or undefined when it is larger than the limit: counted while it comes, whatever length was announced. */
+async function readBytes(request: Request, limit: number): Promise<Uint8Array | undefined> {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) return undefined
+  // Some browsers do not show a request's stream.
+  if (request.body === undefined) return atMost(new Uint8Array(await request.arrayBuffer()), limit)
+  if (request.body === null) return new Uint8Array()
+  const reader = request.body.getReader()
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return joined(pieces, size)
+    pieces.push(value)
+    size += value.byteLength
+    if (size <= limit) continue
+    // Not waited for: while a clone of the request is unread, it does not come to an end.
+    reader.cancel().catch(() => {})
+    return undefined
+  }
+}
+
+const atMost = (bytes: Uint8Array, limit: number) => (bytes.length > limit ? undefined : bytes)
+
+function joined(pieces: Uint8Array[], size: number): Uint8Array {
+  const whole = new Uint8Array(size)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.byteLength
+  }
+  return whole
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch (cause) {
+    throw problem('body_malformed', { detail: 'It is not UTF-8.', cause })
+  }
+}
+
+const mediaType = (header: string | null): string => (header?.split(';')[0] ?? '').trim().toLowerCase()
+
+function jsonFields(text: string): Fields {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw problem('body_malformed', { detail: 'It is not JSON.', cause })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw problem('body_malformed', { detail: 'It must be a JSON object.' })
+  for (const [name, part] of Object.entries(value)) refuseUnstorable(part, name)
+  return value as Fields
+}
+
+const DEPTH = 32
+
+/** Refuses what no storage can be relied on to hold, and what would take a recursion too deep. Throws `field_invalid`. */
+function refuseUnstorable(value: unknown, field: string, depth = 1): void {
+  if (typeof value === 'string') refuseText(value, field)
+  else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw fieldRefused(field, 'holds a number that is too large')
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth === DEPTH) throw fieldRefused(field, `is nested deeper than ${DEPTH} levels`)
+    for (const [name, part] of Object.entries(value)) {
+      refuseText(name, field)
+      refuseUnstorable(part, field, depth + 1)
+    }
+  }
+}
+
+function refuseText(text: string, field: string): void {
+  if (!text.isWellFormed() || text.includes('\0')) throw fieldRefused(field, 'holds U+0000 or half of a surrogate pair')
+}
+
+const formFields = (text: string): Fields => textFields(new URLSearchParams(text))
+
+/** Fields that came as text, from a query, path or form. */
+export function textFields(pairs: Iterable<readonly [string, string]>): Fields {
+  const fields: Fields = Object.create(null)
+  for (const [name, text] of pairs) fields[name] = new Written(text, fields[name] instanceof Written)
+  return fields
+}
+
+/** A value that came as text, where JSON would have had a type. */
+export class Written {
+  constructor(
+    readonly text: string,
+    readonly isRepeated: boolean,
+  ) {}
+}
+
+/** Checks fields against a schema. Text from a query, path or form is read as the type that its field asks for. */
+export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<string, unknown> {
+  const typed: Fields = {}
+  for (const name of Object.keys(schema.shape)) {
+    const value = fields[name]
+    if (value instanceof Written) typed[name] = readWritten(name, value, schema.shape[name])
+    else if (value !== undefined) typed[name] = value
+  }
+  const checked = schema.safeParse(typed)
+  if (!checked.success) throw fieldProblem(checked.error.issues[0] as z.core.$ZodIssue, typed)
+  return checked.data
+}
+
+function readWritten(name: string, { text, isRepeated }: Written, schema: z.core.$ZodType | undefined): unknown {
+  if (isRepeated) throw fieldRefused(name, 'is given more than once')
+  refuseText(text, name)
+  return readAs(schema, text)
+}
+
+function readAs(schema: z.core.$ZodType | undefined, text: string): unknown {
+  const kind = baseKind(schema)
+  if (kind === 'number' && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text)
+  if (kind === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+interface Definition {
+  type: string
+  innerType?: z.core.$ZodType
+}
+
+function baseKind(schema: z.core.$ZodType | undefined): string | undefined {
+  const definition = schema?._zod.def as Definition | undefined
+  return definition?.innerType ? baseKind(definition.innerType) : definition?.type
+}

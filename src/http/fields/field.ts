@@ -1,0 +1,51 @@
+import type * as z from 'zod/mini'
+import { type Problem, problem } from '../../base/problem.js'
+
+/** A field that is not as it must be: the problem names it, and says what it must be. */
+
+export const fieldRefused = (field: string, what: string): Problem =>
+  problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
+
+/** What a schema found wrong first. `within`: the field that holds the fields. */
+export function fieldProblem(
+  issue: z.core.$ZodIssue | undefined,
+  fields: Readonly<Record<string, unknown>>,
+  within?: string,
+): Problem {
+  if (!issue) return problem('field_invalid')
+  const path = issue.path.map(String)
+  const field = [...(within === undefined ? [] : [within]), ...path].join('.')
+  if (issue.code === 'unrecognized_keys') return fieldRefused(field, `takes no ${issue.keys.join(', ')}`)
+  const missing = path.length === 1 && fields[path[0] as string] === undefined
+  return fieldRefused(field, `${missing ? 'is missing: it ' : ''}must be ${expected(issue)}`)
+}
+
+/** Completes the sentence "it must be …". */
+function expected(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return article(issue.expected === 'int' ? 'integer' : issue.expected)
+    case 'too_small':
+      return `at least ${issue.minimum}${issue.origin === 'string' ? ' characters' : ''}`
+    case 'too_big':
+      return `at most ${issue.maximum}${issue.origin === 'string' ? ' characters' : ''}`
+    case 'invalid_value':
+      return `one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
+    case 'invalid_union':
+      return (
+        issue.errors
+          .flatMap((branch) => branch[0] ?? [])
+          .map(expected)
+          .join(' or ') || 'of another form'
+      )
+    case 'invalid_format':
+      // A schema that names its form does so in place of zod's own message.
+      return issue.message === 'Invalid input' ? 'of another form' : issue.message
+    case 'custom':
+      return issue.message
+    default:
+      return 'of another form'
+  }
+}
+
+const article = (noun: string) => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`

@@ -1,0 +1,141 @@
+import { Problem } from '../../base/problem.js'
+import { OutcomeUnknown, type Reader, StorageUnavailable } from '../../storage/storage.js'
+import { Watched } from '../../storage/watched.js'
+import type { ServiceContext } from '../context.js'
+import type { Endpoint, Incoming } from '../incoming.js'
+import { type Outcome, refusal, render, unknownOutcome } from '../outcome.js'
+import type { Call, Keep, Route } from '../route.js'
+import { watch } from '../watch.js'
+import {
+  type Claim,
+  claimKey,
+  findOutcome,
+  holdsKey,
+  InProgress,
+  type KeyedRequest,
+  keepAtOnce,
+  keepOutcome,
+  releaseKey,
+} from './idempotency.js'
+
+/** A request on its way into its handler. */
+export interface Run {
+  readonly endpoint: Endpoint
+  readonly incoming: Incoming
+  readonly service: ServiceContext
+  /** The service for a handler that opens its own transactions. */
+  serviceFor(call: Call): ServiceContext
+  /** Authenticates and checks. */
+  prepare(tx: Reader): Promise<Call>
+  readonly isKeyed: boolean
+  /** What the caller's Idempotency-Key stands for; undefined where none counts. */
+  keyed(call: Call): KeyedRequest | undefined
+}
+
+export const keepNothing: Keep = async (_tx, answer) => answer
+
+/** Runs a handler of one transaction: once per key. Its answer is stored exactly when the transaction changed something. */
+export function writeOnce({ endpoint, incoming, service, prepare, keyed }: Run): Promise<Outcome> {
+  const { route } = endpoint
+  return lookingForDead(service, (isDead) =>
+    service.storage.write(async (tx) => {
+      const call = await prepare(tx)
+      const request = keyed(call)
+      const found = request && (await findOutcome(tx, request, service, isDead))
+      if (found && 'status' in found) return found
+      const watched = found ? new Watched(tx) : undefined
+      const handled = await route.write?.(watched ?? tx, call, service)
+      const outcome = answerTo(handled, { endpoint, incoming, service })
+      if (found && watched?.hasChanged) await keepAtOnce(tx, found, outcome, service)
+      return outcome
+    }),
+  )
+}
+
+/**
+ * Runs a handler that opens its own transactions: once per key. What it answers is stored exactly when it changed something, here or
+ * outside: by the handler, in the transaction of the effect, or else once it has ended.
+ */
+export async function handleOnce(run: Run, handler: NonNullable<Route['handle']>): Promise<Outcome> {
+  const { endpoint, incoming, service } = run
+  const begun = await beginCall(run)
+  if ('status' in begun) return begun
+  const { call, claim } = begun
+  const watched = watch(run.serviceFor(call))
+  let isKept = false
+  let meanwhileAnswer: unknown
+  const keep: Keep = async (tx, answer, { meanwhile = false } = {}) => {
+    if (meanwhile) meanwhileAnswer = answer
+    const outcome = claim && answerTo(answer, run)
+    if (claim && outcome) await keepOutcome(tx, claim, { outcome, meanwhile }, service)
+    isKept ||= !meanwhile
+    return answer
+  }
+  try {
+    const outcome = render(endpoint, await handler({ ...call, keep }, watched.service), incoming)
+    if (claim && !isKept) await endCall(claim, watched.hasChanged ? outcome : undefined, service)
+    return outcome
+  } catch (error) {
+    const isRefusal = error instanceof Problem
+    if (claim)
+      await endCall(claim, watched.hasChanged && isRefusal ? refusal(error, incoming, service) : undefined, service)
+    if (isRefusal || !watched.hasChanged) throw error
+    service.log.error('a request failed part-way', error)
+    throw unknownOutcome(incoming, error, meanwhileAnswer)
+  }
+}
+
+interface Begun {
+  readonly call: Call
+  readonly claim: Claim | undefined
+}
+
+/** Authenticates, and takes the key for this call: or gives the answer that is stored under it. */
+async function beginCall({ service, prepare, isKeyed, keyed }: Run): Promise<Begun | Outcome> {
+  const { storage } = service
+  if (!isKeyed) return { call: await storage.read(prepare), claim: undefined }
+  try {
+    return await lookingForDead(service, (isDead) =>
+      storage.write(async (tx) => {
+        const call = await prepare(tx)
+        const request = keyed(call)
+        const found = request && (await findOutcome(tx, request, service, isDead))
+        if (found && 'status' in found) return found
+        return { call, claim: found && (await claimKey(tx, found, service)) }
+      }),
+    )
+  } catch (error) {
+    // Whether the key is taken is all that is unknown: nothing was begun.
+    throw error instanceof OutcomeUnknown ? new StorageUnavailable(error.message, { cause: error }) : error
+  }
+}
+
+/** Ends a call that kept no answer for good. Without one to store, what it kept meanwhile stands, or the key is free again. */
+async function endCall(claim: Claim, outcome: Outcome | undefined, service: ServiceContext): Promise<void> {
+  const ended = service.storage.write(async (tx) => {
+    if (!(await holdsKey(tx, claim))) return
+    if (outcome) await keepOutcome(tx, claim, { outcome, meanwhile: false }, service)
+    else await releaseKey(tx, claim)
+  })
+  await ended.catch((cause: unknown) => service.log.error('the answer of a call could not be stored', cause))
+}
+
+/** Runs something again where a call in progress is found to be that of a service which has ended. */
+async function lookingForDead<T>(
+  { storage }: Pick<ServiceContext, 'storage'>,
+  body: (isDead: (instance: string) => boolean) => Promise<T>,
+): Promise<T> {
+  const { presence } = storage
+  try {
+    return await body(() => false)
+  } catch (error) {
+    if (!(error instanceof InProgress) || !error.instance || !presence) throw error
+    const { instance } = error
+    if (await presence.isAlive(instance)) throw error
+    return body((other) => other === instance)
+  }
+}
+
+/** A problem that is returned, not thrown, keeps what was written. */
+const answerTo = (handled: unknown, { endpoint, incoming, service }: Pick<Run, 'endpoint' | 'incoming' | 'service'>) =>
+  handled instanceof Problem ? refusal(handled, incoming, service) : render(endpoint, handled, incoming)

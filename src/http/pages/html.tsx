@@ -1,0 +1,101 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import type { VNode } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import type { Problem } from '../../base/problem.js'
+import { nameHidden } from '../../base/text/invisible-characters.js'
+import { type Reply, reply } from '../reply.js'
+
+/** A style sheet or script that stands in a page, and the hash by which the page's policy lets it. */
+export interface Inline {
+  readonly text: string
+  readonly source: string
+}
+
+export const inline = (text: string): Inline => ({
+  text,
+  source: `'sha256-${btoa(String.fromCharCode(...sha256(utf8ToBytes(text))))}'`,
+})
+
+export interface Page {
+  readonly title: string
+  readonly body: VNode
+  readonly styles: readonly Inline[]
+  /** Modules of the page's own origin, run in this order before `script`. */
+  readonly modules?: readonly string[]
+  /** Run as a module, once the page is read. */
+  readonly script?: Inline
+  /** Sets the page's colours; where absent they are those that the reader prefers. */
+  readonly theme?: 'light' | 'dark' | undefined
+  readonly status?: number
+  /** Directives of the Content-Security-Policy beside the strict default. */
+  readonly policy?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A whole HTML document. Text in it is escaped; it runs and loads only what it names itself. */
+export function page({ title, body, styles, modules = [], script, theme, status, policy, headers }: Page): Reply {
+  const scripts = [...(modules.length > 0 ? ["'self'"] : []), ...(script ? [script.source] : [])]
+  // Earlier versions took names with such characters: nobody's text hides or turns around a part of a page.
+  const shown = nameHidden(renderToString(body))
+  const document = (
+    <html lang="en" data-theme={theme}>
+      <head>
+        <meta charset="utf-8" />
+        <title>{nameHidden(title)}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <link rel="icon" href={ICON} />
+        {styles.map(({ text }) => (
+          <style dangerouslySetInnerHTML={{ __html: text }} />
+        ))}
+        {modules.map((src) => (
+          <script type="module" crossorigin="anonymous" src={src} />
+        ))}
+        {script && <script type="module" dangerouslySetInnerHTML={{ __html: script.text }} />}
+      </head>
+      <body dangerouslySetInnerHTML={{ __html: shown }} />
+    </html>
+  )
+  return reply({
+    ...(status !== undefined && { status }),
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': policyText({
+        'default-src': "'none'",
+        'base-uri': "'none'",
+        'form-action': "'none'",
+        'frame-ancestors': "'none'",
+        'img-src': 'data:',
+        'style-src': styles.map(({ source }) => source).join(' ') || "'none'",
+        ...(scripts.length > 0 && { 'script-src': scripts.join(' ') }),
+        ...policy,
+      }),
+      ...headers,
+    },
+    body: `<!doctype html>\n${renderToString(document)}`,
+  })
+}
+
+const policyText = (directives: Record<string, string>): string =>
+  Object.entries(directives)
+    .map(([name, value]) => `${name} ${value}`)
+    .join('; ')
+
+const ICON =
+  'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E%3Ccircle cx=%228%22 cy=%228%22 r=%227.5%22 fill=%22%23a4552a%22/%3E%3Ccircle cx=%228%22 cy=%228%22 r=%225.5%22 fill=%22none%22 stroke=%22%23fff%22 stroke-opacity=%22.6%22/%3E%3Cpath d=%22M6.6 11V5h3.2M6.6 8h2.6%22 fill=%22none%22 stroke=%22%23fff%22 stroke-width=%221.4%22/%3E%3C/svg%3E'
+
+/** Programs that ask for JSON get a refusal as every other; everybody else gets a page. */
+export function wantsJson(headers: Pick<Headers, 'get'>): boolean {
+  const accept = headers.get('accept') ?? ''
+  return accept.includes('application/json') && !accept.includes('text/html')
+}
+
+/** True of browsers that open an address: they ask for HTML by name. */
+export const wantsPage = (headers: Pick<Headers, 'get'>): boolean =>
+  headers.get('accept')?.includes('text/html') ?? false
+
+/** People are refused with a page, programs as everywhere. */
+export const refusedBy =
+  (show: (refused: Problem) => Reply) =>
+  (refused: Problem, headers: Pick<Headers, 'get'>): Reply =>
+    wantsPage(headers) ? show(refused) : reply({ value: refused.body })

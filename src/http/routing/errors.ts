@@ -1,0 +1,87 @@
+import { type Evidence, isWeaker } from '../../base/evidence.js'
+import type { ProblemCode } from '../../base/problem.js'
+import { refusal } from '../caller.js'
+import { type Auth, evidenceOf, isJudged, type Route } from '../route.js'
+
+const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_type_refused']
+
+/** Every code that a route may answer with: its own, and those of the frame that serves it. */
+export function errorsOf(route: Route): ProblemCode[] {
+  const codes = new Set<ProblemCode>(route.errors)
+  const add = (when: unknown, ...more: ProblemCode[]) => when && more.forEach((code) => codes.add(code))
+  add(route.body || route.queryInBody, ...decoding)
+  add(route.body || route.query, 'field_invalid')
+  add(route.refusesCardData, 'card_data_refused')
+  add(route.params, 'path_malformed', 'not_found')
+  for (const code of route.auth.flatMap(errorsOfAuth(route))) codes.add(code)
+  // A session may lose its user before the first write of a handler that opens its own transactions.
+  add(route.handle && route.auth.includes('guest'), 'sign_in_required')
+  add(route.scope === 'sandbox', 'no_such_path')
+  add(route.scope === 'sandbox' && !route.isOpen, 'sandbox_refused')
+  add(route.scope !== 'sandbox' && route.method !== 'GET', 'origin_refused')
+  add(isJudged(route) && weakest(route) !== 'documented', 'evidence_refused')
+  add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch', 'idempotency_unreadable')
+  add(route.idempotent && route.handle, 'idempotency_in_progress')
+  codes.add(route.failure ?? 'internal_error').add('storage_unavailable')
+  add(!route.read, 'outcome_unknown')
+  return [...codes]
+}
+
+/** The weakest evidence that the route has under any version: what strict mode may refuse. */
+const weakest = (route: Route): Evidence =>
+  (route.versions ?? [undefined])
+    .map((version) => evidenceOf(route, version))
+    .reduce((a, b) => (isWeaker(b, a) ? b : a))
+
+const errorsOfAuth =
+  ({ auth, method }: Route) =>
+  (kind: Auth): ProblemCode[] => {
+    switch (kind) {
+      case 'none':
+        return []
+      case 'account':
+      case 'user':
+        return [...withoutAny(auth), 'bearer_required', 'token_invalid', ...otherKinds(auth)]
+      case 'agent':
+        return [...withoutAny(auth), 'bearer_required', 'token_invalid', 'insufficient_scope', ...otherThanAgents(auth)]
+      case 'session':
+        return [
+          'authorization_missing',
+          'sign_in_required',
+          'session_conflict',
+          ...otherKinds(auth),
+          ...crossSite(method),
+        ]
+      case 'page':
+        return ['page_refused']
+      case 'guest':
+        return ['session_conflict', ...crossSite(method)]
+      case 'embed':
+        return ['public_secret_unknown']
+      case 'client':
+      case 'refresh':
+        return ['credentials_missing', 'scheme_refused', 'client_unknown', 'refresh_token_invalid']
+    }
+  }
+
+/** Who sends nothing is a guest, or nobody, where those may call. */
+const withoutAny = (auth: readonly Auth[]): ProblemCode[] =>
+  auth.includes('guest') || auth.includes('none') ? [] : ['authorization_missing']
+
+/**
+ * Where somebody can be known and is not meant: by a token of another kind, or the session that a page was given.
+ * Where everybody may call, that is as none.
+ */
+const otherKinds = (auth: readonly Auth[]): ProblemCode[] => {
+  if (auth.includes('none')) return []
+  const takesAll = (['account', 'user', 'agent'] as const).every((kind) => auth.includes(kind))
+  const takesSessions = auth.includes('session') || auth.includes('guest')
+  return takesAll && (auth.includes('page') || !takesSessions) ? [] : [refusal(auth)]
+}
+
+/** interface.md 4.7 rule 1: where only agents may call, another token is no authentication. */
+const otherThanAgents = (auth: readonly Auth[]): ProblemCode[] =>
+  auth.every((kind) => kind === 'agent') ? ['agent_token_required'] : []
+
+/** What only looks may be asked for from anywhere: a foreign page's cookie is not read. */
+const crossSite = (method: Route['method']): ProblemCode[] => (method === 'GET' ? [] : ['cross_site'])

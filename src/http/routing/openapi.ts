@@ -1,0 +1,181 @@
+import { type ProblemCode, problemSentence, problemStatus } from '../../base/problem.js'
+import { VERSION } from '../../base/version.js'
+import { z } from '../fields/schema.js'
+import { HARD_TO_GUESS } from '../idempotency/caller-key.js'
+import { type Auth, evidenceOf, type Route, route, type Version } from '../route.js'
+import { errorsOf } from './errors.js'
+
+type Json = Record<string, unknown>
+
+/** The OpenAPI document's own route; `routes` gives the whole table, this route included. */
+export const openapiRoute = (routes: () => readonly Route[]): Route =>
+  route({
+    id: 'readOpenapi',
+    summary: 'The OpenAPI 3.1 description of every operation, made from the route table.',
+    evidence: 'designed',
+    scope: 'meta',
+    method: 'GET',
+    path: '/openapi.json',
+    versions: ['v4'],
+    auth: ['none'],
+    shareable: true,
+    tag: 'meta',
+    result: z.record(z.string(), z.unknown()),
+    handle: async (_call, { baseUrl }) => openapi(routes(), baseUrl),
+  })
+
+/** The OpenAPI 3.1 document of a route table. Each operation carries its grade as `x-evidence`. */
+export function openapi(routes: readonly Route[], baseUrl: string): Json {
+  const paths: Record<string, Json> = {}
+  for (const entry of routes)
+    for (const version of entry.versions ?? [undefined]) {
+      const path = (version ? `/${version}${entry.path}` : entry.path).replace(/:(\w+)/g, '{$1}')
+      paths[path] ??= {}
+      ;(paths[path] as Json)[entry.method.toLowerCase()] = operation(entry, version)
+    }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Micropayment service', version: VERSION, license: { name: 'MIT', identifier: 'MIT' } },
+    servers: [{ url: baseUrl }],
+    paths,
+    components: { securitySchemes, schemas: { Problem: problemSchema } },
+  }
+}
+
+function operation(entry: Route, version: Version | undefined): Json {
+  return {
+    operationId: version === undefined || version === entry.versions?.[0] ? entry.id : `${entry.id}_${version}`,
+    summary: entry.summary,
+    tags: [entry.tag ?? 'service'],
+    'x-evidence': evidenceOf(entry, version),
+    security: [...new Set(entry.auth.flatMap((kind) => securityOf[kind]))],
+    parameters: [
+      ...parameters(entry.params, 'path'),
+      ...parameters(entry.query, 'query'),
+      ...(entry.deviceToken ? [{ ...deviceToken, required: entry.deviceToken === 'required' }] : []),
+      ...(entry.idempotent ? [idempotencyKey(entry)] : []),
+    ],
+    ...(entry.body && { requestBody: requestBody(entry.body, entry.bodyOptional ?? false) }),
+    responses: {
+      [String(entry.status ?? 200)]: success(entry),
+      ...(entry.waits && { '202': accepted(entry.waits) }),
+      ...(entry.relays && { default: { description: 'What the upstream service answered.' } }),
+      ...(entry.redirects && { '303': { description: 'On to another page, named by Location.' } }),
+      ...failures(entry),
+    },
+  }
+}
+
+const idempotencyKey = ({ auth, presented }: Route) => ({
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  description:
+    'Sent again with the same body within 24 hours, a call that changed something answers as it did and does nothing.' +
+    (auth.includes('none') && !presented
+      ? ` Without credentials the key alone says whose answer it is, so keys shorter than ${HARD_TO_GUESS} characters are ignored: send a UUID.`
+      : ''),
+})
+
+const deviceToken = {
+  name: 'X-Device-Token',
+  in: 'header',
+  schema: { type: 'string' },
+  description: 'What the device was registered by.',
+}
+
+function parameters(schema: z.ZodMiniObject | undefined, place: 'path' | 'query'): Json[] {
+  if (!schema) return []
+  const { properties = {}, required = [] } = jsonSchema(schema) as { properties?: Json; required?: string[] }
+  return Object.entries(properties).map(([name, shape]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: shape,
+  }))
+}
+
+function requestBody(schema: z.ZodMiniObject, optional: boolean): Json {
+  const content = { schema: jsonSchema(schema) }
+  return {
+    required: !optional,
+    content: { 'application/json': content, 'application/x-www-form-urlencoded': content },
+  }
+}
+
+function success(entry: Route): Json {
+  const description = entry.summary
+  if (!entry.result && !entry.produces) return { description }
+  const media = entry.produces ?? ['application/json']
+  const shape = (type: string) =>
+    type === 'application/json' && entry.result ? { schema: jsonSchema(entry.result) } : { schema: { type: 'string' } }
+  return { description, content: Object.fromEntries(media.map((type) => [type, shape(type)])) }
+}
+
+const accepted = (schema: z.ZodMiniType): Json => ({
+  description: 'Not done yet: wait for what is named here, then call again.',
+  content: { 'application/json': { schema: jsonSchema(schema) } },
+})
+
+/** One response per status, which names the codes that it comes with. */
+function failures(entry: Route): Json {
+  const byStatus = new Map<number, ProblemCode[]>()
+  for (const code of errorsOf(entry)) {
+    const status = problemStatus(code)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } }
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      String(status),
+      {
+        description: codes.map((code) => `\`${code}\`: ${problemSentence(code)}`).join('\n\n'),
+        'x-codes': codes,
+        content,
+      },
+    ]),
+  )
+}
+
+function jsonSchema(schema: z.ZodMiniType): Json {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { target: 'draft-2020-12', io: 'input' }) as Json
+  return rest
+}
+
+const accessToken = { accessToken: [] }
+const sessionHeader = { sessionHeader: [] }
+const sessionCookie = { sessionCookie: [] }
+const nothing = {}
+
+const securityOf: Record<Auth, Json[]> = {
+  none: [],
+  account: [accessToken],
+  user: [accessToken],
+  agent: [{ agentToken: [] }],
+  session: [sessionHeader, sessionCookie],
+  page: [sessionHeader],
+  guest: [sessionHeader, sessionCookie, nothing],
+  embed: [nothing],
+  client: [{ clientCredentials: [] }],
+  refresh: [{ refreshToken: [] }],
+}
+
+const securitySchemes = {
+  accessToken: { type: 'http', scheme: 'bearer', description: 'An access token.' },
+  agentToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An OIDC access token.' },
+  refreshToken: { type: 'http', scheme: 'bearer', description: 'A refresh token; each works once.' },
+  clientCredentials: { type: 'http', scheme: 'basic', description: 'client_id and client_secret.' },
+  sessionHeader: { type: 'apiKey', in: 'header', name: 'X-Session-ID' },
+  sessionCookie: { type: 'apiKey', in: 'cookie', name: 'session_id' },
+}
+
+const problemSchema = {
+  type: 'object',
+  required: ['error', 'status', 'code'],
+  properties: {
+    error: { type: 'string', description: 'One sentence: what is wrong and what to do.' },
+    status: { type: 'integer' },
+    code: { type: 'string', description: 'A stable word.' },
+  },
+}

@@ -1,0 +1,56 @@
+import { problem } from '../../base/problem.js'
+import type { Reader, Storage, Writer } from '../../storage/storage.js'
+import type { Caller } from '../caller.js'
+import type { ServiceContext } from '../context.js'
+import type { Principal } from '../route.js'
+
+/** The user for whom a principal acts, where there is one. */
+function userIdOf(principal: Principal): number | null {
+  if (principal.kind === 'user') return principal.id
+  return 'user_id' in principal ? principal.user_id : null
+}
+
+/**
+ * The service for a handler that opens its own transactions. Between its authentication and its first write, the user's credentials
+ * may have ended, by sign-out or because they proved to be somebody else's: `recall` authenticates again within that write.
+ * Throws what that throws; `sign_in_required` where the session has lost its user.
+ */
+export function forSameCaller(
+  service: ServiceContext,
+  principal: Principal,
+  recall: (tx: Reader) => Promise<Caller>,
+): ServiceContext {
+  const userId = userIdOf(principal)
+  if (userId === null) return service
+  const { storage } = service
+  let isSure = false
+  const write = async <T>(body: (tx: Writer) => Promise<T>): Promise<T> => {
+    const written = await storage.write(async (tx) => {
+      if (!isSure && userIdOf((await recall(tx)).principal) !== userId) throw problem('sign_in_required')
+      return body(tx)
+    })
+    isSure = true
+    return written
+  }
+  const guarded: Storage = {
+    name: storage.name,
+    exclusive: storage.exclusive,
+    ...(storage.presence && { presence: storage.presence }),
+    read: (body) => storage.read(body),
+    write,
+    export: () => storage.export(),
+    import: (state) => storage.import(state),
+    close: () => storage.close(),
+  }
+  return {
+    ...service,
+    // A sandbox that is restored has another key from then on.
+    get keys() {
+      return service.keys
+    },
+    set keys(keys) {
+      service.keys = keys
+    },
+    storage: guarded,
+  }
+}

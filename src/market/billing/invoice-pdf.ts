@@ -1,0 +1,101 @@
+import type { Fonts, Log } from '../../base/ports.js'
+import type { InvoiceRow } from './invoice.js'
+import { type Paper, paperOf } from './paper.js'
+import { PAGE, PdfDocument, type TextStyle, wrapped } from './pdf/document.js'
+import { MISSING, typefaceFor } from './pdf/typeface.js'
+
+const LEFT = PAGE.margin
+const RIGHT = PAGE.width - PAGE.margin
+const WIDTH = RIGHT - LEFT
+
+const plain: TextStyle = { size: 10.5 }
+const bold: TextStyle = { size: 10.5, weight: 'bold' }
+const muted: TextStyle = { size: 9, grey: 0.35 }
+
+/** Space between lines of text, and between parts, in points. */
+const LINE = 15
+const PART = 30
+/** What the amounts take of a line. */
+const AMOUNTS = 130
+
+interface Printing {
+  /** Where the service is reached. */
+  readonly baseUrl: string
+  readonly fonts: Fonts | undefined
+  readonly log: Log
+}
+
+/** An invoice on paper. The page of it says the same, in any script. */
+export async function invoicePdf(
+  invoice: InvoiceRow,
+  { baseUrl, fonts, log }: Printing,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const paper = paperOf(invoice, new URL(baseUrl).host)
+  const texts = [
+    ...paper.from,
+    ...paper.to,
+    ...paper.facts.flat(),
+    ...paper.lines.map(({ description }) => description),
+  ]
+  const pdf = new PdfDocument(paper.title, await typefaceFor(texts, { fonts, log }))
+  pdf.down(12)
+  pdf.text(paper.title, { x: LEFT, size: 20, weight: 'bold' })
+  pdf.down(20)
+  pdf.text(paper.status, { x: LEFT, ...bold })
+  writeParty(pdf, 'From', paper.from)
+  writeParty(pdf, 'Billed to', paper.to)
+  writeFacts(pdf, paper)
+  writeLines(pdf, paper)
+  if (pdf.typeface.lacks) writeNote(pdf, `${baseUrl}/v4/billing/invoices/${invoice.id}.html`)
+  return pdf.toBytes()
+}
+
+function writeParty(pdf: PdfDocument, heading: string, lines: readonly string[]): void {
+  pdf.down(PART)
+  pdf.text(heading, { x: LEFT, ...muted })
+  for (const line of lines.flatMap((line) => wrapped(line, WIDTH, { ...plain, typeface: pdf.typeface }))) {
+    pdf.down(LINE)
+    pdf.text(line, { x: LEFT, ...plain })
+  }
+}
+
+function writeFacts(pdf: PdfDocument, { facts }: Paper): void {
+  pdf.down(PART - LINE)
+  for (const [name, value] of facts)
+    wrapped(value, WIDTH - 80, { ...plain, typeface: pdf.typeface }).forEach((line, n) => {
+      pdf.down(LINE)
+      if (n === 0) pdf.text(name, { x: LEFT, ...muted })
+      pdf.text(line, { x: LEFT + 80, ...plain })
+    })
+}
+
+function writeLines(pdf: PdfDocument, { lines, total }: Paper): void {
+  pdf.down(PART)
+  pdf.text('What for', { x: LEFT, ...muted })
+  pdf.text('Amount', { x: RIGHT, right: true, ...muted })
+  for (const { description, period, amount } of lines) {
+    pdf.down(8)
+    pdf.rule()
+    wrapped(description, WIDTH - AMOUNTS, { ...plain, typeface: pdf.typeface }).forEach((line, n) => {
+      pdf.down(n === 0 ? 17 : LINE)
+      pdf.text(line, { x: LEFT, ...plain })
+      if (n === 0) pdf.text(amount, { x: RIGHT, right: true, ...plain })
+    })
+    pdf.down(13)
+    pdf.text(period, { x: LEFT, ...muted })
+  }
+  pdf.down(8)
+  pdf.rule()
+  pdf.down(22)
+  pdf.text('Total', { x: LEFT, size: 13, weight: 'bold' })
+  pdf.text(total, { x: RIGHT, right: true, size: 13, weight: 'bold' })
+}
+
+function writeNote(pdf: PdfDocument, page: string): void {
+  const note = `No font here has some letters of this invoice. Other letters, or ${MISSING}, stand for them. This page shows them all: ${page}`
+  pdf.down(PART - LINE)
+  for (const line of wrapped(note, WIDTH, { ...muted, typeface: pdf.typeface })) {
+    pdf.down(LINE)
+    pdf.text(line, { x: LEFT, ...muted })
+  }
+}

@@ -1,0 +1,103 @@
+import { Descriptor, Email, lineOf, ServiceMethod, ServiceSchema, z } from '../../../http/fields/schema.js'
+
+const Hash = z.uuid()
+const Hex = (prefix: string) => z.string().check(z.regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`)))
+/** Not digits alone: those would be read as a twin's id. */
+const Hostname = z.string().check(z.regex(/^(?!\d+$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/))
+
+/**
+ * What a sandbox begins with, and what is added to one: digital quantities are named by shortcode or hash,
+ * accounts by name, users by email, be they of this seed or made before.
+ */
+export const SeedSchema = z.object({
+  digital_quantities: z.optional(
+    z.array(
+      z.object({
+        name: lineOf(255, 0),
+        shortcode: lineOf(255, 0),
+        shortdescription: z.optional(lineOf(255, 0)),
+        decimals: z.optional(z.int().check(z.minimum(0), z.maximum(9))),
+      }),
+    ),
+  ),
+  /** Each gets a primary twin, in `dq` or the first digital quantity. */
+  accounts: z.optional(
+    z.array(
+      z.object({
+        name: lineOf(255, 0),
+        businessName: z.optional(lineOf(255, 0)),
+        public_secret: z.optional(Hex('mp')),
+        client_id: z.optional(Hex('mid')),
+        client_secret: z.optional(Hex('mc')),
+        dq: z.optional(z.string()),
+        hostname: z.optional(Hostname),
+        balance: z.optional(z.number()),
+      }),
+    ),
+  ),
+  users: z.optional(
+    z.array(
+      z.object({
+        email: Email,
+        /** Whether the user has proven that they read it. True where absent. */
+        email_verified: z.optional(z.boolean()),
+        client_id: z.optional(Hex('mid')),
+        hostname: z.optional(Hostname),
+        balance: z.optional(z.number()),
+      }),
+    ),
+  ),
+  /** Twins beside the primary ones. */
+  twins: z.optional(
+    z.array(
+      z.object({
+        account: z.optional(z.string()),
+        user: z.optional(z.string()),
+        dq: z.optional(z.string()),
+        hostname: z.optional(Hostname),
+        balance: z.optional(z.number()),
+      }),
+    ),
+  ),
+  commodities: z.optional(
+    z.array(
+      z.object({
+        account: z.string(),
+        descriptor: Descriptor,
+        cost: z.number(),
+        dq: z.optional(z.string()),
+        hash: z.optional(Hash),
+        /** It pays its readers, once each, rather than being paid for. */
+        payback: z.optional(z.boolean()),
+        /** One of the account's twins; the primary one where absent. */
+        hostname: z.optional(Hostname),
+      }),
+    ),
+  ),
+  /** Of the catalog, each with a commodity of its own. */
+  items: z.optional(
+    z.array(
+      z.object({
+        account: z.string(),
+        name: lineOf(64),
+        description: z.optional(z.string().check(z.maxLength(1024))),
+        price: z.number(),
+        dq: z.optional(z.string()),
+        descriptor: z.optional(Descriptor),
+        /** One of the account's twins; the primary one where absent. */
+        hostname: z.optional(Hostname),
+        /** GET where absent. */
+        service_method: z.optional(ServiceMethod),
+        /** A URL; or a path of the service's own address, from `/` on. */
+        external_endpoint: z.string(),
+        /** Of the arguments; without it there are none. */
+        service_schema: z.optional(ServiceSchema),
+        active: z.optional(z.boolean()),
+        private: z.optional(z.boolean()),
+        featured: z.optional(z.boolean()),
+      }),
+    ),
+  ),
+})
+
+export type Seed = z.output<typeof SeedSchema>
