@@ -28,10 +28,10 @@ export default defineConfig({
   ...sources,
   test: {
     // Once for a whole run: a project that said `extends: true` would have these again for itself.
-    globalSetup: ['test/support/unanswered.ts', 'test/support/shared-browser.ts', 'test/support/runtime-counts.ts'],
+    globalSetup: ['test/support/contract/unanswered.ts', 'test/support/browser/shared-browser.ts', 'test/support/contract/runtime-counts.ts'],
     // Much of a run waits for browsers and processes: more than one for each core keeps them busy.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
-    // Of the contract: see test/support/contract.ts.
+    // Of the contract: see test/support/contract/contract.ts.
     tags: [
       { name: 'everywhere', description: 'Runs on every runtime, not only on those that hold the whole contract.' },
     ],

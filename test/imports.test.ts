@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { violations } from './support/import-rules.js'
-import { readModules } from './support/modules.js'
+import { violations } from './support/rules/import-rules.js'
+import { readModules } from './support/rules/modules.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 

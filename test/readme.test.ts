@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Served, serve } from '../adapters/node.js'
 import { demo } from '../sandbox/seed/demo.js'
 import { createService, type Service } from '../src/index.js'
-import { launchBrowser } from './support/browser.js'
-import { startStripe } from './support/stripe-fake.js'
+import { launchBrowser } from './support/browser/browser.js'
+import { startStripe } from './support/stripe/stripe-fake.js'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))

@@ -6,8 +6,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { fileStorage } from '../adapters/storage/file.js'
 import { createService, type Service } from '../src/index.js'
 import { type Call, caller } from './support/api.js'
-import type { Facts } from './support/full-state.js'
-import { balanceOf, newSession, tokenFor } from './support/world.js'
+import { balanceOf, newSession, tokenFor } from './support/scenes/world.js'
+import type { Facts } from './support/storage/full-state.js'
 
 const states = fileURLToPath(new URL('states/', import.meta.url))
 const names = (await readdir(states)).filter((name) => /^v\d+\.json$/.test(name)).map((name) => name.slice(0, -5))

@@ -6,7 +6,7 @@ import { readingCases } from './storage/reading.js'
 import { serializabilityCases } from './storage/serializability.js'
 import { closingCases, immutabilityCases, stateCases } from './storage/states.js'
 import { transactionCases, uniqueCases } from './storage/transactions.js'
-import { notes } from './support/storage-model.js'
+import { notes } from './support/storage/storage-model.js'
 
 export type { Created, Durable }
 

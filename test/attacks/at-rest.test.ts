@@ -8,9 +8,9 @@ import { readState } from '../../sandbox/state.js'
 import { createService, type Service } from '../../src/index.js'
 import type { State } from '../../src/storage/storage.js'
 import { type Call, caller } from '../support/api.js'
-import { useFileStorages } from '../support/file-storages.js'
-import { ask } from '../support/second-factor.js'
-import { newPayer, newSeller, newSession } from '../support/world.js'
+import { ask } from '../support/scenes/second-factor.js'
+import { newPayer, newSeller, newSession } from '../support/scenes/world.js'
+import { useFileStorages } from '../support/storage/file-storages.js'
 
 /** Somebody who can read a developer's files, or is handed one of them: a backup, a bug report, a shared folder. */
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Answer, CallOptions } from '../support/api.js'
-import { cardService, gate } from '../support/card-service.js'
-import { guest, newCheckout, newShop, withCard } from '../support/checkout.js'
-import { advance, expectProblem } from '../support/market.js'
-import { again } from '../support/transfers.js'
-import { newPayer, newSession, type Payer } from '../support/world.js'
+import { cardService, gate } from '../support/scenes/card-service.js'
+import { guest, newCheckout, newShop, withCard } from '../support/scenes/checkout.js'
+import { advance, expectProblem } from '../support/scenes/market.js'
+import { again } from '../support/scenes/transfers.js'
+import { newPayer, newSession, type Payer } from '../support/scenes/world.js'
 
 const BAD = 'pm_card_chargeDeclined'
 

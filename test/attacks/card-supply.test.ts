@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest'
 import type { State } from '../../src/storage/storage.js'
-import { cardService, fastAlarm, gate, sharedStorage } from '../support/card-service.js'
-import { guest, newCheckout, newItem, withCard } from '../support/checkout.js'
-import { expectProblem, expectSoundLedger, fund } from '../support/market.js'
-import { again } from '../support/transfers.js'
-import { balanceOf, newPayer, newSeller, type Payer } from '../support/world.js'
+import { cardService, fastAlarm, gate, sharedStorage } from '../support/scenes/card-service.js'
+import { guest, newCheckout, newItem, withCard } from '../support/scenes/checkout.js'
+import { expectProblem, expectSoundLedger, fund } from '../support/scenes/market.js'
+import { again } from '../support/scenes/transfers.js'
+import { balanceOf, newPayer, newSeller, type Payer } from '../support/scenes/world.js'
 
 /** What is issued of a quantity with three decimals, as it is shown, where so much is left of all that can be. */
 const issuedBut = (left: number): number => Number(`${BigInt(Number.MAX_SAFE_INTEGER) - BigInt(left * 1000)}e-3`)

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest'
 import type { CallOptions } from '../support/api.js'
-import { cardService, gate } from '../support/card-service.js'
-import { cardMessages, complete, guest, newCheckout, newShop, settled, withCard } from '../support/checkout.js'
-import { expectProblem } from '../support/market.js'
-import { askCode, mailedCode, verify } from '../support/sign-in.js'
+import { cardService, gate } from '../support/scenes/card-service.js'
+import { cardMessages, complete, guest, newCheckout, newShop, settled, withCard } from '../support/scenes/checkout.js'
+import { expectProblem } from '../support/scenes/market.js'
+import { askCode, mailedCode, verify } from '../support/scenes/sign-in.js'
 
 const EMAIL = 'ada@example.test'
 

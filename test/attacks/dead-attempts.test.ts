@@ -2,9 +2,9 @@ import { expect, test, vi } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import type { CheckoutRow } from '../../src/market/checkout/checkout.js'
 import type { Storage } from '../../src/storage/storage.js'
-import { cardService, fastAlarm, gate, sharedStorage } from '../support/card-service.js'
-import { complete, guest, newCheckout, newShop, settled, statusOf, withCard } from '../support/checkout.js'
-import { expectProblem } from '../support/market.js'
+import { cardService, fastAlarm, gate, sharedStorage } from '../support/scenes/card-service.js'
+import { complete, guest, newCheckout, newShop, settled, statusOf, withCard } from '../support/scenes/checkout.js'
+import { expectProblem } from '../support/scenes/market.js'
 
 const never = () => new Promise<never>(() => {})
 const until = (isSo: () => boolean | Promise<boolean>) => vi.waitUntil(isSo, { timeout: 20_000 })

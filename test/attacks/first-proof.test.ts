@@ -1,7 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { expectProblem, expectSoundLedger } from '../support/market.js'
-import { authorizeApp, exchangeCode, newAgent, newApp, refreshWith, startInteraction } from '../support/oidc.js'
-import { newDelegate, newPersona } from '../support/personas.js'
 import {
   approveByMail,
   mailTo,
@@ -10,10 +7,13 @@ import {
   signInByMail,
   startProduction,
 } from '../support/production.js'
-import { registerDevice } from '../support/second-factor.js'
-import { newGuest, verify } from '../support/sign-in.js'
-import { send, walletOf } from '../support/transfers.js'
-import { basic, defaultDq, newCommodity, newPayer, newSeller } from '../support/world.js'
+import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
+import { authorizeApp, exchangeCode, newAgent, newApp, refreshWith, startInteraction } from '../support/scenes/oidc.js'
+import { newDelegate, newPersona } from '../support/scenes/personas.js'
+import { registerDevice } from '../support/scenes/second-factor.js'
+import { newGuest, verify } from '../support/scenes/sign-in.js'
+import { send, walletOf } from '../support/scenes/transfers.js'
+import { basic, defaultDq, newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
 
 /** A service that is no sandbox, where somebody made a user for a victim's address and the victim then signs in. */
 

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type HostileShop, openHostileShop, signInAs, type Visited } from '../support/hostile-page.js'
-import { newPayback, newPersona, type Parts, parts } from '../support/journey.js'
+import { type HostileShop, openHostileShop, signInAs, type Visited } from '../support/browser/hostile-page.js'
+import { newPayback, newPersona, type Parts, parts } from '../support/scenes/journey.js'
 
 /** Pages that want their reader to press a button that pays without seeing it, or to pay another price than the one they saw. */
 

@@ -3,12 +3,20 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createService } from '../../src/index.js'
 import { routes } from '../../src/routes.js'
 import { type Answer, type Call, type CallOptions, caller } from '../support/api.js'
-import { expectProblem, expectSoundLedger, fund } from '../support/market.js'
-import { newMarket, newPage, ORIGIN, paywall, setPhone } from '../support/paywall.js'
-import { newDelegate, newPersona } from '../support/personas.js'
-import { answerLink, mailedLink } from '../support/second-factor.js'
-import { useUpstream } from '../support/upstream.js'
-import { balanceOf, defaultDq, newCommodity, newPayer, newSeller, newSession, newTwin } from '../support/world.js'
+import { expectProblem, expectSoundLedger, fund } from '../support/scenes/market.js'
+import { newMarket, newPage, ORIGIN, paywall, setPhone } from '../support/scenes/paywall.js'
+import { newDelegate, newPersona } from '../support/scenes/personas.js'
+import { answerLink, mailedLink } from '../support/scenes/second-factor.js'
+import { useUpstream } from '../support/scenes/upstream.js'
+import {
+  balanceOf,
+  defaultDq,
+  newCommodity,
+  newPayer,
+  newSeller,
+  newSession,
+  newTwin,
+} from '../support/scenes/world.js'
 
 const upstream = useUpstream()
 const service = createService({ sandbox: true })

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { newAgentShop, requestApproval } from '../support/approvals.js'
-import { attacked } from '../support/attacked.js'
-import { changeItem, newItem, newShop, settledSums } from '../support/catalog.js'
-import { expectProblem } from '../support/market.js'
-import { newPage, paywall } from '../support/paywall.js'
-import { newDelegate, newPersona } from '../support/personas.js'
-import { useUpstream } from '../support/upstream.js'
-import { newCommodity, newSeller, newSession } from '../support/world.js'
+import { newAgentShop, requestApproval } from '../support/scenes/approvals.js'
+import { attacked } from '../support/scenes/attacked.js'
+import { changeItem, newItem, newShop, settledSums } from '../support/scenes/catalog.js'
+import { expectProblem } from '../support/scenes/market.js'
+import { newPage, paywall } from '../support/scenes/paywall.js'
+import { newDelegate, newPersona } from '../support/scenes/personas.js'
+import { useUpstream } from '../support/scenes/upstream.js'
+import { newCommodity, newSeller, newSession } from '../support/scenes/world.js'
 
 /** Payers and sellers who move value for what its seller took out of sale. */
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inProcess } from '../runtimes/in-process.js'
 import type { Running } from '../runtimes/runtime.js'
 import { type Answer, type Call, caller } from '../support/api.js'
-import { advance, expectProblem, stopClock } from '../support/market.js'
+import { advance, expectProblem, stopClock } from '../support/scenes/market.js'
 import {
   type App,
   asClient,
@@ -17,8 +17,8 @@ import {
   refreshWith,
   VERIFIER,
   worksAt,
-} from '../support/oidc.js'
-import { basic, newPayer, newSeller } from '../support/world.js'
+} from '../support/scenes/oidc.js'
+import { basic, newPayer, newSeller } from '../support/scenes/world.js'
 
 /** What a retry with an Idempotency-Key gets at the token endpoints, and what somebody gets who has the key alone. */
 

@@ -1,12 +1,12 @@
 import { describe, expect, it, test } from 'vitest'
 import type { Call, CallOptions } from '../support/api.js'
-import { startHere } from '../support/in-process.js'
-import { advance, expectProblem, expectSoundLedger, stopClock } from '../support/market.js'
-import { askedAuthorization, newMarket, newPage, ORIGIN, paywall } from '../support/paywall.js'
-import { answerFromDevice, answerLink, ask, mailedLink, poll, registerDevice } from '../support/second-factor.js'
-import { askCode, mailedCode, newGuest, verify, wrongCode } from '../support/sign-in.js'
-import { again, INVITED, newSender, send, walletOf } from '../support/transfers.js'
-import { newPayer, newSeller, newSession } from '../support/world.js'
+import { startHere } from '../support/contract/in-process.js'
+import { advance, expectProblem, expectSoundLedger, stopClock } from '../support/scenes/market.js'
+import { askedAuthorization, newMarket, newPage, ORIGIN, paywall } from '../support/scenes/paywall.js'
+import { answerFromDevice, answerLink, ask, mailedLink, poll, registerDevice } from '../support/scenes/second-factor.js'
+import { askCode, mailedCode, newGuest, verify, wrongCode } from '../support/scenes/sign-in.js'
+import { again, INVITED, newSender, send, walletOf } from '../support/scenes/transfers.js'
+import { newPayer, newSeller, newSession } from '../support/scenes/world.js'
 
 const messagesTo = async (call: Call, to: string, kind = 'mail'): Promise<{ subject: string; text: string }[]> =>
   (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(to)}&kind=${kind}&limit=100`)).body.messages

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { launchBrowser } from '../support/browser.js'
-import { parts, signIn } from '../support/journey.js'
-import { startProxy, startTarget } from '../support/strangers.js'
+import { launchBrowser } from '../support/browser/browser.js'
+import { parts, signIn } from '../support/scenes/journey.js'
+import { startProxy, startTarget } from '../support/scenes/strangers.js'
 
 /** What a website can do to a sandbox, in a browser that takes names of somebody else's for this machine. */
 

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { nodeUpstream, serve } from '../../adapters/node.js'
 import { demo } from '../../sandbox/seed/demo.js'
 import { createService } from '../../src/index.js'
-import { startTarget, type Target } from '../support/strangers.js'
-import { readWire, sendLines } from '../support/wire.js'
-import { tokenFor } from '../support/world.js'
+import { readWire, sendLines } from '../support/contract/wire.js'
+import { startTarget, type Target } from '../support/scenes/strangers.js'
+import { tokenFor } from '../support/scenes/world.js'
 
 const TOKEN = 'a-token-of-twenty-four-1'
 const EVIL = 'https://evil.example.test'

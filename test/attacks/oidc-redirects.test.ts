@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inProcess } from '../runtimes/in-process.js'
 import type { Running } from '../runtimes/runtime.js'
 import { type Answer, type Call, caller } from '../support/api.js'
-import { advance, stopClock } from '../support/market.js'
+import { advance, stopClock } from '../support/scenes/market.js'
 import {
   type App,
   authorization,
@@ -17,8 +17,8 @@ import {
   returned,
   startInteraction,
   VERIFIER,
-} from '../support/oidc.js'
-import { newSession } from '../support/world.js'
+} from '../support/scenes/oidc.js'
+import { newSession } from '../support/scenes/world.js'
 
 /** What a stranger tries with a client that anybody can register. */
 

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inProcess } from '../runtimes/in-process.js'
 import type { Running } from '../runtimes/runtime.js'
 import { type Call, type CallOptions, caller } from '../support/api.js'
-import { expectProblem } from '../support/market.js'
-import { send } from '../support/mcp.js'
+import { send } from '../support/mcp/mcp.js'
+import { expectProblem } from '../support/scenes/market.js'
 import {
   asClient,
   authorizeApp,
@@ -23,9 +23,9 @@ import {
   startInteraction,
   VERIFIER,
   worksAt,
-} from '../support/oidc.js'
-import { newGuest } from '../support/sign-in.js'
-import { newSeller, newSession } from '../support/world.js'
+} from '../support/scenes/oidc.js'
+import { newGuest } from '../support/scenes/sign-in.js'
+import { newSeller, newSession } from '../support/scenes/world.js'
 
 /** What RFC 9700 and the authorization specification of MCP warn of, tried against the provider and the MCP servers. */
 

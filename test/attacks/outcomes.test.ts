@@ -9,12 +9,12 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service, type ServiceOptions, type Storage } from '../../src/index.js'
 import { OutcomeUnknown, type Writer } from '../../src/storage/storage.js'
 import { type Call, type CallOptions, caller } from '../support/api.js'
-import { newItem } from '../support/catalog.js'
-import { watchDisk } from '../support/disk.js'
-import { lockManager } from '../support/locks.js'
-import { expectProblem, expectSoundLedger } from '../support/market.js'
-import { useUpstream } from '../support/upstream.js'
-import { balanceOf, newCommodity, newPayer, newSeller } from '../support/world.js'
+import { newItem } from '../support/scenes/catalog.js'
+import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
+import { useUpstream } from '../support/scenes/upstream.js'
+import { balanceOf, newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
+import { watchDisk } from '../support/storage/disk.js'
+import { lockManager } from '../support/storage/locks.js'
 
 const upstream = useUpstream()
 const log = { error() {} }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import type { CardRefund, Cards, RefundResult } from '../../src/index.js'
 import type { Answer } from '../support/api.js'
-import { cardService } from '../support/card-service.js'
-import { guest, newCheckout, newShop, withCard } from '../support/checkout.js'
-import { expectProblem, expectSoundLedger } from '../support/market.js'
-import { again } from '../support/transfers.js'
-import { newSeller, newSession } from '../support/world.js'
+import { cardService } from '../support/scenes/card-service.js'
+import { guest, newCheckout, newShop, withCard } from '../support/scenes/checkout.js'
+import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
+import { again } from '../support/scenes/transfers.js'
+import { newSeller, newSession } from '../support/scenes/world.js'
 
 const SELLER = 'owner@example.test'
 const refused = async (_order: CardRefund): Promise<RefundResult> => ({ status: 'refused', reason: 'too long ago' })

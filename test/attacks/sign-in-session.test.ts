@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { inProcess } from '../runtimes/in-process.js'
 import type { Running } from '../runtimes/runtime.js'
 import { caller } from '../support/api.js'
-import { advance, expectProblem, stopClock } from '../support/market.js'
-import { askCode, mailedCode, newGuest, verify, wrongCode } from '../support/sign-in.js'
-import { newPayer, newSeller, newSession } from '../support/world.js'
+import { advance, expectProblem, stopClock } from '../support/scenes/market.js'
+import { askCode, mailedCode, newGuest, verify, wrongCode } from '../support/scenes/sign-in.js'
+import { newPayer, newSeller, newSession } from '../support/scenes/world.js'
 
 const EMAIL = 'ada@example.test'
 

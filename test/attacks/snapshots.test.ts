@@ -6,7 +6,7 @@ import { fileStorage } from '../../adapters/storage/file.js'
 import { importState } from '../../sandbox/commands/state.js'
 import { createService, type State } from '../../src/index.js'
 import { caller } from '../support/api.js'
-import { expectProblem } from '../support/market.js'
+import { expectProblem } from '../support/scenes/market.js'
 
 const service = createService({ sandbox: true })
 const call = caller({ url: service.baseUrl, fetch: service.fetch })

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Host, startHost } from '../support/host.js'
-import { UserAgent } from '../support/user-agent.js'
+import { type Host, startHost } from '../support/browser/host.js'
+import { UserAgent } from '../support/browser/user-agent.js'
 
 /** Where @modelcontextprotocol/conformance and a Node that it runs on are installed: `.ci/run` makes that. */
 const tools = process.env.FARTHING_CONFORMANCE as string

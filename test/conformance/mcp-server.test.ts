@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Served, serve } from '../../adapters/node.js'
 import type { FetchSource } from '../../src/core.js'
-import { type Host, startHost } from '../support/host.js'
-import { startFixtures } from '../support/mcp-fixtures.js'
-import { newAgent } from '../support/oidc.js'
+import { type Host, startHost } from '../support/browser/host.js'
+import { startFixtures } from '../support/mcp/mcp-fixtures.js'
+import { newAgent } from '../support/scenes/oidc.js'
 
 /** Where @modelcontextprotocol/conformance and a Node that it runs on are installed: `.ci/run` makes that. */
 const tools = process.env.FARTHING_CONFORMANCE as string

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { expectAccessible } from '../support/accessible.js'
-import { Subscriber, VISA } from '../support/billing.js'
+import { expectAccessible } from '../support/browser/accessible.js'
+import { Subscriber, VISA } from '../support/scenes/billing.js'
 import {
   codeFor,
   elementHtml,
@@ -12,8 +12,8 @@ import {
   shopHtml,
   signInByCode,
   visit,
-} from '../support/journey.js'
-import { newSeller } from '../support/world.js'
+} from '../support/scenes/journey.js'
+import { newSeller } from '../support/scenes/world.js'
 
 const { host, site, page: newPage } = journey()
 

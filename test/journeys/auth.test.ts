@@ -11,10 +11,10 @@ import {
   shopHtml,
   signIn,
   visit,
-} from '../support/journey.js'
-import { registerDevice } from '../support/second-factor.js'
-import { mailedCode } from '../support/sign-in.js'
-import { approveOnPhone, newSession } from '../support/world.js'
+} from '../support/scenes/journey.js'
+import { registerDevice } from '../support/scenes/second-factor.js'
+import { mailedCode } from '../support/scenes/sign-in.js'
+import { approveOnPhone, newSession } from '../support/scenes/world.js'
 
 const { host, site, page: newPage } = journey()
 

@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { expectAccessible } from '../support/accessible.js'
-import { changeItem, newCheckout, newShop, type Sold, settled, statusOf, withCard } from '../support/checkout.js'
-import { journey } from '../support/journey.js'
-import { advance } from '../support/market.js'
-import { tabTo } from '../support/oidc-pages.js'
-import { mailedCode } from '../support/sign-in.js'
-import { useUpstream } from '../support/upstream.js'
+import { expectAccessible } from '../support/browser/accessible.js'
+import { tabTo } from '../support/browser/oidc-pages.js'
+import { changeItem, newCheckout, newShop, type Sold, settled, statusOf, withCard } from '../support/scenes/checkout.js'
+import { journey } from '../support/scenes/journey.js'
+import { advance } from '../support/scenes/market.js'
+import { mailedCode } from '../support/scenes/sign-in.js'
+import { useUpstream } from '../support/scenes/upstream.js'
 
 const { host, site, page: newPage } = journey()
 

@@ -5,9 +5,9 @@ import { sandboxPages } from '../../sandbox/pages/pages.js'
 import { demo } from '../../sandbox/seed/demo.js'
 import { restOfArticle } from '../../sandbox/shop/article.js'
 import { createService } from '../../src/index.js'
-import { bundle } from '../support/bundle.js'
-import { journey, parts } from '../support/journey.js'
-import { buy, offlineDemo, signInByPhone, visitDemo } from '../support/offline-demo.js'
+import { bundle } from '../support/browser/bundle.js'
+import { buy, offlineDemo, signInByPhone, visitDemo } from '../support/browser/offline-demo.js'
+import { journey, parts } from '../support/scenes/journey.js'
 
 const { page: newPage } = journey()
 const offline = offlineDemo()

@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { restOfArticle } from '../../sandbox/shop/article.js'
-import { expectAccessible } from '../support/accessible.js'
-import { journey } from '../support/journey.js'
-import { offlineDemo, signInByPhone, visitDemo } from '../support/offline-demo.js'
+import { expectAccessible } from '../support/browser/accessible.js'
+import { offlineDemo, signInByPhone, visitDemo } from '../support/browser/offline-demo.js'
+import { journey } from '../support/scenes/journey.js'
 
 const { page: newPage } = journey()
 const offline = offlineDemo()

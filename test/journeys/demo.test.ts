@@ -5,8 +5,8 @@ import { demo } from '../../sandbox/seed/demo.js'
 import { article, restOfArticle } from '../../sandbox/shop/article.js'
 import { createService } from '../../src/index.js'
 import { caller } from '../support/api.js'
-import { journey } from '../support/journey.js'
-import { buy, offlineDemo, signInByPhone, visitDemo } from '../support/offline-demo.js'
+import { buy, offlineDemo, signInByPhone, visitDemo } from '../support/browser/offline-demo.js'
+import { journey } from '../support/scenes/journey.js'
 
 const { page: newPage } = journey()
 const offline = offlineDemo()

@@ -1,7 +1,7 @@
 import type { Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { journey, shopHtml, visit } from '../support/journey.js'
+import { journey, shopHtml, visit } from '../support/scenes/journey.js'
 
 const { host, site, page: newPage } = journey()
 

@@ -2,11 +2,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, describe, expect, test } from 'vitest'
-import { launchBrowser } from '../support/browser.js'
-import { bundle } from '../support/bundle.js'
-import type { IndexedDbPage, Spent } from '../support/indexeddb-page.js'
+import { launchBrowser } from '../support/browser/browser.js'
+import { bundle } from '../support/browser/bundle.js'
+import type { IndexedDbPage, Spent } from '../support/storage/indexeddb-page.js'
 
-const script = await bundle('support/indexeddb-page.ts')
+const script = await bundle('support/storage/indexeddb-page.ts')
 const server = createServer(({ url }, response) =>
   url === '/script.js'
     ? response.setHeader('content-type', 'text/javascript; charset=utf-8').end(script)

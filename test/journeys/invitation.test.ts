@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { expectAccessible } from '../support/accessible.js'
 import type { Call } from '../support/api.js'
-import { journey } from '../support/journey.js'
-import { tabTo } from '../support/oidc-pages.js'
-import { mailedCode } from '../support/sign-in.js'
-import { INVITED, inviteByMail, walletOf } from '../support/transfers.js'
-import { newReader, newSeller } from '../support/world.js'
+import { expectAccessible } from '../support/browser/accessible.js'
+import { tabTo } from '../support/browser/oidc-pages.js'
+import { journey } from '../support/scenes/journey.js'
+import { mailedCode } from '../support/scenes/sign-in.js'
+import { INVITED, inviteByMail, walletOf } from '../support/scenes/transfers.js'
+import { newReader, newSeller } from '../support/scenes/world.js'
 
 const { host, site, page: newPage } = journey()
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { heardBy, journey, parts, shopHtml, signIn, visit } from '../support/journey.js'
-import { newSession } from '../support/world.js'
+import { heardBy, journey, parts, shopHtml, signIn, visit } from '../support/scenes/journey.js'
+import { newSession } from '../support/scenes/world.js'
 
 const { host, site, page: newPage } = journey()
 

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { bundle } from '../support/bundle.js'
-import { journey } from '../support/journey.js'
+import { bundle } from '../support/browser/bundle.js'
+import { journey } from '../support/scenes/journey.js'
 
 const { page: newPage } = journey()
 
@@ -18,7 +18,7 @@ let url = ''
 
 beforeAll(async () => {
   const scripts: Record<string, string> = {
-    '/page.js': await bundle('support/msw.page.ts', 'esm'),
+    '/page.js': await bundle('support/browser/msw.page.ts', 'esm'),
     '/mockServiceWorker.js': await readFile(worker, 'utf8'),
   }
   site.on('request', ({ url = '' }, response) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { journey } from '../support/journey.js'
-import { offlineDemo, visitDemo } from '../support/offline-demo.js'
-import { CHALLENGE } from '../support/oidc.js'
+import { offlineDemo, visitDemo } from '../support/browser/offline-demo.js'
+import { journey } from '../support/scenes/journey.js'
+import { CHALLENGE } from '../support/scenes/oidc.js'
 
 const { page: newPage } = journey()
 const offline = offlineDemo()

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { expectAccessible } from '../support/accessible.js'
 import type { Call } from '../support/api.js'
-import { journey } from '../support/journey.js'
-import { exchangeCode } from '../support/oidc.js'
-import { newConnection, tabTo } from '../support/oidc-pages.js'
+import { expectAccessible } from '../support/browser/accessible.js'
+import { newConnection, tabTo } from '../support/browser/oidc-pages.js'
+import { journey } from '../support/scenes/journey.js'
+import { exchangeCode } from '../support/scenes/oidc.js'
 
 const { host, site, page: newPage } = journey()
 

@@ -11,7 +11,7 @@ import {
   shopHtml,
   signIn,
   visit,
-} from '../support/journey.js'
+} from '../support/scenes/journey.js'
 
 const { host, site, page: newPage } = journey()
 

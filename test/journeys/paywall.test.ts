@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { elementHtml, journey, parts, sellerToken, signIn, visit } from '../support/journey.js'
+import { elementHtml, journey, parts, sellerToken, signIn, visit } from '../support/scenes/journey.js'
 
 const { host, site, page: newPage } = journey()
 

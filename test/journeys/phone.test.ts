@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { expectAccessible } from '../support/accessible.js'
-import { type Host, journey } from '../support/journey.js'
-import { advance } from '../support/market.js'
-import { exchangeCode } from '../support/oidc.js'
-import { newConnection, tabTo } from '../support/oidc-pages.js'
-import { ask, poll } from '../support/second-factor.js'
-import { newSession } from '../support/world.js'
+import { expectAccessible } from '../support/browser/accessible.js'
+import { newConnection, tabTo } from '../support/browser/oidc-pages.js'
+import { type Host, journey } from '../support/scenes/journey.js'
+import { advance } from '../support/scenes/market.js'
+import { exchangeCode } from '../support/scenes/oidc.js'
+import { ask, poll } from '../support/scenes/second-factor.js'
+import { newSession } from '../support/scenes/world.js'
 
 const { host, site, page: newPage } = journey()
 

@@ -1,9 +1,19 @@
 import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { codeFor, type Host, heardBy, journey, type Parts, parts, shopHtml, signIn, visit } from '../support/journey.js'
-import { advance } from '../support/market.js'
-import { wrongCode } from '../support/sign-in.js'
+import {
+  codeFor,
+  type Host,
+  heardBy,
+  journey,
+  type Parts,
+  parts,
+  shopHtml,
+  signIn,
+  visit,
+} from '../support/scenes/journey.js'
+import { advance } from '../support/scenes/market.js'
+import { wrongCode } from '../support/scenes/sign-in.js'
 
 const { host, site, page: newPage } = journey()
 

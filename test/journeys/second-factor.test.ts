@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { expectAccessible } from '../support/accessible.js'
-import { journey } from '../support/journey.js'
-import { ask, mailedLink, poll } from '../support/second-factor.js'
-import { newPayer, newSeller, newSession } from '../support/world.js'
+import { expectAccessible } from '../support/browser/accessible.js'
+import { journey } from '../support/scenes/journey.js'
+import { ask, mailedLink, poll } from '../support/scenes/second-factor.js'
+import { newPayer, newSeller, newSession } from '../support/scenes/world.js'
 
 const { host, page: newPage } = journey()
 

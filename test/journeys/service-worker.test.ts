@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { register } from '../../adapters/service-worker.js'
 import { demo } from '../../sandbox/seed/demo.js'
 import type { loadMicroPayments as load } from '../../src/market/embeds/browser/element.client.js'
-import { bundle } from '../support/bundle.js'
-import { journey, parts, signIn } from '../support/journey.js'
+import { bundle } from '../support/browser/bundle.js'
+import { journey, parts, signIn } from '../support/scenes/journey.js'
 
 /** Of the page that has the element's script. */
 declare const loadMicroPayments: typeof load

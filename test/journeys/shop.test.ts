@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { article, restOfArticle } from '../../sandbox/shop/article.js'
-import { journey, parts, signIn } from '../support/journey.js'
-import { newPayer, newSeller } from '../support/world.js'
+import { journey, parts, signIn } from '../support/scenes/journey.js'
+import { newPayer, newSeller } from '../support/scenes/world.js'
 
 const { host, page: newPage } = journey()
 

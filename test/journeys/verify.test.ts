@@ -10,7 +10,7 @@ import {
   sellerToken,
   signInByCode,
   visit,
-} from '../support/journey.js'
+} from '../support/scenes/journey.js'
 
 const { host, site, page: newPage } = journey()
 

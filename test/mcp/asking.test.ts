@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest'
-import { newBusiness, pathOf, pressApproval } from '../support/account-changes.js'
-import { anotherAgent, answerApproval, heldBy } from '../support/approvals.js'
-import { expectProblem } from '../support/market.js'
-import { done, modern, refused, send } from '../support/mcp.js'
-import { type McpShop, newMcpShop } from '../support/mcp-shop.js'
-import { fill } from '../support/oidc.js'
+import { done, modern, refused, send } from '../support/mcp/mcp.js'
+import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
+import { newBusiness, pathOf, pressApproval } from '../support/scenes/account-changes.js'
+import { anotherAgent, answerApproval, heldBy } from '../support/scenes/approvals.js'
+import { expectProblem } from '../support/scenes/market.js'
+import { fill } from '../support/scenes/oidc.js'
 
 /** Where the client leads its user, they are asked in the middle of a call. */
 

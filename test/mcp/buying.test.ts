@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { answerApproval, approved, heldBy } from '../support/approvals.js'
-import { changeItem, newItem } from '../support/catalog.js'
-import { expectSoundLedger, UNKNOWN_DQ } from '../support/market.js'
-import { done, type Era, refused } from '../support/mcp.js'
-import { type McpShop, newMcpShop } from '../support/mcp-shop.js'
-import { putIntoState } from '../support/older-state.js'
+import { done, type Era, refused } from '../support/mcp/mcp.js'
+import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
+import { answerApproval, approved, heldBy } from '../support/scenes/approvals.js'
+import { changeItem, newItem } from '../support/scenes/catalog.js'
+import { expectSoundLedger, UNKNOWN_DQ } from '../support/scenes/market.js'
+import { putIntoState } from '../support/storage/older-state.js'
 
 let shop: McpShop
 afterEach(() => shop.service.close())

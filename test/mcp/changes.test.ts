@@ -1,11 +1,11 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, expect, test } from 'vitest'
-import { answerApproval } from '../support/approvals.js'
-import { changeItem, newItem } from '../support/catalog.js'
-import { startHost } from '../support/host.js'
-import { connect, done } from '../support/mcp.js'
-import { type McpShop, newMcpShop } from '../support/mcp-shop.js'
-import { newAgent } from '../support/oidc.js'
+import { startHost } from '../support/browser/host.js'
+import { connect, done } from '../support/mcp/mcp.js'
+import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
+import { answerApproval } from '../support/scenes/approvals.js'
+import { changeItem, newItem } from '../support/scenes/catalog.js'
+import { newAgent } from '../support/scenes/oidc.js'
 
 let shop: McpShop
 let client: Client

@@ -4,9 +4,9 @@ import { readSettings } from '../../sandbox/config.js'
 import { startSandbox } from '../../sandbox/sandbox.js'
 import { demo } from '../../sandbox/seed/demo.js'
 import { caller } from '../support/api.js'
-import { fund } from '../support/market.js'
-import { connect, done, refused } from '../support/mcp.js'
-import { newAgent } from '../support/oidc.js'
+import { connect, done, refused } from '../support/mcp/mcp.js'
+import { fund } from '../support/scenes/market.js'
+import { newAgent } from '../support/scenes/oidc.js'
 
 test('an agent finds what the demo sells, and is delivered it by the sandbox itself', async () => {
   const flags = { port: '0', memory: true, seed: 'demo' }

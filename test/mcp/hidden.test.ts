@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
-import { approved } from '../support/approvals.js'
-import { newItem, WEATHER } from '../support/catalog.js'
-import { done, type Era, refused } from '../support/mcp.js'
-import { type McpShop, newMcpShop } from '../support/mcp-shop.js'
-import { putIntoState } from '../support/older-state.js'
+import { done, type Era, refused } from '../support/mcp/mcp.js'
+import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
+import { approved } from '../support/scenes/approvals.js'
+import { newItem, WEATHER } from '../support/scenes/catalog.js'
+import { putIntoState } from '../support/storage/older-state.js'
 
 let shop: McpShop
 afterEach(() => shop.service.close())

@@ -6,9 +6,9 @@ import { buyerTools, sellerTools } from '../../src/agents/mcp/tools/tools.js'
 import { nameHidden, removeHidden } from '../../src/base/text/invisible-characters.js'
 import { reservedToolNames } from '../../src/market/catalog/reserved-tool-names.js'
 import { fitsToolName, snakeCase, toolNamesOf } from '../../src/market/catalog/tool-name.js'
-import { changeItem, type Item, newItem } from '../support/catalog.js'
-import { newMcpShop } from '../support/mcp-shop.js'
-import { newSeller } from '../support/world.js'
+import { newMcpShop } from '../support/mcp/mcp-shop.js'
+import { changeItem, type Item, newItem } from '../support/scenes/catalog.js'
+import { newSeller } from '../support/scenes/world.js'
 
 describe('a tool is named after its item', () => {
   test.each([

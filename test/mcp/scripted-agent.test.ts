@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createService } from '../../src/index.js'
 import { caller } from '../support/api.js'
-import { newItem } from '../support/catalog.js'
-import { expectSoundLedger } from '../support/market.js'
-import { useUpstream } from '../support/upstream.js'
-import { balanceOf, newPayer, newSeller } from '../support/world.js'
+import { newItem } from '../support/scenes/catalog.js'
+import { expectSoundLedger } from '../support/scenes/market.js'
+import { useUpstream } from '../support/scenes/upstream.js'
+import { balanceOf, newPayer, newSeller } from '../support/scenes/world.js'
 
 const upstream = useUpstream()
 const OSLO = { city: 'Oslo' }

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest'
-import { newOwnAccount, pathOf } from '../support/account-changes.js'
-import { newItem, putParameters } from '../support/catalog.js'
-import { connect, done, refused } from '../support/mcp.js'
-import { type McpShop, newMcpShop } from '../support/mcp-shop.js'
-import { fill, newAgent, signInAt } from '../support/oidc.js'
-import { defaultDq, tokenFor } from '../support/world.js'
+import { connect, done, refused } from '../support/mcp/mcp.js'
+import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
+import { newOwnAccount, pathOf } from '../support/scenes/account-changes.js'
+import { newItem, putParameters } from '../support/scenes/catalog.js'
+import { fill, newAgent, signInAt } from '../support/scenes/oidc.js'
+import { defaultDq, tokenFor } from '../support/scenes/world.js'
 
 let shop: McpShop
 afterEach(() => shop.service.close())

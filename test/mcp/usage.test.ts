@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest'
-import { approved } from '../support/approvals.js'
-import { newItem } from '../support/catalog.js'
-import { connect, done, refused } from '../support/mcp.js'
-import { type McpShop, newMcpShop } from '../support/mcp-shop.js'
-import { newAgent } from '../support/oidc.js'
-import { defaultDq, newSeller, tokenFor } from '../support/world.js'
+import { connect, done, refused } from '../support/mcp/mcp.js'
+import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
+import { approved } from '../support/scenes/approvals.js'
+import { newItem } from '../support/scenes/catalog.js'
+import { newAgent } from '../support/scenes/oidc.js'
+import { defaultDq, newSeller, tokenFor } from '../support/scenes/world.js'
 
 let shop: McpShop
 afterEach(() => shop.service.close())

@@ -3,11 +3,17 @@ import { fileStorage } from '../../adapters/storage/file.js'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service, type ServiceOptions } from '../../src/index.js'
 import type { Storage, Writer } from '../../src/storage/storage.js'
-import { applyChange, approvedChange, type Business, newBusiness, requestChange } from '../support/account-changes.js'
 import { type Call, caller } from '../support/api.js'
-import { newItem, WEATHER } from '../support/catalog.js'
-import { useFileStorages } from '../support/file-storages.js'
-import { expectProblem } from '../support/market.js'
+import {
+  applyChange,
+  approvedChange,
+  type Business,
+  newBusiness,
+  requestChange,
+} from '../support/scenes/account-changes.js'
+import { newItem, WEATHER } from '../support/scenes/catalog.js'
+import { expectProblem } from '../support/scenes/market.js'
+import { useFileStorages } from '../support/storage/file-storages.js'
 
 const files = useFileStorages()
 

@@ -5,7 +5,7 @@ import { type Audit, audit } from '../../src/money/ledger/audit.js'
 import { hold, type MovementKind, post, postHold, reverseHold } from '../../src/money/ledger/movement.js'
 import { releaseSupply, reserveSupply } from '../../src/money/ledger/reservation.js'
 import type { Key, Reader, State } from '../../src/storage/storage.js'
-import { quantities } from '../support/ledger.js'
+import { quantities } from '../support/scenes/ledger.js'
 
 /** Rows as they rest, to be changed behind the ledger's back. */
 type Rows = Record<string, Record<string, unknown>[]>

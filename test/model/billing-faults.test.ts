@@ -6,10 +6,10 @@ import type { InvoiceRow } from '../../src/market/billing/invoice.js'
 import { testProcessor } from '../../src/money/cards/test-processor.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { caller } from '../support/api.js'
-import { FAILING, Subscriber, VISA } from '../support/billing.js'
-import { useFileStorages } from '../support/file-storages.js'
-import { expectProblem } from '../support/market.js'
-import { newSeller } from '../support/world.js'
+import { FAILING, Subscriber, VISA } from '../support/scenes/billing.js'
+import { expectProblem } from '../support/scenes/market.js'
+import { newSeller } from '../support/scenes/world.js'
+import { useFileStorages } from '../support/storage/file-storages.js'
 
 const BEGIN = Date.UTC(2031, 4, 1, 12)
 const never = () => new Promise<never>(() => {})

@@ -3,9 +3,9 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { type CardCharge, type Cards, createService, type Service } from '../../src/index.js'
 import type { InvoiceRow } from '../../src/market/billing/invoice.js'
 import { caller } from '../support/api.js'
-import { mailedSubjects, Subscriber } from '../support/billing.js'
-import { DAY } from '../support/transfers.js'
-import { newSeller } from '../support/world.js'
+import { mailedSubjects, Subscriber } from '../support/scenes/billing.js'
+import { DAY } from '../support/scenes/transfers.js'
+import { newSeller } from '../support/scenes/world.js'
 
 const BEGIN = Date.UTC(2031, 0, 31, 9, 30)
 const EMAIL = 'books@example.test'

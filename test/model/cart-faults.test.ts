@@ -4,11 +4,11 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service, type ServiceOptions } from '../../src/index.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { type Answer, type Call, type CallOptions, caller } from '../support/api.js'
-import { type CartItem, filledCart, newItem, payCart, readCart } from '../support/carts.js'
-import { failingStorage } from '../support/failing-storage.js'
-import { useFileStorages } from '../support/file-storages.js'
-import { advance, expectProblem, expectSoundLedger } from '../support/market.js'
-import { balanceOf, newPayer, newSeller, type Payer } from '../support/world.js'
+import { type CartItem, filledCart, newItem, payCart, readCart } from '../support/scenes/carts.js'
+import { advance, expectProblem, expectSoundLedger } from '../support/scenes/market.js'
+import { balanceOf, newPayer, newSeller, type Payer } from '../support/scenes/world.js'
+import { failingStorage } from '../support/storage/failing-storage.js'
+import { useFileStorages } from '../support/storage/file-storages.js'
 
 const files = useFileStorages()
 const storages: Record<string, () => Promise<Storage>> = {

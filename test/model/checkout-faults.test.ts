@@ -24,10 +24,10 @@ import {
   settled,
   statusOf,
   withCard,
-} from '../support/checkout.js'
-import { useFileStorages } from '../support/file-storages.js'
-import { expectProblem } from '../support/market.js'
-import { again, DAY } from '../support/transfers.js'
+} from '../support/scenes/checkout.js'
+import { expectProblem } from '../support/scenes/market.js'
+import { again, DAY } from '../support/scenes/transfers.js'
+import { useFileStorages } from '../support/storage/file-storages.js'
 
 const never = () => new Promise<never>(() => {})
 

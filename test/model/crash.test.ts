@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { ShownPayment } from '../../src/payments/payments/payment.js'
 import { type Answer, type Call, caller } from '../support/api.js'
 import { cli, type Sandbox } from '../support/cli.js'
-import { balanceOf, tokenFor } from '../support/world.js'
+import { balanceOf, tokenFor } from '../support/scenes/world.js'
 
 const ROUNDS = 100
 const PAYERS = 4

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import { fileStorage } from '../../adapters/storage/file.js'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import type { State, Storage } from '../../src/storage/storage.js'
-import { type DiskEvent, DiskModel, layOut, watchDisk } from '../support/disk.js'
-import { notes } from '../support/storage-model.js'
+import { type DiskEvent, DiskModel, layOut, watchDisk } from '../support/storage/disk.js'
+import { notes } from '../support/storage/storage-model.js'
 
 const COMMITS = 20
 

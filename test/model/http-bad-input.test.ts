@@ -6,9 +6,9 @@ import { createService } from '../../src/index.js'
 import { routes } from '../../src/routes.js'
 import type { State } from '../../src/storage/storage.js'
 import { caller } from '../support/api.js'
-import { pay } from '../support/market.js'
-import { authorizeApp, CALLBACK, CHALLENGE, newAgent, VERIFIER } from '../support/oidc.js'
-import { basic, newCommodity, newPayer, newSeller, newSession } from '../support/world.js'
+import { pay } from '../support/scenes/market.js'
+import { authorizeApp, CALLBACK, CHALLENGE, newAgent, VERIFIER } from '../support/scenes/oidc.js'
+import { basic, newCommodity, newPayer, newSeller, newSession } from '../support/scenes/world.js'
 
 const BASE = 'http://127.0.0.1:4242'
 

@@ -6,7 +6,7 @@ import { audit } from '../../src/money/ledger/audit.js'
 import { balances } from '../../src/money/ledger/balance.js'
 import { entries, hold, movements, type Order, post, postHold, reverseHold } from '../../src/money/ledger/movement.js'
 import type { Storage, Writer } from '../../src/storage/storage.js'
-import { all, quantities } from '../support/ledger.js'
+import { all, quantities } from '../support/scenes/ledger.js'
 
 /** What the ledger must do, as plainly as can be. Value counts in smallest units. */
 class Model {

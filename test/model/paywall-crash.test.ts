@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Call, caller } from '../support/api.js'
 import { cli, type Sandbox } from '../support/cli.js'
-import { paywall } from '../support/paywall.js'
-import { useUpstream } from '../support/upstream.js'
-import { tokenFor } from '../support/world.js'
+import { paywall } from '../support/scenes/paywall.js'
+import { useUpstream } from '../support/scenes/upstream.js'
+import { tokenFor } from '../support/scenes/world.js'
 
 const farthing = cli()
 const calling = ({ url }: Pick<Sandbox, 'url'>): Call => caller({ url, fetch, close: async () => {} })

@@ -4,11 +4,11 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service, type ServiceOptions } from '../../src/index.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { type Answer, type Call, caller } from '../support/api.js'
-import { failingStorage } from '../support/failing-storage.js'
-import { useFileStorages } from '../support/file-storages.js'
-import { advance, expectProblem } from '../support/market.js'
-import { type Market, newMarket, paymentHeaders, paywall, settledBalances } from '../support/paywall.js'
-import { closedPort, useUpstream } from '../support/upstream.js'
+import { advance, expectProblem } from '../support/scenes/market.js'
+import { type Market, newMarket, paymentHeaders, paywall, settledBalances } from '../support/scenes/paywall.js'
+import { closedPort, useUpstream } from '../support/scenes/upstream.js'
+import { failingStorage } from '../support/storage/failing-storage.js'
+import { useFileStorages } from '../support/storage/file-storages.js'
 
 const upstream = useUpstream()
 /** Where nobody listens. */

@@ -6,12 +6,20 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service, type ServiceOptions } from '../../src/index.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { type Answer, type Call, caller } from '../support/api.js'
-import { changeItem, newItem, newShop, purchase, putParameters, type Shop, settledSums } from '../support/catalog.js'
-import { failingStorage } from '../support/failing-storage.js'
-import { useFileStorages } from '../support/file-storages.js'
-import { advance, expectProblem } from '../support/market.js'
-import { closedPort, useUpstream } from '../support/upstream.js'
-import { newPayer } from '../support/world.js'
+import {
+  changeItem,
+  newItem,
+  newShop,
+  purchase,
+  putParameters,
+  type Shop,
+  settledSums,
+} from '../support/scenes/catalog.js'
+import { advance, expectProblem } from '../support/scenes/market.js'
+import { closedPort, useUpstream } from '../support/scenes/upstream.js'
+import { newPayer } from '../support/scenes/world.js'
+import { failingStorage } from '../support/storage/failing-storage.js'
+import { useFileStorages } from '../support/storage/file-storages.js'
 
 const upstream = useUpstream()
 /** Where nobody listens. */

@@ -1,10 +1,10 @@
 import { request } from 'node:http'
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startHost } from '../support/host.js'
-import { type App, claimsIn, headerOf, refreshWith, VERIFIER } from '../support/oidc.js'
-import { RelyingParty, RP_CALLBACK } from '../support/relying-party.js'
-import { UserAgent } from '../support/user-agent.js'
+import { startHost } from '../support/browser/host.js'
+import { UserAgent } from '../support/browser/user-agent.js'
+import { type App, claimsIn, headerOf, refreshWith, VERIFIER } from '../support/scenes/oidc.js'
+import { RelyingParty, RP_CALLBACK } from '../support/scenes/relying-party.js'
 
 /** What somebody might try against the provider, over HTTP, each with the refusal that it meets. */
 

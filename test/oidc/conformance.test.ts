@@ -1,9 +1,9 @@
 import { decodeProtectedHeader } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startHost } from '../support/host.js'
-import { refreshWith } from '../support/oidc.js'
-import { RelyingParty, type SignedIn } from '../support/relying-party.js'
-import { UserAgent } from '../support/user-agent.js'
+import { startHost } from '../support/browser/host.js'
+import { UserAgent } from '../support/browser/user-agent.js'
+import { refreshWith } from '../support/scenes/oidc.js'
+import { RelyingParty, type SignedIn } from '../support/scenes/relying-party.js'
 
 /**
  * The modules of the OpenID conformance suite (basic, config and dynamic certification profiles of the code flow),

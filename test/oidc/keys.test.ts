@@ -2,7 +2,7 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import { expect, it } from 'vitest'
 import { createService } from '../../src/index.js'
 import { caller } from '../support/api.js'
-import { asClient, headerOf, newAgent, newConfidentialApp, refreshWith, worksAt } from '../support/oidc.js'
+import { asClient, headerOf, newAgent, newConfidentialApp, refreshWith, worksAt } from '../support/scenes/oidc.js'
 
 const baseUrl = 'http://127.0.0.1:4242'
 

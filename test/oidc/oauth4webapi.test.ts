@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { afterEach, expect, it } from 'vitest'
-import { type Host, startHost } from '../support/host.js'
-import { UserAgent } from '../support/user-agent.js'
+import { type Host, startHost } from '../support/browser/host.js'
+import { UserAgent } from '../support/browser/user-agent.js'
 
 /** Another independent client, which leaves each step to its caller: as MCP clients use the provider. */
 

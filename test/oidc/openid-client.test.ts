@@ -1,7 +1,7 @@
 import * as client from 'openid-client'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Host, startHost } from '../support/host.js'
-import { UserAgent } from '../support/user-agent.js'
+import { type Host, startHost } from '../support/browser/host.js'
+import { UserAgent } from '../support/browser/user-agent.js'
 
 /** An independent client, over HTTP: whatever it takes, it has checked by the specifications. */
 

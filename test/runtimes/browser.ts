@@ -66,7 +66,7 @@ async function openPage(path: string, gone: () => void): Promise<Commands> {
   await browser.send('Target.createTarget', { url: `${host}${path}#${port}`, browserContextId })
   const [socket] = await connected.catch((cause) => {
     gone()
-    throw new Error(`the page ${path} of test/support/shared-browser.ts fails as it loads`, { cause })
+    throw new Error(`the page ${path} of test/support/browser/shared-browser.ts fails as it loads`, { cause })
   })
   socket.on('close', gone)
   return commandsOver(socket, path)

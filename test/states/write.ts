@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { fileStorage } from '../../adapters/storage/file.js'
-import { fullState } from '../support/full-state.js'
+import { fullState } from '../support/storage/full-state.js'
 
 /**
  * Writes the data file that this release keeps for those after it, and who is in it:

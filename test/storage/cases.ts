@@ -1,6 +1,6 @@
 import { test } from 'vitest'
 import { collection, type Row, type Storage } from '../../src/storage/storage.js'
-import { type Note, notes, type Question } from '../support/storage-model.js'
+import { type Note, notes, type Question } from '../support/storage/storage-model.js'
 
 export interface Account extends Row {
   readonly id: string

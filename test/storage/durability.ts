@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UniqueViolation } from '../../src/storage/storage.js'
-import { Model, notes, runOnBoth, writes } from '../support/storage-model.js'
+import { Model, notes, runOnBoth, writes } from '../support/storage/storage-model.js'
 import { type Durable, fill, find, idsOf, type Law, put } from './cases.js'
 
 export function durableCases(law: Law<Durable>, create: () => Promise<Durable>): void {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { keyOf } from '../../src/storage/key.js'
 import type { Key } from '../../src/storage/storage.js'
-import { type Note, notes } from '../support/storage-model.js'
+import { type Note, notes } from '../support/storage/storage-model.js'
 import { accounts, find, idsOf, type Law, put } from './cases.js'
 
 export function readingCases(law: Law): void {

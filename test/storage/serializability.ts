@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { notes } from '../support/storage-model.js'
+import { notes } from '../support/storage/storage-model.js'
 import { type Account, accounts, find, type Law } from './cases.js'
 
 export function serializabilityCases(law: Law): void {

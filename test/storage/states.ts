@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { type Row, type State, StorageUnavailable, UniqueViolation } from '../../src/storage/storage.js'
-import { notes } from '../support/storage-model.js'
+import { notes } from '../support/storage/storage-model.js'
 import { type Account, accounts, fill, find, idsOf, type Law, put } from './cases.js'
 
 /** Tries to change a value in every way; a frozen one throws, and a copy takes it. */

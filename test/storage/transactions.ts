@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UniqueViolation } from '../../src/storage/storage.js'
-import { Model, type Note, notes, runOnBoth, writes } from '../support/storage-model.js'
+import { Model, type Note, notes, runOnBoth, writes } from '../support/storage/storage-model.js'
 import { type Created, find, idsOf, type Law, put } from './cases.js'
 
 export function transactionCases(law: Law, create: () => Promise<Created>): void {

@@ -4,7 +4,7 @@ import { evidenceOf, type Route, type Version } from '../../src/http/route.js'
 import { errorsOf } from '../../src/http/routing/errors.js'
 import { routes } from '../../src/routes.js'
 import type { Running } from '../runtimes/runtime.js'
-import { errorOf, recordAnswer, statusOf, successOf } from './answers.js'
+import { errorOf, recordAnswer, statusOf, successOf } from './scenes/answers.js'
 
 type Body = any
 

@@ -3,7 +3,7 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Mail } from '../../src/index.js'
 import type { State } from '../../src/storage/storage.js'
 import { type Call, caller } from './api.js'
-import { newGuest } from './sign-in.js'
+import { newGuest } from './scenes/sign-in.js'
 
 export interface Production {
   /** Calls the service, which is no sandbox. */

@@ -1,6 +1,6 @@
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService, type Service } from '../../../src/index.js'
-import { basic } from '../../support/world.js'
+import { basic } from '../../support/scenes/world.js'
 import type { Who } from './model.js'
 
 /** Users there are from the beginning, by email; strangers, who may join; the seller's account. */

@@ -1,0 +1,69 @@
+import { afterEach, expect, test } from 'vitest'
+import { type Handler, type Served, serve } from '../../adapters/node.js'
+import { sendNode } from '../support/contract/wire.js'
+
+let served: Served | undefined
+afterEach(() => served?.close())
+
+async function seen(look: (request: Request) => unknown, path = '/a%20b?c=d', init?: RequestInit) {
+  const handler: Handler = { fetch: async (request) => Response.json((await look(request)) ?? null) }
+  served = await serve(handler, { port: 0 })
+  return (await fetch(served.url + path, init)).json()
+}
+
+test('a handler is given a request with all that fetch gives it', async () => {
+  const init = { method: 'POST', headers: { 'X-One': '1', 'content-type': 'application/json' }, body: '{"paid":true}' }
+  const look = async (request: Request) => ({
+    method: request.method,
+    path: request.url.slice(request.url.indexOf('/', 8)),
+    one: request.headers.get('x-one'),
+    names: [...request.headers.keys()].includes('content-type'),
+    aborted: request.signal.aborted,
+    tag: String(request),
+    copy: await request.clone().text(),
+    body: await request.json(),
+    used: request.bodyUsed,
+  })
+  expect(await seen(look, '/a%20b?c=d', init)).toEqual({
+    method: 'POST',
+    path: '/a%20b?c=d',
+    one: '1',
+    names: true,
+    aborted: false,
+    tag: '[object Request]',
+    copy: '{"paid":true}',
+    body: { paid: true },
+    used: true,
+  })
+})
+
+test('a GET has no body there, and a caller without a Host is answered', async () => {
+  expect(await seen(({ body, method }) => ({ body, method }))).toEqual({ body: null, method: 'GET' })
+  const { status } = await sendNode(`${served?.url}/x`, { headers: { host: '' } })
+  expect(status).toBe(200)
+})
+
+test('a handler is told when its caller goes away', async () => {
+  const gone = deferred()
+  const handler: Handler = {
+    fetch: ({ signal }) =>
+      new Promise((resolve) =>
+        signal.addEventListener('abort', () => {
+          gone.resolve(undefined)
+          resolve(new Response())
+        }),
+      ),
+  }
+  served = await serve(handler, { port: 0 })
+  const controller = new AbortController()
+  const asked = fetch(served.url, { signal: controller.signal }).catch(() => {})
+  setTimeout(() => controller.abort(), 50)
+  await asked
+  await gone.promise
+})
+
+function deferred() {
+  let resolve: (value?: unknown) => void = () => {}
+  const promise = new Promise((done) => (resolve = done))
+  return { promise, resolve }
+}

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type Served, serve } from '../../adapters/node.js'
+import { memoryStorage } from '../../adapters/storage/memory.js'
+import { createService } from '../../src/index.js'
+import { post } from '../../src/money/ledger/movement.js'
+import type { Reader, Storage } from '../../src/storage/storage.js'
+import { caller } from '../support/api.js'
+import { defaultDq, newSeller, newTwin } from '../support/scenes/world.js'
+
+/** Of 200 records: what a binder is read by. */
+const PIECES = 150
+
+let served: Served
+let storage: Storage & { reads: number; failAfter: number }
+let binder: { url: string; headers: Record<string, string> }
+const complaints: string[] = []
+
+beforeEach(async () => {
+  const inner = memoryStorage()
+  storage = {
+    ...inner,
+    reads: 0,
+    failAfter: Number.POSITIVE_INFINITY,
+    read<T>(body: (tx: Reader) => Promise<T>) {
+      return ++this.reads > this.failAfter ? Promise.reject(new Error('the disk is gone')) : inner.read(body)
+    },
+  }
+  served = await serve((baseUrl) => createService({ sandbox: true, storage, baseUrl }), { port: 0 })
+  const call = caller({ url: served.url, fetch })
+  const { token } = await newSeller(call)
+  const { id, hostname } = await newTwin(call, token)
+  const dq = await defaultDq(call)
+  // More than the buffers of a connection take.
+  await inner.write(async (tx) => {
+    const parties = { payerTwinId: 1, payeeTwinId: id, payerIsIssuer: true }
+    for (let at = 0; at < 200 * PIECES; at++) await post(tx, { kind: 'issue', dq, amount: 1n, ...parties, at })
+  })
+  binder = { url: `${served.url}/v4/twin/${hostname}/binder`, headers: { authorization: `Bearer ${token}` } }
+  complaints.length = 0
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => complaints.push(String(text)) > 0)
+})
+
+afterEach(async () => {
+  await served.close()
+  vi.restoreAllMocks()
+})
+
+test('an answer whose storage fails midway breaks off, rather than end as if it were whole', async () => {
+  storage.failAfter = storage.reads + 4
+  const response = await fetch(binder.url, { headers: binder.headers })
+  expect(response.status).toBe(200)
+  await expect(response.text()).rejects.toThrow('terminated')
+  expect(complaints).toEqual([expect.stringContaining('the disk is gone')])
+  storage.failAfter = Number.POSITIVE_INFINITY
+  const whole = await (await fetch(binder.url, { headers: binder.headers })).text()
+  expect(whole.trimEnd().split('\n')).toHaveLength(1 + 200 * PIECES)
+})
+
+test('an answer that the caller no longer reads is no longer made', async () => {
+  const before = storage.reads
+  const response = await fetch(binder.url, { headers: binder.headers })
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  await reader.read()
+  await reader.cancel()
+  await served.close()
+  expect(storage.reads - before).toBeLessThan(PIECES)
+  expect(complaints).toEqual([])
+})
+
+test('an answer that follows events ends when the server closes, which does not wait for it', async () => {
+  const service = createService({ sandbox: true })
+  const served = await serve(service, { port: 0 })
+  const { users } = await service.sandbox.seed({ users: [{ email: 'ada@example.test' }] })
+  const basic = `Basic ${btoa(`${users[0]?.client_id}:${users[0]?.client_secret}`)}`
+  const token = await fetch(`${served.url}/v4/user/oauth/token`, { method: 'POST', headers: { authorization: basic } })
+  const authorization = `Bearer ${(await token.json()).access_token}`
+  const headers = { authorization, accept: 'text/event-stream' }
+  const followers = await Promise.all(Array.from({ length: 12 }, () => fetch(`${served.url}/v4/events`, { headers })))
+  const ended = Promise.all(followers.map((follower) => follower.text()))
+  await served.close()
+  // Cut off by the server in the end, they would fail.
+  expect(await ended).toEqual(followers.map(() => ': following\n\n'))
+  await service.close()
+})
+
+test('an answer that follows events ends when its service closes, and does not break off', async () => {
+  const service = createService({ sandbox: true })
+  const { users } = await service.sandbox.seed({ users: [{ email: 'ada@example.test' }] })
+  const ask = (path: string, init: RequestInit) => service.fetch(new Request(service.baseUrl + path, init))
+  const basic = `Basic ${btoa(`${users[0]?.client_id}:${users[0]?.client_secret}`)}`
+  const token = await ask('/v4/user/oauth/token', { method: 'POST', headers: { authorization: basic } })
+  const authorization = `Bearer ${(await token.json()).access_token}`
+  const follower = await ask('/v4/events', { headers: { authorization, accept: 'text/event-stream' } })
+  const reader = follower.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe(': following\n\n')
+  const next = reader.read()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await service.close()
+  expect(await next).toEqual({ done: true, value: undefined })
+})

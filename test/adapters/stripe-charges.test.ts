@@ -1,0 +1,169 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { stripeCards } from '../../adapters/stripe.js'
+import type { ChargeResult } from '../../src/index.js'
+import { chargeOf, idOf } from '../support/scenes/cards-contract.js'
+import { HOUR, MINUTE, useStripe } from '../support/stripe/stripe.js'
+import type { StripeFault, StripeOperation } from '../support/stripe/stripe-fake.js'
+
+const started = useStripe()
+
+const operationsOf = ({ requests }: { requests: { operation: StripeOperation }[] }) =>
+  requests.map(({ operation }) => operation)
+
+describe('a charge', () => {
+  test('is a PaymentIntent that bears its id, made and then confirmed under keys of its own', async () => {
+    const { stripe, cards } = await started()
+    const charge = chargeOf('pm_card_visa', { id: 'topup_1' })
+    await cards.charge(charge)
+    expect(stripe.requests).toEqual([
+      { operation: 'search', key: undefined, params: { query: 'metadata["farthing_charge"]:"topup_1"' } },
+      {
+        operation: 'create',
+        key: 'topup_1',
+        params: {
+          ...{
+            amount: '500',
+            currency: 'usd',
+            payment_method: 'pm_card_visa',
+            'allowed_payment_method_types[0]': 'card',
+          },
+          ...{ description: charge.description, 'metadata[farthing_charge]': 'topup_1' },
+        },
+      },
+      { operation: 'confirm', key: 'topup_1_confirm', params: { off_session: 'true', 'expand[0]': 'latest_charge' } },
+    ])
+  })
+
+  test.each([
+    ['pm_card_chargeDeclinedStolenCard', 'declined by the bank'],
+    ['pm_card_authenticationRequired', 'authentication required'],
+  ])('that is declined says no more than who pays may know: %s', async (method, reason) => {
+    const { stripe, cards } = await started()
+    const charge = chargeOf(method)
+    expect(await cards.charge(charge)).toEqual({ status: 'declined', reason })
+    stripe.clock.now += 25 * HOUR
+    expect(await cards.charge(charge)).toEqual({ status: 'declined', reason })
+  })
+
+  test('whose answer is lost is known by a call a moment later, and by one three days later', async () => {
+    for (const later of [1000, 2 * MINUTE, 23 * HOUR, 25 * HOUR, 72 * HOUR]) {
+      const { stripe, cards } = await started()
+      const charge = chargeOf('pm_card_visa')
+      stripe.fail('confirm', 'lost')
+      await expect(cards.charge(charge)).rejects.toThrow(/^Stripe: An error occurred with our connection to Stripe/)
+      stripe.clock.now += later
+      expect(await cards.charge(charge)).toMatchObject({ charge_id: stripe.charged()[0]?.id })
+      expect(stripe.charged()).toHaveLength(1)
+    }
+  })
+
+  test('whose connection is reset is asked for again at once, under the same key', async () => {
+    const { stripe, cards } = await started()
+    stripe.fail('confirm', 'reset')
+    idOf(await cards.charge(chargeOf('pm_card_visa')))
+    expect(stripe.charged()).toHaveLength(1)
+    expect(operationsOf(stripe)).toEqual(['search', 'create', 'confirm', 'confirm'])
+  })
+
+  test('at which Stripe breaks down is told by what came of it, and else called off', async () => {
+    const { stripe, cards } = await started()
+    stripe.fail('confirm', 'broken after', 'broken')
+    idOf(await cards.charge(chargeOf('pm_card_visa')))
+    const charge = chargeOf('pm_card_visa')
+    for (const later of [0, 2 * MINUTE, 25 * HOUR]) {
+      stripe.clock.now += later
+      expect(await cards.charge(charge)).toEqual({ status: 'unavailable' })
+    }
+    expect(stripe.charged()).toHaveLength(1)
+    expect([...stripe.intents.values()].map(({ status }) => status)).toEqual(['succeeded', 'canceled'])
+  })
+
+  test('that Stripe asks to be asked for later is not known', async () => {
+    const { stripe, cards } = await started()
+    for (const operation of ['search', 'create', 'confirm'] as const) {
+      const charge = chargeOf('pm_card_visa')
+      stripe.fail(operation, 'limited')
+      await expect(cards.charge(charge)).rejects.toThrow('Too many requests. (StripeRateLimitError, 429, rate_limit')
+      idOf(await cards.charge(charge))
+    }
+    expect(stripe.charged()).toHaveLength(3)
+  })
+
+  test('that Stripe is still making is not known, nor made again', async () => {
+    const { stripe, cards } = await started({ timeoutMs: 200 })
+    let go = () => {}
+    stripe.fail('confirm', new Promise<void>((resolve) => (go = resolve)))
+    const charge = chargeOf('pm_card_visa')
+    const first = expect(cards.charge(charge)).rejects.toThrow('Request aborted due to timeout being reached (200ms)')
+    await expect.poll(() => operationsOf(stripe)).toContain('confirm')
+    await expect(cards.charge(charge)).rejects.toThrow('409, idempotency_key_in_use')
+    await first
+    go()
+    await expect.poll(stripe.charged).toHaveLength(1)
+    expect(idOf(await cards.charge(charge))).toBe(stripe.charged()[0]?.id)
+  })
+
+  test('is not known where nobody listens: it may be that somebody did', async () => {
+    const { stripe } = await started()
+    const nobody = stripeCards({ ...stripe.options, port: 1 })
+    await expect(nobody.charge(chargeOf('pm_card_visa'))).rejects.toThrow('StripeConnectionError, ECONNREFUSED')
+  })
+
+  test('of a card that Stripe lets nobody charge again is declined, and by later calls', async () => {
+    const { stripe, cards } = await started()
+    await cards.charge(chargeOf('pm_card_visa'))
+    const used = [...stripe.intents.values()][0]?.payment_method
+    const charge = chargeOf(used)
+    for (const later of [0, 2 * MINUTE, 25 * HOUR]) {
+      stripe.clock.now += later
+      expect(await cards.charge(charge)).toEqual({ status: 'declined', reason: 'refused by Stripe' })
+    }
+    expect(stripe.charged()).toHaveLength(1)
+  })
+
+  test('is found again by just its id, whatever is in it', async () => {
+    const { stripe, cards } = await started()
+    const ids = ['topup_a', 'topup_A', 'topup_"\\', 'topup_" OR status:"succeeded']
+    const charged = []
+    for (const id of ids) charged.push(idOf(await cards.charge(chargeOf('pm_card_visa', { id }))))
+    stripe.clock.now += 25 * HOUR
+    for (const [n, id] of ids.entries())
+      expect(idOf(await cards.charge(chargeOf('pm_card_visa', { id })))).toBe(charged[n])
+    expect(stripe.charged()).toHaveLength(ids.length)
+  })
+
+  const faults: [StripeOperation, StripeFault][] = (
+    ['search', 'create', 'confirm', 'retrieve', 'cancel'] as const
+  ).flatMap((operation) =>
+    (['lost', 'limited', 'broken', 'broken after'] as const).map((fault): [typeof operation, StripeFault] => [
+      operation,
+      fault,
+    ]),
+  )
+
+  test('is made once or not at all, whatever fails and whenever it is called again, and is told the same for ever', async () => {
+    const { stripe, cards } = await started({ searchLagMs: HOUR })
+    const pauses = fc.constantFrom(1000, MINUTE, HOUR - 1, 6 * HOUR, 23 * HOUR, 25 * HOUR)
+    const tries = fc.array(fc.tuple(fc.subarray(faults, { maxLength: 4 }), pauses), { minLength: 1, maxLength: 6 })
+    const methods = fc.constantFrom('pm_card_visa', 'pm_card_visa', 'pm_card_chargeDeclined')
+    await fc.assert(
+      fc.asyncProperty(tries, methods, async (tries, method) => {
+        const charge = chargeOf(method)
+        const before = stripe.charged().length
+        const results: ChargeResult[] = []
+        for (const [faults, pause] of [...tries, [[], 25 * HOUR], [[], 0]] as typeof tries) {
+          for (const [operation, fault] of faults) stripe.fail(operation, fault)
+          const result = await cards.charge(charge).catch(() => undefined)
+          if (result) results.push(result)
+          stripe.forgive()
+          stripe.clock.now += pause
+        }
+        expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1)
+        const made = results[0]?.status === 'succeeded' ? 1 : 0
+        expect(stripe.charged().length - before).toBe(made)
+      }),
+      { numRuns: 150 },
+    )
+  }, 60_000)
+})

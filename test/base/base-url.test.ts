@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { createService } from '../../src/index.js'
+import { caller } from '../support/api.js'
+import { newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
+
+const BASE = 'https://pay.example.test/money'
+
+/** A service below a path, called at `url`. */
+function below(url = BASE) {
+  const service = createService({ baseUrl: `${BASE}/`, sandbox: true })
+  const fetch = (request: Request) => service.fetch(request)
+  return { service, fetch, call: caller({ url, fetch }) }
+}
+
+test('a service is reached below the path of its base URL, or where that was taken off before it', async () => {
+  for (const url of [BASE, 'https://pay.example.test']) {
+    const { service, call } = below(url)
+    expect(service.baseUrl).toBe(BASE)
+    const seller = await newSeller(call)
+    const { hash } = await newCommodity(call, seller)
+    const payer = await newPayer(call, seller, { balance: 1 })
+    expect((await call('POST', `/v4/payment/${hash}?x=/money/`, { token: payer.token })).status).toBe(202)
+    expect((await call('GET', '/nothing')).status).toBe(404)
+    await service.close()
+  }
+})
+
+test('what a service says of itself names its base URL', async () => {
+  const { service, call, fetch } = below()
+  expect((await call('GET', '/v4/openapi.json')).body.servers).toEqual([{ url: BASE }])
+  const { hash } = await newCommodity(call, await newSeller(call))
+  expect((await call('GET', `/v4/commodity/${hash}?embed=true`)).body.embed).toContain(`src="${BASE}/v4/embed/${hash}"`)
+  // Cookies of what else lives on this host are not its business, nor its own theirs.
+  const issued = await fetch(new Request(`${BASE}/v4/session`))
+  expect(issued.headers.get('set-cookie')).toMatch(/; Path=\/money; HttpOnly; SameSite=Lax; Secure$/)
+  expect((await fetch(new Request(BASE))).status).toBe(404)
+  expect((await fetch(new Request('https://pay.example.test/moneybox/v4/dq'))).status).toBe(404)
+  await service.close()
+})
+
+test('a runtime may say which address is meant, and which headers were sent', async () => {
+  const { service, fetch } = below()
+  const session_id = (await (await fetch(new Request(`${BASE}/v4/session`))).json()).session_id
+  const request = new Request('https://elsewhere.example.test/v4/session')
+  const headers = new Headers({ cookie: `session_id=${session_id}` })
+  const answer = await service.fetch(request, { url: `${BASE}/v4/session`, headers })
+  expect((await answer.json()).session_id).toBe(session_id)
+  await service.close()
+})
+
+test('what is no address of a service is refused where it is made', () => {
+  for (const baseUrl of [
+    'pay.example.test',
+    'ftp://pay.example.test',
+    'https://pay.example.test/?a=1',
+    'https://a.test/#b',
+  ])
+    expect(() => createService({ baseUrl })).toThrow(/^baseUrl is an http or https URL/)
+})

@@ -1,0 +1,192 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { demo } from '../../sandbox/seed/demo.js'
+import { routes } from '../../src/routes.js'
+import { caller } from '../support/api.js'
+import { cli, type Ended, type Sandbox } from '../support/cli.js'
+import { newPayer, newSeller, type Payer, type Seller, tokenFor } from '../support/scenes/world.js'
+
+const farthing = cli()
+const { run, start } = farthing
+
+const inDirectory = (file: string) => join(farthing.directory, file)
+const readJson = async (file: string) => JSON.parse(await readFile(inDirectory(file), 'utf8'))
+const calling = ({ url }: Pick<Sandbox, 'url'>) => caller({ url, fetch, close: async () => {} })
+
+test('--version and --help say what there is', async () => {
+  const { version } = JSON.parse(await readFile('package.json', 'utf8'))
+  expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
+  const { code, stdout } = await run(['--help'])
+  expect(code).toBe(0)
+  for (const word of ['exec', 'init', 'export', 'import', 'openapi', '--port', '--seed', '--export-on-exit'])
+    expect(stdout).toContain(word)
+})
+
+test('init writes a config file that start takes, and never over another', async () => {
+  expect(await run(['init'])).toMatchObject({ code: 0, stderr: '' })
+  const written = await readFile(inDirectory('farthing.config.json'), 'utf8')
+  expect(JSON.parse(written)).toMatchObject({ port: 4242, seed: 'demo' })
+  await (await start()).stop()
+  const again = await run(['init'])
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringMatching(/^farthing: .* there already; .*\n$/) })
+  expect(await readFile(inDirectory('farthing.config.json'), 'utf8')).toBe(written)
+})
+
+test('openapi prints the document of the route table', async () => {
+  const { code, stdout } = await run(['openapi', '--base-url', 'https://pay.example.test'])
+  expect(code).toBe(0)
+  const document = JSON.parse(stdout)
+  expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: 'https://pay.example.test' }] })
+  const operations = Object.values(document.paths as Record<string, object>).flatMap((path) => Object.keys(path))
+  expect(operations.length).toBe(routes.reduce((sum, { versions }) => sum + (versions?.length ?? 1), 0))
+})
+
+describe('exec', () => {
+  const node = (script: string) => ['--', process.execPath, '-e', script]
+
+  test('gives the command a sandbox of its own, and the credentials', async () => {
+    const script = `fetch(process.env.FARTHING_URL + '/v4/account/oauth/token', { method: 'POST', headers: {
+      authorization: 'Basic ' + btoa(process.env.FARTHING_CLIENT_ID + ':' + process.env.FARTHING_CLIENT_SECRET) } })
+      .then((answer) => console.log(answer.status, process.env.FARTHING_PUBLIC_SECRET, process.env.FARTHING_USER_EMAIL))`
+    const { code, stdout, stderr } = await run(['exec', ...node(script)], { env: { PORT: '1' } })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toBe(`200 ${demo.account.public_secret} ${demo.payer.email}\n`)
+    await expect(stat(inDirectory('.farthing'))).rejects.toThrow('ENOENT')
+  })
+
+  test('ends with the exit code of the command', async () => {
+    expect(await run(['exec', ...node('process.exit(7)')])).toMatchObject({ code: 7 })
+    expect(await run(['exec', ...node('process.exit(0)')])).toMatchObject({ code: 0 })
+  })
+
+  test('ends by the signal that ended the command', async () => {
+    expect(await run(['exec', ...node('process.kill(process.pid, "SIGTERM")')])).toMatchObject({ signal: 'SIGTERM' })
+  })
+
+  test('passes a signal on, and waits for the command', async () => {
+    const script = `process.on('SIGTERM', () => setTimeout(() => { console.log('tidied up'); process.exit(3) }, 50))
+      console.log('runs'); setInterval(() => {}, 1000)`
+    const { child, ended, firstLine } = farthing.spawn(['exec', ...node(script)])
+    expect(await firstLine()).toBe('runs')
+    child.kill('SIGTERM')
+    expect(await ended).toMatchObject({ code: 3, stdout: 'runs\ntidied up\n' })
+  })
+
+  test('passes flags after the command to it', async () => {
+    const { code, stdout } = await run(['exec', '--seed', 'none', process.execPath, '-p', '1 + 1'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '2\n' })
+  })
+
+  test('says of a command that there is none, and ends with 127', async () => {
+    const { code, stderr } = await run(['exec', '--', 'no-such-command-here'])
+    expect({ code, stderr }).toEqual({
+      code: 127,
+      stderr: 'farthing: cannot run no-such-command-here: there is no such command\n',
+    })
+  })
+
+  test('does not run the command where the sandbox cannot start', async () => {
+    const { code, stdout } = await run(['exec', '--seed', 'missing.json', ...node('console.log("ran")')])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  })
+
+  test('keeps its state in a file where told', async () => {
+    expect(await run(['exec', '--data', 'kept.json', ...node('')])).toMatchObject({ code: 0 })
+    expect((await readJson('kept.json')).rows.accounts).toHaveLength(1)
+  })
+})
+
+describe('state', () => {
+  const through = (ended: Ended) => expect(ended).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
+
+  /** A sandbox in which something happened. */
+  async function used(args: readonly string[] = []): Promise<Sandbox & { seller: Seller; payer: Payer }> {
+    const sandbox = await start(args)
+    const call = calling(sandbox)
+    const seller = await newSeller(call)
+    const payer = await newPayer(call, seller, { balance: 3 })
+    await call('POST', `/v4/payment/${demo.commodities.article}`, { token: payer.token })
+    return { ...sandbox, seller, payer }
+  }
+
+  test('is the same after an export and an import, with its secrets', async () => {
+    const first = await used(['--data', 'a.json'])
+    const { token } = first.payer
+    const me = async (sandbox: Sandbox) => {
+      const call = calling(sandbox)
+      const user = (await call('GET', `/v4/user/${first.payer.id}`, { token })).body
+      const twins = (await call('GET', '/v4/twins', { token })).body
+      return { user, twins, payments: (await call('GET', '/v4/payments', { token })).body }
+    }
+    const before = await me(first)
+    await first.stop()
+    through(await run(['export', 'state.json', '--data', 'a.json']))
+    expect((await stat(inDirectory('state.json'))).mode & 0o777).toBe(0o600)
+    // Over data of another key: its own goes with it.
+    await (await start(['--data', 'b.json'])).stop()
+    through(await run(['import', 'state.json', '--data', 'b.json']))
+    through(await run(['export', 'again.json', '--data', 'b.json']))
+    expect(await readFile(inDirectory('again.json'), 'utf8')).toBe(await readFile(inDirectory('state.json'), 'utf8'))
+    const second = await start(['--data', 'b.json'])
+    expect(await me(second)).toEqual(before)
+    expect(second.users).toEqual(first.users)
+  })
+
+  test('is carried from one run in memory to the next by --import and --export-on-exit', async () => {
+    const kept = ['--memory', '--import', 'state.json', '--export-on-exit', 'state.json']
+    const first = await used(kept)
+    const payments = (await calling(first)('GET', '/v4/payments', { token: first.payer.token })).body
+    expect(payments.payments).toHaveLength(1)
+    expect(await first.stop()).toMatchObject({ code: 0, stderr: '' })
+    const second = await start(kept)
+    expect((await calling(second)('GET', '/v4/payments', { token: first.payer.token })).body).toEqual(payments)
+    expect((await calling(second)('GET', '/_sandbox/ledger')).body.ok).toBe(true)
+  })
+
+  test('works without its key, with new tokens for old credentials', async () => {
+    const first = await used(['--memory', '--export-on-exit', 'state.json'])
+    await first.stop()
+    const state = await readJson('state.json')
+    delete state.rows.settings
+    await writeFile(inDirectory('state.json'), JSON.stringify(state))
+    const call = calling(await start(['--memory', '--import', 'state.json']))
+    const { seller } = first
+    const token = await tokenFor(call, seller.clientId, seller.clientSecret)
+    for (const each of [token, seller.token])
+      expect((await call('GET', '/v4/account', { token: each })).status).toBe(200)
+  })
+
+  test('that is none is refused, and what is kept stays', async () => {
+    const sandbox = await start()
+    await sandbox.stop()
+    const kept = await readFile(inDirectory('.farthing/data.json'), 'utf8')
+    await writeFile(inDirectory('notes.json'), '{"counters": {}, "rows": {"twins": [{}]}}')
+    for (const args of [
+      ['import', 'notes.json'],
+      ['--port', '0', '--import', 'notes.json'],
+    ])
+      expect(await run(args)).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(
+          /^farthing: notes\.json cannot be imported: [^\n]+ In twins, number 1 of its rows is no row with an id\.\n$/,
+        ),
+      })
+    expect(await readFile(inDirectory('.farthing/data.json'), 'utf8')).toBe(kept)
+  })
+
+  test("is not exported over a sandbox's data file, which is told at the start", async () => {
+    await (await start()).stop()
+    const data = '.farthing/data.json'
+    for (const args of [
+      ['export', data],
+      ['--memory', '--export-on-exit', data],
+      ['--data', 'new.json', '--export-on-exit', './new.json'],
+    ])
+      expect(await run([...args, ...(args[0] === 'export' ? [] : ['--port', '0'])])).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^farthing: \S+ is a sandbox's data file: [^\n]+\n$/),
+      })
+    expect((await readJson(data)).rows.accounts).toHaveLength(1)
+  })
+})

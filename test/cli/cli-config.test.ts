@@ -1,0 +1,188 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readSettings, type Sources } from '../../sandbox/config.js'
+
+let directory: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'farthing-'))
+})
+afterEach(() => rm(directory, { recursive: true }))
+
+const config = (content: unknown, name = 'farthing.config.json') =>
+  writeFile(join(directory, name), typeof content === 'string' ? content : JSON.stringify(content))
+const read = (sources: Partial<Sources> = {}) => readSettings({ flags: {}, environment: {}, directory, ...sources })
+
+const defaults = {
+  port: 4242,
+  host: '127.0.0.1',
+  data: '.farthing/data.json',
+  seed: 'demo',
+  baseUrl: undefined,
+  clock: undefined,
+  evidence: 'designed',
+  import: undefined,
+  exportOnExit: undefined,
+  controlToken: undefined,
+  allowOrigins: [],
+  allowHosts: [],
+  allowUpstream: [],
+  json: false,
+  open: false,
+}
+
+describe('settings', () => {
+  test('have defaults', async () => {
+    expect(await read()).toEqual(defaults)
+  })
+
+  test('come from flags before the environment before the config file before defaults', async () => {
+    await config({ port: 1, host: 'file', seed: 'file.json', evidence: 'observed' })
+    const environment = { FARTHING_PORT: '2', FARTHING_HOST: 'environment', FARTHING_SEED: 'environment.json' }
+    const flags = { port: '3', host: 'flag' }
+    expect(await read({ environment, flags })).toEqual({
+      ...defaults,
+      port: 3,
+      host: 'flag',
+      seed: 'environment.json',
+      evidence: 'observed',
+    })
+  })
+
+  test('each have a variable', async () => {
+    const environment = {
+      FARTHING_PORT: '0',
+      FARTHING_HOST: '::1',
+      FARTHING_DATA: 'd.json',
+      FARTHING_SEED: 'none',
+      FARTHING_BASE_URL: 'https://pay.example.test',
+      FARTHING_CLOCK: 'manual',
+      FARTHING_EVIDENCE: 'documented',
+      FARTHING_IMPORT: 'i.json',
+      FARTHING_EXPORT_ON_EXIT: 'e.json',
+      FARTHING_CONTROL_TOKEN: 'a-token',
+      FARTHING_ALLOW_ORIGIN: 'http://shop.test:8080, https://shop.test',
+      FARTHING_ALLOW_HOST: 'box,box.test:4242',
+      FARTHING_ALLOW_UPSTREAM: 'api,10.0.0.0/8,fd00::/8',
+      FARTHING_JSON: '1',
+      FARTHING_OPEN: 'yes',
+    }
+    expect(await read({ environment })).toEqual({
+      port: 0,
+      host: '::1',
+      data: 'd.json',
+      seed: 'none',
+      baseUrl: 'https://pay.example.test',
+      clock: 'manual',
+      evidence: 'documented',
+      import: 'i.json',
+      exportOnExit: 'e.json',
+      controlToken: 'a-token',
+      allowOrigins: ['http://shop.test:8080', 'https://shop.test'],
+      allowHosts: ['box', 'box.test:4242'],
+      allowUpstream: ['api', '10.0.0.0/8', 'fd00::/8'],
+      json: true,
+      open: true,
+    })
+    expect(await read({ environment: { FARTHING_MEMORY: 'true' } })).toEqual({ ...defaults, data: undefined })
+  })
+
+  test('that are lists come from the strongest place that names them', async () => {
+    await config({ allowOrigins: ['http://shop.test'], allowUpstream: ['10.0.0.1'] })
+    expect(await read()).toEqual({ ...defaults, allowOrigins: ['http://shop.test'], allowUpstream: ['10.0.0.1'] })
+    const flags = { allowOrigin: ['http://a.test', 'null'] }
+    expect((await read({ flags, environment: { FARTHING_ALLOW_ORIGIN: 'http://b.test' } })).allowOrigins).toEqual([
+      'http://a.test',
+      'null',
+    ])
+  })
+
+  test.each([
+    ['controlToken', '--control-token', ['a b', 'a;b', 'a,b', 'é', 'x'.repeat(257)]],
+    [
+      'allowOrigin',
+      '--allow-origin',
+      ['*', 'shop.test', 'http://', 'http://a/b', 'http://u@a', 'http://*.a.test', 'a b', '//a'],
+    ],
+    [
+      'allowHost',
+      '--allow-host',
+      ['*', '*.a.test', 'http://a', 'a/b', 'a:x', 'a:99999', 'u@a', 'a b', '.', '::1', '256.1.1.1'],
+    ],
+    [
+      'allowUpstream',
+      '--allow-upstream',
+      ['*', '10.0.0.0/33', '10.0.0/8', '10.0.0.0/', 'http://a', 'a/8', 'a:80', '..', '256.1.1.1', '::1/129'],
+    ],
+  ])('refuse a wrong %s in one line', async (attribute, flag, wrong) => {
+    for (const value of wrong) {
+      const flags = { [attribute]: attribute === 'controlToken' ? value : [value] }
+      await expect(read({ flags })).rejects.toThrow(new RegExp(`^${flag} must be a?[^\\n]*, not "[^\\n]*"$`))
+    }
+  })
+
+  test('take PORT where there is no FARTHING_PORT', async () => {
+    expect((await read({ environment: { PORT: '7' } })).port).toBe(7)
+    expect((await read({ environment: { PORT: 'x', FARTHING_PORT: '8' } })).port).toBe(8)
+    expect((await read({ environment: { PORT: '7', FARTHING_PORT: '' } })).port).toBe(7)
+  })
+
+  test('choose between memory and a data file where either is first spoken of', async () => {
+    await config({ memory: true })
+    expect((await read()).data).toBeUndefined()
+    expect((await read({ environment: { FARTHING_DATA: 'e.json' } })).data).toBe('e.json')
+    expect((await read({ environment: { FARTHING_DATA: 'e.json' }, flags: { memory: true } })).data).toBeUndefined()
+    expect((await read({ environment: { FARTHING_MEMORY: '1' }, flags: { data: 'f.json' } })).data).toBe('f.json')
+    expect((await read({ environment: { FARTHING_MEMORY: '0' } })).data).toBe('.farthing/data.json')
+  })
+
+  test('of a command apart come from its flags and FARTHING_ variables where they would meet another sandbox', async () => {
+    await config({ port: 1, data: 'd.json', seed: 'none' })
+    const apart = { ...defaults, port: 0, data: undefined, seed: 'none' }
+    expect(await read({ apart: true, environment: { PORT: '7' } })).toEqual(apart)
+    expect(await read({ apart: true, environment: { FARTHING_PORT: '8' } })).toEqual({ ...apart, port: 8 })
+    expect(await read({ apart: true, flags: { data: 'f.json' } })).toEqual({ ...apart, data: 'f.json' })
+  })
+})
+
+describe('the config file', () => {
+  test('may be YAML', async () => {
+    await config('# ours\nport: 5\nseed:\n  accounts:\n    - name: A\n', 'farthing.config.yaml')
+    expect(await read()).toEqual({ ...defaults, port: 5, seed: { accounts: [{ name: 'A' }] } })
+  })
+
+  test('may hold nothing', async () => {
+    await config('', 'farthing.config.yaml')
+    expect(await read()).toEqual(defaults)
+  })
+
+  test('is refused where it cannot be read, by what is wrong', async () => {
+    const refused = async (content: unknown, message: RegExp | string, name?: string) => {
+      await config(content, name)
+      await expect(read()).rejects.toThrow(message)
+    }
+    await refused('port: 1', 'farthing.config.json is not JSON: ')
+    await refused([], 'farthing.config.json must hold an object of settings')
+    await refused({ prot: 1 }, 'farthing.config.json has no setting "prot"; there are port, ')
+    await refused({ port: '1' }, '"port" in farthing.config.json must be a number from 0 to 65535, not "1"')
+    await refused(
+      { allowOrigins: 'x' },
+      '"allowOrigins" in farthing.config.json must be a list, each of it an origin such',
+    )
+    await refused({ memory: 'no' }, '"memory" in farthing.config.json must be true or false, not "no"')
+    await refused(
+      { memory: true, data: 'd.json' },
+      '"memory" in farthing.config.json and "data" in farthing.config.json',
+    )
+    await refused({ seed: { accounts: [{}] } }, '"seed" in farthing.config.json: accounts[0].name: ')
+    await refused({ seed: { acounts: [] } }, '"seed" in farthing.config.json: acounts is not a field of a seed')
+    await refused(
+      'a: [',
+      /^there is both a farthing\.config\.json and a farthing\.config\.yaml/,
+      'farthing.config.yaml',
+    )
+    await rm(join(directory, 'farthing.config.json'))
+    await refused('a: [', /^farthing\.config\.yaml is not YAML: [^\n]+$/, 'farthing.config.yaml')
+  })
+})

@@ -1,0 +1,337 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { VERSION } from '../../src/index.js'
+import { caller } from '../support/api.js'
+import { cli, type Ended, type Sandbox } from '../support/cli.js'
+import { readWire, sendLines } from '../support/contract/wire.js'
+import { balanceOf, newPayer, tokenFor } from '../support/scenes/world.js'
+
+const farthing = cli()
+const { run, start } = farthing
+
+const inDirectory = (file: string) => join(farthing.directory, file)
+const write = (file: string, content: unknown) =>
+  writeFile(inDirectory(file), typeof content === 'string' ? content : JSON.stringify(content))
+const calling = ({ url }: Sandbox) => caller({ url, fetch, close: async () => {} })
+
+function accountToken(sandbox: Sandbox): Promise<string> {
+  const [account] = sandbox.accounts
+  return tokenFor(calling(sandbox), account?.client_id ?? '', account?.client_secret ?? '')
+}
+
+/** One line on stderr, nothing on stdout, exit code 2. */
+function expectRefusal({ code, stdout, stderr }: Ended, line: RegExp): void {
+  expect(stderr).toMatch(/^farthing: [^\n]+\n$/)
+  expect(stderr).toMatch(line)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+}
+
+interface UnderWay {
+  /** Sends the body; gives the status of the answer, or `broken off`. */
+  finish(body: object): Promise<number | 'broken off'>
+}
+
+/** A request that the service has taken, and whose body is still to come. */
+async function underWay(sandbox: Sandbox, method: string, path: string): Promise<UnderWay> {
+  const authorization = `Bearer ${await accountToken(sandbox)}`
+  const headers = { authorization, 'content-type': 'application/json', expect: '100-continue' }
+  const sent = request(`${sandbox.url}${path}`, { method, headers })
+  const answered = new Promise<number | 'broken off'>((resolve) => {
+    sent.once('response', (answer) => resolve(answer.resume().statusCode ?? 0))
+    sent.once('error', () => resolve('broken off'))
+  })
+  sent.flushHeaders()
+  await new Promise((resolve) => sent.once('continue', resolve))
+  return {
+    finish(body) {
+      sent.end(JSON.stringify(body))
+      return answered
+    },
+  }
+}
+
+const refusesConnections = (url: string) =>
+  expect
+    .poll(
+      () =>
+        fetch(url).then(
+          () => 'answers',
+          () => 'refuses',
+        ),
+      { interval: 20, timeout: 10_000 },
+    )
+    .toBe('refuses')
+
+/** Another server on a port of its own. */
+async function withTakenPort(test: (port: number) => Promise<void>): Promise<void> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  try {
+    await test((server.address() as AddressInfo).port)
+  } finally {
+    await new Promise((resolve) => server.close(resolve))
+  }
+}
+
+describe('start', () => {
+  test('says where it listens, and credentials that work, as one line of JSON', async () => {
+    const sandbox = await start()
+    expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect(sandbox).toMatchObject({ dashboard: `${sandbox.url}/`, data: '.farthing/data.json', pid: sandbox.child.pid })
+    expect((await fetch(sandbox.dashboard)).status).toBeLessThan(500)
+    const call = calling(sandbox)
+    expect((await call('GET', '/_sandbox/health')).body).toMatchObject({ ok: true, storage: 'file', version: VERSION })
+    for (const { client_id, client_secret } of [...sandbox.accounts, ...sandbox.users])
+      expect(await tokenFor(call, client_id, client_secret)).toMatch(/^tqmt_/)
+    const { stdout, stderr } = await sandbox.stop()
+    expect({ lines: stdout.split('\n').length, stderr }).toEqual({ lines: 2, stderr: '' })
+  })
+
+  test('says the same to people, plainly where that is no terminal', async () => {
+    const { child, ended, firstLine } = farthing.spawn(['--port', '0'])
+    expect(await firstLine()).toBe(`farthing ${VERSION} listens`)
+    child.kill('SIGTERM')
+    const { stdout } = await ended
+    expect(stdout).toMatch(/^ {2}address +http:\/\/127\.0\.0\.1:\d+$/m)
+    expect(stdout).toMatch(/^ {2}dashboard +http:\/\/127\.0\.0\.1:\d+\/$/m)
+    expect(stdout).toMatch(/^ {2}control_token +[0-9a-f]{32}$/m)
+    expect(stdout).toMatch(/^ {2}client_secret +mc_[0-9a-f]{32}$/m)
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at a %s, and lets go of its data', async (signal) => {
+    const sandbox = await start()
+    expect(await sandbox.stop(signal)).toMatchObject({ code: 0, signal: null })
+    expect(existsSync(inDirectory('.farthing/data.json.lock'))).toBe(false)
+    expect(await readFile(inDirectory('.farthing/data.json.journal'), 'utf8')).toBe('')
+  })
+
+  test('answers what is under way before it ends', async () => {
+    const sandbox = await start(['--memory'])
+    const slow = await underWay(sandbox, 'POST', '/v4/user')
+    const ended = sandbox.stop()
+    await refusesConnections(sandbox.url)
+    expect(await slow.finish({ email: 'slow@example.test' })).toBe(201)
+    expect(await ended).toMatchObject({ code: 0 })
+  })
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('ends at once at a second signal: %s with %i', async (signal, code) => {
+    const sandbox = await start(['--memory'])
+    const slow = await underWay(sandbox, 'POST', '/v4/user')
+    sandbox.child.kill(signal)
+    await refusesConnections(sandbox.url)
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(await sandbox.stop(signal)).toMatchObject({ code })
+    expect(await slow.finish({})).toBe('broken off')
+  })
+
+  test('has the same state, credentials and tokens after a restart, and after a kill', async () => {
+    const first = await start()
+    const call = calling(first)
+    const token = await accountToken(first)
+    const payer = await newPayer(call, { token } as never, { balance: 5 })
+    const twins = (await call('GET', '/v4/twins', { token })).body
+    await first.stop()
+
+    const second = await start()
+    expect(second.accounts).toEqual(first.accounts)
+    expect(second.users).toEqual(first.users)
+    expect(await accountToken(second)).toBe(token)
+    expect((await calling(second)('GET', '/v4/twins', { token })).body).toEqual(twins)
+    await second.stop('SIGKILL')
+
+    const third = await start()
+    expect(await balanceOf(calling(third), payer.token, payer.hostname)).toBe(5)
+  })
+
+  test('gives the credentials that a seed leaves open, and the same ones after a reset', async () => {
+    await write('seed.json', { accounts: [{ name: 'A' }, { name: 'A' }], users: [{ email: 'u@example.test' }] })
+    const sandbox = await start(['--seed', 'seed.json'])
+    expect(sandbox.accounts.map(({ name }) => name)).toEqual(['A', 'A'])
+    const call = calling(sandbox)
+    await call('POST', '/_sandbox/reset')
+    for (const { client_id, client_secret } of [...sandbox.accounts, ...sandbox.users])
+      expect(await tokenFor(call, client_id, client_secret)).toMatch(/^tqmt_/)
+  })
+
+  test('tells no credentials that the data does not know', async () => {
+    await (await start(['--seed', 'none'])).stop()
+    const sandbox = await start(['--seed', 'demo'])
+    expect(sandbox).toMatchObject({ accounts: [], users: [] })
+    await sandbox.stop()
+    const { child, ended, firstLine } = farthing.spawn(['--port', '0'])
+    await firstLine()
+    child.kill('SIGTERM')
+    expect((await ended).stdout).toContain('not begun with this seed')
+  })
+
+  test('keeps a manual clock over restarts, and stops time with --clock manual', async () => {
+    const first = await start(['--clock', 'manual'])
+    const { now } = (await calling(first)('POST', '/_sandbox/clock', { body: { advance: '30d' } })).body
+    await first.stop()
+    const second = await start()
+    expect((await calling(second)('GET', '/_sandbox/clock')).body).toEqual({ mode: 'manual', now })
+    await second.stop()
+    const third = await start(['--clock', 'manual'])
+    expect((await calling(third)('GET', '/_sandbox/clock')).body).toEqual({ mode: 'manual', now })
+    await third.stop()
+    const fourth = await start(['--clock', 'real'])
+    expect((await calling(fourth)('GET', '/_sandbox/clock')).body.mode).toBe('real')
+  })
+
+  test('keeps the data from others', async () => {
+    await start()
+    for (const name of ['data.json', 'data.json.journal'])
+      expect((await stat(inDirectory(`.farthing/${name}`))).mode & 0o777).toBe(0o600)
+  })
+
+  test('writes nothing with --memory', async () => {
+    const sandbox = await start(['--memory'])
+    expect(sandbox.data).toBeNull()
+    await sandbox.stop()
+    expect(existsSync(inDirectory('.farthing'))).toBe(false)
+  })
+
+  test('uses --base-url in what it says, and --evidence in what it refuses', async () => {
+    const { child, ended, firstLine } = farthing.spawn([
+      ...['--memory', '--port', '0', '--json', '--base-url', 'https://pay.example.test/', '--evidence', 'documented'],
+    ])
+    expect(JSON.parse(await firstLine())).toMatchObject({
+      url: 'https://pay.example.test',
+      dashboard: 'https://pay.example.test/',
+    })
+    child.kill('SIGTERM')
+    expect(await ended).toMatchObject({ code: 0 })
+
+    const strict = await start(['--memory', '--evidence', 'documented'])
+    const refused = await calling(strict)('GET', '/v4/payments', { token: 'none' })
+    expect(refused.body.code).toBe('evidence_refused')
+  })
+
+  test('warns once where it listens for other machines', async () => {
+    const sandbox = await start(['--memory', '--host', '0.0.0.0'])
+    expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:/)
+    const { stderr } = await sandbox.stop()
+    expect(stderr).toMatch(/^farthing: listening on 0\.0\.0\.0: other machines .* need the control token\n$/)
+  })
+
+  test('lets in whom its flags name, and says the control token', async () => {
+    const flags = [
+      '--allow-origin',
+      'http://shop.test:8080',
+      '--allow-origin',
+      'HTTPS://Shop.Test/',
+      '--allow-host',
+      'box',
+    ]
+    const sandbox = await start(['--memory', ...flags, '--control-token', 'mine-alone'])
+    const ask = async (headers: string[]) => {
+      const lines = ['POST /_sandbox/clock HTTP/1.1', 'Connection: close', 'Content-Type: application/json', ...headers]
+      return readWire(await sendLines(sandbox.url, [...lines, 'Content-Length: 13'], '{"advance":0}')).status
+    }
+    expect(await ask(['Host: box', 'Origin: https://shop.test'])).toBe(200)
+    expect(await ask(['Host: localhost', 'Origin: http://shop.test:8080'])).toBe(200)
+    expect(await ask(['Host: localhost', 'Origin: http://shop.test'])).toBe(403)
+    expect(await ask(['Host: other'])).toBe(421)
+    expect(await ask(['Host: box', 'X-Forwarded-For: 10.0.0.7'])).toBe(403)
+    expect(await ask(['Host: box', 'X-Forwarded-For: 10.0.0.7', `X-Control-Token: ${sandbox.control_token}`])).toBe(200)
+    expect(sandbox.control_token).toBe('mine-alone')
+    const [one, other] = await Promise.all([start(['--memory']), start(['--memory'])])
+    expect(one.control_token).toMatch(/^[0-9a-f]{32}$/)
+    expect(other.control_token).not.toBe(one.control_token)
+  })
+
+  test('opens the dashboard with --open', async () => {
+    await mkdir(inDirectory('bin'))
+    for (const name of ['xdg-open', 'open']) {
+      await write(`bin/${name}`, `#!/bin/sh\necho "$1" > "${inDirectory('opened')}"\n`)
+      await chmod(inDirectory(`bin/${name}`), 0o755)
+    }
+    const env = { PATH: `${inDirectory('bin')}:${process.env.PATH}` }
+    const sandbox = await start(['--memory', '--open'], { env })
+    await expect
+      .poll(() => readFile(inDirectory('opened'), 'utf8').catch(() => ''), { timeout: 10_000 })
+      .toBe(`${sandbox.dashboard}\n`)
+  })
+})
+
+describe('what cannot be used is refused in one line, with exit code 2', () => {
+  test('a taken port, before any file is touched', () =>
+    withTakenPort(async (port) => {
+      expectRefusal(await run(['--port', String(port)]), new RegExp(`port ${port} of 127.0.0.1 is taken: .*--port`))
+      expect(existsSync(inDirectory('.farthing'))).toBe(false)
+    }))
+
+  test('an address that is none of this machine', async () => {
+    expectRefusal(await run(['--port', '0', '--host', '192.0.2.1']), /cannot listen on 192\.0\.2\.1 .*--host/)
+  })
+
+  test.each([
+    [['--prot', '1'], /unknown option '--prot'.*--port/],
+    [['strat'], /no command "strat"/],
+    [['start', 'now'], /no command "now"/],
+    [['--port', 'many'], /--port must be a number from 0 to 65535, not "many"/],
+    [['--port', '65536'], /--port must be a number from 0 to 65535, not 65536/],
+    [['--port'], /argument missing/],
+    [['--clock', 'slow'], /--clock must be real or manual, not "slow"/],
+    [['--evidence', 'none'], /--evidence must be documented, observed or designed/],
+    [['--base-url', 'ftp://x'], /--base-url must be an http or https URL/],
+    [['--memory', '--data', 'x.json'], /--memory and --data contradict/],
+    [['--database', 'postgres://localhost'], /unknown option '--database'/],
+    [['--seed', 'missing.json'], /cannot read missing\.json: there is no such file/],
+    [['--import', 'missing.json'], /cannot read missing\.json: there is no such file/],
+    [['exec'], /missing required argument/],
+    [['export'], /missing required argument/],
+    [['export', 'x.json'], /there is no data in \.farthing\/data\.json/],
+    [['import', 'missing.json'], /cannot read missing\.json/],
+  ])('%j', async (args, line) => {
+    expectRefusal(await run(args), line)
+    expect(existsSync(inDirectory('.farthing'))).toBe(false)
+  })
+
+  test('an environment or config file that holds something else', async () => {
+    expectRefusal(await run([], { env: { PORT: 'x' } }), /PORT must be a number from 0 to 65535, not "x"/)
+    expectRefusal(await run([], { env: { FARTHING_MEMORY: 'perhaps' } }), /FARTHING_MEMORY must be true or false/)
+    await write('farthing.config.json', { prot: 1 })
+    expectRefusal(await run([]), /farthing\.config\.json has no setting "prot"; there are port, host, /)
+    await write('farthing.config.json', '{ port: 1 }')
+    expectRefusal(await run([]), /farthing\.config\.json is not JSON: /)
+  })
+
+  test('a seed, by the field that is wrong', async () => {
+    const refused = async (seed: unknown, line: RegExp) => {
+      await write('seed.json', seed)
+      expectRefusal(await run(['--port', '0', '--seed', 'seed.json']), line)
+    }
+    await refused('{', /seed\.json is not JSON/)
+    await refused({ accounts: [{ name: 'A', balance: '3' }] }, /seed\.json: accounts\[0\]\.balance: .*expected number/)
+    await refused({ accounts: [{ name: 'A', client_id: 'x' }] }, /seed\.json: accounts\[0\]\.client_id: .*mid_/)
+    await refused({ comodities: [] }, /seed\.json: comodities is not a field of a seed/)
+    await refused({ users: [{ email: 'a@example.test', blance: 1 }] }, /users\[0\]\.blance is not a field/)
+    await refused({ commodities: [{ account: 'B', descriptor: 'X', cost: 1 }] }, /the seed cannot be used: .*"?B/)
+  })
+
+  test('data of which another process has hold', async () => {
+    const sandbox = await start()
+    expectRefusal(await run(['--port', '0']), new RegExp(`in use by process ${sandbox.child.pid} `))
+    expectRefusal(await run(['export', 'x.json']), /in use by process/)
+    await write('state.json', { counters: {}, rows: {} })
+    expectRefusal(await run(['import', 'state.json']), /in use by process/)
+    expect((await calling(sandbox)('GET', '/_sandbox/ledger')).body.ok).toBe(true)
+  })
+
+  test('a data file that cannot be read, and leaves it as it is', async () => {
+    await write('data.json', 'precious notes')
+    expectRefusal(await run(['--port', '0', '--data', 'data.json']), /data\.json: this is not a state/)
+    expect(await readFile(inDirectory('data.json'), 'utf8')).toBe('precious notes')
+    expectRefusal(await run(['--port', '0', '--data', '.']), /cannot keep data in \.: it is no ordinary file/)
+    expectRefusal(await run(['--port', '0', '--data', 'data.json/x']), /cannot use the data file data\.json\/x: /)
+  })
+})

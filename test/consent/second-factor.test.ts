@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { memoryStorage } from '../../adapters/storage/memory.js'
+import { hasDevice } from '../../src/consent/devices/device.js'
+import {
+  type ApprovedAction,
+  requireSecondFactor,
+  type SecondFactorOrder,
+  spendSecondFactor,
+  statusOf,
+} from '../../src/consent/second-factor/request.js'
+import { createService } from '../../src/index.js'
+import { caller } from '../support/api.js'
+import { DETAIL, registerDevice } from '../support/scenes/second-factor.js'
+import { newPayer, newSeller } from '../support/scenes/world.js'
+
+/** What features are built on: the functions, over a storage that runs every write twice. */
+async function world() {
+  const storage = memoryStorage({ rerun: true })
+  const service = createService({ storage, sandbox: true })
+  const call = caller({ url: 'http://127.0.0.1:4242', fetch: service.fetch })
+  await service.sandbox.setClock({ mode: 'manual' })
+  const at = Date.parse(service.sandbox.clock().now)
+  const payer = await newPayer(call, await newSeller(call))
+  const context = { random: { bytes: (count: number) => new Uint8Array(count).fill(7) }, baseUrl: service.baseUrl }
+  const require = (order: Partial<SecondFactorOrder> = {}) =>
+    storage.write((tx) =>
+      requireSecondFactor(tx, { userId: payer.id, action: 'transfer', detail: DETAIL, at, ...order }, context),
+    )
+  const spend = (id: number, action: Partial<ApprovedAction> = {}) =>
+    storage.write((tx) =>
+      spendSecondFactor(tx, { id, userId: payer.id, action: 'transfer', detail: DETAIL, at, ...action }),
+    )
+  return { storage, service, call, at, payer, require, spend, phone: service.sandbox.phone(payer.id) }
+}
+
+test('an approval is spent once, by exactly the action that it was given for', async () => {
+  const { payer, require, spend, phone } = await world()
+  const { id } = await require()
+  expect(await spend(id)).toBe('pending')
+  await phone.approve()
+  const others: Partial<ApprovedAction>[] = [
+    { userId: payer.id + 1 },
+    { action: 'paywall' },
+    { detail: { ...DETAIL, amount: 2.51 } },
+    { detail: { ...DETAIL, payee: 'thief.example.test' } },
+    { detail: { ...DETAIL, more: null } },
+    { detail: {} },
+  ]
+  for (const other of others) expect(await spend(id, other), JSON.stringify(other)).toBe('mismatch')
+  expect(await spend(id + 1)).toBe('mismatch')
+  const { dq, amount, payee } = DETAIL
+  expect(await spend(id, { detail: { dq, amount, payee } })).toBe('approved')
+  for (let n = 0; n < 2; n++) expect(await spend(id)).toBe('spent')
+})
+
+test('of 20 actions that spend one approval at once, one may', async () => {
+  const { require, spend, phone } = await world()
+  const { id } = await require()
+  await phone.approve()
+  const results = await Promise.all(Array.from({ length: 20 }, () => spend(id)))
+  expect(results.toSorted()).toEqual(['approved', ...Array(19).fill('spent')])
+})
+
+test('what was rejected, or answered by nobody in time, is not spent', async () => {
+  const { at, require, spend, phone } = await world()
+  const rejected = await require()
+  await phone.reject()
+  expect(await spend(rejected.id)).toBe('rejected')
+  const expired = await require({ lifetimeMs: 10_000 })
+  expect(await spend(expired.id, { at: at + 9999 })).toBe('pending')
+  expect(await spend(expired.id, { at: at + 10_000 })).toBe('expired')
+})
+
+test('an approval lasts five minutes', async () => {
+  const { at, require, spend, phone } = await world()
+  const [first, second] = [await require(), await require()]
+  await phone.approve()
+  expect(await spend(first.id, { at: at + 299_999 })).toBe('approved')
+  expect(await spend(second.id, { at: at + 300_000 })).toBe('expired')
+})
+
+test('an approval that a session asked for is spent in that session alone', async () => {
+  const { require, spend, phone } = await world()
+  const { id } = await require({ sessionId: 'ms_one' })
+  await phone.approve()
+  expect(await spend(id)).toBe('mismatch')
+  expect(await spend(id, { sessionId: 'ms_other' })).toBe('mismatch')
+  expect(await spend(id, { sessionId: 'ms_one' })).toBe('approved')
+})
+
+test('an authorization that was taken back is not spent, and one that was spent is not taken back', async () => {
+  const { call, payer, require, spend, phone } = await world()
+  const [first, second] = [await require({ action: 'paywall' }), await require({ action: 'paywall' })]
+  await phone.approve()
+  const withdraw = (authorizationId: number) =>
+    call('DELETE', '/v4/paywall/authorizations', { token: payer.token, body: { authorizationId } })
+  expect((await withdraw(first.id)).status).toBe(200)
+  expect(await spend(first.id, { action: 'paywall' })).toBe('rejected')
+  expect(await spend(second.id, { action: 'paywall' })).toBe('approved')
+  expect((await withdraw(second.id)).body.code).toBe('not_pending')
+})
+
+test('a request lasts two minutes, a paywall half of one, another as long as it is told to', async () => {
+  const { at, require } = await world()
+  const lifetimes = []
+  for (const order of [{}, { action: 'paywall' }, { action: 'paywall', lifetimeMs: 5000 }]) {
+    const request = await require(order)
+    lifetimes.push(request.expires_at - at)
+    expect([statusOf(request, request.expires_at - 1), statusOf(request, request.expires_at)]).toEqual([
+      'pending',
+      'expired',
+    ])
+  }
+  expect(lifetimes).toEqual([120_000, 30_000, 5000])
+})
+
+test('whether a user has a device is known before they are asked', async () => {
+  const { storage, call, payer } = await world()
+  const has = () => storage.read((tx) => hasDevice(tx, payer.id))
+  expect(await has()).toBe(false)
+  await registerDevice(call, payer)
+  expect(await has()).toBe(true)
+  expect(await storage.read((tx) => hasDevice(tx, payer.id + 1))).toBe(false)
+})

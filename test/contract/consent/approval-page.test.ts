@@ -1,0 +1,180 @@
+import { expect, it } from 'vitest'
+import type { Answer } from '../../support/api.js'
+import { contract } from '../../support/contract/contract.js'
+import { applyChange, newBusiness, pressApproval, requestChange } from '../../support/scenes/account-changes.js'
+import { answerApproval, newAgentShop, requestApproval } from '../../support/scenes/approvals.js'
+import { newItem } from '../../support/scenes/catalog.js'
+import { advance, expectProblem } from '../../support/scenes/market.js'
+import { signInAt } from '../../support/scenes/oidc.js'
+import { answerFromDevice, answerLink, mailedLink, registerDevice } from '../../support/scenes/second-factor.js'
+import { mailedCode, newGuest, wrongCode } from '../../support/scenes/sign-in.js'
+import { newSession } from '../../support/scenes/world.js'
+import { putIntoState } from '../../support/storage/older-state.js'
+
+const html = { accept: 'text/html' }
+const OSLO = { arguments: { city: 'Oslo', hours: 3 } }
+const buttonsOf = ({ text }: Answer): string[] =>
+  [...text.matchAll(/<button[^>]*>([^<]*)</g)].map(([, name]) => name ?? '')
+
+/** Something that an agent asked its user for. */
+async function asked(start: Parameters<typeof newAgentShop>[0], fields: object = {}) {
+  const shop = await newAgentShop(start, { external_endpoint: 'https://api.example.test/weather', ...fields })
+  const { call, agent, item } = shop
+  const { body } = await requestApproval(call, agent, { kind: 'purchase', catalog_item_id: item.id, ...OSLO })
+  const id = body.approval_id as string
+  const statusOf = async () => (await call('GET', `/v4/agent/approvals/${id}`, agent)).body.status
+  return { ...shop, id, path: `/approvals/${id}`, statusOf }
+}
+
+contract('openApproval', (start) => {
+  it('GET /approvals/:id shows the user all that is asked, and takes a code of a moment ago for the second factor', async () => {
+    const { call, payer, path, id, statusOf } = await asked(start, { name: '<b>Sun</b> & moon' })
+    await putIntoState(call, '& moon', '& \u202emoon')
+    const asks = await call('GET', path)
+    expect(buttonsOf(asks)).toEqual(['Continue'])
+    expect(asks.text).not.toContain('Sun')
+    const { session } = await signInAt(call, path, payer.email)
+    const page = await call('GET', path, { session })
+    expect(buttonsOf(page)).toEqual(['Approve', 'Reject', 'Not you?'])
+    for (const text of ['Errand Runner', '0.250 USD', 'Oslo', '&lt;b>Sun&lt;/b> &amp; ⟨U+202E⟩moon'])
+      expect(page.text).toContain(text)
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    expect((await pressApproval(call, session, id, { answer: 'approve' })).status).toBe(303)
+    expect(await statusOf()).toBe('approved')
+    expect((await call('GET', path, { session })).text).toContain('Approved: go back to your app.')
+    expectProblem(await pressApproval(call, session, id, { answer: 'reject' }), 409, 'not_pending')
+  })
+
+  it('tells nobody else, nor whether there is anything', async () => {
+    const { call, path, id, statusOf } = await asked(start)
+    const none = '/approvals/apr_00000000000000000000000000000000'
+    const bare = ({ text, status }: Answer) => [status, text]
+    expect(bare(await call('GET', path, { headers: html }))).toEqual(bare(await call('GET', none, { headers: html })))
+    const session = await newSession(call, 'eve@example.test')
+    const opened = { session, headers: html }
+    expect(bare(await call('GET', path, opened))).toEqual(bare(await call('GET', none, opened)))
+    for (const answer of [
+      await call('GET', path, { session }),
+      await pressApproval(call, session, id, { answer: 'approve' }),
+    ])
+      expectProblem(answer, 404, 'not_found')
+    expectProblem(await pressApproval(call, undefined, id, { answer: 'approve' }), 401, 'sign_in_required')
+    const other = await pressApproval(call, session, id, { answer: 'switch' })
+    expect(other.headers.get('location')).toMatch(/\?step=email$/)
+    expect(await statusOf()).toBe('pending')
+  })
+
+  it('shows a change beside what is now', async () => {
+    const { call } = await start()
+    const { agent, seller, session } = await newBusiness(call)
+    const item = await newItem(call, seller)
+    const change = { kind: 'update_item', catalog_item_id: item.id, description: 'By the minute.', price: 0.5 }
+    const { body } = await requestChange(call, agent, change)
+    const { text } = await call('GET', `/approvals/${body.approval_id}`, { session })
+    for (const part of ['The weather of a city', 'By the minute.', '0.250 USD', '0.500 USD'])
+      expect(text).toContain(part)
+    await pressApproval(call, session, body.approval_id, { answer: 'approve' })
+    expect((await applyChange(call, agent, body.approval_id)).status).toBe(200)
+    expect((await call('GET', `/approvals/${body.approval_id}`, { session })).text).toContain('the app has used it')
+  })
+})
+
+contract('answerApproval', (start) => {
+  it('POST /approvals/:id asks the device of a user who has one, and goes on once it approved', async () => {
+    const { call, payer, path, id, statusOf } = await asked(start)
+    await registerDevice(call, payer)
+    const session = await newSession(call, payer.email)
+    const newest = async () =>
+      Number(
+        (await call('GET', `/_sandbox/outbox?to=${payer.email}&kind=push`)).body.messages[0].data
+          .authentication_request_id,
+      )
+    const waiting = await pressApproval(call, session, id, { answer: 'approve' })
+    expect(waiting.headers.get('location')).toMatch(/\?step=wait$/)
+    const page = await call('GET', `${path}?step=wait`, { session })
+    expect([page.headers.get('refresh'), buttonsOf(page)]).toEqual(['2', ['Reject']])
+    await pressApproval(call, session, id, { answer: 'approve' })
+    const first = await newest()
+    await answerFromDevice(call, payer, { id: first, verb: 'reject' })
+    expectProblem(await call('GET', `${path}?step=wait`, { session }), 403, 'rejected')
+    expect(buttonsOf(await call('GET', path, { session }))[0]).toBe('Approve')
+    await pressApproval(call, session, id, { answer: 'approve' })
+    expect(await newest()).not.toBe(first)
+    // Another session waits for its own.
+    await answerFromDevice(call, payer, { id: await newest() })
+    const other = await newSession(call, payer.email)
+    expect(buttonsOf(await call('GET', path, { session: other }))[0]).toBe('Approve')
+    expect(await statusOf()).toBe('pending')
+    expect((await call('GET', `${path}?step=wait`, { session })).text).toContain('Approved: go back to your app.')
+    expect(await statusOf()).toBe('approved')
+  })
+
+  it('mails a link to a user without a device whose code is older than five minutes', async () => {
+    const { call, payer, path, id, statusOf } = await asked(start)
+    const session = await newSession(call, payer.email)
+    await advance(call, '5m')
+    await pressApproval(call, session, id, { answer: 'approve' })
+    expect((await call('GET', `${path}?step=wait`, { session })).text).toContain('We mailed you a link.')
+    await advance(call, '2m')
+    expectProblem(await call('GET', `${path}?step=wait`, { session }), 408, 'approval_timeout')
+    await pressApproval(call, session, id, { answer: 'approve' })
+    await answerLink(call, await mailedLink(call, payer.email))
+    expect(await statusOf()).toBe('pending')
+    await call('GET', `${path}?step=wait`, { session })
+    expect(await statusOf()).toBe('approved')
+  })
+
+  it('asks a session that came of a token, whenever that was', async () => {
+    const { call, payer, id, statusOf } = await asked(start)
+    const { session_id } = (await call('POST', '/v4/session', payer)).body
+    expect((await pressApproval(call, session_id, id, { answer: 'approve' })).headers.get('location')).toMatch(/wait$/)
+    expect(await statusOf()).toBe('pending')
+  })
+
+  it('rejects at once, and says what has expired', async () => {
+    const { call, agent, payer, item, path, id, statusOf } = await asked(start)
+    const session = await newSession(call, payer.email)
+    expect((await pressApproval(call, session, id, { answer: 'reject' })).status).toBe(303)
+    expect(await statusOf()).toBe('rejected')
+    expect((await call('GET', path, { session })).text).toContain('You rejected this.')
+    const { body } = await requestApproval(call, agent, { kind: 'purchase', catalog_item_id: item.id, ...OSLO })
+    await advance(call, '15m')
+    const page = await call('GET', `/approvals/${body.approval_id}`, { session })
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining('This has expired')])
+    expectProblem(await answerApproval(call, payer, body.approval_id), 409, 'not_pending')
+  })
+
+  it('asks for another code where one is wrong, expired or tried too often', async () => {
+    const { call, payer, path, id } = await asked(start)
+    const guest = await newGuest(call)
+    const press = (form: Record<string, string>) => pressApproval(call, guest, id, form)
+    const { email } = payer
+    expectProblem(await press({ answer: 'continue', email: 'nobody' }), 400, 'field_invalid')
+    await press({ answer: 'continue', email })
+    const code = await mailedCode(call, email)
+    const wrong = { answer: 'verify', code: wrongCode(code) }
+    const page = await call('POST', path, { session: guest, form: wrong, headers: html })
+    expect([page.status, page.text]).toEqual([401, expect.stringContaining('The code is wrong.')])
+    for (let n = 0; n < 4; n++) expectProblem(await press(wrong), 401, 'code_wrong')
+    expectProblem(await press({ answer: 'verify', code }), 429, 'too_many_tries')
+    await press({ answer: 'continue', email })
+    const last = await mailedCode(call, email)
+    await advance(call, '10m')
+    expectProblem(await press({ answer: 'verify', code: last }), 410, 'code_expired')
+    for (let n = 0; n < 5; n++) await press({ answer: 'continue', email })
+    expectProblem(await press({ answer: 'continue', email }), 429, 'too_many_codes')
+  })
+
+  it('does not ask a user for whom five requests wait', async () => {
+    const { call, payer, id } = await asked(start)
+    await registerDevice(call, payer)
+    const session = await newSession(call, payer.email)
+    for (let n = 0; n < 5; n++) {
+      const body = { action: 'other', detail: { n } }
+      await call('POST', '/v4/authentication-requests', { session, body })
+    }
+    expectProblem(await pressApproval(call, session, id, { answer: 'approve' }), 429, 'too_many_pending')
+    await advance(call, '2m')
+    expectProblem(await pressApproval(call, session, id, { answer: 'approve' }), 429, 'too_many_mails')
+  })
+})

@@ -1,0 +1,188 @@
+import { expect, it } from 'vitest'
+import type { Call } from '../../support/api.js'
+import { contract } from '../../support/contract/contract.js'
+import { advance, expectProblem, readPages, stopClock } from '../../support/scenes/market.js'
+import { answerFromDevice, ask, poll, registerDevice, secondFactorEvents } from '../../support/scenes/second-factor.js'
+import { newPayer, newSeller, newSession, type Payer } from '../../support/scenes/world.js'
+
+type Start = Parameters<Parameters<typeof contract>[1]>[0]
+
+const PATHS = ['/v4/paywall/authorizations', '/v3/paywall/authorizations'] as const
+const DETAIL = { merchant_url: 'https://shop.example.test/', merchant_name: 'A shop', dq: '41ab', amount: 0.5 }
+
+async function world(start: Start) {
+  const { call } = await start()
+  const at = await stopClock(call)
+  const payer = await newPayer(call, await newSeller(call))
+  return { call, at, payer }
+}
+
+/** Gives the id of a new request of a paywall. */
+const askToPay = async (call: Call, payer: Payer, detail: object = DETAIL): Promise<number> =>
+  (await ask(call, payer, { action: 'paywall', detail })).body.id
+
+const list = async (call: Call, { token }: Payer, path: string = PATHS[0]) =>
+  (await call('GET', path, { token })).body.authorizations
+
+const answer = (call: Call, { token }: Payer, body: object, path: string = PATHS[0]) =>
+  call('PUT', path, { token, body })
+
+const withdraw = (call: Call, { token }: Payer, authorizationId: number, path: string = PATHS[0]) =>
+  call('DELETE', path, { token, body: { authorizationId } })
+
+contract('listAuthorizations', (start) => {
+  it.each(PATHS)("GET %s shows the user's requests of paywalls as an existing client knows them", async (path) => {
+    const { call, at, payer } = await world(start)
+    const id = await askToPay(call, payer)
+    expect(await list(call, payer, path)).toEqual([
+      {
+        id,
+        merchant_url: 'https://shop.example.test/',
+        merchant_name: 'A shop',
+        payment_type_hash: '41ab',
+        status: 'pending',
+        authorized_at: null,
+        expires_at: at / 1000 + 30,
+        created_at: at / 1000,
+        metadata: DETAIL,
+      },
+    ])
+  })
+
+  it('shows no other requests, nor anything of others, and null for what is not known', async () => {
+    const { call, payer } = await world(start)
+    const eve = await newPayer(call, await newSeller(call))
+    await ask(call, payer)
+    const id = await askToPay(call, payer, { merchant_url: 1 })
+    expect(await list(call, payer)).toEqual([
+      expect.objectContaining({ id, merchant_url: null, merchant_name: null, payment_type_hash: null }),
+    ])
+    expect(await list(call, eve)).toEqual([])
+  })
+
+  it('shows what became of each', async () => {
+    const { call, at, payer } = await world(start)
+    await registerDevice(call, payer)
+    const [approved, denied] = [await askToPay(call, payer), await askToPay(call, payer)]
+    await advance(call, '5s')
+    await answerFromDevice(call, payer, { id: approved })
+    await answerFromDevice(call, payer, { id: denied, verb: 'reject' })
+    const expired = await askToPay(call, payer)
+    await advance(call, '30s')
+    const pending = await askToPay(call, payer)
+    const shown = (await list(call, payer)).map((each: Record<string, unknown>) => [
+      each.id,
+      each.status,
+      each.authorized_at,
+    ])
+    expect(shown).toEqual([
+      [pending, 'pending', null],
+      [expired, 'expired', null],
+      [denied, 'denied', null],
+      [approved, 'approved', at / 1000 + 5],
+    ])
+  })
+
+  it('pages through them, newest first', async () => {
+    const { call, payer } = await world(start)
+    const ids = []
+    for (let n = 0; n < 3; n++) ids.unshift(await askToPay(call, payer))
+    const pages = await readPages(call, PATHS[0], { plural: 'authorizations', token: payer.token, limit: 2 })
+    expect(pages.map((page) => page.length)).toEqual([2, 1])
+    expect(pages.flat().map(({ id }) => id)).toEqual(ids)
+    const other = (await ask(call, payer)).body.id
+    for (const after of [999_999, other])
+      expectProblem(await call('GET', `${PATHS[0]}?after=${after}`, { token: payer.token }), 400, 'cursor_invalid')
+  })
+})
+
+contract('answerAuthorization', (start) => {
+  it.each(PATHS.flatMap((path) => [true, false].map((approved) => [path, approved] as const)))(
+    'PUT %s, approved: %s, is the answer',
+    async (path, approved) => {
+      const { call, payer } = await world(start)
+      const id = await askToPay(call, payer)
+      const { status, body } = await answer(call, payer, { authorizationId: id, approved }, path)
+      expect([status, body]).toEqual([
+        200,
+        {
+          success: true,
+          authorizationId: id,
+          status: approved ? 'approved' : 'denied',
+          message: `The payment is ${approved ? 'approved' : 'denied'}.`,
+        },
+      ])
+      expect((await poll(call, payer, id)).body.status).toBe(approved ? 'approved' : 'rejected')
+      expect((await secondFactorEvents(call, payer.token)).at(-1)).toEqual([
+        approved ? 'approved' : 'rejected',
+        'token',
+      ])
+    },
+  )
+
+  it('a second or a late answer is 409', async () => {
+    const { call, payer } = await world(start)
+    const [first, late] = [await askToPay(call, payer), await askToPay(call, payer)]
+    await answer(call, payer, { authorizationId: first, approved: false })
+    expectProblem(await answer(call, payer, { authorizationId: first, approved: true }), 409, 'not_pending')
+    await advance(call, '30s')
+    expectProblem(await answer(call, payer, { authorizationId: late, approved: true }), 409, 'not_pending')
+    expect((await list(call, payer)).map(({ status }: { status: string }) => status)).toEqual(['expired', 'denied'])
+  })
+
+  it("another's, and what is no request of a paywall, is 404: a sign-in takes a registered device", async () => {
+    const { call, payer } = await world(start)
+    const eve = await newPayer(call, await newSeller(call))
+    const id = await askToPay(call, payer)
+    const signIn = (await ask(call, payer, { action: 'sign_in' })).body.id
+    expectProblem(await answer(call, eve, { authorizationId: id, approved: true }), 404, 'not_found')
+    for (const each of [signIn, 999_999]) {
+      expectProblem(await answer(call, payer, { authorizationId: each, approved: true }), 404, 'not_found')
+      expectProblem(await withdraw(call, payer, each), 404, 'not_found')
+    }
+    for (const each of [id, signIn]) expect((await poll(call, payer, each)).body.status).toBe('pending')
+  })
+
+  it('takes no session: a page that asks to pay could answer itself', async () => {
+    const { call, payer } = await world(start)
+    const session = await newSession(call, payer.email)
+    const { id } = (await ask(call, { session }, { action: 'paywall' })).body
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['PUT', { authorizationId: id, approved: true }],
+      ['DELETE', { authorizationId: id }],
+    ] as const)
+      expectProblem(await call(method, PATHS[0], { session, ...(body && { body }) }), 401, 'authorization_missing')
+  })
+})
+
+contract('deleteAuthorization', (start) => {
+  it.each(PATHS)(
+    'DELETE %s takes back what is pending, and what was approved and not used yet',
+    { tags: 'everywhere' },
+    async (path) => {
+      const { call, payer } = await world(start)
+      const [pending, approved] = [await askToPay(call, payer), await askToPay(call, payer)]
+      await answer(call, payer, { authorizationId: approved, approved: true })
+      for (const id of [pending, approved]) {
+        const { status, body } = await withdraw(call, payer, id, path)
+        expect([status, body]).toEqual([
+          200,
+          { success: true, authorizationId: id, status: 'denied', message: 'The payment is denied.' },
+        ])
+        expect((await poll(call, payer, id)).body.status).toBe('rejected')
+        expectProblem(await withdraw(call, payer, id, path), 409, 'not_pending')
+      }
+    },
+  )
+
+  it('is 404 for others, and 409 once it has expired', async () => {
+    const { call, payer } = await world(start)
+    const eve = await newPayer(call, await newSeller(call))
+    const id = await askToPay(call, payer)
+    expectProblem(await withdraw(call, eve, id), 404, 'not_found')
+    await advance(call, '30s')
+    expectProblem(await withdraw(call, payer, id), 409, 'not_pending')
+    expect((await list(call, payer))[0].status).toBe('expired')
+  })
+})

@@ -1,0 +1,348 @@
+import { expect, it } from 'vitest'
+import { contract } from '../../../support/contract/contract.js'
+import { advance, expectProblem, stopClock } from '../../../support/scenes/market.js'
+import {
+  ALL_SCOPES,
+  asClient,
+  authorizeApp,
+  claimsIn,
+  exchangeCode,
+  expectOAuthError,
+  headerOf,
+  newAgent,
+  newApp,
+  newConfidentialApp,
+  refreshWith,
+  startInteraction,
+  VERIFIER,
+  worksAt,
+} from '../../../support/scenes/oidc.js'
+import { basic } from '../../../support/scenes/world.js'
+
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
+const REFRESH = /^tqmt_[0-9a-f]{32}$/
+
+contract('createOidcToken', (start) => {
+  it('POST /v4/oidc/token exchanges a code for an access token of an hour, a refresh token and an id token', async () => {
+    const { call, url } = await start()
+    const at = (await stopClock(call)) / 1000
+    const app = await newApp(call)
+    const { code, session } = await authorizeApp(call, app, { nonce: 'a nonce' })
+    const { status, body, headers } = await exchangeCode(call, app, code)
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      access_token: expect.stringMatching(JWT),
+      token_type: 'Bearer',
+      expires_in: 3600,
+      scope: ALL_SCOPES,
+      refresh_token: expect.stringMatching(REFRESH),
+      id_token: expect.stringMatching(JWT),
+    })
+    expect(headers.get('cache-control')).toBe('private, no-store')
+    const { user } = (await call('GET', '/v4/session', { session })).body
+    const times = { iat: at, exp: at + 3600, auth_time: at }
+    const issuer = `${url}/v4/oidc`
+    expect(headerOf(body.access_token)).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) })
+    expect(claimsIn(body.access_token)).toEqual({
+      ...{ iss: issuer, sub: String(user.id), aud: issuer, client_id: app.id, scope: ALL_SCOPES, ...times },
+      jti: expect.stringMatching(/^[0-9a-f]{32}$/),
+    })
+    expect(headerOf(body.id_token).typ).toBe('JWT')
+    expect(claimsIn(body.id_token)).toEqual({
+      ...{ iss: issuer, sub: String(user.id), aud: app.id, nonce: 'a nonce', amr: ['otp'], ...times },
+      at_hash: expect.stringMatching(/^[\w-]{22}$/),
+      ...{ name: user.email, email: user.email, email_verified: true, updated_at: expect.any(Number) },
+      twin_hostname: expect.stringContaining('.twin.localhost'),
+      agent_twin_hostname: expect.stringContaining('.twin.localhost'),
+    })
+  })
+
+  it.each(['client_secret_basic', 'client_secret_post', 'none'])(
+    'takes clients that authenticate by %s',
+    async (method) => {
+      const { call } = await start()
+      const app = await newApp(call, { token_endpoint_auth_method: method })
+      const { code } = await authorizeApp(call, app)
+      expect((await exchangeCode(call, app, code)).status).toBe(200)
+    },
+  )
+
+  it('takes the request as JSON too', async () => {
+    const { call } = await start()
+    const app = await newApp(call)
+    const { code } = await authorizeApp(call, app)
+    const request = { grant_type: 'authorization_code', code, redirect_uri: 'https://app.example.test/callback' }
+    const body = { ...request, code_verifier: VERIFIER, client_id: app.id }
+    expect((await call('POST', '/v4/oidc/token', { body })).status).toBe(200)
+  })
+
+  it('without openid there is no id token, and without offline_access no refresh token', async () => {
+    const { call } = await start()
+    const app = await newApp(call)
+    const { code } = await authorizeApp(call, app, { scope: 'twin' })
+    const { body } = await exchangeCode(call, app, code)
+    expect(Object.keys(body).sort()).toEqual(['access_token', 'expires_in', 'scope', 'token_type'])
+    expect(body.scope).toBe('twin')
+  })
+
+  it('a client that registered for codes only gets no refresh token', async () => {
+    const { call } = await start()
+    const app = await newApp(call, { grant_types: ['authorization_code'] })
+    const { code } = await authorizeApp(call, app)
+    const { body } = await exchangeCode(call, app, code)
+    expect(body.refresh_token).toBeUndefined()
+    expectOAuthError(await refreshWith(call, app, 'tqmt_0'), 400, 'unauthorized_client')
+  })
+
+  it.each([
+    ['one second before a minute is over it works', '59s', 200],
+    ['after a minute it does not', '60s', 400],
+  ])('a code lives for a minute: %s', async (_, later, status) => {
+    const { call } = await start()
+    await stopClock(call)
+    const app = await newApp(call)
+    const { code } = await authorizeApp(call, app)
+    await advance(call, later)
+    expect((await exchangeCode(call, app, code)).status).toBe(status)
+  })
+
+  it('a code works once; the second time revokes what the first gave', async () => {
+    const { call } = await start()
+    const agent = await newAgent(call)
+    expect(await worksAt(call, agent.accessToken)).toBe(true)
+    expectOAuthError(await exchangeCode(call, agent.app, agent.code), 400, 'invalid_grant')
+    expect(await worksAt(call, agent.accessToken)).toBe(false)
+    expectOAuthError(await refreshWith(call, agent.app, agent.refreshToken), 400, 'invalid_grant')
+  })
+
+  it('of two exchanges of one code at once, one wins', async () => {
+    const { call } = await start()
+    const app = await newApp(call)
+    const { code } = await authorizeApp(call, app)
+    const both = await Promise.all([exchangeCode(call, app, code), exchangeCode(call, app, code)])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 400])
+  })
+
+  it('a refresh token is used once, for new tokens of the same user and time of sign-in', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    const agent = await newAgent(call)
+    await advance(call, '2h')
+    expect(await worksAt(call, agent.accessToken)).toBe(false)
+    const { status, body } = await refreshWith(call, agent.app, agent.refreshToken)
+    expect(status).toBe(200)
+    expect(body.refresh_token).not.toBe(agent.refreshToken)
+    expect(await worksAt(call, body.access_token)).toBe(true)
+    const [first, second] = [claimsIn(agent.idToken), claimsIn(body.id_token)]
+    expect([second.sub, second.auth_time, second.iat]).toEqual([first.sub, first.auth_time, first.iat + 7200])
+    expect(second.nonce).toBeUndefined()
+  })
+
+  it('a refresh token that is used again ends the family: nothing of it works any more', async () => {
+    const { call } = await start()
+    const agent = await newAgent(call)
+    const second = (await refreshWith(call, agent.app, agent.refreshToken)).body
+    const other = await newAgent(call, { app: agent.app, session: agent.session })
+    expectOAuthError(await refreshWith(call, agent.app, agent.refreshToken), 400, 'invalid_grant')
+    expectOAuthError(await refreshWith(call, agent.app, second.refresh_token), 400, 'invalid_grant')
+    expect(await worksAt(call, second.access_token)).toBe(false)
+    expect(await worksAt(call, other.accessToken), 'what came of another code').toBe(true)
+  })
+
+  it('of two refreshes at once, one wins', async () => {
+    const { call } = await start()
+    const { app, refreshToken } = await newAgent(call)
+    const both = await Promise.all([refreshWith(call, app, refreshToken), refreshWith(call, app, refreshToken)])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 400])
+  })
+
+  it.each([
+    ['one second before a day is over it works', '23h59m59s', 200],
+    ['after a day it does not', '24h', 400],
+  ])('a refresh token lives for a day: %s', async (_, later, status) => {
+    const { call } = await start()
+    await stopClock(call)
+    const agent = await newAgent(call)
+    await advance(call, later)
+    expect((await refreshWith(call, agent.app, agent.refreshToken)).status).toBe(status)
+  })
+
+  it('a refresh may narrow the scope of its access token, and the next may have it whole again', async () => {
+    const { call } = await start()
+    const { app, refreshToken } = await newAgent(call)
+    const narrow = (await refreshWith(call, app, refreshToken, { scope: 'openid email' })).body
+    expect(narrow.scope).toBe('openid email')
+    const shown = (await call('GET', '/v4/oidc/me', { token: narrow.access_token })).body
+    expect(Object.keys(shown).sort()).toEqual(['email', 'email_verified', 'sub'])
+    expect((await refreshWith(call, app, narrow.refresh_token)).body.scope).toBe(ALL_SCOPES)
+  })
+
+  it('a refresh may not widen the scope: 400 invalid_scope, and the refresh token is not used up', async () => {
+    const { call } = await start()
+    const app = await newApp(call)
+    const { refreshToken } = await newAgent(call, { app, scope: 'openid offline_access' })
+    for (const scope of ['openid email', 'twin', 'unknown', ''])
+      expectOAuthError(await refreshWith(call, app, refreshToken, { scope }), 400, 'invalid_scope')
+    expect((await refreshWith(call, app, refreshToken)).status).toBe(200)
+  })
+
+  it('`resource` makes a token for one audience; what is not for the interface is not taken by it', async () => {
+    const { call, url } = await start()
+    const app = await newApp(call)
+    const { code } = await authorizeApp(call, app, { resource: `${url}/mcp` })
+    const { body } = await exchangeCode(call, app, code, { resource: `${url}/mcp/` })
+    expect(claimsIn(body.access_token).aud).toBe(`${url}/mcp`)
+    expectProblem(await call('GET', '/v4/agent/account', { token: body.access_token }), 401, 'token_invalid')
+    expectOAuthError(await call('GET', '/v4/oidc/me', { token: body.access_token }), 401, 'invalid_token')
+    expectOAuthError(await refreshWith(call, app, body.refresh_token, { resource: url }), 400, 'invalid_target')
+    const next = (await refreshWith(call, app, body.refresh_token, { resource: `${url}/mcp` })).body
+    expect(claimsIn(next.access_token).aud).toBe(`${url}/mcp`)
+  })
+
+  it('where the authorization named no resource, the exchange may', async () => {
+    const { call, url } = await start()
+    const app = await newApp(call)
+    for (const resource of [url, `${url}/v4`, `${url}/v4/oidc`]) {
+      const { code } = await authorizeApp(call, app)
+      const { body } = await exchangeCode(call, app, code, { resource })
+      expect(claimsIn(body.access_token).aud).toBe(resource)
+      expect(await worksAt(call, body.access_token)).toBe(true)
+    }
+    const { code } = await authorizeApp(call, app)
+    for (const resource of ['https://other.example.test', `${url}.example.test`, `${url}/mcp/x`, `${url}/mcp#a`])
+      expectOAuthError(await exchangeCode(call, app, code, { resource }), 400, 'invalid_target')
+    expect((await exchangeCode(call, app, code)).status).toBe(200)
+  })
+
+  it.each<[string, Record<string, string>]>([
+    ['another verifier', { code_verifier: VERIFIER.replace('a', 'b') }],
+    ['a verifier that is too short', { code_verifier: 'short' }],
+    ['another redirect URI', { redirect_uri: 'https://app.example.test/callback2' }],
+    ['another code', { code: 'unknown' }],
+  ])('refuses %s: 400 invalid_grant', async (_, wrong) => {
+    const { call } = await start()
+    const app = await newApp(call)
+    const { code } = await authorizeApp(call, app)
+    expectOAuthError(await exchangeCode(call, app, code, wrong), 400, 'invalid_grant')
+    expect((await exchangeCode(call, app, code)).status).toBe(200)
+  })
+
+  it('refuses what another client was given: 400 invalid_grant', async () => {
+    const { call } = await start()
+    const [app, other] = [await newApp(call), await newApp(call)]
+    const { code } = await authorizeApp(call, app)
+    expectOAuthError(await exchangeCode(call, other, code), 400, 'invalid_grant')
+    const { body } = await exchangeCode(call, app, code)
+    expectOAuthError(await refreshWith(call, other, body.refresh_token), 400, 'invalid_grant')
+    expect((await refreshWith(call, app, body.refresh_token)).status).toBe(200)
+  })
+
+  it.each<[Record<string, string>]>([
+    [{}],
+    [{ grant_type: 'authorization_code' }],
+    [{ grant_type: 'authorization_code', code: 'a' }],
+    [{ grant_type: 'refresh_token' }],
+  ])('refuses a request that lacks something, and says what: %j', async (form) => {
+    const { call } = await start()
+    const answer = await asClient(call, await newApp(call), 'token', form)
+    expectOAuthError(answer, 400, 'invalid_request')
+    expect(answer.body.error_description).toContain('Give `')
+  })
+
+  it.each(['password', 'client_credentials', 'implicit', 'urn:ietf:params:oauth:grant-type:device_code'])(
+    'knows no grant of type %s: 400 unsupported_grant_type',
+    async (grant_type) => {
+      const { call } = await start()
+      const form = { grant_type, username: 'ada@example.test', password: 'x' }
+      expectOAuthError(await asClient(call, await newApp(call), 'token', form), 400, 'unsupported_grant_type')
+    },
+  )
+
+  it('refuses clients that are unknown, or do not authenticate as they registered: 401 invalid_client', async () => {
+    const { call } = await start()
+    const [basicApp, postApp, publicApp] = [
+      await newConfidentialApp(call),
+      await newApp(call, { token_endpoint_auth_method: 'client_secret_post' }),
+      await newApp(call),
+    ]
+    const post = (app: { id: string; secret?: string | undefined }) => ({
+      form: { client_id: app.id, ...(app.secret !== undefined && { client_secret: app.secret }) },
+    })
+    const inHeader = (id: string, secret: string) => ({ headers: basic(id, secret), form: {} })
+    for (const { headers, form } of [
+      { headers: undefined, form: {} },
+      { headers: undefined, form: { client_id: 'unknown' } },
+      { headers: undefined, ...post({ id: basicApp.id }) },
+      { headers: undefined, ...post(basicApp) },
+      { headers: undefined, ...post({ id: publicApp.id, secret: 'x' }) },
+      inHeader(basicApp.id, 'mc_wrong'),
+      inHeader(postApp.id, postApp.secret as string),
+      inHeader(publicApp.id, ''),
+      { headers: { authorization: 'Basic %' }, form: {} },
+      { headers: { authorization: `Basic ${btoa('no colon')}` }, form: {} },
+      { headers: { authorization: `Basic ${btoa('%00:%ff')}` }, form: {} },
+      { headers: { authorization: 'Bearer x' }, form: {} },
+    ]) {
+      const answer = await call('POST', '/v4/oidc/token', {
+        ...(headers && { headers }),
+        form: { grant_type: 'refresh_token', refresh_token: 'x', ...form } as Record<string, string>,
+      })
+      expectOAuthError(answer, 401, 'invalid_client')
+      if (headers) expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /)
+    }
+  })
+
+  it('refuses a client that authenticates in two places: 400 invalid_request', async () => {
+    const { call } = await start()
+    const { id, secret = '' } = await newConfidentialApp(call)
+    for (const form of [{ client_id: id, client_secret: secret }, { client_id: 'other' }])
+      expectOAuthError(
+        await call('POST', '/v4/oidc/token', { headers: basic(id, secret), form: form as Record<string, string> }),
+        400,
+        'invalid_request',
+      )
+  })
+
+  it('after twenty wrong secrets in a minute even the right one is 429, until the minute is over', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    const app = await newConfidentialApp(call)
+    const form = { grant_type: 'refresh_token', refresh_token: 'x' }
+    for (let i = 0; i < 20; i++)
+      expectOAuthError(await asClient(call, { ...app, secret: 'mc_wrong' }, 'token', form), 401, 'invalid_client')
+    for (const path of ['token', 'token/introspection', 'token/revocation'] as const) {
+      const refused = await asClient(call, app, path, { ...form, token: 'x' })
+      expectProblem(refused, 429, 'too_many_failures')
+      expectOAuthError(refused, 429, 'invalid_client')
+      expect(refused.headers.get('retry-after')).toBe('60')
+    }
+    await advance(call, '1m')
+    expectOAuthError(await asClient(call, app, 'token', form), 400, 'invalid_grant')
+  })
+
+  it('keeps no token, code or client secret in clear', async () => {
+    const { call, state } = await start()
+    const app = await newConfidentialApp(call)
+    const unused = await authorizeApp(call, app)
+    const agent = await newAgent(call, { app, session: unused.session })
+    await startInteraction(call, app)
+    const kept = JSON.stringify(await state())
+    for (const secret of [
+      ...[unused.code, agent.code, agent.accessToken, agent.refreshToken, agent.idToken, agent.session],
+      ...[app.secret as string, app.registrationToken],
+    ])
+      expect(kept).not.toContain(secret)
+    expect(kept).not.toContain('"d":')
+  })
+
+  it('tokens that are of no more use do not pile up', async () => {
+    const { call, state } = await start()
+    await stopClock(call)
+    let { app, refreshToken } = await newAgent(call)
+    for (let i = 0; i < 5; i++) {
+      await advance(call, '23h')
+      refreshToken = (await refreshWith(call, app, refreshToken)).body.refresh_token
+    }
+    expect((await state()).rows.oidc_tokens?.length).toBeLessThanOrEqual(3)
+  })
+})

@@ -1,0 +1,187 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { describe, expect, it } from 'vitest'
+import { memoryStorage } from '../../../adapters/storage/memory.js'
+import { problemCodes } from '../../../src/base/problem.js'
+import { VERSION } from '../../../src/base/version.js'
+import type { ServiceContext } from '../../../src/http/context.js'
+import { reply } from '../../../src/http/reply.js'
+import { evidenceOf, type Route, type Version } from '../../../src/http/route.js'
+import { errorsOf } from '../../../src/http/routing/errors.js'
+import { openapi } from '../../../src/http/routing/openapi.js'
+import { RouteTable } from '../../../src/http/routing/router.js'
+import { routes } from '../../../src/routes.js'
+import { routeOf } from '../../support/api.js'
+import { documented } from '../../support/contract/documented.js'
+import { operations } from '../../support/contract/operations.js'
+import { samplesOf, wrongValuesOf } from '../../support/contract/samples.js'
+
+const source = new URL('../../../src/', import.meta.url)
+/** The Node adapter judges what only it sees of a request. */
+const adapter = new URL('../../../adapters/node/target.ts', import.meta.url)
+
+/** Codes that are answered where no route was found. */
+const frameCodes = ['no_such_path', 'method_not_allowed', 'header_malformed', 'target_malformed', 'host_refused']
+
+describe('the route table', () => {
+  it('names every operation once', () => {
+    expect(duplicates(routes.map(({ id }) => id))).toEqual([])
+  })
+
+  it('serves every method and path once', () => {
+    const anyName = (path: string) => path.replace(/:\w+/g, ':')
+    expect(duplicates(operations.map(({ route, path }) => `${route.method} ${anyName(path)}`))).toEqual([])
+  })
+
+  it("holds each feature's routes, under the names that they are exported by", async () => {
+    const paths = (await readdir(source, { recursive: true })).filter((path) => /.[/\\]routes\.ts$/.test(path))
+    expect(paths.length).toBeGreaterThan(20)
+    for (const path of paths) {
+      const { default: all, ...named } = (await import(new URL(path, source).href)) as {
+        default: Route[]
+      } & Record<string, Route>
+      expect(Object.entries(named).map(([name, { id }]) => [name, id])).toEqual(
+        Object.keys(named).map((name) => [name, name]),
+      )
+      expect(all.map(({ id }) => id).sort(), `src/${path}`).toEqual(Object.keys(named).sort())
+      for (const { id } of all) expect(routes.map((route) => route.id)).toContain(id)
+    }
+  })
+
+  it.each(operations.map((operation) => [`${operation.route.method} ${operation.path}`, operation] as const))(
+    '%s is reached, with and without a trailing slash',
+    async (_, { route, absent }) => {
+      for (const asked of [absent, `${absent}/`]) {
+        expect(await reached(route.method, asked)).toBe(route.id)
+        expect(routeOf(route.method, asked)?.route.id).toBe(route.id)
+      }
+      if (route.method === 'GET') expect(await reached('HEAD', absent)).toBe(route.id)
+    },
+  )
+
+  it.each(routes.map((route) => [route.id, route] as const))('%s has a shape for its success', (_, route) => {
+    const isStream = route.produces?.some((type) => type !== 'application/json')
+    const { status = 200 } = route
+    expect(route.result !== undefined || isStream || status === 204).toBe(true)
+  })
+
+  it.each(routes.flatMap((route) => (route.body ? [[route.id, route.body] as const] : [])))(
+    '%s refuses every field of its body in every wrong type',
+    (_, body) => {
+      const right = samplesOf(body)
+      expect(body.safeParse(right).success).toBe(true)
+      for (const [field, schema] of Object.entries(body.shape))
+        for (const wrong of wrongValuesOf(schema))
+          expect(body.safeParse({ ...right, [field]: wrong }).success, `${field}: ${JSON.stringify(wrong)}`).toBe(false)
+    },
+  )
+
+  it('is of the version that the package is', async () => {
+    const { version } = JSON.parse(await readFile(new URL('../package.json', source), 'utf8')) as { version: string }
+    expect(VERSION).toBe(version)
+  })
+})
+
+describe('the error codes', () => {
+  it('declared by routes all exist', () => {
+    for (const route of routes) for (const code of errorsOf(route)) expect(problemCodes).toContain(code)
+  })
+
+  it('are all declared by a route or belong to the frame', () => {
+    const declared = new Set<string>([...routes.flatMap(errorsOf), ...frameCodes])
+    expect(problemCodes.filter((code) => !declared.has(code))).toEqual([])
+  })
+
+  it('are all given somewhere in the sources', async () => {
+    const files = (await readdir(source, { recursive: true })).filter((name) => /\.tsx?$/.test(name))
+    const texts = await Promise.all(
+      files
+        .filter((name) => !/^problem\.ts$|routes\.ts$/.test(name))
+        .map((name) => readFile(new URL(name, source), 'utf8')),
+    )
+    const features = await Promise.all(
+      files.filter((name) => name.endsWith('routes.ts')).map((name) => readFile(new URL(name, source), 'utf8')),
+    )
+    const given =
+      texts.join('\n') + (await readFile(adapter, 'utf8')) + features.join('\n').replace(/errors: \[[^\]]*\]/g, '')
+    expect(problemCodes.filter((code) => !given.includes(`'${code}'`))).toEqual([])
+  })
+})
+
+describe('the documented operations', () => {
+  it.each(documented)('%s %s is in the table, graded documented', (method, path) => {
+    const found = routeOf(method, path.replace(/\{\w+\}/g, 'some-name'))
+    expect(found).toBeDefined()
+    const { route, version } = found as { route: Route; version: Version | undefined }
+    expect(evidenceOf(route, version)).toBe('documented')
+  })
+
+  it('are all that the table grades documented', () => {
+    const known = new Set(
+      documented.map(([method, path]) => `${method} ${path.replace(/\/$/, '').replace(/\{\w+\}/g, ':')}`),
+    )
+    const claimed = operations
+      .filter(({ evidence }) => evidence === 'documented')
+      .map(({ route, path }) => `${route.method} ${path.replace(/:\w+/g, ':')}`)
+    expect(claimed.filter((operation) => !known.has(operation))).toEqual([])
+  })
+})
+
+describe('the OpenAPI document', () => {
+  const document = openapi(routes, 'http://127.0.0.1:4242') as {
+    openapi: string
+    info: { version: string }
+    paths: Record<string, Record<string, { operationId: string; 'x-evidence': string; responses: object }>>
+  }
+
+  it('is a valid OpenAPI 3.1 document', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document))
+    expect(errors ?? []).toEqual([])
+    expect(valid).toBe(true)
+    expect(document.openapi).toBe('3.1.0')
+    expect(document.info.version).toBe(VERSION)
+  })
+
+  it("lists exactly the table's operations, each with its evidence", () => {
+    const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, entry]) => `${method.toUpperCase()} ${path} ${entry['x-evidence']}`),
+    )
+    const expected = operations.map(
+      ({ route, path, evidence }) => `${route.method} ${path.replace(/:(\w+)/g, '{$1}')} ${evidence}`,
+    )
+    expect(listed.sort()).toEqual(expected.sort())
+  })
+
+  it('names every operation once', () => {
+    const ids = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    )
+    expect(duplicates(ids)).toEqual([])
+  })
+})
+
+function duplicates(names: readonly string[]): string[] {
+  return names.filter((name, at) => names.indexOf(name) !== at)
+}
+
+/** The id of the route that a request comes to: a table whose every route answers with its own id. */
+async function reached(method: string, path: string): Promise<string | null> {
+  const response = await named.respond(new Request(`http://127.0.0.1:4242${path}`, { method }), nothingButStorage)
+  return response.headers.get('x-reached')
+}
+
+const named = new RouteTable(
+  routes.map(({ id, method, path, versions, evidence, summary }) => ({
+    ...{ id, method, path, evidence, summary, auth: ['none'] as const, ...(versions && { versions }) },
+    handle: async () => reply({ status: 204, body: null, headers: { 'x-reached': id } }),
+  })),
+)
+
+/** As little of a service as answering takes. */
+const nothingButStorage = {
+  storage: memoryStorage(),
+  findCaller: async () => ({ principal: { kind: 'none' }, session: undefined }),
+  baseUrl: 'http://127.0.0.1:4242',
+  evidence: 'designed',
+  limits: { bodyBytes: 0, snapshotBytes: 0, nonceSeconds: 0 },
+} as unknown as ServiceContext

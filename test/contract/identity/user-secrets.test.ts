@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest'
+import type { Call } from '../../support/api.js'
+import { contract } from '../../support/contract/contract.js'
+import { advance, expectProblem, stopClock } from '../../support/scenes/market.js'
+import { setPhone } from '../../support/scenes/paywall.js'
+import { registerDevice } from '../../support/scenes/second-factor.js'
+import { newReader, newSeller, newSession, tokenFor } from '../../support/scenes/world.js'
+
+/** A user's session, whose phone answers so. */
+async function asking(call: Call, phone: string) {
+  const payer = await newReader(call, await newSeller(call))
+  const session = await newSession(call, payer.email)
+  await registerDevice(call, { session })
+  await setPhone(call, payer, phone)
+  const make = (headers: Record<string, string> = {}) => call('POST', '/v4/user/secrets', { session, headers })
+  const asked = () =>
+    expect
+      .poll(
+        async () => {
+          const { body } = await call('GET', '/v4/events?type=second_factor.requested', { token: payer.token })
+          return body.events.length
+        },
+        { timeout: 5000 },
+      )
+      .toBe(1)
+  return { payer, make, asked }
+}
+
+contract('createUserSecrets', (start) => {
+  it('POST /v4/user/secrets makes client credentials, which get tokens beside those from before', {
+    tags: 'everywhere',
+  }, async () => {
+    const { call } = await start()
+    const { token, id } = await newReader(call, await newSeller(call))
+    const made = await call('POST', '/v4/user/secrets', { token })
+    expect([made.status, made.body]).toEqual([
+      201,
+      {
+        secrets: [
+          {
+            client_id: expect.stringMatching(/^mid_[0-9a-f]{32}$/),
+            client_secret: expect.stringMatching(/^mc_[0-9a-f]{32}$/),
+            created_at: expect.stringMatching(/^\d+$/),
+            updated_at: expect.stringMatching(/^\d+$/),
+            deleted_at: null,
+          },
+        ],
+      },
+    ])
+    const [{ client_id, client_secret }] = made.body.secrets
+    const next = await tokenFor(call, client_id, client_secret)
+    for (const each of [token, next])
+      expect((await call('GET', `/v4/user/${id}`, { token: each })).body.secrets).toContainEqual(made.body.secrets[0])
+  })
+
+  it('waits, for a session, until its user has approved that on their phone', async () => {
+    const { call } = await start()
+    const { make } = await asking(call, 'approve')
+    expect((await make()).status).toBe(201)
+  })
+
+  it('makes none where the user rejects, or does not answer in time', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    const { make, payer, asked } = await asking(call, 'ignore')
+    const waiting = make()
+    await asked()
+    await advance(call, '2m')
+    expectProblem(await waiting, 408, 'approval_timeout')
+    await setPhone(call, payer, 'reject')
+    await advance(call, '2s')
+    expectProblem(await make(), 403, 'rejected')
+    expect((await call('GET', `/v4/user/${payer.id}`, { token: payer.token })).body.secrets).toHaveLength(1)
+  })
+
+  it('is told that it waits already, and that too much does', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    const { make, payer, asked } = await asking(call, 'ignore')
+    const keyed = { 'idempotency-key': 'once' }
+    const waiting = make(keyed)
+    await asked()
+    expectProblem(await make(keyed), 409, 'idempotency_in_progress')
+    for (let n = 0; n < 4; n++)
+      await call('POST', '/v4/authentication-requests', { token: payer.token, body: { action: 'other', detail: {} } })
+    expectProblem(await make(), 429, 'too_many_pending')
+    await advance(call, '2m')
+    expectProblem(await waiting, 408, 'approval_timeout')
+  })
+})

@@ -1,0 +1,135 @@
+import { expect, it } from 'vitest'
+import { contract } from '../../support/contract/contract.js'
+import { newItem, newShop, putParameters } from '../../support/scenes/catalog.js'
+import { expectProblem } from '../../support/scenes/market.js'
+import { newSeller } from '../../support/scenes/world.js'
+
+const KEY = { kind: 'header', name: 'Authorization', sensitive: true, value: 'Bearer sk_live_1' }
+const PLAN = { kind: 'query', name: 'plan', sensitive: false, value: 'gold' }
+
+contract('listDispatchParameters and replaceDispatchParameters', (start) => {
+  it('PUT and GET /v4/catalog/items/{id}/parameters show the seven fields, of a sensitive one no value', {
+    tags: 'everywhere',
+  }, async () => {
+    const { call } = await start()
+    const { seller, item } = await newShop(call)
+    const { status, body } = await putParameters(call, seller, item, [KEY, { ...PLAN, sensitive: undefined }])
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    const common = { id: expect.any(Number), value_set: true, updated_at: time }
+    expect([status, body]).toEqual([
+      200,
+      {
+        parameters: [
+          { ...KEY, ...common, value: null },
+          { ...PLAN, ...common },
+        ],
+      },
+    ])
+    const shown = await call('GET', `/v4/catalog/items/${item.id}/parameters`, { token: seller.token })
+    expect(shown.body).toEqual(body)
+    expect(shown.text).not.toContain('sk_live_1')
+  })
+
+  it('an id keeps its parameter, with its value where none is sent; what is not listed goes', async () => {
+    const { call } = await start()
+    const { seller, item } = await newShop(call)
+    const before = (await putParameters(call, seller, item, [KEY, PLAN])).body.parameters
+    const same = (await putParameters(call, seller, item, before)).body.parameters
+    expect(same).toEqual(before)
+    const [key, plan] = before
+    const changed = [
+      { ...plan, value: 'silver' },
+      { kind: 'url', name: 'plan', value: 'x' },
+    ]
+    const after = (await putParameters(call, seller, item, changed)).body.parameters
+    expect(after).toMatchObject([
+      { id: plan.id, value: 'silver' },
+      { kind: 'url', value: 'x', sensitive: false },
+    ])
+    const gone = await putParameters(call, seller, item, [key])
+    expectProblem(gone, 400, 'field_invalid')
+    expect(gone.body.field).toBe('parameters.0.id')
+    expect((await putParameters(call, seller, item, [])).body).toEqual({ parameters: [] })
+  })
+
+  it('what was sensitive is not shown by saying that it is not: its value has to come again', async () => {
+    const { call } = await start()
+    const { seller, item } = await newShop(call)
+    const [key] = (await putParameters(call, seller, item, [KEY])).body.parameters
+    expectProblem(await putParameters(call, seller, item, [{ ...key, sensitive: false }]), 400, 'field_invalid')
+    const [kept] = (await putParameters(call, seller, item, [{ ...key, sensitive: undefined }])).body.parameters
+    expect(kept).toEqual(key)
+    const [open] = (await putParameters(call, seller, item, [{ ...key, sensitive: false, value: 'new' }])).body
+      .parameters
+    expect(open).toMatchObject({ id: key.id, sensitive: false, value: 'new' })
+  })
+
+  it.each([
+    ['Host'],
+    ['content-length'],
+    ['Transfer-Encoding'],
+    ['Connection'],
+    ['Keep-Alive'],
+    ['Proxy-Authorization'],
+    ['TE'],
+    ['Trailer'],
+    ['Upgrade'],
+    ['Cookie'],
+    ['Via'],
+    ['Accept-Encoding'],
+    ['Sec-Fetch-Site'],
+  ])('refuses the header %s', async (name) => {
+    const { call } = await start()
+    const { seller, item } = await newShop(call)
+    const refused = await putParameters(call, seller, item, [{ kind: 'header', name, value: 'x' }])
+    expectProblem(refused, 400, 'field_invalid')
+    expect(refused.body.field).toBe('parameters.0.name')
+  })
+
+  it.each([
+    ['no name', [{ ...PLAN, name: '' }]],
+    ['a name of two words', [{ ...PLAN, name: 'a b' }]],
+    ['a name of 65 characters', [{ ...PLAN, name: 'x'.repeat(65) }]],
+    ['another kind', [{ ...PLAN, kind: 'body' }]],
+    ['no value', [{ ...PLAN, value: undefined }]],
+    ['null for a value', [{ ...PLAN, value: null }]],
+    ['a value of more than 8 KiB', [{ ...PLAN, value: 'é'.repeat(4097) }]],
+    ['a header of two lines', [{ ...KEY, value: 'a\r\nX-Evil: 1' }]],
+    ['a header of other characters', [{ ...KEY, value: 'a\u2028b' }]],
+    ['a header with blanks around it', [{ ...KEY, value: ' padded ' }]],
+    ['the same name twice', [PLAN, PLAN]],
+    ['the same header twice', [KEY, { ...KEY, name: 'authorization' }]],
+    ['33 of them', Array.from({ length: 33 }, (_, n) => ({ ...PLAN, name: `p${n}` }))],
+  ])('refuses %s, and changes nothing', async (_, parameters) => {
+    const { call } = await start()
+    const { seller, item } = await newShop(call)
+    const { body } = await putParameters(call, seller, item, [{ ...PLAN, name: 'kept' }])
+    expectProblem(await putParameters(call, seller, item, parameters), 400, 'field_invalid')
+    const shown = await call('GET', `/v4/catalog/items/${item.id}/parameters`, { token: seller.token })
+    expect(shown.body).toEqual(body)
+  })
+
+  it("takes no parameter of another item, and is as if another's item were not there", async () => {
+    const { call } = await start()
+    const { seller, item } = await newShop(call)
+    const other = await newItem(call, seller)
+    const [plan] = (await putParameters(call, seller, item, [PLAN])).body.parameters
+    expectProblem(await putParameters(call, seller, other, [plan]), 400, 'field_invalid')
+    expectProblem(await putParameters(call, seller, item, [plan, { ...plan, name: 'b' }]), 400, 'field_invalid')
+    const stranger = await newSeller(call)
+    expectProblem(await putParameters(call, stranger, item, []), 404, 'not_found')
+    const path = `/v4/catalog/items/${item.id}/parameters`
+    expectProblem(await call('GET', path, { token: stranger.token }), 404, 'not_found')
+    expect((await call('GET', path, { token: seller.token })).body.parameters).toEqual([plan])
+  })
+
+  it('keeps values sealed, whether sensitive or not', async () => {
+    const { call, state } = await start()
+    const { seller, item } = await newShop(call)
+    await putParameters(call, seller, item, [KEY, { ...PLAN, value: 'gold-and-silver' }])
+    const rest = JSON.stringify(await state())
+    expect(rest).toContain('Authorization')
+    expect(rest).not.toContain('sk_live_1')
+    expect(rest).not.toContain('gold-and-silver')
+  })
+})

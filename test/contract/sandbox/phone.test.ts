@@ -1,0 +1,200 @@
+import { expect, it } from 'vitest'
+import type { Call } from '../../support/api.js'
+import { contract } from '../../support/contract/contract.js'
+import { advance, expectProblem, setClock, stopClock } from '../../support/scenes/market.js'
+import { answerFromDevice, ask, poll, registerDevice, secondFactorEvents } from '../../support/scenes/second-factor.js'
+import { newPayer, newSeller, type Payer } from '../../support/scenes/world.js'
+
+type Start = Parameters<Parameters<typeof contract>[1]>[0]
+
+async function world(start: Start) {
+  const { call } = await start()
+  const at = await stopClock(call)
+  return { call, at, payer: await newPayer(call, await newSeller(call)) }
+}
+
+const setPhone = (call: Call, { id }: Payer, mode: string, after_seconds?: number) =>
+  call('POST', `/_sandbox/devices/${id}`, { body: { mode, ...(after_seconds !== undefined && { after_seconds }) } })
+
+/** What a request is as time goes on: at each second named, asked without slowing anybody down. */
+async function statusesAt(call: Call, payer: Payer, id: number, at: number, seconds: readonly number[]) {
+  const statuses = []
+  for (const second of seconds) {
+    await setClock(call, at + second * 1000)
+    statuses.push((await poll(call, payer, id)).body.status)
+  }
+  return statuses
+}
+
+contract('setPhone', (start) => {
+  it('POST /_sandbox/devices/:user_id gives a user without a device a phone, which waits to be told', async () => {
+    const { call, at, payer } = await world(start)
+    const { status, body } = await setPhone(call, payer, 'manual')
+    expect([status, body]).toEqual([200, { user_id: payer.id, mode: 'manual', after_seconds: 0 }])
+    const { registrations } = (await call('GET', '/v4/notifications/registrations', { token: payer.token })).body
+    expect(registrations).toEqual([expect.objectContaining({ platform: 'web', name: 'Sandbox phone' })])
+    await setPhone(call, payer, 'manual')
+    const { id } = (await ask(call, payer)).body
+    expect((await call('GET', '/_sandbox/outbox')).body.messages).toHaveLength(1)
+    expect(await statusesAt(call, payer, id, at, [0, 60, 119, 121])).toEqual([
+      'pending',
+      'pending',
+      'pending',
+      'expired',
+    ])
+  })
+
+  it('leaves the device that a user has, which goes on answering', async () => {
+    const { call, payer } = await world(start)
+    await registerDevice(call, payer)
+    await setPhone(call, payer, 'ignore')
+    const { id } = (await ask(call, payer)).body
+    expect((await call('GET', '/_sandbox/outbox?kind=push')).body.messages).toHaveLength(1)
+    expect((await answerFromDevice(call, payer, { id })).body.status).toBe('approved')
+  })
+
+  it.each([
+    ['approve', 'approved'],
+    ['reject', 'rejected'],
+  ])('%s: answers at once what is asked from now on', async (mode, status) => {
+    const { call, at, payer } = await world(start)
+    await setPhone(call, payer, mode)
+    const { id } = (await ask(call, payer)).body
+    expect(await statusesAt(call, payer, id, at, [1])).toEqual([status])
+    expect(await secondFactorEvents(call, payer.token)).toEqual([
+      ['requested', 'push'],
+      [status, 'phone'],
+    ])
+  })
+
+  it('takes as many seconds to answer as it is told to, on the clock of the service', async () => {
+    const { call, at, payer } = await world(start)
+    await setPhone(call, payer, 'approve', 4.5)
+    const { id } = (await ask(call, payer)).body
+    expect(await statusesAt(call, payer, id, at, [0, 4, 5])).toEqual(['pending', 'pending', 'approved'])
+  })
+
+  it('answers in vain what has expired by then', async () => {
+    const { call, at, payer } = await world(start)
+    await setPhone(call, payer, 'approve', 120)
+    const { id } = (await ask(call, payer)).body
+    expect(await statusesAt(call, payer, id, at, [119, 121, 200])).toEqual(['pending', 'expired', 'expired'])
+  })
+
+  it('answers as it was told to when the push came, and with all devices once', async () => {
+    const { call, at, payer } = await world(start)
+    await registerDevice(call, payer, 'one')
+    await registerDevice(call, payer, 'two', { from: 'one' })
+    await setPhone(call, payer, 'reject', 10)
+    const { id } = (await ask(call, payer)).body
+    await advance(call, '1s')
+    await setPhone(call, payer, 'approve', 1)
+    const next = (await ask(call, payer)).body.id
+    expect(await statusesAt(call, payer, next, at, [3])).toEqual(['approved'])
+    expect(await statusesAt(call, payer, id, at, [6, 11])).toEqual(['pending', 'rejected'])
+    expect(await secondFactorEvents(call, payer.token)).toHaveLength(4)
+  })
+
+  it('is overtaken by an answer that comes before it', { tags: 'everywhere' }, async () => {
+    const { call, at, payer } = await world(start)
+    await registerDevice(call, payer)
+    await setPhone(call, payer, 'approve', 10)
+    const { id } = (await ask(call, payer)).body
+    await answerFromDevice(call, payer, { id, verb: 'reject' })
+    expect(await statusesAt(call, payer, id, at, [11])).toEqual(['rejected'])
+  })
+
+  it('answers on a clock that runs, too', async () => {
+    const { call } = await start()
+    const payer = await newPayer(call, await newSeller(call))
+    await setPhone(call, payer, 'approve')
+    const { id } = (await ask(call, payer)).body
+    await expect
+      .poll(
+        async () => (await call('GET', '/v4/events?type=second_factor.approved', { token: payer.token })).body.events,
+      )
+      .toHaveLength(1)
+    expect((await poll(call, payer, id)).body.status).toBe('approved')
+  })
+
+  it('takes a user that there is, a mode, and up to a day', async () => {
+    const { call, payer } = await world(start)
+    expectProblem(await setPhone(call, { ...payer, id: 999_999 }, 'approve'), 404, 'not_found')
+    for (const [field, mode, after] of [
+      ['mode', 'maybe', 0],
+      ['after_seconds', 'approve', -1],
+      ['after_seconds', 'approve', 86_401],
+    ] as const) {
+      const answer = await setPhone(call, payer, mode, after)
+      expectProblem(answer, 400, 'field_invalid')
+      expect(answer.body.field).toBe(field)
+    }
+  })
+})
+
+contract('readPhone', (start) => {
+  it('GET /_sandbox/devices/:user_id tells how the phone answers, and what waits now', async () => {
+    const { call, payer } = await world(start)
+    const read = async () => (await call('GET', `/_sandbox/devices/${payer.id}`)).body
+    const none = { user_id: payer.id, has_device: false, mode: 'manual', after_seconds: 0, requests: [] }
+    expect(await read()).toEqual(none)
+    await setPhone(call, payer, 'ignore', 1.5)
+    const request = (await ask(call, payer)).body
+    expect(await read()).toEqual({
+      ...none,
+      has_device: true,
+      mode: 'ignore',
+      after_seconds: 1.5,
+      requests: [request],
+    })
+    await advance(call, '3m')
+    expect((await read()).requests).toEqual([])
+  })
+
+  it('is 404 for nobody', async () => {
+    const { call } = await world(start)
+    expectProblem(await call('GET', '/_sandbox/devices/999999'), 404, 'not_found')
+  })
+})
+
+for (const [operation, verb, status] of [
+  ['approveOnPhone', 'approve', 'approved'],
+  ['rejectOnPhone', 'reject', 'rejected'],
+] as const)
+  contract(operation, (start) => {
+    it(`POST /_sandbox/devices/:user_id/${verb} answers all that waits now, however it was asked`, async () => {
+      const { call, payer } = await world(start)
+      const byMail = (await ask(call, payer)).body
+      await registerDevice(call, payer)
+      const byPush = (await ask(call, payer, { action: 'paywall' })).body
+      const answer = await call('POST', `/_sandbox/devices/${payer.id}/${verb}`)
+      expect([answer.status, answer.body]).toEqual([
+        200,
+        {
+          requests: [
+            { ...byPush, status },
+            { ...byMail, status },
+          ],
+        },
+      ])
+      const later = (await ask(call, payer)).body
+      expect((await poll(call, payer, later.id)).body.status).toBe('pending')
+      await advance(call, '3m')
+      expect((await call('POST', `/_sandbox/devices/${payer.id}/${verb}`)).body).toEqual({ requests: [] })
+    })
+
+    it('answers the one that is named alone', { tags: 'everywhere' }, async () => {
+      const { call, payer } = await world(start)
+      const first = (await ask(call, payer)).body
+      const second = (await ask(call, payer)).body
+      const answer = (id: number) => call('POST', `/_sandbox/devices/${payer.id}/${verb}`, { body: { id } })
+      expect((await answer(first.id)).body).toEqual({ requests: [{ ...first, status }] })
+      expect((await answer(first.id)).body).toEqual({ requests: [] })
+      expect((await poll(call, payer, second.id)).body.status).toBe('pending')
+    })
+
+    it('is 404 for nobody', async () => {
+      const { call } = await world(start)
+      expectProblem(await call('POST', `/_sandbox/devices/999999/${verb}`), 404, 'not_found')
+    })
+  })

@@ -1,0 +1,371 @@
+import { expect, test, vi } from 'vitest'
+import { memoryStorage } from '../../adapters/storage/memory.js'
+import type { OutboxRow } from '../../src/base/message.js'
+import { type Alarm, type CardCharge, type ChargeResult, createService, type ServiceOptions } from '../../src/index.js'
+import { testProcessor } from '../../src/money/cards/test-processor.js'
+import type { PaymentRow } from '../../src/payments/payments/payment.js'
+import type { Storage } from '../../src/storage/storage.js'
+import { caller } from '../support/api.js'
+import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
+import { balanceOf, newPayer, newSeller, type Payer } from '../support/scenes/world.js'
+
+/** A storage that outlives the services on it. */
+const keptOpen = (storage: Storage): Storage => ({ ...storage, close: async () => {} })
+
+/** A processor that charges once for each id, and counts; `answer` may break off, or take its time, once it has charged. */
+function countingCards(answer: (charge: CardCharge, asked: number) => Promise<void> = async () => {}) {
+  const charged = new Map<string, ChargeResult>()
+  const asked: CardCharge[] = []
+  return {
+    charged,
+    asked,
+    async charge(charge: CardCharge): Promise<ChargeResult> {
+      asked.push(charge)
+      if (!charged.has(charge.id)) charged.set(charge.id, { status: 'succeeded', charge_id: `ch_${charged.size + 1}` })
+      await answer(charge, asked.length)
+      return charged.get(charge.id) as ChargeResult
+    },
+    refund: never,
+    save: never,
+  }
+}
+
+async function started(options: ServiceOptions) {
+  const storage = options.storage ?? memoryStorage()
+  const errors: string[] = []
+  const log = { error: (message: string) => void errors.push(message) }
+  const service = createService({ log, ...options, storage })
+  await service.ready()
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  const rowsOf = async (name: string) => ((await storage.export()).rows[name] ?? []) as never[]
+  return {
+    service,
+    storage,
+    errors,
+    call,
+    topUp: ({ token, hostname }: Payer, payment_method_id = 'pm_1') =>
+      call('POST', `/v4/twin/${hostname}/topup`, { token, body: { amount: 5, payment_method_id } }),
+    charges: async () => ((await rowsOf('outbox')) as OutboxRow[]).filter(({ kind }) => kind === 'card'),
+    payments: async () => (await rowsOf('payments')) as PaymentRow[],
+  }
+}
+
+/** A sandbox whose clock stands still, and a payer. */
+async function prepared(options: ServiceOptions) {
+  const sandbox = await started({ sandbox: true, ...options })
+  await sandbox.service.sandbox.setClock({ mode: 'manual' })
+  const payer = await newPayer(sandbox.call, await newSeller(sandbox.call))
+  return { ...sandbox, payer, held: () => balanceOf(sandbox.call, payer.token, payer.hostname) }
+}
+
+/** Rings when it is told to. */
+function handAlarm() {
+  const rings: { ms: number; ring: () => void }[] = []
+  const alarm: Alarm = {
+    set(ms, ring) {
+      const waiting = { ms, ring }
+      rings.push(waiting)
+      return () => void rings.splice(rings.indexOf(waiting), rings.includes(waiting) ? 1 : 0)
+    },
+  }
+  return { alarm, rings, ring: (ms: number) => rings.find((each) => each.ms === ms)?.ring() }
+}
+
+const never = () => new Promise<never>(() => {})
+
+test('a charge goes to the port in smallest units of the digital quantity, and rests nowhere once it is settled', async () => {
+  const cards = countingCards()
+  const { call, topUp, charges, service } = await started({ cards })
+  const payer = await newPayer(call, await newSeller(call))
+  expect((await topUp(payer)).status).toBe(201)
+  expect(cards.asked).toEqual([
+    {
+      id: expect.stringMatching(/^topup_[0-9a-f]{32}$/),
+      payment_method_id: 'pm_1',
+      on_file: false,
+      amount: '5000',
+      decimals: 3,
+      currency: 'USD',
+      description: `Top-up of ${payer.hostname}`,
+    },
+  ])
+  expect(await charges()).toEqual([])
+  await service.close()
+})
+
+test('a service that is no sandbox and has no card processor charges nothing, and says why', async () => {
+  const { call, topUp, charges, payments, service } = await started({})
+  const payer = await newPayer(call, await newSeller(call))
+  const refused = await topUp(payer, 'pm_card_visa')
+  expectProblem(refused, 502, 'processor_failed')
+  expect(refused.body.error).toContain('No card processor is configured')
+  expect([await charges(), await payments()]).toEqual([[], []])
+  await service.close()
+})
+
+test('a port that rejects after it has charged is asked again with the same id, and the value is issued once', async () => {
+  const cards = countingCards(async (_, asked) => {
+    if (asked < 3) throw new Error('the connection broke')
+  })
+  const { service, call, payer, topUp, held, payments, charges, errors } = await prepared({ cards })
+  const refused = await topUp(payer)
+  expectProblem(refused, 502, 'processor_failed')
+  expect(refused.body.outcome).toBe('unknown')
+  expect(errors[0]).toContain('card 1 could not be sent and stays in the outbox')
+  await service.sandbox.advance('5s')
+  expect([await held(), (await payments())[0]?.status]).toEqual([0, 'pending'])
+  await service.sandbox.advance('10m')
+  expect(cards.asked).toHaveLength(3)
+  expect(new Set(cards.asked.map(({ id }) => id)).size).toBe(1)
+  expect(cards.charged.size).toBe(1)
+  expect(await held()).toBe(5)
+  expect(await charges()).toMatchObject([{ status: 'sent', attempts: 3, due_at: null }])
+  const { body } = await call('GET', `/v4/payments/${refused.body.payment_id}`, { token: payer.token })
+  expect(body.status).toBe('posted')
+  await expectSoundLedger(call)
+  await service.close()
+})
+
+test('one that turns out declined later has failed, and nothing is issued', async () => {
+  let asked = 0
+  const charge = async (): Promise<ChargeResult> => {
+    if (++asked === 1) throw new Error('the connection broke')
+    return { status: 'declined', reason: 'lost card' }
+  }
+  const { service, payer, topUp, held, payments } = await prepared({ cards: { refund: never, save: never, charge } })
+  expect((await topUp(payer)).body.outcome).toBe('unknown')
+  await service.sandbox.advance('10s')
+  expect([await held(), await payments()]).toMatchObject([0, [{ status: 'failed', movement_id: null }]])
+  await service.close()
+})
+
+for (const answer of [undefined, {}, { status: 'perhaps' }, 'succeeded'])
+  test(`an answer that is none, such as ${JSON.stringify(answer)}, settles nothing`, async () => {
+    const charge = async () => answer as ChargeResult
+    const { service, payer, topUp, payments } = await prepared({ cards: { refund: never, save: never, charge } })
+    expect((await topUp(payer)).body.outcome).toBe('unknown')
+    expect(await payments()).toMatchObject([{ status: 'pending' }])
+    await service.close()
+  })
+
+test('a port that throws at once settles nothing', async () => {
+  const charge = () => {
+    throw new Error('not an async function')
+  }
+  const { service, payer, topUp, payments } = await prepared({ cards: { refund: never, save: never, charge } })
+  expect((await topUp(payer)).body.outcome).toBe('unknown')
+  expect(await payments()).toMatchObject([{ status: 'pending' }])
+  await service.close()
+})
+
+test('a charge that takes longer than cardMs is answered as unknown, and settled by a later try', async () => {
+  let answers: (() => Promise<void>) | undefined = never
+  const cards = countingCards(async () => answers?.())
+  const { alarm, ring, rings } = handAlarm()
+  const { service, payer, topUp, held } = await prepared({ cards, alarm })
+  const topup = topUp(payer)
+  await vi.waitUntil(() => rings.some(({ ms }) => ms === 20_000))
+  ring(20_000)
+  expect((await topup).body.outcome).toBe('unknown')
+  answers = undefined
+  await service.sandbox.advance('5s')
+  expect([await held(), cards.charged.size, cards.asked.length]).toEqual([5, 1, 2])
+  await service.close()
+})
+
+test('what comes of a charge after cardMs is not counted beside the later try', async () => {
+  const releases: (() => void)[] = []
+  const cards = countingCards((_, asked) =>
+    asked === 1 ? new Promise((resolve) => releases.push(resolve)) : Promise.resolve(),
+  )
+  const { alarm, ring } = handAlarm()
+  const { service, call, payer, topUp, held } = await prepared({ cards, alarm })
+  const topup = topUp(payer)
+  await vi.waitUntil(() => releases.length > 0)
+  ring(20_000)
+  await topup
+  await service.sandbox.advance('5s')
+  releases[0]?.()
+  await service.sandbox.advance('10m')
+  expect([await held(), cards.asked.length]).toEqual([5, 2])
+  expect((await expectSoundLedger(call)).movements).toBe(1)
+  await service.close()
+})
+
+test('the service itself leaves alone what a call is charging, until it must be taken for left behind', async () => {
+  const releases: (() => void)[] = []
+  const cards = countingCards(() => new Promise((resolve) => releases.push(resolve)))
+  const { service, call, payer, topUp, held } = await prepared({ cards })
+  const topup = topUp(payer)
+  await vi.waitUntil(() => releases.length === 1)
+  await service.sandbox.advance('29s')
+  expect(cards.asked).toHaveLength(1)
+  const advanced = service.sandbox.advance('1s')
+  await vi.waitUntil(() => releases.length === 2)
+  for (const release of releases) release()
+  await advanced
+  expect((await topup).status).toBe(201)
+  expect([await held(), cards.charged.size]).toEqual([5, 1])
+  expect((await expectSoundLedger(call)).movements).toBe(1)
+  await service.close()
+})
+
+test('20 services over one storage charge one card that was left behind once', async () => {
+  const storage = memoryStorage()
+  const first = await started({ storage: keptOpen(storage), cards: { charge: never, refund: never, save: never } })
+  const payer = await newPayer(first.call, await newSeller(first.call))
+  void first.topUp(payer)
+  await vi.waitUntil(async () => (await first.charges()).length === 1)
+  const cards = countingCards()
+  const clock = { now: () => Date.now() + 30_000 }
+  const others = await Promise.all(
+    Array.from({ length: 20 }, () => started({ storage: keptOpen(storage), cards, clock })),
+  )
+  await vi.waitUntil(async () => (await first.charges()).length === 0)
+  for (const { service } of others) await service.close()
+  expect(cards.asked).toHaveLength(1)
+  expect(await first.payments()).toMatchObject([{ status: 'posted' }])
+  expect(await balanceOf(first.call, payer.token, payer.hostname)).toBe(5)
+})
+
+test('a service that ended between charge and issue is followed by one that finishes with the same id', async () => {
+  const storage = memoryStorage()
+  const cards = countingCards((_, asked) => (asked === 1 ? never() : Promise.resolve()))
+  const killed = await started({ storage: keptOpen(storage), cards })
+  const payer = await newPayer(killed.call, await newSeller(killed.call))
+  void killed.topUp(payer)
+  await vi.waitUntil(() => cards.charged.size === 1)
+  expect(await killed.payments()).toMatchObject([{ status: 'pending', movement_id: null }])
+  const later = { now: () => Date.now() + 30_000 }
+  const next = await started({ storage: keptOpen(storage), cards, clock: later })
+  await vi.waitUntil(async () => (await next.payments())[0]?.status === 'posted')
+  expect(await balanceOf(next.call, payer.token, payer.hostname)).toBe(5)
+  expect(cards.asked).toHaveLength(2)
+  expect(cards.charged.size).toBe(1)
+  await next.service.close()
+})
+
+test('a snapshot taken while a card is charged settles it where it is restored', async () => {
+  const { service, payer, topUp } = await prepared({ cards: { charge: never, refund: never, save: never } })
+  void topUp(payer)
+  await vi.waitUntil(async () => (await service.sandbox.outbox({ kind: 'card' })).messages.length === 1)
+  const snapshot = await service.sandbox.snapshot()
+  const cards = countingCards()
+  const other = await started({ sandbox: true, cards })
+  await other.service.sandbox.restore(snapshot)
+  await other.service.sandbox.advance('30s')
+  expect(await other.payments()).toMatchObject([{ status: 'posted' }])
+  expect(cards.asked).toHaveLength(1)
+  await other.service.close()
+})
+
+test('a storage that cannot note that the card was charged leaves the payment pending, and it is settled later', async () => {
+  const inner = memoryStorage()
+  let failing = false
+  const storage: Storage = {
+    ...inner,
+    write: (body) => (failing ? Promise.reject(new Error('full')) : inner.write(body)),
+  }
+  const cards = countingCards(async (_, asked) => {
+    failing = asked === 1
+  })
+  const { service, payer, topUp, held, errors } = await prepared({ storage, cards })
+  const refused = await topUp(payer)
+  expectProblem(refused, 502, 'processor_failed')
+  expect(refused.body.outcome).toBe('unknown')
+  expect(errors[0]).toContain('could not be noted')
+  failing = false
+  await service.sandbox.advance('30s')
+  expect([await held(), cards.charged.size, cards.asked.length]).toEqual([5, 1, 2])
+  await service.close()
+})
+
+test('a charge that nobody answers for days is given up, and its payment has failed', async () => {
+  const charge = async () => {
+    throw new Error('nobody is there')
+  }
+  const { service, payer, topUp, charges, payments, errors } = await prepared({
+    cards: { refund: never, save: never, charge },
+  })
+  await topUp(payer)
+  await service.sandbox.advance('30d')
+  expect(await charges()).toMatchObject([{ status: 'failed', attempts: 16, due_at: null }])
+  expect(await payments()).toMatchObject([{ status: 'failed', movement_id: null }])
+  expect(errors.at(-1)).toContain('is given up')
+  await service.close()
+})
+
+test('a reset while a card is charged brings nothing of it back', async () => {
+  let release = () => {}
+  const cards = countingCards(() => new Promise<void>((resolve) => (release = resolve)))
+  const { service, payer, topUp, payments, charges } = await prepared({ cards })
+  const topup = topUp(payer)
+  await vi.waitUntil(() => cards.asked.length > 0)
+  await service.sandbox.reset()
+  release()
+  await topup
+  expect([await payments(), await charges()]).toEqual([[], []])
+  await service.close()
+})
+
+test('closing waits for the card that is being charged', async () => {
+  const storage = memoryStorage()
+  let release = () => {}
+  const cards = countingCards(() => new Promise<void>((resolve) => (release = resolve)))
+  const { service, payer, topUp, payments } = await prepared({ storage: keptOpen(storage), cards })
+  const topup = topUp(payer)
+  await vi.waitUntil(() => cards.asked.length > 0)
+  const closed = service.close()
+  release()
+  await closed
+  expect(await payments()).toMatchObject([{ status: 'posted' }])
+  await topup
+})
+
+test('an emptied outbox keeps what is not settled, among many messages', async () => {
+  const { service, call, payer, topUp, held, charges } = await prepared({
+    cards: countingCards(async (_, asked) => {
+      if (asked === 1) throw new Error('the connection broke')
+    }),
+  })
+  await topUp(payer)
+  for (let n = 0; n < 3; n++) await call('POST', '/v4/session/code', { body: { email: `ada${n}@example.test` } })
+  await service.sandbox.emptyOutbox()
+  expect((await service.sandbox.outbox()).messages.map(({ kind }) => kind)).toEqual(['card'])
+  await service.sandbox.advance('5s')
+  expect(await held()).toBe(5)
+  await service.sandbox.emptyOutbox()
+  expect(await charges()).toEqual([])
+  await service.close()
+})
+
+const chargeOf = (id: string, payment_method_id: string): CardCharge => ({
+  ...{ id, payment_method_id, on_file: false },
+  ...{ amount: '500', decimals: 2, currency: 'USD', description: 'A test' },
+})
+
+test('the test processor answers each id as it did first, and the slow one after five seconds', async () => {
+  const { alarm, rings, ring } = handAlarm()
+  const { charge } = testProcessor({ alarm })
+  const declined = { status: 'declined', reason: 'expired card' }
+  expect(await charge(chargeOf('a', 'pm_card_expired'))).toEqual(declined)
+  expect(await charge(chargeOf('a', 'pm_card_visa'))).toEqual(declined)
+  const slow = [charge(chargeOf('b', 'pm_processor_slow')), charge(chargeOf('b', 'pm_processor_slow'))]
+  expect(rings.map(({ ms }) => ms)).toEqual([5000])
+  ring(5000)
+  const [first, second] = await Promise.all(slow)
+  expect(first).toMatchObject({ status: 'succeeded', charge_id: 'ch_test_b' })
+  expect(second).toEqual(first)
+})
+
+test('a slow charge within cardMs succeeds', async () => {
+  const { alarm, ring, rings } = handAlarm()
+  const { service, payer, topUp, held } = await prepared({ alarm })
+  const topup = topUp(payer, 'pm_processor_slow')
+  await vi.waitUntil(() => rings.some(({ ms }) => ms === 5000))
+  ring(5000)
+  expect((await topup).status).toBe(201)
+  expect(await held()).toBe(5)
+  expect(rings.filter(({ ms }) => ms === 20_000)).toEqual([])
+  await service.close()
+})

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createService } from '../../src/index.js'
+import { routes } from '../../src/routes.js'
+import { type Call, type CallOptions, caller } from '../support/api.js'
+import { newItem, newShop, purchase } from '../support/scenes/catalog.js'
+import { pay } from '../support/scenes/market.js'
+import { newAgent } from '../support/scenes/oidc.js'
+import { newDelegate, newPersona } from '../support/scenes/personas.js'
+import { send } from '../support/scenes/transfers.js'
+import {
+  basic,
+  newCommodity,
+  newPayer,
+  newSeller,
+  newSession,
+  type Payer,
+  type Seller,
+} from '../support/scenes/world.js'
+import { countingStorage } from '../support/storage/counting-storage.js'
+
+function startCounting() {
+  const storage = countingStorage()
+  const upstream = { fetch: async () => new Response('{}', { headers: { 'content-type': 'application/json' } }) }
+  const service = createService({ storage, sandbox: true, upstream })
+  const call = caller({ url: service.baseUrl, fetch: (request) => service.fetch(request) })
+  /** Storage calls of a request that must succeed. */
+  const callsOf = async (method: string, path: string, options: CallOptions = {}) => {
+    storage.calls = 0
+    const { status, body } = await call(method, path, options)
+    const { calls } = storage
+    expect([path, status < 300]).toEqual([path, true])
+    return { calls, body }
+  }
+  return { call, callsOf, close: () => service.close() }
+}
+
+describe('Storage calls', () => {
+  test("a user's payment makes 7, and 9 under an Idempotency-Key", async () => {
+    const { call, callsOf, close } = startCounting()
+    onTestFinished(close)
+    const seller = await newSeller(call)
+    const { hash } = await newCommodity(call, seller)
+    const { token } = await newPayer(call, seller, { balance: 10 })
+    expect((await callsOf('POST', `/v4/payment/${hash}`, { token })).calls).toBe(7)
+    const headers = { 'idempotency-key': 'once' }
+    expect((await callsOf('POST', `/v4/payment/${hash}`, { token, headers })).calls).toBe(9)
+  })
+
+  test('a purchase makes at most 28, a token call 3, and the reading of a twin 4', async () => {
+    const { call, callsOf, close } = startCounting()
+    onTestFinished(close)
+    const { item, payer, seller } = await newShop(call)
+    const { token, hostname } = payer
+    const body = { arguments: { city: 'Oslo' } }
+    const bought = await callsOf('POST', `/v4/catalog/items/${item.id}/purchases`, { token, body })
+    const headers = basic(seller.clientId, seller.clientSecret)
+    const tokens = await callsOf('POST', '/v4/account/oauth/token', { headers })
+    const twin = await callsOf('GET', `/v4/twin/${hostname}`, { token })
+    expect(bought.calls).toBeLessThanOrEqual(28)
+    expect([tokens.calls, twin.calls]).toEqual([3, 4])
+  })
+})
+
+interface World {
+  readonly call: Call
+  readonly seller: Seller
+  readonly reader: Payer
+  /** Of a commodity. */
+  readonly hash: string
+  readonly persona: string
+  readonly item: number
+  /** A session of the reader's. */
+  readonly session: string
+}
+
+async function newWorld(call: Call): Promise<World> {
+  const seller = await newSeller(call)
+  const { hash } = await newCommodity(call, seller)
+  const reader = await newPayer(call, seller)
+  const { id: item } = await newItem(call, seller, { name: 'The first' })
+  const persona = (await newPersona(call, seller)).hash
+  return { call, seller, reader, hash, persona, item, session: await newSession(call, reader.email) }
+}
+
+/** Adds a row to each list. What stands behind it is new as well: its payer, its twins, its commodity, its app. */
+async function addRows({ call, seller, reader, hash, persona, session }: World, n: number): Promise<void> {
+  const payer = await newPayer(call, seller, { balance: 10 })
+  await pay(call, payer, { hash })
+  const item = await newItem(call, seller, { name: `Item ${n}`, featured: true })
+  const bought = await purchase(call, { token: payer.token }, item, { arguments: { city: 'Oslo' } })
+  const sent = await send(call, { token: payer.token }, { address: reader.hostname, amount: 1 })
+  expect([bought.status, sent.status]).toEqual([201, 201])
+  await newDelegate(call, { token: seller.token }, { persona, hostname: payer.hostname })
+  await newAgent(call, { session })
+}
+
+interface List {
+  readonly path: (world: World) => string
+  readonly as: (world: World) => CallOptions
+}
+
+const bySeller = ({ seller }: World) => ({ token: seller.token })
+const byReader = ({ reader }: World) => ({ token: reader.token })
+
+/** Lists in which other rows stand behind each row. */
+const lists: Readonly<Record<string, List>> = {
+  listPayments: { path: () => '/v4/payments', as: bySeller },
+  listCommodityTransactions: { path: ({ hash }) => `/v4/commodity/${hash}/transactions`, as: bySeller },
+  listPurchases: { path: () => '/v4/purchases', as: bySeller },
+  listTransfers: { path: () => '/v4/transfers', as: byReader },
+  listCatalogItems: { path: () => '/v4/catalog/items?query=twin', as: () => ({}) },
+  listOwnCatalogItems: { path: () => '/v4/catalog/mine', as: bySeller },
+  listTools: { path: () => '/v4/mcp/tools', as: bySeller },
+  listCommodities: { path: () => '/v4/commodities', as: bySeller },
+  listTwins: { path: () => '/v4/twins', as: bySeller },
+  listUsers: { path: () => '/v2/users', as: bySeller },
+  listEvents: { path: () => '/v4/events', as: bySeller },
+  listDelegates: { path: ({ persona }) => `/v4/persona/${persona}/delegates`, as: bySeller },
+  listConnections: { path: () => '/v4/connections', as: byReader },
+}
+
+/** Lists that show the rows of one query, or no rows at all. */
+const plainLists = [
+  'listApprovals',
+  'listAuthorizations',
+  'listDigitalQuantities',
+  'listDispatchParameters',
+  'listInvoices',
+  'listPlans',
+  'listRegistrations',
+  'listSessions',
+  'listTwinQuantities',
+  'listUnsettledWork',
+]
+
+/** Lists that no test here fills: refunds that failed, and the delegates of all twins, whose query names one twin. */
+const otherLists = ['listCheckoutRefunds', 'listDelegateMapping']
+
+test('every list of the route table is known here', () => {
+  const ids = routes.map(({ id }) => id).filter((id) => id.startsWith('list'))
+  expect([...Object.keys(lists), ...plainLists, ...otherLists].sort()).toEqual(ids.sort())
+})
+
+describe('With 20 rows as with 1, the same number of storage calls is made by', () => {
+  const few = startCounting()
+  const many = startCounting()
+  const worlds: World[] = []
+
+  beforeAll(async () => {
+    for (const [{ call }, rows] of [
+      [few, 1],
+      [many, 20],
+    ] as const) {
+      const world = await newWorld(call)
+      for (let n = 0; n < rows; n++) await addRows(world, n)
+      worlds.push(world)
+    }
+  }, 60_000)
+  afterAll(async () => {
+    await few.close()
+    await many.close()
+  })
+
+  test.each(Object.entries(lists))('%s', async (_, { path, as }) => {
+    const [one, twenty] = worlds as [World, World]
+    const short = await few.callsOf('GET', path(one), as(one))
+    const long = await many.callsOf('GET', path(twenty), as(twenty))
+    expect(rowsOf(short.body)).toBeGreaterThan(0)
+    expect(rowsOf(long.body)).toBeGreaterThanOrEqual(20)
+    expect(long.calls).toBe(short.calls)
+    expect(long.calls).toBeLessThanOrEqual(8)
+  })
+})
+
+/** How many rows a page holds. */
+const rowsOf = (page: object): number => Object.values(page).find(Array.isArray)?.length ?? 0

@@ -1,0 +1,124 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContext, FrameLocator, Page } from 'playwright-core'
+import { demo } from '../../../sandbox/seed/demo.js'
+import { changeItem, type Item, newItem } from '../scenes/catalog.js'
+import { type Parts, parts, sellerToken } from '../scenes/journey.js'
+import { launchBrowser } from './browser.js'
+import { type Host, startHost } from './host.js'
+
+/** A shop of another site whose page may do anything with the frame that it holds, and a reader who is signed in there. */
+export interface HostileShop {
+  readonly service: Host
+  readonly context: BrowserContext
+  /** An item of the shop, for 0.25 unless `fields` say otherwise. */
+  sell(fields?: object): Promise<Item>
+  change(item: Item, fields: object): Promise<void>
+  /** The shop's page with the frame of an item. */
+  visit(item: Pick<Item, 'commodity_hash'>, options?: VisitOptions): Promise<Visited>
+  /** Payments so far. */
+  paid(): Promise<number>
+  close(): Promise<void>
+}
+
+export interface VisitOptions {
+  /** The style of a frame that the page does not let grow. */
+  readonly box?: string
+  readonly path?: string
+  /** Runs in the page and the frame before their own scripts. */
+  readonly init?: string
+}
+
+export interface Visited {
+  readonly page: Page
+  readonly frame: FrameLocator
+  readonly shown: Parts
+  /** Runs in the page, which has the frame as `frame`. */
+  act(script: string): Promise<unknown>
+  /** What the frame said to the page, without what is about its size. */
+  told(): Promise<string[]>
+}
+
+/** Mounts a frame by hand, as clients of the interface do. */
+const html = (src: string, box: string) => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>A shop</title><link rel="icon" href="data:,">
+<style>body { margin: 0; font-family: sans-serif } #frame { border: 0; width: 137px; height: 48px }</style></head>
+<body><h1>Win a prize</h1><input id="chat" aria-label="Chat"><div id="place"><iframe id="frame" title="Payment" allow="payment *" src="${src}"></iframe></div>
+<script>
+  window.said = []
+  const grown = 'position:fixed;inset:0;width:100%;height:100%', box = ${JSON.stringify(box)}
+  addEventListener('message', ({ source, data }) => {
+    if (source !== frame.contentWindow) return
+    if (!data.includes('Screen') && !data.startsWith('_TQMResize')) said.push(data)
+    if (data === '_TQMFullScreen') frame.style.cssText = box || grown
+    if (data === '_TQMRelativeScreen') frame.style.cssText = box
+  })
+</script></body></html>`
+
+export async function openHostileShop(): Promise<HostileShop> {
+  const service = await startHost()
+  await service.call('POST', '/_sandbox/seed', { body: demo.seed })
+  await service.call('POST', '/_sandbox/fund', { body: { hostname: demo.payer.hostname, amount: 500 } })
+  const seller = { token: await sellerToken(service.call) }
+  const pages = createServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
+    const text = html(searchParams.get('src') ?? '', searchParams.get('box') ?? '')
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(text)
+  })
+  await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve))
+  const origin = `http://localhost:${(pages.address() as AddressInfo).port}`
+  const browser: Browser = await launchBrowser()
+  const context = await browser.newContext({ viewport: { width: 900, height: 700 } })
+  context.setDefaultTimeout(8000)
+  const payments = async () => (await service.call('GET', '/_sandbox/ledger')).body.movements as number
+  const seeded = await payments()
+
+  const shop: HostileShop = {
+    service,
+    context,
+    sell: (fields = {}) => newItem(service.call, seller, { service_schema: { type: 'object' }, ...fields }),
+    async change(item, fields) {
+      const { status } = await changeItem(service.call, seller, item, fields)
+      if (status !== 200) throw new Error(`the item was not changed: ${status}`)
+    },
+    async visit({ commodity_hash }, { box = '', path = 'v2/embed', init = '' } = {}) {
+      const page = await context.newPage()
+      await page.addInitScript(init)
+      const src = `${service.url}/${path}/${commodity_hash}`
+      await page.goto(`${origin}/?${new URLSearchParams({ src, box })}`)
+      const frame = page.frameLocator('#frame')
+      return {
+        page,
+        frame,
+        shown: parts(frame, /^(Pay|Get) .*\d/),
+        act: (script) => page.evaluate(script),
+        told: () => page.evaluate('said'),
+      }
+    },
+    paid: async () => (await payments()) - seeded,
+    async close() {
+      await browser.close()
+      pages.closeAllConnections()
+      await new Promise((resolve) => pages.close(resolve))
+      await service.close()
+    },
+  }
+  await signInOnce(shop)
+  return shop
+}
+
+/** The session stays in the frame's storage, for every page of the shop. */
+async function signInOnce(shop: HostileShop): Promise<void> {
+  const { page, shown } = await shop.visit(await shop.sell())
+  await shown.open.click()
+  await signInAs(shown)
+  await page.close()
+}
+
+export async function signInAs(shown: Parts): Promise<void> {
+  await shown.email.fill(demo.payer.email)
+  await shown.continue.click()
+  await shown.code.fill(demo.payer.code)
+  await shown.verify.click()
+  await shown.balance.waitFor()
+}

@@ -1,0 +1,53 @@
+import { afterEach, describe } from 'vitest'
+import { getCurrentSuite } from 'vitest/suite'
+import type { ContractOptions, Running } from '../../runtimes/runtime.js'
+import { runtimes } from '../../runtimes.js'
+import { type Call, caller } from '../api.js'
+
+declare module 'vitest' {
+  interface TestTags {
+    /**
+     * The rule: tag a case `it(title, { tags: 'everywhere' }, ...)` when a runtime can break it (headers, cookies, streams,
+     * aborts, bodies, redirects, sizes), or when no tagged case answers its operation or its status yet.
+     */
+    contract: 'everywhere'
+  }
+}
+
+export interface Started extends Running {
+  readonly call: Call
+}
+
+/** Starts a service for one test; it is closed after it. */
+export type Start = (options?: ContractOptions) => Promise<Started>
+
+/**
+ * Declares contract tests. Every runtime that holds the whole contract gets all of them; the others get those with the tag
+ * `everywhere`, unless `npm run test:all` asks for everything.
+ */
+export function contract(title: string, tests: (start: Start) => void): void {
+  for (const runtime of runtimes)
+    describe(`${title} (${runtime.name})`, () => {
+      const open: Running[] = []
+      afterEach(async () => {
+        for (const running of open.splice(0)) await running.close()
+      })
+      tests(async (options = {}) => {
+        const running = await runtime.start(options)
+        open.push(running)
+        return { ...running, call: caller({ ...running, runtime: runtime.name }) }
+      })
+      if (runtime.holds === 'tagged' && process.env.FARTHING_TEST_ALL === undefined) keepTagged(title)
+    })
+}
+
+/** Takes back what the current `describe` declares without the tag: a case that does not run here is not there to be skipped. */
+function keepTagged(title: string): void {
+  const { tasks, suite } = getCurrentSuite()
+  if (tasks.some(({ type }) => type !== 'test'))
+    throw new Error(`The contract "${title}" has a describe inside: flatten it.`)
+  const tagged = tasks.filter((task) => task.type === 'test' && task.tags?.includes('everywhere'))
+  tasks.splice(0, tasks.length, ...tagged)
+  // A suite without tests fails, unless it is skipped.
+  if (suite && tagged.length === 0) suite.mode = 'skip'
+}

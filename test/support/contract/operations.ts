@@ -1,0 +1,21 @@
+import type { Evidence } from '../../../src/base/evidence.js'
+import { evidenceOf, type Route, type Version } from '../../../src/http/route.js'
+import { routes } from '../../../src/routes.js'
+
+/** A route under one of its versions. */
+export interface Operation {
+  route: Route
+  version: Version | undefined
+  /** With the version, as the table writes it. */
+  path: string
+  /** The path with something in the place of each parameter that names nothing. */
+  absent: string
+  evidence: Evidence
+}
+
+export const operations: readonly Operation[] = routes.flatMap((route) =>
+  (route.versions ?? [undefined]).map((version) => {
+    const path = version ? `/${version}${route.path}` : route.path
+    return { route, version, path, absent: path.replace(/:\w+/g, '999999'), evidence: evidenceOf(route, version) }
+  }),
+)

@@ -1,0 +1,57 @@
+import { z } from '../../../src/http/fields/schema.js'
+
+const candidates: readonly unknown[] = [
+  'ada@example.test',
+  'text',
+  'client.sample',
+  'https://shop.example.test',
+  1,
+  0.5,
+  true,
+  [],
+  {},
+  null,
+]
+
+/** A body that a schema takes, every field given. */
+export function samplesOf(body: z.ZodMiniObject): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(body.shape).map(([field, schema]) => [field, sampleOf(schema)]))
+}
+
+function sampleOf(schema: z.core.$ZodType): unknown {
+  const named = (z.toJSONSchema(schema, { io: 'input' }) as Json).enum ?? []
+  const taken = [...named, ...candidates].filter((candidate) => z.safeParse(schema, candidate).success)
+  if (taken.length > 0) return taken[0]
+  throw new Error(`no sample is taken by ${JSON.stringify(z.toJSONSchema(schema))}: add one to the candidates`)
+}
+
+/** A value of each JSON type that the schema does not name. */
+export function wrongValuesOf(schema: z.core.$ZodType): unknown[] {
+  const named = typesOf(z.toJSONSchema(schema, { io: 'input' }) as Json)
+  const values: [string, unknown][] = [
+    ['string', 'text'],
+    ['string', ''],
+    ['number', 1.5],
+    ['boolean', true],
+    ['boolean', false],
+    ['array', []],
+    ['array', ['text']],
+    ['object', {}],
+    ['null', null],
+  ]
+  return values.filter(([type]) => !named.has(type)).map(([, value]) => value)
+}
+
+interface Json {
+  type?: string | string[]
+  anyOf?: Json[]
+  oneOf?: Json[]
+  enum?: unknown[]
+  const?: unknown
+}
+
+function typesOf({ type, anyOf, oneOf }: Json): Set<string> {
+  const parts = [...(anyOf ?? []), ...(oneOf ?? [])].flatMap((part) => [...typesOf(part)])
+  const own = type === undefined ? [] : [type].flat()
+  return new Set([...parts, ...own])
+}

@@ -1,0 +1,230 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContextOptions, FrameLocator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { serve } from '../../../adapters/node.js'
+import { sandboxPages } from '../../../sandbox/pages/pages.js'
+import { demo } from '../../../sandbox/seed/demo.js'
+import { createService, type Seed } from '../../../src/index.js'
+import { type Call, caller } from '../api.js'
+import { launchBrowser } from '../browser/browser.js'
+
+/** A sandbox that listens on 127.0.0.1, pages included. */
+export interface Host {
+  readonly url: string
+  readonly call: Call
+  close(): Promise<void>
+}
+
+/** Somebody else's site: reached as localhost, so that it is another site than the service and not only another origin. */
+export interface Site {
+  readonly url: string
+  close(): Promise<void>
+}
+
+export interface Journey {
+  /** `change`: what becomes of every answer. `allowOrigins`: whose pages may call, beside those of this machine. */
+  host(seed?: Seed, change?: (answer: Response) => Promise<Response>, allowOrigins?: readonly string[]): Promise<Host>
+  site(html: string, headers?: Record<string, string>): Promise<Site>
+  /** A page of a browser that knows nothing yet. Messages of its console that are errors fail the test. */
+  page(options?: BrowserContextOptions): Promise<Page>
+}
+
+/** What a journey needs, made when asked for and closed after each test. */
+export function journey(): Journey {
+  let browser: Browser
+  const open: { close(): Promise<void> }[] = []
+  const faults: string[] = []
+  beforeAll(async () => {
+    browser = await launchBrowser()
+  })
+  afterEach(async () => {
+    for (const each of open.splice(0).reverse()) await each.close()
+    expect(faults.splice(0), 'errors of the pages').toEqual([])
+  })
+  afterAll(() => browser?.close())
+  const kept = <T extends { close(): Promise<void> }>(made: T): T => {
+    open.push(made)
+    return made
+  }
+  return {
+    host: async (...options) => kept(await startHost(...options)),
+    site: async (html, headers) => kept(await startSite(html, headers)),
+    async page(options) {
+      const context = kept(await browser.newContext(options))
+      const page = await context.newPage()
+      page.setDefaultTimeout(5000)
+      page.on('pageerror', (error) => faults.push(error.message))
+      page.on('console', (message) => {
+        // That an answer is a refusal, or does not come, is part of many journeys.
+        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+          faults.push(message.text())
+      })
+      return page
+    },
+  }
+}
+
+async function startHost(
+  seed: Seed = demo.seed,
+  change = async (answer: Response) => answer,
+  allowOrigins: readonly string[] = [],
+): Promise<Host> {
+  let service: ReturnType<typeof createService> | undefined
+  const served = await serve(
+    (baseUrl) => {
+      service = createService({ baseUrl, sandbox: true, seed, allowOrigins })
+      const pages = sandboxPages({ service, demo })
+      return { fetch: async (request, source) => change(await pages.fetch(request, source)) }
+    },
+    { port: 0 },
+  )
+  return {
+    url: served.url,
+    call: caller({ url: served.url, fetch: (request) => fetch(request) }),
+    async close() {
+      await served.close()
+      await service?.close()
+    },
+  }
+}
+
+async function startSite(html: string, headers: Record<string, string> = {}): Promise<Site> {
+  const server = createServer((_, response) =>
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers }).end(html),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://localhost:${(server.address() as AddressInfo).port}/`,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** What an element is made of, and what its page listens for. */
+export interface Mounted {
+  readonly type?: string
+  readonly options?: object
+  readonly events?: readonly string[]
+}
+
+/** A shop's page that mounts the payment element. */
+export const shopHtml = (service: Pick<Host, 'url'>, options: object = { hash: demo.commodities.article }): string =>
+  elementHtml(service, { options })
+
+/** A page that mounts an element, and keeps in `window.heard` the events it gets, as `name on place`. */
+export const elementHtml = (
+  { url }: Pick<Host, 'url'>,
+  { type = 'payment', options = {}, events = ['payment', 'purchase'] }: Mounted,
+): string => `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>A shop</title><meta name="viewport" content="width=device-width">
+<style>:root { color-scheme: light dark } body { margin: 24px; font-family: sans-serif; background: Canvas; color: CanvasText }</style></head>
+<body><main><h1>A shop</h1><p><a href="#pay">Before</a></p><div id="pay"></div><p><a href="#pay">After</a></p></main>
+<script type="module" crossorigin="anonymous" src="${url}/micropay.js"></script>
+<script type="module">
+  window.heard = []
+  for (const [place, target] of Object.entries({ root: document.documentElement, document, window }))
+    for (const name of ${JSON.stringify(events)})
+      target.addEventListener(name, ({ detail }) => heard.push({ event: name + ' on ' + place, detail }))
+  window.element = loadMicroPayments('${demo.account.public_secret}').elements().create('${type}', ${JSON.stringify(options).replaceAll('<', '\\u003c')})
+  await element.mount('#pay')
+  window.mounted = true
+</script></body></html>`
+
+export interface Heard {
+  readonly event: string
+  readonly detail: { hash: string; hostname: string; nonce: string; timestamp: number }
+}
+
+export const heardBy = (page: Page): Promise<Heard[]> => page.evaluate('window.heard')
+
+/** Opens a shop's page and waits for its element. Gives the frame. */
+export async function visit(page: Page, url: string): Promise<FrameLocator> {
+  await page.goto(url)
+  await page.waitForFunction('window.mounted')
+  return page.frameLocator('#pay iframe')
+}
+
+/** What can be found in an embed, by the names that people hear. */
+export const parts = (frame: FrameLocator, closed = /^(Pay|Read)\b.* USD/) => ({
+  open: frame.getByRole('button', { name: closed }),
+  dialog: frame.getByRole('dialog'),
+  email: frame.getByRole('textbox', { name: 'Email' }),
+  code: frame.getByRole('textbox', { name: 'Code' }),
+  continue: frame.getByRole('button', { name: 'Continue', exact: true }),
+  verify: frame.getByRole('button', { name: 'Verify', exact: true }),
+  pay: frame.getByRole('button', { name: 'Pay', exact: true }),
+  allow: frame.getByRole('button', { name: 'Allow', exact: true }),
+  cancel: frame.getByRole('button', { name: 'Cancel', exact: true }),
+  done: frame.getByRole('status'),
+  alert: frame.getByRole('alert'),
+  balance: frame.getByText(/^BALANCE \d\S* USD$/),
+})
+
+export type Parts = ReturnType<typeof parts>
+
+/** From the closed button to the step that pays. */
+export async function signIn(host: Host, shown: Parts, email: string): Promise<void> {
+  await signInByCode(host, shown, email)
+  await shown.balance.waitFor()
+}
+
+/** From the closed button on, by the code in the outbox. */
+export async function signInByCode({ call }: Host, shown: Parts, email: string): Promise<void> {
+  await shown.open.click()
+  await shown.email.fill(email)
+  await shown.continue.click()
+  await shown.code.fill(await codeFor(call, shown, email))
+  await shown.verify.click()
+}
+
+/** The newest code for an address, once the frame asks for it. */
+export async function codeFor(call: Call, shown: Parts, email: string): Promise<string> {
+  await shown.code.waitFor()
+  const { body } = await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(email)}&limit=1`)
+  return body.messages[0].codes[0]
+}
+
+/** An access token of the demo's account. */
+export async function sellerToken(call: Call): Promise<string> {
+  const { client_id, client_secret } = demo.account
+  const headers = { authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` }
+  return (await call('POST', '/v4/account/oauth/token', { headers })).body.access_token
+}
+
+/** Issues value to the payer whom the frame names. */
+export const fundPayer = (call: Call, hostname: string, amount: number) =>
+  call('POST', '/_sandbox/fund', { body: { hostname, amount } })
+
+/** The twin that the demo's account was made with, and the first digital quantity. */
+async function demoTwin(call: Call) {
+  const token = await sellerToken(call)
+  const { twins } = (await call('GET', '/v4/twins', { token })).body
+  const [dq] = (await call('GET', '/v4/dq')).body.digital_quantities
+  return { token, dq, id: twins.at(-1).id, hostname: twins.at(-1).hostname }
+}
+
+/** Something of the demo's account that pays its readers, from a twin that holds `balance`. */
+export async function newPayback(call: Call, { cost = 0.25, balance = 5 }: { cost?: number; balance?: number } = {}) {
+  const { token, dq, id, hostname } = await demoTwin(call)
+  await fundPayer(call, hostname, balance)
+  const body = { descriptor: 'NEWS.CONSENT', dq, cost, twin_id: id, payback: true }
+  const { hash } = (await call('POST', '/v4/commodity', { token, body })).body
+  return { hash, hostname } as { hash: string; hostname: string }
+}
+
+/** A persona of the demo's account; `delegate` gives one of it to a twin, and gives its hash. */
+export async function newPersona(call: Call, { name, description }: { name: string; description?: string }) {
+  const { token, id } = await demoTwin(call)
+  const { hash } = (await call('POST', '/v4/persona', { token, body: { name, description, twin_id: id } })).body
+  return {
+    hash: hash as string,
+    async delegate(hostname: string, holder: string): Promise<string> {
+      const body = { hostname, name: holder, email: 'holder@example.test' }
+      return (await call('POST', `/v3/persona/${hash}/delegate`, { token, body })).body.hash
+    },
+  }
+}

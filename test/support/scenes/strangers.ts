@@ -1,0 +1,73 @@
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Served, serve } from '../../../adapters/node.js'
+import { sandboxPages } from '../../../sandbox/pages/pages.js'
+import { demo } from '../../../sandbox/seed/demo.js'
+import { sandboxReach } from '../../../src/http/reach.js'
+import { createService, type Service, type ServiceOptions } from '../../../src/index.js'
+import { type Call, caller } from '../api.js'
+import { readWire, sendLines, type WireAnswer } from '../contract/wire.js'
+
+/** A sandbox as a developer starts it: served on loopback, with its pages and the demo. */
+export interface Target {
+  readonly url: string
+  readonly port: string
+  readonly service: Service
+  readonly call: Call
+  /** Everything that is stored. */
+  state(): Promise<unknown>
+  /** A request written by hand: its first line, its headers, its body. */
+  send(first: string, headers?: readonly string[], body?: string): Promise<WireAnswer>
+  close(): Promise<void>
+}
+
+export async function startTarget(options: Omit<ServiceOptions, 'storage'> = {}, at = 0): Promise<Target> {
+  let service: Service | undefined
+  const served: Served = await serve(
+    (baseUrl) => {
+      service = createService({ baseUrl, sandbox: true, seed: demo.seed, ...options })
+      return sandboxPages({ service, demo, reach: sandboxReach(options) })
+    },
+    { port: at },
+  )
+  const { url } = served
+  const { port, host } = new URL(url)
+  const started = service as Service
+  return {
+    url,
+    port,
+    service: started,
+    call: caller({ url, fetch: (asked) => fetch(asked) }),
+    state: async () => (await started.sandbox.snapshot()).rows,
+    async send(first, headers = [], body = '') {
+      const hosts = headers.some((header) => /^host:/i.test(header)) ? [] : [`Host: ${host}`]
+      const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
+      return readWire(await sendLines(url, [first, ...hosts, 'Connection: close', ...headers, ...length], body))
+    },
+    async close() {
+      await served.close()
+      await started.close()
+    },
+  }
+}
+
+/** What stands before a container: it passes requests on as they are, and says for whom. */
+export async function startProxy({ port }: Pick<Target, 'port'>) {
+  const server = createServer((req, res) => {
+    const headers = { ...req.headers, 'x-forwarded-for': '203.0.113.9' }
+    const passed = request({ host: '127.0.0.1', port, method: req.method, path: req.url, headers }, (answer) => {
+      res.writeHead(answer.statusCode as number, answer.headers)
+      answer.pipe(res)
+    })
+    passed.once('error', () => res.destroy())
+    req.pipe(passed)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
