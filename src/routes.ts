@@ -1,75 +1,87 @@
-import agents from './agents/agents/routes.js'
-import mcp from './agents/mcp/routes.js'
-import approvals from './consent/approvals/routes.js'
-import clientCredentials from './consent/client-credentials/routes.js'
-import notifications from './consent/notifications/routes.js'
-import oidcBrowser from './consent/oidc/browser/routes.js'
-import oidc from './consent/oidc/routes.js'
-import personas from './consent/personas/routes.js'
-import secondFactor from './consent/second-factor/routes.js'
-import signIn from './consent/sign-in/routes.js'
+import type * as z from 'zod/mini'
+import { agentRoutes } from './agents/agents/routes.js'
+import { mcpRoutes } from './agents/mcp/routes.js'
+import { approvalRoutes } from './consent/approvals/routes.js'
+import { clientCredentialRoutes } from './consent/client-credentials/routes.js'
+import { notificationRoutes } from './consent/notifications/routes.js'
+import { oidcBrowserRoutes } from './consent/oidc/browser/routes.js'
+import { oidcRoutes } from './consent/oidc/routes.js'
+import { personaRoutes } from './consent/personas/routes.js'
+import { secondFactorRoutes } from './consent/second-factor/routes.js'
+import { signInRoutes } from './consent/sign-in/routes.js'
 import type { Route } from './http/route.js'
-import { openapiRoute } from './http/routing/openapi.js'
-import accounts from './identity/accounts/routes.js'
-import sessions from './identity/sessions/routes.js'
-import tokens from './identity/tokens/routes.js'
-import users from './identity/users/routes.js'
-import events from './jobs/events/routes.js'
-import billing from './market/billing/routes.js'
-import carts from './market/carts/routes.js'
-import catalog from './market/catalog/routes.js'
-import refunds from './market/checkout/refunds/routes.js'
-import checkout from './market/checkout/routes.js'
-import embeds from './market/embeds/routes.js'
-import paywall from './market/paywall/routes.js'
-import purchases from './market/purchases/routes.js'
-import commodities from './money/commodities/routes.js'
-import digitalQuantities from './money/digital-quantities/routes.js'
-import twins from './money/twins/routes.js'
-import payments from './payments/payments/routes.js'
-import statements from './payments/statements/routes.js'
-import topups from './payments/topups/routes.js'
-import transfers from './payments/transfers/routes.js'
-import people from './sandbox/controls/people/routes.js'
-import controls from './sandbox/controls/routes.js'
+import { openapiRoutes } from './http/routing/openapi.js'
+import { accountRoutes } from './identity/accounts/routes.js'
+import { sessionRoutes } from './identity/sessions/routes.js'
+import { tokenRoutes } from './identity/tokens/routes.js'
+import { userRoutes } from './identity/users/routes.js'
+import { eventRoutes } from './jobs/events/routes.js'
+import { billingRoutes } from './market/billing/routes.js'
+import { cartRoutes } from './market/carts/routes.js'
+import { catalogRoutes } from './market/catalog/routes.js'
+import { checkoutRefundRoutes } from './market/checkout/refunds/routes.js'
+import { checkoutRoutes } from './market/checkout/routes.js'
+import { embedRoutes } from './market/embeds/routes.js'
+import { paywallRoutes } from './market/paywall/routes.js'
+import { purchaseRoutes } from './market/purchases/routes.js'
+import { commodityRoutes } from './money/commodities/routes.js'
+import { digitalQuantityRoutes } from './money/digital-quantities/routes.js'
+import { twinRoutes } from './money/twins/routes.js'
+import { paymentRoutes } from './payments/payments/routes.js'
+import { statementRoutes } from './payments/statements/routes.js'
+import { topupRoutes } from './payments/topups/routes.js'
+import { transferRoutes } from './payments/transfers/routes.js'
+import { peopleRoutes } from './sandbox/controls/people/routes.js'
+import { controlRoutes } from './sandbox/controls/routes.js'
 
-/** Every operation of the service, in the order of the documentation. */
-export const routes: readonly Route[] = [
-  ...tagged('accounts', accounts),
-  ...tagged('tokens', tokens),
-  ...tagged('users', users),
-  ...tagged('users', clientCredentials),
-  ...tagged('digital quantities', digitalQuantities),
-  ...tagged('twins', twins),
-  ...tagged('twins', statements),
-  ...tagged('commodities', commodities),
-  ...tagged('payments', payments),
-  ...tagged('catalog', catalog),
-  ...tagged('purchases', purchases),
-  ...tagged('checkout', refunds),
-  ...tagged('checkout', checkout),
-  ...tagged('carts', carts),
-  ...tagged('paywall', paywall),
-  ...tagged('personas', personas),
-  ...tagged('transfers', transfers),
-  ...tagged('top-ups', topups),
-  ...tagged('sessions', sessions),
-  ...tagged('sessions', signIn),
-  ...tagged('notifications', notifications),
-  ...tagged('second factor', secondFactor),
-  ...tagged('events', events),
-  ...tagged('agents', agents),
-  ...tagged('approvals', approvals),
-  ...tagged('billing', billing),
-  ...tagged('oidc', oidcBrowser),
-  ...tagged('oidc', oidc),
-  ...tagged('mcp', mcp),
-  ...tagged('embeds', embeds),
-  openapiRoute(() => routes),
-  ...tagged('sandbox', people),
-  ...tagged('sandbox', controls),
-]
+const metaRoutes = openapiRoutes(() => routeList)
 
-function tagged(tag: string, entries: readonly Route[]): Route[] {
-  return entries.map((entry) => ({ ...entry, tag }))
+/** Every operation of the service by its id, in the order of the documentation. */
+export const routes = {
+  ...accountRoutes,
+  ...tokenRoutes,
+  ...userRoutes,
+  ...clientCredentialRoutes,
+  ...digitalQuantityRoutes,
+  ...twinRoutes,
+  ...statementRoutes,
+  ...commodityRoutes,
+  ...paymentRoutes,
+  ...catalogRoutes,
+  ...purchaseRoutes,
+  ...checkoutRefundRoutes,
+  ...checkoutRoutes,
+  ...cartRoutes,
+  ...paywallRoutes,
+  ...personaRoutes,
+  ...transferRoutes,
+  ...topupRoutes,
+  ...sessionRoutes,
+  ...signInRoutes,
+  ...notificationRoutes,
+  ...secondFactorRoutes,
+  ...eventRoutes,
+  ...agentRoutes,
+  ...approvalRoutes,
+  ...billingRoutes,
+  ...oidcBrowserRoutes,
+  ...oidcRoutes,
+  ...mcpRoutes,
+  ...embedRoutes,
+  ...metaRoutes,
+  ...peopleRoutes,
+  ...controlRoutes,
 }
+
+/** The table as the router, the OpenAPI document and the tests walk it. */
+export const routeList: readonly Route[] = Object.values(routes)
+
+/** The name of an operation: of its entry, its operationId and its test. */
+export type OperationId = keyof typeof routes
+/** What the path of an operation holds, what its query and its body take, and what it answers as JSON. */
+export type OperationParams<Id extends OperationId> = z.input<NonNullable<(typeof routes)[Id]['params']>>
+export type OperationQuery<Id extends OperationId> = z.input<NonNullable<(typeof routes)[Id]['query']>>
+export type OperationBody<Id extends OperationId> = z.input<NonNullable<(typeof routes)[Id]['body']>>
+export type OperationResult<Id extends OperationId> = z.output<NonNullable<(typeof routes)[Id]['result']>>
+/** The codes that an operation itself refuses with; the frame around it adds those of authentication and decoding. */
+export type OperationErrors<Id extends OperationId> = NonNullable<(typeof routes)[Id]['errors']>[number]

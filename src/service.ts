@@ -31,7 +31,7 @@ import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/schedule/u
 import { checkForSale } from './market/catalog/for-sale.js'
 import { testProcessor } from './money/cards/test-processor.js'
 import { tellParked } from './parked.js'
-import { routes } from './routes.js'
+import { routeList } from './routes.js'
 import { begin } from './sandbox/controls/bootstrap.js'
 import { sandboxClock } from './sandbox/controls/clock.js'
 import { createSandbox, type Sandbox } from './sandbox/controls/sandbox.js'
@@ -119,7 +119,7 @@ export interface Service {
   close(): Promise<void>
 }
 
-const table = new RouteTable(routes)
+const table = new RouteTable(routeList)
 
 /** Puts a service together over a storage. Every other option has a default. */
 export function createService(options: ServiceOptions): Service {

@@ -3,7 +3,7 @@ import { article, restOfArticle } from '../shop/article.js'
 import type { SandboxPages } from './options.js'
 
 /** What the demo's account sells to agents: the paragraphs of its archive that hold all of some words. */
-export async function archive(_options: SandboxPages, { url }: Request): Promise<Reply> {
+export async function archive(_options: SandboxPages, { url }: Request): Promise<Reply<object>> {
   const words = (new URL(url).searchParams.get('words') ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const found = [...article.opening, ...restOfArticle].filter((text) =>
     words.every((word) => text.toLowerCase().includes(word)),

@@ -13,7 +13,7 @@ import { readDemo } from './there.js'
 import { unlock } from './unlock.js'
 import { welcomePage } from './welcome.js'
 
-type Page = (options: SandboxPages, request: Request) => Promise<Reply>
+type Page = (options: SandboxPages, request: Request) => Promise<Reply<object>>
 
 const pages: Record<string, Partial<Record<string, Page>>> = {
   '/': { GET: async (options) => welcomePage({ ...options, there: await readDemo(options) }) },

@@ -8,7 +8,7 @@ import type { SandboxPages } from './options.js'
 const LIMIT = 10_000
 
 /** The shop's server: gives the rest of the article to whoever shows a payment that the service finds valid. */
-export async function unlock(options: SandboxPages, request: Request): Promise<Reply> {
+export async function unlock(options: SandboxPages, request: Request): Promise<Reply<object>> {
   const { nonce, timestamp } = await readFields({ request, headers: request.headers, source: {} }, LIMIT)
   const { status, body } = await validate(options, options.demo.commodities.article, { nonce, timestamp })
   if (status !== 200) return reply({ status, value: body })

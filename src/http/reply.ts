@@ -1,9 +1,9 @@
-/** An answer whose status, headers or body a handler sets itself. */
-export class Reply {
+/** An answer whose status, headers or body a handler sets itself; `T` is the value that it shows as JSON. */
+export class Reply<T = never> {
   readonly status: number | undefined
   readonly headers: Readonly<Record<string, string>>
   /** For the JSON body; ignored where `body` is given. */
-  readonly value: unknown
+  readonly value: T | undefined
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null | undefined
   /** The session that the caller goes on with; null signs it out. */
   readonly session: string | null | undefined
@@ -11,7 +11,7 @@ export class Reply {
   constructor(parts: {
     status?: number
     headers?: Record<string, string>
-    value?: unknown
+    value?: T
     body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
     session?: string | null
   }) {
@@ -23,7 +23,7 @@ export class Reply {
   }
 }
 
-export const reply = (parts: ConstructorParameters<typeof Reply>[0]): Reply => new Reply(parts)
+export const reply = <T = never>(parts: ConstructorParameters<typeof Reply<T>>[0]): Reply<T> => new Reply(parts)
 
 /** An answer without a body: 204. */
 export const noContent = (): Reply => new Reply({ status: 204, body: null })

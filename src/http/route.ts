@@ -131,20 +131,37 @@ export type Keep = <T>(tx: Writer, answer: T, options?: KeepOptions) => Promise<
 export type Nothing = z.ZodMiniObject<{}>
 type ObjectSchema = z.ZodMiniObject
 
-/** What a handler gives: a plain value for the JSON body, or a `Reply` where status, headers or body are its own. */
-export type Handled = unknown | Reply
+/** As `T`, and nothing of it may be changed. */
+export type Shown<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean | null | undefined
+    ? T
+    : { readonly [Key in keyof T]: Shown<T[Key]> }
 
-interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends ObjectSchema, A extends Auth> {
-  /** The exported constant's own name; operationId in the OpenAPI document. */
-  readonly id: string
+/**
+ * What a handler gives: what its `result` (or `waits`) shows as JSON, a `Reply` where status, headers or body are its own,
+ * or the problem that it refuses with, where what it wrote is kept.
+ */
+type Handled<R extends z.ZodMiniType, W extends z.ZodMiniType> =
+  | Shown<z.output<R>>
+  | Reply<Shown<z.output<R> | z.output<W>>>
+  | Problem
+
+interface RouteFacts<
+  P extends ObjectSchema,
+  Q extends ObjectSchema,
+  B extends ObjectSchema,
+  A extends Auth,
+  R extends z.ZodMiniType,
+  W extends z.ZodMiniType,
+  E extends ProblemCode,
+> {
   readonly summary: string
   readonly evidence: Evidence | Readonly<Partial<Record<Version, Evidence>>>
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: `/${string}`
   /** Path prefixes; absent for addresses outside of the versions, as pages and scripts are. */
   readonly versions?: readonly Version[]
-  /** Documentation's heading; the folder's name where absent. */
-  readonly tag?: string
   readonly auth: readonly A[]
   readonly params?: P
   readonly query?: Q
@@ -157,14 +174,14 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
   readonly bodyLimit?: 'snapshotBytes'
   readonly status?: number
   /** JSON unless another media type is named. */
-  readonly result?: z.ZodMiniType
+  readonly result?: R
   /** May also answer 202 with this: what is to be waited for, before the same call is made again. */
-  readonly waits?: z.ZodMiniType
+  readonly waits?: W
   readonly produces?: readonly string[]
   /** Codes that the handler throws; those of the frame (authentication, decoding) are added by it. */
-  readonly errors?: readonly ProblemCode[]
+  readonly errors?: readonly E[]
   /** How a refusal is shown, where not as the service's own JSON. Status and headers are the problem's unless the reply sets them. */
-  readonly refused?: (refused: Problem, headers: Pick<Headers, 'get'>) => Reply
+  readonly refused?: (refused: Problem, headers: Pick<Headers, 'get'>) => Reply<object>
   /** May also answer as an upstream service did: its status, media type and body. */
   readonly relays?: boolean
   /** May also answer 303: on to another page. */
@@ -193,11 +210,11 @@ interface RouteFacts<P extends ObjectSchema, Q extends ObjectSchema, B extends O
  * The handler is one of three: `read` and `write` run in one transaction together with the caller's authentication;
  * `handle` opens its own. A problem that `write` throws undoes its transaction; one that it returns keeps it.
  */
-type RouteHandler<C> = KeyOwner<C> &
+type RouteHandler<C, H> = KeyOwner<C> &
   (
-    | { read(tx: Reader, call: C, service: ServiceContext): Promise<Handled>; write?: never; handle?: never }
-    | { write(tx: Writer, call: C, service: ServiceContext): Promise<Handled>; read?: never; handle?: never }
-    | { handle(call: C, service: ServiceContext): Promise<Handled>; read?: never; write?: never }
+    | { read(tx: Reader, call: C, service: ServiceContext): Promise<H>; write?: never; handle?: never }
+    | { write(tx: Writer, call: C, service: ServiceContext): Promise<H>; read?: never; handle?: never }
+    | { handle(call: C, service: ServiceContext): Promise<H>; read?: never; write?: never }
   )
 
 /**
@@ -213,24 +230,54 @@ interface KeyOwner<C> {
   stands?(tx: Writer, call: C, answer: unknown, service: ServiceContext): Promise<boolean>
 }
 
+/** An operation as its feature declares it: all but its id, which is its key among the feature's routes. */
 export type RouteDefinition<
-  P extends ObjectSchema,
-  Q extends ObjectSchema,
-  B extends ObjectSchema,
-  A extends Auth,
-> = RouteFacts<P, Q, B, A> & RouteHandler<Call<z.output<P>, z.output<Q>, z.output<B>, A>>
+  P extends ObjectSchema = ObjectSchema,
+  Q extends ObjectSchema = ObjectSchema,
+  B extends ObjectSchema = ObjectSchema,
+  A extends Auth = Auth,
+  R extends z.ZodMiniType = z.ZodMiniType,
+  W extends z.ZodMiniType = z.ZodMiniType,
+  E extends ProblemCode = ProblemCode,
+> = RouteFacts<P, Q, B, A, R, W, E> & RouteHandler<Call<z.output<P>, z.output<Q>, z.output<B>, A>, Handled<R, W>>
 
 /** One entry of the route table: everything there is to know about an operation. */
-export type Route = RouteFacts<ObjectSchema, ObjectSchema, ObjectSchema, Auth> & RouteHandler<Call>
+export type Route = RouteFacts<
+  ObjectSchema,
+  ObjectSchema,
+  ObjectSchema,
+  Auth,
+  z.ZodMiniType,
+  z.ZodMiniType,
+  ProblemCode
+> &
+  RouteHandler<Call, unknown> & {
+    /** The operation's name: the operationId in the OpenAPI document. */
+    readonly id: string
+    /** The heading under which the documentation has it. */
+    readonly tag: string
+  }
 
-/** Declares a route; the handler's `call` is typed by the schemas and the principals it names. */
+/** Declares an operation. Its handler's `call` and answer are typed by the schemas and the callers it names. */
 export function route<
   A extends Auth,
   P extends ObjectSchema = Nothing,
   Q extends ObjectSchema = Nothing,
   B extends ObjectSchema = Nothing,
->(definition: RouteDefinition<P, Q, B, A>): Route {
-  return definition as unknown as Route
+  R extends z.ZodMiniType = z.ZodMiniNever,
+  W extends z.ZodMiniType = z.ZodMiniNever,
+  E extends ProblemCode = never,
+>(definition: RouteDefinition<P, Q, B, A, R, W, E>): RouteDefinition<P, Q, B, A, R, W, E> {
+  return definition
+}
+
+/** The operations of a feature, each with its key as its id, under one heading. */
+export function defineRoutes<T extends Readonly<Record<string, object>>>(
+  tag: string,
+  definitions: T,
+): { readonly [Id in keyof T]: T[Id] & { readonly id: Id; readonly tag: string } } {
+  const named = Object.entries(definitions).map(([id, definition]) => [id, { ...definition, id, tag }])
+  return Object.fromEntries(named) // Object.fromEntries forgets the keys.
 }
 
 /**

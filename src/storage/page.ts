@@ -2,10 +2,10 @@ import { problem } from '../base/problem.js'
 import { hasPrefix, indexNamed, keyOf } from './key.js'
 import type { Collection, Key, Reader, Row } from './storage.js'
 
-export interface Page<R> {
+export interface Page<R extends Row> {
   readonly rows: R[]
   /** The id to ask past for the next page, or null on the last. */
-  readonly next: Key | null
+  readonly next: R['id'] | null
 }
 
 /** A page of an index, newest (last in key order) first, past the row whose id is `after`. Throws `cursor_invalid`. */

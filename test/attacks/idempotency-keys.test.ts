@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createService } from '../../src/index.js'
-import { routes } from '../../src/routes.js'
+import { routeList } from '../../src/routes.js'
 import { type Answer, type Call, type CallOptions, caller } from '../support/api.js'
 import { expectProblem, expectSoundLedger, fund } from '../support/scenes/market.js'
 import { newMarket, newPage, ORIGIN, paywall, setPhone } from '../support/scenes/paywall.js'
@@ -318,7 +318,7 @@ const unkeyed: Readonly<Record<string, readonly string[]>> = {
 
 describe('every operation that is no GET', () => {
   it('takes an Idempotency-Key, or is one of those that need none', () => {
-    const without = routes.filter(
+    const without = routeList.filter(
       ({ method, idempotent, scope }) => method !== 'GET' && !idempotent && scope !== 'sandbox',
     )
     expect(without.map(({ id }) => id).sort()).toEqual(Object.values(unkeyed).flat().sort())

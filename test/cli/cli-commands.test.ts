@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { routes } from '../../src/routes.js'
+import { routeList } from '../../src/routes.js'
 import { caller } from '../support/api.js'
 import { cli, type Ended, type Sandbox } from '../support/cli.js'
 import { newPayer, newSeller, type Payer, type Seller, tokenFor } from '../support/scenes/world.js'
@@ -39,7 +39,7 @@ test('openapi prints the document of the route table', async () => {
   const document = JSON.parse(stdout)
   expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: 'https://pay.example.test' }] })
   const operations = Object.values(document.paths as Record<string, object>).flatMap((path) => Object.keys(path))
-  expect(operations.length).toBe(routes.reduce((sum, { versions }) => sum + (versions?.length ?? 1), 0))
+  expect(operations.length).toBe(routeList.reduce((sum, { versions }) => sum + (versions?.length ?? 1), 0))
 })
 
 describe('exec', () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import type { Route } from '../../src/http/route.js'
 import { createService } from '../../src/index.js'
-import { routes } from '../../src/routes.js'
+import { routeList } from '../../src/routes.js'
 import type { State } from '../../src/storage/storage.js'
 import { caller } from '../support/api.js'
 import { pay } from '../support/scenes/market.js'
@@ -18,7 +18,7 @@ const log = { error: (_message: string, cause?: unknown) => void failures.push(c
 const service = createService({ sandbox: true, storage, log })
 
 /** What is read for nothing but its method and path is left out. */
-const built = routes.filter(({ body, query, params }) => body ?? query ?? params)
+const built = routeList.filter(({ body, query, params }) => body ?? query ?? params)
 
 /** A wrong try at a secret is counted, and what was paid and came to nothing is on record: these refusals leave a trace, as they must. */
 const counted = new Set(['code_wrong', 'client_unknown', 'card_declined', 'upstream_failed'])

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createService } from '../../src/index.js'
-import { routes } from '../../src/routes.js'
+import { routeList } from '../../src/routes.js'
 import { type Call, type CallOptions, caller } from '../support/api.js'
 import { newItem, newShop, purchase } from '../support/scenes/catalog.js'
 import { pay } from '../support/scenes/market.js'
@@ -137,7 +137,7 @@ const plainLists = [
 const otherLists = ['listCheckoutRefunds', 'listDelegateMapping']
 
 test('every list of the route table is known here', () => {
-  const ids = routes.map(({ id }) => id).filter((id) => id.startsWith('list'))
+  const ids = routeList.map(({ id }) => id).filter((id) => id.startsWith('list'))
   expect([...Object.keys(lists), ...plainLists, ...otherLists].sort()).toEqual(ids.sort())
 })
 

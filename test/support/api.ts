@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type ProblemCode, problemStatus } from '../../src/base/problem.js'
 import { evidenceOf, type Route, type Version } from '../../src/http/route.js'
 import { errorsOf } from '../../src/http/routing/errors.js'
-import { routes } from '../../src/routes.js'
+import { routeList } from '../../src/routes.js'
 import type { Running } from '../runtimes/runtime.js'
 import { errorOf, recordAnswer, statusOf, successOf } from './scenes/answers.js'
 
@@ -74,14 +74,14 @@ export function routeOf(method: string, path: string): { route: Route; version: 
   return patterns.find(({ route, pattern }) => route.method === method && pattern.test(bare))
 }
 
-const patterns = routes.flatMap((route) =>
+const patterns = routeList.flatMap((route) =>
   (route.versions ?? [undefined]).map((version) => {
     const path = route.path.replace(/\./g, '\\.').replace(/:\w+/g, '[^/]+')
     return { route, version, pattern: new RegExp(`^${version ? `/${version}` : ''}${path}$`) }
   }),
 )
 
-const declared = new Map<Route, readonly ProblemCode[]>(routes.map((route) => [route, errorsOf(route)]))
+const declared = new Map<Route, readonly ProblemCode[]>(routeList.map((route) => [route, errorsOf(route)]))
 
 function holdToTable(method: string, path: string, answer: Answer, runtime: string | undefined): void {
   const found = routeOf(method === 'HEAD' ? 'GET' : method, path)

@@ -2,136 +2,16 @@ import { Amount, ApprovalShape, ContentHash, seenPrice, UnixSeconds, z } from '.
 import { answered } from '../../http/pages/form-flow.js'
 import { refusedBy, wantsPage } from '../../http/pages/html.js'
 import { seeOther } from '../../http/reply.js'
-import { type Call, route } from '../../http/route.js'
+import { type Call, defineRoutes, route } from '../../http/route.js'
 import { agentAccount } from './account.js'
 import { offerAccountChoice } from './account-choice.js'
-import { readApproval as read } from './approval.js'
-import { applyAccountChange as apply } from './changes/apply.js'
+import { readApproval } from './approval.js'
+import { applyAccountChange } from './changes/apply.js'
 import { choicePage, refusedChoice } from './choice-page.js'
 import { answerChoice, choiceAnswers, visitChoice } from './choice-visit.js'
 import { requestApproval, wishKinds, wishOf } from './request.js'
 
-export const readAgentAccount = route({
-  id: 'readAgentAccount',
-  summary:
-    'The business account that the user granted the agent, as it stands now, and whether there is one to choose.',
-  evidence: 'documented',
-  method: 'GET',
-  path: '/agent/account',
-  versions: ['v4'],
-  auth: ['agent'],
-  result: z.object({
-    account: z.nullable(z.object({ id: z.int(), name: z.nullable(z.string()) })),
-    choosable: z.boolean(),
-  }),
-  read: (tx, { principal }) => agentAccount(tx, principal),
-})
-
 const parameters = z.record(z.string(), z.unknown())
-
-export const createApproval = route({
-  id: 'createApproval',
-  summary:
-    'Ask the user to approve a purchase, a call of the paywall, a transfer, a cart or a change of the granted account, by the fields of that call; then make it with the `approval_id`, once.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/agent/approvals',
-  versions: ['v4'],
-  auth: ['agent'],
-  body: z.object({
-    kind: z.enum([...wishKinds, 'account_change']),
-    catalog_item_id: z.optional(z.int()),
-    arguments: z.optional(parameters),
-    price: seenPrice.price,
-    amount: z.optional(Amount),
-    dq: z.optional(ContentHash),
-    destination: z.optional(z.string()),
-    serviceUrl: z.optional(z.string()),
-    serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
-    additionalParams: z.optional(parameters),
-    address: z.optional(z.string()),
-    memo: z.optional(z.nullable(z.string())),
-    cart_id: z.optional(z.int()),
-    change: z.optional(parameters),
-  }),
-  status: 201,
-  result: ApprovalShape,
-  errors: [
-    'too_many_pending',
-    'card_data_refused',
-    'not_found',
-    'item_inactive',
-    'price_changed',
-    'arguments_refused',
-    'schema_refused',
-    'dq_unknown',
-    'amount_invalid',
-    'destination_unknown',
-    'same_twin',
-    'upstream_refused',
-    'cart_empty',
-    'cart_closed',
-    'account_not_granted',
-    'not_owner',
-    'item_archived',
-    'item_not_archived',
-    'plan_limit_reached',
-  ],
-  idempotent: true,
-  write: (tx, { body, principal }, service) => requestApproval(tx, principal, wishOf(body), service),
-})
-
-export const readApproval = route({
-  id: 'readApproval',
-  summary: 'Read an approval: the agent that asked for it, or its user.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/agent/approvals/:id',
-  versions: ['v4'],
-  auth: ['agent', 'user', 'session'],
-  params: z.object({ id: z.string() }),
-  result: ApprovalShape,
-  errors: ['not_found'],
-  read: (tx, { params, principal }, service) => read(tx, principal, params.id, service),
-})
-
-export const applyAccountChange = route({
-  id: 'applyAccountChange',
-  summary: 'Make, once, the change of the granted account that the user approved, as it is stored with the approval.',
-  evidence: 'documented',
-  method: 'POST',
-  path: '/agent/account-changes',
-  versions: ['v4'],
-  auth: ['agent'],
-  body: z.object({ approval_id: z.string() }),
-  result: z.object({ approval_id: z.string(), change: parameters, result: parameters }),
-  errors: [
-    'account_not_granted',
-    'not_found',
-    'approval_mismatch',
-    'approval_not_given',
-    'approval_spent',
-    'change_impossible',
-    'change_incomplete',
-  ],
-  idempotent: true,
-  handle: ({ body, principal, keep }, service) => apply(principal, body.approval_id, service, keep),
-})
-
-export const createAccountChoice = route({
-  id: 'createAccountChoice',
-  summary: 'Make a link, good once and for 15 minutes, at which the user picks the business account of the agent.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/agent/account-choice',
-  versions: ['v4'],
-  auth: ['agent'],
-  status: 201,
-  result: z.object({ url: z.string(), expires_at: UnixSeconds }),
-  errors: ['not_choosable'],
-  idempotent: true,
-  write: (tx, { principal }, service) => offerAccountChoice(tx, principal, service),
-})
 
 const choice = {
   evidence: 'designed',
@@ -150,63 +30,168 @@ const addressOf = ({ params }: Pick<ChoiceCall, 'params'>, { baseUrl }: { readon
 
 const visitOf = ({ params, query, session }: ChoiceCall) => ({ ...params, ...query, sessionId: session.id })
 
-export const openAccountChoice = route({
-  ...choice,
-  id: 'openAccountChoice',
-  summary: 'The page at which a user picks the business account that an agent of theirs may look after.',
-  method: 'GET',
-  redirects: true,
-  errors: ['not_found', 'link_expired', 'too_many_pending', 'too_many_mails', 'rejected', 'code_expired'],
-  async write(tx, call, service) {
-    const shown = await visitChoice(tx, visitOf(call), service)
-    if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
-    const { refused } = shown
-    return refused && !wantsPage(call.headers) ? refused : choicePage(shown, service.sandbox !== undefined)
-  },
-})
-
-export const answerAccountChoice = route({
-  ...choice,
-  id: 'answerAccountChoice',
-  summary: 'Sign in by a mailed code, or pick an account, as the buttons of the page say.',
-  method: 'POST',
-  body: z.object({
-    answer: z.enum(choiceAnswers),
-    email: z.optional(z.string()),
-    code: z.optional(z.string()),
-    account: z.optional(z.string()),
+export const agentRoutes = defineRoutes('agents', {
+  readAgentAccount: route({
+    summary:
+      'The business account that the user granted the agent, as it stands now, and whether there is one to choose.',
+    evidence: 'documented',
+    method: 'GET',
+    path: '/agent/account',
+    versions: ['v4'],
+    auth: ['agent'],
+    result: z.object({
+      account: z.nullable(z.object({ id: z.int(), name: z.nullable(z.string()) })),
+      choosable: z.boolean(),
+    }),
+    read: (tx, { principal }) => agentAccount(tx, principal),
   }),
-  status: 303,
-  redirects: true,
-  errors: [
-    'not_found',
-    'link_expired',
-    'too_many_pending',
-    'too_many_mails',
-    'too_many_codes',
-    'code_wrong',
-    'code_expired',
-    'too_many_tries',
-  ],
-  async write(tx, call, service) {
-    const at = visitOf(call)
-    return answered(await answerChoice(tx, at, call.body, service), call, {
-      address: addressOf(call, service),
-      async again(refused, step) {
-        const shown = await visitChoice(tx, { ...at, step, email: call.body.email }, service)
-        if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
-        return choicePage({ ...shown, refused }, service.sandbox !== undefined)
-      },
-    })
-  },
-})
 
-export default [
-  readAgentAccount,
-  createAccountChoice,
-  createApproval,
-  readApproval,
-  applyAccountChange,
-  openAccountChoice,
-  answerAccountChoice,
-]
+  createAccountChoice: route({
+    summary: 'Make a link, good once and for 15 minutes, at which the user picks the business account of the agent.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/agent/account-choice',
+    versions: ['v4'],
+    auth: ['agent'],
+    status: 201,
+    result: z.object({ url: z.string(), expires_at: UnixSeconds }),
+    errors: ['not_choosable'],
+    idempotent: true,
+    write: (tx, { principal }, service) => offerAccountChoice(tx, principal, service),
+  }),
+
+  createApproval: route({
+    summary:
+      'Ask the user to approve a purchase, a call of the paywall, a transfer, a cart or a change of the granted account, by the fields of that call; then make it with the `approval_id`, once.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/agent/approvals',
+    versions: ['v4'],
+    auth: ['agent'],
+    body: z.object({
+      kind: z.enum([...wishKinds, 'account_change']),
+      catalog_item_id: z.optional(z.int()),
+      arguments: z.optional(parameters),
+      price: seenPrice.price,
+      amount: z.optional(Amount),
+      dq: z.optional(ContentHash),
+      destination: z.optional(z.string()),
+      serviceUrl: z.optional(z.string()),
+      serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
+      additionalParams: z.optional(parameters),
+      address: z.optional(z.string()),
+      memo: z.optional(z.nullable(z.string())),
+      cart_id: z.optional(z.int()),
+      change: z.optional(parameters),
+    }),
+    status: 201,
+    result: ApprovalShape,
+    errors: [
+      'too_many_pending',
+      'card_data_refused',
+      'not_found',
+      'item_inactive',
+      'price_changed',
+      'arguments_refused',
+      'schema_refused',
+      'dq_unknown',
+      'amount_invalid',
+      'destination_unknown',
+      'same_twin',
+      'upstream_refused',
+      'cart_empty',
+      'cart_closed',
+      'account_not_granted',
+      'not_owner',
+      'item_archived',
+      'item_not_archived',
+      'plan_limit_reached',
+    ],
+    idempotent: true,
+    write: (tx, { body, principal }, service) => requestApproval(tx, principal, wishOf(body), service),
+  }),
+
+  readApproval: route({
+    summary: 'Read an approval: the agent that asked for it, or its user.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/agent/approvals/:id',
+    versions: ['v4'],
+    auth: ['agent', 'user', 'session'],
+    params: z.object({ id: z.string() }),
+    result: ApprovalShape,
+    errors: ['not_found'],
+    read: (tx, { params, principal }, service) => readApproval(tx, principal, params.id, service),
+  }),
+
+  applyAccountChange: route({
+    summary: 'Make, once, the change of the granted account that the user approved, as it is stored with the approval.',
+    evidence: 'documented',
+    method: 'POST',
+    path: '/agent/account-changes',
+    versions: ['v4'],
+    auth: ['agent'],
+    body: z.object({ approval_id: z.string() }),
+    result: z.object({ approval_id: z.string(), change: parameters, result: parameters }),
+    errors: [
+      'account_not_granted',
+      'not_found',
+      'approval_mismatch',
+      'approval_not_given',
+      'approval_spent',
+      'change_impossible',
+      'change_incomplete',
+    ],
+    idempotent: true,
+    handle: ({ body, principal, keep }, service) => applyAccountChange(principal, body.approval_id, service, keep),
+  }),
+
+  openAccountChoice: route({
+    ...choice,
+    summary: 'The page at which a user picks the business account that an agent of theirs may look after.',
+    method: 'GET',
+    redirects: true,
+    errors: ['not_found', 'link_expired', 'too_many_pending', 'too_many_mails', 'rejected', 'code_expired'],
+    async write(tx, call, service) {
+      const shown = await visitChoice(tx, visitOf(call), service)
+      if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
+      const { refused } = shown
+      return refused && !wantsPage(call.headers) ? refused : choicePage(shown, service.sandbox !== undefined)
+    },
+  }),
+
+  answerAccountChoice: route({
+    ...choice,
+    summary: 'Sign in by a mailed code, or pick an account, as the buttons of the page say.',
+    method: 'POST',
+    body: z.object({
+      answer: z.enum(choiceAnswers),
+      email: z.optional(z.string()),
+      code: z.optional(z.string()),
+      account: z.optional(z.string()),
+    }),
+    status: 303,
+    redirects: true,
+    errors: [
+      'not_found',
+      'link_expired',
+      'too_many_pending',
+      'too_many_mails',
+      'too_many_codes',
+      'code_wrong',
+      'code_expired',
+      'too_many_tries',
+    ],
+    async write(tx, call, service) {
+      const at = visitOf(call)
+      return answered(await answerChoice(tx, at, call.body, service), call, {
+        address: addressOf(call, service),
+        async again(refused, step) {
+          const shown = await visitChoice(tx, { ...at, step, email: call.body.email }, service)
+          if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
+          return choicePage({ ...shown, refused }, service.sandbox !== undefined)
+        },
+      })
+    },
+  }),
+})

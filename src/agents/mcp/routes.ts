@@ -12,16 +12,11 @@ import {
   z,
 } from '../../http/fields/schema.js'
 import { noContent, type Reply, reply } from '../../http/reply.js'
-import { type Call, route } from '../../http/route.js'
+import { type Call, defineRoutes, route } from '../../http/route.js'
 import { answerMessage } from './offer.js'
 import { protectedResource } from './protected-resource.js'
 import { offerTo } from './server.js'
-import {
-  createTool as create,
-  listTools as list,
-  deleteTool as remove,
-  updateTool as update,
-} from './tools/registry.js'
+import { createTool, deleteTool, listTools, updateTool } from './tools/registry.js'
 import { checkVisitor } from './tools/visit.js'
 
 /** A JSON-RPC message: a request, a notification or an answer. Which it has to be, and of what, its method says. */
@@ -44,40 +39,8 @@ const server = {
 } as const
 
 type MessageCall = Call<unknown, unknown, z.output<typeof Message>, 'agent'>
+
 type Service = Parameters<typeof offerTo>[0]['service']
-
-async function answer(call: MessageCall, service: Service, within?: number): Promise<Reply> {
-  const { principal: agent, url, headers, body, ending, isAuthenticated } = call
-  const visitor = { agent, within, origin: headers.get('origin') }
-  await service.storage.read((tx) => checkVisitor(tx, visitor, service.baseUrl))
-  return reply(
-    await answerMessage(
-      offerTo({ agent, within, hops: hopsIn(headers), service, isAuthenticated }),
-      { url, headers, body, ending },
-      service.log,
-    ),
-  )
-}
-
-export const callMcp = route({
-  ...server,
-  id: 'callMcp',
-  summary: 'The master MCP server: one JSON-RPC message of the Model Context Protocol, from an agent.',
-  evidence: 'observed',
-  path: '/mcp',
-  errors: ['origin_refused'],
-  handle: (call, service) => answer(call, service),
-})
-
-export const callAccountMcp = route({
-  ...server,
-  id: 'callAccountMcp',
-  summary: "An account's own MCP server, which sells its private items too and has its featured items as tools.",
-  path: '/mcp/:id',
-  params: IdPath,
-  errors: ['origin_refused'],
-  handle: (call, service) => answer(call, service, call.params.id),
-})
 
 const metadata = {
   evidence: 'designed',
@@ -92,31 +55,6 @@ const metadata = {
     resource_name: z.string(),
   }),
 } as const
-
-export const readProtectedResource = route({
-  ...metadata,
-  id: 'readProtectedResource',
-  summary: 'Who issues the tokens that agents call the interface with (RFC 9728).',
-  path: '/.well-known/oauth-protected-resource',
-  read: async (_tx, _call, service) => protectedResource(service, ''),
-})
-
-export const readMcpResource = route({
-  ...metadata,
-  id: 'readMcpResource',
-  summary: 'The same of the master MCP server, as a resource of its own.',
-  path: '/.well-known/oauth-protected-resource/mcp',
-  read: async (_tx, _call, service) => protectedResource(service, '/mcp'),
-})
-
-export const readAccountMcpResource = route({
-  ...metadata,
-  id: 'readAccountMcpResource',
-  summary: "The same of an account's own MCP server.",
-  path: '/.well-known/oauth-protected-resource/mcp/:id',
-  params: IdPath,
-  read: async (_tx, { params }, service) => protectedResource(service, `/mcp/${params.id}`),
-})
 
 /** Sellers register what they sell to agents. */
 const registry = { evidence: 'observed', versions: ['v4'], auth: ['account'] } as const
@@ -142,80 +80,119 @@ const refusals = [
   'plan_limit_reached',
 ] as const
 
-export const createTool = route({
-  ...registry,
-  id: 'createTool',
-  summary:
-    'Register a tool: a featured item of the catalog, by other names. `provider` names an account that has no name yet; otherwise buyers see the name that the account has.',
-  method: 'POST',
-  path: '/mcp/tools',
-  body: z.object({ ...optional, name, description, price_per_call: Amount, service_url: z.string() }),
-  status: 201,
-  result: Tool,
-  errors: [...refusals],
-  idempotent: true,
-  write: async (tx, { body, principal }, service) => ({
-    tool: await create(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
+export const mcpRoutes = defineRoutes('mcp', {
+  callMcp: route({
+    ...server,
+    summary: 'The master MCP server: one JSON-RPC message of the Model Context Protocol, from an agent.',
+    evidence: 'observed',
+    path: '/mcp',
+    errors: ['origin_refused'],
+    handle: (call, service) => answer(call, service),
+  }),
+
+  callAccountMcp: route({
+    ...server,
+    summary: "An account's own MCP server, which sells its private items too and has its featured items as tools.",
+    path: '/mcp/:id',
+    params: IdPath,
+    errors: ['origin_refused'],
+    handle: (call, service) => answer(call, service, call.params.id),
+  }),
+
+  readProtectedResource: route({
+    ...metadata,
+    summary: 'Who issues the tokens that agents call the interface with (RFC 9728).',
+    path: '/.well-known/oauth-protected-resource',
+    read: async (_tx, _call, service) => protectedResource(service, ''),
+  }),
+
+  readMcpResource: route({
+    ...metadata,
+    summary: 'The same of the master MCP server, as a resource of its own.',
+    path: '/.well-known/oauth-protected-resource/mcp',
+    read: async (_tx, _call, service) => protectedResource(service, '/mcp'),
+  }),
+
+  readAccountMcpResource: route({
+    ...metadata,
+    summary: "The same of an account's own MCP server.",
+    path: '/.well-known/oauth-protected-resource/mcp/:id',
+    params: IdPath,
+    read: async (_tx, { params }, service) => protectedResource(service, `/mcp/${params.id}`),
+  }),
+
+  createTool: route({
+    ...registry,
+    summary:
+      'Register a tool: a featured item of the catalog, by other names. `provider` names an account that has no name yet; otherwise buyers see the name that the account has.',
+    method: 'POST',
+    path: '/mcp/tools',
+    body: z.object({ ...optional, name, description, price_per_call: Amount, service_url: z.string() }),
+    status: 201,
+    result: Tool,
+    errors: [...refusals],
+    idempotent: true,
+    write: async (tx, { body, principal }, service) => ({
+      tool: await createTool(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
+    }),
+  }),
+
+  listTools: route({
+    ...registry,
+    summary: "List the account's tools, newest first.",
+    method: 'GET',
+    path: '/mcp/tools',
+    query: PageQuery,
+    result: pageOf('tools', ToolShape),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal }) => listTools(tx, principal.id, query),
+  }),
+
+  updateTool: route({
+    ...registry,
+    summary: 'Change a tool, or whether it is active.',
+    method: 'PUT',
+    path: '/mcp/tools/:id',
+    params: IdPath,
+    body: z.object({
+      ...optional,
+      name: z.optional(name),
+      description: z.optional(description),
+      price_per_call: z.optional(Amount),
+      service_url: z.optional(z.string()),
+      active: z.optional(z.boolean()),
+    }),
+    result: Tool,
+    errors: [...refusals],
+    write: async (tx, { params, body, principal }, service) => ({
+      tool: await updateTool(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
+    }),
+  }),
+
+  deleteTool: route({
+    ...registry,
+    summary: 'Take a tool away: its item is archived, and can be restored as such.',
+    method: 'DELETE',
+    path: '/mcp/tools/:id',
+    params: IdPath,
+    status: 204,
+    errors: ['not_found'],
+    async write(tx, { params, principal }, { clock }) {
+      await deleteTool(tx, { id: params.id, accountId: principal.id, at: clock.now() })
+      return noContent()
+    },
   }),
 })
 
-export const listTools = route({
-  ...registry,
-  id: 'listTools',
-  summary: "List the account's tools, newest first.",
-  method: 'GET',
-  path: '/mcp/tools',
-  query: PageQuery,
-  result: pageOf('tools', ToolShape),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal }) => list(tx, principal.id, query),
-})
-
-export const updateTool = route({
-  ...registry,
-  id: 'updateTool',
-  summary: 'Change a tool, or whether it is active.',
-  method: 'PUT',
-  path: '/mcp/tools/:id',
-  params: IdPath,
-  body: z.object({
-    ...optional,
-    name: z.optional(name),
-    description: z.optional(description),
-    price_per_call: z.optional(Amount),
-    service_url: z.optional(z.string()),
-    active: z.optional(z.boolean()),
-  }),
-  result: Tool,
-  errors: [...refusals],
-  write: async (tx, { params, body, principal }, service) => ({
-    tool: await update(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
-  }),
-})
-
-export const deleteTool = route({
-  ...registry,
-  id: 'deleteTool',
-  summary: 'Take a tool away: its item is archived, and can be restored as such.',
-  method: 'DELETE',
-  path: '/mcp/tools/:id',
-  params: IdPath,
-  status: 204,
-  errors: ['not_found'],
-  async write(tx, { params, principal }, { clock }) {
-    await remove(tx, { id: params.id, accountId: principal.id, at: clock.now() })
-    return noContent()
-  },
-})
-
-export default [
-  callMcp,
-  callAccountMcp,
-  readProtectedResource,
-  readMcpResource,
-  readAccountMcpResource,
-  createTool,
-  listTools,
-  updateTool,
-  deleteTool,
-]
+async function answer(call: MessageCall, service: Service, within?: number): Promise<Reply> {
+  const { principal: agent, url, headers, body, ending, isAuthenticated } = call
+  const visitor = { agent, within, origin: headers.get('origin') }
+  await service.storage.read((tx) => checkVisitor(tx, visitor, service.baseUrl))
+  return reply(
+    await answerMessage(
+      offerTo({ agent, within, hops: hopsIn(headers), service, isAuthenticated }),
+      { url, headers, body, ending },
+      service.log,
+    ),
+  )
+}

@@ -1,30 +1,29 @@
 import { SecretsShape, z } from '../../http/fields/schema.js'
-import { route } from '../../http/route.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { askForSecrets, createSecrets } from './client-credentials.js'
 
-export const createUserSecrets = route({
-  id: 'createUserSecrets',
-  summary:
-    'Make new client credentials for yourself. The newest before them go on working, older ones end. A session waits for the second factor of its user.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/user/secrets',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  body: z.object({}),
-  bodyOptional: true,
-  status: 201,
-  result: z.object({ secrets: SecretsShape }),
-  errors: ['rejected', 'approval_timeout', 'too_many_pending'],
-  idempotent: true,
-  async handle({ principal, session, keep }, service) {
-    const userId = principal.id
-    const given =
-      principal.via === 'session' ? await askForSecrets(service, { userId, sessionId: session?.id }) : undefined
-    return service.storage.write(async (tx) =>
-      keep(tx, await createSecrets(tx, { userId, given, at: service.clock.now() }, service)),
-    )
-  },
+export const clientCredentialRoutes = defineRoutes('users', {
+  createUserSecrets: route({
+    summary:
+      'Make new client credentials for yourself. The newest before them go on working, older ones end. A session waits for the second factor of its user.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/user/secrets',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    body: z.object({}),
+    bodyOptional: true,
+    status: 201,
+    result: z.object({ secrets: SecretsShape }),
+    errors: ['rejected', 'approval_timeout', 'too_many_pending'],
+    idempotent: true,
+    async handle({ principal, session, keep }, service) {
+      const userId = principal.id
+      const given =
+        principal.via === 'session' ? await askForSecrets(service, { userId, sessionId: session?.id }) : undefined
+      return service.storage.write(async (tx) =>
+        keep(tx, await createSecrets(tx, { userId, given, at: service.clock.now() }, service)),
+      )
+    },
+  }),
 })
-
-export default [createUserSecrets]

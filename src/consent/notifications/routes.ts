@@ -3,10 +3,10 @@ import type { ServiceContext } from '../../http/context.js'
 import { IdPath, lineOf, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
 import { refusedBy } from '../../http/pages/html.js'
 import { noContent } from '../../http/reply.js'
-import { type Call, route } from '../../http/route.js'
+import { type Call, defineRoutes, route } from '../../http/route.js'
 import { confirmedPage, confirmPage, refusedPage } from './confirm-page.js'
 import {
-  answerDeviceLink as answer,
+  answerDeviceLink,
   type Changing,
   changeOfLink,
   listDevices,
@@ -20,6 +20,7 @@ const Platform = z.enum(platforms)
 
 /** As it can be sent back in a header. */
 const Token = z.string().check(z.regex(/^[\x21-\x7e]{1,4096}$/, '1 to 4096 printable ASCII characters without spaces'))
+
 const Name = lineOf(255, 0)
 
 const Registration = z.object({
@@ -38,91 +39,6 @@ const changing = ({ principal, session, headers }: Caller, { clock }: ServiceCon
   at: clock.now(),
 })
 
-export const createRegistration = route({
-  id: 'createRegistration',
-  summary:
-    'Register a device to be asked on; the same token again changes its name and platform. One beside the first stays inactive until an active device, or after 24 hours a mailed link, confirms it; with X-Device-Token of an active device it is active at once.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/notifications/registrations',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  body: z.object({ platform: Platform, token: Token, name: z.optional(Name) }),
-  deviceToken: 'optional',
-  status: 201,
-  result: Registration,
-  errors: ['too_many_devices', 'too_many_pending', 'too_many_mails'],
-  idempotent: true,
-  async write(tx, call, service) {
-    return showDevice(await registerDevice(tx, { ...call.body, ...changing(call, service) }, service))
-  },
-})
-
-export const listRegistrations = route({
-  id: 'listRegistrations',
-  summary: "List the user's devices, newest first; `active: false` stands at those that nobody has confirmed.",
-  evidence: 'designed',
-  method: 'GET',
-  path: '/notifications/registrations',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  query: PageQuery,
-  result: pageOf('registrations', z.object({ ...Registration.shape, active: z.optional(z.literal(false)) })),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal }) => listDevices(tx, principal.id, query),
-})
-
-export const deleteRegistration = route({
-  id: 'deleteRegistration',
-  summary:
-    'Remove a device: it is asked no more, and answers nothing, once an active device, or after 24 hours a mailed link, confirms that; with X-Device-Token of an active device at once.',
-  evidence: 'designed',
-  method: 'DELETE',
-  path: '/notifications/registrations/:id',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  params: IdPath,
-  deviceToken: 'optional',
-  status: 204,
-  errors: ['not_found', 'too_many_pending', 'too_many_mails'],
-  async write(tx, call, service) {
-    await unregisterDevice(tx, { id: call.params.id, ...changing(call, service) }, service)
-    return noContent()
-  },
-})
-
-export const registerPushToken = route({
-  id: 'registerPushToken',
-  summary: 'Register a device by its FCM token, in place of the one that it registered before.',
-  evidence: 'observed',
-  method: 'POST',
-  path: '/pay/notifications/register',
-  versions: ['v3'],
-  auth: ['user', 'session'],
-  deviceToken: 'optional',
-  body: z.object({ fcmToken: Token, platform: z.optional(Platform), deviceId: z.optional(Name) }),
-  result: z.object({
-    success: z.literal(true),
-    message: z.string(),
-    deviceId: z.string(),
-    platform: Platform,
-    registeredAt: UnixSeconds,
-  }),
-  errors: ['too_many_devices', 'too_many_pending', 'too_many_mails'],
-  idempotent: true,
-  async write(tx, call, service) {
-    const { fcmToken: token, platform = 'web', deviceId } = call.body
-    const device = await registerDevice(tx, { token, platform, deviceId, ...changing(call, service) }, service)
-    return {
-      success: true,
-      message: 'The device is registered.',
-      deviceId: device.device_id ?? String(device.id),
-      platform: device.platform,
-      registeredAt: seconds(device.created_at),
-    }
-  },
-})
-
 const link = {
   evidence: 'designed',
   path: '/notifications/registrations/:id/confirm',
@@ -133,36 +49,108 @@ const link = {
   refused: refusedBy(refusedPage),
 } as const
 
-export const openDeviceLink = route({
-  ...link,
-  id: 'openDeviceLink',
-  summary:
-    'The page that a mailed link opens: a device that is to be added or removed, and the buttons Confirm and Reject.',
-  method: 'GET',
-  query: z.object({ token: z.string() }),
-  errors: ['not_found', 'link_expired'],
-  async read(tx, { params, query: { token } }, { clock }) {
-    const at = clock.now()
-    return confirmPage(await changeOfLink(tx, { ...params, token, at }), token, at)
-  },
-})
+export const notificationRoutes = defineRoutes('notifications', {
+  createRegistration: route({
+    summary:
+      'Register a device to be asked on; the same token again changes its name and platform. One beside the first stays inactive until an active device, or after 24 hours a mailed link, confirms it; with X-Device-Token of an active device it is active at once.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/notifications/registrations',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    body: z.object({ platform: Platform, token: Token, name: z.optional(Name) }),
+    deviceToken: 'optional',
+    status: 201,
+    result: Registration,
+    errors: ['too_many_devices', 'too_many_pending', 'too_many_mails'],
+    idempotent: true,
+    async write(tx, call, service) {
+      return showDevice(await registerDevice(tx, { ...call.body, ...changing(call, service) }, service))
+    },
+  }),
 
-export const answerDeviceLink = route({
-  ...link,
-  id: 'answerDeviceLink',
-  summary: 'Confirm a change of the devices by the mailed link, from 24 hours after it on, or reject it.',
-  method: 'POST',
-  body: z.object({ token: z.string(), answer: z.enum(['confirm', 'reject']) }),
-  errors: ['not_found', 'link_early', 'link_expired'],
-  write: async (tx, { params, body }, { clock }) =>
-    confirmedPage(await answer(tx, { ...params, ...body, at: clock.now() }), body.answer),
-})
+  listRegistrations: route({
+    summary: "List the user's devices, newest first; `active: false` stands at those that nobody has confirmed.",
+    evidence: 'designed',
+    method: 'GET',
+    path: '/notifications/registrations',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    query: PageQuery,
+    result: pageOf('registrations', z.object({ ...Registration.shape, active: z.optional(z.literal(false)) })),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal }) => listDevices(tx, principal.id, query),
+  }),
 
-export default [
-  createRegistration,
-  listRegistrations,
-  deleteRegistration,
-  registerPushToken,
-  openDeviceLink,
-  answerDeviceLink,
-]
+  deleteRegistration: route({
+    summary:
+      'Remove a device: it is asked no more, and answers nothing, once an active device, or after 24 hours a mailed link, confirms that; with X-Device-Token of an active device at once.',
+    evidence: 'designed',
+    method: 'DELETE',
+    path: '/notifications/registrations/:id',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    params: IdPath,
+    deviceToken: 'optional',
+    status: 204,
+    errors: ['not_found', 'too_many_pending', 'too_many_mails'],
+    async write(tx, call, service) {
+      await unregisterDevice(tx, { id: call.params.id, ...changing(call, service) }, service)
+      return noContent()
+    },
+  }),
+
+  registerPushToken: route({
+    summary: 'Register a device by its FCM token, in place of the one that it registered before.',
+    evidence: 'observed',
+    method: 'POST',
+    path: '/pay/notifications/register',
+    versions: ['v3'],
+    auth: ['user', 'session'],
+    deviceToken: 'optional',
+    body: z.object({ fcmToken: Token, platform: z.optional(Platform), deviceId: z.optional(Name) }),
+    result: z.object({
+      success: z.literal(true),
+      message: z.string(),
+      deviceId: z.string(),
+      platform: Platform,
+      registeredAt: UnixSeconds,
+    }),
+    errors: ['too_many_devices', 'too_many_pending', 'too_many_mails'],
+    idempotent: true,
+    async write(tx, call, service) {
+      const { fcmToken: token, platform = 'web', deviceId } = call.body
+      const device = await registerDevice(tx, { token, platform, deviceId, ...changing(call, service) }, service)
+      return {
+        success: true as const,
+        message: 'The device is registered.',
+        deviceId: device.device_id ?? String(device.id),
+        platform: device.platform,
+        registeredAt: seconds(device.created_at),
+      }
+    },
+  }),
+
+  openDeviceLink: route({
+    ...link,
+    summary:
+      'The page that a mailed link opens: a device that is to be added or removed, and the buttons Confirm and Reject.',
+    method: 'GET',
+    query: z.object({ token: z.string() }),
+    errors: ['not_found', 'link_expired'],
+    async read(tx, { params, query: { token } }, { clock }) {
+      const at = clock.now()
+      return confirmPage(await changeOfLink(tx, { ...params, token, at }), token, at)
+    },
+  }),
+
+  answerDeviceLink: route({
+    ...link,
+    summary: 'Confirm a change of the devices by the mailed link, from 24 hours after it on, or reject it.',
+    method: 'POST',
+    body: z.object({ token: z.string(), answer: z.enum(['confirm', 'reject']) }),
+    errors: ['not_found', 'link_early', 'link_expired'],
+    write: async (tx, { params, body }, { clock }) =>
+      confirmedPage(await answerDeviceLink(tx, { ...params, ...body, at: clock.now() }), body.answer),
+  }),
+})

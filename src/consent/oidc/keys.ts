@@ -2,7 +2,7 @@ import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK, generate
 import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
-const ALGORITHM = 'ES256'
+const ALGORITHM = 'ES256' as const
 /** How long the public half of a key stays published after its last signature. */
 const RETIREMENT = 24 * 3_600_000
 /** As many as a service has at once: a key retires at each rotation and goes a day later. */
@@ -10,8 +10,8 @@ const KEYS = 1000
 
 /** The public half of a P-256 key, as it is published. */
 export interface PublicJwk {
-  readonly kty: string
-  readonly crv: string
+  readonly kty: 'EC'
+  readonly crv: 'P-256'
   readonly x: string
   readonly y: string
 }
@@ -40,7 +40,7 @@ export async function publishedKeys(tx: Reader, at: number) {
   const rows = (await all(tx)).filter(({ retired_at }) => retired_at === null || retired_at + RETIREMENT > at)
   return rows
     .sort((a, b) => Number(a.retired_at !== null) - Number(b.retired_at !== null))
-    .map(({ id, public_jwk }) => ({ ...public_jwk, kid: id, alg: ALGORITHM, use: 'sig' }))
+    .map(({ id, public_jwk }) => ({ ...public_jwk, kid: id, alg: ALGORITHM, use: 'sig' as const }))
 }
 
 /** Makes the first key where none signs yet, or none that can be opened: a state may have been moved without its key. */

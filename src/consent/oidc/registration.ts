@@ -16,7 +16,9 @@ import { isScope, issuerOf, scopesSupported, words } from './issuer.js'
 type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
 /** Metadata as it was sent: every field of the right type, and nothing more known of it. */
-export type SentMetadata = Undefinable<Omit<ClientMetadata, 'token_endpoint_auth_method'>> & {
+export type SentMetadata = Undefinable<Omit<ClientMetadata, 'token_endpoint_auth_method' | 'jwks'>> & {
+  /** As sent: nothing of it is checked. */
+  readonly jwks?: object | undefined
   readonly token_endpoint_auth_method?: string | undefined
   readonly id_token_signed_response_alg?: string | undefined
   readonly subject_type?: string | undefined
@@ -161,7 +163,7 @@ function checkMetadata(sent: SentMetadata): ClientMetadata {
 const MOST_CHARACTERS = 65_536
 const MOST_URIS = 32
 
-function checkKeys(jwks: object): object {
+function checkKeys(jwks: object): { readonly keys: readonly object[] } {
   const checked = publicKeys(jwks)
   if ('wrong' in checked) throw refuse(checked.wrong)
   return checked

@@ -1,9 +1,11 @@
+import type { ServiceContext } from '../../http/context.js'
 import { IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
-import { type Call, type Nothing, route } from '../../http/route.js'
+import { type Call, defineRoutes, route } from '../../http/route.js'
+import type { Reader } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
 import { clientById, type SentClient } from './clients/client.js'
-import { listConnections as list } from './connection.js'
+import { listConnections } from './connection.js'
 import { deleteOwnConnection } from './disconnect.js'
 import { discoveryOf } from './discovery.js'
 import { checkReplay, exchange, presentedCredentials } from './exchange.js'
@@ -23,130 +25,9 @@ const discovery = {
   read: async (_tx: unknown, _call: unknown, service: { baseUrl: string }) => discoveryOf(service),
 } as const
 
-export const readOpenidConfiguration = route({
-  ...discovery,
-  id: 'readOpenidConfiguration',
-  summary: 'What the OpenID Connect provider can do, and where.',
-  evidence: 'documented',
-  path: '/oidc/.well-known/openid-configuration',
-  versions: ['v4'],
-})
-
-export const readAuthorizationServer = route({
-  ...discovery,
-  id: 'readAuthorizationServer',
-  summary: 'The same, as OAuth authorization server metadata.',
-  evidence: 'designed',
-  path: '/oidc/.well-known/oauth-authorization-server',
-  versions: ['v4'],
-})
-
-export const readInsertedAuthorizationServer = route({
-  ...discovery,
-  id: 'readInsertedAuthorizationServer',
-  summary: "The same, where RFC 8414 section 3.1 has it: before the issuer's path.",
-  evidence: 'designed',
-  path: '/.well-known/oauth-authorization-server/v4/oidc',
-})
-
-export const readInsertedOpenidConfiguration = route({
-  ...discovery,
-  id: 'readInsertedOpenidConfiguration',
-  summary: "The same, before the issuer's path.",
-  evidence: 'designed',
-  path: '/.well-known/openid-configuration/v4/oidc',
-})
-
-export const readJwks = route({
-  id: 'readJwks',
-  summary: 'The public keys that tokens are checked with; one that was rotated out stays for a day.',
-  evidence: 'documented',
-  method: 'GET',
-  path: '/oidc/jwks',
-  versions: ['v4'],
-  auth: ['none'],
-  shareable: true,
-  result: shape.KeySet,
-  async handle(_call, service) {
-    const at = service.clock.now()
-    const keys = await service.storage.read((tx) => publishedKeys(tx, at))
-    if (keys.length > 0) return { keys }
-    return service.storage.write(async (tx) => {
-      await ensureKey(tx, at, service)
-      return { keys: await publishedKeys(tx, at) }
-    })
-  },
-})
-
 const ClientPath = z.object({ client_id: shape.Word })
+
 const metadataErrors = ['invalid_redirect_uri', 'invalid_client_metadata'] as const
-
-export const registerOidcClient = route({
-  ...open,
-  id: 'registerOidcClient',
-  summary: 'Register an app, public or confidential (RFC 7591).',
-  evidence: 'documented',
-  method: 'POST',
-  path: '/oidc/reg',
-  body: shape.Metadata,
-  status: 201,
-  result: shape.Registration,
-  errors: metadataErrors,
-  refused: registrationRefusal,
-  idempotent: true,
-  // A client that was deleted since is registered anew.
-  stands: async (tx, _call, stored) => (await clientById(tx, shape.Registration.parse(stored).client_id)) !== undefined,
-  write: (tx, { body }, service) => registerClient(tx, body, service),
-})
-
-export const readOidcClient = route({
-  ...open,
-  id: 'readOidcClient',
-  summary: "Read an app's registration, by its registration access token (RFC 7592).",
-  evidence: 'designed',
-  method: 'GET',
-  path: '/oidc/reg/:client_id',
-  params: ClientPath,
-  result: shape.Registration,
-  errors: ['token_invalid'],
-  read: async (tx, { params, headers }, service) =>
-    readRegistration(await managedClient(tx, params.client_id, headers.get('authorization')), service),
-})
-
-export const updateOidcClient = route({
-  ...open,
-  id: 'updateOidcClient',
-  summary: "Replace an app's metadata, by its registration access token (RFC 7592).",
-  evidence: 'designed',
-  method: 'PUT',
-  path: '/oidc/reg/:client_id',
-  params: ClientPath,
-  body: shape.Replacement,
-  result: shape.Registration,
-  errors: ['token_invalid', 'invalid_request', ...metadataErrors],
-  refused: registrationRefusal,
-  async write(tx, { params, headers, body }, service) {
-    const client = await managedClient(tx, params.client_id, headers.get('authorization'))
-    return updateClient(tx, client, body, service)
-  },
-})
-
-export const deleteOidcClient = route({
-  ...open,
-  id: 'deleteOidcClient',
-  summary: 'Delete an app with all that users allowed it, by its registration access token (RFC 7592).',
-  evidence: 'designed',
-  method: 'DELETE',
-  path: '/oidc/reg/:client_id',
-  params: ClientPath,
-  status: 204,
-  errors: ['token_invalid'],
-  async write(tx, { params, headers }, service) {
-    const client = await managedClient(tx, params.client_id, headers.get('authorization'))
-    await deleteClient(tx, client, service)
-    return noContent()
-  },
-})
 
 const sentClient = ({
   headers,
@@ -159,59 +40,6 @@ const sentClient = ({
 
 const clientErrors = ['invalid_client', 'invalid_request', 'too_many_failures'] as const
 
-export const createOidcToken = route({
-  ...open,
-  id: 'createOidcToken',
-  summary: 'Exchange a code, with PKCE, or a refresh token, which works once.',
-  evidence: 'documented',
-  method: 'POST',
-  path: '/oidc/token',
-  body: shape.TokenBody,
-  result: shape.Tokens,
-  errors: [
-    ...clientErrors,
-    'invalid_grant',
-    'unauthorized_client',
-    'unsupported_grant_type',
-    'invalid_scope',
-    'invalid_target',
-  ],
-  idempotent: true,
-  presented: (call) => presentedCredentials(sentClient(call), call.body),
-  async stands(tx, call, stored, service) {
-    await checkReplay(tx, { client: sentClient(call), issued: shape.Tokens.parse(stored) }, service)
-    return true
-  },
-  write: (tx, call, service) => exchange(tx, { client: sentClient(call), request: call.body }, service),
-})
-
-export const introspectOidcToken = route({
-  ...open,
-  id: 'introspectOidcToken',
-  summary: 'Tell a confidential client about a token of its own (RFC 7662).',
-  evidence: 'documented',
-  method: 'POST',
-  path: '/oidc/token/introspection',
-  body: shape.TokenQuestion,
-  result: shape.Introspected,
-  errors: clientErrors,
-  write: (tx, call, service) => introspect(tx, { client: sentClient(call), token: call.body.token }, service),
-})
-
-export const revokeOidcToken = route({
-  ...open,
-  id: 'revokeOidcToken',
-  summary: 'Revoke an access token, or a refresh token with all that came of its code (RFC 7009).',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/oidc/token/revocation',
-  body: shape.TokenQuestion,
-  result: z.object({}),
-  errors: [...clientErrors, 'unauthorized_client'],
-  write: async (tx, call, service) =>
-    (await revoke(tx, { client: sentClient(call), token: call.body.token }, service)) ?? {},
-})
-
 const userinfo = {
   versions: ['v4'],
   path: '/oidc/me',
@@ -221,89 +49,232 @@ const userinfo = {
   refused: oauthRefusal,
 } as const
 
-const readClaims: Parameters<typeof route<'agent', Nothing, Nothing, Nothing>>[0]['read'] = (
-  tx,
-  { principal: { user_id: userId, scopes } },
-  { keys },
+const readClaims = (
+  tx: Reader,
+  { principal: { user_id: userId, scopes } }: Pick<Call<unknown, unknown, unknown, 'agent'>, 'principal'>,
+  { keys }: ServiceContext,
 ) => claimsOf(tx, { userId, scopes }, keys)
 
-export const readUserinfo = route({
-  ...userinfo,
-  id: 'readUserinfo',
-  summary: "What the access token's scopes show of its user.",
-  evidence: 'designed',
-  method: 'GET',
-  read: readClaims,
-})
+export const oidcRoutes = defineRoutes('oidc', {
+  readOpenidConfiguration: route({
+    ...discovery,
+    summary: 'What the OpenID Connect provider can do, and where.',
+    evidence: 'documented',
+    path: '/oidc/.well-known/openid-configuration',
+    versions: ['v4'],
+  }),
 
-export const readUserinfoByForm = route({
-  ...userinfo,
-  id: 'readUserinfoByForm',
-  summary: 'The same, with the access token in the header or in a form.',
-  evidence: 'designed',
-  method: 'POST',
-  body: z.object({ access_token: z.optional(z.string()) }),
-  errors: ['invalid_request'],
-  read: readClaims,
-})
+  readAuthorizationServer: route({
+    ...discovery,
+    summary: 'The same, as OAuth authorization server metadata.',
+    evidence: 'designed',
+    path: '/oidc/.well-known/oauth-authorization-server',
+    versions: ['v4'],
+  }),
 
-export const listConnections = route({
-  id: 'listConnections',
-  summary: 'List the apps that the user connected, newest first.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/connections',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  query: PageQuery,
-  result: pageOf(
-    'connections',
-    z.object({
-      id: z.int(),
-      client_id: z.string(),
-      client_name: z.string(),
-      account_id: z.nullable(z.int()),
-      scope: z.string(),
-      created_at: UnixSeconds,
-      updated_at: UnixSeconds,
-    }),
-  ),
-  errors: ['cursor_invalid'],
-  read: (tx, { principal, query }) => list(tx, principal.id, query),
-})
+  readInsertedAuthorizationServer: route({
+    ...discovery,
+    summary: "The same, where RFC 8414 section 3.1 has it: before the issuer's path.",
+    evidence: 'designed',
+    path: '/.well-known/oauth-authorization-server/v4/oidc',
+  }),
 
-export const deleteConnection = route({
-  id: 'deleteConnection',
-  summary: 'Disconnect an app: all of its tokens are dead at once, and what it asked approval for has expired.',
-  evidence: 'designed',
-  method: 'DELETE',
-  path: '/connections/:id',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  params: IdPath,
-  status: 204,
-  errors: ['not_found'],
-  async write(tx, { params, principal }, service) {
-    await deleteOwnConnection(tx, { id: params.id, userId: principal.id, at: service.clock.now() }, service)
-    return noContent()
-  },
-})
+  readInsertedOpenidConfiguration: route({
+    ...discovery,
+    summary: "The same, before the issuer's path.",
+    evidence: 'designed',
+    path: '/.well-known/openid-configuration/v4/oidc',
+  }),
 
-export default [
-  readOpenidConfiguration,
-  readAuthorizationServer,
-  readInsertedAuthorizationServer,
-  readInsertedOpenidConfiguration,
-  readJwks,
-  registerOidcClient,
-  readOidcClient,
-  updateOidcClient,
-  deleteOidcClient,
-  createOidcToken,
-  introspectOidcToken,
-  revokeOidcToken,
-  readUserinfo,
-  readUserinfoByForm,
-  listConnections,
-  deleteConnection,
-]
+  readJwks: route({
+    summary: 'The public keys that tokens are checked with; one that was rotated out stays for a day.',
+    evidence: 'documented',
+    method: 'GET',
+    path: '/oidc/jwks',
+    versions: ['v4'],
+    auth: ['none'],
+    shareable: true,
+    result: shape.KeySet,
+    async handle(_call, service) {
+      const at = service.clock.now()
+      const keys = await service.storage.read((tx) => publishedKeys(tx, at))
+      if (keys.length > 0) return { keys }
+      return service.storage.write(async (tx) => {
+        await ensureKey(tx, at, service)
+        return { keys: await publishedKeys(tx, at) }
+      })
+    },
+  }),
+
+  registerOidcClient: route({
+    ...open,
+    summary: 'Register an app, public or confidential (RFC 7591).',
+    evidence: 'documented',
+    method: 'POST',
+    path: '/oidc/reg',
+    body: shape.Metadata,
+    status: 201,
+    result: shape.Registration,
+    errors: metadataErrors,
+    refused: registrationRefusal,
+    idempotent: true,
+    // A client that was deleted since is registered anew.
+    stands: async (tx, _call, stored) =>
+      (await clientById(tx, shape.Registration.parse(stored).client_id)) !== undefined,
+    write: (tx, { body }, service) => registerClient(tx, body, service),
+  }),
+
+  readOidcClient: route({
+    ...open,
+    summary: "Read an app's registration, by its registration access token (RFC 7592).",
+    evidence: 'designed',
+    method: 'GET',
+    path: '/oidc/reg/:client_id',
+    params: ClientPath,
+    result: shape.Registration,
+    errors: ['token_invalid'],
+    read: async (tx, { params, headers }, service) =>
+      readRegistration(await managedClient(tx, params.client_id, headers.get('authorization')), service),
+  }),
+
+  updateOidcClient: route({
+    ...open,
+    summary: "Replace an app's metadata, by its registration access token (RFC 7592).",
+    evidence: 'designed',
+    method: 'PUT',
+    path: '/oidc/reg/:client_id',
+    params: ClientPath,
+    body: shape.Replacement,
+    result: shape.Registration,
+    errors: ['token_invalid', 'invalid_request', ...metadataErrors],
+    refused: registrationRefusal,
+    async write(tx, { params, headers, body }, service) {
+      const client = await managedClient(tx, params.client_id, headers.get('authorization'))
+      return updateClient(tx, client, body, service)
+    },
+  }),
+
+  deleteOidcClient: route({
+    ...open,
+    summary: 'Delete an app with all that users allowed it, by its registration access token (RFC 7592).',
+    evidence: 'designed',
+    method: 'DELETE',
+    path: '/oidc/reg/:client_id',
+    params: ClientPath,
+    status: 204,
+    errors: ['token_invalid'],
+    async write(tx, { params, headers }, service) {
+      const client = await managedClient(tx, params.client_id, headers.get('authorization'))
+      await deleteClient(tx, client, service)
+      return noContent()
+    },
+  }),
+
+  createOidcToken: route({
+    ...open,
+    summary: 'Exchange a code, with PKCE, or a refresh token, which works once.',
+    evidence: 'documented',
+    method: 'POST',
+    path: '/oidc/token',
+    body: shape.TokenBody,
+    result: shape.Tokens,
+    errors: [
+      ...clientErrors,
+      'invalid_grant',
+      'unauthorized_client',
+      'unsupported_grant_type',
+      'invalid_scope',
+      'invalid_target',
+    ],
+    idempotent: true,
+    presented: (call) => presentedCredentials(sentClient(call), call.body),
+    async stands(tx, call, stored, service) {
+      await checkReplay(tx, { client: sentClient(call), issued: shape.Tokens.parse(stored) }, service)
+      return true
+    },
+    write: (tx, call, service) => exchange(tx, { client: sentClient(call), request: call.body }, service),
+  }),
+
+  introspectOidcToken: route({
+    ...open,
+    summary: 'Tell a confidential client about a token of its own (RFC 7662).',
+    evidence: 'documented',
+    method: 'POST',
+    path: '/oidc/token/introspection',
+    body: shape.TokenQuestion,
+    result: shape.Introspected,
+    errors: clientErrors,
+    write: (tx, call, service) => introspect(tx, { client: sentClient(call), token: call.body.token }, service),
+  }),
+
+  revokeOidcToken: route({
+    ...open,
+    summary: 'Revoke an access token, or a refresh token with all that came of its code (RFC 7009).',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/oidc/token/revocation',
+    body: shape.TokenQuestion,
+    result: z.object({}),
+    errors: [...clientErrors, 'unauthorized_client'],
+    write: async (tx, call, service) =>
+      (await revoke(tx, { client: sentClient(call), token: call.body.token }, service)) ?? {},
+  }),
+
+  readUserinfo: route({
+    ...userinfo,
+    summary: "What the access token's scopes show of its user.",
+    evidence: 'designed',
+    method: 'GET',
+    read: readClaims,
+  }),
+
+  readUserinfoByForm: route({
+    ...userinfo,
+    summary: 'The same, with the access token in the header or in a form.',
+    evidence: 'designed',
+    method: 'POST',
+    body: z.object({ access_token: z.optional(z.string()) }),
+    errors: ['invalid_request'],
+    read: readClaims,
+  }),
+
+  listConnections: route({
+    summary: 'List the apps that the user connected, newest first.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/connections',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    query: PageQuery,
+    result: pageOf(
+      'connections',
+      z.object({
+        id: z.int(),
+        client_id: z.string(),
+        client_name: z.string(),
+        account_id: z.nullable(z.int()),
+        scope: z.string(),
+        created_at: UnixSeconds,
+        updated_at: UnixSeconds,
+      }),
+    ),
+    errors: ['cursor_invalid'],
+    read: (tx, { principal, query }) => listConnections(tx, principal.id, query),
+  }),
+
+  deleteConnection: route({
+    summary: 'Disconnect an app: all of its tokens are dead at once, and what it asked approval for has expired.',
+    evidence: 'designed',
+    method: 'DELETE',
+    path: '/connections/:id',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    params: IdPath,
+    status: 204,
+    errors: ['not_found'],
+    async write(tx, { params, principal }, service) {
+      await deleteOwnConnection(tx, { id: params.id, userId: principal.id, at: service.clock.now() }, service)
+      return noContent()
+    },
+  }),
+})

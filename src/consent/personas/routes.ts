@@ -11,10 +11,10 @@ import {
   z,
 } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
-import { route } from '../../http/route.js'
-import { delegateMapping, listDelegates as list, revokeDelegate, verifyPersona as verify } from './delegate.js'
-import { createDelegate as delegate } from './new-delegate.js'
-import { createPersona as create, personaOf, showPersona } from './persona.js'
+import { defineRoutes, route } from '../../http/route.js'
+import { delegateMapping, listDelegates, revokeDelegate, verifyPersona } from './delegate.js'
+import { createDelegate } from './new-delegate.js'
+import { createPersona, personaOf, showPersona } from './persona.js'
 import { askForDelegate } from './second-factor.js'
 
 const Persona = z.object({
@@ -25,86 +25,8 @@ const Persona = z.object({
   created_at: UnixSeconds,
 })
 
-export const createPersona = route({
-  id: 'createPersona',
-  summary: 'Make a persona, anchored to one of your twins.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/persona',
-  versions: ['v4'],
-  auth: ['account', 'user', 'session'],
-  body: z.object({
-    name: lineOf(64).check(z.trim(), z.minLength(1)),
-    description: z.optional(z.nullable(z.string().check(z.maxLength(1024)))),
-    twin_id: z.int(),
-  }),
-  status: 201,
-  result: Persona,
-  errors: ['twin_unknown'],
-  idempotent: true,
-  write: (tx, { body: { twin_id, ...body }, principal }, service) =>
-    create(tx, { ...body, twinId: twin_id, owner: principal.owner, at: service.clock.now() }, service),
-})
-
-export const listDelegateMapping = route({
-  id: 'listDelegateMapping',
-  summary: "The delegates that the caller's twins hold now, by the persona that gave them.",
-  evidence: 'documented',
-  method: 'GET',
-  path: '/persona/delegates',
-  versions: ['v4', 'v3'],
-  auth: ['account', 'user', 'session'],
-  result: z.record(z.string(), z.array(ContentHash)),
-  read: (tx, { principal }) => delegateMapping(tx, principal.owner),
-})
-
-export const readPersona = route({
-  id: 'readPersona',
-  summary: 'Read a persona.',
-  evidence: 'observed',
-  method: 'GET',
-  path: '/persona/:hash',
-  versions: ['v4', 'v3'],
-  auth: ['none'],
-  shareable: true,
-  params: HashPath,
-  result: Persona,
-  errors: ['not_found'],
-  read: async (tx, { params }) => showPersona(await personaOf(tx, params.hash)),
-})
-
-export const verifyPersona = route({
-  id: 'verifyPersona',
-  summary: 'Check whether a twin holds delegates of a persona; `status` in the answer is 404 where it holds none.',
-  evidence: 'documented',
-  method: 'GET',
-  path: '/persona/:hash/verify',
-  versions: ['v4', 'v3'],
-  auth: ['account', 'user', 'session', 'agent', 'embed'],
-  params: HashPath,
-  query: z.object({
-    twin_id: z.int(),
-    issue_min: z.optional(z.int()),
-    issue_max: z.optional(z.int()),
-    public_secret: z.optional(z.string()),
-    /** Only what anybody may be shown, whoever asks. */
-    disclosable: z.optional(z.boolean()),
-  }),
-  queryInBody: true,
-  result: z.object({ status: z.int(), message: z.string(), hostname: z.string(), instances: z.array(ContentHash) }),
-  errors: ['not_found'],
-  read: (tx, { params, query, principal }) =>
-    verify(tx, {
-      persona: params.hash,
-      twinId: query.twin_id,
-      // A publishable secret is everybody's: who sends it is no side.
-      caller: principal.kind === 'embed' || query.disclosable ? undefined : principal.owner,
-      issueMin: query.issue_min,
-      issueMax: query.issue_max,
-    }),
-})
-
 const PartyName = z.object({ client_id: z.optional(z.string()), public_secret: z.optional(z.string()) })
+
 const period = z.enum(['day', 'month'])
 
 const NewSpend = z.object({
@@ -113,54 +35,6 @@ const NewSpend = z.object({
   limit: Amount,
   period: z.optional(z.nullable(period)),
   expires_at: z.optional(Time),
-})
-
-export const createDelegate = route({
-  id: 'createDelegate',
-  summary:
-    'Give a twin a delegate of your persona, which may let a party spend from the twin of the persona: for that, a session waits for the user’s second factor.',
-  evidence: 'observed',
-  method: 'POST',
-  path: '/persona/:hash/delegate',
-  versions: ['v4', 'v3'],
-  auth: ['account', 'user', 'session'],
-  params: HashPath,
-  body: z.object({
-    hostname: z.string(),
-    name: z.optional(z.nullable(lineOf(255, 0))),
-    email: z.optional(z.nullable(Email)),
-    spend: z.optional(z.nullable(NewSpend)),
-  }),
-  status: 201,
-  result: z.object({
-    hash: ContentHash,
-    persona: ContentHash,
-    hostname: z.string(),
-    issue: z.int(),
-    created_at: UnixSeconds,
-  }),
-  errors: [
-    'not_found',
-    'not_owner',
-    'dq_unknown',
-    'amount_invalid',
-    'rejected',
-    'approval_timeout',
-    'too_many_pending',
-    'too_many_mails',
-  ],
-  idempotent: true,
-  async handle({ params, body, principal, session, keep }, service) {
-    const spend = body.spend && { ...body.spend, expiresAt: timeOf('spend.expires_at', body.spend.expires_at) }
-    const order = { ...body, spend, persona: params.hash, owner: principal.owner }
-    const isSession = principal.kind === 'user' && principal.via === 'session'
-    const given = isSession
-      ? await askForDelegate(service, order, { userId: principal.id, sessionId: session?.id })
-      : undefined
-    return service.storage.write(async (tx) =>
-      keep(tx, await delegate(tx, { ...order, given, at: service.clock.now() }, service)),
-    )
-  },
 })
 
 const Delegate = z.object({
@@ -183,46 +57,158 @@ const Delegate = z.object({
   created_at: UnixSeconds,
 })
 
-export const listDelegates = route({
-  id: 'listDelegates',
-  summary: 'List the delegates of your persona, revoked ones too, newest first.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/persona/:hash/delegates',
-  versions: ['v4'],
-  auth: ['account', 'user', 'session'],
-  params: HashPath,
-  query: z.object({ limit: pageQuery.limit, after: z.optional(z.string()) }),
-  result: z.object({ delegates: z.array(Delegate), next: z.nullable(z.string()) }),
-  errors: ['not_found', 'not_owner', 'cursor_invalid'],
-  read: (tx, { params, query, principal }) => list(tx, { persona: params.hash, owner: principal.owner, ...query }),
-})
+export const personaRoutes = defineRoutes('personas', {
+  createPersona: route({
+    summary: 'Make a persona, anchored to one of your twins.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/persona',
+    versions: ['v4'],
+    auth: ['account', 'user', 'session'],
+    body: z.object({
+      name: lineOf(64).check(z.trim(), z.minLength(1)),
+      description: z.optional(z.nullable(z.string().check(z.maxLength(1024)))),
+      twin_id: z.int(),
+    }),
+    status: 201,
+    result: Persona,
+    errors: ['twin_unknown'],
+    idempotent: true,
+    write: (tx, { body: { twin_id, ...body }, principal }, service) =>
+      createPersona(tx, { ...body, twinId: twin_id, owner: principal.owner, at: service.clock.now() }, service),
+  }),
 
-export const deleteDelegate = route({
-  id: 'deleteDelegate',
-  summary: 'Revoke a delegate of your persona: it verifies and spends no more.',
-  evidence: 'designed',
-  method: 'DELETE',
-  path: '/persona/:hash/delegates/:delegate',
-  versions: ['v4'],
-  auth: ['account', 'user', 'session'],
-  params: z.object({ hash: z.string(), delegate: z.string() }),
-  status: 204,
-  errors: ['not_found', 'not_owner'],
-  async write(tx, { params, principal }, { clock }) {
-    const { hash: persona, delegate } = params
-    await revokeDelegate(tx, { persona, delegate, owner: principal.owner, at: clock.now() })
-    return noContent()
-  },
-})
+  listDelegateMapping: route({
+    summary: "The delegates that the caller's twins hold now, by the persona that gave them.",
+    evidence: 'documented',
+    method: 'GET',
+    path: '/persona/delegates',
+    versions: ['v4', 'v3'],
+    auth: ['account', 'user', 'session'],
+    result: z.record(z.string(), z.array(ContentHash)),
+    read: (tx, { principal }) => delegateMapping(tx, principal.owner),
+  }),
 
-export default [
-  createPersona,
-  // Before readPersona, whose path would take their last part for a hash.
-  listDelegateMapping,
-  readPersona,
-  verifyPersona,
-  createDelegate,
-  listDelegates,
-  deleteDelegate,
-]
+  readPersona: route({
+    summary: 'Read a persona.',
+    evidence: 'observed',
+    method: 'GET',
+    path: '/persona/:hash',
+    versions: ['v4', 'v3'],
+    auth: ['none'],
+    shareable: true,
+    params: HashPath,
+    result: Persona,
+    errors: ['not_found'],
+    read: async (tx, { params }) => showPersona(await personaOf(tx, params.hash)),
+  }),
+
+  verifyPersona: route({
+    summary: 'Check whether a twin holds delegates of a persona; `status` in the answer is 404 where it holds none.',
+    evidence: 'documented',
+    method: 'GET',
+    path: '/persona/:hash/verify',
+    versions: ['v4', 'v3'],
+    auth: ['account', 'user', 'session', 'agent', 'embed'],
+    params: HashPath,
+    query: z.object({
+      twin_id: z.int(),
+      issue_min: z.optional(z.int()),
+      issue_max: z.optional(z.int()),
+      public_secret: z.optional(z.string()),
+      /** Only what anybody may be shown, whoever asks. */
+      disclosable: z.optional(z.boolean()),
+    }),
+    queryInBody: true,
+    result: z.object({ status: z.int(), message: z.string(), hostname: z.string(), instances: z.array(ContentHash) }),
+    errors: ['not_found'],
+    read: (tx, { params, query, principal }) =>
+      verifyPersona(tx, {
+        persona: params.hash,
+        twinId: query.twin_id,
+        // A publishable secret is everybody's: who sends it is no side.
+        caller: principal.kind === 'embed' || query.disclosable ? undefined : principal.owner,
+        issueMin: query.issue_min,
+        issueMax: query.issue_max,
+      }),
+  }),
+
+  createDelegate: route({
+    summary:
+      'Give a twin a delegate of your persona, which may let a party spend from the twin of the persona: for that, a session waits for the user’s second factor.',
+    evidence: 'observed',
+    method: 'POST',
+    path: '/persona/:hash/delegate',
+    versions: ['v4', 'v3'],
+    auth: ['account', 'user', 'session'],
+    params: HashPath,
+    body: z.object({
+      hostname: z.string(),
+      name: z.optional(z.nullable(lineOf(255, 0))),
+      email: z.optional(z.nullable(Email)),
+      spend: z.optional(z.nullable(NewSpend)),
+    }),
+    status: 201,
+    result: z.object({
+      hash: ContentHash,
+      persona: ContentHash,
+      hostname: z.string(),
+      issue: z.int(),
+      created_at: UnixSeconds,
+    }),
+    errors: [
+      'not_found',
+      'not_owner',
+      'dq_unknown',
+      'amount_invalid',
+      'rejected',
+      'approval_timeout',
+      'too_many_pending',
+      'too_many_mails',
+    ],
+    idempotent: true,
+    async handle({ params, body, principal, session, keep }, service) {
+      const spend = body.spend && { ...body.spend, expiresAt: timeOf('spend.expires_at', body.spend.expires_at) }
+      const order = { ...body, spend, persona: params.hash, owner: principal.owner }
+      const isSession = principal.kind === 'user' && principal.via === 'session'
+      const given = isSession
+        ? await askForDelegate(service, order, { userId: principal.id, sessionId: session?.id })
+        : undefined
+      return service.storage.write(async (tx) =>
+        keep(tx, await createDelegate(tx, { ...order, given, at: service.clock.now() }, service)),
+      )
+    },
+  }),
+
+  listDelegates: route({
+    summary: 'List the delegates of your persona, revoked ones too, newest first.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/persona/:hash/delegates',
+    versions: ['v4'],
+    auth: ['account', 'user', 'session'],
+    params: HashPath,
+    query: z.object({ limit: pageQuery.limit, after: z.optional(z.string()) }),
+    result: z.object({ delegates: z.array(Delegate), next: z.nullable(z.string()) }),
+    errors: ['not_found', 'not_owner', 'cursor_invalid'],
+    read: (tx, { params, query, principal }) =>
+      listDelegates(tx, { persona: params.hash, owner: principal.owner, ...query }),
+  }),
+
+  deleteDelegate: route({
+    summary: 'Revoke a delegate of your persona: it verifies and spends no more.',
+    evidence: 'designed',
+    method: 'DELETE',
+    path: '/persona/:hash/delegates/:delegate',
+    versions: ['v4'],
+    auth: ['account', 'user', 'session'],
+    params: z.object({ hash: z.string(), delegate: z.string() }),
+    status: 204,
+    errors: ['not_found', 'not_owner'],
+    async write(tx, { params, principal }, { clock }) {
+      const { hash: persona, delegate } = params
+      await revokeDelegate(tx, { persona, delegate, owner: principal.owner, at: clock.now() })
+      return noContent()
+    },
+  }),
+})

@@ -4,7 +4,14 @@ import { newestFirst } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type Answer, settlePending } from './answer.js'
 import type { Detail } from './detail.js'
-import { type AuthenticationRequestRow, authenticationRequests, requestOf, settleAs, statusOf } from './request.js'
+import {
+  type AuthenticationRequestRow,
+  authenticationRequests,
+  type RequestStatus,
+  requestOf,
+  settleAs,
+  statusOf,
+} from './request.js'
 
 /** The requests that a paywall makes, as an existing client sees and answers them: with the user's token alone. */
 const ACTION = 'paywall'
@@ -50,8 +57,10 @@ async function paywallRequest(tx: Reader, userId: number, id: number): Promise<A
   return request
 }
 
+type AuthorizationStatus = Exclude<RequestStatus, 'rejected'> | 'denied'
+
 /** What existing clients call the states. */
-const authorizationStatus = (request: AuthenticationRequestRow, at: number) => {
+const authorizationStatus = (request: AuthenticationRequestRow, at: number): AuthorizationStatus => {
   const status = statusOf(request, at)
   return status === 'rejected' ? 'denied' : status
 }

@@ -1,67 +1,15 @@
 import { Problem } from '../../base/problem.js'
 import { AuthenticationRequest, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
 import { refusedBy } from '../../http/pages/html.js'
-import { route } from '../../http/route.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { type Answer, answerByLink, answerFromDevice, askedDevice, requestOfLink } from './answer.js'
 import { answeredPage, askingPage, refusedPage } from './answer-page.js'
-import {
-  answerAuthorization as answer,
-  listAuthorizations as list,
-  showSettled,
-  withdrawAuthorization as withdraw,
-} from './authorization.js'
+import { answerAuthorization, listAuthorizations, showSettled, withdrawAuthorization } from './authorization.js'
 import { checkOpen, pollRequest, requestOf, requireSecondFactor, settle, showRequest } from './request.js'
 import { checkDetail } from './wording.js'
 
-export const createAuthenticationRequest = route({
-  id: 'createAuthenticationRequest',
-  summary:
-    'Ask the user to approve an action by a second factor: their devices, or a mailed link where they have none.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/authentication-requests',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  body: z.object({
-    action: z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, 'a snake_case word')),
-    detail: z.record(z.string(), z.unknown()),
-  }),
-  status: 201,
-  result: AuthenticationRequest,
-  errors: ['too_many_pending', 'too_many_mails'],
-  idempotent: true,
-  async write(tx, { body, principal, session }, service) {
-    checkDetail(body.detail)
-    const at = service.clock.now()
-    const order = { ...body, byCaller: true, userId: principal.id, sessionId: session?.id, at } as const
-    return showRequest(await requireSecondFactor(tx, order, service), at)
-  },
-})
-
-export const readAuthenticationRequest = route({
-  id: 'readAuthenticationRequest',
-  summary:
-    'Poll a request for its answer, every `interval` seconds; a device that was asked may look whenever it likes.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/authentication-requests/:id',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  params: IdPath,
-  deviceToken: 'optional',
-  result: AuthenticationRequest,
-  errors: ['not_found', 'slow_down'],
-  async write(tx, { params, principal, headers }, { clock }) {
-    const at = clock.now()
-    const request = await requestOf(tx, principal.id, params.id)
-    const isDevice = (await askedDevice(tx, request, headers.get('x-device-token'))) !== undefined
-    return showRequest(await (isDevice ? settle : pollRequest)(tx, request, at), at)
-  },
-})
-
-const answeringRoute = (id: string, verb: 'approve' | 'reject', summary: string) =>
+const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
   route({
-    id,
     summary,
     evidence: 'designed',
     method: 'POST',
@@ -89,59 +37,6 @@ const answeringRoute = (id: string, verb: 'approve' | 'reject', summary: string)
 
 const answers: Readonly<Record<'approve' | 'reject', Answer>> = { approve: 'approved', reject: 'rejected' }
 
-export const approveAuthenticationRequest = answeringRoute(
-  'approveAuthenticationRequest',
-  'approve',
-  'Approve a request, from a registered device that was asked (X-Device-Token).',
-)
-
-export const rejectAuthenticationRequest = answeringRoute(
-  'rejectAuthenticationRequest',
-  'reject',
-  'Reject a request, from a registered device that was asked (X-Device-Token).',
-)
-
-export const openMailedRequest = route({
-  id: 'openMailedRequest',
-  summary: 'The page that a mailed link opens: what is asked, and the buttons Approve and Reject.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/authentication-requests/:id/answer',
-  versions: ['v4'],
-  auth: ['guest'],
-  params: IdPath,
-  query: z.object({ token: z.string() }),
-  produces: ['text/html'],
-  errors: ['not_found', 'self_approval', 'link_expired'],
-  refused: refusedBy(refusedPage),
-  async read(tx, { params, query, session }, { clock }) {
-    const at = clock.now()
-    const request = await requestOfLink(tx, { ...params, ...query, sessionId: session.id })
-    checkOpen(request, at)
-    return askingPage(request, query.token, at)
-  },
-})
-
-export const answerMailedRequest = route({
-  id: 'answerMailedRequest',
-  summary: 'Answer a request by the mailed link, once.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/authentication-requests/:id/answer',
-  versions: ['v4'],
-  auth: ['guest'],
-  params: IdPath,
-  body: z.object({ token: z.string(), answer: z.enum(['approve', 'reject']) }),
-  produces: ['text/html'],
-  errors: ['not_found', 'self_approval', 'link_expired'],
-  refused: refusedBy(refusedPage),
-  async write(tx, { params, body, session }, { clock }) {
-    const link = { ...params, token: body.token, sessionId: session.id }
-    const answered = await answerByLink(tx, { ...link, answer: answers[body.answer], at: clock.now() })
-    return answered instanceof Problem ? answered : answeredPage(answered)
-  },
-})
-
 const authorizationRoute = { evidence: 'observed', path: '/paywall/authorizations', versions: ['v4', 'v3'] } as const
 
 const AuthorizationStatus = z.enum(['pending', 'approved', 'denied', 'expired'])
@@ -153,72 +48,152 @@ const Settled = z.object({
   message: z.string(),
 })
 
-export const listAuthorizations = route({
-  ...authorizationRoute,
-  id: 'listAuthorizations',
-  summary: 'List the payments that paywalls asked the user to authorize, newest first.',
-  method: 'GET',
-  auth: ['user'],
-  query: PageQuery,
-  result: pageOf(
-    'authorizations',
-    z.object({
-      id: z.int(),
-      merchant_url: z.nullable(z.string()),
-      merchant_name: z.nullable(z.string()),
-      payment_type_hash: z.nullable(z.string()),
-      status: AuthorizationStatus,
-      authorized_at: z.nullable(UnixSeconds),
-      expires_at: UnixSeconds,
-      created_at: UnixSeconds,
-      metadata: z.record(z.string(), z.unknown()),
+export const secondFactorRoutes = defineRoutes('second factor', {
+  createAuthenticationRequest: route({
+    summary:
+      'Ask the user to approve an action by a second factor: their devices, or a mailed link where they have none.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/authentication-requests',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    body: z.object({
+      action: z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, 'a snake_case word')),
+      detail: z.record(z.string(), z.unknown()),
     }),
+    status: 201,
+    result: AuthenticationRequest,
+    errors: ['too_many_pending', 'too_many_mails'],
+    idempotent: true,
+    async write(tx, { body, principal, session }, service) {
+      checkDetail(body.detail)
+      const at = service.clock.now()
+      const order = { ...body, byCaller: true, userId: principal.id, sessionId: session?.id, at } as const
+      return showRequest(await requireSecondFactor(tx, order, service), at)
+    },
+  }),
+
+  readAuthenticationRequest: route({
+    summary:
+      'Poll a request for its answer, every `interval` seconds; a device that was asked may look whenever it likes.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/authentication-requests/:id',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    params: IdPath,
+    deviceToken: 'optional',
+    result: AuthenticationRequest,
+    errors: ['not_found', 'slow_down'],
+    async write(tx, { params, principal, headers }, { clock }) {
+      const at = clock.now()
+      const request = await requestOf(tx, principal.id, params.id)
+      const isDevice = (await askedDevice(tx, request, headers.get('x-device-token'))) !== undefined
+      return showRequest(await (isDevice ? settle : pollRequest)(tx, request, at), at)
+    },
+  }),
+
+  approveAuthenticationRequest: answeringRoute(
+    'approve',
+    'Approve a request, from a registered device that was asked (X-Device-Token).',
   ),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal }, { clock }) => list(tx, principal.id, { ...query, at: clock.now() }),
-})
 
-export const answerAuthorization = route({
-  ...authorizationRoute,
-  id: 'answerAuthorization',
-  summary: 'Approve or deny a payment that a paywall asks for.',
-  method: 'PUT',
-  auth: ['user'],
-  body: z.object({ authorizationId: z.int(), approved: z.boolean() }),
-  result: Settled,
-  errors: ['not_found', 'not_pending'],
-  async write(tx, { body, principal }, { clock }) {
-    const at = clock.now()
-    const order = { userId: principal.id, id: body.authorizationId, at }
-    const answered = await answer(tx, { ...order, answer: body.approved ? 'approved' : 'rejected' })
-    return answered instanceof Problem ? answered : showSettled(answered, at)
-  },
-})
+  rejectAuthenticationRequest: answeringRoute(
+    'reject',
+    'Reject a request, from a registered device that was asked (X-Device-Token).',
+  ),
 
-export const deleteAuthorization = route({
-  ...authorizationRoute,
-  id: 'deleteAuthorization',
-  summary: 'Take an authorization back before it is used: pending or approved, it is denied.',
-  method: 'DELETE',
-  auth: ['user'],
-  body: z.object({ authorizationId: z.int() }),
-  result: Settled,
-  errors: ['not_found', 'not_pending'],
-  async write(tx, { body, principal }, { clock }) {
-    const at = clock.now()
-    const withdrawn = await withdraw(tx, { userId: principal.id, id: body.authorizationId, at })
-    return withdrawn instanceof Problem ? withdrawn : showSettled(withdrawn, at)
-  },
-})
+  openMailedRequest: route({
+    summary: 'The page that a mailed link opens: what is asked, and the buttons Approve and Reject.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/authentication-requests/:id/answer',
+    versions: ['v4'],
+    auth: ['guest'],
+    params: IdPath,
+    query: z.object({ token: z.string() }),
+    produces: ['text/html'],
+    errors: ['not_found', 'self_approval', 'link_expired'],
+    refused: refusedBy(refusedPage),
+    async read(tx, { params, query, session }, { clock }) {
+      const at = clock.now()
+      const request = await requestOfLink(tx, { ...params, ...query, sessionId: session.id })
+      checkOpen(request, at)
+      return askingPage(request, query.token, at)
+    },
+  }),
 
-export default [
-  createAuthenticationRequest,
-  readAuthenticationRequest,
-  approveAuthenticationRequest,
-  rejectAuthenticationRequest,
-  openMailedRequest,
-  answerMailedRequest,
-  listAuthorizations,
-  answerAuthorization,
-  deleteAuthorization,
-]
+  answerMailedRequest: route({
+    summary: 'Answer a request by the mailed link, once.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/authentication-requests/:id/answer',
+    versions: ['v4'],
+    auth: ['guest'],
+    params: IdPath,
+    body: z.object({ token: z.string(), answer: z.enum(['approve', 'reject']) }),
+    produces: ['text/html'],
+    errors: ['not_found', 'self_approval', 'link_expired'],
+    refused: refusedBy(refusedPage),
+    async write(tx, { params, body, session }, { clock }) {
+      const link = { ...params, token: body.token, sessionId: session.id }
+      const answered = await answerByLink(tx, { ...link, answer: answers[body.answer], at: clock.now() })
+      return answered instanceof Problem ? answered : answeredPage(answered)
+    },
+  }),
+
+  listAuthorizations: route({
+    ...authorizationRoute,
+    summary: 'List the payments that paywalls asked the user to authorize, newest first.',
+    method: 'GET',
+    auth: ['user'],
+    query: PageQuery,
+    result: pageOf(
+      'authorizations',
+      z.object({
+        id: z.int(),
+        merchant_url: z.nullable(z.string()),
+        merchant_name: z.nullable(z.string()),
+        payment_type_hash: z.nullable(z.string()),
+        status: AuthorizationStatus,
+        authorized_at: z.nullable(UnixSeconds),
+        expires_at: UnixSeconds,
+        created_at: UnixSeconds,
+        metadata: z.record(z.string(), z.unknown()),
+      }),
+    ),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal }, { clock }) => listAuthorizations(tx, principal.id, { ...query, at: clock.now() }),
+  }),
+
+  answerAuthorization: route({
+    ...authorizationRoute,
+    summary: 'Approve or deny a payment that a paywall asks for.',
+    method: 'PUT',
+    auth: ['user'],
+    body: z.object({ authorizationId: z.int(), approved: z.boolean() }),
+    result: Settled,
+    errors: ['not_found', 'not_pending'],
+    async write(tx, { body, principal }, { clock }) {
+      const at = clock.now()
+      const order = { userId: principal.id, id: body.authorizationId, at }
+      const answered = await answerAuthorization(tx, { ...order, answer: body.approved ? 'approved' : 'rejected' })
+      return answered instanceof Problem ? answered : showSettled(answered, at)
+    },
+  }),
+
+  deleteAuthorization: route({
+    ...authorizationRoute,
+    summary: 'Take an authorization back before it is used: pending or approved, it is denied.',
+    method: 'DELETE',
+    auth: ['user'],
+    body: z.object({ authorizationId: z.int() }),
+    result: Settled,
+    errors: ['not_found', 'not_pending'],
+    async write(tx, { body, principal }, { clock }) {
+      const at = clock.now()
+      const withdrawn = await withdrawAuthorization(tx, { userId: principal.id, id: body.authorizationId, at })
+      return withdrawn instanceof Problem ? withdrawn : showSettled(withdrawn, at)
+    },
+  }),
+})

@@ -97,5 +97,5 @@ export const wantsPage = (headers: Pick<Headers, 'get'>): boolean =>
 /** People are refused with a page, programs as everywhere. */
 export const refusedBy =
   (show: (refused: Problem) => Reply) =>
-  (refused: Problem, headers: Pick<Headers, 'get'>): Reply =>
+  (refused: Problem, headers: Pick<Headers, 'get'>): Reply<object> =>
     wantsPage(headers) ? show(refused) : reply({ value: refused.body })

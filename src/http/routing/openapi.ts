@@ -2,32 +2,32 @@ import { type ProblemCode, problemSentence, problemStatus } from '../../base/pro
 import { VERSION } from '../../base/version.js'
 import { z } from '../fields/schema.js'
 import { HARD_TO_GUESS } from '../idempotency/caller-key.js'
-import { type Auth, evidenceOf, type Route, route, type Version } from '../route.js'
+import { type Auth, defineRoutes, evidenceOf, type Route, route, type Version } from '../route.js'
 import { errorsOf } from './errors.js'
 
 type Json = Record<string, unknown>
 
-/** The OpenAPI document's own route; `routes` gives the whole table, this route included. */
-export const openapiRoute = (routes: () => readonly Route[]): Route =>
-  route({
-    id: 'readOpenapi',
-    summary: 'The OpenAPI 3.1 description of every operation, made from the route table.',
-    evidence: 'designed',
-    scope: 'meta',
-    method: 'GET',
-    path: '/openapi.json',
-    versions: ['v4'],
-    auth: ['none'],
-    shareable: true,
-    tag: 'meta',
-    result: z.record(z.string(), z.unknown()),
-    handle: async (_call, { baseUrl }) => openapi(routes(), baseUrl),
+/** The OpenAPI document's own operation; `list` gives the whole table, with this one. */
+export const openapiRoutes = (list: () => readonly Route[]) =>
+  defineRoutes('meta', {
+    readOpenapi: route({
+      summary: 'The OpenAPI 3.1 description of every operation, made from the route table.',
+      evidence: 'designed',
+      scope: 'meta',
+      method: 'GET',
+      path: '/openapi.json',
+      versions: ['v4'],
+      auth: ['none'],
+      shareable: true,
+      result: z.record(z.string(), z.unknown()),
+      handle: async (_call, { baseUrl }) => openapi(list(), baseUrl),
+    }),
   })
 
 /** The OpenAPI 3.1 document of a route table. Each operation carries its grade as `x-evidence`. */
-export function openapi(routes: readonly Route[], baseUrl: string): Json {
+export function openapi(list: readonly Route[], baseUrl: string): Json {
   const paths: Record<string, Json> = {}
-  for (const entry of routes)
+  for (const entry of list)
     for (const version of entry.versions ?? [undefined]) {
       const path = (version ? `/${version}${entry.path}` : entry.path).replace(/:(\w+)/g, '{$1}')
       paths[path] ??= {}
@@ -46,7 +46,7 @@ function operation(entry: Route, version: Version | undefined): Json {
   return {
     operationId: version === undefined || version === entry.versions?.[0] ? entry.id : `${entry.id}_${version}`,
     summary: entry.summary,
-    tags: [entry.tag ?? 'service'],
+    tags: [entry.tag],
     'x-evidence': evidenceOf(entry, version),
     security: [...new Set(entry.auth.flatMap((kind) => securityOf[kind]))],
     parameters: [

@@ -9,14 +9,8 @@ import {
   UserShape,
   z,
 } from '../../http/fields/schema.js'
-import { route } from '../../http/route.js'
-import {
-  createAccount as create,
-  readAccount as read,
-  registerAccount as register,
-  showAccount,
-  updateAccount as update,
-} from './account.js'
+import { defineRoutes, route } from '../../http/route.js'
+import { createAccount, readAccount, registerAccount, showAccount, updateAccount } from './account.js'
 
 const times = { created_at: UnixSecondsDigits, updated_at: UnixSecondsDigits }
 
@@ -31,81 +25,77 @@ const accountShape = {
 
 const Account = z.object(accountShape)
 
-export const createAccount = route({
-  id: 'createAccount',
-  summary: 'Make an account; its client secret is shown this once.',
-  evidence: 'documented',
-  method: 'POST',
-  path: '/account',
-  versions: ['v4', 'v2'],
-  auth: ['none'],
-  status: 201,
-  result: Account,
-  errors: ['account_creation_refused', 'account_creation_failed'],
-  failure: 'account_creation_failed',
-  idempotent: true,
-  async write(tx, _call, service) {
-    if (!service.accountCreation) throw problem('account_creation_refused')
-    const { account, client, client_secret } = await create(tx, { at: service.clock.now() }, service)
-    return showAccount(account, client, client_secret)
-  },
-})
-
-export const readAccount = route({
-  id: 'readAccount',
-  summary: "Read the caller's account; the client secret is not shown again.",
-  evidence: 'documented',
-  method: 'GET',
-  path: '/account',
-  versions: ['v4'],
-  auth: ['account'],
-  result: z.object({ ...accountShape, name: z.nullable(z.string()), businessName: z.nullable(z.string()) }),
-  read: (tx, { principal }) => read(tx, principal.id),
-})
-
-export const updateAccount = route({
-  id: 'updateAccount',
-  summary: "Set the account's names; null clears one, a name left out stays.",
-  evidence: 'documented',
-  method: 'PUT',
-  path: '/account',
-  versions: ['v4'],
-  auth: ['account'],
-  body: z.object({ name: z.optional(AccountName), businessName: z.optional(AccountName) }),
-  result: z.object({
-    id: z.int(),
-    name: z.nullable(z.string()),
-    businessName: z.nullable(z.string()),
-    created_at: UnixSeconds,
-    updated_at: UnixSeconds,
+export const accountRoutes = defineRoutes('accounts', {
+  createAccount: route({
+    summary: 'Make an account; its client secret is shown this once.',
+    evidence: 'documented',
+    method: 'POST',
+    path: '/account',
+    versions: ['v4', 'v2'],
+    auth: ['none'],
+    status: 201,
+    result: Account,
+    errors: ['account_creation_refused', 'account_creation_failed'],
+    failure: 'account_creation_failed',
+    idempotent: true,
+    async write(tx, _call, service) {
+      if (!service.accountCreation) throw problem('account_creation_refused')
+      const { account, client, client_secret } = await createAccount(tx, { at: service.clock.now() }, service)
+      return showAccount(account, client, client_secret)
+    },
   }),
-  errors: ['field_invalid'],
-  refusesCardData: true,
-  async write(tx, { body, principal }, { clock }) {
-    if (body.name === undefined && body.businessName === undefined)
-      throw problem('field_invalid', { detail: 'Give "name", "businessName" or both.' })
-    return update(tx, principal.id, { ...body, at: clock.now() })
-  },
-})
 
-export const registerAccount = route({
-  id: 'registerAccount',
-  summary: 'Make an account, its primary twin and its owning user at once, or nothing.',
-  evidence: 'documented',
-  method: 'POST',
-  path: '/account/register',
-  versions: ['v4'],
-  auth: ['none'],
-  body: z.object({ dq: ContentHash, email: Email }),
-  status: 201,
-  result: z.object({ account: Account, twin: TwinShape, user: UserShape }),
-  errors: ['account_creation_refused', 'dq_unknown', 'email_taken', 'provisioning_failed'],
-  failure: 'provisioning_failed',
-  idempotent: true,
-  async write(tx, { body }, service) {
-    if (!service.accountCreation) throw problem('account_creation_refused')
-    return register(tx, { ...body, at: service.clock.now() }, service)
-  },
-})
+  readAccount: route({
+    summary: "Read the caller's account; the client secret is not shown again.",
+    evidence: 'documented',
+    method: 'GET',
+    path: '/account',
+    versions: ['v4'],
+    auth: ['account'],
+    result: z.object({ ...accountShape, name: z.nullable(z.string()), businessName: z.nullable(z.string()) }),
+    read: (tx, { principal }) => readAccount(tx, principal.id),
+  }),
 
-export default [createAccount, readAccount, updateAccount, registerAccount]
+  updateAccount: route({
+    summary: "Set the account's names; null clears one, a name left out stays.",
+    evidence: 'documented',
+    method: 'PUT',
+    path: '/account',
+    versions: ['v4'],
+    auth: ['account'],
+    body: z.object({ name: z.optional(AccountName), businessName: z.optional(AccountName) }),
+    result: z.object({
+      id: z.int(),
+      name: z.nullable(z.string()),
+      businessName: z.nullable(z.string()),
+      created_at: UnixSeconds,
+      updated_at: UnixSeconds,
+    }),
+    errors: ['field_invalid'],
+    refusesCardData: true,
+    async write(tx, { body, principal }, { clock }) {
+      if (body.name === undefined && body.businessName === undefined)
+        throw problem('field_invalid', { detail: 'Give "name", "businessName" or both.' })
+      return updateAccount(tx, principal.id, { ...body, at: clock.now() })
+    },
+  }),
+
+  registerAccount: route({
+    summary: 'Make an account, its primary twin and its owning user at once, or nothing.',
+    evidence: 'documented',
+    method: 'POST',
+    path: '/account/register',
+    versions: ['v4'],
+    auth: ['none'],
+    body: z.object({ dq: ContentHash, email: Email }),
+    status: 201,
+    result: z.object({ account: Account, twin: TwinShape, user: UserShape }),
+    errors: ['account_creation_refused', 'dq_unknown', 'email_taken', 'provisioning_failed'],
+    failure: 'provisioning_failed',
+    idempotent: true,
+    async write(tx, { body }, service) {
+      if (!service.accountCreation) throw problem('account_creation_refused')
+      return registerAccount(tx, { ...body, at: service.clock.now() }, service)
+    },
+  }),
+})

@@ -1,135 +1,120 @@
 import { Email, IdPath, PageQuery, pageOf, UnixSeconds, UserShape, z } from '../../http/fields/schema.js'
 import { noContent, reply } from '../../http/reply.js'
-import { route } from '../../http/route.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { startPageSession } from './page-session.js'
 import { endOwnSession, endSession, isSessionOf, listOwnSessions, showSession, startSession } from './session.js'
 import { sendCode } from './sign-in-code.js'
 
-export const readSession = route({
-  id: 'readSession',
-  summary: 'Read the session of the caller; one is issued when none is sent.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/session',
-  versions: ['v4'],
-  auth: ['guest', 'page'],
-  result: z.object({ session_id: z.string(), user: z.nullable(UserShape), expires_at: UnixSeconds }),
-  read: (tx, { session }, { clock }) => showSession(tx, session.id, clock.now()),
-})
+export const sessionRoutes = defineRoutes('sessions', {
+  readSession: route({
+    summary: 'Read the session of the caller; one is issued when none is sent.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/session',
+    versions: ['v4'],
+    auth: ['guest', 'page'],
+    result: z.object({ session_id: z.string(), user: z.nullable(UserShape), expires_at: UnixSeconds }),
+    read: (tx, { session }, { clock }) => showSession(tx, session.id, clock.now()),
+  }),
 
-export const createPageSession = route({
-  id: 'createPageSession',
-  summary: 'Make a session for the page around an embed: it reads itself and asks the paywall for payments, no more.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/session/page',
-  versions: ['v4'],
-  auth: ['session'],
-  body: z.object({ hash: z.string(), origin: z.string() }),
-  status: 201,
-  result: z.object({ session_id: z.string(), expires_at: UnixSeconds }),
-  errors: ['not_found'],
-  idempotent: true,
-  write: (tx, { body, session }, service) =>
-    startPageSession(tx, { ...body, sessionId: session?.id ?? '', at: service.clock.now() }, service),
-})
+  createSession: route({
+    summary: 'Make a signed-in session for the user whom an access token identifies.',
+    evidence: 'observed',
+    method: 'POST',
+    path: '/session',
+    versions: ['v4', 'v3'],
+    auth: ['user'],
+    status: 201,
+    result: z.object({ session_id: z.string(), expires_at: UnixSeconds }),
+    idempotent: true,
+    async write(tx, { principal }, service) {
+      const value = await startSession(tx, { userId: principal.id, by: 'token', at: service.clock.now() }, service)
+      return reply({ status: 201, value, session: value.session_id })
+    },
+  }),
 
-export const sendSessionCode = route({
-  id: 'sendSessionCode',
-  summary: 'Mail a six-digit sign-in code, valid ten minutes; an unknown email signs up by it.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/session/code',
-  versions: ['v4'],
-  auth: ['guest'],
-  body: z.object({ email: Email }),
-  status: 202,
-  result: z.object({ expires_at: UnixSeconds }),
-  errors: ['too_many_codes'],
-  idempotent: true,
-  write: (tx, { body, session }, service) =>
-    sendCode(tx, { email: body.email, sessionId: session.id, at: service.clock.now() }, service),
-})
+  createPageSession: route({
+    summary: 'Make a session for the page around an embed: it reads itself and asks the paywall for payments, no more.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/session/page',
+    versions: ['v4'],
+    auth: ['session'],
+    body: z.object({ hash: z.string(), origin: z.string() }),
+    status: 201,
+    result: z.object({ session_id: z.string(), expires_at: UnixSeconds }),
+    errors: ['not_found'],
+    idempotent: true,
+    write: (tx, { body, session }, service) =>
+      startPageSession(tx, { ...body, sessionId: session?.id ?? '', at: service.clock.now() }, service),
+  }),
 
-export const deleteSession = route({
-  id: 'deleteSession',
-  summary: 'Sign out, everywhere that this session was used.',
-  evidence: 'designed',
-  method: 'DELETE',
-  path: '/session',
-  versions: ['v4'],
-  auth: ['guest'],
-  status: 204,
-  async write(tx, { session }, { clock }) {
-    await endSession(tx, session.id, clock.now())
-    return reply({ status: 204, body: null, session: null })
-  },
-})
+  sendSessionCode: route({
+    summary: 'Mail a six-digit sign-in code, valid ten minutes; an unknown email signs up by it.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/session/code',
+    versions: ['v4'],
+    auth: ['guest'],
+    body: z.object({ email: Email }),
+    status: 202,
+    result: z.object({ expires_at: UnixSeconds }),
+    errors: ['too_many_codes'],
+    idempotent: true,
+    write: (tx, { body, session }, service) =>
+      sendCode(tx, { email: body.email, sessionId: session.id, at: service.clock.now() }, service),
+  }),
 
-export const createSession = route({
-  id: 'createSession',
-  summary: 'Make a signed-in session for the user whom an access token identifies.',
-  evidence: 'observed',
-  method: 'POST',
-  path: '/session',
-  versions: ['v4', 'v3'],
-  auth: ['user'],
-  status: 201,
-  result: z.object({ session_id: z.string(), expires_at: UnixSeconds }),
-  idempotent: true,
-  async write(tx, { principal }, service) {
-    const value = await startSession(tx, { userId: principal.id, by: 'token', at: service.clock.now() }, service)
-    return reply({ status: 201, value, session: value.session_id })
-  },
-})
+  deleteSession: route({
+    summary: 'Sign out, everywhere that this session was used.',
+    evidence: 'designed',
+    method: 'DELETE',
+    path: '/session',
+    versions: ['v4'],
+    auth: ['guest'],
+    status: 204,
+    async write(tx, { session }, { clock }) {
+      await endSession(tx, session.id, clock.now())
+      return reply({ status: 204, body: null, session: null })
+    },
+  }),
 
-export const listSessions = route({
-  id: 'listSessions',
-  summary: "List the user's signed-in sessions, newest first; `current` is the one that asks.",
-  evidence: 'designed',
-  method: 'GET',
-  path: '/sessions',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  query: PageQuery,
-  result: pageOf(
-    'sessions',
-    z.object({
-      id: z.int(),
-      current: z.boolean(),
-      origin: z.nullable(z.string()),
-      created_at: UnixSeconds,
-      expires_at: UnixSeconds,
-    }),
-  ),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal, session }, { clock }) =>
-    listOwnSessions(tx, { ...query, userId: principal.id, sessionId: session?.id, at: clock.now() }),
-})
+  listSessions: route({
+    summary: "List the user's signed-in sessions, newest first; `current` is the one that asks.",
+    evidence: 'designed',
+    method: 'GET',
+    path: '/sessions',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    query: PageQuery,
+    result: pageOf(
+      'sessions',
+      z.object({
+        id: z.int(),
+        current: z.boolean(),
+        origin: z.nullable(z.string()),
+        created_at: UnixSeconds,
+        expires_at: UnixSeconds,
+      }),
+    ),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal, session }, { clock }) =>
+      listOwnSessions(tx, { ...query, userId: principal.id, sessionId: session?.id, at: clock.now() }),
+  }),
 
-export const deleteSessionById = route({
-  id: 'deleteSessionById',
-  summary: "Sign out one of the user's sessions, everywhere that it was used.",
-  evidence: 'designed',
-  method: 'DELETE',
-  path: '/sessions/:id',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  params: IdPath,
-  status: 204,
-  errors: ['not_found'],
-  async write(tx, { params, principal, session }, { clock }) {
-    const ended = await endOwnSession(tx, { id: params.id, userId: principal.id, at: clock.now() })
-    return isSessionOf(ended, session?.id) ? reply({ status: 204, body: null, session: null }) : noContent()
-  },
+  deleteSessionById: route({
+    summary: "Sign out one of the user's sessions, everywhere that it was used.",
+    evidence: 'designed',
+    method: 'DELETE',
+    path: '/sessions/:id',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    params: IdPath,
+    status: 204,
+    errors: ['not_found'],
+    async write(tx, { params, principal, session }, { clock }) {
+      const ended = await endOwnSession(tx, { id: params.id, userId: principal.id, at: clock.now() })
+      return isSessionOf(ended, session?.id) ? reply({ status: 204, body: null, session: null }) : noContent()
+    },
+  }),
 })
-
-export default [
-  readSession,
-  createSession,
-  createPageSession,
-  sendSessionCode,
-  deleteSession,
-  listSessions,
-  deleteSessionById,
-]

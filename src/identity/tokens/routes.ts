@@ -1,7 +1,7 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { UnixSeconds, z } from '../../http/fields/schema.js'
-import { type Call, route } from '../../http/route.js'
+import { type Call, defineRoutes, route } from '../../http/route.js'
 import type { Writer } from '../../storage/storage.js'
 import { checkClient } from './client.js'
 import { findAccessToken, isUnused, refresh, tokenForClient } from './token.js'
@@ -14,6 +14,35 @@ const TokenPair = z.object({
 })
 
 type TokenCall = Call<unknown, unknown, unknown, 'client' | 'refresh'>
+
+// One handler for both paths: the principal depends on the credentials, not on the path (interface.md 4.1 rule 6).
+const tokenEndpoint = {
+  evidence: 'documented',
+  method: 'POST',
+  versions: ['v4', 'v2'],
+  auth: ['client', 'refresh'],
+  body: z.object({ grant_type: z.optional(z.string()) }),
+  bodyOptional: true,
+  result: TokenPair,
+  errors: ['client_unknown', 'too_many_failures', 'refresh_token_invalid'],
+  idempotent: true,
+  stands,
+  write: exchange,
+} as const
+
+export const tokenRoutes = defineRoutes('tokens', {
+  createAccountToken: route({
+    ...tokenEndpoint,
+    summary: "Get a token pair for an account's client credentials, or a new one for a refresh token.",
+    path: '/account/oauth/token',
+  }),
+
+  createUserToken: route({
+    ...tokenEndpoint,
+    summary: "Get a token pair for a user's client credentials, or a new one for a refresh token.",
+    path: '/user/oauth/token',
+  }),
+})
 
 async function exchange(tx: Writer, { principal }: TokenCall, service: ServiceContext) {
   const at = service.clock.now()
@@ -40,34 +69,3 @@ async function stands(
   if (!isGood) throw problem('refresh_token_invalid')
   return true
 }
-
-// One handler for both paths: the principal depends on the credentials, not on the path (interface.md 4.1 rule 6).
-const tokenEndpoint = {
-  evidence: 'documented',
-  method: 'POST',
-  versions: ['v4', 'v2'],
-  auth: ['client', 'refresh'],
-  body: z.object({ grant_type: z.optional(z.string()) }),
-  bodyOptional: true,
-  result: TokenPair,
-  errors: ['client_unknown', 'too_many_failures', 'refresh_token_invalid'],
-  idempotent: true,
-  stands,
-  write: exchange,
-} as const
-
-export const createAccountToken = route({
-  ...tokenEndpoint,
-  id: 'createAccountToken',
-  summary: "Get a token pair for an account's client credentials, or a new one for a refresh token.",
-  path: '/account/oauth/token',
-})
-
-export const createUserToken = route({
-  ...tokenEndpoint,
-  id: 'createUserToken',
-  summary: "Get a token pair for a user's client credentials, or a new one for a refresh token.",
-  path: '/user/oauth/token',
-})
-
-export default [createAccountToken, createUserToken]

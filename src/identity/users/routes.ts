@@ -1,64 +1,58 @@
 import { Email, PageQuery, pageOf, SecretsShape, UserShape, userShape, z } from '../../http/fields/schema.js'
-import { route } from '../../http/route.js'
-import {
-  createUser as create,
-  listUsers as list,
-  readOwnUser,
-  readUserByEmail,
-  readUserWithoutSecrets,
-} from './user.js'
+import { defineRoutes, route } from '../../http/route.js'
+import { createUser, listUsers, readOwnUser, readUserByEmail, readUserWithoutSecrets } from './user.js'
 
-export const createUser = route({
-  id: 'createUser',
-  summary: 'Make a user, with a primary twin, and see their client credentials.',
-  evidence: 'documented',
-  method: 'POST',
-  path: '/user',
-  versions: ['v4', 'v3'],
-  auth: ['account'],
-  body: z.object({ email: Email }),
-  status: 201,
-  result: z.object({ ...userShape, secrets: SecretsShape }),
-  errors: ['email_taken'],
-  idempotent: true,
-  async write(tx, { body, principal }, service) {
-    const user = await create(tx, { email: body.email, at: service.clock.now(), madeBy: principal.id }, service)
-    return readOwnUser(tx, user.id, service)
-  },
+export const userRoutes = defineRoutes('users', {
+  createUser: route({
+    summary: 'Make a user, with a primary twin, and see their client credentials.',
+    evidence: 'documented',
+    method: 'POST',
+    path: '/user',
+    versions: ['v4', 'v3'],
+    auth: ['account'],
+    body: z.object({ email: Email }),
+    status: 201,
+    result: z.object({ ...userShape, secrets: SecretsShape }),
+    errors: ['email_taken'],
+    idempotent: true,
+    async write(tx, { body, principal }, service) {
+      const user = await createUser(tx, { email: body.email, at: service.clock.now(), madeBy: principal.id }, service)
+      return readOwnUser(tx, user.id, service)
+    },
+  }),
+
+  readUser: route({
+    summary:
+      "Read your own record, with its secrets by your own access token; another's, without them, by their email.",
+    evidence: 'documented',
+    method: 'GET',
+    path: '/user/:user_id',
+    versions: ['v4', 'v2'],
+    auth: ['account', 'user', 'session'],
+    params: z.object({ user_id: z.int() }),
+    query: z.object({ email: z.optional(z.string()) }),
+    queryInBody: true,
+    result: z.object({ ...userShape, secrets: z.optional(SecretsShape) }),
+    errors: ['not_found'],
+    read: (tx, { params, query, principal }, service) => {
+      if (principal.kind !== 'user' || principal.id !== params.user_id)
+        return readUserByEmail(tx, params.user_id, query.email)
+      return principal.via === 'token'
+        ? readOwnUser(tx, principal.id, service)
+        : readUserWithoutSecrets(tx, principal.id)
+    },
+  }),
+
+  listUsers: route({
+    summary: 'List the users that the account made, newest first, without secrets.',
+    evidence: { v2: 'documented' },
+    method: 'GET',
+    path: '/users',
+    versions: ['v2'],
+    auth: ['account'],
+    query: PageQuery,
+    result: pageOf('users', UserShape),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal }) => listUsers(tx, principal.id, query),
+  }),
 })
-
-export const readUser = route({
-  id: 'readUser',
-  summary: "Read your own record, with its secrets by your own access token; another's, without them, by their email.",
-  evidence: 'documented',
-  method: 'GET',
-  path: '/user/:user_id',
-  versions: ['v4', 'v2'],
-  auth: ['account', 'user', 'session'],
-  params: z.object({ user_id: z.int() }),
-  query: z.object({ email: z.optional(z.string()) }),
-  queryInBody: true,
-  result: z.object({ ...userShape, secrets: z.optional(SecretsShape) }),
-  errors: ['not_found'],
-  read: (tx, { params, query, principal }, service) => {
-    if (principal.kind !== 'user' || principal.id !== params.user_id)
-      return readUserByEmail(tx, params.user_id, query.email)
-    return principal.via === 'token' ? readOwnUser(tx, principal.id, service) : readUserWithoutSecrets(tx, principal.id)
-  },
-})
-
-export const listUsers = route({
-  id: 'listUsers',
-  summary: 'List the users that the account made, newest first, without secrets.',
-  evidence: { v2: 'documented' },
-  method: 'GET',
-  path: '/users',
-  versions: ['v2'],
-  auth: ['account'],
-  query: PageQuery,
-  result: pageOf('users', UserShape),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal }) => list(tx, principal.id, query),
-})
-
-export default [createUser, readUser, listUsers]

@@ -1,7 +1,7 @@
 import { IdPath, pageOf, pageQuery, UnixSeconds, z } from '../../http/fields/schema.js'
 import { streamed } from '../../http/reply.js'
-import { route } from '../../http/route.js'
-import { createEvent as create, listEvents as list, readEvent as read } from './event.js'
+import { defineRoutes, route } from '../../http/route.js'
+import { createEvent, listEvents, readEvent } from './event.js'
 import { followEvents } from './follow.js'
 
 const Event = z.object({
@@ -15,61 +15,58 @@ const Event = z.object({
 
 const auth = ['account', 'user', 'session'] as const
 
-export const listEvents = route({
-  id: 'listEvents',
-  summary: "List the caller's events, newest first; as text/event-stream, follow them as they come.",
-  evidence: 'designed',
-  method: 'GET',
-  path: '/events',
-  versions: ['v4'],
-  auth,
-  query: z.object({ type: z.optional(z.string()), ...pageQuery }),
-  result: pageOf('events', Event),
-  produces: ['application/json', 'text/event-stream'],
-  errors: ['cursor_invalid'],
-  async handle({ query, principal, headers, ending, isAuthenticated }, service) {
-    if (!headers.get('accept')?.includes('text/event-stream'))
-      return service.storage.read((tx) => list(tx, principal.owner, query))
-    // A client that lost its connection says what it saw last.
-    const seen = headers.get('last-event-id')
-    const after = seen !== null && /^\d+$/.test(seen) ? Number(seen) : query.after
-    const following = { owner: principal.owner, type: query.type, after, isAuthenticated, ending }
-    return streamed(followEvents(following, service), 'text/event-stream; charset=utf-8')
-  },
-})
-
-export const readEvent = route({
-  id: 'readEvent',
-  summary: "Read one of the caller's events.",
-  evidence: 'designed',
-  method: 'GET',
-  path: '/events/:id',
-  versions: ['v4'],
-  auth,
-  params: IdPath,
-  result: Event,
-  errors: ['not_found'],
-  read: (tx, { params, principal }) => read(tx, principal.owner, params.id),
-})
-
-export const createEvent = route({
-  id: 'createEvent',
-  summary: 'Write an event of one’s own into the log; its type begins with "client.".',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/events',
-  versions: ['v4'],
-  auth,
-  body: z.object({
-    type: z.string().check(z.regex(/^client(\.[a-z0-9_-]+)+$/, 'of the form client.something'), z.maxLength(100)),
-    data: z.optional(z.record(z.string(), z.unknown())),
+export const eventRoutes = defineRoutes('events', {
+  listEvents: route({
+    summary: "List the caller's events, newest first; as text/event-stream, follow them as they come.",
+    evidence: 'designed',
+    method: 'GET',
+    path: '/events',
+    versions: ['v4'],
+    auth,
+    query: z.object({ type: z.optional(z.string()), ...pageQuery }),
+    result: pageOf('events', Event),
+    produces: ['application/json', 'text/event-stream'],
+    errors: ['cursor_invalid'],
+    async handle({ query, principal, headers, ending, isAuthenticated }, service) {
+      if (!headers.get('accept')?.includes('text/event-stream'))
+        return service.storage.read((tx) => listEvents(tx, principal.owner, query))
+      // A client that lost its connection says what it saw last.
+      const seen = headers.get('last-event-id')
+      const after = seen !== null && /^\d+$/.test(seen) ? Number(seen) : query.after
+      const following = { owner: principal.owner, type: query.type, after, isAuthenticated, ending }
+      return streamed(followEvents(following, service), 'text/event-stream; charset=utf-8')
+    },
   }),
-  status: 201,
-  result: Event,
-  errors: ['field_invalid'],
-  idempotent: true,
-  write: (tx, { body, principal }, { clock }) =>
-    create(tx, principal.owner, { type: body.type, data: body.data ?? {}, at: clock.now() }),
-})
 
-export default [listEvents, readEvent, createEvent]
+  readEvent: route({
+    summary: "Read one of the caller's events.",
+    evidence: 'designed',
+    method: 'GET',
+    path: '/events/:id',
+    versions: ['v4'],
+    auth,
+    params: IdPath,
+    result: Event,
+    errors: ['not_found'],
+    read: (tx, { params, principal }) => readEvent(tx, principal.owner, params.id),
+  }),
+
+  createEvent: route({
+    summary: 'Write an event of one’s own into the log; its type begins with "client.".',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/events',
+    versions: ['v4'],
+    auth,
+    body: z.object({
+      type: z.string().check(z.regex(/^client(\.[a-z0-9_-]+)+$/, 'of the form client.something'), z.maxLength(100)),
+      data: z.optional(z.record(z.string(), z.unknown())),
+    }),
+    status: 201,
+    result: Event,
+    errors: ['field_invalid'],
+    idempotent: true,
+    write: (tx, { body, principal }, { clock }) =>
+      createEvent(tx, principal.owner, { type: body.type, data: body.data ?? {}, at: clock.now() }),
+  }),
+})

@@ -9,19 +9,21 @@ import {
   z,
 } from '../../http/fields/schema.js'
 import { type Reply, reply } from '../../http/reply.js'
-import { route } from '../../http/route.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { removeCard, replaceCard } from './card.js'
 import { changePlan } from './change-plan.js'
-import { listInvoices as list, nameOf, ownInvoice, showInvoice } from './invoice.js'
+import { listInvoices, nameOf, ownInvoice, showInvoice } from './invoice.js'
 import { invoicePage } from './invoice-page.js'
 import { invoicePdf } from './invoice-pdf.js'
-import { payInvoice as pay } from './pay.js'
+import { payInvoice } from './pay.js'
 import { profileOf, updateProfile } from './profile.js'
-import { PLAN_IDS, readBilling as read, showPlans } from './show.js'
+import { PLAN_IDS, readBilling, showPlans } from './show.js'
 
 const PlanId = z.enum(PLAN_IDS)
+
 /** Null is without limit. */
 const Limit = z.nullable(z.int())
+
 const Used = z.object({ used: z.int(), limit: Limit })
 
 const Card = z.object({ brand: z.string(), last4: z.string(), exp_month: z.int(), exp_year: z.int() })
@@ -66,192 +68,177 @@ const Invoice = z.object({
 
 const billing = { evidence: 'designed', versions: ['v4'], auth: ['account'] } as const
 
-export const listPlans = route({
-  ...billing,
-  id: 'listPlans',
-  summary:
-    'The plans that an account can have, what they cost in dollars, and what they take; a limit of null is none.',
-  method: 'GET',
-  path: '/billing/plans',
-  auth: ['none', 'account'],
-  shareable: true,
-  result: z.object({
-    plans: z.array(
-      z.object({
-        id: PlanId,
-        name: z.string(),
-        price: Amount,
-        currency: z.string(),
-        interval: z.literal('month'),
-        limits: z.object({ active_items: Limit, mcp_calls: Limit }),
-      }),
-    ),
+export const billingRoutes = defineRoutes('billing', {
+  listPlans: route({
+    ...billing,
+    summary:
+      'The plans that an account can have, what they cost in dollars, and what they take; a limit of null is none.',
+    method: 'GET',
+    path: '/billing/plans',
+    auth: ['none', 'account'],
+    shareable: true,
+    result: z.object({
+      plans: z.array(
+        z.object({
+          id: PlanId,
+          name: z.string(),
+          price: Amount,
+          currency: z.string(),
+          interval: z.literal('month'),
+          limits: z.object({ active_items: Limit, mcp_calls: Limit }),
+        }),
+      ),
+    }),
+    handle: async () => showPlans(),
   }),
-  handle: async () => showPlans(),
-})
 
-export const readBilling = route({
-  ...billing,
-  id: 'readBilling',
-  summary: "How the caller's account stands with the platform: plan, card on file, what comes next, and what is used.",
-  method: 'GET',
-  path: '/billing',
-  result: Billing,
-  read: (tx, { principal }, { clock }) => read(tx, principal.id, clock.now()),
-})
+  readBilling: route({
+    ...billing,
+    summary:
+      "How the caller's account stands with the platform: plan, card on file, what comes next, and what is used.",
+    method: 'GET',
+    path: '/billing',
+    result: Billing,
+    read: (tx, { principal }, { clock }) => readBilling(tx, principal.id, clock.now()),
+  }),
 
-export const updatePlan = route({
-  ...billing,
-  id: 'updatePlan',
-  summary:
-    'Change the plan: to a dearer one at once, billing the rest of the month; to a cheaper one when the month ends; to the one it is, and no change waits.',
-  method: 'PUT',
-  path: '/billing/plan',
-  body: z.object({ plan: PlanId, payment_method_id: z.optional(PaymentMethodId) }),
-  result: Billing,
-  errors: [
-    'card_required',
-    'too_many_declines',
-    'card_declined',
-    'invoice_unpaid',
-    'charge_pending',
-    'processor_failed',
-  ],
-  refusesCardData: true,
-  idempotent: true,
-  handle: ({ body, principal }, service) =>
-    changePlan({ accountId: principal.id, plan: body.plan, paymentMethodId: body.payment_method_id }, service),
-})
+  updatePlan: route({
+    ...billing,
+    summary:
+      'Change the plan: to a dearer one at once, billing the rest of the month; to a cheaper one when the month ends; to the one it is, and no change waits.',
+    method: 'PUT',
+    path: '/billing/plan',
+    body: z.object({ plan: PlanId, payment_method_id: z.optional(PaymentMethodId) }),
+    result: Billing,
+    errors: [
+      'card_required',
+      'too_many_declines',
+      'card_declined',
+      'invoice_unpaid',
+      'charge_pending',
+      'processor_failed',
+    ],
+    refusesCardData: true,
+    idempotent: true,
+    handle: ({ body, principal }, service) =>
+      changePlan({ accountId: principal.id, plan: body.plan, paymentMethodId: body.payment_method_id }, service),
+  }),
 
-export const updateCard = route({
-  ...billing,
-  id: 'updateCard',
-  summary: 'Put a card on file in place of the one before; nothing is charged now, and what is owed can be paid by it.',
-  method: 'PUT',
-  path: '/billing/card',
-  body: z.object({ payment_method_id: PaymentMethodId }),
-  result: Billing,
-  errors: ['too_many_declines', 'card_declined', 'charge_pending', 'processor_failed'],
-  refusesCardData: true,
-  idempotent: true,
-  handle: ({ body, principal }, service) => replaceCard(principal.id, body.payment_method_id, service),
-})
+  updateCard: route({
+    ...billing,
+    summary:
+      'Put a card on file in place of the one before; nothing is charged now, and what is owed can be paid by it.',
+    method: 'PUT',
+    path: '/billing/card',
+    body: z.object({ payment_method_id: PaymentMethodId }),
+    result: Billing,
+    errors: ['too_many_declines', 'card_declined', 'charge_pending', 'processor_failed'],
+    refusesCardData: true,
+    idempotent: true,
+    handle: ({ body, principal }, service) => replaceCard(principal.id, body.payment_method_id, service),
+  }),
 
-export const deleteCard = route({
-  ...billing,
-  id: 'deleteCard',
-  summary: 'Take the card off file.',
-  method: 'DELETE',
-  path: '/billing/card',
-  result: Billing,
-  errors: ['card_in_use'],
-  write: (tx, { principal }, { clock }) => removeCard(tx, principal.id, clock.now()),
-})
+  deleteCard: route({
+    ...billing,
+    summary: 'Take the card off file.',
+    method: 'DELETE',
+    path: '/billing/card',
+    result: Billing,
+    errors: ['card_in_use'],
+    write: (tx, { principal }, { clock }) => removeCard(tx, principal.id, clock.now()),
+  }),
 
-export const readBillingProfile = route({
-  ...billing,
-  id: 'readBillingProfile',
-  summary: 'Read whom the invoices are for, and where mail on billing goes.',
-  method: 'GET',
-  path: '/billing/profile',
-  result: z.object(profileShape),
-  read: (tx, { principal }) => profileOf(tx, principal.id),
-})
+  readBillingProfile: route({
+    ...billing,
+    summary: 'Read whom the invoices are for, and where mail on billing goes.',
+    method: 'GET',
+    path: '/billing/profile',
+    result: z.object(profileShape),
+    read: (tx, { principal }) => profileOf(tx, principal.id),
+  }),
 
-export const updateBillingProfile = route({
-  ...billing,
-  id: 'updateBillingProfile',
-  summary: 'Set whom the next invoices are for; null clears a field, one left out stays. Buyers see the business name.',
-  method: 'PUT',
-  path: '/billing/profile',
-  body: z.object(profileFields),
-  result: z.object(profileShape),
-  refusesCardData: true,
-  write: (tx, { body, principal }, { clock }) => updateProfile(tx, principal.id, body, clock.now()),
-})
+  updateBillingProfile: route({
+    ...billing,
+    summary:
+      'Set whom the next invoices are for; null clears a field, one left out stays. Buyers see the business name.',
+    method: 'PUT',
+    path: '/billing/profile',
+    body: z.object(profileFields),
+    result: z.object(profileShape),
+    refusesCardData: true,
+    write: (tx, { body, principal }, { clock }) => updateProfile(tx, principal.id, body, clock.now()),
+  }),
 
-export const listInvoices = route({
-  ...billing,
-  id: 'listInvoices',
-  summary: "List the account's invoices, newest first.",
-  method: 'GET',
-  path: '/billing/invoices',
-  query: PageQuery,
-  result: pageOf('invoices', Invoice),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal }) => list(tx, principal.id, query),
-})
+  listInvoices: route({
+    ...billing,
+    summary: "List the account's invoices, newest first.",
+    method: 'GET',
+    path: '/billing/invoices',
+    query: PageQuery,
+    result: pageOf('invoices', Invoice),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal }) => listInvoices(tx, principal.id, query),
+  }),
 
-export const readInvoicePdf = route({
-  ...billing,
-  id: 'readInvoicePdf',
-  summary: 'An invoice on paper, as PDF.',
-  method: 'GET',
-  path: '/billing/invoices/:id.pdf',
-  params: IdPath,
-  produces: ['application/pdf'],
-  errors: ['not_found'],
-  async handle({ params, principal }, { storage, ...service }): Promise<Reply> {
-    const invoice = await storage.read((tx) => ownInvoice(tx, principal.id, params.id))
-    const name = `invoice-${nameOf(invoice).replace(' ', '-')}.pdf`
-    const headers = { 'content-type': 'application/pdf', 'content-disposition': `inline; filename="${name}"` }
-    return reply({ headers, body: await invoicePdf(invoice, service) })
-  },
-})
+  readInvoicePdf: route({
+    ...billing,
+    summary: 'An invoice on paper, as PDF.',
+    method: 'GET',
+    path: '/billing/invoices/:id.pdf',
+    params: IdPath,
+    produces: ['application/pdf'],
+    errors: ['not_found'],
+    async handle({ params, principal }, { storage, ...service }): Promise<Reply> {
+      const invoice = await storage.read((tx) => ownInvoice(tx, principal.id, params.id))
+      const name = `invoice-${nameOf(invoice).replace(' ', '-')}.pdf`
+      const headers = { 'content-type': 'application/pdf', 'content-disposition': `inline; filename="${name}"` }
+      return reply({ headers, body: await invoicePdf(invoice, service) })
+    },
+  }),
 
-export const readInvoicePage = route({
-  ...billing,
-  id: 'readInvoicePage',
-  summary: 'An invoice as a page, to be read or printed.',
-  method: 'GET',
-  path: '/billing/invoices/:id.html',
-  params: IdPath,
-  produces: ['text/html'],
-  errors: ['not_found'],
-  read: async (tx, { params, principal }, { baseUrl }) =>
-    invoicePage(await ownInvoice(tx, principal.id, params.id), new URL(baseUrl).host),
-})
+  readInvoicePage: route({
+    ...billing,
+    summary: 'An invoice as a page, to be read or printed.',
+    method: 'GET',
+    path: '/billing/invoices/:id.html',
+    params: IdPath,
+    produces: ['text/html'],
+    errors: ['not_found'],
+    read: async (tx, { params, principal }, { baseUrl }) =>
+      invoicePage(await ownInvoice(tx, principal.id, params.id), new URL(baseUrl).host),
+  }),
 
-export const readInvoice = route({
-  ...billing,
-  id: 'readInvoice',
-  summary: 'Read an invoice.',
-  method: 'GET',
-  path: '/billing/invoices/:id',
-  params: IdPath,
-  result: Invoice,
-  errors: ['not_found'],
-  read: async (tx, { params, principal }) => showInvoice(await ownInvoice(tx, principal.id, params.id)),
-})
+  readInvoice: route({
+    ...billing,
+    summary: 'Read an invoice.',
+    method: 'GET',
+    path: '/billing/invoices/:id',
+    params: IdPath,
+    result: Invoice,
+    errors: ['not_found'],
+    read: async (tx, { params, principal }) => showInvoice(await ownInvoice(tx, principal.id, params.id)),
+  }),
 
-export const payInvoice = route({
-  ...billing,
-  id: 'payInvoice',
-  summary: 'Pay an invoice that is owed: by the card on file, or by another, which takes its place.',
-  method: 'POST',
-  path: '/billing/invoices/:id/pay',
-  params: IdPath,
-  body: z.object({ payment_method_id: z.optional(PaymentMethodId) }),
-  bodyOptional: true,
-  result: Invoice,
-  errors: ['not_found', 'invoice_not_open', 'charge_pending', 'too_many_declines', 'card_declined', 'processor_failed'],
-  idempotent: true,
-  refusesCardData: true,
-  handle: ({ params, body, principal, keep }, service) =>
-    pay({ accountId: principal.id, id: params.id, paymentMethodId: body.payment_method_id }, service, keep),
+  payInvoice: route({
+    ...billing,
+    summary: 'Pay an invoice that is owed: by the card on file, or by another, which takes its place.',
+    method: 'POST',
+    path: '/billing/invoices/:id/pay',
+    params: IdPath,
+    body: z.object({ payment_method_id: z.optional(PaymentMethodId) }),
+    bodyOptional: true,
+    result: Invoice,
+    errors: [
+      'not_found',
+      'invoice_not_open',
+      'charge_pending',
+      'too_many_declines',
+      'card_declined',
+      'processor_failed',
+    ],
+    idempotent: true,
+    refusesCardData: true,
+    handle: ({ params, body, principal, keep }, service) =>
+      payInvoice({ accountId: principal.id, id: params.id, paymentMethodId: body.payment_method_id }, service, keep),
+  }),
 })
-
-export default [
-  listPlans,
-  readBilling,
-  updatePlan,
-  updateCard,
-  deleteCard,
-  readBillingProfile,
-  updateBillingProfile,
-  listInvoices,
-  readInvoicePdf,
-  readInvoicePage,
-  readInvoice,
-  payInvoice,
-]

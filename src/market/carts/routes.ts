@@ -1,10 +1,10 @@
 import { hopsIn } from '../../base/via.js'
 import { CartShape, IdPath, SeenLines, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
-import { type Call, route } from '../../http/route.js'
-import { type CartPlace, createCart as create, holderOf, ownCart } from './cart.js'
-import { addLine, changeLine, deleteCart as remove, removeLine } from './line.js'
-import { payCart as pay } from './pay.js'
+import { type Call, defineRoutes, route } from '../../http/route.js'
+import { type CartPlace, createCart, holderOf, ownCart } from './cart.js'
+import { addLine, changeLine, deleteCart, removeLine } from './line.js'
+import { payCart } from './pay.js'
 import { showCart } from './show.js'
 
 const LinePath = z.object({ id: z.int(), line: z.int() })
@@ -25,148 +25,142 @@ const placeOf = ({ params, principal, session }: Call<{ id: number }, unknown, u
   within: principal.kind === 'account' ? principal.id : undefined,
 })
 
-export const createCart = route({
-  ...held,
-  id: 'createCart',
-  summary: 'Make a cart, which the same access token (with those that it is refreshed to) or session alone can reach.',
-  method: 'POST',
-  path: '/carts',
-  status: 201,
-  result: CartShape,
-  idempotent: true,
-  async write(tx, { principal, session }, service) {
-    const holder = holderOf(principal, session?.id ?? '')
-    return showCart(tx, await create(tx, { holder, at: service.clock.now() }), service)
-  },
-})
-
-export const readCart = route({
-  ...held,
-  id: 'readCart',
-  summary: 'Read a cart: its lines with their prices as quoted, and once it is paid with their receipts.',
-  method: 'GET',
-  path: '/carts/:id',
-  params: IdPath,
-  result: CartShape,
-  errors: ['not_found'],
-  read: async (tx, call, service) => showCart(tx, await ownCart(tx, placeOf(call)), service),
-})
-
-export const deleteCart = route({
-  ...held,
-  id: 'deleteCart',
-  summary: 'Throw an open cart away.',
-  method: 'DELETE',
-  path: '/carts/:id',
-  params: IdPath,
-  status: 204,
-  errors: ['not_found', 'cart_closed'],
-  async write(tx, call) {
-    await remove(tx, placeOf(call))
-    return noContent()
-  },
-})
-
-export const addCartItem = route({
-  ...held,
-  id: 'addCartItem',
-  summary:
-    'Put a catalog item into a cart, at the price that it has now; each of its quantity is a purchase of its own.',
-  method: 'POST',
-  path: '/carts/:id/items',
-  params: IdPath,
-  body: z.object({ catalog_item_id: z.int(), ...lineShape }),
-  status: 201,
-  result: CartShape,
-  errors: ['not_found', 'cart_closed', 'cart_full', 'item_inactive', 'arguments_refused', 'schema_refused'],
-  idempotent: true,
-  async write(tx, call, service) {
-    const { catalog_item_id: itemId, arguments: args = {}, quantity = 1 } = call.body
-    return showCart(tx, await addLine(tx, placeOf(call), { itemId, args, quantity }), service)
-  },
-})
-
-export const updateCartItem = route({
-  ...held,
-  id: 'updateCartItem',
-  summary: 'Change the quantity or the arguments of a line; its price stays as it was quoted.',
-  method: 'PUT',
-  path: '/carts/:id/items/:line',
-  params: LinePath,
-  body: z.object(lineShape),
-  result: CartShape,
-  errors: ['not_found', 'cart_closed', 'item_inactive', 'arguments_refused', 'schema_refused'],
-  async write(tx, call, service) {
-    const { arguments: args, quantity } = call.body
-    return showCart(tx, await changeLine(tx, placeOf(call), call.params.line, { args, quantity }), service)
-  },
-})
-
-export const deleteCartItem = route({
-  ...held,
-  id: 'deleteCartItem',
-  summary: 'Take a line out of a cart.',
-  method: 'DELETE',
-  path: '/carts/:id/items/:line',
-  params: LinePath,
-  result: CartShape,
-  errors: ['not_found', 'cart_closed'],
-  write: async (tx, call, service) => showCart(tx, await removeLine(tx, placeOf(call), call.params.line), service),
-})
-
-export const payCart = route({
-  ...held,
-  id: 'payCart',
-  summary:
-    'Pay for all of a cart or nothing: then each of its purchases is fulfilled, and posted or reversed, on its own. A cart that was paid is answered as it is.',
-  method: 'POST',
-  path: '/carts/:id/pay',
-  params: IdPath,
-  body: z.object({
-    hostname: z.optional(z.string()),
-    persona_delegate: z.optional(z.string()),
-    approval_id: z.optional(z.string()),
-    accept_prices: z.optional(z.boolean()),
-    lines: z.optional(SeenLines),
+export const cartRoutes = defineRoutes('carts', {
+  createCart: route({
+    ...held,
+    summary:
+      'Make a cart, which the same access token (with those that it is refreshed to) or session alone can reach.',
+    method: 'POST',
+    path: '/carts',
+    status: 201,
+    result: CartShape,
+    idempotent: true,
+    async write(tx, { principal, session }, service) {
+      const holder = holderOf(principal, session?.id ?? '')
+      return showCart(tx, await createCart(tx, { holder, at: service.clock.now() }), service)
+    },
   }),
-  bodyOptional: true,
-  result: CartShape,
-  errors: [
-    'sign_in_required',
-    'not_found',
-    'not_owner',
-    'cart_paying',
-    'cart_empty',
-    'price_changed',
-    'too_many_hops',
-    'item_inactive',
-    'arguments_refused',
-    'schema_refused',
-    'parameter_unreadable',
-    'approval_required',
-    'approval_not_given',
-    'approval_mismatch',
-    'delegate_required',
-    'delegate_refused',
-    'same_twin',
-    'insufficient_funds',
-  ],
-  idempotent: true,
-  handle(call, service) {
-    const {
-      hostname,
-      approval_id: approvalId,
-      persona_delegate: delegate,
-      accept_prices: acceptPrices = false,
-      lines: seen,
-    } = call.body
-    const { principal: caller, keep } = call
-    const hops = hopsIn(call.headers)
-    return pay(
-      { place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, seen, hops, keep },
-      service,
-    )
-  },
-})
 
-export default [createCart, readCart, deleteCart, addCartItem, updateCartItem, deleteCartItem, payCart]
+  readCart: route({
+    ...held,
+    summary: 'Read a cart: its lines with their prices as quoted, and once it is paid with their receipts.',
+    method: 'GET',
+    path: '/carts/:id',
+    params: IdPath,
+    result: CartShape,
+    errors: ['not_found'],
+    read: async (tx, call, service) => showCart(tx, await ownCart(tx, placeOf(call)), service),
+  }),
+
+  deleteCart: route({
+    ...held,
+    summary: 'Throw an open cart away.',
+    method: 'DELETE',
+    path: '/carts/:id',
+    params: IdPath,
+    status: 204,
+    errors: ['not_found', 'cart_closed'],
+    async write(tx, call) {
+      await deleteCart(tx, placeOf(call))
+      return noContent()
+    },
+  }),
+
+  addCartItem: route({
+    ...held,
+    summary:
+      'Put a catalog item into a cart, at the price that it has now; each of its quantity is a purchase of its own.',
+    method: 'POST',
+    path: '/carts/:id/items',
+    params: IdPath,
+    body: z.object({ catalog_item_id: z.int(), ...lineShape }),
+    status: 201,
+    result: CartShape,
+    errors: ['not_found', 'cart_closed', 'cart_full', 'item_inactive', 'arguments_refused', 'schema_refused'],
+    idempotent: true,
+    async write(tx, call, service) {
+      const { catalog_item_id: itemId, arguments: args = {}, quantity = 1 } = call.body
+      return showCart(tx, await addLine(tx, placeOf(call), { itemId, args, quantity }), service)
+    },
+  }),
+
+  updateCartItem: route({
+    ...held,
+    summary: 'Change the quantity or the arguments of a line; its price stays as it was quoted.',
+    method: 'PUT',
+    path: '/carts/:id/items/:line',
+    params: LinePath,
+    body: z.object(lineShape),
+    result: CartShape,
+    errors: ['not_found', 'cart_closed', 'item_inactive', 'arguments_refused', 'schema_refused'],
+    async write(tx, call, service) {
+      const { arguments: args, quantity } = call.body
+      return showCart(tx, await changeLine(tx, placeOf(call), call.params.line, { args, quantity }), service)
+    },
+  }),
+
+  deleteCartItem: route({
+    ...held,
+    summary: 'Take a line out of a cart.',
+    method: 'DELETE',
+    path: '/carts/:id/items/:line',
+    params: LinePath,
+    result: CartShape,
+    errors: ['not_found', 'cart_closed'],
+    write: async (tx, call, service) => showCart(tx, await removeLine(tx, placeOf(call), call.params.line), service),
+  }),
+
+  payCart: route({
+    ...held,
+    summary:
+      'Pay for all of a cart or nothing: then each of its purchases is fulfilled, and posted or reversed, on its own. A cart that was paid is answered as it is.',
+    method: 'POST',
+    path: '/carts/:id/pay',
+    params: IdPath,
+    body: z.object({
+      hostname: z.optional(z.string()),
+      persona_delegate: z.optional(z.string()),
+      approval_id: z.optional(z.string()),
+      accept_prices: z.optional(z.boolean()),
+      lines: z.optional(SeenLines),
+    }),
+    bodyOptional: true,
+    result: CartShape,
+    errors: [
+      'sign_in_required',
+      'not_found',
+      'not_owner',
+      'cart_paying',
+      'cart_empty',
+      'price_changed',
+      'too_many_hops',
+      'item_inactive',
+      'arguments_refused',
+      'schema_refused',
+      'parameter_unreadable',
+      'approval_required',
+      'approval_not_given',
+      'approval_mismatch',
+      'delegate_required',
+      'delegate_refused',
+      'same_twin',
+      'insufficient_funds',
+    ],
+    idempotent: true,
+    handle(call, service) {
+      const {
+        hostname,
+        approval_id: approvalId,
+        persona_delegate: delegate,
+        accept_prices: acceptPrices = false,
+        lines: seen,
+      } = call.body
+      const { principal: caller, keep } = call
+      const hops = hopsIn(call.headers)
+      return payCart(
+        { place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, seen, hops, keep },
+        service,
+      )
+    },
+  }),
+})

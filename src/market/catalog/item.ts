@@ -316,7 +316,7 @@ export interface ShownItem {
   descriptor: string
   hostname: string
   seller: string
-  service_method: string
+  service_method: CatalogItemRow['service_method']
   service_schema: ServiceSchema
   active: boolean
   private: boolean

@@ -13,7 +13,7 @@ import {
   timeOf,
   z,
 } from '../../http/fields/schema.js'
-import { route } from '../../http/route.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { createItem, listOwnItems, ownItem, readItem, setArchived, touchItem, updateItem } from './item.js'
 import { listParameters, replaceParameters } from './parameter.js'
 import { searchItems } from './search.js'
@@ -27,141 +27,8 @@ const terms = {
   active: z.optional(z.boolean()),
 }
 
-export const listCatalogItems = route({
-  id: 'listCatalogItems',
-  summary: 'Search the catalog: items that are active, public and not archived, newest first.',
-  evidence: 'observed',
-  method: 'GET',
-  path: '/catalog/items',
-  versions: ['v4'],
-  auth: ['none'],
-  shareable: true,
-  query: z.object({
-    query: z.optional(z.string().check(z.maxLength(256))),
-    limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
-    offset: z.optional(z.int().check(z.minimum(0))),
-    created_after: z.optional(Time),
-  }),
-  result: z.object({ items: z.array(ItemShape), total: z.int() }),
-  read: (tx, { query: { created_after, ...query } }) =>
-    searchItems(tx, { ...query, createdAfter: timeOf('created_after', created_after) }),
-})
-
-export const createCatalogItem = route({
-  id: 'createCatalogItem',
-  summary: 'Sell what an endpoint answers: an item of the catalog, with its commodity, and a twin where none is named.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/catalog/items',
-  versions: ['v4'],
-  auth: ['account'],
-  body: z.object({
-    ...terms,
-    ...itemFields,
-    price: Amount,
-    external_endpoint: z.string(),
-  }),
-  status: 201,
-  result: ItemShape,
-  errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
-  idempotent: true,
-  write: (tx, { body, principal }, service) =>
-    createItem(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
-})
-
-export const readCatalogItem = route({
-  id: 'readCatalogItem',
-  summary: "Read an item of the catalog; a private one, and what it calls, are its own account's to see.",
-  evidence: 'observed',
-  method: 'GET',
-  path: '/catalog/items/:id',
-  versions: ['v4'],
-  auth: ['none', 'account'],
-  params: IdPath,
-  result: ItemShape,
-  errors: ['not_found'],
-  read: (tx, { params, principal }) => readItem(tx, params.id, principal.kind === 'account' ? principal.id : undefined),
-})
-
-export const updateCatalogItem = route({
-  id: 'updateCatalogItem',
-  summary: 'Change an item; a new price is what its commodity costs from then on.',
-  evidence: 'designed',
-  method: 'PUT',
-  path: '/catalog/items/:id',
-  versions: ['v4'],
-  auth: ['account'],
-  params: IdPath,
-  body: z.object({
-    ...terms,
-    name: z.optional(itemFields.name),
-    description: z.optional(itemFields.description),
-    price: z.optional(Amount),
-    service_method: z.optional(ServiceMethod),
-    external_endpoint: z.optional(z.string()),
-    service_schema: z.optional(ServiceSchema),
-  }),
-  result: ItemShape,
-  errors: [
-    'not_found',
-    'item_archived',
-    'dq_unknown',
-    'twin_unknown',
-    'amount_invalid',
-    'upstream_refused',
-    'plan_limit_reached',
-  ],
-  write: (tx, { params, body, principal }, service) =>
-    updateItem(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
-})
-
-export const archiveCatalogItem = route({
-  id: 'archiveCatalogItem',
-  summary: 'Take an item out of the catalog.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/catalog/items/:id/archive',
-  versions: ['v4'],
-  auth: ['account'],
-  params: IdPath,
-  result: ItemShape,
-  errors: ['not_found', 'item_archived'],
-  idempotent: true,
-  write: (tx, { params: { id }, principal }, { clock }) =>
-    setArchived(tx, { id, accountId: principal.id, archived: true, at: clock.now() }),
-})
-
-export const restoreCatalogItem = route({
-  id: 'restoreCatalogItem',
-  summary: 'Bring an archived item back, inactive.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/catalog/items/:id/restore',
-  versions: ['v4'],
-  auth: ['account'],
-  params: IdPath,
-  result: ItemShape,
-  errors: ['not_found', 'item_not_archived'],
-  idempotent: true,
-  write: (tx, { params: { id }, principal }, { clock }) =>
-    setArchived(tx, { id, accountId: principal.id, archived: false, at: clock.now() }),
-})
-
-export const listOwnCatalogItems = route({
-  id: 'listOwnCatalogItems',
-  summary: "List the account's items, whatever their flags, newest first.",
-  evidence: 'designed',
-  method: 'GET',
-  path: '/catalog/mine',
-  versions: ['v4'],
-  auth: ['account'],
-  query: PageQuery,
-  result: pageOf('items', ItemShape),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal }) => listOwnItems(tx, principal.id, query),
-})
-
 const Kind = z.enum(['header', 'query', 'url'])
+
 const ParameterName = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 characters of letters, digits, "_" and "-"'))
@@ -180,63 +47,180 @@ const Parameters = z.object({
   ),
 })
 
-export const listDispatchParameters = route({
-  id: 'listDispatchParameters',
-  summary: 'List what is added when an item is called; sensitive values are never shown.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/catalog/items/:id/parameters',
-  versions: ['v4'],
-  auth: ['account'],
-  params: IdPath,
-  result: Parameters,
-  errors: ['not_found'],
-  read: async (tx, { params, principal }, service) => {
-    const { id } = await ownItem(tx, principal.id, params.id)
-    return { parameters: await listParameters(tx, id, service) }
-  },
-})
-
-export const replaceDispatchParameters = route({
-  id: 'replaceDispatchParameters',
-  summary:
-    'Replace what is added when an item is called; an id keeps that parameter, and its value where none is sent.',
-  evidence: 'designed',
-  method: 'PUT',
-  path: '/catalog/items/:id/parameters',
-  versions: ['v4'],
-  auth: ['account'],
-  params: IdPath,
-  body: z.object({
-    parameters: z.array(
-      z.object({
-        id: z.optional(z.nullable(z.int())),
-        kind: Kind,
-        name: ParameterName,
-        sensitive: z.optional(z.boolean()),
-        value: z.optional(z.nullable(z.string())),
-      }),
-    ),
+export const catalogRoutes = defineRoutes('catalog', {
+  listCatalogItems: route({
+    summary: 'Search the catalog: items that are active, public and not archived, newest first.',
+    evidence: 'observed',
+    method: 'GET',
+    path: '/catalog/items',
+    versions: ['v4'],
+    auth: ['none'],
+    shareable: true,
+    query: z.object({
+      query: z.optional(z.string().check(z.maxLength(256))),
+      limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
+      offset: z.optional(z.int().check(z.minimum(0))),
+      created_after: z.optional(Time),
+    }),
+    result: z.object({ items: z.array(ItemShape), total: z.int() }),
+    read: (tx, { query: { created_after, ...query } }) =>
+      searchItems(tx, { ...query, createdAfter: timeOf('created_after', created_after) }),
   }),
-  result: Parameters,
-  errors: ['not_found'],
-  write: async (tx, { params, body, principal }, service) => {
-    const item = await ownItem(tx, principal.id, params.id)
-    const at = service.clock.now()
-    await replaceParameters(tx, { itemId: item.id, orders: body.parameters, at }, service)
-    await touchItem(tx, item, at)
-    return { parameters: await listParameters(tx, item.id, service) }
-  },
-})
 
-export default [
-  listCatalogItems,
-  createCatalogItem,
-  readCatalogItem,
-  updateCatalogItem,
-  archiveCatalogItem,
-  restoreCatalogItem,
-  listOwnCatalogItems,
-  listDispatchParameters,
-  replaceDispatchParameters,
-]
+  createCatalogItem: route({
+    summary:
+      'Sell what an endpoint answers: an item of the catalog, with its commodity, and a twin where none is named.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/catalog/items',
+    versions: ['v4'],
+    auth: ['account'],
+    body: z.object({
+      ...terms,
+      ...itemFields,
+      price: Amount,
+      external_endpoint: z.string(),
+    }),
+    status: 201,
+    result: ItemShape,
+    errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
+    idempotent: true,
+    write: (tx, { body, principal }, service) =>
+      createItem(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
+  }),
+
+  readCatalogItem: route({
+    summary: "Read an item of the catalog; a private one, and what it calls, are its own account's to see.",
+    evidence: 'observed',
+    method: 'GET',
+    path: '/catalog/items/:id',
+    versions: ['v4'],
+    auth: ['none', 'account'],
+    params: IdPath,
+    result: ItemShape,
+    errors: ['not_found'],
+    read: (tx, { params, principal }) =>
+      readItem(tx, params.id, principal.kind === 'account' ? principal.id : undefined),
+  }),
+
+  updateCatalogItem: route({
+    summary: 'Change an item; a new price is what its commodity costs from then on.',
+    evidence: 'designed',
+    method: 'PUT',
+    path: '/catalog/items/:id',
+    versions: ['v4'],
+    auth: ['account'],
+    params: IdPath,
+    body: z.object({
+      ...terms,
+      name: z.optional(itemFields.name),
+      description: z.optional(itemFields.description),
+      price: z.optional(Amount),
+      service_method: z.optional(ServiceMethod),
+      external_endpoint: z.optional(z.string()),
+      service_schema: z.optional(ServiceSchema),
+    }),
+    result: ItemShape,
+    errors: [
+      'not_found',
+      'item_archived',
+      'dq_unknown',
+      'twin_unknown',
+      'amount_invalid',
+      'upstream_refused',
+      'plan_limit_reached',
+    ],
+    write: (tx, { params, body, principal }, service) =>
+      updateItem(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
+  }),
+
+  archiveCatalogItem: route({
+    summary: 'Take an item out of the catalog.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/catalog/items/:id/archive',
+    versions: ['v4'],
+    auth: ['account'],
+    params: IdPath,
+    result: ItemShape,
+    errors: ['not_found', 'item_archived'],
+    idempotent: true,
+    write: (tx, { params: { id }, principal }, { clock }) =>
+      setArchived(tx, { id, accountId: principal.id, archived: true, at: clock.now() }),
+  }),
+
+  restoreCatalogItem: route({
+    summary: 'Bring an archived item back, inactive.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/catalog/items/:id/restore',
+    versions: ['v4'],
+    auth: ['account'],
+    params: IdPath,
+    result: ItemShape,
+    errors: ['not_found', 'item_not_archived'],
+    idempotent: true,
+    write: (tx, { params: { id }, principal }, { clock }) =>
+      setArchived(tx, { id, accountId: principal.id, archived: false, at: clock.now() }),
+  }),
+
+  listOwnCatalogItems: route({
+    summary: "List the account's items, whatever their flags, newest first.",
+    evidence: 'designed',
+    method: 'GET',
+    path: '/catalog/mine',
+    versions: ['v4'],
+    auth: ['account'],
+    query: PageQuery,
+    result: pageOf('items', ItemShape),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal }) => listOwnItems(tx, principal.id, query),
+  }),
+
+  listDispatchParameters: route({
+    summary: 'List what is added when an item is called; sensitive values are never shown.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/catalog/items/:id/parameters',
+    versions: ['v4'],
+    auth: ['account'],
+    params: IdPath,
+    result: Parameters,
+    errors: ['not_found'],
+    read: async (tx, { params, principal }, service) => {
+      const { id } = await ownItem(tx, principal.id, params.id)
+      return { parameters: await listParameters(tx, id, service) }
+    },
+  }),
+
+  replaceDispatchParameters: route({
+    summary:
+      'Replace what is added when an item is called; an id keeps that parameter, and its value where none is sent.',
+    evidence: 'designed',
+    method: 'PUT',
+    path: '/catalog/items/:id/parameters',
+    versions: ['v4'],
+    auth: ['account'],
+    params: IdPath,
+    body: z.object({
+      parameters: z.array(
+        z.object({
+          id: z.optional(z.nullable(z.int())),
+          kind: Kind,
+          name: ParameterName,
+          sensitive: z.optional(z.boolean()),
+          value: z.optional(z.nullable(z.string())),
+        }),
+      ),
+    }),
+    result: Parameters,
+    errors: ['not_found'],
+    write: async (tx, { params, body, principal }, service) => {
+      const item = await ownItem(tx, principal.id, params.id)
+      const at = service.clock.now()
+      await replaceParameters(tx, { itemId: item.id, orders: body.parameters, at }, service)
+      await touchItem(tx, item, at)
+      return { parameters: await listParameters(tx, item.id, service) }
+    },
+  }),
+})

@@ -3,62 +3,16 @@ import { hopsIn } from '../../base/via.js'
 import { CheckoutShape, Email, PaymentMethodId, seenPrice, z } from '../../http/fields/schema.js'
 import { refusedBy, wantsPage } from '../../http/pages/html.js'
 import { seeOther } from '../../http/reply.js'
-import { route } from '../../http/route.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { addressOf, answer, answers } from './answer.js'
-import { createCheckout as create, payerOfSession, readCheckout as read } from './checkout.js'
-import { type Completion, completeCheckout as complete } from './complete.js'
+import { createCheckout, payerOfSession, readCheckout } from './checkout.js'
+import { type Completion, completeCheckout } from './complete.js'
 import { checkoutPage, refusedPage } from './page.js'
 import { signedInBy, steps, visit } from './visit.js'
 
 const TokenPath = z.object({ token: z.string() })
 
-export const createCheckout = route({
-  id: 'createCheckout',
-  summary: 'Make a link by which a purchase can be paid once, within 24 hours, by whoever has it.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/checkout',
-  versions: ['v4'],
-  auth: ['account', 'user', 'agent', 'guest'],
-  body: z.object({
-    catalog_item_id: z.int(),
-    arguments: z.optional(z.record(z.string(), z.unknown())),
-    email: z.optional(Email),
-    success_url: z.optional(z.string()),
-    cancel_url: z.optional(z.string()),
-  }),
-  status: 201,
-  result: CheckoutShape,
-  errors: ['not_found', 'item_inactive', 'arguments_refused', 'schema_refused'],
-  idempotent: true,
-  write(tx, { body, principal }, service) {
-    const {
-      catalog_item_id: itemId,
-      arguments: args = {},
-      email,
-      success_url: successUrl,
-      cancel_url: cancelUrl,
-    } = body
-    const maker = principal.kind === 'guest' ? guestOwner(principal.user_id) : principal.owner
-    return create(tx, { maker, itemId, args, email, successUrl, cancelUrl, at: service.clock.now() }, service)
-  },
-})
-
 const guestOwner = (userId: number | null) => (userId === null ? null : (`user:${userId}` as const))
-
-export const readCheckout = route({
-  id: 'readCheckout',
-  summary: 'Read a checkout by the secret of its link.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/checkout/:token',
-  versions: ['v4'],
-  auth: ['none'],
-  params: TokenPath,
-  result: CheckoutShape,
-  errors: ['not_found', 'checkout_expired'],
-  read: (tx, { params }, service) => read(tx, params.token, service),
-})
 
 /** What stands in the way of paying, from a wallet or by card. */
 const refusals = [
@@ -82,39 +36,6 @@ const refusals = [
   'upstream_failed',
 ] as const
 
-export const completeCheckout = route({
-  id: 'completeCheckout',
-  summary: "Pay a checkout from one of the caller's wallets or by card, and have what is bought delivered: once.",
-  evidence: 'designed',
-  method: 'POST',
-  path: '/checkout/:token/complete',
-  versions: ['v4'],
-  auth: ['user', 'guest'],
-  params: TokenPath,
-  body: z.object({ hostname: z.optional(z.string()), payment_method_id: z.optional(PaymentMethodId), ...seenPrice }),
-  bodyOptional: true,
-  result: CheckoutShape,
-  errors: [...refusals, 'not_owner'],
-  refusesCardData: true,
-  idempotent: true,
-  handle({ params, body, principal, session, headers }, service) {
-    const payer =
-      principal.kind === 'user'
-        ? (`user:${principal.id}` as const)
-        : payerOfSession((session as { id: string }).id, principal.user_id)
-    const { price, dq } = body
-    return complete({ ...params, payer, way: wayOf(body), seen: { price, dq }, hops: hopsIn(headers) }, service)
-  },
-})
-
-function wayOf(body: { hostname?: string | undefined; payment_method_id?: string | undefined }): Completion['way'] {
-  const { hostname, payment_method_id: paymentMethodId } = body
-  if (paymentMethodId === undefined) return { by: 'wallet', hostname }
-  if (hostname === undefined) return { by: 'card', paymentMethodId }
-  const field = 'hostname'
-  throw problem('field_invalid', { detail: `Send "${field}" or "payment_method_id", not both.`, fields: { field } })
-}
-
 const pageRoute = {
   evidence: 'designed',
   path: '/checkout/:token',
@@ -127,60 +48,138 @@ const pageRoute = {
 
 const stepOf = (text: string | undefined) => steps.find((step) => step === text)
 
-export const openCheckout = route({
-  ...pageRoute,
-  id: 'openCheckout',
-  summary: 'The page of a checkout: what is sold, by whom and for how much, and the ways to pay it.',
-  method: 'GET',
-  redirects: true,
-  errors: ['not_found', 'checkout_paid', 'checkout_expired', 'rejected', 'code_expired'],
-  async write(tx, { params, query, session, headers }, service) {
-    const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
-    const since = await signedInBy(tx, at, service)
-    if (since && !(since instanceof Problem)) return seeOther(addressOf(params.token, service), since)
-    if (since && !wantsPage(headers)) return since
-    return checkoutPage(await visit(tx, at, service), since)
-  },
-})
-
-export const answerCheckout = route({
-  ...pageRoute,
-  id: 'answerCheckout',
-  summary: 'Have a code mailed, sign in by it, pay from a wallet or by card, or leave, as the buttons of the page say.',
-  method: 'POST',
-  body: z.object({
-    answer: z.enum(answers),
-    email: z.optional(z.string()),
-    code: z.optional(z.string()),
-    payment_method_id: z.optional(PaymentMethodId),
-    ...seenPrice,
+export const checkoutRoutes = defineRoutes('checkout', {
+  createCheckout: route({
+    summary: 'Make a link by which a purchase can be paid once, within 24 hours, by whoever has it.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/checkout',
+    versions: ['v4'],
+    auth: ['account', 'user', 'agent', 'guest'],
+    body: z.object({
+      catalog_item_id: z.int(),
+      arguments: z.optional(z.record(z.string(), z.unknown())),
+      email: z.optional(Email),
+      success_url: z.optional(z.string()),
+      cancel_url: z.optional(z.string()),
+    }),
+    status: 201,
+    result: CheckoutShape,
+    errors: ['not_found', 'item_inactive', 'arguments_refused', 'schema_refused'],
+    idempotent: true,
+    write(tx, { body, principal }, service) {
+      const {
+        catalog_item_id: itemId,
+        arguments: args = {},
+        email,
+        success_url: successUrl,
+        cancel_url: cancelUrl,
+      } = body
+      const maker = principal.kind === 'guest' ? guestOwner(principal.user_id) : principal.owner
+      return createCheckout(tx, { maker, itemId, args, email, successUrl, cancelUrl, at: service.clock.now() }, service)
+    },
   }),
-  status: 303,
-  redirects: true,
-  refusesCardData: true,
-  errors: [
-    ...refusals,
-    'too_many_codes',
-    'code_wrong',
-    'code_expired',
-    'too_many_tries',
-    'too_many_pending',
-    'too_many_mails',
-  ],
-  async handle({ params, query, body, principal, session, headers }, service) {
-    const { payment_method_id: paymentMethodId, price, dq, ...filled } = body
-    const payer = payerOfSession(session.id, principal.user_id)
-    const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
-    const answered = await answer(
-      { ...at, payer, hops: hopsIn(headers), filled: { ...filled, paymentMethodId, seen: { price, dq } } },
-      service,
-    )
-    if (!(answered instanceof Problem)) return seeOther(answered.location, { session: answered.session })
-    if (!wantsPage(headers)) throw answered
-    const shown = await service.storage.read((tx) => visit(tx, { ...at, email: body.email }, service))
-    // Another call of the same payer's was faster.
-    return shown.step === 'paid' ? seeOther(addressOf(params.token, service)) : checkoutPage(shown, answered)
-  },
+
+  readCheckout: route({
+    summary: 'Read a checkout by the secret of its link.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/checkout/:token',
+    versions: ['v4'],
+    auth: ['none'],
+    params: TokenPath,
+    result: CheckoutShape,
+    errors: ['not_found', 'checkout_expired'],
+    read: (tx, { params }, service) => readCheckout(tx, params.token, service),
+  }),
+
+  completeCheckout: route({
+    summary: "Pay a checkout from one of the caller's wallets or by card, and have what is bought delivered: once.",
+    evidence: 'designed',
+    method: 'POST',
+    path: '/checkout/:token/complete',
+    versions: ['v4'],
+    auth: ['user', 'guest'],
+    params: TokenPath,
+    body: z.object({ hostname: z.optional(z.string()), payment_method_id: z.optional(PaymentMethodId), ...seenPrice }),
+    bodyOptional: true,
+    result: CheckoutShape,
+    errors: [...refusals, 'not_owner'],
+    refusesCardData: true,
+    idempotent: true,
+    handle({ params, body, principal, session, headers }, service) {
+      const payer =
+        principal.kind === 'user'
+          ? (`user:${principal.id}` as const)
+          : payerOfSession((session as { id: string }).id, principal.user_id)
+      const { price, dq } = body
+      return completeCheckout(
+        { ...params, payer, way: wayOf(body), seen: { price, dq }, hops: hopsIn(headers) },
+        service,
+      )
+    },
+  }),
+
+  openCheckout: route({
+    ...pageRoute,
+    summary: 'The page of a checkout: what is sold, by whom and for how much, and the ways to pay it.',
+    method: 'GET',
+    redirects: true,
+    errors: ['not_found', 'checkout_paid', 'checkout_expired', 'rejected', 'code_expired'],
+    async write(tx, { params, query, session, headers }, service) {
+      const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
+      const since = await signedInBy(tx, at, service)
+      if (since && !(since instanceof Problem)) return seeOther(addressOf(params.token, service), since)
+      if (since && !wantsPage(headers)) return since
+      return checkoutPage(await visit(tx, at, service), since)
+    },
+  }),
+
+  answerCheckout: route({
+    ...pageRoute,
+    summary:
+      'Have a code mailed, sign in by it, pay from a wallet or by card, or leave, as the buttons of the page say.',
+    method: 'POST',
+    body: z.object({
+      answer: z.enum(answers),
+      email: z.optional(z.string()),
+      code: z.optional(z.string()),
+      payment_method_id: z.optional(PaymentMethodId),
+      ...seenPrice,
+    }),
+    status: 303,
+    redirects: true,
+    refusesCardData: true,
+    errors: [
+      ...refusals,
+      'too_many_codes',
+      'code_wrong',
+      'code_expired',
+      'too_many_tries',
+      'too_many_pending',
+      'too_many_mails',
+    ],
+    async handle({ params, query, body, principal, session, headers }, service) {
+      const { payment_method_id: paymentMethodId, price, dq, ...filled } = body
+      const payer = payerOfSession(session.id, principal.user_id)
+      const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
+      const answered = await answer(
+        { ...at, payer, hops: hopsIn(headers), filled: { ...filled, paymentMethodId, seen: { price, dq } } },
+        service,
+      )
+      if (!(answered instanceof Problem)) return seeOther(answered.location, { session: answered.session })
+      if (!wantsPage(headers)) throw answered
+      const shown = await service.storage.read((tx) => visit(tx, { ...at, email: body.email }, service))
+      // Another call of the same payer's was faster.
+      return shown.step === 'paid' ? seeOther(addressOf(params.token, service)) : checkoutPage(shown, answered)
+    },
+  }),
 })
 
-export default [createCheckout, readCheckout, completeCheckout, openCheckout, answerCheckout]
+function wayOf(body: { hostname?: string | undefined; payment_method_id?: string | undefined }): Completion['way'] {
+  const { hostname, payment_method_id: paymentMethodId } = body
+  if (paymentMethodId === undefined) return { by: 'wallet', hostname }
+  if (hostname === undefined) return { by: 'card', paymentMethodId }
+  const field = 'hostname'
+  throw problem('field_invalid', { detail: `Send "${field}" or "payment_method_id", not both.`, fields: { field } })
+}

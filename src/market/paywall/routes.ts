@@ -1,10 +1,10 @@
 import { Problem, problem } from '../../base/problem.js'
 import { hopsIn } from '../../base/via.js'
 import { Amount, ContentHash, PaymentShape, z } from '../../http/fields/schema.js'
-import { type Reply, reply } from '../../http/reply.js'
-import { route } from '../../http/route.js'
+import { reply } from '../../http/reply.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { rightOf } from './caller.js'
-import { callPaywall as call, type PaywallOutcome } from './paywall.js'
+import { callPaywall, type PaywallOutcome } from './paywall.js'
 
 const PaywallBody = z.object({
   amount: Amount,
@@ -18,69 +18,70 @@ const PaywallBody = z.object({
   public_secret: z.optional(z.string()),
 })
 
-export const callPaywall = route({
-  id: 'callPaywall',
-  summary: 'Have a user pay, and call the service that is paid for, whose answer is passed on.',
-  evidence: 'documented',
-  method: 'POST',
-  path: '/paywall',
-  versions: ['v4'],
-  auth: ['user', 'session', 'page', 'agent', 'account', 'embed'],
-  body: PaywallBody,
-  result: z.object({ approved: z.literal(true), payment: PaymentShape }),
-  relays: true,
-  errors: [
-    'dq_unknown',
-    'amount_invalid',
-    'destination_unknown',
-    'item_inactive',
-    'insufficient_funds',
-    'approval_required',
-    'approval_not_given',
-    'approval_spent',
-    'approval_mismatch',
-    'delegate_required',
-    'delegate_refused',
-    'rejected',
-    'approval_timeout',
-    'same_twin',
-    'upstream_refused',
-    'too_many_hops',
-    'too_many_pending',
-    'too_many_mails',
-    'upstream_failed',
-  ],
-  idempotent: true,
-  async handle({ body, principal, session, headers, keep }, service) {
-    const { amount, dq, destination, serviceUrl, serviceMethod = 'GET', additionalParams } = body
-    const wish = { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
-    const right = rightOf(principal, {
-      sessionId: session?.id,
-      delegate: body.persona_delegate,
-      approvalId: body.approval_id,
-      wish,
-    })
-    const outcome = await call(
-      {
-        order: { amount, dq, destination, ...right },
-        serviceUrl,
-        call: { method: serviceMethod, params: additionalParams },
-        hops: hopsIn(headers),
-        whole: headers.has('idempotency-key'),
-        keep: (tx, told, options) => keep(tx, answerOf(told), options),
-      },
-      service,
-    )
-    const answer = answerOf(outcome)
-    if (answer instanceof Problem) throw answer
-    return answer
-  },
+export const paywallRoutes = defineRoutes('paywall', {
+  callPaywall: route({
+    summary: 'Have a user pay, and call the service that is paid for, whose answer is passed on.',
+    evidence: 'documented',
+    method: 'POST',
+    path: '/paywall',
+    versions: ['v4'],
+    auth: ['user', 'session', 'page', 'agent', 'account', 'embed'],
+    body: PaywallBody,
+    result: z.object({ approved: z.literal(true), payment: PaymentShape }),
+    relays: true,
+    errors: [
+      'dq_unknown',
+      'amount_invalid',
+      'destination_unknown',
+      'item_inactive',
+      'insufficient_funds',
+      'approval_required',
+      'approval_not_given',
+      'approval_spent',
+      'approval_mismatch',
+      'delegate_required',
+      'delegate_refused',
+      'rejected',
+      'approval_timeout',
+      'same_twin',
+      'upstream_refused',
+      'too_many_hops',
+      'too_many_pending',
+      'too_many_mails',
+      'upstream_failed',
+    ],
+    idempotent: true,
+    async handle({ body, principal, session, headers, keep }, service) {
+      const { amount, dq, destination, serviceUrl, serviceMethod = 'GET', additionalParams } = body
+      const wish = { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
+      const right = rightOf(principal, {
+        sessionId: session?.id,
+        delegate: body.persona_delegate,
+        approvalId: body.approval_id,
+        wish,
+      })
+      const outcome = await callPaywall(
+        {
+          order: { amount, dq, destination, ...right },
+          serviceUrl,
+          call: { method: serviceMethod, params: additionalParams },
+          hops: hopsIn(headers),
+          whole: headers.has('idempotency-key'),
+          keep: (tx, told, options) => keep(tx, answerOf(told), options),
+        },
+        service,
+      )
+      const answer = answerOf(outcome)
+      if (answer instanceof Problem) throw answer
+      return answer
+    },
+  }),
 })
 
-function answerOf(outcome: PaywallOutcome): Reply | Problem {
+function answerOf(outcome: PaywallOutcome) {
   if (outcome.kind === 'approved') {
     const { payment } = outcome
-    return reply({ value: { approved: true, payment }, headers: paymentHeaders(payment.id, 'posted') })
+    return reply({ value: { approved: true as const, payment }, headers: paymentHeaders(payment.id, 'posted') })
   }
   if (outcome.kind === 'failed') {
     const { paymentId, reason } = outcome
@@ -102,5 +103,3 @@ const foreign = { 'content-security-policy': "sandbox; default-src 'none'" }
 const typed = (contentType: string | null) => ({ 'content-type': contentType ?? 'application/octet-stream' })
 
 const hasNoBody = (status: number): boolean => [204, 205, 304].includes(status)
-
-export default [callPaywall]

@@ -1,91 +1,88 @@
 import { hopsIn } from '../../base/via.js'
 import { IdPath, PageQuery, pageOf, ReceiptShape, seenPrice, z } from '../../http/fields/schema.js'
-import { route } from '../../http/route.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { buy } from './buy.js'
 import { listReceipts, readReceipt } from './receipt.js'
 
-export const createPurchase = route({
-  id: 'createPurchase',
-  summary: 'Buy an item of the catalog; the receipt holds what its endpoint answered.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/catalog/items/:id/purchases',
-  versions: ['v4'],
-  auth: ['user', 'session', 'agent', 'account', 'embed'],
-  params: IdPath,
-  body: z.object({
-    arguments: z.optional(z.record(z.string(), z.unknown())),
-    hostname: z.optional(z.string()),
-    ...seenPrice,
-    approval_id: z.optional(z.string()),
-    persona_delegate: z.optional(z.string()),
-    public_secret: z.optional(z.string()),
+export const purchaseRoutes = defineRoutes('purchases', {
+  createPurchase: route({
+    summary: 'Buy an item of the catalog; the receipt holds what its endpoint answered.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/catalog/items/:id/purchases',
+    versions: ['v4'],
+    auth: ['user', 'session', 'agent', 'account', 'embed'],
+    params: IdPath,
+    body: z.object({
+      arguments: z.optional(z.record(z.string(), z.unknown())),
+      hostname: z.optional(z.string()),
+      ...seenPrice,
+      approval_id: z.optional(z.string()),
+      persona_delegate: z.optional(z.string()),
+      public_secret: z.optional(z.string()),
+    }),
+    bodyOptional: true,
+    status: 201,
+    result: ReceiptShape,
+    errors: [
+      'not_found',
+      'not_owner',
+      'item_inactive',
+      'price_changed',
+      'too_many_hops',
+      'arguments_refused',
+      'schema_refused',
+      'approval_required',
+      'approval_not_given',
+      'approval_spent',
+      'approval_mismatch',
+      'delegate_required',
+      'delegate_refused',
+      'insufficient_funds',
+      'same_twin',
+      'parameter_unreadable',
+      'upstream_failed',
+    ],
+    idempotent: true,
+    handle: ({ params, body, principal, headers, keep }, service) => {
+      const { arguments: args = {}, hostname, price, dq, approval_id: approvalId, persona_delegate: delegate } = body
+      const order = {
+        itemId: params.id,
+        args,
+        party: principal,
+        hostname,
+        seen: { price, dq },
+        approvalId,
+        delegate,
+        hops: hopsIn(headers),
+      }
+      return buy(order, service, keep)
+    },
   }),
-  bodyOptional: true,
-  status: 201,
-  result: ReceiptShape,
-  errors: [
-    'not_found',
-    'not_owner',
-    'item_inactive',
-    'price_changed',
-    'too_many_hops',
-    'arguments_refused',
-    'schema_refused',
-    'approval_required',
-    'approval_not_given',
-    'approval_spent',
-    'approval_mismatch',
-    'delegate_required',
-    'delegate_refused',
-    'insufficient_funds',
-    'same_twin',
-    'parameter_unreadable',
-    'upstream_failed',
-  ],
-  idempotent: true,
-  handle: ({ params, body, principal, headers, keep }, service) => {
-    const { arguments: args = {}, hostname, price, dq, approval_id: approvalId, persona_delegate: delegate } = body
-    const order = {
-      itemId: params.id,
-      args,
-      party: principal,
-      hostname,
-      seen: { price, dq },
-      approvalId,
-      delegate,
-      hops: hopsIn(headers),
-    }
-    return buy(order, service, keep)
-  },
-})
 
-export const listPurchases = route({
-  id: 'listPurchases',
-  summary: 'List what the caller bought or sold, newest first, without what was delivered.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/purchases',
-  versions: ['v4'],
-  auth: ['account', 'user', 'session', 'agent'],
-  query: PageQuery,
-  result: pageOf('purchases', ReceiptShape),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal }, service) => listReceipts(tx, principal.owner, query, service),
-})
+  listPurchases: route({
+    summary: 'List what the caller bought or sold, newest first, without what was delivered.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/purchases',
+    versions: ['v4'],
+    auth: ['account', 'user', 'session', 'agent'],
+    query: PageQuery,
+    result: pageOf('purchases', ReceiptShape),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal }, service) => listReceipts(tx, principal.owner, query, service),
+  }),
 
-export const readPurchase = route({
-  id: 'readPurchase',
-  summary: 'Read the receipt of what the caller bought or sold; its buyer sees what was delivered.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/purchases/:id',
-  versions: ['v4'],
-  auth: ['account', 'user', 'session', 'agent'],
-  params: IdPath,
-  result: ReceiptShape,
-  errors: ['not_found'],
-  read: (tx, { params, principal }, service) => readReceipt(tx, principal.owner, params.id, service),
+  readPurchase: route({
+    summary: 'Read the receipt of what the caller bought or sold; its buyer sees what was delivered.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/purchases/:id',
+    versions: ['v4'],
+    auth: ['account', 'user', 'session', 'agent'],
+    params: IdPath,
+    result: ReceiptShape,
+    errors: ['not_found'],
+    read: (tx, { params, principal }, service) => readReceipt(tx, principal.owner, params.id, service),
+  }),
 })
-
-export default [createPurchase, listPurchases, readPurchase]

@@ -1,6 +1,6 @@
 import { Amount, ContentHash, Descriptor, HashPath, pageQuery, z } from '../../http/fields/schema.js'
-import { route } from '../../http/route.js'
-import { commodityOf, createCommodity as create, listCommodities as list, showCommodity } from './commodity.js'
+import { defineRoutes, route } from '../../http/route.js'
+import { commodityOf, createCommodity, listCommodities, showCommodity } from './commodity.js'
 
 const commodityShape = {
   hash: z.string(),
@@ -12,65 +12,62 @@ const commodityShape = {
 
 const Commodity = z.object(commodityShape)
 
-export const createCommodity = route({
-  id: 'createCommodity',
-  summary: 'Sell something: a price in a digital quantity, owned by one of your twins.',
-  evidence: 'documented',
-  method: 'POST',
-  path: '/commodity',
-  versions: ['v4', 'v2'],
-  auth: ['account'],
-  body: z.object({
-    descriptor: Descriptor,
-    dq: ContentHash,
-    cost: Amount,
-    twin_id: z.int(),
-    /** Its price is paid to readers for their consent, not by them. */
-    payback: z.optional(z.boolean()),
-  }),
-  status: 201,
-  result: Commodity,
-  errors: ['twin_unknown', 'dq_unknown', 'amount_invalid'],
-  idempotent: true,
-  write: (tx, { body: { twin_id, ...body }, principal }, service) =>
-    create(tx, { ...body, twinId: twin_id, owner: principal.owner, at: service.clock.now() }, service),
-})
-
-export const readCommodity = route({
-  id: 'readCommodity',
-  summary: 'Read a commodity; with `embed=true` also the HTML of a ready payment button.',
-  evidence: { v4: 'observed', v2: 'documented' },
-  method: 'GET',
-  path: '/commodity/:hash',
-  versions: ['v4', 'v2'],
-  auth: ['none'],
-  shareable: true,
-  params: HashPath,
-  query: z.object({ embed: z.optional(z.boolean()) }),
-  result: z.object({ ...commodityShape, embed: z.optional(z.string()) }),
-  errors: ['not_found'],
-  async read(tx, { params, query }, { baseUrl }) {
-    const shown = await showCommodity(tx, await commodityOf(tx, params.hash))
-    return query.embed ? { ...shown, embed: buttonHtml(baseUrl, shown.hash) } : shown
-  },
-})
-
 /** A payment button that stands on its own: the embed in its first size (clients.md 9). */
 const buttonHtml = (baseUrl: string, hash: string): string =>
   `<iframe src="${baseUrl}/v4/embed/${hash}" title="Pay" width="137" height="48" allow="payment *" style="border:0"></iframe>`
 
-export const listCommodities = route({
-  id: 'listCommodities',
-  summary: "List the caller's commodities, newest first.",
-  evidence: 'designed',
-  method: 'GET',
-  path: '/commodities',
-  versions: ['v4'],
-  auth: ['account'],
-  query: z.object({ limit: pageQuery.limit, after: z.optional(z.string()) }),
-  result: z.object({ commodities: z.array(Commodity), next: z.nullable(z.string()) }),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal }) => list(tx, principal.owner, query),
-})
+export const commodityRoutes = defineRoutes('commodities', {
+  createCommodity: route({
+    summary: 'Sell something: a price in a digital quantity, owned by one of your twins.',
+    evidence: 'documented',
+    method: 'POST',
+    path: '/commodity',
+    versions: ['v4', 'v2'],
+    auth: ['account'],
+    body: z.object({
+      descriptor: Descriptor,
+      dq: ContentHash,
+      cost: Amount,
+      twin_id: z.int(),
+      /** Its price is paid to readers for their consent, not by them. */
+      payback: z.optional(z.boolean()),
+    }),
+    status: 201,
+    result: Commodity,
+    errors: ['twin_unknown', 'dq_unknown', 'amount_invalid'],
+    idempotent: true,
+    write: (tx, { body: { twin_id, ...body }, principal }, service) =>
+      createCommodity(tx, { ...body, twinId: twin_id, owner: principal.owner, at: service.clock.now() }, service),
+  }),
 
-export default [createCommodity, readCommodity, listCommodities]
+  readCommodity: route({
+    summary: 'Read a commodity; with `embed=true` also the HTML of a ready payment button.',
+    evidence: { v4: 'observed', v2: 'documented' },
+    method: 'GET',
+    path: '/commodity/:hash',
+    versions: ['v4', 'v2'],
+    auth: ['none'],
+    shareable: true,
+    params: HashPath,
+    query: z.object({ embed: z.optional(z.boolean()) }),
+    result: z.object({ ...commodityShape, embed: z.optional(z.string()) }),
+    errors: ['not_found'],
+    async read(tx, { params, query }, { baseUrl }) {
+      const shown = await showCommodity(tx, await commodityOf(tx, params.hash))
+      return query.embed ? { ...shown, embed: buttonHtml(baseUrl, shown.hash) } : shown
+    },
+  }),
+
+  listCommodities: route({
+    summary: "List the caller's commodities, newest first.",
+    evidence: 'designed',
+    method: 'GET',
+    path: '/commodities',
+    versions: ['v4'],
+    auth: ['account'],
+    query: z.object({ limit: pageQuery.limit, after: z.optional(z.string()) }),
+    result: z.object({ commodities: z.array(Commodity), next: z.nullable(z.string()) }),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal }) => listCommodities(tx, principal.owner, query),
+  }),
+})

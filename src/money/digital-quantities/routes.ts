@@ -1,41 +1,42 @@
 import { ContentHash, z } from '../../http/fields/schema.js'
-import { route } from '../../http/route.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { allQuantities } from './digital-quantity.js'
 
-export const listDigitalQuantities = route({
-  id: 'listDigitalQuantities',
-  summary: 'List the digital quantities that value is counted in, the default first.',
-  evidence: 'documented',
-  method: 'GET',
-  path: '/dq',
-  versions: ['v4'],
-  auth: ['none'],
-  shareable: true,
-  result: z.object({
-    digital_quantities: z.array(ContentHash),
-    metadata: z.record(z.string(), z.object({ name: z.string(), shortcode: z.string(), shortdescription: z.string() })),
+export const digitalQuantityRoutes = defineRoutes('digital quantities', {
+  listDigitalQuantities: route({
+    summary: 'List the digital quantities that value is counted in, the default first.',
+    evidence: 'documented',
+    method: 'GET',
+    path: '/dq',
+    versions: ['v4'],
+    auth: ['none'],
+    shareable: true,
+    result: z.object({
+      digital_quantities: z.array(ContentHash),
+      metadata: z.record(
+        z.string(),
+        z.object({ name: z.string(), shortcode: z.string(), shortdescription: z.string() }),
+      ),
+    }),
+    async read(tx) {
+      const rows = await allQuantities(tx)
+      const metadata = rows.map(({ id, name, shortcode, shortdescription }) => [
+        id,
+        { name, shortcode, shortdescription },
+      ])
+      return { digital_quantities: rows.map(({ id }) => id), metadata: Object.fromEntries(metadata) }
+    },
   }),
-  async read(tx) {
-    const rows = await allQuantities(tx)
-    const metadata = rows.map(({ id, name, shortcode, shortdescription }) => [
-      id,
-      { name, shortcode, shortdescription },
-    ])
-    return { digital_quantities: rows.map(({ id }) => id), metadata: Object.fromEntries(metadata) }
-  },
-})
 
-export const listTwinQuantities = route({
-  id: 'listTwinQuantities',
-  summary: "List the hashes of the digital quantities that the service's twins accept.",
-  evidence: { v2: 'documented' },
-  method: 'GET',
-  path: '/twin/dq',
-  versions: ['v2'],
-  auth: ['none'],
-  shareable: true,
-  result: z.object({ digital_quantities: z.array(ContentHash) }),
-  read: async (tx) => ({ digital_quantities: (await allQuantities(tx)).map(({ id }) => id) }),
+  listTwinQuantities: route({
+    summary: "List the hashes of the digital quantities that the service's twins accept.",
+    evidence: { v2: 'documented' },
+    method: 'GET',
+    path: '/twin/dq',
+    versions: ['v2'],
+    auth: ['none'],
+    shareable: true,
+    result: z.object({ digital_quantities: z.array(ContentHash) }),
+    read: async (tx) => ({ digital_quantities: (await allQuantities(tx)).map(({ id }) => id) }),
+  }),
 })
-
-export default [listDigitalQuantities, listTwinQuantities]

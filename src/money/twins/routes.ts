@@ -1,96 +1,84 @@
 import { ContentHash, PageQuery, TwinPath, TwinShape, UnixSeconds, z } from '../../http/fields/schema.js'
-import { route } from '../../http/route.js'
-import { createOwnTwin, listTwins as list, readOwnTwin } from './twin.js'
-import { createTwinNonce as createNonce, spendTwinNonce } from './twin-nonce.js'
+import { defineRoutes, route } from '../../http/route.js'
+import { createOwnTwin, listTwins, readOwnTwin } from './twin.js'
+import { createTwinNonce, spendTwinNonce } from './twin-nonce.js'
 
-export const createTwin = route({
-  id: 'createTwin',
-  summary: 'Make a twin that transacts in a digital quantity.',
-  evidence: 'documented',
-  method: 'POST',
-  path: '/twin',
-  versions: ['v4', 'v2'],
-  auth: ['account', 'user', 'session'],
-  body: z.object({ dq: ContentHash }),
-  status: 201,
-  result: TwinShape,
-  errors: ['dq_unknown'],
-  idempotent: true,
-  write: (tx, { body, principal }, service) =>
-    createOwnTwin(tx, { owner: principal.owner, dq: body.dq, at: service.clock.now() }, service),
+export const twinRoutes = defineRoutes('twins', {
+  createTwin: route({
+    summary: 'Make a twin that transacts in a digital quantity.',
+    evidence: 'documented',
+    method: 'POST',
+    path: '/twin',
+    versions: ['v4', 'v2'],
+    auth: ['account', 'user', 'session'],
+    body: z.object({ dq: ContentHash }),
+    status: 201,
+    result: TwinShape,
+    errors: ['dq_unknown'],
+    idempotent: true,
+    write: (tx, { body, principal }, service) =>
+      createOwnTwin(tx, { owner: principal.owner, dq: body.dq, at: service.clock.now() }, service),
+  }),
+
+  createTwinNonce: route({
+    summary: 'Make a nonce that proves control of a twin, for five minutes.',
+    evidence: { v2: 'documented' },
+    method: 'POST',
+    path: '/twin/nonce',
+    versions: ['v2'],
+    auth: ['account', 'user', 'session'],
+    body: TwinPath,
+    status: 201,
+    result: z.object({ nonce: z.string(), hostname: z.string(), expires_at: UnixSeconds }),
+    errors: ['not_found', 'not_owner'],
+    idempotent: true,
+    write: (tx, { body, principal }, service) =>
+      createTwinNonce(tx, { owner: principal.owner, hostname: body.hostname, at: service.clock.now() }, service),
+  }),
+
+  verifyTwinNonce: route({
+    summary: "Verify another party's twin nonce, and use it up.",
+    evidence: { v2: 'documented' },
+    method: 'PUT',
+    path: '/twin/nonce',
+    versions: ['v2'],
+    auth: ['account', 'user', 'session'],
+    body: z.object({ hostname: z.string(), nonce: z.string() }),
+    result: z.object({ valid: z.literal(true), hostname: z.string() }),
+    errors: ['twin_nonce_refused'],
+    idempotent: true,
+    write: (tx, { body }, { clock }) => spendTwinNonce(tx, { ...body, at: clock.now() }),
+  }),
+
+  listTwins: route({
+    summary: "List the caller's twins with keys and balances, newest first.",
+    evidence: 'documented',
+    method: 'GET',
+    path: '/twins',
+    versions: ['v4', 'v2'],
+    auth: ['account', 'user', 'session'],
+    query: PageQuery,
+    result: z.object({ twins: z.array(TwinShape), next: z.nullable(z.int()) }),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal }, service) => listTwins(tx, principal.owner, { limit: 100, ...query }, service),
+  }),
+
+  readTwin: route({
+    summary:
+      "Read a twin by hostname or id; its key is the owner's to see, balances also a page's with the public_secret.",
+    evidence: 'documented',
+    method: 'GET',
+    path: '/twin/:hostname',
+    versions: ['v4', 'v2'],
+    auth: ['account', 'user', 'session', 'embed'],
+    params: TwinPath,
+    query: z.object({ public_secret: z.optional(z.string()) }),
+    queryInBody: true,
+    result: TwinShape,
+    errors: ['not_found', 'not_owner'],
+    read: (tx, { params, principal }, service) =>
+      principal.kind === 'embed'
+        ? readOwnTwin(tx, `account:${principal.account_id}`, params.hostname)
+        : readOwnTwin(tx, principal.owner, params.hostname, service),
+  }),
 })
-
-export const readTwin = route({
-  id: 'readTwin',
-  summary:
-    "Read a twin by hostname or id; its key is the owner's to see, balances also a page's with the public_secret.",
-  evidence: 'documented',
-  method: 'GET',
-  path: '/twin/:hostname',
-  versions: ['v4', 'v2'],
-  auth: ['account', 'user', 'session', 'embed'],
-  params: TwinPath,
-  query: z.object({ public_secret: z.optional(z.string()) }),
-  queryInBody: true,
-  result: TwinShape,
-  errors: ['not_found', 'not_owner'],
-  read: (tx, { params, principal }, service) =>
-    principal.kind === 'embed'
-      ? readOwnTwin(tx, `account:${principal.account_id}`, params.hostname)
-      : readOwnTwin(tx, principal.owner, params.hostname, service),
-})
-
-export const listTwins = route({
-  id: 'listTwins',
-  summary: "List the caller's twins with keys and balances, newest first.",
-  evidence: 'documented',
-  method: 'GET',
-  path: '/twins',
-  versions: ['v4', 'v2'],
-  auth: ['account', 'user', 'session'],
-  query: PageQuery,
-  result: z.object({ twins: z.array(TwinShape), next: z.nullable(z.int()) }),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal }, service) => list(tx, principal.owner, { limit: 100, ...query }, service),
-})
-
-export const createTwinNonce = route({
-  id: 'createTwinNonce',
-  summary: 'Make a nonce that proves control of a twin, for five minutes.',
-  evidence: { v2: 'documented' },
-  method: 'POST',
-  path: '/twin/nonce',
-  versions: ['v2'],
-  auth: ['account', 'user', 'session'],
-  body: TwinPath,
-  status: 201,
-  result: z.object({ nonce: z.string(), hostname: z.string(), expires_at: UnixSeconds }),
-  errors: ['not_found', 'not_owner'],
-  idempotent: true,
-  write: (tx, { body, principal }, service) =>
-    createNonce(tx, { owner: principal.owner, hostname: body.hostname, at: service.clock.now() }, service),
-})
-
-export const verifyTwinNonce = route({
-  id: 'verifyTwinNonce',
-  summary: "Verify another party's twin nonce, and use it up.",
-  evidence: { v2: 'documented' },
-  method: 'PUT',
-  path: '/twin/nonce',
-  versions: ['v2'],
-  auth: ['account', 'user', 'session'],
-  body: z.object({ hostname: z.string(), nonce: z.string() }),
-  result: z.object({ valid: z.literal(true), hostname: z.string() }),
-  errors: ['twin_nonce_refused'],
-  idempotent: true,
-  write: (tx, { body }, { clock }) => spendTwinNonce(tx, { ...body, at: clock.now() }),
-})
-
-export default [
-  createTwin,
-  // Before readTwin, whose path would take their last part for a hostname.
-  createTwinNonce,
-  verifyTwinNonce,
-  listTwins,
-  readTwin,
-]

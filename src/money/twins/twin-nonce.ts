@@ -48,5 +48,5 @@ export async function spendTwinNonce(
   const row = await tx.get(twinNonces, digest(nonce))
   if (!twin || row?.twin_id !== twin.id || row.expires_at <= at) throw problem('twin_nonce_refused')
   tx.remove(twinNonces, row.id)
-  return { valid: true, hostname }
+  return { valid: true as const, hostname }
 }

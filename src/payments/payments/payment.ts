@@ -252,7 +252,7 @@ export async function spendNonce(tx: Writer, proof: PaymentProof, at: number) {
   tx.put(payments, spent)
   const shown = await showPayment(tx, spent)
   await tellPayment(tx, 'payment.validated', spent, shown, { actor: proof.seller, at })
-  return { valid: true, payment: shown }
+  return { valid: true as const, payment: shown }
 }
 
 /** Looks at a nonce without spending it. Throws `not_found`, also when it matches no payment for that commodity, and `not_owner`. */

@@ -11,15 +11,15 @@ import {
   UnixSeconds,
   z,
 } from '../../http/fields/schema.js'
-import { route } from '../../http/route.js'
-import { createPayback as payBack } from './payback.js'
+import { defineRoutes, route } from '../../http/route.js'
+import { createPayback } from './payback.js'
 import {
-  listPayments as list,
+  createPayment,
+  listPayments,
   listTransactions,
-  createPayment as pay,
   payerOf,
-  readPayment as read,
   readNonce,
+  readPayment,
   spendNonce,
 } from './payment.js'
 
@@ -30,166 +30,151 @@ const seenCost = { cost: z.optional(SeenAmount), dq: seenPrice.dq }
 
 const proofShape = { nonce: z.string(), timestamp: z.union([z.number(), z.string()]) }
 
-export const createPayment = route({
-  id: 'createPayment',
-  summary: 'Pay for a commodity; the answer carries the nonce that its seller validates.',
-  evidence: 'observed',
-  method: 'POST',
-  path: '/payment/:hash',
-  versions: ['v4', 'v2'],
-  auth: ['user', 'session', 'account', 'agent', 'embed'],
-  params: HashPath,
-  body: z.object({
-    hostname: z.optional(z.string()),
-    ...seenCost,
-    persona_delegate: z.optional(z.string()),
-    public_secret: z.optional(z.string()),
-  }),
-  bodyOptional: true,
-  status: 202,
-  result: ProvablePayment,
-  errors: [
-    'not_found',
-    'not_owner',
-    'payback_only',
-    'item_inactive',
-    'price_changed',
-    'delegate_required',
-    'delegate_refused',
-    'insufficient_funds',
-  ],
-  idempotent: true,
-  write: (tx, { params, body, principal }, service) =>
-    pay(
-      tx,
-      {
-        hash: params.hash,
-        hostname: body.hostname,
-        payer: payerOf(principal, body.persona_delegate),
-        seen: { price: body.cost, dq: body.dq },
-        at: service.clock.now(),
-      },
-      service,
-    ),
-})
-
 /** As browsers write it: scheme, host and port. */
 const Origin = z.string().check(z.maxLength(255), z.regex(/^https?:\/\/[^\s/?#@]+$/, 'the origin of a page'))
 
-export const createPayback = route({
-  id: 'createPayback',
-  summary:
-    "Consent, and be paid a commodity's price by its seller, once; the answer carries the nonce that they validate.",
-  evidence: 'designed',
-  method: 'POST',
-  path: '/payback/:hash',
-  versions: ['v4'],
-  auth: ['user', 'session'],
-  params: HashPath,
-  body: z.object({
-    consent: z.optional(z.array(z.string().check(z.maxLength(2000))).check(z.maxLength(20))),
-    origin: z.optional(Origin),
-    ...seenCost,
+export const paymentRoutes = defineRoutes('payments', {
+  createPayment: route({
+    summary: 'Pay for a commodity; the answer carries the nonce that its seller validates.',
+    evidence: 'observed',
+    method: 'POST',
+    path: '/payment/:hash',
+    versions: ['v4', 'v2'],
+    auth: ['user', 'session', 'account', 'agent', 'embed'],
+    params: HashPath,
+    body: z.object({
+      hostname: z.optional(z.string()),
+      ...seenCost,
+      persona_delegate: z.optional(z.string()),
+      public_secret: z.optional(z.string()),
+    }),
+    bodyOptional: true,
+    status: 202,
+    result: ProvablePayment,
+    errors: [
+      'not_found',
+      'not_owner',
+      'payback_only',
+      'item_inactive',
+      'price_changed',
+      'delegate_required',
+      'delegate_refused',
+      'insufficient_funds',
+    ],
+    idempotent: true,
+    write: (tx, { params, body, principal }, service) =>
+      createPayment(
+        tx,
+        {
+          hash: params.hash,
+          hostname: body.hostname,
+          payer: payerOf(principal, body.persona_delegate),
+          seen: { price: body.cost, dq: body.dq },
+          at: service.clock.now(),
+        },
+        service,
+      ),
   }),
-  bodyOptional: true,
-  status: 202,
-  result: ProvablePayment,
-  errors: ['not_found', 'payback_refused', 'email_unproven', 'payback_taken', 'price_changed', 'insufficient_funds'],
-  idempotent: true,
-  write(tx, { params: { hash }, body: { consent = [], origin = null, cost: price, dq }, principal }, service) {
-    const order = { hash, reader: principal.owner, consent, origin, seen: { price, dq } }
-    return payBack(tx, { ...order, at: service.clock.now() }, service)
-  },
-})
 
-export const validatePayment = route({
-  id: 'validatePayment',
-  summary: "Spend the nonce of a payment made for one of the caller's commodities.",
-  evidence: 'observed',
-  method: 'POST',
-  path: '/payment/:hash/validate',
-  versions: ['v4', 'v2'],
-  auth: ['account'],
-  params: HashPath,
-  body: z.object(proofShape),
-  result: z.object({ valid: z.literal(true), payment: PaymentShape }),
-  errors: ['not_found', 'not_owner', 'nonce_unknown', 'nonce_used', 'nonce_expired'],
-  idempotent: true,
-  write: (tx, { params, body, principal }, { clock }) =>
-    spendNonce(tx, { ...params, ...body, seller: principal.owner }, clock.now()),
-})
-
-export const readPaymentNonce = route({
-  id: 'readPaymentNonce',
-  summary: 'Look at the nonce of a payment without spending it.',
-  evidence: 'observed',
-  method: 'GET',
-  path: '/payment/:hash/validate',
-  versions: ['v4', 'v2'],
-  auth: ['account'],
-  params: HashPath,
-  query: z.object(proofShape),
-  result: z.object({
-    created_at: UnixSeconds,
-    expires_at: UnixSeconds,
-    used_at: z.nullable(UnixSeconds),
-    twin_id: z.int(),
-    nonce: z.string(),
-    cost: Amount,
+  createPayback: route({
+    summary:
+      "Consent, and be paid a commodity's price by its seller, once; the answer carries the nonce that they validate.",
+    evidence: 'designed',
+    method: 'POST',
+    path: '/payback/:hash',
+    versions: ['v4'],
+    auth: ['user', 'session'],
+    params: HashPath,
+    body: z.object({
+      consent: z.optional(z.array(z.string().check(z.maxLength(2000))).check(z.maxLength(20))),
+      origin: z.optional(Origin),
+      ...seenCost,
+    }),
+    bodyOptional: true,
+    status: 202,
+    result: ProvablePayment,
+    errors: ['not_found', 'payback_refused', 'email_unproven', 'payback_taken', 'price_changed', 'insufficient_funds'],
+    idempotent: true,
+    write(tx, { params: { hash }, body: { consent = [], origin = null, cost: price, dq }, principal }, service) {
+      const order = { hash, reader: principal.owner, consent, origin, seen: { price, dq } }
+      return createPayback(tx, { ...order, at: service.clock.now() }, service)
+    },
   }),
-  errors: ['not_found', 'not_owner'],
-  read: (tx, { params, query, principal }) => readNonce(tx, { ...params, ...query, seller: principal.owner }),
-})
 
-export const listPayments = route({
-  id: 'listPayments',
-  summary: 'List the payments that the caller made or received, newest first.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/payments',
-  versions: ['v4'],
-  auth: ['account', 'user', 'session'],
-  query: PageQuery,
-  result: pageOf('payments', PaymentShape),
-  errors: ['cursor_invalid'],
-  read: (tx, { query, principal }) => list(tx, principal.owner, query),
-})
+  validatePayment: route({
+    summary: "Spend the nonce of a payment made for one of the caller's commodities.",
+    evidence: 'observed',
+    method: 'POST',
+    path: '/payment/:hash/validate',
+    versions: ['v4', 'v2'],
+    auth: ['account'],
+    params: HashPath,
+    body: z.object(proofShape),
+    result: z.object({ valid: z.literal(true), payment: PaymentShape }),
+    errors: ['not_found', 'not_owner', 'nonce_unknown', 'nonce_used', 'nonce_expired'],
+    idempotent: true,
+    write: (tx, { params, body, principal }, { clock }) =>
+      spendNonce(tx, { ...params, ...body, seller: principal.owner }, clock.now()),
+  }),
 
-export const readPayment = route({
-  id: 'readPayment',
-  summary: 'Read a payment that the caller made or received.',
-  evidence: 'designed',
-  method: 'GET',
-  path: '/payments/:id',
-  versions: ['v4'],
-  auth: ['account', 'user', 'session'],
-  params: IdPath,
-  result: PaymentShape,
-  errors: ['not_found'],
-  read: (tx, { params, principal }) => read(tx, principal.owner, params.id),
-})
+  readPaymentNonce: route({
+    summary: 'Look at the nonce of a payment without spending it.',
+    evidence: 'observed',
+    method: 'GET',
+    path: '/payment/:hash/validate',
+    versions: ['v4', 'v2'],
+    auth: ['account'],
+    params: HashPath,
+    query: z.object(proofShape),
+    result: z.object({
+      created_at: UnixSeconds,
+      expires_at: UnixSeconds,
+      used_at: z.nullable(UnixSeconds),
+      twin_id: z.int(),
+      nonce: z.string(),
+      cost: Amount,
+    }),
+    errors: ['not_found', 'not_owner'],
+    read: (tx, { params, query, principal }) => readNonce(tx, { ...params, ...query, seller: principal.owner }),
+  }),
 
-export const listCommodityTransactions = route({
-  id: 'listCommodityTransactions',
-  summary: "List the payments for one of the caller's commodities, newest first.",
-  evidence: 'observed',
-  method: 'GET',
-  path: '/commodity/:hash/transactions',
-  versions: ['v4'],
-  auth: ['account'],
-  params: HashPath,
-  query: PageQuery,
-  result: pageOf('transactions', PaymentShape),
-  errors: ['not_found', 'not_owner', 'cursor_invalid'],
-  read: (tx, { params, query, principal }) => listTransactions(tx, principal.owner, params.hash, query),
-})
+  listPayments: route({
+    summary: 'List the payments that the caller made or received, newest first.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/payments',
+    versions: ['v4'],
+    auth: ['account', 'user', 'session'],
+    query: PageQuery,
+    result: pageOf('payments', PaymentShape),
+    errors: ['cursor_invalid'],
+    read: (tx, { query, principal }) => listPayments(tx, principal.owner, query),
+  }),
 
-export default [
-  createPayment,
-  createPayback,
-  validatePayment,
-  readPaymentNonce,
-  listPayments,
-  readPayment,
-  listCommodityTransactions,
-]
+  readPayment: route({
+    summary: 'Read a payment that the caller made or received.',
+    evidence: 'designed',
+    method: 'GET',
+    path: '/payments/:id',
+    versions: ['v4'],
+    auth: ['account', 'user', 'session'],
+    params: IdPath,
+    result: PaymentShape,
+    errors: ['not_found'],
+    read: (tx, { params, principal }) => readPayment(tx, principal.owner, params.id),
+  }),
+
+  listCommodityTransactions: route({
+    summary: "List the payments for one of the caller's commodities, newest first.",
+    evidence: 'observed',
+    method: 'GET',
+    path: '/commodity/:hash/transactions',
+    versions: ['v4'],
+    auth: ['account'],
+    params: HashPath,
+    query: PageQuery,
+    result: pageOf('transactions', PaymentShape),
+    errors: ['not_found', 'not_owner', 'cursor_invalid'],
+    read: (tx, { params, query, principal }) => listTransactions(tx, principal.owner, params.hash, query),
+  }),
+})

@@ -1,7 +1,7 @@
 import type { ServiceContext } from '../../http/context.js'
 import { csvReply, jsonReply, wantsJson } from '../../http/csv/csv.js'
 import { Amount, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
-import { type Call, route } from '../../http/route.js'
+import { type Call, defineRoutes, route } from '../../http/route.js'
 import { binderColumns, binderEntries, binderJson } from './binder.js'
 import { inventoryColumns, inventoryOf } from './inventory.js'
 import { statedTwin } from './stated-twin.js'
@@ -35,57 +35,55 @@ const ownTwinOf = (
   service: ServiceContext,
 ) => statedTwin(service, principal.owner, params.hostname)
 
+export const statementRoutes = defineRoutes('twins', {
+  readBinder: route({
+    summary: 'Stream what a twin received and sent, newest first, as CSV or JSON.',
+    evidence: 'documented',
+    method: 'GET',
+    path: '/twin/:hostname/binder',
+    versions: ['v4', 'v2'],
+    auth: ['account', 'user', 'session'],
+    params: TwinPath,
+    query: z.object({ from: z.optional(Time), to: z.optional(Time) }),
+    produces: tableMedia,
+    result: z.array(BinderEntry),
+    errors: ['not_found', 'not_owner'],
+    async handle(call, service) {
+      const span = { from: timeOf('from', call.query.from), to: endOf('to', call.query.to) }
+      const pieces = binderEntries(service, await ownTwinOf(call, service), span)
+      if (wantsJson(call.headers)) return jsonReply(mapped(pieces, binderJson))
+      return csvReply(
+        binderColumns,
+        mapped(pieces, ({ record }) => record),
+      )
+    },
+  }),
+
+  readInventory: route({
+    summary: 'List what a twin holds now, as CSV or JSON.',
+    evidence: 'documented',
+    method: 'GET',
+    path: '/twin/:hostname/inventory',
+    versions: ['v4', 'v2'],
+    auth: ['account', 'user', 'session'],
+    params: TwinPath,
+    produces: tableMedia,
+    result: z.array(InventoryRecord),
+    errors: ['not_found', 'not_owner'],
+    async handle(call, service) {
+      const twin = await ownTwinOf(call, service)
+      const records = await service.storage.read((tx) => inventoryOf(tx, twin))
+      if (wantsJson(call.headers)) return jsonReply(once(records))
+      return csvReply(inventoryColumns, once(records))
+    },
+  }),
+})
+
 /** A second, such as other answers show, is meant whole; an ISO 8601 date-time to the millisecond. */
 function endOf(field: string, time: number | string | undefined): number | undefined {
   const ms = timeOf(field, time)
   return ms !== undefined && /^\d+$/.test(String(time)) ? ms + 999 : ms
 }
-
-export const readBinder = route({
-  id: 'readBinder',
-  summary: 'Stream what a twin received and sent, newest first, as CSV or JSON.',
-  evidence: 'documented',
-  method: 'GET',
-  path: '/twin/:hostname/binder',
-  versions: ['v4', 'v2'],
-  auth: ['account', 'user', 'session'],
-  params: TwinPath,
-  query: z.object({ from: z.optional(Time), to: z.optional(Time) }),
-  produces: tableMedia,
-  result: z.array(BinderEntry),
-  errors: ['not_found', 'not_owner'],
-  async handle(call, service) {
-    const span = { from: timeOf('from', call.query.from), to: endOf('to', call.query.to) }
-    const pieces = binderEntries(service, await ownTwinOf(call, service), span)
-    if (wantsJson(call.headers)) return jsonReply(mapped(pieces, binderJson))
-    return csvReply(
-      binderColumns,
-      mapped(pieces, ({ record }) => record),
-    )
-  },
-})
-
-export const readInventory = route({
-  id: 'readInventory',
-  summary: 'List what a twin holds now, as CSV or JSON.',
-  evidence: 'documented',
-  method: 'GET',
-  path: '/twin/:hostname/inventory',
-  versions: ['v4', 'v2'],
-  auth: ['account', 'user', 'session'],
-  params: TwinPath,
-  produces: tableMedia,
-  result: z.array(InventoryRecord),
-  errors: ['not_found', 'not_owner'],
-  async handle(call, service) {
-    const twin = await ownTwinOf(call, service)
-    const records = await service.storage.read((tx) => inventoryOf(tx, twin))
-    if (wantsJson(call.headers)) return jsonReply(once(records))
-    return csvReply(inventoryColumns, once(records))
-  },
-})
-
-export default [readBinder, readInventory]
 
 async function* mapped<T, U>(pieces: AsyncIterable<T[]>, change: (item: T) => U): AsyncGenerator<U[]> {
   for await (const piece of pieces) yield piece.map(change)

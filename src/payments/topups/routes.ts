@@ -1,34 +1,33 @@
 import { Amount, ContentHash, PaymentMethodId, PaymentShape, z } from '../../http/fields/schema.js'
-import { route } from '../../http/route.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { topUp } from './topup.js'
 
-export const createTopup = route({
-  id: 'createTopup',
-  summary: "Charge a card and have the value issued to one of the caller's twins.",
-  evidence: 'designed',
-  method: 'POST',
-  path: '/twin/:hostname/topup',
-  versions: ['v4'],
-  auth: ['account', 'user', 'session'],
-  params: z.object({ hostname: z.string() }),
-  body: z.object({ amount: Amount, payment_method_id: PaymentMethodId, dq: z.optional(ContentHash) }),
-  status: 201,
-  result: z.object({ payment: PaymentShape, balances: z.record(z.string(), Amount) }),
-  errors: [
-    'not_found',
-    'not_owner',
-    'dq_unknown',
-    'amount_invalid',
-    'too_many_declines',
-    'card_declined',
-    'processor_failed',
-  ],
-  idempotent: true,
-  refusesCardData: true,
-  handle: ({ params, body, principal, keep }, service) => {
-    const { amount, payment_method_id: paymentMethodId, dq } = body
-    return topUp({ owner: principal.owner, hostname: params.hostname, amount, paymentMethodId, dq }, service, keep)
-  },
+export const topupRoutes = defineRoutes('top-ups', {
+  createTopup: route({
+    summary: "Charge a card and have the value issued to one of the caller's twins.",
+    evidence: 'designed',
+    method: 'POST',
+    path: '/twin/:hostname/topup',
+    versions: ['v4'],
+    auth: ['account', 'user', 'session'],
+    params: z.object({ hostname: z.string() }),
+    body: z.object({ amount: Amount, payment_method_id: PaymentMethodId, dq: z.optional(ContentHash) }),
+    status: 201,
+    result: z.object({ payment: PaymentShape, balances: z.record(z.string(), Amount) }),
+    errors: [
+      'not_found',
+      'not_owner',
+      'dq_unknown',
+      'amount_invalid',
+      'too_many_declines',
+      'card_declined',
+      'processor_failed',
+    ],
+    idempotent: true,
+    refusesCardData: true,
+    handle: ({ params, body, principal, keep }, service) => {
+      const { amount, payment_method_id: paymentMethodId, dq } = body
+      return topUp({ owner: principal.owner, hostname: params.hostname, amount, paymentMethodId, dq }, service, keep)
+    },
+  }),
 })
-
-export default [createTopup]

@@ -10,7 +10,7 @@ import { evidenceOf, type Route, type Version } from '../../../src/http/route.js
 import { errorsOf } from '../../../src/http/routing/errors.js'
 import { openapi } from '../../../src/http/routing/openapi.js'
 import { RouteTable } from '../../../src/http/routing/router.js'
-import { routes } from '../../../src/routes.js'
+import { routeList } from '../../../src/routes.js'
 import { routeOf } from '../../support/api.js'
 import { documented } from '../../support/contract/documented.js'
 import { operations } from '../../support/contract/operations.js'
@@ -25,7 +25,7 @@ const frameCodes = ['no_such_path', 'method_not_allowed', 'header_malformed', 't
 
 describe('the route table', () => {
   it('names every operation once', () => {
-    expect(duplicates(routes.map(({ id }) => id))).toEqual([])
+    expect(duplicates(routeList.map(({ id }) => id))).toEqual([])
   })
 
   it('serves every method and path once', () => {
@@ -33,7 +33,7 @@ describe('the route table', () => {
     expect(duplicates(operations.map(({ route, path }) => `${route.method} ${anyName(path)}`))).toEqual([])
   })
 
-  it("holds each feature's routes, under the names that they are exported by", async () => {
+  it("holds each feature's routes, by their ids", async () => {
     const paths = (await readdir(source, { recursive: true })).filter((path) => /.[/\\]routes\.ts$/.test(path))
     expect(paths.length).toBeGreaterThan(20)
     for (const path of paths) {
@@ -44,7 +44,7 @@ describe('the route table', () => {
         Object.keys(named).map((name) => [name, name]),
       )
       expect(all.map(({ id }) => id).sort(), `src/${path}`).toEqual(Object.keys(named).sort())
-      for (const { id } of all) expect(routes.map((route) => route.id)).toContain(id)
+      for (const { id } of all) expect(routeList.map((route) => route.id)).toContain(id)
     }
   })
 
@@ -59,13 +59,13 @@ describe('the route table', () => {
     },
   )
 
-  it.each(routes.map((route) => [route.id, route] as const))('%s has a shape for its success', (_, route) => {
+  it.each(routeList.map((route) => [route.id, route] as const))('%s has a shape for its success', (_, route) => {
     const isStream = route.produces?.some((type) => type !== 'application/json')
     const { status = 200 } = route
     expect(route.result !== undefined || isStream || status === 204).toBe(true)
   })
 
-  it.each(routes.flatMap((route) => (route.body ? [[route.id, route.body] as const] : [])))(
+  it.each(routeList.flatMap((route) => (route.body ? [[route.id, route.body] as const] : [])))(
     '%s refuses every field of its body in every wrong type',
     (_, body) => {
       const right = samplesOf(body)
@@ -83,12 +83,12 @@ describe('the route table', () => {
 })
 
 describe('the error codes', () => {
-  it('declared by routes all exist', () => {
-    for (const route of routes) for (const code of errorsOf(route)) expect(problemCodes).toContain(code)
+  it('declared by the routes all exist', () => {
+    for (const route of routeList) for (const code of errorsOf(route)) expect(problemCodes).toContain(code)
   })
 
   it('are all declared by a route or belong to the frame', () => {
-    const declared = new Set<string>([...routes.flatMap(errorsOf), ...frameCodes])
+    const declared = new Set<string>([...routeList.flatMap(errorsOf), ...frameCodes])
     expect(problemCodes.filter((code) => !declared.has(code))).toEqual([])
   })
 
@@ -128,7 +128,7 @@ describe('the documented operations', () => {
 })
 
 describe('the OpenAPI document', () => {
-  const document = openapi(routes, 'http://127.0.0.1:4242') as {
+  const document = openapi(routeList, 'http://127.0.0.1:4242') as {
     openapi: string
     info: { version: string }
     paths: Record<string, Record<string, { operationId: string; 'x-evidence': string; responses: object }>>
@@ -171,8 +171,8 @@ async function reached(method: string, path: string): Promise<string | null> {
 }
 
 const named = new RouteTable(
-  routes.map(({ id, method, path, versions, evidence, summary }) => ({
-    ...{ id, method, path, evidence, summary, auth: ['none'] as const, ...(versions && { versions }) },
+  routeList.map(({ id, tag, method, path, versions, evidence, summary }) => ({
+    ...{ id, tag, method, path, evidence, summary, auth: ['none'] as const, ...(versions && { versions }) },
     handle: async () => reply({ status: 204, body: null, headers: { 'x-reached': id } }),
   })),
 )

@@ -2,10 +2,12 @@ import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { serve } from '../../../adapters/node.js'
 import { createService } from '../../../src/index.js'
-import controls from '../../../src/sandbox/controls/routes.js'
+import { routeList } from '../../../src/routes.js'
 import { caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
 import { expectProblem } from '../../support/scenes/market.js'
+
+const controls = routeList.filter(({ scope }) => scope === 'sandbox')
 
 const bodies: Record<string, object> = {
   '/_sandbox/seed': { users: [{ email: 'eve@example.test' }] },

@@ -1,6 +1,6 @@
 import type { Evidence } from '../../../src/base/evidence.js'
 import { evidenceOf, type Route, type Version } from '../../../src/http/route.js'
-import { routes } from '../../../src/routes.js'
+import { routeList } from '../../../src/routes.js'
 
 /** A route under one of its versions. */
 export interface Operation {
@@ -13,7 +13,7 @@ export interface Operation {
   evidence: Evidence
 }
 
-export const operations: readonly Operation[] = routes.flatMap((route) =>
+export const operations: readonly Operation[] = routeList.flatMap((route) =>
   (route.versions ?? [undefined]).map((version) => {
     const path = version ? `/${version}${route.path}` : route.path
     return { route, version, path, absent: path.replace(/:\w+/g, '999999'), evidence: evidenceOf(route, version) }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { errorsOf } from '../../../src/http/routing/errors.js'
-import { routes } from '../../../src/routes.js'
+import { routeList } from '../../../src/routes.js'
 import { errorOf, NO_RUNTIME, statusOf, successOf } from '../scenes/answers.js'
 import { excused, sharedErrors, unseenKeyErrors } from './excused.js'
 
@@ -54,7 +54,7 @@ async function readAnswers(folder: string): Promise<Answered> {
 }
 
 /** Every answer that the table promises. */
-const promised: readonly string[] = routes.flatMap((route) => [
+const promised: readonly string[] = routeList.flatMap((route) => [
   ...(route.versions ?? [undefined]).map((version) => successOf(route.id, version)),
   ...errorsOf(route)
     .filter((code) => !sharedErrors.includes(code) && !unseenKeyErrors[code]?.includes(route.id))
@@ -79,10 +79,10 @@ function complainByRuntime(byRuntime: Answered): string[] {
     runtimes.flatMap(([, answers]) => [...answers].filter((each) => each.startsWith(statusOf('')))),
   )
   return runtimes.flatMap(([runtime, answers]) => {
-    const hasSuccess = ({ id, versions }: (typeof routes)[number]) =>
+    const hasSuccess = ({ id, versions }: (typeof routeList)[number]) =>
       (versions ?? [undefined]).some((version) => answers.has(successOf(id, version)))
     const lacking = [
-      ...routes.filter((route) => !hasSuccess(route)).map(({ id }) => `${id} success`),
+      ...routeList.filter((route) => !hasSuccess(route)).map(({ id }) => `${id} success`),
       ...[...statuses].filter((status) => !answers.has(status)),
     ]
     return lacking.map((each) => `  missing in ${runtime}: ${each}; tag a case that answers it with 'everywhere'`)

@@ -175,7 +175,7 @@ export interface ShownTool {
   price_per_call: number
   dq: string
   service_url: string
-  service_method: string
+  service_method: CatalogItemRow['service_method']
   twin_id: number
   twin_hostname: string
   input_schema: ServiceSchema

@@ -20,10 +20,10 @@ export interface ClientMetadata {
   readonly tos_uri?: string
   readonly policy_uri?: string
   readonly contacts?: readonly string[]
-  readonly application_type?: string
+  readonly application_type?: 'web' | 'native'
   readonly post_logout_redirect_uris?: readonly string[]
   readonly jwks_uri?: string
-  readonly jwks?: object
+  readonly jwks?: { readonly keys: readonly object[] }
   readonly software_id?: string
   readonly software_version?: string
   readonly default_max_age?: number

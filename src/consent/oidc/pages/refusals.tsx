@@ -24,18 +24,18 @@ const wordOf = ({ code, status }: Problem): string =>
   oauthWords[code] ?? (status >= 500 ? 'server_error' : 'invalid_request')
 
 /** OAuth's error body (RFC 6749 section 5.2), with the status and code that every refusal of the service has. */
-export const oauthRefusal = (refused: Problem): Reply =>
+export const oauthRefusal = (refused: Problem): Reply<object> =>
   reply({ value: { ...refused.body, error: wordOf(refused), error_description: refused.message } })
 
 /** RFC 7591 section 3.2.2: metadata that cannot be read is invalid metadata. */
-export function registrationRefusal(refused: Problem): Reply {
+export function registrationRefusal(refused: Problem): Reply<object> {
   const isMetadata = refused.code === 'field_invalid' || refused.code === 'body_malformed'
   const error = isMetadata ? 'invalid_client_metadata' : wordOf(refused)
   return reply({ value: { ...refused.body, error, error_description: refused.message } })
 }
 
 /** In place of a page that cannot be had: for people a page, for programs OAuth's JSON. */
-export const pageRefusal = (refused: Problem, headers: Pick<Headers, 'get'>): Reply =>
+export const pageRefusal = (refused: Problem, headers: Pick<Headers, 'get'>): Reply<object> =>
   wantsPage(headers)
     ? show({
         title: 'This cannot go on',

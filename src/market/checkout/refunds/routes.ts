@@ -1,5 +1,5 @@
 import { Amount, ContentHash, IdPath, PageQuery, pageOf, z } from '../../../http/fields/schema.js'
-import { route } from '../../../http/route.js'
+import { defineRoutes, route } from '../../../http/route.js'
 import { listRefunds, outcomes, settleRefund } from './settle.js'
 
 const Refund = z.object({
@@ -19,36 +19,34 @@ const Refund = z.object({
 
 const Outcome = z.enum(outcomes)
 
-export const listCheckoutRefunds = route({
-  id: 'listCheckoutRefunds',
-  summary:
-    "List the refunds of the caller's sales that cards did not get, newest first; their value waits until it is settled.",
-  evidence: 'designed',
-  method: 'GET',
-  path: '/checkout/refunds',
-  versions: ['v4'],
-  auth: ['account'],
-  query: PageQuery,
-  result: pageOf('refunds', Refund),
-  read: (tx, { query, principal }) => listRefunds(tx, principal.id, query),
-})
+export const checkoutRefundRoutes = defineRoutes('checkout', {
+  listCheckoutRefunds: route({
+    summary:
+      "List the refunds of the caller's sales that cards did not get, newest first; their value waits until it is settled.",
+    evidence: 'designed',
+    method: 'GET',
+    path: '/checkout/refunds',
+    versions: ['v4'],
+    auth: ['account'],
+    query: PageQuery,
+    result: pageOf('refunds', Refund),
+    read: (tx, { query, principal }) => listRefunds(tx, principal.id, query),
+  }),
 
-export const settleCheckoutRefund = route({
-  id: 'settleCheckoutRefund',
-  summary:
-    'Settle such a refund: the payer has the money (`returned`), gets the value in their wallet (`wallet`), or the card processor is asked `again`.',
-  evidence: 'designed',
-  method: 'POST',
-  path: '/checkout/refunds/:id/settle',
-  versions: ['v4'],
-  auth: ['account'],
-  params: IdPath,
-  body: z.object({ outcome: Outcome }),
-  result: z.object({ id: z.int(), outcome: Outcome }),
-  errors: ['not_found', 'refund_settled', 'refund_outcome_refused'],
-  idempotent: true,
-  write: (tx, { params, body, principal }, service) =>
-    settleRefund(tx, { accountId: principal.id, id: params.id, outcome: body.outcome }, service),
+  settleCheckoutRefund: route({
+    summary:
+      'Settle such a refund: the payer has the money (`returned`), gets the value in their wallet (`wallet`), or the card processor is asked `again`.',
+    evidence: 'designed',
+    method: 'POST',
+    path: '/checkout/refunds/:id/settle',
+    versions: ['v4'],
+    auth: ['account'],
+    params: IdPath,
+    body: z.object({ outcome: Outcome }),
+    result: z.object({ id: z.int(), outcome: Outcome }),
+    errors: ['not_found', 'refund_settled', 'refund_outcome_refused'],
+    idempotent: true,
+    write: (tx, { params, body, principal }, service) =>
+      settleRefund(tx, { accountId: principal.id, id: params.id, outcome: body.outcome }, service),
+  }),
 })
-
-export default [listCheckoutRefunds, settleCheckoutRefund]
