@@ -10,7 +10,7 @@ import { evidenceOf, type Route, type Version } from '../../../src/http/route.js
 import { errorsOf } from '../../../src/http/routing/errors.js'
 import { openapi } from '../../../src/http/routing/openapi.js'
 import { RouteTable } from '../../../src/http/routing/router.js'
-import { routeList } from '../../../src/routes.js'
+import { routeList, routes } from '../../../src/routes.js'
 import { routeOf } from '../../support/api.js'
 import { documented } from '../../support/contract/documented.js'
 import { operations } from '../../support/contract/operations.js'
@@ -33,19 +33,17 @@ describe('the route table', () => {
     expect(duplicates(operations.map(({ route, path }) => `${route.method} ${anyName(path)}`))).toEqual([])
   })
 
-  it("holds each feature's routes, by their ids", async () => {
+  it("holds each feature's routes, each under its id and no id twice", async () => {
     const paths = (await readdir(source, { recursive: true })).filter((path) => /.[/\\]routes\.ts$/.test(path))
     expect(paths.length).toBeGreaterThan(20)
-    for (const path of paths) {
-      const { default: all, ...named } = (await import(new URL(path, source).href)) as {
-        default: Route[]
-      } & Record<string, Route>
-      expect(Object.entries(named).map(([name, { id }]) => [name, id])).toEqual(
-        Object.keys(named).map((name) => [name, name]),
-      )
-      expect(all.map(({ id }) => id).sort(), `src/${path}`).toEqual(Object.keys(named).sort())
-      for (const { id } of all) expect(routeList.map((route) => route.id)).toContain(id)
-    }
+    const features = await Promise.all(paths.map((path) => import(new URL(path, source).href)))
+    const declared = features
+      .flatMap((exports) => Object.values<Record<string, Route>>(exports))
+      .flatMap(Object.entries)
+    expect(duplicates(declared.map(([id]) => id))).toEqual([])
+    for (const [id, entry] of declared) expect(routes).toHaveProperty(id, entry)
+    for (const [id, entry] of Object.entries(routes)) expect(entry.id).toBe(id)
+    expect(routeList.length).toBe(declared.length + metaOperations)
   })
 
   it.each(operations.map((operation) => [`${operation.route.method} ${operation.path}`, operation] as const))(
@@ -163,6 +161,9 @@ describe('the OpenAPI document', () => {
 function duplicates(names: readonly string[]): string[] {
   return names.filter((name, at) => names.indexOf(name) !== at)
 }
+
+/** What describes the service itself: of no feature. */
+const metaOperations = 1
 
 /** The id of the route that a request comes to: a table whose every route answers with its own id. */
 async function reached(method: string, path: string): Promise<string | null> {
