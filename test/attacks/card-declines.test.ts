@@ -35,7 +35,7 @@ test('the eleventh card that a user tries on top-ups is not tried, and says when
   expectProblem(refused, 429, 'too_many_declines')
   expect(refused.headers.get('retry-after')).toBe('600')
   expect(refused.body.error).toBe(
-    'Too many cards were declined in the last 15 minutes, so this card was not tried. Try again in 600 seconds.',
+    'Too many cards were declined in the last 15 minutes. This card was not charged. Try again in 600 seconds.',
   )
   expect(asked).toHaveLength(10)
   expect((await topUp(await newPayer(call, shop.seller), 'pm_card_visa')).status).toBe(201)

@@ -231,7 +231,7 @@ describe('an item of an older version, whose schema is not taken any more,', () 
     ])
     for (const answer of refusals) {
       expectProblem(answer, 422, 'schema_refused')
-      expect(answer.body.error).toContain('Only its seller can repair that; nothing was charged.')
+      expect(answer.body.error).toContain('Only the seller can fix it. Nothing was charged.')
     }
     expect([await settledSums(call, shop), upstream.requests]).toEqual([[10, 0], []])
     await changeItem(call, seller, item, { service_schema: open })

@@ -125,7 +125,7 @@ test('where nothing is delivered nothing is charged, and the next try pays', asy
   await signIn(page, made)
   const shown = parts(page)
   await shown.button('Pay').click()
-  await shown.alert.filter({ hasText: 'nothing was charged' }).waitFor()
+  await shown.alert.filter({ hasText: 'Nothing was charged' }).waitFor()
   expect(await shown.balance.innerText()).toBe('BALANCE 10.000 USD')
   await deliverBy('ok')
   await shown.button('Pay').click()
@@ -165,7 +165,7 @@ test('a link that is over says so, and takes nothing', async () => {
   await parts(page).email.fill('ada@example.test')
   await advance(call, '24h')
   await page.reload()
-  expect(await parts(page).alert.innerText()).toContain('This link has expired')
+  expect(await parts(page).alert.innerText()).toContain('This checkout link has expired')
   expect(await page.getByRole('button').count()).toBe(0)
 })
 

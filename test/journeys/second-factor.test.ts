@@ -40,7 +40,7 @@ for (const [button, heading, status] of [
     await page.getByRole('heading', { name: heading }).waitFor()
     expect(await statusNow()).toBe(status)
     await page.goto(address)
-    expect(await page.getByRole('alert').innerText()).toBe('This link was used, or has expired.')
+    expect(await page.getByRole('alert').innerText()).toBe('This link has expired or was already used.')
   })
 
 test('the browser of the session that asked cannot answer, and is told why', async () => {
@@ -48,7 +48,7 @@ test('the browser of the session that asked cannot answer, and is told why', asy
   const page = await newPage()
   await page.context().addCookies([{ name: 'session_id', value: session, url: service.url }])
   await page.goto(address)
-  expect(await page.getByRole('alert').innerText()).toContain('answer from elsewhere')
+  expect(await page.getByRole('alert').innerText()).toContain('Answer from another session')
   expect(await page.getByRole('button').count()).toBe(0)
   expect(await status()).toBe('pending')
 })

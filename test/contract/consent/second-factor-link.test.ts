@@ -126,7 +126,7 @@ contract('a mailed link', (start) => {
     expectProblem(await use(call, link), 410, 'link_expired')
     const page = await use(call, link, { headers: inBrowser })
     expect(page.status).toBe(410)
-    expect(textOf(page)).toContain('This link was used, or has expired.')
+    expect(textOf(page)).toContain('This link has expired or was already used.')
     expect((await poll(call, payer, id)).body.status).toBe('rejected')
   })
 
@@ -145,7 +145,7 @@ contract('a mailed link', (start) => {
     expectProblem(await use(call, link, { session }), 403, 'self_approval')
     expectProblem(await use(call, link, { headers: cookie }), 403, 'self_approval')
     const page = await use(call, link, { headers: { ...cookie, ...inBrowser } })
-    expect([page.status, textOf(page)]).toEqual([403, expect.stringContaining('answer from elsewhere')])
+    expect([page.status, textOf(page)]).toEqual([403, expect.stringContaining('Answer from another session')])
     expect((await poll(call, payer, id)).body.status).toBe('pending')
     expect((await use(call, link, { session: await newGuest(call) })).status).toBe(200)
   })

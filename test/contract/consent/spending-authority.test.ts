@@ -33,7 +33,7 @@ async function withAuthority<R extends Pick<Started, 'call'>>(running: R, { cost
 }
 
 const detailOf = ({ body }: { body: { error: string } }): string =>
-  body.error.slice('This delegate does not let you spend that. '.length)
+  body.error.slice('This delegate does not allow this payment. '.length)
 
 contract('createPayment, by a spending authority', (start) => {
   const prepared = async (terms = {}) => withAuthority(await start({ seed: { digital_quantities: [POINTS] } }), terms)

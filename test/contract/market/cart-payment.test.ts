@@ -180,7 +180,7 @@ contract('payCart', (start) => {
     const refused = await payCart(call, user, cart)
     expectProblem(refused, 422, 'arguments_refused')
     expect(refused.body.line).toBe(3)
-    const named = 'The arguments are not those that the item takes; nothing was charged. '
+    const named = "The arguments do not match the item's schema. Nothing was charged. "
     expect(refused.body.error).toMatch(new RegExp(`^${named}.*text.* It is line 3, "A story"\\.$`))
     await change(game, { active: false })
     const inactive = await payCart(call, user, cart)

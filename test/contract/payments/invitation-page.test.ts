@@ -107,7 +107,7 @@ contract('answerInvitation', (start) => {
     for (let n = 0; n < 4; n++) expect((await post({ answer: 'continue' })).status).toBe(303)
     expectProblem(await post({ answer: 'continue' }), 429, 'too_many_codes')
     const page = await answer(call, path, { answer: 'continue' }, { session })
-    expect([page.status, textOf(page)]).toEqual([429, expect.stringContaining('Too many codes')])
+    expect([page.status, textOf(page)]).toEqual([429, expect.stringContaining('Too many unused codes')])
     expect(page.headers.get('retry-after')).toEqual(expect.stringMatching(/^\d+$/))
     const newest = await mailedCode(call, INVITED)
     for (let n = 0; n < 5; n++) await post({ answer: 'verify', code: wrongCode(newest) })
@@ -135,7 +135,7 @@ contract('the link of an invitation', (start) => {
     await setClock(call, at + 30 * DAY)
     expectProblem(await use(call, path), 410, 'transfer_expired')
     const page = await use(call, path, { headers: inBrowser })
-    expect([page.status, textOf(page)]).toEqual([410, expect.stringContaining('not claimed in time')])
+    expect([page.status, textOf(page)]).toEqual([410, expect.stringContaining('Nobody claimed this transfer in time')])
   })
 
   it.each(uses)('is 410 when %s after the sender took the amount back', { tags: 'everywhere' }, async (_, use) => {

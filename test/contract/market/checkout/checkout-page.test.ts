@@ -161,7 +161,7 @@ contract('openCheckout', (start) => {
     expectProblem(await call('GET', `/checkout/${link.token}`), 409, 'checkout_paid')
     await setClock(call, at + DAY)
     const expired = await open(call, lapsed)
-    expect([expired.status, alertIn(expired)]).toEqual([410, expect.stringContaining('This link has expired')])
+    expect([expired.status, alertIn(expired)]).toEqual([410, expect.stringContaining('This checkout link has expired')])
     expectProblem(await call('GET', `/checkout/${lapsed.token}`), 410, 'checkout_expired')
   })
 
@@ -271,7 +271,7 @@ contract('answerCheckout', (start) => {
     const { call, link } = await prepared(start)
     const form = { answer: 'card', payment_method_id: '4242424242424242' }
     const refused = await press(call, link, await guest(call), form, 'card')
-    expect([refused.status, alertIn(refused)]).toEqual([400, expect.stringContaining('Card numbers are not taken')])
+    expect([refused.status, alertIn(refused)]).toEqual([400, expect.stringContaining('does not accept card numbers')])
     expectProblem(await post(call, link, await guest(call), form), 400, 'card_data_refused')
   })
 
