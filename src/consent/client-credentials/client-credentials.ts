@@ -1,9 +1,10 @@
 import type { ServiceContext } from '../../http/context.js'
 import { clients, clientsOf, createClient } from '../../identity/tokens/client.js'
 import { revokeClient } from '../../identity/tokens/token.js'
-import { isProven, showSecrets, type UserRow, users } from '../../identity/users/user.js'
+import { isProven, showSecrets, users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { type AskingSession, askAndWait, type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
 
@@ -57,7 +58,7 @@ async function tell(tx: Writer, { userId, clientId, ended, at }: Made): Promise<
   const owner = `user:${userId}` as const
   const data = { client_id: clientId, ended_client_ids: ended }
   await recordEvent(tx, { owners: [owner], type: 'user.secrets_created', actor: owner, subject: owner, data, at })
-  const user = (await tx.get(users, userId)) as UserRow
+  const user = await getExisting(tx, users, userId)
   if (!isProven(user)) return
   const text = [
     `New client credentials were made for your wallet: ${clientId}. Programs that have them can pay from it.`,

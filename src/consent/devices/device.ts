@@ -2,9 +2,10 @@ import { problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { type UserRow, users } from '../../identity/users/user.js'
+import { users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
+import { getExisting } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type DeviceLetter, deviceMail } from './wording.js'
@@ -212,7 +213,7 @@ const sealContext = (id: number): string => `devices:${id}:token`
 
 /** A user's record says which platforms they have a device of. */
 async function showPlatforms(tx: Writer, userId: number, at: number): Promise<void> {
-  const user = (await tx.get(users, userId)) as UserRow
+  const user = await getExisting(tx, users, userId)
   const own = await devicesOf(tx, userId)
   const has = (platform: Platform) => own.some((device) => device.platform === platform)
   const [is_ios, is_android] = [has('ios'), has('android')]
@@ -232,7 +233,7 @@ const tell = (tx: Writer, what: string, { id, user_id, platform, name }: DeviceR
 
 /** A notice about the user's security: no limit keeps it away. */
 async function mail(tx: Writer, device: DeviceRow, letter: DeviceLetter, at: number): Promise<void> {
-  const { email: to } = (await tx.get(users, device.user_id)) as UserRow
+  const { email: to } = await getExisting(tx, users, device.user_id)
   await postMail(tx, { to, ...deviceMail(device, letter), at })
 }
 

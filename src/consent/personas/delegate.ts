@@ -5,6 +5,7 @@ import { seconds } from '../../base/time.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import { allRows, newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -69,7 +70,7 @@ export async function revokeDelegate(
   if (row?.persona !== persona || row.revoked_at !== null) throw problem('not_found')
   const revoked: DelegateRow = { ...row, revoked_at: at }
   tx.put(delegates, revoked)
-  await tellBoth(tx, 'delegate.revoked', revoked, (await tx.get(twins, row.twin_id)) as TwinRow, at)
+  await tellBoth(tx, 'delegate.revoked', revoked, await getExisting(tx, twins, row.twin_id), at)
 }
 
 /** Ends every delegate of all the owner's personas. Gives how many that were. */

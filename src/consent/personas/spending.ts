@@ -5,6 +5,7 @@ import { clients } from '../../identity/tokens/client.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { Agent } from '../approvals/approval.js'
 import type { NamedParty, Period, Spend } from './authority.js'
@@ -58,7 +59,7 @@ export async function spendAuthority(tx: Writer, { delegate, party, dq, amount, 
   if (spend.dq !== dq) throw refused('It is for another digital quantity.')
   if (amount > 0n) await count(tx, row.id, spend, { amount, at })
   const { twin_id } = await personaOf(tx, row.persona)
-  return (await tx.get(twins, twin_id)) as TwinRow
+  return await getExisting(tx, twins, twin_id)
 }
 
 const refused = (detail: string) => problem('delegate_refused', { detail })

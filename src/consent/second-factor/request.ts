@@ -4,10 +4,11 @@ import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { type UserRow, users } from '../../identity/users/user.js'
+import { users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { refundAsking, spendAsking } from '../../jobs/outbox/mail-limit.js'
 import { postMail, postPush } from '../../jobs/outbox/outbox.js'
+import { getExisting } from '../../storage/existing.js'
 import { allRows } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { devices, devicesOf, settleChange } from '../devices/device.js'
@@ -129,7 +130,7 @@ export async function requireSecondFactor(
   }
   tx.put(authenticationRequests, request)
   await tell(tx, request, 'requested', { at, by: asked.length > 0 ? 'push' : 'mail' })
-  const { email } = (await tx.get(users, userId)) as UserRow
+  const { email } = await getExisting(tx, users, userId)
   const message = { to: email, at, staleAt: expires_at }
   for (const deviceId of request.device_ids) await postPush(tx, { ...message, ...askingPush(request), deviceId })
   if (link !== undefined) await postMail(tx, { ...message, ...askingMail(request, link, service) })

@@ -3,6 +3,7 @@ import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { KeepAnswer } from '../../http/stored-answer.js'
 import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type CardOnFile, subscriptionOf } from '../plans/subscription.js'
 import { keepCard } from './card.js'
@@ -31,7 +32,7 @@ export async function payInvoice(
   const card = paymentMethodId === undefined ? undefined : await keepCard(accountId, paymentMethodId, service)
   const message = await storage.write(async (tx) => {
     const message = await begin(tx, await payable(tx, accountId, id), { card }, service)
-    await keep(tx, unpaidProblem((await tx.get(invoices, id)) as InvoiceRow, undefined), { meanwhile: true })
+    await keep(tx, unpaidProblem(await getExisting(tx, invoices, id), undefined), { meanwhile: true })
     return message
   })
   const result = await chargeNow(message, service)

@@ -8,6 +8,7 @@ import type { DigitalQuantityRow } from '../../money/digital-quantities/digital-
 import { formatAmount } from '../../money/ledger/amount.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
 import { loseTopup, postPending, settleTopup } from '../../payments/topups/topup.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { endTry } from './attempt.js'
 import { checkoutCharges, putCharge } from './charge.js'
@@ -77,9 +78,9 @@ async function twinOf(
   { id: dq }: DigitalQuantityRow,
   service: TwinContext & Pick<ServiceContext, 'clock'>,
 ): Promise<TwinRow> {
-  if (checkout.twin_id !== null) return (await tx.get(twins, checkout.twin_id)) as TwinRow
+  if (checkout.twin_id !== null) return await getExisting(tx, twins, checkout.twin_id)
   const twin = await createTwin(tx, { owner: `checkout:${checkout.id}`, dq, at: service.clock.now() }, service)
-  tx.put(checkouts, { ...((await tx.get(checkouts, checkout.id)) as CheckoutRow), twin_id: twin.id })
+  tx.put(checkouts, { ...(await getExisting(tx, checkouts, checkout.id)), twin_id: twin.id })
   return twin
 }
 
@@ -99,7 +100,7 @@ export const settleCheckoutCharge: SettleCharge = async (tx, { id, result }, ser
   const isCharged = result.status === 'succeeded'
   const charge_id = isCharged ? result.charge_id : null
   putCharge(tx, { ...charge, status: isCharged ? 'charged' : 'failed', charge_id })
-  const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
+  const checkout = await getExisting(tx, checkouts, charge.checkout_id)
   if (checkout.status === 'paying' && (checkout.attempt === null || !isCharged)) await endTry(tx, checkout, service)
 }
 
@@ -109,7 +110,7 @@ export const loseCheckoutCharge: LoseCharge = async (tx, { id, chargeId }, servi
   if (charge?.status !== 'pending') return
   await loseTopup(tx, { id, chargeId }, service)
   putCharge(tx, { ...charge, status: 'lost' })
-  const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
+  const checkout = await getExisting(tx, checkouts, charge.checkout_id)
   const told = { unknown_charge: chargeId }
   const telling = { actor: 'service', to: await sellerOf(tx, checkout), payer: charge.payer } as const
   await tellCheckout(tx, 'charge_lost', checkout, { ...telling, at: service.clock.now(), told })

@@ -9,8 +9,9 @@ import { recordEvent } from '../../jobs/events/event.js'
 import { setTimer } from '../../jobs/schedule/timer.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
+import { getExisting } from '../../storage/existing.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { type CatalogItemRow, catalogItems } from '../catalog/item.js'
+import { catalogItems } from '../catalog/item.js'
 import { quoteItem } from '../purchases/purchase.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 
@@ -246,7 +247,7 @@ export async function tellCheckout(
 
 /** The id of the account that sells what the link is for. */
 export const sellerIdOf = async (tx: Reader, { catalog_item_id }: CheckoutRow): Promise<number> =>
-  ((await tx.get(catalogItems, catalog_item_id)) as CatalogItemRow).account_id
+  (await getExisting(tx, catalogItems, catalog_item_id)).account_id
 
 export const sellerOf = async (tx: Reader, checkout: CheckoutRow): Promise<Owner> =>
   `account:${await sellerIdOf(tx, checkout)}`

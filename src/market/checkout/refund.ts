@@ -5,6 +5,7 @@ import type { LoseRefund, SettleRefund } from '../../money/cards/charge.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { type CheckoutChargeRow, checkoutCharges, openCharges, putCharge } from './charge.js'
 import { type CheckoutRow, checkouts, sellerOf, tellCheckout } from './checkout.js'
@@ -68,7 +69,7 @@ export const settleCheckoutRefund: SettleRefund = async (tx, { id, result }, ser
   const charge = await tx.get(checkoutCharges, id)
   if (charge?.status !== 'refunding' || charge.movement_id === null) return
   const at = service.clock.now()
-  const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
+  const checkout = await getExisting(tx, checkouts, charge.checkout_id)
   if (result.status === 'refunded') {
     await postHold(tx, charge.movement_id, at)
     putCharge(tx, { ...charge, status: 'refunded' })
@@ -91,7 +92,7 @@ export const loseCheckoutRefund: LoseRefund = async (tx, { id, refundId }, { clo
   const lost: CheckoutChargeRow = { ...charge, status: 'refund_lost', refund_id: refundId }
   putCharge(tx, lost)
   const at = clock.now()
-  const checkout = (await tx.get(checkouts, charge.checkout_id)) as CheckoutRow
+  const checkout = await getExisting(tx, checkouts, charge.checkout_id)
   const told = { unknown_refund: refundId, charge_id: charge.charge_id, refund: charge.id }
   const telling = { actor: 'service', to: await sellerOf(tx, checkout), payer: charge.payer } as const
   await tellCheckout(tx, 'refund_lost', checkout, { ...telling, at, told })

@@ -11,11 +11,12 @@ import {
 } from '../../consent/sign-in/page-sign-in.js'
 import type { ServiceContext } from '../../http/context.js'
 import { findSession, type SessionRow } from '../../identity/sessions/session.js'
-import { type UserRow, users } from '../../identity/users/user.js'
+import { users } from '../../identity/users/user.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { primaryTwin } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 import { isChargeable } from './card.js'
@@ -153,7 +154,7 @@ async function wayOf(tx: Reader, looking: Looking & { readonly offer: Offer }, {
   if (takesCard && (step === 'card' || (step === undefined && charged))) return { step: 'card', methods, charged }
   const asked = await signInStep(tx, { sessionId, step, email: email ?? checkout.email ?? undefined }, clock.now())
   if (asked.step === 'code' || asked.step === 'device' || !session || step === 'email') return asked
-  const user = (await tx.get(users, session.user_id)) as UserRow
+  const user = await getExisting(tx, users, session.user_id)
   const twin = await primaryTwin(tx, `user:${session.user_id}`)
   const balance = twin ? spendable(await balanceOf(tx, twin.id, checkout.dq)) : 0n
   const shown = await priceOf(tx, { dq: checkout.dq, price: String(balance) })

@@ -9,6 +9,7 @@ import { toAmount } from '../../money/ledger/amount.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { type HeldPayment, holdPayment } from '../../payments/payments/held-payment.js'
 import { payments } from '../../payments/payments/payment.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type CatalogItemRow, catalogItems } from '../catalog/item.js'
 import { openParameters } from '../catalog/parameter.js'
@@ -52,7 +53,7 @@ export async function quoteItem(tx: Reader, { itemId, args, within }: Wanted): P
     item,
     commodity,
     seller: await sellerOf(tx, commodity),
-    payee: (await tx.get(twins, commodity.twin_id)) as TwinRow,
+    payee: await getExisting(tx, twins, commodity.twin_id),
     quantity,
     amount: BigInt(commodity.cost),
     price: toAmount(commodity.cost, quantity.decimals),

@@ -4,6 +4,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { hold, post, postHold, reverseHold } from '../../money/ledger/movement.js'
 import type { TwinRow } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import { allRows } from '../../storage/page.js'
 import { collection, type Writer } from '../../storage/storage.js'
 import { type PaymentRow, payments, recordPayment, type ShownPayment, showPayment, tellPayment } from './payment.js'
@@ -113,7 +114,7 @@ export async function settlePayment(
   const call = await tx.get(heldCalls, id)
   if (call?.token !== token) return undefined
   tx.remove(heldCalls, id)
-  const held = (await tx.get(payments, id)) as PaymentRow
+  const held = await getExisting(tx, payments, id)
   if (held.movement_id !== null) await (status === 'posted' ? postHold : reverseHold)(tx, held.movement_id, at)
   const payment: PaymentRow = { ...held, status }
   tx.put(payments, payment)
@@ -134,7 +135,7 @@ export const reverseOverdue: TimerJob = async (tx, subject, service) => {
     return
   }
   // A clock that was moved does not end a call that runs; as far as it was moved, it is not asked again at each step of it.
-  const { created_at } = (await tx.get(payments, call.id)) as PaymentRow
+  const { created_at } = await getExisting(tx, payments, call.id)
   await setTimer(tx, { kind: HELD_TOO_LONG, subject, at: at + Math.max(GRACE_MS, at - created_at) })
 }
 

@@ -6,6 +6,7 @@ import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type EntryRow, entries, type MovementRow, movements } from '../../money/ledger/movement.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Reader } from '../../storage/storage.js'
 
 /** A record of value received or sent, or of a delegate received (interface.md section 2). */
@@ -109,7 +110,7 @@ async function describe(tx: Reader, twin: TwinRow, items: readonly Item[]): Prom
       continue
     }
     const { entry } = item
-    const movement = (await tx.get(movements, entry.movement_id)) as MovementRow
+    const movement = await getExisting(tx, movements, entry.movement_id)
     const counterpart = await hostnameOf(entry.counterpart_twin_id)
     const amount = toAmount(movement.amount, await decimalsOf(entry.dq))
     described.push(describeEntry(entry, movement, { twin, counterpart, amount }))

@@ -16,6 +16,7 @@ import { formatAmount, toUnits } from '../../money/ledger/amount.js'
 import { post } from '../../money/ledger/movement.js'
 import { releaseSupply, reserveSupply } from '../../money/ledger/reservation.js'
 import { ownTwin, showTwin, type TwinRow, twins } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type PaymentRow, payments, recordPayment, type ShownPayment, showPayment } from '../payments/payment.js'
 
@@ -239,7 +240,7 @@ export interface ShownTopup {
 }
 
 async function showTopup(tx: Reader, payment: PaymentRow): Promise<ShownTopup> {
-  const twin = (await tx.get(twins, payment.payee_twin_id)) as TwinRow
+  const twin = await getExisting(tx, twins, payment.payee_twin_id)
   return { payment: await showPayment(tx, payment), balances: (await showTwin(tx, twin, null)).balances }
 }
 

@@ -10,6 +10,7 @@ import { postMail } from '../../jobs/outbox/outbox.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { primaryTwin, type TwinRow } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
   showTransfer,
@@ -79,7 +80,7 @@ export async function invite(
  * Throws `not_invited` where the caller sent it, `transfer_expired`, `transfer_settled`; `not_found` for anybody else.
  */
 export async function claimTransfer(tx: Writer, userId: number, id: number, at: number) {
-  const user = (await tx.get(users, userId)) as UserRow
+  const user = await getExisting(tx, users, userId)
   const transfer = await tx.get(transfers, id)
   const owner: Owner = `user:${userId}`
   // The same for whatever they ask: it does not say whether anything waits for that email.

@@ -5,7 +5,8 @@ import { provenEmailOf, readerOf } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
-import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { twins } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import { newestOfAll } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -52,7 +53,7 @@ export const statusOf = ({ status, expires_at }: TransferRow, at: number): Trans
 /** Both sides see the same. Unix seconds; `amount` in the digital quantity. */
 export async function showTransfer(tx: Reader, transfer: TransferRow, at: number) {
   const { id, dq, address, memo, expires_at, created_at } = transfer
-  const { hostname } = (await tx.get(twins, transfer.sender_twin_id)) as TwinRow
+  const { hostname } = await getExisting(tx, twins, transfer.sender_twin_id)
   const { decimals } = await quantityOf(tx, dq)
   return {
     id,

@@ -5,7 +5,8 @@ import { accounts, sellerName } from '../../identity/accounts/account.js'
 import { provenEmailOf } from '../../identity/users/user.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
-import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { twins } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Reader } from '../../storage/storage.js'
 import type { TransferRow } from './transfer.js'
 
@@ -25,7 +26,7 @@ export interface Invitation {
 
 export async function invitationOf(tx: Reader, transfer: TransferRow): Promise<Invitation> {
   const { sender_owner, sender_twin_id, address: email, memo, expires_at } = transfer
-  const { hostname } = (await tx.get(twins, sender_twin_id)) as TwinRow
+  const { hostname } = await getExisting(tx, twins, sender_twin_id)
   const sender = await nameOf(tx, sender_owner)
   return {
     sender: sender ?? hostname,

@@ -4,6 +4,7 @@ import { quantityOf, readQuantities } from '../../../money/digital-quantities/di
 import { toAmount } from '../../../money/ledger/amount.js'
 import { post, postHold } from '../../../money/ledger/movement.js'
 import { primaryTwin } from '../../../money/twins/twin.js'
+import { getExisting } from '../../../storage/existing.js'
 import { allRows } from '../../../storage/page.js'
 import { ReadOnce } from '../../../storage/read-once.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
@@ -53,7 +54,7 @@ export async function listRefunds(
   await readCheckouts(page, past)
   const found: Found[] = []
   for (const charge of past) {
-    const checkout = (await page.get(checkouts, charge.checkout_id)) as CheckoutRow
+    const checkout = await getExisting(page, checkouts, charge.checkout_id)
     if ((charge.seller_id ?? (await sellerIdOf(page, checkout))) === accountId) found.push({ charge, checkout })
     if (found.length > limit) break
   }
