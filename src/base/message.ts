@@ -1,11 +1,14 @@
 import type { Owner } from './owner.js'
-import type { CardCharge, CardRefund } from './ports.js'
+import type { CardCharge, CardRefund, ChargeResult, RefundResult } from './ports.js'
 
 /** Whom a card counts for: who pays, the checkout whose link is paid, or all guests of a seller together. */
 export type CardSubject = Owner | `guests:account:${number}`
 
-/** What leaves the service, whatever it is. */
-export interface Message {
+/** How a message ended that its port gave an answer to. */
+export type Settled = 'sent' | 'failed'
+
+/** What leaves the service, whatever it is; its port answers a `Result`. */
+export interface Message<Result = unknown> {
   readonly id: number
   /** An email address; for a push, that of the user whose device it goes to; for a card or a refund, that of the payer, or a twin's hostname. */
   readonly to: string
@@ -23,23 +26,23 @@ export interface Message {
   /** Sealed under a key that is not here: it is not sent. */
   readonly is_unreadable?: true
   /** What its port answered, where that could not be noted yet: the port is not asked again. Absent in older rows. */
-  readonly answer?: unknown
+  readonly answer?: Result
   /** Since when it waits for an operator, as that failed too often; absent where it does not. */
   readonly parked_at?: number
 }
 
-export interface MailRow extends Message {
+export interface MailRow extends Message<Settled> {
   readonly kind: 'mail'
 }
 
-export interface PushRow extends Message {
+export interface PushRow extends Message<void> {
   readonly kind: 'push'
   readonly device_id: number
   readonly data: Readonly<Record<string, string>>
 }
 
 /** A card to be charged. */
-export interface CardRow extends Message {
+export interface CardRow extends Message<ChargeResult> {
   readonly kind: 'card'
   readonly charge: CardCharge
   /** What it pays for, and the id of that. */
@@ -50,7 +53,7 @@ export interface CardRow extends Message {
 }
 
 /** A charge of a card to be given back. */
-export interface RefundRow extends Message {
+export interface RefundRow extends Message<RefundResult> {
   readonly kind: 'refund'
   readonly refund: CardRefund
   /** What it was charged for, and the id of that. */

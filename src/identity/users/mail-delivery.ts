@@ -1,6 +1,6 @@
-import type { MailRow } from '../../base/message.js'
+import type { MailRow, Settled } from '../../base/message.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import type { Courier, Settled } from '../../jobs/outbox/outbox.js'
+import type { Courier } from '../../jobs/outbox/outbox.js'
 import { bounces } from '../../money/cards/test-values.js'
 import { readerOf } from './user.js'
 

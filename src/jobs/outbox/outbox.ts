@@ -1,4 +1,13 @@
-import type { CardRow, CardSubject, MailRow, Message, OutboxRow, PushRow, RefundRow } from '../../base/message.js'
+import type {
+  CardRow,
+  CardSubject,
+  MailRow,
+  Message,
+  OutboxRow,
+  PushRow,
+  RefundRow,
+  Settled,
+} from '../../base/message.js'
 import type { CardCharge, CardRefund, ChargeResult, RefundResult } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -90,7 +99,7 @@ export async function postRefund(
   tx.put(outbox, { ...(await posted(tx, message)), kind: 'refund', refund, purpose, purpose_id: purposeId })
 }
 
-async function posted(tx: Writer, { at, staleAt, ...message }: Posted): Promise<Message> {
+async function posted(tx: Writer, { at, staleAt, ...message }: Posted): Promise<Message<never>> {
   const id = await tx.nextId('outbox')
   const waiting = { status: 'pending', attempts: 0, due_at: at, stale_at: staleAt ?? null } as const
   return { id, ...message, created_at: at, ...waiting }
@@ -101,9 +110,6 @@ export async function nextMessage(tx: Reader): Promise<OutboxRow | undefined> {
   const [message] = await tx.find(outbox, { index: 'byDue', prefix: [], limit: 1 })
   return message
 }
-
-/** How a message ended that its port gave an answer to. */
-export type Settled = 'sent' | 'failed'
 
 /** Takes messages of one kind to their port. */
 export interface Courier<M extends OutboxRow, Result> {
@@ -127,7 +133,8 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 /** How long after each failed try the next comes; then every six hours, for three days in all. */
-const BACKOFF = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR]
+const BACKOFF = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR]
+const LONGEST_BACKOFF = 6 * HOUR
 export const MOST_TRIES = 16
 /** How long one try may take before another process takes it for dead. */
 const LEASE = 5 * MINUTE
@@ -138,14 +145,27 @@ const LEASE = 5 * MINUTE
  */
 export async function deliver(message: OutboxRow, couriers: Couriers, service: ServiceContext): Promise<void> {
   const taken = await take(message, service)
-  if (taken) await deliverTaken(taken, couriers[taken.kind] as Courier<OutboxRow, unknown>, service)
+  if (taken) await deliverByKind(taken, couriers, service)
+}
+
+function deliverByKind(taken: OutboxRow, couriers: Couriers, service: ServiceContext): Promise<unknown> {
+  switch (taken.kind) {
+    case 'mail':
+      return deliverTaken(taken, couriers.mail, service)
+    case 'push':
+      return deliverTaken(taken, couriers.push, service)
+    case 'card':
+      return deliverTaken(taken, couriers.card, service)
+    case 'refund':
+      return deliverTaken(taken, couriers.refund, service)
+  }
 }
 
 /**
  * Tries a message that the caller has taken. Gives what the port answered, or undefined where it is to be tried again: also where the
  * answer could not be noted, which keeps it for the next try and holds up no other message.
  */
-export async function deliverTaken<M extends OutboxRow, Result>(
+export async function deliverTaken<M extends OutboxRow & Message<Result>, Result>(
   taken: M,
   courier: Courier<M, Result>,
   service: ServiceContext,
@@ -160,11 +180,16 @@ export async function deliverTaken<M extends OutboxRow, Result>(
   } catch (cause) {
     log.error(`what came of ${taken.kind} ${taken.id} could not be noted and is tried again`, cause)
     await storage.write(async (tx) => {
-      if (await isStill(tx, taken)) await putOff(tx, answered ? { ...taken, answer: answered.result } : taken, service)
+      if (await isStill(tx, taken)) await putOff(tx, answered ? withAnswer(taken, answered.result) : taken, service)
     })
     return undefined
   }
 }
+
+const withAnswer = <M extends OutboxRow, Result>(message: M, answer: Result): M & { readonly answer: Result } => ({
+  ...message,
+  answer,
+})
 
 /** Longer than any port may take. */
 const DEADLINE = MINUTE
@@ -174,14 +199,13 @@ interface Answered<Result> {
 }
 
 /** What the port answered, now or before; undefined where it did not. */
-async function ask<M extends OutboxRow, Result>(
+async function ask<M extends OutboxRow & Message<Result>, Result>(
   taken: M,
   courier: Courier<M, Result>,
   service: ServiceContext,
 ): Promise<Answered<Result> | undefined> {
   const { alarm, limits, log } = service
-  // Only this courier's answers are kept with its messages.
-  if (taken.answer !== undefined) return { result: taken.answer as Result }
+  if (taken.answer !== undefined) return { result: taken.answer }
   let cancel = () => {}
   const late = new Promise<never>((_, reject) => {
     const ms = Math.max(DEADLINE, limits.cardMs + SECOND)
@@ -221,7 +245,7 @@ async function note<M extends OutboxRow, Result>(
 
 const postponed = <M extends OutboxRow>(message: M, { clock }: Pick<ServiceContext, 'clock'>): M => ({
   ...message,
-  due_at: clock.now() + (BACKOFF[Math.min(message.attempts, BACKOFF.length) - 1] as number),
+  due_at: clock.now() + (BACKOFF[message.attempts - 1] ?? LONGEST_BACKOFF),
 })
 
 /** A message whose end cannot be noted: it is tried again, later each time, and parked at last. */
