@@ -1,5 +1,6 @@
 import type { CardRow } from './base/message.js'
 import type { ChargeResult } from './base/ports.js'
+import { required } from './base/required.js'
 import { couriers } from './deliveries.js'
 import type { ServiceContext } from './http/context.js'
 import { deliver, deliverTaken, nextMessage, outbox } from './jobs/outbox/outbox.js'
@@ -58,9 +59,9 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
 
   async function earliest(): Promise<Due | undefined> {
     const [timer, message] = await storage.read(async (tx) => [await nextTimer(tx), await nextMessage(tx)] as const)
-    if (timer && (!message || (timer.due_at as number) <= (message.due_at as number)))
-      return { due: timer.due_at as number, run: () => runTimer(timer, jobs, service) }
-    return message && { due: message.due_at as number, run: () => deliver(message, couriers, service) }
+    if (timer && (!message || dueOf(timer) <= dueOf(message)))
+      return { due: dueOf(timer), run: () => runTimer(timer, jobs, service) }
+    return message && { due: dueOf(message), run: () => deliver(message, couriers, service) }
   }
 
   /** A clock that stands still comes no nearer to anything. */
@@ -148,6 +149,9 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
   })
   return service
 }
+
+/** When work of the index of what is due falls due. */
+const dueOf = ({ due_at }: { readonly due_at: number | null }): number => required(due_at, 'the time that work is due')
 
 /** Whether anything was put there that falls due. */
 const isDueSet = ({ puts }: Watched): boolean => puts.some(({ name }) => name === outbox.name || name === timers.name)

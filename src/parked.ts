@@ -5,7 +5,14 @@ import { invoices } from './market/billing/invoice.js'
 import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './market/billing/settle.js'
 import { CHECKOUT_TRY_ENDS } from './market/checkout/attempt.js'
 import { checkoutCharges } from './market/checkout/charge.js'
-import { CHECKOUT_EXPIRES, type CheckoutRow, checkoutOfTry, checkouts, sellerOf } from './market/checkout/checkout.js'
+import {
+  CHECKOUT_EXPIRES,
+  type CheckoutRow,
+  checkoutOfTry,
+  checkouts,
+  isUser,
+  sellerOf,
+} from './market/checkout/checkout.js'
 import { HELD_TOO_LONG } from './payments/payments/held-payment.js'
 import { payments } from './payments/payments/payment.js'
 import { TRANSFER_EXPIRES } from './payments/transfers/invitation.js'
@@ -35,8 +42,8 @@ const ofCheckout = async (tx: Reader, checkout: CheckoutRow | undefined): Promis
 const ofCharge: Concerning = async (tx, id) => {
   const charge = await tx.get(checkoutCharges, Number(id))
   const concern = charge && (await ofCheckout(tx, await tx.get(checkouts, charge.checkout_id)))
-  if (!charge || !concern || charge.payer.startsWith('guest:')) return concern
-  return { ...concern, owners: [concern.owners[0], charge.payer as Owner] }
+  if (!charge || !concern || !isUser(charge.payer)) return concern
+  return { ...concern, owners: [concern.owners[0], charge.payer] }
 }
 
 const ofAccount: Concerning = async (_tx, id) => ({

@@ -1,3 +1,4 @@
+import { required } from '../../base/required.js'
 import { seconds } from '../../base/time.js'
 import { type AccountRow, accountOf, accounts, isOwner, ownedAccountIds } from '../../identity/accounts/account.js'
 import { recordEvent } from '../../jobs/events/event.js'
@@ -97,7 +98,10 @@ export async function listConnections(
     oidcClients,
     rows.map(({ client_id }) => client_id),
   )
-  return { connections: rows.map((row, i) => show(row, apps[i] as OidcClientRow)), next: next as number | null }
+  return {
+    connections: rows.map((row, i) => show(row, required(apps[i], `the app of connection ${row.id}`))),
+    next: next as number | null,
+  }
 }
 
 const show = (row: ConnectionRow, client: OidcClientRow) => ({

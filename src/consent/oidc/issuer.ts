@@ -8,7 +8,7 @@ export const issuerOf = ({ baseUrl }: Address): string => `${baseUrl}/v4/oidc`
 export const scopesSupported = ['openid', 'profile', 'email', 'twin', 'offline_access'] as const
 export type Scope = (typeof scopesSupported)[number]
 
-export const isScope = (text: string): text is Scope => (scopesSupported as readonly string[]).includes(text)
+export const isScope = (text: string): text is Scope => scopesSupported.some((scope) => scope === text)
 
 /** The words of a space-separated list, each once. */
 export const words = (text: string): string[] => [...new Set(text.split(' ').filter((word) => word !== ''))]

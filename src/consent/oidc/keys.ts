@@ -1,4 +1,14 @@
-import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK, generateKeyPair, importJWK } from 'jose'
+import {
+  CompactSign,
+  calculateJwkThumbprint,
+  compactVerify,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type JWK,
+} from 'jose'
+import { hasFields } from '../../base/json.js'
+import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
@@ -53,7 +63,7 @@ export async function ensureKey(
   const known = current && (await open(current, context))
   if (known) return { kid: current.id, privateJwk: known }
   const made = await rotateKeys(tx, at, context)
-  return { kid: made.id, privateJwk: (await open(made, context)) as object }
+  return { kid: made.id, privateJwk: required(await open(made, context), `the private half of key ${made.id}`) }
 }
 
 /** Has a new key sign from now on; the one before stays published for a day. Gives the new one. */
@@ -64,13 +74,19 @@ export async function rotateKeys(tx: Writer, at: number, { keys }: KeyContext): 
   }
   const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true })
   const jwk = await exportJWK(privateKey)
-  const { kty, crv, x, y } = jwk as PublicJwk
   const id = await calculateJwkThumbprint(jwk)
   const sealed = await keys.seal(JSON.stringify(jwk), fieldOf(id))
-  const row: OidcKeyRow = { id, public_jwk: { kty, crv, x, y }, sealed, created_at: at, retired_at: null }
+  const row: OidcKeyRow = { id, public_jwk: publicHalf(jwk), sealed, created_at: at, retired_at: null }
   tx.put(oidcKeys, row)
   return row
 }
+
+const publicHalf = ({ kty, crv, x, y }: JWK): PublicJwk => ({
+  kty: required(kty, '`kty` of a key'),
+  crv: required(crv, '`crv` of a key'),
+  x: required(x, '`x` of a key'),
+  y: required(y, '`y` of a key'),
+})
 
 async function open({ id, sealed }: OidcKeyRow, { keys }: KeyContext): Promise<object | undefined> {
   const text = await keys.open(sealed, fieldOf(id))
@@ -95,7 +111,7 @@ export async function signedClaims(
   tx: Reader,
   jwt: string,
   type: string,
-): Promise<Record<string, unknown> | undefined> {
+): Promise<Readonly<Record<string, unknown>> | undefined> {
   try {
     const { payload, protectedHeader } = await compactVerify(
       jwt,
@@ -108,7 +124,7 @@ export async function signedClaims(
     )
     if (protectedHeader.typ !== type) return undefined
     const claims: unknown = JSON.parse(new TextDecoder().decode(payload))
-    return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : undefined
+    return hasFields(claims) ? claims : undefined
   } catch {
     return undefined
   }

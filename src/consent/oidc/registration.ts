@@ -1,4 +1,5 @@
 import { hexOf } from '../../base/encoding.js'
+import { withoutUndefined } from '../../base/json.js'
 import { problem } from '../../base/problem.js'
 import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
@@ -142,12 +143,12 @@ function checkMetadata(sent: SentMetadata): ClientMetadata {
   if ((subject_type ?? 'public') !== 'public') throw refuse('`subject_type` is public.')
   if ((id_token_signed_response_alg ?? 'ES256') !== 'ES256') throw refuse('Id tokens are signed with ES256.')
   if (sent.jwks && sent.jwks_uri) throw refuse('Give `jwks` or `jwks_uri`, not both.')
-  checkRedirects(sent)
+  const redirect_uris = checkRedirects(sent)
   for (const name of ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri'] as const)
     if (sent[name] !== undefined && !isWebAddress(sent[name])) throw refuse(`\`${name}\` is an https or http URL.`)
   const metadata = {
-    ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as Partial<ClientMetadata>),
-    redirect_uris: sent.redirect_uris as readonly string[],
+    ...withoutUndefined(rest),
+    redirect_uris,
     token_endpoint_auth_method: checkAuthMethod(sent.token_endpoint_auth_method),
     ...checkGrants(sent),
     ...(sent.jwks && { jwks: checkKeys(sent.jwks) }),
@@ -169,13 +170,13 @@ function checkKeys(jwks: object): { readonly keys: readonly object[] } {
   return checked
 }
 
-function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: SentMetadata): void {
+function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: SentMetadata): readonly string[] {
   if (redirect_uris.length === 0) throw problem('invalid_redirect_uri', { detail: 'Give at least one.' })
   const all = [...redirect_uris, ...post_logout_redirect_uris]
   if (all.length > MOST_URIS)
     throw problem('invalid_redirect_uri', { detail: `A client registers at most ${MOST_URIS} of them.` })
   const wrong = all.find((uri) => !isRedirectUri(uri))
-  if (wrong === undefined) return
+  if (wrong === undefined) return redirect_uris
   throw problem('invalid_redirect_uri', {
     detail: `${JSON.stringify(wrong)} is none. Use https, http on localhost, or a scheme of the app's own such as com.example.app:, without a fragment, user, wildcard or dot segment.`,
   })

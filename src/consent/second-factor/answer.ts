@@ -12,7 +12,8 @@ import {
   statusOf,
 } from './request.js'
 
-export type Answer = 'approved' | 'rejected'
+const answers = ['approved', 'rejected'] as const
+export type Answer = (typeof answers)[number]
 
 /** Refusals that come with a request found expired are given, not thrown: that it has expired is written down. */
 type Answered = AuthenticationRequestRow | Problem
@@ -99,10 +100,11 @@ export async function settlePending(
 
 /** A sandbox's phone answers after the time that its user takes. */
 export const answerAsPhone: TimerJob = async (tx, subject, { sandbox, clock }) => {
-  const [answer, id] = subject.split(':') as [Answer, string]
+  const [said, id] = subject.split(':')
+  const answer = answers.find((each) => each === said)
   const request = await tx.get(authenticationRequests, Number(id))
   const at = clock.now()
   // A state that a sandbox left behind does not answer for people.
-  if (sandbox && request && statusOf(request, at) === 'pending')
+  if (sandbox && answer && request && statusOf(request, at) === 'pending')
     await settleAs(tx, request, { status: answer, by: 'phone', at })
 }

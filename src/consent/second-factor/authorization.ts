@@ -6,6 +6,7 @@ import { type Answer, settlePending } from './answer.js'
 import type { Detail } from './detail.js'
 import {
   type AuthenticationRequestRow,
+  answeredAt,
   authenticationRequests,
   type RequestStatus,
   requestOf,
@@ -71,7 +72,7 @@ const showAuthorization = (request: AuthenticationRequestRow, at: number) => ({
   merchant_name: textIn(request.detail, 'merchant_name'),
   payment_type_hash: textIn(request.detail, 'dq'),
   status: authorizationStatus(request, at),
-  authorized_at: request.status === 'approved' ? seconds(request.answered_at as number) : null,
+  authorized_at: request.status === 'approved' ? seconds(answeredAt(request)) : null,
   expires_at: seconds(request.expires_at),
   created_at: seconds(request.created_at),
   metadata: request.detail,

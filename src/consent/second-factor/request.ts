@@ -1,6 +1,7 @@
 import { base64url } from '../../base/encoding.js'
 import { canonicalJson } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -159,8 +160,12 @@ export const statusOf = ({ status, expires_at }: AuthenticationRequestRow, at: n
   status === 'pending' && expires_at <= at ? 'expired' : status
 
 /** Whether it was approved too long ago to be spent. */
-export const isStale = ({ status, answered_at }: AuthenticationRequestRow, at: number): boolean =>
-  status === 'approved' && (answered_at as number) + SPENDABLE <= at
+export const isStale = (request: AuthenticationRequestRow, at: number): boolean =>
+  request.status === 'approved' && answeredAt(request) + SPENDABLE <= at
+
+/** When an answered request was answered. Throws an Error for one that was not. */
+export const answeredAt = ({ id, answered_at }: AuthenticationRequestRow): number =>
+  required(answered_at, `the answer to authentication request ${id}`)
 
 /** Throws `link_expired` where nobody can answer any more. */
 export function checkOpen(request: AuthenticationRequestRow, at: number): void {

@@ -137,7 +137,7 @@ export async function answerSignIn(
 }
 
 export const isSignInAnswer = (answer: string): answer is FilledSignIn['answer'] =>
-  (signInAnswers as readonly string[]).includes(answer)
+  signInAnswers.some((each) => each === answer)
 
 /** Where somebody is on the way of signing in on a page. */
 export type SignInStep =

@@ -1,5 +1,6 @@
 import { accountIdOf, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
 import { seconds, secondsDigits } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -218,6 +219,6 @@ export function showAccount(account: AccountRow, client: ClientRow, clientSecret
 export async function readAccount(tx: Reader, id: number) {
   const account = await accountOf(tx, id)
   const [client] = await clientsOf(tx, 'account', id)
-  const shown = showAccount(account, client as ClientRow, null)
+  const shown = showAccount(account, required(client, `the client of account ${id}`), null)
   return { ...shown, name: account.name, businessName: account.business_name }
 }

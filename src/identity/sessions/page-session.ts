@@ -1,9 +1,10 @@
 import { accountIdOf } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
 import type { Writer } from '../../storage/storage.js'
-import { findSession, type SessionRow, startSession } from './session.js'
+import { findSession, startSession } from './session.js'
 
 /** The page around an embed, and the session of the user who signed in within that. */
 export interface PageOrder {
@@ -28,7 +29,7 @@ export async function startPageSession(
   const account_id = accountIdOf((await commodityOf(tx, hash)).owner)
   if (account_id === undefined) throw problem('not_found')
   // The caller was authenticated by it.
-  const own = (await findSession(tx, sessionId, at)) as SessionRow
+  const own = required(await findSession(tx, sessionId, at), 'the session of the caller')
   const page = { account_id, origin, session_id: own.id }
   return startSession(tx, { userId: own.user_id, by: 'page', page, at }, context)
 }

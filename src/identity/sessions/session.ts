@@ -55,8 +55,10 @@ export async function findSession(tx: Reader, sessionId: string, at: number): Pr
 /** The session of that id that an embed gave to its page. */
 export async function findPageSession(tx: Reader, sessionId: string, at: number): Promise<PageSessionRow | undefined> {
   const row = await sessionOf(tx, sessionId, at)
-  return row?.page ? (row as PageSessionRow) : undefined
+  return row && isOfPage(row) ? row : undefined
 }
+
+const isOfPage = (row: SessionRow): row is PageSessionRow => row.page !== null && row.page !== undefined
 
 async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<SessionRow | undefined> {
   const row = await lastSession(tx, sessionId)

@@ -71,7 +71,7 @@ export async function listEvents(tx: Reader, owner: Owner, { type, limit = 20, a
   if (after !== undefined && !(await ownEvent(tx, owner, after))) throw problem('cursor_invalid')
   const rows = await findEvents(tx, { owner, type, past: after, limit: limit + 1, reverse: true })
   const shown = rows.slice(0, limit)
-  return { events: shown.map(showEvent), next: rows.length > limit ? (shown.at(-1) as EventRow).id : null }
+  return { events: shown.map(showEvent), next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
 }
 
 export interface Found {

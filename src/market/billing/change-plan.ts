@@ -7,6 +7,7 @@ import { periodOf, prorate } from '../plans/period.js'
 import { isUpgrade, type PlanId, plans } from '../plans/plan.js'
 import {
   type CardOnFile,
+  cardOf,
   paidPeriod,
   type SubscriptionRow,
   subscriptionOf,
@@ -111,7 +112,7 @@ async function beginUpgrade(
   checkProcessor(service)
   const lines = linesOf(subscription, plan, at)
   const draft = await draftInvoice(tx, subscription.id, { reason: 'upgrade', plan, lines, at })
-  const onFile = card ?? (subscription.card as CardOnFile)
+  const onFile = card ?? cardOf(subscription)
   if (draft.total === '0') {
     await settlePaid(tx, draft, { ...service, onFile, by: 'account' })
     return undefined

@@ -1,5 +1,6 @@
 import type { ChargedCard } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { seconds } from '../../base/time.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { newestFirst } from '../../storage/page.js'
@@ -85,7 +86,7 @@ export async function draftInvoice(
   { reason, plan, lines, at }: Pick<InvoiceRow, 'reason' | 'plan' | 'lines'> & { readonly at: number },
 ): Promise<InvoiceRow> {
   const sum = lines.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
-  const [{ period_start: start, period_end: end }] = lines as [InvoiceLine, ...InvoiceLine[]]
+  const { period_start: start, period_end: end } = required(lines[0], 'the first line of an invoice')
   const waived =
     sum > 0n && sum < LEAST_CHARGE ? [lineOf('Waived: too little to charge a card', -sum, { start, end })] : []
   return {

@@ -1,4 +1,5 @@
 import type { ChargeResult } from '../../base/ports.js'
+import { required } from '../../base/required.js'
 import { spendLetter } from '../../jobs/outbox/mail-limit.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import type { Writer } from '../../storage/storage.js'
@@ -46,7 +47,7 @@ export function mailFailure(
   { result, isLast, baseUrl, at }: Mailing & { readonly result: FailedCharge; readonly isLast: boolean },
 ): Promise<void> {
   const { plan, total, next_try_at } = invoice
-  const when = dayOf(next_try_at as number)
+  const when = dayOf(required(next_try_at, `the next try of invoice ${invoice.id}`))
   const isDeclined = result.status === 'declined'
   const why = isDeclined
     ? `${formatDollars(total)} could not be charged to your card. The reason given: ${result.reason}.`

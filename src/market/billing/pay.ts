@@ -5,7 +5,7 @@ import type { KeepAnswer } from '../../http/stored-answer.js'
 import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type CardOnFile, subscriptionOf } from '../plans/subscription.js'
+import { type CardOnFile, cardOf, subscriptionOf } from '../plans/subscription.js'
 import { keepCard } from './card.js'
 import { postInvoiceCharge, unpaidProblem } from './charge.js'
 import { type InvoiceRow, invoices, ownInvoice, type ShownInvoice, showInvoice } from './invoice.js'
@@ -62,7 +62,7 @@ async function begin(
   { card }: { readonly card: CardOnFile | undefined },
   service: ServiceContext,
 ): Promise<CardRow> {
-  const { card: onFile } = await subscriptionOf(tx, invoice.account_id)
+  const subscription = await subscriptionOf(tx, invoice.account_id)
   const at = service.clock.now()
-  return postInvoiceCharge(tx, invoice, { card: card ?? (onFile as CardOnFile), by: 'account', at }, service)
+  return postInvoiceCharge(tx, invoice, { card: card ?? cardOf(subscription), by: 'account', at }, service)
 }

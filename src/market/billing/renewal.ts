@@ -1,16 +1,10 @@
+import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import type { Writer } from '../../storage/storage.js'
 import { periodOf } from '../plans/period.js'
 import { type PlanId, plans } from '../plans/plan.js'
-import {
-  type CardOnFile,
-  FREE,
-  paidPeriod,
-  type SubscriptionRow,
-  subscriptionOf,
-  subscriptions,
-} from '../plans/subscription.js'
+import { cardOf, FREE, paidPeriod, type SubscriptionRow, subscriptionOf, subscriptions } from '../plans/subscription.js'
 import { postInvoiceCharge } from './charge.js'
 import { draftInvoice, invoices, issue, lineOf, unpaidInvoice } from './invoice.js'
 import { BILLING_PERIOD_ENDS, cancel, isTried, setPeriodTimer, tellPlan } from './settle.js'
@@ -48,7 +42,7 @@ async function renew(tx: Writer, subscription: SubscriptionRow, plan: PlanId, se
   const at = service.clock.now()
   const { id, anchor_at } = subscription
   const number = subscription.period + 1
-  const period = periodOf(anchor_at as number, number)
+  const period = periodOf(required(anchor_at, `the start of the plan of account ${id}`), number)
   const { name, price } = plans[plan]
   const lines = [lineOf(`${name} plan`, price, period)]
   const invoice = await issue(tx, await draftInvoice(tx, id, { reason: 'renewal', plan, lines, at }), at)
@@ -57,7 +51,7 @@ async function renew(tx: Writer, subscription: SubscriptionRow, plan: PlanId, se
   tx.put(subscriptions, { ...subscription, ...renewed })
   if (plan !== subscription.plan) await tellPlan(tx, subscription, { to: plan, by: 'service', at })
   await setPeriodTimer(tx, id, period.end)
-  await postInvoiceCharge(tx, invoice, { card: subscription.card as CardOnFile, by: 'service', at }, service)
+  await postInvoiceCharge(tx, invoice, { card: cardOf(subscription), by: 'service', at }, service)
 }
 
 /** Charges the card on file again for an invoice that is owed. */
@@ -65,6 +59,6 @@ export const tryInvoiceAgain: TimerJob = async (tx, subject, service) => {
   const at = service.clock.now()
   const invoice = await tx.get(invoices, Number(subject))
   if (invoice?.status !== 'open' || invoice.charge || invoice.next_try_at === null || invoice.next_try_at > at) return
-  const { card } = await subscriptionOf(tx, invoice.account_id)
-  await postInvoiceCharge(tx, invoice, { card: card as CardOnFile, by: 'service', at }, service)
+  const subscription = await subscriptionOf(tx, invoice.account_id)
+  await postInvoiceCharge(tx, invoice, { card: cardOf(subscription), by: 'service', at }, service)
 }

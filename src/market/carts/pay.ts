@@ -1,4 +1,5 @@
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { checkHops } from '../../base/via.js'
 import { permittedTwin } from '../../consent/approvals/permit.js'
 import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
@@ -182,7 +183,7 @@ async function delegatedTwin(
 ): Promise<TwinRow> {
   const twins: TwinRow[] = []
   for (const [dq, amount] of sums) twins.push(await spendAuthority(tx, { delegate, party, dq, amount, at }))
-  return twins[0] as TwinRow
+  return required(twins[0], 'the twin that pays the cart')
 }
 
 /** Fulfils what is held, some at the same time. Throws what the storage threw at one of them, once all have ended. */

@@ -96,7 +96,7 @@ export const endOverdueTry: TimerJob = async (tx, attempt, service) => {
 /** Ends the tries that are not made here, where nobody else makes any and their purchases are reversed. */
 export async function endAbandonedTries(tx: Writer, service: Refunding & Pick<ServiceContext, 'ongoing'>) {
   for await (const checkout of allRows(tx, checkouts, { index: 'byAttempt', prefix: [] }))
-    if (!service.ongoing.has(checkout.attempt as string) && !(await isHeld(tx, checkout)))
+    if (checkout.attempt !== null && !service.ongoing.has(checkout.attempt) && !(await isHeld(tx, checkout)))
       await endTry(tx, checkout, service)
 }
 

@@ -1,6 +1,7 @@
 import { base64url } from '../../base/encoding.js'
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
 import { seconds } from '../../base/time.js'
@@ -161,6 +162,13 @@ export const isUser = (payer: Payer): payer is `user:${number}` => payer.startsW
 export const ownerOf = ({ id }: Pick<CheckoutRow, 'id'>, payer: Payer): Owner =>
   isUser(payer) ? payer : `checkout:${id}`
 
+/** The receipt of what paid a checkout. Throws an Error for one that has none. */
+export const receiptIdOf = ({ id, receipt_id }: CheckoutRow): number =>
+  required(receipt_id, `the receipt of checkout ${id}`)
+
+/** The twin that holds what cards were charged for a checkout. Throws an Error for one that has none. */
+export const twinIdOf = ({ id, twin_id }: CheckoutRow): number => required(twin_id, `the twin of checkout ${id}`)
+
 /** A checkout for whoever has its link; what was delivered is shown to its payer alone. Throws `not_found`, `checkout_expired`. */
 export async function readCheckout(
   tx: Reader,
@@ -171,7 +179,7 @@ export async function readCheckout(
   const checkout = await checkoutByToken(tx, token)
   if (statusOf(checkout, at) === 'expired') throw problem('checkout_expired')
   const isPaid = checkout.status === 'paid'
-  const receipt = isPaid ? await showReceipt(tx, checkout.receipt_id as number, { keys, for: 'others' }) : undefined
+  const receipt = isPaid ? await showReceipt(tx, receiptIdOf(checkout), { keys, for: 'others' }) : undefined
   return showCheckout(tx, checkout, { token, baseUrl, at, receipt })
 }
 

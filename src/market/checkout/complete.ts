@@ -26,9 +26,11 @@ import {
   isUser,
   ownerOf,
   type Payer,
+  receiptIdOf,
   type ShownCheckout,
   showCheckout,
   statusOf,
+  twinIdOf,
 } from './checkout.js'
 import { refundCharges } from './refund.js'
 import { tryWatch, underway } from './watch.js'
@@ -158,7 +160,7 @@ async function paidBy(
   { clock, baseUrl, keys }: ServiceContext,
 ): Promise<ShownCheckout> {
   if (checkout.payer !== payer) throw problem('checkout_paid')
-  const receipt = await showReceipt(tx, checkout.receipt_id as number, { keys, for: 'buyer' })
+  const receipt = await showReceipt(tx, receiptIdOf(checkout), { keys, for: 'buyer' })
   return showCheckout(tx, checkout, { token, baseUrl, at: clock.now(), receipt })
 }
 
@@ -201,7 +203,7 @@ interface Begin {
 async function begin(tx: Writer, { order, checkout, quote, attempt }: Begin, service: ServiceContext): Promise<Begun> {
   const { payer, way } = order
   const charged = way.by === 'card' ? await chargedFor(tx, checkout, payer) : undefined
-  const twin = charged ? await tx.get(twins, checkout.twin_id as number) : await payersTwin(tx, checkout, order)
+  const twin = charged ? await tx.get(twins, twinIdOf(checkout)) : await payersTwin(tx, checkout, order)
   const trying = checkout.attempt === attempt ? checkout : await beginTry(tx, checkout, attempt, service)
   if (!twin && way.by === 'card') {
     const { quantity, amount, commodity } = quote

@@ -1,3 +1,4 @@
+import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { postRefund } from '../../jobs/outbox/outbox.js'
@@ -8,7 +9,7 @@ import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { type CheckoutChargeRow, checkoutCharges, openCharges, putCharge } from './charge.js'
-import { type CheckoutRow, checkouts, sellerOf, tellCheckout } from './checkout.js'
+import { type CheckoutRow, checkouts, sellerOf, tellCheckout, twinIdOf } from './checkout.js'
 import { mailUnrefunded } from './refund-mail.js'
 
 /** Gives back to their cards what waits in the checkout's twin. */
@@ -31,7 +32,7 @@ export async function refundCharge(
   const at = clock.now()
   const { id: dq, issuer_twin_id } = await quantityOf(tx, checkout.dq)
   const amount = BigInt(charge.amount)
-  const parties = { payerTwinId: checkout.twin_id as number, payeeTwinId: issuer_twin_id }
+  const parties = { payerTwinId: twinIdOf(checkout), payeeTwinId: issuer_twin_id }
   const movement = await hold(tx, { kind: 'refund', dq, amount, ...parties, at })
   const refund_id = `refund_${randomHex(random, 16)}`
   await askRefund(tx, { ...charge, movement_id: movement.id, refund_id }, checkout, at)
@@ -53,7 +54,7 @@ export async function askRefund(
     text: `${checkout.name}: ${shown} goes back to the card that it was charged to.`,
     refund: {
       id: charge.refund_id,
-      charge_id: charge.charge_id as string,
+      charge_id: required(charge.charge_id, `the processor's name for charge ${charge.id}`),
       amount: charge.amount,
       decimals,
       currency,

@@ -21,7 +21,7 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 import { isChargeable } from './card.js'
 import { chargedFor } from './charge.js'
-import { type CheckoutRow, checkoutByToken, type Payer, payerOfSession, statusOf } from './checkout.js'
+import { type CheckoutRow, checkoutByToken, type Payer, payerOfSession, receiptIdOf, statusOf } from './checkout.js'
 import { quoteOf } from './complete.js'
 
 /** What is to be paid, as people are told. */
@@ -102,7 +102,7 @@ export async function visit(tx: Reader, { token, ...looking }: Visit, context: C
 
 async function paid(tx: Reader, checkout: CheckoutRow, payer: Payer, { keys }: Context): Promise<Shown> {
   if (checkout.payer !== payer) throw problem('checkout_paid')
-  const receipt = await showReceipt(tx, checkout.receipt_id as number, { keys, for: 'buyer' })
+  const receipt = await showReceipt(tx, receiptIdOf(checkout), { keys, for: 'buyer' })
   return { step: 'paid', receipt, amount: await priceOf(tx, checkout), successUrl: checkout.success_url }
 }
 

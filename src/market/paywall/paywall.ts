@@ -117,8 +117,7 @@ async function termsOf(tx: Writer, order: PaywallOrder, asked: Asked, at: number
   const { authority, actor } = order
   const payer = await payerOf(tx, order, at)
   const quote = authority.by === 'agent' ? await quoteOf(tx, order, payer) : await fundedQuote(tx, order, payer)
-  if (asked)
-    await spendAsked(tx, asked, await askingFor(tx, order, quote, authority as Authority & { by: 'session' }), at)
+  if (asked && authority.by === 'session') await spendAsked(tx, asked, await askingFor(tx, order, quote, authority), at)
   if (authority.by === 'agent') await permit(tx, authority, quote, at)
   const { payee, quantity, amount, descriptor } = quote
   const delegate = authority.by === 'delegate' ? authority.hash : null

@@ -1,4 +1,5 @@
 import type { ChargedCard } from '../../base/ports.js'
+import { required } from '../../base/required.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { calendarMonth, type Period, periodOf } from './period.js'
@@ -40,6 +41,9 @@ export interface SubscriptionRow {
 }
 
 export const subscriptions = collection<SubscriptionRow>()('subscriptions', {})
+
+/** The card that a subscription is charged to. Throws an Error where there is none on file. */
+export const cardOf = ({ id, card }: SubscriptionRow): CardOnFile => required(card, `the card of account ${id}`)
 
 /** An account that never chose a plan is on the free one. */
 export async function subscriptionOf(tx: Reader, accountId: number): Promise<SubscriptionRow> {

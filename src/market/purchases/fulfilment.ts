@@ -129,7 +129,9 @@ function bytesOf(text: string): Uint8Array[] {
 }
 
 function star(bytes: Uint8Array, secret: Uint8Array): void {
-  for (let at = bytes.indexOf(secret[0] as number); at >= 0; at = bytes.indexOf(secret[0] as number, at + 1))
+  const [first] = secret
+  if (first === undefined) return
+  for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1))
     if (secret.every((byte, n) => bytes[at + n] === byte)) bytes.fill(STAR, at, at + secret.length)
 }
 

@@ -7,6 +7,7 @@ import type {
   SaveResult,
   TestPaymentMethod,
 } from '../../base/ports.js'
+import { required } from '../../base/required.js'
 import { testMethods } from './test-values.js'
 
 /** How many charges it remembers. */
@@ -24,7 +25,7 @@ export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
       const answer = answerTo(charge, alarm)
       charges.set(charge.id, answer)
       const [oldest] = charges.keys()
-      if (charges.size > MOST_CHARGES) charges.delete(oldest as string)
+      if (oldest !== undefined && charges.size > MOST_CHARGES) charges.delete(oldest)
       return answer
     },
     refund: async ({ id }) => ({ status: 'refunded', refund_id: `re_test_${id}` }),
@@ -34,12 +35,15 @@ export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
 function saved({ payment_method_id }: CardToSave): SaveResult {
   const method = methodNamed(payment_method_id)
   if (!method) return UNKNOWN
-  const { status, card, saves, reason } = method
+  const { status, card, saves } = method
   if (card && (saves || status === 'succeeded')) return { status: 'saved', payment_method_id, card }
-  return status === 'unavailable' ? { status } : { status: 'declined', reason: reason as string }
+  return status === 'unavailable' ? { status } : { status: 'declined', reason: reasonOf(method) }
 }
 
 const UNKNOWN = { status: 'declined', reason: 'unknown payment method' } as const
+
+const reasonOf = ({ value, reason }: TestPaymentMethod): string =>
+  required(reason, `the reason that ${value} is declined for`)
 
 const methodNamed = (name: string): TestPaymentMethod | undefined => testMethods.find(({ value }) => value === name)
 
@@ -51,7 +55,8 @@ async function answerTo({ id, payment_method_id }: CardCharge, alarm: Alarm): Pr
   return resultOf(method, `ch_test_${id}`)
 }
 
-function resultOf({ status, reason, card }: TestPaymentMethod, charge_id: string): ChargeResult {
+function resultOf(method: TestPaymentMethod, charge_id: string): ChargeResult {
+  const { status, card } = method
   if (status === 'succeeded') return { status, charge_id, ...(card && { card }) }
-  return status === 'declined' ? { status, reason: reason as string } : { status }
+  return status === 'declined' ? { status, reason: reasonOf(method) } : { status }
 }

@@ -1,3 +1,4 @@
+import { required } from '../../base/required.js'
 import { allRows } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
 import { MAX_UNITS, toAmount } from './amount.js'
@@ -164,15 +165,17 @@ async function readBalances(tx: Reader, findings: Findings): Promise<void> {
 
 function checkTotals(findings: Findings): void {
   for (const { dq, decimals, issuerTwinId } of findings.quantities.values()) {
-    const { issued, spendable, held } = findings.totals.get(dq) as Total
+    const { issued, spendable, held } = totalOf(dq, findings)
     if (issued === spendable + held) continue
     const shown = showTotal({ dq, decimals, issuerTwinId }, findings)
     found(findings, 'balances sum to zero with the issuer and the holds counted', shown)
   }
 }
 
-function showTotal({ dq, decimals }: AuditedQuantity, { totals }: Findings) {
-  const { issued, spendable, held } = totals.get(dq) as Total
+const totalOf = (dq: string, { totals }: Findings): Total => required(totals.get(dq), `the total of ${dq}`)
+
+function showTotal({ dq, decimals }: AuditedQuantity, findings: Findings) {
+  const { issued, spendable, held } = totalOf(dq, findings)
   return {
     dq,
     issued: toAmount(issued, decimals),

@@ -147,19 +147,24 @@ async function bothBalances(
   return { payer: payer ?? emptyBalance(payerTwinId, dq), payee: payee ?? emptyBalance(payeeTwinId, dq) }
 }
 
-function newMovement<O extends HoldOrder>(tx: Writer, id: number | undefined, order: O, state: 'held' | 'posted') {
-  const movement = {
+function newMovement<Payee extends number | null>(
+  tx: Writer,
+  id: number | undefined,
+  order: Omit<HoldOrder, 'payeeTwinId'> & { readonly payeeTwinId: Payee },
+  state: 'held' | 'posted',
+) {
+  const movement: MovementRow & { readonly payee_twin_id: Payee } = {
     id: taken(id),
     kind: order.kind,
     dq: order.dq,
     amount: String(order.amount),
     payer_twin_id: order.payerTwinId,
-    payee_twin_id: order.payeeTwinId as O['payeeTwinId'],
+    payee_twin_id: order.payeeTwinId,
     state,
     created_at: order.at,
     settled_at: state === 'posted' ? order.at : null,
     held_at: state === 'held' ? order.at : null,
-  } satisfies MovementRow
+  }
   tx.put(movements, movement)
   return movement
 }

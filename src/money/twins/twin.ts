@@ -1,6 +1,7 @@
 import { contentHash } from '../../base/hash.js'
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { newestFirst } from '../../storage/page.js'
@@ -70,6 +71,10 @@ export async function primaryTwin(tx: Reader, owner: Owner): Promise<TwinRow | u
   const [twin] = await tx.find(twins, { index: 'byOwner', prefix: [owner], limit: 1 })
   return twin
 }
+
+/** The first twin of an owner who has one from the start, as users do. Throws an Error where there is none. */
+export const firstTwinOf = async (tx: Reader, owner: Owner): Promise<TwinRow> =>
+  required(await primaryTwin(tx, owner), `the first twin of ${owner}`)
 
 /** The twin that an owner pays from: the one they name, or else their first. Throws as `ownTwin`; `insufficient_funds` where there is none. */
 export async function payingTwin(tx: Reader, owner: Owner, hostname?: string): Promise<TwinRow> {

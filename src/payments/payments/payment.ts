@@ -1,6 +1,7 @@
 import { base64url } from '../../base/encoding.js'
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
@@ -225,9 +226,9 @@ async function move(tx: Writer, { kind, commodity, from, to, at }: PricePayment)
   const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
   const funds = amount === 0n ? undefined : await fundsFor(tx, order)
   const ids = await tx.nextIds(['payments', 'events', ...(funds ? movementIds : [])])
-  // One number for each name.
-  const [id, eventId, ...rest] = ids as [number, number, ...number[]]
-  return { id, eventId, movementId: funds ? postWith(tx, order, funds, rest).id : null }
+  const [id, eventId, ...rest] = ids
+  const movementId = funds ? postWith(tx, order, funds, rest).id : null
+  return { id: required(id, 'the number of the payment'), eventId: required(eventId, 'that of its event'), movementId }
 }
 
 /** A nonce with the timestamp it was given, in milliseconds or seconds, and the seller who shows them. */
@@ -272,8 +273,10 @@ export async function readNonce(tx: Reader, proof: PaymentProof) {
 
 async function findPayment(tx: Reader, { hash, nonce, timestamp }: PaymentProof): Promise<ProvablePayment | undefined> {
   const [payment] = await tx.find(payments, { index: 'byNonce', prefix: [digest(nonce)], limit: 1 })
-  return payment?.hash === hash && isTimeOf(payment, timestamp) ? (payment as ProvablePayment) : undefined
+  return payment?.hash === hash && isTimeOf(payment, timestamp) && isProvable(payment) ? payment : undefined
 }
+
+const isProvable = (payment: PaymentRow): payment is ProvablePayment => payment.nonce_expires_at !== null
 
 /** Sites send the event's milliseconds, or those divided by 1,000 and floored; as a number or digits (clients.md 5). */
 const isTimeOf = ({ created_at }: PaymentRow, timestamp: number | string): boolean =>

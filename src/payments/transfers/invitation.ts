@@ -9,7 +9,7 @@ import { spendInvitation, spendNotice } from '../../jobs/outbox/mail-limit.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
-import { primaryTwin, type TwinRow } from '../../money/twins/twin.js'
+import { firstTwinOf, type TwinRow } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
@@ -109,7 +109,7 @@ export const claimInvitations: OnSignIn = async (tx, { userId, email, at }) => {
 
 async function give(tx: Writer, transfer: TransferRow, { id }: Pick<UserRow, 'id'>, at: number): Promise<TransferRow> {
   const owner: Owner = `user:${id}`
-  const twin = (await primaryTwin(tx, owner)) as TwinRow
+  const twin = await firstTwinOf(tx, owner)
   await postHold(tx, transfer.movement_id, at, twin.id)
   const claimed = settle(tx, { ...transfer, recipient_owner: owner }, 'completed')
   await tellTransfer(tx, 'claimed', claimed, { actor: owner, at })

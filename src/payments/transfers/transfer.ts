@@ -48,7 +48,7 @@ export const transfers = collection<TransferRow>()('transfers', {
 
 /** What the transfer is at that moment: an invitation ends on time, whenever that is written down. */
 export const statusOf = ({ status, expires_at }: TransferRow, at: number): TransferStatus =>
-  status === 'invited' && (expires_at as number) <= at ? 'expired' : status
+  status === 'invited' && expires_at !== null && expires_at <= at ? 'expired' : status
 
 /** Both sides see the same. Unix seconds; `amount` in the digital quantity. */
 export async function showTransfer(tx: Reader, transfer: TransferRow, at: number) {
@@ -118,7 +118,7 @@ export async function tellTransfer(
   const { id, dq, amount, hostname, address, memo } = await showTransfer(tx, transfer, at)
   const event = { type: `transfer.${act}`, actor, subject: `transfer:${id}`, at }
   const recipient = transfer.recipient_owner ?? (await ownerByEmail(tx, address))
-  const owners = [transfer.sender_owner, ...(recipient ? [recipient] : [])] as [Owner, Owner?]
+  const owners: [Owner, Owner?] = recipient ? [transfer.sender_owner, recipient] : [transfer.sender_owner]
   await recordEvent(tx, { ...event, owners, data: { dq, amount, hostname, address, memo } })
 }
 

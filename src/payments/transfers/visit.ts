@@ -1,11 +1,12 @@
 import { Problem, problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
 import { mailCode, type SignedInSince, signedInSince, verifyCode } from '../../consent/sign-in/page-sign-in.js'
 import type { ServiceContext } from '../../http/context.js'
 import { findSession } from '../../identity/sessions/session.js'
 import { waitingCode } from '../../identity/sessions/sign-in-code.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
-import { primaryTwin, type TwinRow } from '../../money/twins/twin.js'
+import { firstTwinOf } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { statusOf, type TransferRow, transfers } from './transfer.js'
 import { amountText, type Invitation, invitationOf } from './wording.js'
@@ -55,7 +56,7 @@ function checkOpen(transfer: TransferRow, at: number): void {
 
 async function claimed(tx: Reader, transfer: TransferRow): Promise<Shown> {
   const { dq } = transfer
-  const twin = (await primaryTwin(tx, transfer.recipient_owner as `user:${number}`)) as TwinRow
+  const twin = await firstTwinOf(tx, required(transfer.recipient_owner, `the recipient of transfer ${transfer.id}`))
   const balance = spendable(await balanceOf(tx, twin.id, dq))
   return {
     step: 'claimed',

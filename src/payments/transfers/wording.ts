@@ -1,4 +1,5 @@
 import { accountIdOf, type Owner } from '../../base/owner.js'
+import { required } from '../../base/required.js'
 import { isPlainLine, nameHiddenLine } from '../../base/text/invisible-characters.js'
 import { quoted, shownAddress, unlinked } from '../../base/text/quotation.js'
 import { accounts, sellerName } from '../../identity/accounts/account.js'
@@ -34,7 +35,7 @@ export async function invitationOf(tx: Reader, transfer: TransferRow): Promise<I
     amount: await amountText(tx, transfer),
     email,
     memo,
-    until: minuteText(expires_at as number),
+    until: minuteText(required(expires_at, `the end of invitation ${transfer.id}`)),
   }
 }
 

@@ -5,10 +5,11 @@ import {
   showToUser,
   statusOf,
 } from '../../consent/approvals/approval.js'
-import type { SandboxContext, ServiceContext } from '../../http/context.js'
+import type { ServiceContext } from '../../http/context.js'
 import { userByEmail } from '../../identity/users/user.js'
 import { allRows } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
+import { sandboxOf } from './context.js'
 
 export interface NextApproval extends Promise<ShownApproval> {
   /** Answers it as its user, once it is asked for. */
@@ -30,7 +31,7 @@ interface Answers {
 
 /** Hands out what agents ask for, in the order that they ask, each once. */
 export function approvalQueue(service: ServiceContext, { approve, reject }: Answers) {
-  const { handedApprovals: handed } = service.sandbox as SandboxContext
+  const { handedApprovals: handed } = sandboxOf(service)
 
   async function wait({ email, seconds = 5 }: Waiting): Promise<ShownApproval> {
     let late = false

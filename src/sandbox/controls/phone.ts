@@ -1,9 +1,9 @@
-import { problem } from '../../base/problem.js'
+import { Problem, problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import { addDevice, hasDevice, registrationOf } from '../../consent/devices/device.js'
 import { type Answer, settlePending } from '../../consent/second-factor/answer.js'
 import { type PhoneMode, phones } from '../../consent/second-factor/phone.js'
-import { type AuthenticationRequestRow, pendingOf, showRequest } from '../../consent/second-factor/request.js'
+import { pendingOf, showRequest } from '../../consent/second-factor/request.js'
 import type { ServiceContext } from '../../http/context.js'
 import { users } from '../../identity/users/user.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -60,7 +60,8 @@ export async function answerOnPhone(
   const answered = []
   for (const request of id === undefined ? pending : pending.filter((each) => each.id === id)) {
     const settled = await settlePending(tx, request, { answer, by: 'phone', at })
-    answered.push(showRequest(settled as AuthenticationRequestRow, at))
+    if (settled instanceof Problem) throw settled
+    answered.push(showRequest(settled, at))
   }
   return { requests: answered }
 }

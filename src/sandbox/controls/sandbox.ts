@@ -1,8 +1,9 @@
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { VERSION } from '../../base/version.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import type { PhoneMode } from '../../consent/second-factor/phone.js'
-import type { SandboxContext, ServiceContext } from '../../http/context.js'
+import type { ServiceContext } from '../../http/context.js'
 import { type TestValues, testValuesOf } from '../../money/cards/test-values.js'
 import type { Audit } from '../../money/ledger/audit.js'
 import type { State, Storage } from '../../storage/storage.js'
@@ -10,6 +11,7 @@ import { answerApproval } from './approval.js'
 import { approvalQueue } from './approvals.js'
 import { begin, reset } from './bootstrap.js'
 import { durationMs } from './clock.js'
+import { sandboxOf } from './context.js'
 import { emptyInbox, type InboxQuery, readInbox } from './inbox.js'
 import { rotateKeys } from './keys.js'
 import { answerOnPhone, readPhone, setPhone } from './phone.js'
@@ -156,8 +158,9 @@ export function createSandbox(
   return controls
 }
 
-async function move({ sandbox, background }: ServiceContext, { advance, set, mode }: ClockChange): Promise<void> {
-  const { clock } = sandbox as SandboxContext
+async function move(service: ServiceContext, { advance, set, mode }: ClockChange): Promise<void> {
+  const { background } = service
+  const { clock } = sandboxOf(service)
   if ([advance, set, mode].filter((each) => each !== undefined).length !== 1)
     throw problem('field_invalid', { detail: 'Give one of "advance", "set" and "mode".' })
   if (mode !== undefined) {
@@ -166,7 +169,7 @@ async function move({ sandbox, background }: ServiceContext, { advance, set, mod
     return
   }
   await background.moveClock(() => {
-    const to = set ?? clock.now() + durationMs(advance as string | number)
+    const to = set ?? clock.now() + durationMs(required(advance, '"advance"'))
     if (!Number.isSafeInteger(to) || to < 0 || to > LAST_TIME)
       throw problem('field_invalid', { detail: 'The clock takes times from 1970 to 9999.' })
     return to

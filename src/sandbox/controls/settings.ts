@@ -22,7 +22,10 @@ export const serviceKeys = collection<ServiceKeyRow>()('service_keys', {})
 
 export const keepClock = (tx: Writer, value: ClockState): void => tx.put(settings, { id: 'clock', value })
 
-export const keptClock = (tx: Reader): Promise<ClockState | undefined> => kept(tx, 'clock')
+export async function keptClock(tx: Reader): Promise<ClockState | undefined> {
+  const row = await tx.get(settings, 'clock')
+  return row?.id === 'clock' ? row.value : undefined
+}
 
 export function keepKey(tx: Writer, value: string): void {
   tx.put(serviceKeys, { id: 'key', value })
@@ -32,8 +35,8 @@ export function keepKey(tx: Writer, value: string): void {
 
 /** The key, wherever this state holds it, and whether it is the one that sealed the state. */
 export async function keptKey(tx: Reader): Promise<{ key: string | undefined; isMissing: boolean }> {
-  const key = (await tx.get(serviceKeys, 'key'))?.value ?? (await kept(tx, 'key'))
-  const sealedBy = await kept(tx, 'key_digest')
+  const key = (await tx.get(serviceKeys, 'key'))?.value ?? (await keptText(tx, 'key'))
+  const sealedBy = await keptText(tx, 'key_digest')
   return { key, isMissing: sealedBy !== undefined && (key === undefined || digest(key) !== sealedBy) }
 }
 
@@ -48,9 +51,11 @@ export function withKey(state: State, value: string | undefined): State {
   const { rows } = state
   const isKey = ({ id }: Row) => id === 'key'
   if (value === undefined || [serviceKeys, settings].some(({ name }) => rows[name]?.some(isKey))) return state
-  return { ...state, rows: { ...rows, [serviceKeys.name]: [{ id: 'key', value } satisfies ServiceKeyRow as Row] } }
+  const key: ServiceKeyRow = { id: 'key', value }
+  return { ...state, rows: { ...rows, [serviceKeys.name]: [key] } }
 }
 
-async function kept<I extends SettingRow['id']>(tx: Reader, id: I) {
-  return (await tx.get(settings, id))?.value as Extract<SettingRow, { id: I }>['value'] | undefined
+async function keptText(tx: Reader, id: 'key' | 'key_digest'): Promise<string | undefined> {
+  const row = await tx.get(settings, id)
+  return row && row.id !== 'clock' ? row.value : undefined
 }

@@ -1,5 +1,7 @@
+import { messageOf } from '../../base/cause.js'
+import { hasFields, jsonCopy } from '../../base/json.js'
 import { type Problem, problem } from '../../base/problem.js'
-import type { SandboxContext, ServiceContext } from '../../http/context.js'
+import type { ServiceContext } from '../../http/context.js'
 import { accounts } from '../../identity/accounts/account.js'
 import { users } from '../../identity/users/user.js'
 import { allQuantities, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
@@ -12,10 +14,11 @@ import { sealing } from '../../storage/sealing.js'
 import { serialStorage } from '../../storage/serial.js'
 import { type Fault, findFault, type Schema } from '../../storage/soundness.js'
 import { assertLists } from '../../storage/state.js'
-import type { AnyCollection, Key, Reader, Row, State } from '../../storage/storage.js'
+import type { AnyCollection, Key, Reader, State } from '../../storage/storage.js'
 import { Tables } from '../../storage/tables.js'
 import { begin } from './bootstrap.js'
 import { sandboxClock } from './clock.js'
+import { sandboxOf } from './context.js'
 import { serviceKeys, settings } from './settings.js'
 
 const references: Schema['references'] = {
@@ -46,9 +49,9 @@ export async function checkSnapshot(document: unknown, collections: readonly Any
   try {
     assertLists(document)
   } catch (cause) {
-    throw problem('snapshot_invalid', { detail: `${(cause as Error).message}.`, cause })
+    throw problem('snapshot_invalid', { detail: `${messageOf(cause)}.`, cause })
   }
-  const state = JSON.parse(JSON.stringify(document)) as State
+  const state = jsonCopy(document)
   const fault =
     findFault(state, { collections, counted, references }) ?? settingFault(state) ?? (await ledgerFault(state))
   if (fault) throw refused(fault)
@@ -57,15 +60,14 @@ export async function checkSnapshot(document: unknown, collections: readonly Any
 
 /** Throws `snapshot_refused` where a service could not go on from this state. Nothing of the service changes. */
 export async function rehearseRestore(state: State, service: ServiceContext): Promise<void> {
-  const { sandbox } = service
   const clock = sandboxClock({ now: () => service.clock.now() })
-  const tables = new Tables(JSON.parse(JSON.stringify(state)) as State)
-  const rehearsing: ServiceContext = { ...service, sandbox: { ...(sandbox as SandboxContext), clock } }
+  const tables = new Tables(jsonCopy(state))
+  const rehearsing: ServiceContext = { ...service, sandbox: { ...sandboxOf(service), clock } }
   const storage = sealing(serialStorage({ tables }), () => rehearsing.keys)
   try {
     await begin(Object.assign(rehearsing, { storage, log: { error() {} } }), true)
   } catch (cause) {
-    throw problem('snapshot_refused', { detail: `No service can go on from it: ${(cause as Error).message}.`, cause })
+    throw problem('snapshot_refused', { detail: `No service can go on from it: ${messageOf(cause)}.`, cause })
   }
 }
 
@@ -78,17 +80,19 @@ const refused = ({ collection, id, what }: Fault): Problem =>
 /** What a sandbox keeps of itself is taken over as it is. */
 function settingFault({ rows }: State): Fault | undefined {
   for (const { name } of [serviceKeys, settings])
-    for (const row of (rows[name] ?? []) as readonly (Row & { readonly value?: unknown })[]) {
-      if (row.id === 'key' && !/^[0-9a-f]{64}$/.test(String(row.value)))
+    for (const row of rows[name] ?? []) {
+      const value = 'value' in row ? row.value : undefined
+      if (row.id === 'key' && !/^[0-9a-f]{64}$/.test(String(value)))
         return { collection: name, id: row.id, what: 'it is not 64 hex digits' }
-      if (row.id === 'clock' && !isClock(row.value))
+      if (row.id === 'clock' && !isClock(value))
         return { collection: name, id: row.id, what: 'it is no mode and time of a clock' }
     }
   return undefined
 }
 
 function isClock(value: unknown): boolean {
-  const { mode, ms } = (value ?? {}) as { mode?: unknown; ms?: unknown }
+  if (!hasFields(value)) return false
+  const { mode, ms } = value
   return (mode === 'real' || mode === 'manual') && Number.isSafeInteger(ms)
 }
 
@@ -97,7 +101,7 @@ async function ledgerFault(state: State): Promise<Fault | undefined> {
     const { broken } = await auditLedger(new Tables(state))
     return broken ? { ...placeOf(broken.rows[0], state), what: `the rule "${broken.rule}" is broken` } : undefined
   } catch (cause) {
-    return { collection: movements.name, id: null, what: `the ledger cannot be read: ${(cause as Error).message}` }
+    return { collection: movements.name, id: null, what: `the ledger cannot be read: ${messageOf(cause)}` }
   }
 }
 
@@ -107,8 +111,8 @@ function placeOf(broken: object | undefined, { rows }: State): { collection: str
     const row = rows[name]?.find((each) => each === broken)
     if (row) return { collection: name, id: row.id }
   }
-  const { id = null } = (broken ?? {}) as { id?: Key }
-  return { collection: balances.name, id }
+  const id = broken && 'id' in broken ? broken.id : null
+  return { collection: balances.name, id: typeof id === 'string' || typeof id === 'number' ? id : null }
 }
 
 /** Checks every rule of the ledger. */

@@ -6,7 +6,9 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
+import { hasFields } from '../../base/json.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
+import { ApprovalShape } from '../../http/fields/schema.js'
 import type { People, Person, Stage } from './person.js'
 import { hearingRefusals, sharingRefreshes } from './transport.js'
 
@@ -192,7 +194,7 @@ class Driver implements ScriptedAgent {
       name: tool,
       arguments: { ...args },
     })
-    return { ...(structuredContent as object | undefined), isError }
+    return { ...(hasFields(structuredContent) && structuredContent), isError }
   }
 
   buy({ catalog_item_id, arguments: args = {} }: Order, approval_id?: string): Promise<ToolAnswer> {
@@ -209,7 +211,7 @@ class Driver implements ScriptedAgent {
       arguments: args,
     })
     if (isError) throw new Error(`The approval was refused: ${String(approval.error)}`)
-    return approval as unknown as ShownApproval
+    return ApprovalShape.parse(approval)
   }
 
   readonly hostile: ScriptedAgent['hostile'] = {

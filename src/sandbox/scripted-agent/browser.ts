@@ -48,6 +48,6 @@ export class Browser {
 
 /** The values that a page has for one field of its forms. */
 const valuesOf = (name: string, html: string): string[] =>
-  [...html.matchAll(new RegExp(`name="${name}" value="([^"]*)"`, 'g'))].map(([, value]) => value as string)
+  [...html.matchAll(new RegExp(`name="${name}" value="([^"]*)"`, 'g'))].map(([, value = '']) => value)
 
 const alertIn = (html: string): string | undefined => /role="alert"[^>]*>([^<]*)</.exec(html)?.[1]

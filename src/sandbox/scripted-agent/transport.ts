@@ -1,3 +1,5 @@
+import { hasFields } from '../../base/json.js'
+
 type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>
 
 /** A refresh token is good once: calls that find theirs over at the same time share what the first of them gets for it. */
@@ -33,7 +35,8 @@ export function hearingRefusals(fetch: Fetch, { pathname }: URL): { fetch: Fetch
 async function sentenceOf(answer: Response): Promise<string> {
   const text = await answer.text()
   try {
-    return (JSON.parse(text) as { error: string }).error
+    const answered: unknown = JSON.parse(text)
+    return hasFields(answered) && typeof answered.error === 'string' ? answered.error : text
   } catch {
     return text
   }

@@ -1,4 +1,5 @@
 import { problem } from '../../../base/problem.js'
+import { required } from '../../../base/required.js'
 import { randomHex } from '../../../base/secrets.js'
 import { isPlainLine } from '../../../base/text/invisible-characters.js'
 import type { ServiceContext } from '../../../http/context.js'
@@ -180,11 +181,12 @@ function read(sent: Parameters, client: OidcClientRow, context: Pick<ServiceCont
   return {
     scopes: words(sent.scope ?? client.metadata.scope).filter(isScope),
     nonce: sent.nonce ?? null,
-    code_challenge: sent.code_challenge as string,
+    code_challenge: required(sent.code_challenge, '`code_challenge`'),
     prompt: words(sent.prompt ?? ''),
     max_age: sent.max_age ? Number(sent.max_age) : null,
     login_hint: sent.login_hint ?? null,
-    resource: sent.resource === undefined ? null : (audienceOf(sent.resource, context) as string),
+    resource:
+      sent.resource === undefined ? null : required(audienceOf(sent.resource, context), 'the audience of `resource`'),
   }
 }
 

@@ -91,7 +91,8 @@ function presented({ authorization, client_id, client_secret }: SentClient) {
 function basicPair(authorization: string): [id: string, secret: string] {
   try {
     const pair = atob(/^Basic\s+(\S+)$/i.exec(authorization)?.[1] ?? '')
-    const [, id, secret] = /^([^:]*):(.*)$/s.exec(pair) as unknown as [string, string, string]
+    const [, id, secret] = /^([^:]*):(.*)$/s.exec(pair) ?? []
+    if (id === undefined || secret === undefined) throw new TypeError('no pair')
     const decode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '))
     const decoded: [string, string] = [decode(id), decode(secret)]
     if (decoded.some((part) => !part.isWellFormed() || part.includes('\0'))) throw new TypeError('no text')

@@ -36,9 +36,10 @@ const PublicKey = z.union([
 /** A key set that a client sent: its public keys, or what is wrong with it. */
 export function publicKeys({ keys }: { readonly keys?: unknown }): { keys: object[] } | { wrong: string } {
   if (!Array.isArray(keys)) return { wrong: '`jwks` needs `keys`, an array of public keys.' }
+  const sent: readonly unknown[] = keys
   if (keys.length > MOST_KEYS) return { wrong: `\`jwks\` takes at most ${MOST_KEYS} keys.` }
   const shown: object[] = []
-  for (const key of keys as unknown[]) {
+  for (const key of sent) {
     const isSecret = typeof key === 'object' && key !== null && PRIVATE_MEMBERS.some((member) => member in key)
     if (isSecret)
       return { wrong: '`jwks` takes public keys only. Send no private or symmetric key, and replace this one.' }

@@ -5,7 +5,8 @@ const HIGH = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š
 
 /** The code of a character; undefined where the encoding lacks it. */
 export function codeOf(character: string): number | undefined {
-  const code = character.codePointAt(0) as number
+  const code = character.codePointAt(0)
+  if (code === undefined) return undefined
   if (code < 32 || code === 127) return 32
   if (code < 127 || (code > 159 && code < 256)) return code
   const place = HIGH.indexOf(character)

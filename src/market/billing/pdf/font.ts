@@ -3,6 +3,8 @@ const TABLES = ['head', 'hhea', 'maxp', 'hmtx', 'loca', 'glyf', 'cmap'] as const
 
 export type TableName = (typeof TABLES)[number]
 
+const isTable = (name: string): name is TableName => TABLES.some((each) => each === name)
+
 /** A font with TrueType outlines, as OpenType 1.9 has it: glyphs by character, without features. */
 export class Font {
   readonly #glyphs: ReadonlyMap<number, number>
@@ -20,16 +22,20 @@ export class Font {
   /** Reads a `.ttf` file, or a `.woff` file of one. Throws where it is neither. */
   static async read(file: Uint8Array<ArrayBuffer>): Promise<Font> {
     const found = await tablesOf(new DataView(file.buffer, file.byteOffset, file.byteLength))
-    return new Font(
-      Object.fromEntries(
-        TABLES.map((name) => {
-          const table = found.get(name)
-          if (!table)
-            throw new TypeError(`The font has no table "${name}": give a .ttf or .woff file with TrueType outlines.`)
-          return [name, table]
-        }),
-      ) as Record<TableName, DataView>,
-    )
+    const tableOf = (name: TableName): DataView => {
+      const table = found.get(name)
+      if (table) return table
+      throw new TypeError(`The font has no table "${name}": give a .ttf or .woff file with TrueType outlines.`)
+    }
+    return new Font({
+      head: tableOf('head'),
+      hhea: tableOf('hhea'),
+      maxp: tableOf('maxp'),
+      hmtx: tableOf('hmtx'),
+      loca: tableOf('loca'),
+      glyf: tableOf('glyf'),
+      cmap: tableOf('cmap'),
+    })
   }
 
   /** The glyph of a character, which is never 0; undefined where the font has none. */
@@ -78,7 +84,7 @@ async function tablesOf(file: DataView<ArrayBuffer>): Promise<Map<string, DataVi
   for (let n = 0; n < count; n++) {
     const at = start + n * entry
     const name = [0, 1, 2, 3].map((each) => String.fromCharCode(file.getUint8(at + each))).join('')
-    if (!(TABLES as readonly string[]).includes(name)) continue
+    if (!isTable(name)) continue
     const [offset, length, whole] = isWoff
       ? [file.getUint32(at + 4), file.getUint32(at + 8), file.getUint32(at + 12)]
       : [file.getUint32(at + 8), file.getUint32(at + 12), file.getUint32(at + 12)]

@@ -10,7 +10,7 @@ import { ReadOnce } from '../../../storage/read-once.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { catalogItems } from '../../catalog/item.js'
 import { type CheckoutChargeRow, checkoutCharges, putCharge } from '../charge.js'
-import { type CheckoutRow, checkouts, isUser, sellerIdOf, sellerOf, tellCheckout } from '../checkout.js'
+import { type CheckoutRow, checkouts, isUser, sellerIdOf, sellerOf, tellCheckout, twinIdOf } from '../checkout.js'
 import { askRefund, refundCharge } from '../refund.js'
 import { mailSettled } from '../refund-mail.js'
 
@@ -165,7 +165,7 @@ async function credit(tx: Writer, { charge, checkout }: Found, at: number): Prom
     throw problem('refund_outcome_refused', {
       detail: 'A guest paid, who has no wallet. Return the money and send `returned`, or send `again`.',
     })
-  const parties = { payerTwinId: checkout.twin_id as number, payeeTwinId: wallet.id }
+  const parties = { payerTwinId: twinIdOf(checkout), payeeTwinId: wallet.id }
   await post(tx, { kind: 'transfer', dq: checkout.dq, amount: BigInt(charge.amount), ...parties, at })
   putCharge(tx, { ...charge, status: 'credited' })
 }
@@ -174,7 +174,7 @@ async function giveToIssuer(tx: Writer, { charge, checkout }: Found, at: number)
   if (charge.movement_id !== null) await postHold(tx, charge.movement_id, at)
   else {
     const { id: dq, issuer_twin_id } = await quantityOf(tx, checkout.dq)
-    const parties = { payerTwinId: checkout.twin_id as number, payeeTwinId: issuer_twin_id }
+    const parties = { payerTwinId: twinIdOf(checkout), payeeTwinId: issuer_twin_id }
     await post(tx, { kind: 'refund', dq, amount: BigInt(charge.amount), ...parties, at })
   }
   putCharge(tx, { ...charge, status: 'refunded' })

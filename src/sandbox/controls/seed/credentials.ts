@@ -1,4 +1,5 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
+import { withoutUndefined } from '../../../base/json.js'
 import { digest, type Keyring } from '../../../base/secrets.js'
 import { accounts } from '../../../identity/accounts/account.js'
 import { clients, userClientSecret } from '../../../identity/tokens/client.js'
@@ -42,13 +43,13 @@ export function fixCredentials(seed: Seed, keys: Keyring): Seed {
         public_secret: `mp_${derived(`${of} public_secret`)}`,
         client_id: `mid_${derived(`${of} client_id`)}`,
         client_secret: `mc_${derived(`${of} client_secret`)}`,
-        ...present(account),
+        ...withoutUndefined(account),
       }
     })
   if (seed.users)
     fixed.users = seed.users.map((user) => ({
       client_id: `mid_${derived(`user ${user.email} client_id`)}`,
-      ...present(user),
+      ...withoutUndefined(user),
     }))
   return { ...seed, ...fixed }
 }
@@ -80,7 +81,3 @@ function codeIn(email: string): { code?: string } {
   const code = /\+code(\d{6})@/.exec(email)?.[1]
   return code === undefined ? {} : { code }
 }
-
-/** Without the fields that hold `undefined`, which would hide what they are spread over. */
-const present = <T extends object>(value: T): T =>
-  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T

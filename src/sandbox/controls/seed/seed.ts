@@ -12,7 +12,14 @@ import {
   digitalQuantities,
   quantityHash,
 } from '../../../money/digital-quantities/digital-quantity.js'
-import { createTwin, primaryTwin, type TwinRow, twinByHostname, twinKey } from '../../../money/twins/twin.js'
+import {
+  createTwin,
+  firstTwinOf,
+  primaryTwin,
+  type TwinRow,
+  twinByHostname,
+  twinKey,
+} from '../../../money/twins/twin.js'
 import { allRows } from '../../../storage/page.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { fixCredentials } from './credentials.js'
@@ -114,7 +121,7 @@ async function plantUsers(tx: Writer, items: Items<'users'>, service: ServiceCon
     await refuseKnownHostname(tx, hostname)
     const at = service.clock.now()
     const user = await createUser(tx, { email, at, madeBy: null, proven, clientId: client_id, hostname }, service)
-    const twin = (await primaryTwin(tx, `user:${user.id}`)) as TwinRow
+    const twin = await firstTwinOf(tx, `user:${user.id}`)
     if (balance !== 0) await fund(tx, { hostname: twin.hostname, amount: balance }, service)
     const [client] = await clientsOf(tx, 'user', user.id)
     const secret = { client_id: client?.id ?? '', client_secret: userClientSecret(client?.id ?? '', service) }
@@ -130,9 +137,9 @@ async function plantTwins(tx: Writer, items: Items<'twins'>, names: AccountNames
 }
 
 async function twinOwner(tx: Reader, { account, user }: Items<'twins'>[number], names: AccountNames): Promise<Owner> {
-  if ((account === undefined) === (user === undefined))
-    throw problem('field_invalid', { detail: 'A twin of a seed has either an "account" or a "user".' })
-  return account === undefined ? userKnownAs(tx, user as string) : ownerOf(accountNamed(names, account))
+  if (account !== undefined && user === undefined) return ownerOf(accountNamed(names, account))
+  if (user !== undefined && account === undefined) return userKnownAs(tx, user)
+  throw problem('field_invalid', { detail: 'A twin of a seed has either an "account" or a "user".' })
 }
 
 async function plantTwin(
