@@ -10,13 +10,14 @@ import {
 import { agentTwinOf } from '../../consent/approvals/permit.js'
 import { presentGrant } from '../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../http/context.js'
+import { z } from '../../http/fields/schema.js'
 import { judgeUrl } from '../../jobs/upstream/guard.js'
 import { cartTerms } from '../../market/carts/approval.js'
 import { holderOf, openCart } from '../../market/carts/cart.js'
 import { quoteLines } from '../../market/carts/quote.js'
 import { paywallTerms } from '../../market/paywall/approval.js'
 import { rightOf } from '../../market/paywall/caller.js'
-import { type PaywallWish, quoteOf } from '../../market/paywall/order.js'
+import { quoteOf } from '../../market/paywall/order.js'
 import { purchaseTerms } from '../../market/purchases/approval.js'
 import { checkPrice, quoteItem } from '../../market/purchases/purchase.js'
 import { transferTerms } from '../../payments/transfers/approval.js'
@@ -31,26 +32,40 @@ export interface CallingAgent extends Agent {
   readonly family_id: string
 }
 
+const parameters = z.optional(z.record(z.string(), z.unknown()))
+const dq = z.optional(z.string())
+
+const wishFields = z.union([
+  z.object({
+    kind: z.literal('purchase'),
+    catalog_item_id: z.number(),
+    arguments: parameters,
+    // The price that the agent saw.
+    price: z.optional(z.union([z.number(), z.string()])),
+    dq,
+  }),
+  z.object({
+    kind: z.literal('paywall'),
+    amount: z.number(),
+    dq,
+    destination: z.optional(z.string()),
+    serviceUrl: z.optional(z.string()),
+    serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
+    additionalParams: parameters,
+  }),
+  z.object({
+    kind: z.literal('transfer'),
+    address: z.string(),
+    amount: z.number(),
+    dq,
+    memo: z.optional(z.nullable(z.string())),
+  }),
+  z.object({ kind: z.literal('cart'), cart_id: z.number() }),
+  z.object({ kind: z.literal('account_change'), change: z.record(z.string(), z.unknown()) }),
+])
+
 /** What an agent asks approval for: the kind, and the fields of the call that it wants to make. */
-export type Wish =
-  | {
-      readonly kind: 'purchase'
-      readonly catalog_item_id: number
-      readonly arguments?: Readonly<Record<string, unknown>> | undefined
-      /** The price that the agent saw. */
-      readonly price?: number | string | undefined
-      readonly dq?: string | undefined
-    }
-  | (PaywallWish & { readonly kind: 'paywall' })
-  | {
-      readonly kind: 'transfer'
-      readonly address: string
-      readonly amount: number
-      readonly dq?: string | undefined
-      readonly memo?: string | null | undefined
-    }
-  | { readonly kind: 'cart'; readonly cart_id: number }
-  | { readonly kind: 'account_change'; readonly change: Readonly<Record<string, unknown>> }
+export type Wish = z.output<typeof wishFields>
 
 /**
  * Asks the agent's user to approve a call as it would be made now. Throws `token_invalid`, `too_many_pending`, and what the call itself
@@ -127,5 +142,5 @@ export function wishOf(fields: { readonly kind: Wish['kind'] } & Readonly<Record
         detail: `"${field}" is missing: a ${fields.kind} needs it.`,
         fields: { field },
       })
-  return fields as unknown as Wish
+  return wishFields.parse(fields)
 }

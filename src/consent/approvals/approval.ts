@@ -25,7 +25,6 @@ const MOST_CHARACTERS = 32 * 1024
 export const APPROVAL_EXPIRES = 'approval_expires'
 export const APPROVAL_FORGOTTEN = 'approval_forgotten'
 
-export type ApprovalKind = 'purchase' | 'paywall' | 'transfer' | 'cart' | 'account_change'
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired', 'spent'] as const
 export type ApprovalStatus = (typeof approvalStatuses)[number]
 
@@ -39,18 +38,61 @@ export interface Agent {
 }
 
 /** What an agent wants to do: exactly this is approved, and nothing else. */
-export interface ApprovalTerms {
-  readonly kind: ApprovalKind
-  /** Plain JSON: all there is to know of it, with the amount, its digital quantity and the payee where value moves. */
-  readonly detail: Readonly<Record<string, unknown>>
+export type ApprovalTerms = {
   /** What it replaces, as it is now: shown to the user, and not to the agent. */
   readonly now?: Readonly<Record<string, unknown>> | undefined
   /** One line for people. */
   readonly summary: string
+} & (
+  | { readonly kind: 'purchase' | 'paywall' | 'transfer'; readonly detail: PaymentDetail }
+  | { readonly kind: 'cart'; readonly detail: CartDetail }
+  | { readonly kind: 'account_change'; readonly detail: ChangeDetail }
+)
+
+export type ApprovalKind = ApprovalTerms['kind']
+
+/** What is paid, as people read it and as programs do: `amount` in the digital quantity. */
+interface Price {
+  readonly price: string
+  readonly amount: number
+  readonly dq: string
+}
+
+/** Plain JSON, as every detail: all there is to know of what is approved. */
+interface PaymentDetail extends Price {
+  readonly payee: string
+  readonly [field: string]: unknown
+}
+
+export interface CartDetail {
+  readonly cart_id: number
+  readonly total: string
+  readonly lines: readonly CartLineDetail[]
+  readonly [field: string]: unknown
+}
+
+interface CartLineDetail extends Price {
+  readonly line: number
+  readonly name: string
+  readonly payee: string
+  readonly quantity: number
+  readonly arguments: unknown
+  readonly [field: string]: unknown
+}
+
+export interface ChangeDetail {
+  readonly account: { readonly id: number; readonly name: string | null }
+  readonly item?: { readonly id: number; readonly name: string }
+  readonly new_price?: string
+  /** As it is made. */
+  readonly change: { readonly kind: string; readonly [field: string]: unknown }
+  readonly [field: string]: unknown
 }
 
 /** What an agent asked its user for. Kind, detail, now and summary never change. */
-export interface ApprovalRow extends ApprovalTerms, Agent {
+export type ApprovalRow = ApprovalTerms & Agent & ApprovalState
+
+interface ApprovalState {
   readonly id: string
   /** Counts up: the order that they were asked for in. */
   readonly number: number
@@ -91,12 +133,13 @@ export async function askForApproval(
   checkLength(terms)
   await checkPending(tx, agent, at)
   const { user_id, client_id, connection_id, account_id } = agent
-  const { kind, detail, now, summary } = terms
+  const { now, ...asked } = terms
   const row: ApprovalRow = {
     id: `apr_${randomHex(random, 16)}`,
     number: await tx.nextId('approvals'),
     ...{ user_id, client_id, connection_id, account_id },
-    ...{ kind, detail, summary, ...(now && { now }) },
+    ...asked,
+    ...(now && { now }),
     binding: bindingOf(agent, terms),
     status: 'pending',
     expires_at: at + PENDING,

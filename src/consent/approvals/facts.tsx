@@ -55,11 +55,11 @@ function Value({ value }: { value: unknown }): VNode {
   return text.includes('\n') ? <pre dir="auto">{text}</pre> : <bdi>{text}</bdi>
 }
 
-const isPlain = (value: unknown): boolean => typeof value !== 'object' || value === null
+const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /** How deep something is: an object of plain values is 1. */
 const depthOf = (value: unknown): number =>
-  isPlain(value) ? 0 : 1 + Math.max(0, ...Object.values(value as object).map(depthOf))
+  isNested(value) ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
 
 /** As far as people can follow it, a list of fields; what goes deeper, as JSON. */
 const Fields = ({ fields }: { fields: object }) => {
@@ -85,7 +85,7 @@ const Items = ({ items }: { items: readonly unknown[] }) =>
   ) : (
     <ol>
       {items.map((item) => (
-        <li>{isPlain(item) ? <Value value={item} /> : <Fields fields={item as object} />}</li>
+        <li>{isNested(item) ? <Fields fields={item} /> : <Value value={item} />}</li>
       ))}
     </ol>
   )

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { hasFields } from '../../base/json.js'
 import type { Problem } from '../../base/problem.js'
 import { nameHidden } from '../../base/text/invisible-characters.js'
 import { Actions, Alert, Button, POLL, QuoteFields, SignedInAs, SignInForms } from '../../http/pages/card.js'
@@ -125,7 +126,7 @@ function Detail({ asked: { kind, detail, now } }: { asked: Asked }): VNode {
   if (kind !== 'account_change') return <Facts facts={detail} />
   const { change, new_price, ...about } = detail
   // What is changed stands above already, and a price reads better with its shortcode.
-  const { kind: _, catalog_item_id: __, hostname: ___, ...fields } = change as Record<string, unknown>
+  const { kind: _, catalog_item_id: __, hostname: ___, ...fields } = hasFields(change) ? change : {}
   return (
     <>
       <Facts facts={about} />

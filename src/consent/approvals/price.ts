@@ -21,7 +21,7 @@ export async function approvedPrice(
   dq?: string,
 ): Promise<PresentPrice | undefined> {
   if (kind === 'account_change') return undefined
-  const parts = (kind === 'cart' ? detail.lines : [detail]) as readonly PaidPart[]
+  const parts: readonly PaidPart[] = kind === 'cart' ? detail.lines : [{ amount: detail.amount, dq: detail.dq }]
   const paidIn = parts.find((part) => part.dq === dq) ?? parts[0]
   if (!paidIn) return undefined
   const quantity = await quantityOf(tx, paidIn.dq)

@@ -3,7 +3,7 @@ import { toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
 import { nameOf, oidcClients } from '../oidc/clients/client.js'
 import type { Detail } from '../second-factor/detail.js'
-import type { ApprovalRow } from './approval.js'
+import type { ApprovalRow, CartDetail, ChangeDetail } from './approval.js'
 import type { NewThresholds } from './settings.js'
 import { priceText } from './terms.js'
 
@@ -22,22 +22,10 @@ export async function appOf(tx: Reader, { client_id }: ApprovalRow): Promise<str
 }
 
 function approvedBy({ kind, detail }: ApprovalRow): Detail {
-  if (kind === 'cart') return ofCart(detail as unknown as CartDetail)
-  if (kind === 'account_change') return ofChange(detail as unknown as ChangeDetail)
+  if (kind === 'cart') return ofCart(detail)
+  if (kind === 'account_change') return ofChange(detail)
   const { payee, price, amount: _, ...more } = detail
   return { payee, amount: price, ...more }
-}
-
-interface CartDetail {
-  readonly total: string
-  readonly lines: readonly {
-    readonly line: number
-    readonly name: string
-    readonly payee: string
-    readonly quantity: number
-    readonly price: string
-    readonly arguments: unknown
-  }[]
 }
 
 /** What sellers wrote stands at the end of a line, where it is taken for nothing else. */
@@ -51,13 +39,6 @@ const ofCart = ({ total, lines }: CartDetail): Detail => ({
     ]),
   ),
 })
-
-interface ChangeDetail {
-  readonly account: { readonly id: number; readonly name: string | null }
-  readonly item?: { readonly name: string }
-  readonly new_price?: string
-  readonly change: Readonly<Record<string, unknown>>
-}
 
 function ofChange({ account, item, new_price, change }: ChangeDetail): Detail {
   const { kind: _, ...fields } = change

@@ -87,7 +87,7 @@ async function begin(tx: Writer, agent: Agent, id: string, service: ServiceConte
   if (accountId === null) throw problem('account_not_granted')
   const approval = await agentsApproval(tx, agent, id)
   if (approval.kind !== 'account_change') throw problem('approval_mismatch', { fields: { approval_id: id } })
-  const change = approval.detail.change as Change
+  const { change } = approval.detail
   const left = await takeOver(tx, { approval, accountId, at: service.clock.now() }, service)
   const { client_id: actor } = agent
   if (left) return { accountId, actor, change, progress: left }

@@ -1,4 +1,5 @@
 import { problem } from '../../../base/problem.js'
+import { required } from '../../../base/required.js'
 import type { Agent, ApprovalTerms } from '../../../consent/approvals/approval.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { fieldProblem } from '../../../http/fields/field.js'
@@ -12,22 +13,22 @@ import { updateAccountKind } from './update-account.js'
 import { updateItemKind } from './update-item.js'
 
 /** What an agent may propose; nothing else of an account is its to change. */
-const kinds = {
-  update_item: updateItemKind,
-  create_item: createItemKind,
-  rename_wallet: renameWalletKind,
-  update_account: updateAccountKind,
-} as const
+const kinds: ReadonlyMap<string, ChangeKind<Change>> = new Map<string, ChangeKind<Change>>([
+  ['update_item', updateItemKind],
+  ['create_item', createItemKind],
+  ['rename_wallet', renameWalletKind],
+  ['update_account', updateAccountKind],
+])
 
-const changeKinds = Object.keys(kinds)
+const changeKinds = [...kinds.keys()]
 
-export const kindOf = ({ kind }: Change): ChangeKind<Change> =>
-  kinds[kind as keyof typeof kinds] as unknown as ChangeKind<Change>
+export const kindOf = ({ kind }: Pick<Change, 'kind'>): ChangeKind<Change> =>
+  required(kinds.get(kind), `the kind of change ${kind}`)
 
 /** A change whose fields are seen to. Throws `field_invalid`, which names the field, and `card_data_refused`. */
 function changeOf(sent: Readonly<Record<string, unknown>>): Change {
   const kind = sent.kind
-  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind))
+  if (typeof kind !== 'string' || !kinds.has(kind))
     throw problem('field_invalid', {
       detail: `"change.kind" must be one of ${changeKinds.join(', ')}.`,
       fields: { field: 'change.kind' },

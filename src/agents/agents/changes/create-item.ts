@@ -1,3 +1,4 @@
+import { required } from '../../../base/required.js'
 import { quoted } from '../../../base/text/quotation.js'
 import { Descriptor, itemFields, z } from '../../../http/fields/schema.js'
 import { createItem } from '../../../market/catalog/item.js'
@@ -21,6 +22,9 @@ const schema = z.strictObject({
 
 export type CreateItem = z.output<typeof schema>
 
+/** A settled change names its digital quantity. */
+const dqOf = ({ dq }: CreateItem): string => required(dq, 'the digital quantity of the new item')
+
 /** Dispatch parameters are none of its fields: their values are secrets, and approvals are shown. */
 export const createItemKind: ChangeKind<CreateItem> = {
   schema,
@@ -30,7 +34,7 @@ export const createItemKind: ChangeKind<CreateItem> = {
       name: 'wallet',
       async make(tx, { accountId, change, at }, service) {
         const owner = `account:${accountId}` as const
-        return { twin_id: (await createTwin(tx, { owner, dq: change.dq as string, at }, service)).id }
+        return { twin_id: (await createTwin(tx, { owner, dq: dqOf(change), at }, service)).id }
       },
     },
     {
@@ -47,10 +51,11 @@ export const createItemKind: ChangeKind<CreateItem> = {
     return { ...change, dq, active, private: isPrivate, featured }
   },
 
-  async view(tx, { change: { name, price, dq } }) {
-    const new_price = priceOf(await quantityOf(tx, dq as string), price)
+  async view(tx, { change }) {
+    const { name, price } = change
+    const new_price = priceOf(await quantityOf(tx, dqOf(change)), price)
     return { about: { new_price }, now: {}, summary: `Sell ${quoted(name)} for ${new_price}, with a wallet of its own` }
   },
 
-  result: (tx, { accountId, made }) => itemResult(tx, accountId, made.item_id as number),
+  result: (tx, { accountId, made }) => itemResult(tx, accountId, required(made.item_id, 'the item that was made')),
 }

@@ -31,7 +31,11 @@ export interface Step<C> {
 /** What the user is told of a change beside its own fields. */
 export interface ChangeView {
   /** What is changed, and what of the change people read in other words. */
-  readonly about: Readonly<Record<string, unknown>>
+  readonly about: {
+    readonly item?: { readonly id: number; readonly name: string }
+    readonly new_price?: string
+    readonly [field: string]: unknown
+  }
   /** What the change replaces, by its fields: for the user alone. */
   readonly now: Readonly<Record<string, unknown>>
   /** One line. */
