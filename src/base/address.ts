@@ -70,14 +70,15 @@ const LOOPBACK_6 = 1n
  */
 export function isAlwaysRefused(ip: string): boolean {
   const address = parse(ip)
-  return !address || [address, carried(address)].some((each) => isIn(each, alwaysRefused))
+  return !address || isRefused(address)
 }
 
 /** Whether an address is one of the public internet: not loopback, private, shared, reserved or for documentation. */
 export function isPublic(ip: string): boolean {
-  if (isAlwaysRefused(ip)) return false
-  const address = carried(parse(ip) as Address)
-  return address.bits === 32 ? !isIn(address, notPublic4) : isIn(address, [public6]) && !isIn(address, notPublic6)
+  const address = parse(ip)
+  if (!address || isRefused(address)) return false
+  const meant = carried(address)
+  return meant.bits === 32 ? !isIn(meant, notPublic4) : isIn(meant, [public6]) && !isIn(meant, notPublic6)
 }
 
 /** Whether an address is this machine's own. One that a translator carries elsewhere is not. */
@@ -124,6 +125,10 @@ export function isListed(ip: string, { ranges }: UpstreamList): boolean {
   return address !== undefined && (isIn(address, ranges) || isIn(carried(address), ranges))
 }
 
+function isRefused(address: Address): boolean {
+  return isIn(address, alwaysRefused) || isIn(carried(address), alwaysRefused)
+}
+
 function isIn(address: Address, ranges: readonly Range[]): boolean {
   return ranges.some(({ bits, value, length }) => {
     const rest = BigInt(bits - length)
@@ -140,7 +145,9 @@ function carried(address: Address): Address {
 
 function rangeOf(text: string): Range {
   const [ip = '', length] = text.split('/')
-  return { ...(parse(ip) as Address), length: Number(length) }
+  const address = parse(ip)
+  if (!address) throw new TypeError(`${text} is not a range of addresses`)
+  return { ...address, length: Number(length) }
 }
 
 /** Takes IPv4 in four decimal numbers, and IPv6 in any spelling, with a zone or without. */
@@ -149,7 +156,7 @@ function parse(ip: string): Address | undefined {
   const text = `http://[${ip.replace(/%.*$/, '')}]`
   if (!/^http:\/\/\[[\da-f:.]+\]$/i.test(text) || !URL.canParse(text)) return undefined
   // In the URL's spelling there is no dotted part, and one gap at most.
-  const [head, tail] = new URL(text).hostname.slice(1, -1).split('::').map(groupsOf) as [string[], string[]?]
+  const [head = [], tail] = new URL(text).hostname.slice(1, -1).split('::').map(groupsOf)
   const gap = tail ? Array(8 - head.length - tail.length).fill('0') : []
   return { bits: 128, value: joined([...head, ...gap, ...(tail ?? [])], 16n, '0x') }
 }

@@ -8,9 +8,9 @@ const BASE64URL = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 export function hexOf(bytes: Uint8Array): string {
   const text = new Uint8Array(bytes.length * 2)
   for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] as number
-    text[2 * i] = HEX[byte >> 4] as number
-    text[2 * i + 1] = HEX[byte & 15] as number
+    const byte = bytes[i] ?? 0
+    text[2 * i] = HEX[byte >> 4] ?? 0
+    text[2 * i + 1] = HEX[byte & 15] ?? 0
   }
   return ascii.decode(text)
 }
@@ -23,9 +23,9 @@ export function base64url(bytes: Uint8Array): string {
   let held = 0
   for (const byte of bytes) {
     bits = (bits << 8) | byte
-    for (held += 8; held >= 6; held -= 6) text[at++] = BASE64URL[(bits >> (held - 6)) & 63] as number
+    for (held += 8; held >= 6; held -= 6) text[at++] = BASE64URL[(bits >> (held - 6)) & 63] ?? 0
   }
-  if (held > 0) text[at] = BASE64URL[(bits << (6 - held)) & 63] as number
+  if (held > 0) text[at] = BASE64URL[(bits << (6 - held)) & 63] ?? 0
   return ascii.decode(text)
 }
 

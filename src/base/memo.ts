@@ -33,7 +33,7 @@ export function memoize<T extends string | Uint8Array>(
 }
 
 /** Engines keep a part of a string as a view of the whole, which would hold a whole request in memory for its token. */
-const ownCopy = (text: string): string => JSON.parse(JSON.stringify(text)) as string
+const ownCopy = (text: string): string => String(JSON.parse(JSON.stringify(text)))
 
 const sizeOf = (input: string, value: string | Uint8Array): number =>
   ENTRY_BYTES + 2 * input.length + (typeof value === 'string' ? 2 * value.length : value.byteLength)

@@ -182,9 +182,10 @@ const LONGEST_MS = 2 ** 31 - 1
 
 export const systemAlarm: Alarm = {
   set(ms, ring) {
-    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_MS)) as number | { unref(): void }
+    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_MS))
+    // Browsers give a number, which keeps nothing alive.
     if (typeof timer === 'object') timer.unref()
-    return () => clearTimeout(timer as number)
+    return () => clearTimeout(timer)
   },
 }
 

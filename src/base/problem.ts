@@ -231,6 +231,8 @@ export class Problem extends Error {
 
 export const problem = (code: ProblemCode, extra?: ProblemExtra): Problem => new Problem(code, extra)
 
-export const problemCodes = Object.keys(problems) as ProblemCode[]
+const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(problems, code)
+
+export const problemCodes = Object.keys(problems).filter(isProblemCode)
 export const problemStatus = (code: ProblemCode): number => problems[code][0]
 export const problemSentence = (code: ProblemCode): string => problems[code][1]

@@ -20,8 +20,8 @@ export const randomHex = (random: Random, length: number): string => hexOf(rando
 
 export function uuidFrom(bytes: Uint8Array): string {
   const own = bytes.slice(0, 16)
-  own[6] = ((own[6] as number) & 0x0f) | 0x40
-  own[8] = ((own[8] as number) & 0x3f) | 0x80
+  own[6] = ((own[6] ?? 0) & 0x0f) | 0x40
+  own[8] = ((own[8] ?? 0) & 0x3f) | 0x80
   const hex = hexOf(own)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
@@ -49,22 +49,19 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
   const deriveUuid = memoize((name) => uuidFrom(derive(name)), 1 << 20)
   let sealing: Promise<CryptoKey> | undefined
   const sealingKey = () => {
-    sealing ??= crypto.subtle.importKey(
-      'raw',
-      hmac(sha256, bytes, utf8ToBytes('farthing/seal')) as BufferSource,
-      'AES-GCM',
-      false,
-      ['encrypt', 'decrypt'],
-    )
+    sealing ??= crypto.subtle.importKey('raw', hmac(sha256, bytes, utf8ToBytes('farthing/seal')), 'AES-GCM', false, [
+      'encrypt',
+      'decrypt',
+    ])
     return sealing
   }
   return {
     derive: (purpose, id) => derive(`${purpose}:${id}`),
     deriveUuid: (purpose, id) => deriveUuid(`${purpose}:${id}`),
     async seal(plain, context) {
-      const iv = random.bytes(12)
-      const params = { name: 'AES-GCM', iv: iv as BufferSource, additionalData: utf8ToBytes(context) as BufferSource }
-      const sealed = await crypto.subtle.encrypt(params, await sealingKey(), utf8ToBytes(plain) as BufferSource)
+      const iv = Uint8Array.from(random.bytes(12))
+      const params = { name: 'AES-GCM', iv: iv, additionalData: utf8ToBytes(context) }
+      const sealed = await crypto.subtle.encrypt(params, await sealingKey(), utf8ToBytes(plain))
       return `${hexOf(iv)}.${hexOf(new Uint8Array(sealed))}`
     },
     async open(sealed, context) {
@@ -73,10 +70,10 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
       try {
         const params = {
           name: 'AES-GCM',
-          iv: hexToBytes(iv) as BufferSource,
-          additionalData: utf8ToBytes(context) as BufferSource,
+          iv: hexToBytes(iv),
+          additionalData: utf8ToBytes(context),
         }
-        const plain = await crypto.subtle.decrypt(params, await sealingKey(), hexToBytes(text) as BufferSource)
+        const plain = await crypto.subtle.decrypt(params, await sealingKey(), hexToBytes(text))
         return new TextDecoder().decode(plain)
       } catch {
         return undefined

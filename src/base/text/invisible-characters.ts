@@ -15,8 +15,7 @@ export const nameHidden = (text: string): string => replaceHidden(text, (hidden)
 /** Text of others without what people cannot see in it. */
 export const removeHidden = (text: string): string => replaceHidden(text, () => '')
 
-const hexOf = (character: string): string =>
-  (character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')
+const hexOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
 
 /** Text of others on one line, with what people cannot see in it named. */
 export const nameHiddenLine = (text: string): string => nameHidden(text).replace(/\s+/g, ' ').trim()

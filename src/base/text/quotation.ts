@@ -53,4 +53,4 @@ const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 const FOREIGN = /(?!\p{Script=Latin})\p{L}/gu
 
 const nameLetter = (letter: string): string =>
-  `⟨U+${(letter.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}⟩`
+  `⟨U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`
