@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { Low } from 'lowdb'
+import { messageOf } from '../../src/storage/cause.js'
 import { type Commit, type Log, serialStorage } from '../../src/storage/serial.js'
 import { keptApart, type Row, type Storage } from '../../src/storage/storage.js'
 import { Tables } from '../../src/storage/tables.js'
@@ -169,7 +170,7 @@ class FileLog implements Log {
     await this.#rewriting
     this.#commit++
     keyFile.write({ commit: this.#commit, rows: divideRows(tables.capture().rows).apart })
-    await this.#rewrite().catch((cause: Error) => {
+    await this.#rewrite().catch((cause: unknown) => {
       throw journal.fail(cause, path)
     })
   }
@@ -194,7 +195,7 @@ class FileLog implements Log {
     } catch (error) {
       this.#bound = journal.size * 2
       if (!journal.hasFailed)
-        warn(`${path} could not be rewritten (${(error as Error).message}). Nothing is lost: its journal goes on.`)
+        warn(`${path} could not be rewritten (${messageOf(error)}). Nothing is lost: its journal goes on.`)
     } finally {
       this.#rewriting = undefined
     }

@@ -1,11 +1,10 @@
 import { unwrap } from 'idb'
 import { collections as all } from '../../src/core.js'
 import { assertKeys } from '../../src/storage/key.js'
-import { assertState } from '../../src/storage/state.js'
+import { assertLists, assertState } from '../../src/storage/state.js'
 import {
   type AnyCollection,
   type Reader,
-  type Row,
   type State,
   type Storage,
   StorageUnavailable,
@@ -54,7 +53,7 @@ export function indexedDbStorage({
   async function locked<T>(mode: LockMode, job: () => Promise<T>): Promise<T> {
     if (closing) throw new StorageUnavailable('The storage is closed.')
     // Opened first: while another tab is in the way of that, nobody need wait for this one.
-    const turn = database.open().then(() => locks.request(`farthing.storage.${name}`, { mode }, job) as Promise<T>)
+    const turn = database.open().then(() => locks.request(`farthing.storage.${name}`, { mode }, job))
     running.add(turn)
     try {
       return await turn
@@ -87,15 +86,15 @@ export function indexedDbStorage({
     name: 'indexeddb',
     exclusive: false,
     presence,
-    read: (body: (tx: Reader) => Promise<unknown>) => locked('shared', () => body(new Rows(database))),
-    write: (body: (tx: Writer) => Promise<unknown>) => locked('exclusive', () => write(body)),
+    read: <T>(body: (tx: Reader) => Promise<T>) => locked('shared', () => body(new Rows(database))),
+    write: <T>(body: (tx: Writer) => Promise<T>) => locked('exclusive', () => write(body)),
     export: () => locked('shared', () => exportState(database)),
     import: (state) => locked('exclusive', () => importState(database, collections, state)),
     close() {
       closing ??= shut()
       return closing
     },
-  } as Storage
+  }
 }
 
 async function exportState(database: Database): Promise<State> {
@@ -104,14 +103,18 @@ async function exportState(database: Database): Promise<State> {
     const names = [...tx.objectStoreNames].map(collectionOf).filter((name) => name !== undefined)
     // All asked for at once. Names of stores, and keys, come in the order of code units.
     const [counted, last, ...lists] = await Promise.all([
-      counters.getAllKeys() as Promise<string[]>,
-      counters.getAll() as Promise<number[]>,
-      ...names.map((name) => tx.objectStore(storeOf(name)).getAll() as Promise<Row[]>),
+      counters.getAllKeys(),
+      counters.getAll(),
+      ...names.map((name) => tx.objectStore(storeOf(name)).getAll()),
     ])
-    return {
-      counters: Object.fromEntries(counted.map((name, i) => [name, last[i] as number])),
-      rows: Object.fromEntries(names.map((name, i) => [name, lists[i] as Row[]]).filter(([, rows]) => rows?.length)),
+    const state: unknown = {
+      counters: Object.fromEntries(counted.map((name, i) => [String(name), last[i]])),
+      rows: Object.fromEntries(
+        [...names.entries()].flatMap(([i, name]) => (lists[i]?.length ? [[name, lists[i]]] : [])),
+      ),
     }
+    assertLists(state)
+    return state
   })
 }
 

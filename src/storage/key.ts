@@ -9,7 +9,10 @@ export type Bound = readonly (Key | typeof AFTER_ALL)[]
 export function compareKeys(a: Bound, b: Bound): number {
   const shared = Math.min(a.length, b.length)
   for (let i = 0; i < shared; i++) {
-    const order = compareParts(a[i] as Key, b[i] as Key)
+    const part = a[i]
+    const other = b[i]
+    if (part === undefined || other === undefined) break
+    const order = compareParts(part, other)
     if (order !== 0) return order
   }
   return a.length - b.length
@@ -18,8 +21,9 @@ export function compareKeys(a: Bound, b: Bound): number {
 /** Orders parts of keys: numbers, then strings by UTF-16 code unit, then the end of all. */
 export function compareParts(a: Bound[number], b: Bound[number]): number {
   if (a === b) return 0
-  if (typeof a === typeof b) return (a as Key) < (b as Key) ? -1 : 1
-  return typeof a === 'number' || b === AFTER_ALL ? -1 : 1
+  if (typeof a === 'number') return typeof b === 'number' && b < a ? 1 : -1
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : 1
+  return b === AFTER_ALL ? -1 : 1
 }
 
 /** The index of that name; undefined for `id`, which every collection has. Throws a TypeError where there is none. */
@@ -34,12 +38,19 @@ export function keyOf<R extends Row>(index: Index<R> | undefined, row: R): Key[]
   if (!index) return [row.id]
   const key: Key[] = []
   for (const field of index.fields) {
-    const part = row[field] as Key | undefined | null
+    const part: unknown = row[field]
     if (part === undefined || part === null) return undefined
     if (!isKey(part)) throw unindexable(field)
     key.push(part)
   }
   key.push(row.id)
+  return key
+}
+
+/** The whole key of a row that was found by an index, and so is in it. */
+export function keyIn<R extends Row>(index: Index<R> | undefined, row: R): Key[] {
+  const key = keyOf(index, row)
+  if (!key) throw new TypeError(`row ${row.id} is not in the index that it was found by`)
   return key
 }
 
@@ -68,7 +79,8 @@ const indexed = new WeakMap<AnyCollection, readonly (keyof Row)[]>()
 function indexedFields(collection: AnyCollection): readonly (keyof Row)[] {
   const known = indexed.get(collection)
   if (known) return known
-  const fields = [...new Set(Object.values(collection.indexes).flatMap((index) => (index as Index<Row>).fields))]
+  const names = new Set(Object.values(collection.indexes).flatMap(({ fields }) => fields))
+  const fields = [...names] as (keyof Row)[] // The indexes of a collection name fields of its rows, whichever it is.
   indexed.set(collection, fields)
   return fields
 }
@@ -77,7 +89,8 @@ function unindexable(field: string): TypeError {
   return new TypeError(`${field} is indexed: it must be a string or a finite number`)
 }
 
-function isKey(part: unknown): part is Key {
+/** Whether a value can be part of a key. */
+export function isKey(part: unknown): part is Key {
   return typeof part === 'string' || (typeof part === 'number' && Number.isFinite(part))
 }
 

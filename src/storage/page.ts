@@ -1,5 +1,5 @@
 import { problem } from '../base/problem.js'
-import { hasPrefix, indexNamed, keyOf } from './key.js'
+import { hasPrefix, indexNamed, keyIn, keyOf } from './key.js'
 import type { Collection, Key, Reader, Row } from './storage.js'
 
 export interface Page<R extends Row> {
@@ -31,7 +31,7 @@ export async function newestFirst<R extends Row, I extends string>(
     ...(lastKey && { after: lastKey }),
   })
   const rows = found.slice(0, limit)
-  return { rows, next: found.length > limit ? (rows.at(-1) as R).id : null }
+  return { rows, next: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
 }
 
 /** A prefix that names every field of its index, so that the rows under it are in the order of their ids. */
@@ -62,7 +62,7 @@ export async function newestOfAll<R extends Row & { readonly id: number }, I ext
   }
   const newest = [...found.values()].sort((a, b) => b.id - a.id)
   const rows = newest.slice(0, limit)
-  return { rows, next: newest.length > limit ? (rows.at(-1) as R).id : null }
+  return { rows, next: newest.length > limit ? (rows.at(-1)?.id ?? null) : null }
 }
 
 /** Every row under a prefix in key order, fetched in pieces. */
@@ -75,7 +75,8 @@ export async function* allRows<R extends Row, I extends string>(
   for (;;) {
     const rows = await tx.find(from, { index, prefix, limit: 500, ...(after && { after }) })
     yield* rows
-    if (rows.length < 500) return
-    after = keyOf(indexNamed(from, index), rows.at(-1) as R) as Key[]
+    const last = rows.at(-1)
+    if (!last || rows.length < 500) return
+    after = keyIn(indexNamed(from, index), last)
   }
 }

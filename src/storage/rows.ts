@@ -4,20 +4,20 @@ import type { Key, Row } from './storage.js'
 const WIDEST_GAP = 1024
 
 /** Rows by id. Those numbered one after the other, as most are, lie in an array: a map of many takes several times as long to add one to. */
-export class Rows {
-  readonly #numbered: (Row | undefined)[] = []
-  readonly #named = new Map<Key, Row>()
+export class Rows<R extends Row> {
+  readonly #numbered: (R | undefined)[] = []
+  readonly #named = new Map<Key, R>()
   #count = 0
 
   get size(): number {
     return this.#count + this.#named.size
   }
 
-  get(id: Key): Row | undefined {
+  get(id: Key): R | undefined {
     return (typeof id === 'number' ? this.#numbered[id] : undefined) ?? this.#named.get(id)
   }
 
-  set(id: Key, row: Row): void {
+  set(id: Key, row: R): void {
     if (!this.#isNumbered(id)) {
       this.#named.set(id, row)
       return
@@ -40,7 +40,7 @@ export class Rows {
     } else this.#named.delete(id)
   }
 
-  *values(): Generator<Row> {
+  *values(): Generator<R> {
     for (const row of this.#numbered) if (row !== undefined) yield row
     yield* this.#named.values()
   }

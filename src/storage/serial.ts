@@ -1,12 +1,5 @@
-import {
-  OutcomeUnknown,
-  type Reader,
-  type Row,
-  type State,
-  type Storage,
-  StorageUnavailable,
-  type Writer,
-} from './storage.js'
+import { messageOf } from './cause.js'
+import { OutcomeUnknown, type Reader, type Storage, StorageUnavailable, type Writer } from './storage.js'
 import type { Tables } from './tables.js'
 import { type Changes, Transaction } from './transaction.js'
 
@@ -74,7 +67,7 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
     if (durable === group) return
     group = durable
     landed = durable.catch((cause: unknown) => {
-      broken ??= new StorageUnavailable(`The last write could not be kept: ${(cause as Error).message}`, { cause })
+      broken ??= new StorageUnavailable(`The last write could not be kept: ${messageOf(cause)}`, { cause })
       throw broken
     })
     landed.catch(ignore)
@@ -114,8 +107,8 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
   return {
     name,
     exclusive: true,
-    read: (body: (tx: Reader) => Promise<unknown>) => inTurn(() => body(tables)),
-    write: (body: (tx: Writer) => Promise<unknown>) =>
+    read: <T>(body: (tx: Reader) => Promise<T>) => inTurn(() => body(tables)),
+    write: <T>(body: (tx: Writer) => Promise<T>) =>
       sending((sent) =>
         inTurn(async () => {
           let tx = new Transaction(tables)
@@ -133,7 +126,7 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
     import: (state) =>
       sending((sent) =>
         inTurn(async () => {
-          tables.load(JSON.parse(JSON.stringify(state)) as State)
+          tables.load(JSON.parse(JSON.stringify(state)))
           if (log) keep(log.replaced())
           sent()
           // No commit may follow a state that is not on the disk yet.
@@ -144,14 +137,14 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
       closing ??= shut()
       return closing
     },
-  } as Storage
+  }
 }
 
 function ignore(): void {}
 
 function assertPlain(tx: Transaction): void {
   for (const { collection, rows } of tx.changes())
-    for (const row of rows.values() as Iterable<Row | null>)
+    for (const row of rows.values())
       if (JSON.stringify(JSON.parse(JSON.stringify(row))) !== JSON.stringify(row) || !isPlain(row))
         throw new TypeError(`a row of ${collection.name} is not plain JSON: ${JSON.stringify(row)}`)
 }

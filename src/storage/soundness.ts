@@ -1,5 +1,6 @@
+import { messageOf } from './cause.js'
 import { assertKeys, keyOf } from './key.js'
-import type { AnyCollection, Index, Key, Row, State } from './storage.js'
+import type { AnyCollection, Key, Row, State } from './storage.js'
 
 /** What is wrong with a state, and at which row; the id is null where a collection itself is wrong. */
 export interface Fault {
@@ -53,7 +54,7 @@ function rowFault(collection: AnyCollection, list: readonly unknown[]): Fault | 
     try {
       assertKeys(collection, row)
     } catch (error) {
-      return { collection: of, id, what: (error as Error).message }
+      return { collection: of, id, what: messageOf(error) }
     }
     for (const { name, index, holders } of unique) {
       const key = keyOf(index, row)?.slice(0, -1)
@@ -73,7 +74,7 @@ function rowFault(collection: AnyCollection, list: readonly unknown[]): Fault | 
 }
 
 const uniqueIndexes = ({ indexes }: AnyCollection) =>
-  Object.entries(indexes as Record<string, Index<Row>>)
+  Object.entries(indexes)
     .filter(([, { unique }]) => unique)
     .map(([name, index]) => ({ name, index, holders: new Map<string, Key>() }))
 

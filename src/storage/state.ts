@@ -12,7 +12,7 @@ export function assertLists(document: unknown): asserts document is State {
   const { counters, rows } = document
   if (!isObject(counters)) throw new TypeError('"counters" is not an object')
   for (const [name, last] of Object.entries(counters))
-    if (!Number.isSafeInteger(last) || (last as number) < 0)
+    if (typeof last !== 'number' || !Number.isSafeInteger(last) || last < 0)
       throw new TypeError(`counters.${name} is not a number given`)
   if (!isObject(rows)) throw new TypeError('"rows" is not an object')
   for (const [name, list] of Object.entries(rows))
@@ -31,19 +31,25 @@ function assertRows(name: string, list: readonly unknown[]): void {
 
 /** Freezes a row through and through. */
 export function freezeRow<R extends Row>(row: R): R {
-  freeze(row)
+  if (hasParts(row)) freeze(row)
   return row
 }
 
 // What is frozen outside may hold what is not, so every level is looked at.
-function freeze(value: object): void {
+function freeze(value: Readonly<Record<string, unknown>>): void {
   for (const name in value) {
-    const part = value[name as keyof typeof value] as unknown
-    if (typeof part === 'object' && part !== null) freeze(part)
+    const part = value[name]
+    if (hasParts(part)) freeze(part)
   }
   Object.freeze(value)
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+/** Lists too have their parts under names. */
+function hasParts(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+/** Whether a value is an object with fields: no list, and not null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,5 @@
 import sortedBtree from 'sorted-btree'
-import { AFTER_ALL, type Bound, compareKeys, compareParts, hasPrefix, indexNamed, keyOf, sameKey } from './key.js'
+import { AFTER_ALL, compareKeys, compareParts, hasPrefix, indexNamed, isKey, keyOf, sameKey } from './key.js'
 import { Rows } from './rows.js'
 import { assertState, freezeRow } from './state.js'
 import {
@@ -15,14 +15,14 @@ import {
 import type { Base, Changes } from './transaction.js'
 
 // Some loaders of this CommonJS module give its default export, others what holds that.
-const BTree = ('default' in sortedBtree ? sortedBtree.default : sortedBtree) as typeof sortedBtree.default
-type Tree = InstanceType<typeof BTree<Bound, undefined>>
+const BTree = 'default' in sortedBtree ? sortedBtree.default : sortedBtree
+type Tree = InstanceType<typeof BTree<readonly Key[], undefined>>
 
 /** Committed rows in memory: by id, and their keys in one ordered tree per index. */
 export class Tables implements Base {
-  #tables = new Map<string, Table>()
+  #tables = new Map<string, Table<Row>>()
   #counters = new Map<string, number>()
-  readonly #moved = new Set<string>()
+  readonly #moved = new Map<string, number>()
 
   constructor(state?: State) {
     if (state) this.load(state)
@@ -30,16 +30,16 @@ export class Tables implements Base {
 
   // Every row is at hand, so these are no async functions: a payment calls them some twenty times.
   get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
-    return Promise.resolve(this.#tables.get(from.name)?.rows.get(id) as R | undefined)
+    return Promise.resolve(this.#of(from).rows.get(id))
   }
 
   getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
-    const rows = this.#tables.get(from.name)?.rows
-    return Promise.resolve(ids.map((id) => rows?.get(id) as R | undefined))
+    const { rows } = this.#of(from)
+    return Promise.resolve(ids.map((id) => rows.get(id)))
   }
 
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
-    return Promise.resolve(this.#table(from.name).find(from, query) as R[])
+    return Promise.resolve(this.#of(from).find(from, query))
   }
 
   nextId(of: string): Promise<number> {
@@ -53,7 +53,7 @@ export class Tables implements Base {
   #next(of: string): number {
     const next = (this.#counters.get(of) ?? 0) + 1
     this.#counters.set(of, next)
-    this.#moved.add(of)
+    this.#moved.set(of, next)
     return next
   }
 
@@ -67,10 +67,7 @@ export class Tables implements Base {
 
   /** The last number of each counter that gave one, if to a body that threw, since `keptMoved` was last called. */
   moved(): Record<string, number> | undefined {
-    if (this.#moved.size === 0) return undefined
-    const moved: Record<string, number> = {}
-    for (const name of this.#moved) moved[name] = this.#counters.get(name) as number
-    return moved
+    return this.#moved.size === 0 ? undefined : Object.fromEntries(this.#moved)
   }
 
   keptMoved(): void {
@@ -98,10 +95,8 @@ export class Tables implements Base {
   /** The state at this moment, but the rows of a collection in no order: cheap, whatever is done with it later. */
   capture(): State & { rows: Record<string, Row[]> } {
     const rows: Record<string, Row[]> = {}
-    for (const name of [...this.#tables.keys()].sort()) {
-      const table = this.#tables.get(name) as Table
+    for (const [name, table] of [...this.#tables].sort(([a], [b]) => compareParts(a, b)))
       if (table.rows.size > 0) rows[name] = [...table.rows.values()]
-    }
     return { counters: this.counters(), rows }
   }
 
@@ -112,7 +107,7 @@ export class Tables implements Base {
   }
 
   /** Holds this state instead. Throws a TypeError, and changes nothing, where it is not one. */
-  load(state: State): void {
+  load(state: unknown): void {
     assertState(state)
     this.#tables = new Map()
     this.#counters = new Map(Object.entries(state.counters))
@@ -120,10 +115,15 @@ export class Tables implements Base {
     for (const [name, rows] of Object.entries(state.rows)) for (const row of rows) this.restore(name, row.id, row)
   }
 
-  #table(name: string): Table {
+  /** The table of a collection: the rows under its name are that collection's. */
+  #of<R extends Row>({ name }: Collection<R>): Table<R> {
+    return this.#table(name) as Table<R> // The tables are of many collections, each with rows of its own.
+  }
+
+  #table(name: string): Table<Row> {
     const known = this.#tables.get(name)
     if (known) return known
-    const table = new Table()
+    const table = new Table<Row>()
     this.#tables.set(name, table)
     return table
   }
@@ -133,32 +133,35 @@ export class Tables implements Base {
  * One collection. A tree is grown when its index is first asked for, and kept from then on: what is loaded from a file
  * knows no indexes yet, and one that nobody reads costs nothing. Unique keys are known from the first row on.
  */
-class Table {
-  readonly rows = new Rows()
+class Table<R extends Row> {
+  readonly rows = new Rows<R>()
   readonly #trees: { readonly name: string; readonly index: Index<Row> | undefined; readonly tree: Tree }[] = []
   readonly #unique: UniqueKeys[] = []
   /** Whether every unique index of the collection is among these. */
   #isUniqueKnown = false
 
-  find(collection: AnyCollection, { index, prefix, after, limit, reverse }: Query): Row[] {
-    const found: Row[] = []
+  find(collection: AnyCollection, { index, prefix, after, limit, reverse }: Query): R[] {
+    const found: R[] = []
     if (limit < 1) return found
     const fields = collection.indexes[index]
     if (fields?.unique && prefix.length === fields.fields.length && !after) {
-      const holder = this.#uniqueKeys(collection, index).holder(prefix)
-      return holder === undefined ? found : [this.rows.get(holder) as Row]
+      const holder = this.#uniqueKeys(collection, index, fields).holder(prefix)
+      const row = holder === undefined ? undefined : this.rows.get(holder)
+      return row ? [row] : found
     }
     const tree = this.#tree(collection, index)
-    let key = (reverse ? last(tree, prefix, after) : first(tree, prefix, after)) as readonly Key[] | undefined
+    let key = reverse ? last(tree, prefix, after) : first(tree, prefix, after)
     while (key && hasPrefix(key, prefix)) {
-      found.push(this.rows.get(key[key.length - 1] as Key) as Row)
+      const id = key[key.length - 1]
+      const row = id === undefined ? undefined : this.rows.get(id)
+      if (row) found.push(row)
       if (found.length === limit) break
-      key = (reverse ? tree.nextLowerKey(key) : tree.nextHigherKey(key)) as readonly Key[] | undefined
+      key = reverse ? tree.nextLowerKey(key) : tree.nextHigherKey(key)
     }
     return found
   }
 
-  set(id: Key, row: Row | null): void {
+  set(id: Key, row: R | null): void {
     const old = this.rows.get(id)
     for (const { index, tree } of this.#trees) {
       if (old && row && sameKey(index, old, row)) continue
@@ -175,16 +178,17 @@ class Table {
   /** Throws when landing these rows would put two under one unique key; a row about to go frees its key. */
   check(collection: AnyCollection, rows: ReadonlyMap<Key, Row | null>): void {
     if (!this.#isUniqueKnown) {
-      for (const name in collection.indexes) if (collection.indexes[name]?.unique) this.#uniqueKeys(collection, name)
+      for (const [name, index] of Object.entries(collection.indexes))
+        if (index.unique) this.#uniqueKeys(collection, name, index)
       this.#isUniqueKnown = true
     }
     for (const keys of this.#unique) keys.check(rows)
   }
 
-  #uniqueKeys(collection: AnyCollection, name: string): UniqueKeys {
+  #uniqueKeys(collection: AnyCollection, name: string, index: Index<Row>): UniqueKeys {
     const known = this.#unique.find((keys) => keys.name === name)
     if (known) return known
-    const keys = new UniqueKeys(collection.name, name, collection.indexes[name] as Index<Row>)
+    const keys = new UniqueKeys(collection.name, name, index)
     for (const row of this.rows.values()) keys.move(row.id, undefined, row)
     this.#unique.push(keys)
     return keys
@@ -200,7 +204,7 @@ class Table {
       if (key) keys.push(key)
     }
     // In order, each key lands at the end of the tree: several times faster than as they come.
-    const tree: Tree = new BTree(undefined, compareKeys)
+    const tree: Tree = new BTree<readonly Key[], undefined>(undefined, compareKeys)
     for (const key of keys.sort(compareKeys)) tree.set(key, undefined)
     this.#trees.push({ name, index, tree })
     return tree
@@ -245,24 +249,27 @@ class UniqueKeys {
 
   #mark(row: Row): Key | undefined {
     const { fields } = this.index
-    // What was put is known to have keys for its fields.
-    if (fields.length === 1) return (row[fields[0] as keyof Row] as Key | null | undefined) ?? undefined
+    const field = fields[0]
+    if (field !== undefined && fields.length === 1) {
+      const part: unknown = row[field]
+      return isKey(part) ? part : undefined
+    }
     const key = keyOf(this.index, row)
     return key && markOf(key.slice(0, -1))
   }
 }
 
 /** A key of one part is its own mark: a string and a number are never the same one. */
-const markOf = (key: readonly Key[]): Key => (key.length === 1 ? (key[0] as Key) : JSON.stringify(key))
+const markOf = (key: readonly Key[]): Key => (key.length === 1 ? key[0] : undefined) ?? JSON.stringify(key)
 
 /** The first key that starts with the prefix, or one behind all of those, strictly past `after`. */
-function first(tree: Tree, prefix: readonly Key[], after: readonly Key[] | undefined): Bound | undefined {
+function first(tree: Tree, prefix: readonly Key[], after: readonly Key[] | undefined): readonly Key[] | undefined {
   if (after && compareKeys(after, prefix) >= 0) return tree.nextHigherKey(after)
   return tree.getPairOrNextHigher(prefix)?.[0]
 }
 
 /** The last key that starts with the prefix, or one before all of those, strictly before `after`. */
-function last(tree: Tree, prefix: readonly Key[], after: readonly Key[] | undefined): Bound | undefined {
-  const end: Bound = [...prefix, AFTER_ALL]
+function last(tree: Tree, prefix: readonly Key[], after: readonly Key[] | undefined): readonly Key[] | undefined {
+  const end = [...prefix, AFTER_ALL] as readonly Key[] // Never put: only the order of keys has to know this end.
   return tree.nextLowerKey(after && compareKeys(after, end) < 0 ? after : end)
 }

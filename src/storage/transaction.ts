@@ -1,4 +1,4 @@
-import { assertKeys, compareKeys, hasPrefix, indexNamed, keyOf } from './key.js'
+import { assertKeys, compareKeys, hasPrefix, indexNamed, keyIn, keyOf } from './key.js'
 import { freezeRow } from './state.js'
 import type { AnyCollection, Collection, Key, Query, Reader, Row, Writer } from './storage.js'
 
@@ -42,13 +42,13 @@ export class Transaction implements Writer {
 
   // What the base answers is handed on as it is: an async function would wait for it again.
   get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
-    const own = this.#changes.get(from.name)?.rows.get(id)
+    const own = this.#own(from)?.get(id)
     if (own === undefined) return this.#base.get(from, id)
-    return Promise.resolve((own as R | null) ?? undefined)
+    return Promise.resolve(own ?? undefined)
   }
 
   getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
-    const own = this.#changes.get(from.name)?.rows as ReadonlyMap<Key, R | null> | undefined
+    const own = this.#own(from)
     return own ? this.#fill(own, from, ids) : this.#base.getMany(from, ids)
   }
 
@@ -65,7 +65,7 @@ export class Transaction implements Writer {
   }
 
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
-    const own = this.#changes.get(from.name)?.rows as ReadonlyMap<Key, R | null> | undefined
+    const own = this.#own(from)
     return own ? this.#merge(own, from, query) : this.#base.find(from, query)
   }
 
@@ -78,7 +78,7 @@ export class Transaction implements Writer {
     const committed = await this.#base.find(from, { ...query, limit: query.limit + own.size })
     const index = indexNamed(from, query.index)
     const direction = query.reverse ? -1 : 1
-    const keyed = committed.filter((row) => !own.has(row.id)).map((row) => ({ row, key: keyOf(index, row) as Key[] }))
+    const keyed = committed.filter((row) => !own.has(row.id)).map((row) => ({ row, key: keyIn(index, row) }))
     for (const row of own.values()) {
       const key = row ? keyOf(index, row) : undefined
       if (!row || !key || !hasPrefix(key, query.prefix)) continue
@@ -101,6 +101,11 @@ export class Transaction implements Writer {
   into(outer: Writer): void {
     for (const { collection, rows } of this.#changes.values())
       for (const [id, row] of rows) row === null ? outer.remove(collection, id) : outer.put(collection, row)
+  }
+
+  #own<R extends Row>({ name }: Collection<R>): ReadonlyMap<Key, R | null> | undefined {
+    // The rows under a collection's name are that collection's.
+    return this.#changes.get(name)?.rows as ReadonlyMap<Key, R | null> | undefined
   }
 
   #changesOf(collection: AnyCollection): Map<Key, Row | null> {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import type { Adapter } from 'lowdb'
 import { TextFile } from 'lowdb/node'
+import { messageOf } from '../../../src/storage/cause.js'
 import { compareParts } from '../../../src/storage/key.js'
 import { assertState } from '../../../src/storage/state.js'
 import type { Row, State } from '../../../src/storage/storage.js'
@@ -34,8 +35,8 @@ export class DataFile implements Adapter<Snapshot> {
 
   /** What the file holds, or null where there is none; an exported state will do. Throws `StorageDamaged` on anything else. */
   async read(): Promise<Snapshot | null> {
-    const text = await this.#text.read().catch((cause: Error) => {
-      throw new StorageDamaged(this.#file, undefined, `the file cannot be read (${cause.message}). ${REMEDY}`, {
+    const text = await this.#text.read().catch((cause: unknown) => {
+      throw new StorageDamaged(this.#file, undefined, `the file cannot be read (${messageOf(cause)}). ${REMEDY}`, {
         cause,
       })
     })
@@ -47,7 +48,7 @@ export class DataFile implements Adapter<Snapshot> {
       assertSnapshot(snapshot)
       return snapshot
     } catch (cause) {
-      throw new StorageDamaged(this.#file, undefined, `this is not a state (${(cause as Error).message}). ${REMEDY}`, {
+      throw new StorageDamaged(this.#file, undefined, `this is not a state (${messageOf(cause)}). ${REMEDY}`, {
         cause,
       })
     }
@@ -112,7 +113,7 @@ async function sortById(rows: readonly Row[]): Promise<readonly Row[]> {
   }
   while (runs.length > 1) {
     const merged: Row[][] = []
-    for (let at = 0; at < runs.length; at += 2) merged.push(await merge(runs[at] as Row[], runs[at + 1] ?? []))
+    for (let at = 0; at < runs.length; at += 2) merged.push(await merge(runs[at] ?? [], runs[at + 1] ?? []))
     runs = merged
   }
   return runs[0] ?? []
@@ -122,9 +123,10 @@ async function merge(left: Row[], right: Row[]): Promise<Row[]> {
   const merged: Row[] = []
   let l = 0
   let r = 0
-  while (l < left.length && r < right.length) {
-    const a = left[l] as Row
-    const b = right[r] as Row
+  for (;;) {
+    const a = left[l]
+    const b = right[r]
+    if (!a || !b) break
     const before = byId(a, b) < 0
     merged.push(before ? a : b)
     before ? l++ : r++

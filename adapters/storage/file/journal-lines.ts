@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
+import { hasCode, messageOf } from '../../../src/storage/cause.js'
 import type { Commit } from '../../../src/storage/serial.js'
 import type { Key, Row } from '../../../src/storage/storage.js'
 import { StorageDamaged } from './errors.js'
@@ -54,18 +55,24 @@ export interface ReadJournal {
 
 /** Reads a journal, or nothing where there is no such file. Changes nothing. */
 export async function readJournal(file: string): Promise<ReadJournal> {
-  const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT') return Buffer.alloc(0)
-    throw new StorageDamaged(file, undefined, `the file cannot be read (${cause.message}). ${REMEDY}`, { cause })
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    if (hasCode(cause, 'ENOENT')) return Buffer.alloc(0)
+    throw new StorageDamaged(file, undefined, `the file cannot be read (${messageOf(cause)}). ${REMEDY}`, { cause })
   })
   const end = endOfWhole(bytes)
   const lines = linesOf(file, bytes.subarray(0, end))
   const header = lines.next()
   if (header.done) return { store: undefined, commits: [], end: 0 }
-  const { journal, store } = header.value[0] as { journal?: unknown; store?: unknown }
-  if (journal !== 'farthing/1' || typeof store !== 'string')
-    throw new StorageDamaged(file, 1, `this is not a journal that this version reads. ${REMEDY}`)
+  const store = storeIn(header.value[0])
+  if (store === undefined) throw new StorageDamaged(file, 1, `this is not a journal that this version reads. ${REMEDY}`)
+  // The checksum of each line says that `commitLine` wrote it.
   return { store, commits: lines as Iterable<readonly [JournaledCommit, number]>, end }
+}
+
+/** The data file that a header names; undefined where it is none of a journal. */
+function storeIn(header: object): string | undefined {
+  if (!('journal' in header && 'store' in header) || header.journal !== 'farthing/1') return undefined
+  return typeof header.store === 'string' ? header.store : undefined
 }
 
 /** Only the last line can be torn: all before it were on the disk before it was begun, or went there with it in one piece. */
@@ -90,7 +97,8 @@ function* linesOf(file: string, bytes: Buffer): Generator<readonly [object, numb
 function parse(bytes: Buffer): object | undefined {
   const json = bytes.subarray(9)
   if (bytes.toString('latin1', 0, 9) !== `${checksum(json)} `) return undefined
-  return JSON.parse(json.toString()) as object
+  const content: unknown = JSON.parse(json.toString())
+  return typeof content === 'object' && content !== null ? content : undefined
 }
 
 const NEWLINE = 10

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { messageOf } from '../../../src/storage/cause.js'
 import { StorageUnavailable } from '../../../src/storage/storage.js'
 import { PRIVATE, replaceFile, syncDirectory } from './disk.js'
 
@@ -98,9 +99,9 @@ export class Journal {
   }
 
   /** Takes nothing more: once it is unknown what the disk holds, nothing may be built upon it. Gives what to tell whoever asks. */
-  fail(cause: Error, file = this.#file): StorageUnavailable {
+  fail(cause: unknown, file = this.#file): StorageUnavailable {
     this.#failed ??= new StorageUnavailable(
-      `${file} could not be written (${cause.message}). Make room or repair the disk, then open the storage again: all that was confirmed is there.`,
+      `${file} could not be written (${messageOf(cause)}). Make room or repair the disk, then open the storage again: all that was confirmed is there.`,
       { cause },
     )
     return this.#failed
@@ -142,21 +143,21 @@ export class Journal {
       // What was refused should not be found by the next one who opens the file; if this fails as well, it may be.
       await this.#handle.truncate(this.#end).catch(ignore)
       await this.#handle.datasync().catch(ignore)
-      throw this.fail(cause as Error)
+      throw this.fail(cause)
     }
   }
 
   async #replaceWith(file: string, size: number): Promise<void> {
     // Windows replaces no open file.
     await this.#handle.close()
-    const unreplaced = await replaceFile(file, this.#file).catch((error: Error) => error)
+    const unreplaced = await replaceFile(file, this.#file).catch((error: unknown) => error)
     try {
       this.#handle = await open(this.#file, constants.O_RDWR)
       if (unreplaced) throw unreplaced
       await syncDirectory(dirname(this.#file))
       this.#end = size
     } catch (cause) {
-      throw cause === unreplaced ? cause : this.fail(cause as Error)
+      throw cause === unreplaced ? cause : this.fail(cause)
     }
   }
 }

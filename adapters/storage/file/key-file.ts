@@ -1,5 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { hasCode, messageOf } from '../../../src/storage/cause.js'
+import { assertState, isObject } from '../../../src/storage/state.js'
 import { keptApart, type Row } from '../../../src/storage/storage.js'
 import { PRIVATE } from './disk.js'
 import { StorageDamaged } from './errors.js'
@@ -29,17 +31,15 @@ export class KeyFile {
 
   /** Throws `StorageDamaged` on a file that is there and is no key file. */
   static async open(file: string): Promise<KeyFile> {
-    const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-      if (cause.code === 'ENOENT') return undefined
-      throw new StorageDamaged(file, undefined, `the file cannot be read (${cause.message}). ${REMEDY}`, { cause })
+    const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+      if (hasCode(cause, 'ENOENT')) return undefined
+      throw new StorageDamaged(file, undefined, `the file cannot be read (${messageOf(cause)}). ${REMEDY}`, { cause })
     })
     if (text === undefined) return new KeyFile(file, [])
     try {
-      const { format, generations } = JSON.parse(text) as { format?: unknown; generations?: readonly Generation[] }
-      if (format !== FORMAT || !Array.isArray(generations)) throw new TypeError('its format is not known')
-      return new KeyFile(file, generations)
+      return new KeyFile(file, generationsOf(JSON.parse(text)))
     } catch (cause) {
-      throw new StorageDamaged(file, undefined, `this is not a key file (${(cause as Error).message}). ${REMEDY}`, {
+      throw new StorageDamaged(file, undefined, `this is not a key file (${messageOf(cause)}). ${REMEDY}`, {
         cause,
       })
     }
@@ -71,6 +71,20 @@ export class KeyFile {
     renameSync(next, this.#file)
     this.#generations = generations
   }
+}
+
+function generationsOf(document: unknown): Generation[] {
+  if (!isObject(document) || document.format !== FORMAT || !Array.isArray(document.generations))
+    throw new TypeError('its format is not known')
+  return document.generations.map(generationOf)
+}
+
+function generationOf(given: unknown): Generation {
+  const { commit, rows } = isObject(given) ? given : {}
+  if (typeof commit !== 'number') throw new TypeError('its rows are of no commit')
+  const state: unknown = { counters: {}, rows }
+  assertState(state)
+  return { commit, rows: state.rows }
 }
 
 const REMEDY = 'Nothing was changed. Restore the file from a backup'

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, link, open, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { hasCode } from '../../../src/storage/cause.js'
+import { isObject } from '../../../src/storage/state.js'
 import { PRIVATE } from './disk.js'
 import { StorageLocked } from './errors.js'
 
@@ -60,29 +62,36 @@ async function placed(own: string, file: string): Promise<boolean> {
     await link(own, file)
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    if (hasCode(error, 'EEXIST')) return false
   }
   try {
     // Some file systems have no links.
     await copyFile(own, file, constants.COPYFILE_EXCL)
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    if (hasCode(error, 'EEXIST')) return false
     throw error
   }
 }
 
 async function holderOf(file: string): Promise<Holder | undefined> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return undefined
     throw error
   })
   if (text === undefined) return undefined
   try {
-    const holder = JSON.parse(text) as Holder
-    if (Number.isSafeInteger(holder.pid) && typeof holder.host === 'string') return holder
+    const holder: unknown = JSON.parse(text)
+    if (isHolder(holder)) return holder
   } catch {}
   throw new StorageLocked(file, undefined)
+}
+
+function isHolder(value: unknown): value is Holder {
+  if (!isObject(value)) return false
+  const { pid, host, started, id } = value
+  const isNamed = typeof host === 'string' && typeof id === 'string'
+  return isNamed && Number.isSafeInteger(pid) && (started === null || typeof started === 'string')
 }
 
 async function mayBeAlive({ pid, host, started }: Holder): Promise<boolean> {
@@ -90,7 +99,7 @@ async function mayBeAlive({ pid, host, started }: Holder): Promise<boolean> {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+    return !hasCode(error, 'ESRCH')
   }
   const now = started === null ? undefined : await startOf(pid)
   return now === undefined || now === started

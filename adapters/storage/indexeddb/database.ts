@@ -92,7 +92,7 @@ export class Database {
         return db.transaction(names, mode, { durability: 'strict' })
       } catch (error) {
         // The browser closed the connection: the site's data was cleared, say.
-        if (attempt === 2 || (error as Error).name !== 'InvalidStateError') throw error
+        if (attempt === 2 || !isNamed(error, 'InvalidStateError')) throw error
         this.#leave(db)
       }
     }
@@ -113,8 +113,8 @@ export class Database {
     while (!this.#isAsDeclared(db)) {
       const version = db.version + 1
       db.close()
-      db = await this.#connect(version).catch((error: Error) => {
-        if (error.name !== 'VersionError') throw error
+      db = await this.#connect(version).catch((error: unknown) => {
+        if (!isNamed(error, 'VersionError')) throw error
         return this.#connect()
       })
     }
@@ -149,7 +149,7 @@ export class Database {
         upgrade: (db, _from, _to, tx) => {
           // From here on it waits for nobody.
           clearTimeout(timer)
-          for (const change of differences(db, tx, this.#schema())) change()
+          for (const change of differences(db, tx, this.#schema())) change(tx)
         },
       })
         .then((db) => {
@@ -195,5 +195,7 @@ function abort(tx: OpenTransaction): void {
     // It was aborted already, by what failed.
   }
 }
+
+const isNamed = (error: unknown, name: string): boolean => error instanceof DOMException && error.name === name
 
 function ignore(): void {}

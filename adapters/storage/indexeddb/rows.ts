@@ -1,10 +1,9 @@
 import { type IDBPTransaction, unwrap } from 'idb'
-import { indexNamed, keyOf } from '../../../src/storage/key.js'
+import { indexNamed, isKey, keyOf } from '../../../src/storage/key.js'
 import { freezeRow } from '../../../src/storage/state.js'
 import {
   type AnyCollection,
   type Collection,
-  type Index,
   type Key,
   type Query,
   type Row,
@@ -27,7 +26,7 @@ export class Rows implements Base {
   async get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
     const store = storeOf(from.name)
     const row = await this.#database.read([store], (tx) => tx.objectStore(store).get(id))
-    return row && freezeRow(row as R)
+    return row && asPut(from, row)
   }
 
   async getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
@@ -38,9 +37,8 @@ export class Rows implements Base {
       const source = tx.objectStore(store)
       const distinct = [...new Set<Key>(ids)]
       const read: unknown[] = await Promise.all(distinct.map((id) => source.get(id)))
-      return new Map(distinct.map((id, i) => [id, read[i] as R | undefined]))
+      return new Map(distinct.map((id, i) => [id, read[i] === undefined ? undefined : asPut(from, read[i])]))
     })
-    for (const row of rows.values()) if (row) freezeRow(row)
     return ids.map((id) => rows.get(id))
   }
 
@@ -54,30 +52,42 @@ export class Rows implements Base {
       const source = isIndexed ? tx.objectStore(store).index(query.index) : tx.objectStore(store)
       return query.reverse ? lastFirst(source, range, limit) : source.getAll(range, limit)
     })
-    return (rows as R[]).map(freezeRow)
+    return rows.map((row) => asPut(from, row))
   }
 
   async nextId(of: string): Promise<number> {
-    const [next] = await this.nextIds([of])
-    return next as number
+    await this.#learn([of])
+    return this.#next(of)
   }
 
   async nextIds(of: readonly string[]): Promise<number[]> {
+    await this.#learn(of)
+    return of.map((name) => this.#next(name))
+  }
+
+  /** Knows the last number of each of these counters. */
+  async #learn(of: readonly string[]): Promise<void> {
     const unread = [...new Set(of)].filter((name) => !this.#given.has(name))
     const kept = unread.length > 0 ? await this.#lastOf(unread) : []
     // Looked at after the reading: a body may ask for numbers twice at once.
     for (const [i, name] of unread.entries()) if (!this.#given.has(name)) this.#given.set(name, kept[i] ?? 0)
-    return of.map((name) => {
-      const next = (this.#given.get(name) ?? 0) + 1
-      this.#given.set(name, next)
-      return next
-    })
+  }
+
+  #next(of: string): number {
+    const next = (this.#given.get(of) ?? 0) + 1
+    this.#given.set(of, next)
+    return next
   }
 
   #lastOf(names: readonly string[]): Promise<(number | undefined)[]> {
     return this.#database.read([COUNTERS], (tx) => {
       const counters = tx.objectStore(COUNTERS)
-      return Promise.all(names.map((name) => counters.get(name) as Promise<number | undefined>))
+      return Promise.all(
+        names.map(async (name) => {
+          const last: unknown = await counters.get(name)
+          return typeof last === 'number' ? last : undefined
+        }),
+      )
     })
   }
 
@@ -98,6 +108,9 @@ export class Rows implements Base {
   }
 }
 
+/** A row that was read from the store of a collection, where only rows of that are put. */
+const asPut = <R extends Row>(_from: Collection<R>, row: unknown): R => freezeRow(row as R)
+
 /** The keys of an index, or the ids of a store, that a query means; undefined where there can be none. */
 function rangeOf({ prefix, after, reverse = false }: Query, isIndexed: boolean): IDBKeyRange | undefined {
   // An array sorts behind every string.
@@ -109,7 +122,7 @@ function rangeOf({ prefix, after, reverse = false }: Query, isIndexed: boolean):
   if (!isIndexed) {
     if (prefix.length > 1) return undefined
     lower = lower[0] ?? Number.NEGATIVE_INFINITY
-    upper = upper[0] as IDBValidKey
+    upper = upper[0] ?? []
   }
   const openLower = isPast && !reverse
   const openUpper = isPast && reverse
@@ -141,7 +154,8 @@ async function checkUnique(
   await Promise.all(
     uniqueKeys(collection, put).map(async ({ name, key }) => {
       const holder = await store.index(name).getKey(IDBKeyRange.bound(key, [...key, []]))
-      if (holder !== undefined && !rows.has(holder as Key)) throw new UniqueViolation(collection.name, name, key)
+      if (holder !== undefined && !(isKey(holder) && rows.has(holder)))
+        throw new UniqueViolation(collection.name, name, key)
     }),
   )
 }
@@ -149,7 +163,7 @@ async function checkUnique(
 /** The keys of these rows in the unique indexes. Throws `UniqueViolation` where two of them share one. */
 export function uniqueKeys(collection: AnyCollection, rows: readonly Row[]): { name: string; key: Key[] }[] {
   const keys: { name: string; key: Key[] }[] = []
-  for (const [name, index] of Object.entries(collection.indexes) as [string, Index<Row>][]) {
+  for (const [name, index] of Object.entries(collection.indexes)) {
     if (!index.unique) continue
     const taken = new Set<string>()
     for (const row of rows) {

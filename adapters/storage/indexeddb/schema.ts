@@ -20,8 +20,11 @@ export interface Schema {
   readonly superseded: boolean
 }
 
+/** Creating and deleting indexes is for `versionchange` transactions. */
+type Step = (upgrade: IDBPTransaction<unknown, string[], 'versionchange'>) => void
+
 /**
- * What would make a database hold a schema, each to be run where `tx` is its `versionchange` transaction; none where it
+ * What would make a database hold a schema, each to be run with its `versionchange` transaction; none where it
  * does already. Rows are kept throughout. An index has the id at its end, so that it orders rows as queries do:
  * that a unique one is so is for whoever writes to check.
  * Throws `StorageUnavailable` where a newer version of the code has made one of these indexes another.
@@ -30,15 +33,15 @@ export function differences(
   db: IDBPDatabase,
   tx: IDBPTransaction<unknown, string[], IDBTransactionMode> | undefined,
   { collections, others, superseded }: Schema,
-): (() => void)[] {
-  const steps: (() => void)[] = []
+): Step[] {
+  const steps: Step[] = []
   const has = (store: string) => db.objectStoreNames.contains(store)
   if (!has(COUNTERS)) steps.push(() => db.createObjectStore(COUNTERS))
   for (const name of others)
     if (!has(storeOf(name))) steps.push(() => db.createObjectStore(storeOf(name), { keyPath: 'id' }))
 
   for (const { name, indexes } of collections) {
-    const store = has(storeOf(name)) ? (tx?.objectStore(storeOf(name)) as IndexedStore | undefined) : undefined
+    const store = has(storeOf(name)) ? tx?.objectStore(storeOf(name)) : undefined
     const wanted = new Map(Object.entries(indexes).map(([index, { fields }]) => [index, [...fields, 'id']]))
     if (!store) {
       steps.push(() => {
@@ -54,15 +57,13 @@ export function differences(
         throw new StorageUnavailable(
           `Another tab runs a newer version of this site, which keeps ${name}.${index} otherwise. Reload this page.`,
         )
-      if (!isKept) steps.push(() => store.deleteIndex(index))
+      if (!isKept) steps.push((upgrade) => upgrade.objectStore(storeOf(name)).deleteIndex(index))
     }
     for (const [index, keyPath] of wanted)
-      if (!isSame(found.get(index), keyPath)) steps.push(() => store.createIndex(index, keyPath))
+      if (!isSame(found.get(index), keyPath))
+        steps.push((upgrade) => upgrade.objectStore(storeOf(name)).createIndex(index, keyPath))
   }
   return steps
 }
-
-/** Creating and deleting indexes is for `versionchange` transactions, which idb's types know and ours do not. */
-type IndexedStore = ReturnType<IDBPDatabase['createObjectStore']>
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)

@@ -1,0 +1,6 @@
+/** The words of what was thrown, which need not be an error. */
+export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
+/** Whether an error has this code, such as `ENOENT`, by which Node and its modules tell their errors apart. */
+export const hasCode = (cause: unknown, code: string): boolean =>
+  cause instanceof Error && 'code' in cause && cause.code === code
