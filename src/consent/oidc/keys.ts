@@ -81,9 +81,9 @@ export async function rotateKeys(tx: Writer, at: number, { keys }: KeyContext): 
   return row
 }
 
-const publicHalf = ({ kty, crv, x, y }: JWK): PublicJwk => ({
-  kty: required(kty, '`kty` of a key'),
-  crv: required(crv, '`crv` of a key'),
+const publicHalf = ({ x, y }: JWK): PublicJwk => ({
+  kty: 'EC',
+  crv: 'P-256',
   x: required(x, '`x` of a key'),
   y: required(y, '`y` of a key'),
 })

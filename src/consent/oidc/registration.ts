@@ -139,10 +139,10 @@ function show({ id, secret_digest, metadata, created_at }: OidcClientRow, token:
 const refuse = (detail: string) => problem('invalid_client_metadata', { detail })
 
 function checkMetadata(sent: SentMetadata): ClientMetadata {
-  const { subject_type, id_token_signed_response_alg, ...rest } = sent
+  const { subject_type, id_token_signed_response_alg, jwks, ...rest } = sent
   if ((subject_type ?? 'public') !== 'public') throw refuse('`subject_type` is public.')
   if ((id_token_signed_response_alg ?? 'ES256') !== 'ES256') throw refuse('Id tokens are signed with ES256.')
-  if (sent.jwks && sent.jwks_uri) throw refuse('Give `jwks` or `jwks_uri`, not both.')
+  if (jwks && sent.jwks_uri) throw refuse('Give `jwks` or `jwks_uri`, not both.')
   const redirect_uris = checkRedirects(sent)
   for (const name of ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri'] as const)
     if (sent[name] !== undefined && !isWebAddress(sent[name])) throw refuse(`\`${name}\` is an https or http URL.`)
@@ -151,7 +151,7 @@ function checkMetadata(sent: SentMetadata): ClientMetadata {
     redirect_uris,
     token_endpoint_auth_method: checkAuthMethod(sent.token_endpoint_auth_method),
     ...checkGrants(sent),
-    ...(sent.jwks && { jwks: checkKeys(sent.jwks) }),
+    ...(jwks && { jwks: checkKeys(jwks) }),
     scope: checkScope(sent.scope),
   }
   if (JSON.stringify(metadata).length > MOST_CHARACTERS)
