@@ -28,7 +28,11 @@ export default defineConfig({
   ...sources,
   test: {
     // Once for a whole run: a project that said `extends: true` would have these again for itself.
-    globalSetup: ['test/support/contract/unanswered.ts', 'test/support/browser/shared-browser.ts', 'test/support/contract/runtime-counts.ts'],
+    globalSetup: [
+      'test/support/contract/unanswered.ts',
+      'test/support/browser/shared-browser.ts',
+      'test/support/contract/runtime-counts.ts',
+    ],
     // Much of a run waits for browsers and processes: more than one for each core keeps them busy.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     // Of the contract: see test/support/contract/contract.ts.
