@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { expectAccessible } from '../support/browser/accessible.js'
+import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
 import { Subscriber, VISA } from '../support/scenes/billing.js'
 import {
   codeFor,
@@ -17,110 +17,102 @@ import { newSeller } from '../support/scenes/world.js'
 
 const { host, site, page: newPage } = journey()
 
-for (const colorScheme of ['light', 'dark'] as const)
-  for (const [width, height] of [
-    [320, 640],
-    [1280, 900],
-  ] as const) {
-    const options = { colorScheme, viewport: { width, height } }
+test('axe finds nothing serious in any step of a payment', { timeout: EVERY_STATE_MS }, async () => {
+  const service = await host()
+  const page = await newPage()
+  const shown = parts(await visit(page, (await site(shopHtml(service))).url))
+  await expectAccessible(page, 'closed')
+  await shown.open.click()
+  await shown.email.waitFor()
+  await expectAccessible(page, 'email')
+  await shown.continue.click()
+  await shown.alert.waitFor()
+  await expectAccessible(page, 'alert')
+  await shown.email.fill('newcomer@example.test')
+  await shown.continue.click()
+  await shown.code.fill(await codeFor(service.call, shown, 'newcomer@example.test'))
+  await expectAccessible(page, 'code')
+  await shown.verify.click()
+  await shown.balance.waitFor()
+  await shown.pay.click()
+  await shown.alert.waitFor()
+  await expectAccessible(page, 'insufficient funds')
+})
 
-    test(`axe finds nothing serious in any step of a payment, ${colorScheme}, ${width} wide`, async () => {
-      const service = await host()
-      const page = await newPage(options)
-      const shown = parts(await visit(page, (await site(shopHtml(service))).url))
-      await expectAccessible(page, 'closed')
-      await shown.open.click()
-      await shown.email.waitFor()
-      await expectAccessible(page, 'email')
-      await shown.continue.click()
-      await shown.alert.waitFor()
-      await expectAccessible(page, 'alert')
-      await shown.email.fill('newcomer@example.test')
-      await shown.continue.click()
-      await shown.code.fill(await codeFor(service.call, shown, 'newcomer@example.test'))
-      await expectAccessible(page, 'code')
-      await shown.verify.click()
-      await shown.balance.waitFor()
-      await shown.pay.click()
-      await shown.alert.waitFor()
-      await expectAccessible(page, 'insufficient funds')
-    })
+test('axe finds nothing serious in any step of a payback', { timeout: EVERY_STATE_MS }, async () => {
+  const service = await host()
+  const page = await newPage()
+  const { hash } = await newPayback(service.call, { balance: 0.1 })
+  const text = 'What is read here may be told to others. '.repeat(12)
+  const consent = ['You may write to me.', { title: 'Newsletter', text }, { title: 'Others', text }]
+  const shop = await site(elementHtml(service, { type: 'payback', options: { hash, consent } }))
+  const shown = parts(await visit(page, shop.url), /^Get/)
+  await expectAccessible(page, 'closed')
+  await signInByCode(service, shown, demo.payer.email)
+  await shown.allow.waitFor()
+  await expectAccessible(page, 'consent')
+  await shown.allow.click()
+  await shown.alert.waitFor()
+  await expectAccessible(page, 'refused')
+  await page.goto(`${service.url}/v4/payback/embed/${demo.commodities.article}`)
+  await expectAccessible(page, 'what pays nobody')
+})
 
-    test(`axe finds nothing serious in any step of a payback, ${colorScheme}, ${width} wide`, async () => {
-      const service = await host()
-      const page = await newPage(options)
-      const { hash } = await newPayback(service.call, { balance: 0.1 })
-      const text = 'What is read here may be told to others. '.repeat(12)
-      const consent = ['You may write to me.', { title: 'Newsletter', text }, { title: 'Others', text }]
-      const shop = await site(elementHtml(service, { type: 'payback', options: { hash, consent } }))
-      const shown = parts(await visit(page, shop.url), /^Get/)
-      await expectAccessible(page, 'closed')
-      await signInByCode(service, shown, demo.payer.email)
-      await shown.allow.waitFor()
-      await expectAccessible(page, 'consent')
-      await shown.allow.click()
-      await shown.alert.waitFor()
-      await expectAccessible(page, 'refused')
-      await page.goto(`${service.url}/v4/payback/embed/${demo.commodities.article}`)
-      await expectAccessible(page, 'what pays nobody')
-    })
+test('axe finds nothing serious in any step of a verification', { timeout: EVERY_STATE_MS }, async () => {
+  const service = await host()
+  const page = await newPage()
+  const { hash } = await newPersona(service.call, { name: 'Press pass', description: 'Given to reporters.' })
+  const shop = await site(elementHtml(service, { type: 'verify', options: { hash } }))
+  const frame = await visit(page, shop.url)
+  const shown = parts(frame, /^Verify Press/)
+  await expectAccessible(page, 'closed')
+  await signInByCode(service, shown, demo.payer.email)
+  await shown.alert.waitFor()
+  await expectAccessible(page, 'held by none')
+  await shown.cancel.click()
+  await shown.open.click()
+  await shown.verify.waitFor()
+  await expectAccessible(page, 'signed in')
+})
 
-    test(`axe finds nothing serious in any step of a verification, ${colorScheme}, ${width} wide`, async () => {
-      const service = await host()
-      const page = await newPage(options)
-      const { hash } = await newPersona(service.call, { name: 'Press pass', description: 'Given to reporters.' })
-      const shop = await site(elementHtml(service, { type: 'verify', options: { hash } }))
-      const frame = await visit(page, shop.url)
-      const shown = parts(frame, /^Verify Press/)
-      await expectAccessible(page, 'closed')
-      await signInByCode(service, shown, demo.payer.email)
-      await shown.alert.waitFor()
-      await expectAccessible(page, 'held by none')
-      await shown.cancel.click()
-      await shown.open.click()
-      await shown.verify.waitFor()
-      await expectAccessible(page, 'signed in')
-    })
-
-    test(`axe finds nothing serious in the pages of the sandbox, ${colorScheme}, ${width} wide`, async () => {
-      const service = await host()
-      const page = await newPage(options)
-      await page.goto(`${service.url}/shop`)
-      const shown = parts(page.frameLocator('#pay iframe'))
-      await shown.open.click()
-      await shown.email.fill(demo.payer.email)
-      await shown.continue.click()
-      await shown.code.fill(demo.payer.code)
-      await shown.verify.click()
-      await shown.balance.waitFor()
-      await expectAccessible(page, 'shop, paying')
-      await shown.pay.click()
-      await page.getByText('Paid and validated').waitFor()
-      await page.waitForTimeout(500)
-      await expectAccessible(page, 'shop, unlocked')
-      for (const path of ['/shop', '/', '/v4/embed/unknown']) {
-        await page.goto(service.url + path)
-        if (path === '/') await page.getByRole('heading', { name: 'Outbox' }).waitFor()
-        await expectAccessible(page, path)
-      }
-    })
-
-    test(`axe finds nothing serious in an invoice, on a screen and printed, ${colorScheme}, ${width} wide`, async () => {
-      const { call, url } = await host()
-      const account = new Subscriber(call, await newSeller(call))
-      await account.chosen('scale', VISA)
-      const [{ id }] = await account.invoices()
-      const page = await newPage(options)
-      await page.setExtraHTTPHeaders({ authorization: `Bearer ${account.seller.token}` })
-      await page.goto(`${url}/v4/billing/invoices/${id}.html`)
-      await page.getByRole('rowheader', { name: 'Total' }).waitFor()
-      await expectAccessible(page, 'invoice')
-      await page.emulateMedia({ media: 'print', colorScheme })
-      const paper = 'getComputedStyle(document.querySelector("main")).backgroundColor'
-      expect(await page.evaluate(paper)).toBe('rgb(255, 255, 255)')
-      await expectAccessible(page, 'printed invoice')
-    })
+test('axe finds nothing serious in the pages of the sandbox', { timeout: EVERY_STATE_MS }, async () => {
+  const service = await host()
+  const page = await newPage()
+  await page.goto(`${service.url}/shop`)
+  const shown = parts(page.frameLocator('#pay iframe'))
+  await shown.open.click()
+  await shown.email.fill(demo.payer.email)
+  await shown.continue.click()
+  await shown.code.fill(demo.payer.code)
+  await shown.verify.click()
+  await shown.balance.waitFor()
+  await expectAccessible(page, 'shop, paying')
+  await shown.pay.click()
+  await page.getByText('Paid and validated').waitFor()
+  await page.waitForTimeout(500)
+  await expectAccessible(page, 'shop, unlocked')
+  for (const path of ['/shop', '/', '/v4/embed/unknown']) {
+    await page.goto(service.url + path)
+    if (path === '/') await page.getByRole('heading', { name: 'Outbox' }).waitFor()
+    await expectAccessible(page, path)
   }
+})
+
+test('axe finds nothing serious in an invoice, on a screen and printed', { timeout: EVERY_STATE_MS }, async () => {
+  const { call, url } = await host()
+  const account = new Subscriber(call, await newSeller(call))
+  await account.chosen('scale', VISA)
+  const [{ id }] = await account.invoices()
+  const page = await newPage()
+  await page.setExtraHTTPHeaders({ authorization: `Bearer ${account.seller.token}` })
+  await page.goto(`${url}/v4/billing/invoices/${id}.html`)
+  await page.getByRole('rowheader', { name: 'Total' }).waitFor()
+  await expectAccessible(page, 'invoice')
+  await page.emulateMedia({ media: 'print' })
+  const paper = 'getComputedStyle(document.querySelector("main")).backgroundColor'
+  expect(await page.evaluate(paper)).toBe('rgb(255, 255, 255)')
+  await expectAccessible(page, 'printed invoice')
+})
 
 test('nothing moves for readers who do not want it', async () => {
   const service = await host()

@@ -1,7 +1,7 @@
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Call } from '../support/api.js'
-import { expectAccessible } from '../support/browser/accessible.js'
+import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
 import { tabTo } from '../support/browser/oidc-pages.js'
 import { newBusiness, requestChange } from '../support/scenes/account-changes.js'
 import { newItem } from '../support/scenes/catalog.js'
@@ -131,53 +131,49 @@ for (const javaScriptEnabled of [true, false])
     expect(await granted()).toBeNull()
   })
 
-for (const colorScheme of ['light', 'dark'] as const)
-  for (const width of [320, 1280]) {
-    const options: BrowserContextOptions = { colorScheme, viewport: { width, height: 900 } }
-    test(`axe finds nothing serious in any state of the pages, ${colorScheme}, ${width} wide`, async () => {
-      const { call, ask, offer } = await business()
-      const page = await newPage(options)
-      const shown = parts(page)
-      const look = (state: string) => expectAccessible(page, state)
-      const property = { type: 'string', description: 'x'.repeat(300) }
-      const service_schema = { type: 'object', properties: { ['y'.repeat(60)]: property } }
-      const many = { name: 'z'.repeat(64), description: 'w'.repeat(1024), featured: true, service_schema }
-      const { address } = await ask(many)
-      await page.goto(address)
-      await look('email')
-      await shown.continue.click()
-      await shown.alert.waitFor()
-      await look('refused')
-      await shown.email.fill('eve@example.test')
-      await shown.continue.click()
-      await shown.code.waitFor()
-      await look('code')
-      await shown.code.fill(await mailedCode(call, 'eve@example.test'))
-      await shown.verify.click()
-      await look('nothing')
-      await page.getByRole('button', { name: 'Not you?' }).click()
-      await shown.email.fill(OWNER)
-      await shown.continue.click()
-      await shown.code.fill(await mailedCode(call, OWNER))
-      await shown.verify.click()
-      await shown.approve.waitFor()
-      await look('asked')
-      await page.goto(await offer())
-      await shown.choose.waitFor()
-      await look('choose')
-      await shown.choose.click()
-      await shown.status.waitFor()
-      await look('chosen')
-      await registerDevice(call, { session: await newSession(call, OWNER) })
-      await page.goto(address)
-      await shown.approve.click()
-      await shown.status.waitFor()
-      await look('wait')
-      await shown.reject.click()
-      await page.getByText('You rejected this.').waitFor()
-      await look('rejected')
-      await page.goto(await offer())
-      await shown.status.waitFor()
-      await look('waiting to choose')
-    })
-  }
+test('axe finds nothing serious in any state of the pages', { timeout: EVERY_STATE_MS }, async () => {
+  const { call, ask, offer } = await business()
+  const page = await newPage()
+  const shown = parts(page)
+  const look = (state: string) => expectAccessible(page, state)
+  const property = { type: 'string', description: 'x'.repeat(300) }
+  const service_schema = { type: 'object', properties: { ['y'.repeat(60)]: property } }
+  const many = { name: 'z'.repeat(64), description: 'w'.repeat(1024), featured: true, service_schema }
+  const { address } = await ask(many)
+  await page.goto(address)
+  await look('email')
+  await shown.continue.click()
+  await shown.alert.waitFor()
+  await look('refused')
+  await shown.email.fill('eve@example.test')
+  await shown.continue.click()
+  await shown.code.waitFor()
+  await look('code')
+  await shown.code.fill(await mailedCode(call, 'eve@example.test'))
+  await shown.verify.click()
+  await look('nothing')
+  await page.getByRole('button', { name: 'Not you?' }).click()
+  await shown.email.fill(OWNER)
+  await shown.continue.click()
+  await shown.code.fill(await mailedCode(call, OWNER))
+  await shown.verify.click()
+  await shown.approve.waitFor()
+  await look('asked')
+  await page.goto(await offer())
+  await shown.choose.waitFor()
+  await look('choose')
+  await shown.choose.click()
+  await shown.status.waitFor()
+  await look('chosen')
+  await registerDevice(call, { session: await newSession(call, OWNER) })
+  await page.goto(address)
+  await shown.approve.click()
+  await shown.status.waitFor()
+  await look('wait')
+  await shown.reject.click()
+  await page.getByText('You rejected this.').waitFor()
+  await look('rejected')
+  await page.goto(await offer())
+  await shown.status.waitFor()
+  await look('waiting to choose')
+})

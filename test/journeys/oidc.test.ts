@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Call } from '../support/api.js'
-import { expectAccessible } from '../support/browser/accessible.js'
+import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
 import { newConnection, tabTo } from '../support/browser/oidc-pages.js'
 import { journey } from '../support/scenes/journey.js'
 import { exchangeCode } from '../support/scenes/oidc.js'
@@ -185,34 +185,32 @@ test('consent cannot be framed by another site', async () => {
   expect(await frame?.getByRole('button').count()).toBe(0)
 })
 
-for (const colorScheme of ['light', 'dark'] as const)
-  for (const width of [320, 1280])
-    test(`axe finds nothing serious on any page, ${colorScheme}, ${width} wide`, async () => {
-      const { url, call } = await host()
-      await addAccount(call, 'Difference Engines')
-      const { address } = await newConnection(call, url, 'https://app.example.test/callback', {
-        scope: 'openid profile email twin offline_access',
-      })
-      const page = await newPage({ colorScheme, viewport: { width, height: 900 } })
-      const shown = parts(page)
-      const look = (state: string) => expectAccessible(page, state)
-      await page.goto(address)
-      await look('email')
-      await shown.button('Continue').click()
-      await shown.alert.waitFor()
-      await look('refused')
-      await shown.email.fill(EMAIL)
-      await shown.button('Continue').click()
-      await shown.code.waitFor()
-      await look('code')
-      await shown.code.fill(await newestCode(call))
-      await shown.button('Verify').click()
-      await shown.button('Allow').waitFor()
-      await look('consent')
-      await page.goto(`${url}/v4/oidc/session/end`)
-      await look('signing-out')
-      await page.goto(`${url}/v4/oidc/interaction/none`)
-      await look('expired')
-      await page.goto(`${url}/v4/oidc/auth?client_id=none`)
-      await look('no-client')
-    })
+test('axe finds nothing serious on any page', { timeout: EVERY_STATE_MS }, async () => {
+  const { url, call } = await host()
+  await addAccount(call, 'Difference Engines')
+  const { address } = await newConnection(call, url, 'https://app.example.test/callback', {
+    scope: 'openid profile email twin offline_access',
+  })
+  const page = await newPage()
+  const shown = parts(page)
+  const look = (state: string) => expectAccessible(page, state)
+  await page.goto(address)
+  await look('email')
+  await shown.button('Continue').click()
+  await shown.alert.waitFor()
+  await look('refused')
+  await shown.email.fill(EMAIL)
+  await shown.button('Continue').click()
+  await shown.code.waitFor()
+  await look('code')
+  await shown.code.fill(await newestCode(call))
+  await shown.button('Verify').click()
+  await shown.button('Allow').waitFor()
+  await look('consent')
+  await page.goto(`${url}/v4/oidc/session/end`)
+  await look('signing-out')
+  await page.goto(`${url}/v4/oidc/interaction/none`)
+  await look('expired')
+  await page.goto(`${url}/v4/oidc/auth?client_id=none`)
+  await look('no-client')
+})

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { expectAccessible } from '../support/browser/accessible.js'
+import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
 import { newConnection, tabTo } from '../support/browser/oidc-pages.js'
 import { type Host, journey } from '../support/scenes/journey.js'
 import { advance } from '../support/scenes/market.js'
@@ -132,25 +132,20 @@ test('there is no phone where the state was begun without the demo', async () =>
   await phone.getByRole('heading', { name: 'There is no phone here' }).waitFor()
 })
 
-for (const colorScheme of ['light', 'dark'] as const)
-  for (const [width, height] of [
-    [360, 720],
-    [1280, 900],
-  ] as const)
-    test(`axe finds nothing serious on the phone, ${colorScheme}, ${width} wide`, async () => {
-      const { url, call } = await host()
-      const phone = await newPage({ colorScheme, viewport: { width, height } })
-      await phone.goto(`${url}/phone`)
-      await onPhone(phone).button('Connect this phone').waitFor()
-      await expectAccessible(phone, 'not connected')
-      await onPhone(phone).button('Connect this phone').click()
-      await onPhone(phone).quiet.waitFor()
-      await expectAccessible(phone, 'quiet')
-      const session = await newSession(call, email)
-      await ask(call, { session })
-      await onPhone(phone).button('Approve').waitFor()
-      await expectAccessible(phone, 'asked')
-      await phone.route('**/_sandbox/**', (route) => route.abort())
-      await phone.getByRole('alert').filter({ hasText: 'gives no answer' }).waitFor()
-      await expectAccessible(phone, 'no answer')
-    })
+test('axe finds nothing serious on the phone', { timeout: EVERY_STATE_MS }, async () => {
+  const { url, call } = await host()
+  const phone = await newPage()
+  await phone.goto(`${url}/phone`)
+  await onPhone(phone).button('Connect this phone').waitFor()
+  await expectAccessible(phone, 'not connected', { narrow: 360 })
+  await onPhone(phone).button('Connect this phone').click()
+  await onPhone(phone).quiet.waitFor()
+  await expectAccessible(phone, 'quiet', { narrow: 360 })
+  const session = await newSession(call, email)
+  await ask(call, { session })
+  await onPhone(phone).button('Approve').waitFor()
+  await expectAccessible(phone, 'asked', { narrow: 360 })
+  await phone.route('**/_sandbox/**', (route) => route.abort())
+  await phone.getByRole('alert').filter({ hasText: 'gives no answer' }).waitFor()
+  await expectAccessible(phone, 'no answer', { narrow: 360 })
+})
