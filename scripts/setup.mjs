@@ -124,7 +124,7 @@ async function build(options) {
 }
 
 /** The npm that runs this script, else the one on the PATH. */
-function npm() {
+export function npm() {
   const own = process.env.npm_execpath
   if (own?.endsWith('npm-cli.js') && existsSync(own)) return [process.execPath, own]
   return [process.platform === 'win32' ? 'npm.cmd' : 'npm']
