@@ -198,7 +198,7 @@ export async function listApprovals(
       ? ({ index: 'byUser', prefix: [userId] } as const)
       : ({ index: 'byUserStatus', prefix: [userId, status] } as const)
   const { rows, next } = await newestFirst(tx, approvals, { ...place, prefix: [...place.prefix], limit, after })
-  return { approvals: rows.map((row) => showToUser(row, context)), next: next as string | null }
+  return { approvals: rows.map((row) => showToUser(row, context)), next }
 }
 
 /** The user's answer, for good. Gives `not_pending` where there is none to be given any more. */

@@ -175,7 +175,7 @@ export async function listDevices(
 ) {
   const { rows, next } = await newestFirst(tx, devices, { index: 'byUser', prefix: [userId], ...page })
   const shown = rows.map((row) => ({ ...showDevice(row), ...(!isActive(row) && { active: false as const }) }))
-  return { registrations: shown, next: next as number | null }
+  return { registrations: shown, next }
 }
 
 const isActive = ({ change }: DeviceRow): boolean => change?.kind !== 'add'

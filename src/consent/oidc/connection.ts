@@ -100,7 +100,7 @@ export async function listConnections(
   )
   return {
     connections: rows.map((row, i) => show(row, required(apps[i], `the app of connection ${row.id}`))),
-    next: next as number | null,
+    next,
   }
 }
 

@@ -103,7 +103,7 @@ export async function listDelegates(
   )
   const shown = []
   for (const row of rows) shown.push(await show(read, row))
-  return { delegates: shown, next: next as string | null }
+  return { delegates: shown, next }
 }
 
 const show = async (tx: Reader, row: DelegateRow) => ({

@@ -24,7 +24,7 @@ export async function listAuthorizations(
 ) {
   const query = { index: 'byUser', prefix: [userId, ACTION], ...page } as const
   const { rows, next } = await newestFirst(tx, authenticationRequests, { ...query, prefix: [...query.prefix] })
-  return { authorizations: rows.map((request) => showAuthorization(request, at)), next: next as number | null }
+  return { authorizations: rows.map((request) => showAuthorization(request, at)), next }
 }
 
 interface Order {

@@ -194,7 +194,7 @@ export async function listOwnSessions(
       created_at: seconds(row.created_at),
       expires_at: seconds(row.expires_at),
     })),
-    next: next as number | null,
+    next,
   }
 }
 

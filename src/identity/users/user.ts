@@ -132,7 +132,7 @@ export async function listUsers(
   page: { limit?: number | undefined; after?: number | undefined },
 ) {
   const { rows, next } = await newestFirst(tx, users, { index: 'byMaker', prefix: [accountId], ...page })
-  return { users: rows.map(showUser), next: next as number | null }
+  return { users: rows.map(showUser), next }
 }
 
 export interface ShownUser {

@@ -181,7 +181,7 @@ export async function listInvoices(
   page: { limit?: number | undefined; after?: number | undefined },
 ) {
   const { rows, next } = await newestFirst(tx, invoices, { index: 'byAccount', prefix: [accountId], ...page })
-  return { invoices: rows.map(showInvoice), next: next as number | null }
+  return { invoices: rows.map(showInvoice), next }
 }
 
 export type ShownInvoice = ReturnType<typeof showInvoice>

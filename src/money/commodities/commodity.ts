@@ -141,5 +141,5 @@ export async function listCommodities(
   await readQuantities(read, rows)
   const shown = []
   for (const row of rows) shown.push(await showCommodity(read, row))
-  return { commodities: shown, next: next as string | null }
+  return { commodities: shown, next }
 }

@@ -147,7 +147,7 @@ export async function listTwins(
     const held = own.filter((row) => row !== undefined)
     shown.push(await showHolding(read, { twin, held, key: twinKey(twin, context) }))
   }
-  return { twins: shown, next: next as number | null }
+  return { twins: shown, next }
 }
 
 /** One of the owner's twins; its key only where a context to derive it is given. Throws as `ownTwin`. */

@@ -17,7 +17,7 @@ export async function readInbox(tx: Reader, { to, kind, limit, after }: InboxQue
   const index = to === undefined ? (kind === undefined ? 'id' : 'byKind') : kind === undefined ? 'byTo' : 'byToAndKind'
   const prefix = [to === undefined ? [] : normalEmail(to), kind ?? []].flat()
   const { rows, next } = await newestFirst(tx, outbox, { index, prefix, limit, after })
-  return { messages: rows.map(showMessage), next: next as number | null }
+  return { messages: rows.map(showMessage), next }
 }
 
 export async function emptyInbox(tx: Writer): Promise<void> {
