@@ -1,7 +1,3 @@
-/** Whether a value is an object with fields: neither null nor a list. */
-export const hasFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** The same plain JSON again, which shares nothing with the value. */
 export const jsonCopy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T // What JSON holds comes back as it went.
 

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact'
-import { hasFields } from '../../base/json.js'
 import type { Problem } from '../../base/problem.js'
 import { nameHidden } from '../../base/text/invisible-characters.js'
 import { Actions, Alert, Button, POLL, QuoteFields, SignedInAs, SignInForms } from '../../http/pages/card.js'
 import { type CardPage, cardPage } from '../../http/pages/card-page.js'
 import type { Reply } from '../../http/reply.js'
+import { isObject } from '../../storage/state.js'
 import { Change, Facts } from './facts.js'
 import { pageStyle } from './page-style.js'
 import type { Asked, Shown } from './visit.js'
@@ -126,7 +126,7 @@ function Detail({ asked: { kind, detail, now } }: { asked: Asked }): VNode {
   if (kind !== 'account_change') return <Facts facts={detail} />
   const { change, new_price, ...about } = detail
   // What is changed stands above already, and a price reads better with its shortcode.
-  const { kind: _, catalog_item_id: __, hostname: ___, ...fields } = hasFields(change) ? change : {}
+  const { kind: _, catalog_item_id: __, hostname: ___, ...fields } = isObject(change) ? change : {}
   return (
     <>
       <Facts facts={about} />

@@ -7,9 +7,9 @@ import {
   importJWK,
   type JWK,
 } from 'jose'
-import { hasFields } from '../../base/json.js'
 import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
+import { isObject } from '../../storage/state.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 const ALGORITHM = 'ES256' as const
@@ -124,7 +124,7 @@ export async function signedClaims(
     )
     if (protectedHeader.typ !== type) return undefined
     const claims: unknown = JSON.parse(new TextDecoder().decode(payload))
-    return hasFields(claims) ? claims : undefined
+    return isObject(claims) ? claims : undefined
   } catch {
     return undefined
   }

@@ -1,5 +1,4 @@
-import { messageOf } from '../../base/cause.js'
-import { hasFields, jsonCopy } from '../../base/json.js'
+import { jsonCopy } from '../../base/json.js'
 import { type Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { accounts } from '../../identity/accounts/account.js'
@@ -10,10 +9,11 @@ import { balances } from '../../money/ledger/balance.js'
 import { entries, movements } from '../../money/ledger/movement.js'
 import { reservations } from '../../money/ledger/reservation.js'
 import { twins } from '../../money/twins/twin.js'
+import { messageOf } from '../../storage/cause.js'
 import { sealing } from '../../storage/sealing.js'
 import { serialStorage } from '../../storage/serial.js'
 import { type Fault, findFault, type Schema } from '../../storage/soundness.js'
-import { assertLists } from '../../storage/state.js'
+import { assertLists, isObject } from '../../storage/state.js'
 import type { AnyCollection, Key, Reader, State } from '../../storage/storage.js'
 import { Tables } from '../../storage/tables.js'
 import { begin } from './bootstrap.js'
@@ -91,7 +91,7 @@ function settingFault({ rows }: State): Fault | undefined {
 }
 
 function isClock(value: unknown): boolean {
-  if (!hasFields(value)) return false
+  if (!isObject(value)) return false
   const { mode, ms } = value
   return (mode === 'real' || mode === 'manual') && Number.isSafeInteger(ms)
 }

@@ -6,9 +6,9 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
-import { hasFields } from '../../base/json.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { ApprovalShape } from '../../http/fields/schema.js'
+import { isObject } from '../../storage/state.js'
 import type { People, Person, Stage } from './person.js'
 import { hearingRefusals, sharingRefreshes } from './transport.js'
 
@@ -194,7 +194,7 @@ class Driver implements ScriptedAgent {
       name: tool,
       arguments: { ...args },
     })
-    return { ...(hasFields(structuredContent) && structuredContent), isError }
+    return { ...(isObject(structuredContent) && structuredContent), isError }
   }
 
   buy({ catalog_item_id, arguments: args = {} }: Order, approval_id?: string): Promise<ToolAnswer> {

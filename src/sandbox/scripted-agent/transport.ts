@@ -1,4 +1,4 @@
-import { hasFields } from '../../base/json.js'
+import { isObject } from '../../storage/state.js'
 
 type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>
 
@@ -36,7 +36,7 @@ async function sentenceOf(answer: Response): Promise<string> {
   const text = await answer.text()
   try {
     const answered: unknown = JSON.parse(text)
-    return hasFields(answered) && typeof answered.error === 'string' ? answered.error : text
+    return isObject(answered) && typeof answered.error === 'string' ? answered.error : text
   } catch {
     return text
   }
