@@ -1,7 +1,7 @@
-import { messageOf } from './cause.js'
 import { OutcomeUnknown, type Reader, type Storage, StorageUnavailable, type Writer } from './storage.js'
 import type { Tables } from './tables.js'
 import { type Changes, Transaction } from './transaction.js'
+import { messageOf } from './unknown.js'
 
 /** Where a serial storage keeps what it commits. */
 export interface Log {

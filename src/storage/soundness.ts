@@ -1,6 +1,6 @@
-import { messageOf } from './cause.js'
 import { assertKeys, keyOf } from './key.js'
 import type { AnyCollection, Key, Row, State } from './storage.js'
+import { messageOf } from './unknown.js'
 
 /** What is wrong with a state, and at which row; the id is null where a collection itself is wrong. */
 export interface Fault {

@@ -1,4 +1,5 @@
 import type { Row, State } from './storage.js'
+import { isObject } from './unknown.js'
 
 /** Throws a TypeError that says where a document is not a `State`. */
 export function assertState(document: unknown): asserts document is State {
@@ -47,9 +48,4 @@ function freeze(value: Readonly<Record<string, unknown>>): void {
 /** Lists too have their parts under names. */
 function hasParts(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
-}
-
-/** Whether a value is an object with fields: no list, and not null. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import { hasCode, messageOf } from '../../../src/storage/cause.js'
 import type { Commit } from '../../../src/storage/serial.js'
 import type { Key, Row } from '../../../src/storage/storage.js'
+import { hasCode, messageOf } from '../../../src/storage/unknown.js'
 import { StorageDamaged } from './errors.js'
 
 /**

@@ -2,8 +2,8 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import { messageOf } from '../../../src/storage/cause.js'
 import { StorageUnavailable } from '../../../src/storage/storage.js'
+import { messageOf } from '../../../src/storage/unknown.js'
 import { PRIVATE, replaceFile, syncDirectory } from './disk.js'
 
 export interface JournalOptions {

@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { hasCode, messageOf } from '../../../src/storage/cause.js'
-import { assertState, isObject } from '../../../src/storage/state.js'
+import { assertState } from '../../../src/storage/state.js'
 import { keptApart, type Row } from '../../../src/storage/storage.js'
+import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
 import { PRIVATE } from './disk.js'
 import { StorageDamaged } from './errors.js'
 

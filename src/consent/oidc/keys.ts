@@ -9,8 +9,8 @@ import {
 } from 'jose'
 import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
-import { isObject } from '../../storage/state.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { isObject } from '../../storage/unknown.js'
 
 const ALGORITHM = 'ES256' as const
 /** How long the public half of a key stays published after its last signature. */

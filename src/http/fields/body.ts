@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini'
 import { problem } from '../../base/problem.js'
+import { isObject } from '../../storage/unknown.js'
 import { fieldProblem, fieldRefused } from './field.js'
 
 /** What the runtime knows of a request beyond the `Request` itself. */
@@ -78,17 +79,16 @@ function decodeText(bytes: Uint8Array): string {
 
 const mediaType = (header: string | null): string => (header?.split(';')[0] ?? '').trim().toLowerCase()
 
-function jsonFields(text: string): Fields {
+function jsonFields(text: string): Readonly<Fields> {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (cause) {
     throw problem('body_malformed', { detail: 'It is not JSON.', cause })
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw problem('body_malformed', { detail: 'It must be a JSON object.' })
+  if (!isObject(value)) throw problem('body_malformed', { detail: 'It must be a JSON object.' })
   for (const [name, part] of Object.entries(value)) refuseUnstorable(part, name)
-  return value as Fields
+  return value
 }
 
 const DEPTH = 32
@@ -137,7 +137,7 @@ export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<str
     else if (value !== undefined) typed[name] = value
   }
   const checked = schema.safeParse(typed)
-  if (!checked.success) throw fieldProblem(checked.error.issues[0] as z.core.$ZodIssue, typed)
+  if (!checked.success) throw fieldProblem(checked.error.issues[0], typed)
   return checked.data
 }
 
@@ -160,6 +160,6 @@ interface Definition {
 }
 
 function baseKind(schema: z.core.$ZodType | undefined): string | undefined {
-  const definition = schema?._zod.def as Definition | undefined
+  const definition = schema?._zod.def as Definition | undefined // zod's types do not tell which schemas hold another.
   return definition?.innerType ? baseKind(definition.innerType) : definition?.type
 }

@@ -16,7 +16,8 @@ export function fieldProblem(
   const path = issue.path.map(String)
   const field = [...(within === undefined ? [] : [within]), ...path].join('.')
   if (issue.code === 'unrecognized_keys') return fieldRefused(field, `takes no ${issue.keys.join(', ')}`)
-  const missing = path.length === 1 && fields[path[0] as string] === undefined
+  const [first] = path
+  const missing = first !== undefined && path.length === 1 && fields[first] === undefined
   return fieldRefused(field, `${missing ? 'is missing: it ' : ''}must be ${expected(issue)}`)
 }
 

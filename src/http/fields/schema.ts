@@ -280,6 +280,7 @@ export const PageQuery = z.object(pageQuery)
 
 /** A page of a list under its plural; `next` is the `after` of the next page, or null on the last. */
 export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, item: S) =>
+  // TypeScript takes a field whose name is computed for one of any name.
   z.object({ [plural]: z.array(item), next: z.nullable(z.int()) } as Record<P, z.ZodMiniArray<S>> & {
     next: z.ZodMiniNullable<z.ZodMiniInt>
   })

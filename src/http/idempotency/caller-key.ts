@@ -1,3 +1,4 @@
+import { isObject } from '../../storage/unknown.js'
 import type { Call, Principal, Route } from '../route.js'
 
 /**
@@ -35,8 +36,7 @@ function ownerOf(principal: Principal, { body }: Call): string | undefined {
   }
 }
 
-const delegateOf = (body: unknown): unknown =>
-  (body as { readonly persona_delegate?: string | undefined }).persona_delegate ?? null
+const delegateOf = (body: unknown): unknown => (isObject(body) ? body.persona_delegate : undefined) ?? null
 
 /** As many printable characters as hold 128 bits. */
 export const HARD_TO_GUESS = 20

@@ -182,6 +182,7 @@ function writeOutcome({ body, status, headers }: Outcome): string {
 const ofItsTime: ReadonlySet<string> = new Set(['retry-after', 'set-cookie', 'x-session-id'])
 
 function readOutcome(stored: string): Outcome {
+  // It was sealed, so it is what `writeOutcome` wrote.
   const { bytes, ...outcome } = JSON.parse(stored) as Outcome & { bytes?: string }
   return bytes === undefined ? outcome : { ...outcome, body: bytesOf(bytes) }
 }

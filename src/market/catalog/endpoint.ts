@@ -9,13 +9,19 @@ type Source = 'input' | 'secret'
 
 const LENGTH = 2048
 
+const placeholdersIn = (text: string): { source: Source; name: string }[] =>
+  [...text.matchAll(PLACEHOLDER)].map(([, source, name = '']) => ({
+    source: source === 'secret' ? 'secret' : 'input',
+    name,
+  }))
+
 /**
  * An endpoint that can be called, once its placeholders are filled. Gives what it is called by where it has none, else null.
  * Throws `field_invalid` for placeholders of what is not required, or outside of path and query, and `upstream_refused`.
  */
 export function checkEndpoint(endpoint: string, schema: ServiceSchema, policy: UpstreamPolicy): string | null {
   if (endpoint.length > LENGTH) throw refused(`takes at most ${LENGTH} characters`)
-  const names = [...endpoint.matchAll(PLACEHOLDER)].map(([, source, name]) => ({ source, name }))
+  const names = placeholdersIn(endpoint)
   if (/[{}]/.test(endpoint.replace(PLACEHOLDER, '')))
     throw refused('takes {input.NAME} and {secret.NAME}, and no braces besides')
   const { head } = partsOf(endpoint)
@@ -23,7 +29,7 @@ export function checkEndpoint(endpoint: string, schema: ServiceSchema, policy: U
     throw refused('takes placeholders in its path and query alone')
   const required = requiredInputs(schema)
   for (const { source, name } of names)
-    if (source === 'input' && !required.includes(name as string))
+    if (source === 'input' && !required.includes(name))
       throw refused(`holds {input.${name}}, which the schema does not require`)
   const url = judgeUrl(endpoint.replace(PLACEHOLDER, 'a'), policy)
   if (names.length === 0) return url.href
@@ -57,9 +63,7 @@ export class PlaceholderFault extends Error {
 
 /** Names of the inputs that go into an endpoint: they are not sent in query or body as well. */
 export const inputsIn = (endpoint: string): Set<string> =>
-  new Set(
-    [...endpoint.matchAll(PLACEHOLDER)].flatMap(([, source, name]) => (source === 'input' ? [name as string] : [])),
-  )
+  new Set(placeholdersIn(endpoint).flatMap(({ source, name }) => (source === 'input' ? [name] : [])))
 
 /**
  * An endpoint with its placeholders filled, percent-encoded. Throws a `PlaceholderFault` for a value that would leave
@@ -72,10 +76,10 @@ export function fillEndpoint(endpoint: string, valueFor: (source: Source, name: 
   // One without any is taken as it stands.
   if (head === undefined) return endpoint
   const parts = path.split(/([/\\])/).map((part) => {
-    const [first] = part.matchAll(PLACEHOLDER)
+    const [first] = placeholdersIn(part)
     const filled = fill(part)
     if (first && /^((\.|%2e){1,2})?$/i.test(filled))
-      throw new PlaceholderFault(first[1] as Source, first[2] as string, 'It makes no part of a path.')
+      throw new PlaceholderFault(first.source, first.name, 'It makes no part of a path.')
     return filled
   })
   return head + parts.join('') + fill(query)

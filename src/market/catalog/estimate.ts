@@ -1,3 +1,4 @@
+import { isObject } from '../../storage/unknown.js'
 import type { Effort } from './effort.js'
 import { PATTERN } from './pattern.js'
 
@@ -7,8 +8,9 @@ export type CompiledSchema = Readonly<Record<string, unknown>>
 /** Of one application of a schema to a value, whatever it says. */
 const APPLICATION = 6
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+const NOTHING = {}
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : NOTHING)
 
 /**
  * Spends the most that a validator can do with a schema and arguments: it walks both as the validator does, but for what ends early.
@@ -39,7 +41,7 @@ class Estimate {
     for (const keyword of ['not', 'if', 'then', 'else'] as const)
       if (schema[keyword] !== undefined) this.apply(schema[keyword], value, below)
     for (const keyword of ['anyOf', 'allOf', 'oneOf'] as const)
-      for (const each of (schema[keyword] ?? []) as readonly unknown[]) this.apply(each, value, below)
+      for (const each of listOf(schema[keyword])) this.apply(each, value, below)
     if (typeof value === 'string') this.#text(schema, value)
     else if (Array.isArray(value)) this.#list(schema, value, below)
     else if (isObject(value)) this.#object(schema, value, below)
@@ -53,8 +55,8 @@ class Estimate {
   }
 
   #list(schema: CompiledSchema, list: readonly unknown[], depth: number): void {
-    const { prefixItems = [], items, contains, unevaluatedItems, uniqueItems } = schema
-    const first = prefixItems as readonly unknown[]
+    const { prefixItems, items, contains, unevaluatedItems, uniqueItems } = schema
+    const first = listOf(prefixItems)
     for (const [n, each] of list.entries()) {
       if (n < first.length) this.apply(first[n], each, depth)
       else if (items !== undefined) this.apply(items, each, depth)
@@ -72,15 +74,15 @@ class Estimate {
     const { properties, propertyNames, additionalProperties, unevaluatedProperties, dependentSchemas } = schema
     const keys = Object.keys(value)
     this.#effort.spend(keys.length)
-    const declared = (properties ?? {}) as object
+    const declared = fieldsOf(properties)
     for (const key of keys) {
       this.#effort.spend(key.length >> 4)
       if (propertyNames !== undefined) this.apply(propertyNames, key, depth)
-      if (Object.hasOwn(declared, key)) this.apply((declared as Record<string, unknown>)[key], value[key], depth)
+      if (Object.hasOwn(declared, key)) this.apply(declared[key], value[key], depth)
       else if (additionalProperties !== undefined) this.apply(additionalProperties, value[key], depth)
       if (unevaluatedProperties !== undefined) this.apply(unevaluatedProperties, value[key], depth)
     }
-    for (const [key, each] of Object.entries((dependentSchemas ?? {}) as object))
+    for (const [key, each] of Object.entries(fieldsOf(dependentSchemas)))
       if (Object.hasOwn(value, key)) this.apply(each, value, depth)
   }
 
@@ -92,7 +94,7 @@ class Estimate {
 
   #definition(reference: string): unknown {
     const [, keyword = '', name = ''] = reference.split('/')
-    return (this.#root[keyword] as Record<string, unknown>)[name]
+    return fieldsOf(this.#root[keyword])[name]
   }
 
   #fixedOf(schema: CompiledSchema): number {
@@ -101,13 +103,11 @@ class Estimate {
     const { enum: choices, const: only, required, dependentRequired, multipleOf, properties, dependentSchemas } = schema
     // What is refused is written out with what it may be.
     const written = [choices, only].map((each) => (each === undefined ? 0 : JSON.stringify(each).length >> 6))
-    const lists = [required, ...Object.values((dependentRequired ?? {}) as object)] as (readonly string[] | undefined)[]
-    const maps = [properties, dependentRequired, dependentSchemas].map(
-      (each) => Object.keys((each ?? {}) as object).length,
-    )
+    const lists = [required, ...Object.values(fieldsOf(dependentRequired))]
+    const maps = [properties, dependentRequired, dependentSchemas].map((each) => Object.keys(fieldsOf(each)).length)
     const fixed =
       sum(written) +
-      2 * sum(lists.map((each) => each?.length ?? 0)) +
+      2 * sum(lists.map((each) => listOf(each).length)) +
       3 * sum(maps) +
       (multipleOf === undefined ? 0 : 25)
     this.#effort.spend(fixed)

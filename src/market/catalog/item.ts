@@ -260,7 +260,7 @@ export async function listOwnItems(
   const page = await readItemsTogether(tx, rows)
   const items = []
   for (const row of rows) items.push(await showOwnItem(page, row))
-  return { items, next: next as number | null }
+  return { items, next }
 }
 
 /** A reader that has what `showItem` shows of each of these items: their commodities, digital quantities and sellers. */

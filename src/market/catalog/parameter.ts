@@ -123,13 +123,14 @@ async function settled(
   if (kind === 'header' && isReserved(name)) throw refused(`${n}.name`, 'is of a header that is not to be set')
   const kept = was && (await keys.open(was.value_sealed, sealContext(was.id)))
   // A kept one goes where its kind says now, so it must be one that can.
-  checkValue(kind, given ?? kept ?? '', n)
+  const value = given ?? kept ?? ''
+  checkValue(kind, value, n)
   if (was && (given === undefined || given === kept)) {
     const isSame = was.kind === kind && was.name === name && was.sensitive === sensitive
     return isSame ? was : { ...was, kind, name, sensitive, updated_at: at }
   }
   const id = was?.id ?? (await tx.nextId('dispatch_parameters'))
-  const value_sealed = await keys.seal(given as string, sealContext(id))
+  const value_sealed = await keys.seal(value, sealContext(id))
   return { id, item_id: itemId, kind, name, sensitive, value_sealed, updated_at: at }
 }
 

@@ -68,7 +68,7 @@ class Parser {
 
   #sequence(): Node {
     const nodes: Node[] = []
-    while (this.#at < this.#source.length && !/[|)]/.test(this.#source[this.#at] as string))
+    while (this.#at < this.#source.length && !/[|)]/.test(this.#source.charAt(this.#at)))
       nodes.push(this.#repeated(this.#atom()))
     return { kind: 'all', nodes }
   }
@@ -246,9 +246,10 @@ function run(steps: readonly Step[], text: readonly string[], effort: Pick<Effor
     looked = reached.length
     const before = reached
     reached = []
+    const last = text[at - 1]
     for (const step of before) {
       const known = steps[step]
-      if (known?.op === 'char' && known.matches(text[at - 1] as string)) reach(step + 1, at)
+      if (known?.op === 'char' && last !== undefined && known.matches(last)) reach(step + 1, at)
     }
     reach(0, at)
     if (reached.includes(steps.length)) return true

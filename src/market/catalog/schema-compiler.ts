@@ -1,4 +1,5 @@
 import { type Problem, problem } from '../../base/problem.js'
+import { isObject } from '../../storage/unknown.js'
 import type { Effort } from './effort.js'
 import type { CompiledSchema } from './estimate.js'
 import { compilePattern, PATTERN, type Pattern, PatternFault } from './pattern.js'
@@ -18,37 +19,38 @@ export const schemaRefused = (what: string): Problem =>
 
 type Check = (value: unknown) => boolean
 
-const isText: Check = (value) => typeof value === 'string'
-const isNumber: Check = (value) => typeof value === 'number'
-const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isNumber = (value: unknown): value is number => typeof value === 'number'
+const isCount: Check = (value) => isNumber(value) && Number.isSafeInteger(value) && value >= 0
+const isFullList = (value: unknown): value is unknown[] => Array.isArray(value) && value.length > 0
 const isListOf = (check: Check) => (value: unknown) => Array.isArray(value) && value.every(check)
 const types = ['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']
-const isType: Check = (value) => types.includes(value as string)
+const isType: Check = (value) => isText(value) && types.includes(value)
 
 /** Keywords that hold no schemas, and what they may hold. */
-const plain: Readonly<Record<string, Check>> = {
-  type: (value) => isType(value) || (isListOf(isType)(value) && (value as unknown[]).length > 0),
-  enum: (value) => Array.isArray(value),
-  const: () => true,
-  multipleOf: (value) => isNumber(value) && (value as number) > 0,
-  maximum: isNumber,
-  exclusiveMaximum: isNumber,
-  minimum: isNumber,
-  exclusiveMinimum: isNumber,
-  maxLength: isCount,
-  minLength: isCount,
-  maxItems: isCount,
-  minItems: isCount,
-  uniqueItems: (value) => typeof value === 'boolean',
-  maxContains: isCount,
-  minContains: isCount,
-  maxProperties: isCount,
-  minProperties: isCount,
-  required: isListOf(isText),
-  dependentRequired: (value) => isObject(value) && Object.values(value).every(isListOf(isText)),
-}
+const plain = new Map<string, Check>(
+  Object.entries({
+    type: (value) => isType(value) || (isFullList(value) && value.every(isType)),
+    enum: (value) => Array.isArray(value),
+    const: () => true,
+    multipleOf: (value) => isNumber(value) && value > 0,
+    maximum: isNumber,
+    exclusiveMaximum: isNumber,
+    minimum: isNumber,
+    exclusiveMinimum: isNumber,
+    maxLength: isCount,
+    minLength: isCount,
+    maxItems: isCount,
+    minItems: isCount,
+    uniqueItems: (value) => typeof value === 'boolean',
+    maxContains: isCount,
+    minContains: isCount,
+    maxProperties: isCount,
+    minProperties: isCount,
+    required: isListOf(isText),
+    dependentRequired: (value) => isObject(value) && Object.values(value).every(isListOf(isText)),
+  }),
+)
 
 const ofOne = new Set(
   'items contains additionalProperties propertyNames not if then else unevaluatedItems unevaluatedProperties'.split(
@@ -87,18 +89,27 @@ export class SchemaCompiler {
     const { $schema, $id, ...root } = this.#root
     if ($schema !== undefined && !/^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/.test(String($schema)))
       throw schemaRefused('must be of draft 2020-12')
-    const compiled = this.#schema(root, { at: '#', within: [], depth: 0 }) as Record<string, unknown>
+    const compiled = this.#object(root, { at: '#', within: [], depth: 0 })
     return { compiled, patterns: this.#patterns }
   }
 
   #schema(schema: unknown, place: Place): unknown {
+    if (isObject(schema)) return this.#object(schema, place)
+    this.#count(place)
+    if (typeof schema === 'boolean') return schema
+    throw schemaRefused(`holds something at ${place.at} that is no schema`)
+  }
+
+  #count(place: Place): void {
     if (++this.#schemas > SCHEMAS)
       throw schemaRefused(`comes to more than ${SCHEMAS} schemas, references counted each time`)
     if (place.depth > DEPTH) throw schemaRefused(`nests deeper than ${DEPTH} schemas, references followed`)
     // Places of schemas are written out, so long names count.
     this.#effort.spend(SCHEMA_STEPS + (place.at.length >> 5))
-    if (typeof schema === 'boolean') return schema
-    if (!isObject(schema)) throw schemaRefused(`holds something at ${place.at} that is no schema`)
+  }
+
+  #object(schema: ServiceSchema, place: Place): CompiledSchema {
+    this.#count(place)
     const compiled: [string, unknown][] = []
     const also: unknown[] = []
     for (const [keyword, value] of Object.entries(schema)) {
@@ -107,22 +118,25 @@ export class SchemaCompiler {
       if (notTaken.has(keyword)) throw schemaRefused(`holds "${keyword}" at ${place.at}, which is not taken here`)
       if (keyword === 'pattern') also.push({ format: this.#pattern(value, at) })
       else if (keyword === '$ref') compiled.push([keyword, this.#reference(value, below)])
-      else if (keyword === 'format' && checkedFormats.has(value as string)) compiled.push([keyword, value])
+      else if (keyword === 'format' && isText(value) && checkedFormats.has(value)) compiled.push([keyword, value])
       else if (ofOne.has(keyword) || ofList.has(keyword) || ofMap.has(keyword))
         compiled.push([keyword, this.#held(keyword, value, below)])
-      else if (Object.hasOwn(plain, keyword)) compiled.push([keyword, checked(plain[keyword] as Check, value, at)])
+      else {
+        const check = plain.get(keyword)
+        if (check) compiled.push([keyword, checked(check, value, at)])
+      }
     }
-    const own = Object.fromEntries(compiled) as Record<string, unknown>
-    return also.length === 0 ? own : { ...own, allOf: [...((own.allOf ?? []) as unknown[]), ...also] }
+    const own: CompiledSchema = Object.fromEntries(compiled)
+    return also.length === 0 ? own : { ...own, allOf: [...(Array.isArray(own.allOf) ? own.allOf : []), ...also] }
   }
 
   #held(keyword: string, value: unknown, place: Place): unknown {
     if (ofOne.has(keyword)) return this.#schema(value, place)
     if (ofList.has(keyword)) {
-      const list = checked((each) => Array.isArray(each) && each.length > 0, value, place.at) as unknown[]
+      const list = checked(isFullList, value, place.at)
       return list.map((each, n) => this.#schema(each, { ...place, at: `${place.at}/${n}` }))
     }
-    const map = checked(isObject, value, place.at) as Record<string, unknown>
+    const map = checked(isObject, value, place.at)
     const entries = Object.entries(map).map(([name, each]) => [
       name,
       this.#schema(each, { ...place, at: `${place.at}/${name}` }),
@@ -132,19 +146,20 @@ export class SchemaCompiler {
 
   /** What is referred to is counted again here, as it is applied again here. */
   #reference(value: unknown, { at, within, depth }: Place): string {
-    const [, keyword = '', name = ''] = /^#\/(\$defs|definitions)\/([\w.-]+)$/.exec(String(value)) ?? []
+    const reference = isText(value) ? value : ''
+    const [, keyword = '', name = ''] = /^#\/(\$defs|definitions)\/([\w.-]+)$/.exec(reference) ?? []
     const definitions = this.#root[keyword]
     if (!isObject(definitions) || !Object.hasOwn(definitions, name))
       throw schemaRefused(`refers at ${at} to what is not in its own $defs: write "#/$defs/NAME"`)
     const target = `${keyword}/${name}`
     if (within.includes(target)) throw schemaRefused(`refers to itself at ${at}`)
     this.#schema(definitions[name], { at: `#/${target}`, within: [...within, target], depth })
-    return value as string
+    return reference
   }
 
   /** Gives the name that it has among the formats. */
   #pattern(value: unknown, at: string): string {
-    const source = checked(isText, value, at) as string
+    const source = checked(isText, value, at)
     try {
       const pattern = this.#patterns.get(PATTERN + source) ?? compilePattern(source, PATTERN_STEPS, this.#effort)
       this.#patternSteps += pattern.size
@@ -165,6 +180,8 @@ interface Place {
   readonly depth: number
 }
 
+function checked<T>(check: (value: unknown) => value is T, value: unknown, at: string): T
+function checked(check: Check, value: unknown, at: string): unknown
 function checked(check: Check, value: unknown, at: string): unknown {
   if (check(value)) return value
   throw schemaRefused(`holds something at ${at} that cannot be there`)

@@ -1,5 +1,6 @@
 import { format as formats, validate } from '@cfworker/json-schema'
 import { Problem, problem, problemSentence } from '../../base/problem.js'
+import { isObject } from '../../storage/unknown.js'
 import { Effort, EffortExceeded, isDeeper, MOST_STEPS } from './effort.js'
 import { spendEstimate } from './estimate.js'
 import { PATTERN } from './pattern.js'
@@ -32,11 +33,13 @@ const bytesIn = (value: unknown): number => new TextEncoder().encode(JSON.string
 
 /** The names of the inputs that a schema requires and declares. */
 export function requiredInputs(schema: ServiceSchema): string[] {
-  const required = (schema.required ?? []) as readonly string[]
-  return required.filter((name) => Object.hasOwn(declaredIn(schema), name))
+  return requiredIn(schema).filter((name) => Object.hasOwn(declaredIn(schema), name))
 }
 
-const declaredIn = (schema: ServiceSchema): object => (schema.properties ?? {}) as object
+const declaredIn = (schema: ServiceSchema): object => (isObject(schema.properties) ? schema.properties : {})
+
+const requiredIn = ({ required }: ServiceSchema): readonly string[] =>
+  Array.isArray(required) ? required.map(String) : []
 
 /**
  * Throws `arguments_refused`, which names the first that is not as the schema says, or not declared by it, and for arguments that take too many
@@ -47,8 +50,7 @@ export function checkArguments(schema: ServiceSchema, args: Arguments, effort = 
   if (bytesIn(args) > BYTES) throw argumentsRefused(null, `They take at most ${BYTES} bytes as JSON.`)
   for (const name of Object.keys(args))
     if (!Object.hasOwn(declaredIn(schema), name)) throw argumentsRefused(name, 'The item declares no such argument.')
-  for (const name of (schema.required ?? []) as readonly string[])
-    if (!Object.hasOwn(args, name)) throw argumentsRefused(name, 'It is missing.')
+  for (const name of requiredIn(schema)) if (!Object.hasOwn(args, name)) throw argumentsRefused(name, 'It is missing.')
   const fault = faultIn(schema, args, effort)
   if (fault) throw argumentsRefused(fault.argument, fault.reason)
 }

@@ -40,7 +40,10 @@ export async function searchItems(
 async function* newestSold(tx: Reader, within: number | undefined): AsyncGenerator<CatalogItemRow> {
   const own = within === undefined ? [] : await privateItems(tx, within)
   for await (const row of newestListed(tx)) {
-    while (own[0] && isNewer(own[0], row)) yield own.shift() as CatalogItemRow
+    for (let next = own[0]; next && isNewer(next, row); next = own[0]) {
+      own.shift()
+      yield next
+    }
     yield row
   }
   yield* own
@@ -70,8 +73,9 @@ async function* newestListed(tx: Reader): AsyncGenerator<CatalogItemRow> {
     const query = { index: 'listed', prefix: [], limit: 500, reverse: true, ...(after && { after }) } as const
     const rows = await tx.find(catalogItems, query)
     yield* rows
-    if (rows.length < 500) return
-    after = keyOf(catalogItems.indexes.listed, rows.at(-1) as CatalogItemRow)
+    const last = rows.at(-1)
+    if (!last || rows.length < 500) return
+    after = keyOf(catalogItems.indexes.listed, last)
   }
 }
 

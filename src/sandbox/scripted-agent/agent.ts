@@ -8,7 +8,7 @@ import type {
 } from '@modelcontextprotocol/client'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { ApprovalShape } from '../../http/fields/schema.js'
-import { isObject } from '../../storage/state.js'
+import { isObject } from '../../storage/unknown.js'
 import type { People, Person, Stage } from './person.js'
 import { hearingRefusals, sharingRefreshes } from './transport.js'
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../storage/state.js'
+import { isObject } from '../../storage/unknown.js'
 
 type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>
 

@@ -4,3 +4,7 @@ export const messageOf = (cause: unknown): string => (cause instanceof Error ? c
 /** Whether an error has this code, such as `ENOENT`, by which Node and its modules tell their errors apart. */
 export const hasCode = (cause: unknown, code: string): boolean =>
   cause instanceof Error && 'code' in cause && cause.code === code
+
+/** Whether a value is an object with fields: no list, and not null. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

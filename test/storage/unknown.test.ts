@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasCode, messageOf } from '../../src/storage/cause.js'
-import { isObject } from '../../src/storage/state.js'
+import { hasCode, isObject, messageOf } from '../../src/storage/unknown.js'
 
 test.each([
   [new TypeError('no state'), 'no state'],
