@@ -2,7 +2,7 @@ import { BlockList } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isAlwaysRefused, isPublic } from '../../src/base/address.js'
-import { Problem } from '../../src/base/problem.js'
+import { Problem, problemSentence } from '../../src/base/problem.js'
 import type { SandboxContext } from '../../src/http/context.js'
 import { checkHeaders, connectRule, judgeUrl, type UpstreamPolicy } from '../../src/jobs/upstream/guard.js'
 
@@ -19,7 +19,7 @@ function verdict(url: string, policy: UpstreamPolicy): string {
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'upstream_refused') throw error
     expect(error.status).toBe(422)
-    return error.message.replace(/^Upstream services .*?\. /, '')
+    return error.message.replace(problemSentence('upstream_refused'), '').trim()
   }
 }
 const verdicts = (url: string) => Object.values(policies).map((policy) => verdict(url, policy))

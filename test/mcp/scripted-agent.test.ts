@@ -204,6 +204,6 @@ describe('a scripted agent', () => {
     await expect(sandbox.agent({ email, account: 999 })).rejects.toThrow(
       'ada@example.test cannot grant the account 999: the page offers none.',
     )
-    await expect(sandbox.agent({ email, server: 999 })).rejects.toThrow('/mcp/999 answered 404: There is nothing here')
+    await expect(sandbox.agent({ email, server: 999 })).rejects.toThrow('/mcp/999 answered 404: Not found.')
   })
 })
