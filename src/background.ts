@@ -3,7 +3,7 @@ import type { ChargeResult } from './base/ports.js'
 import { required } from './base/required.js'
 import { couriers } from './deliveries.js'
 import type { ServiceContext } from './http/context.js'
-import { deliver, deliverTaken, nextMessage, outbox } from './jobs/outbox/outbox.js'
+import { deliverMessage, deliverTaken, nextMessage, outbox } from './jobs/outbox/outbox.js'
 import { nextTimer, runTimer, timers } from './jobs/schedule/timer.js'
 import type { AnyCollection, Storage } from './storage/storage.js'
 import { Watched } from './storage/watched.js'
@@ -61,7 +61,7 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
     const [timer, message] = await storage.read(async (tx) => [await nextTimer(tx), await nextMessage(tx)] as const)
     if (timer && (!message || dueOf(timer) <= dueOf(message)))
       return { due: dueOf(timer), run: () => runTimer(timer, jobs, service) }
-    return message && { due: dueOf(message), run: () => deliver(message, couriers, service) }
+    return message && { due: dueOf(message), run: () => deliverMessage(message, couriers, service) }
   }
 
   /** A clock that stands still comes no nearer to anything. */

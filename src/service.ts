@@ -43,7 +43,7 @@ import { onDisconnect, onFirstProof, onSignIn } from './sign-in.js'
 import { sealing } from './storage/sealing.js'
 import type { Storage } from './storage/storage.js'
 
-export interface ServiceOptions {
+export interface AssemblyOptions {
   storage: Storage
   /** Where the service is reached. Default `http://127.0.0.1:4242`. */
   baseUrl?: string
@@ -122,7 +122,7 @@ export interface Service {
 const table = new RouteTable(routeList)
 
 /** Puts a service together over a storage. Every other option has a default. */
-export function createService(options: ServiceOptions): Service {
+export function assembleService(options: AssemblyOptions): Service {
   const context = contextOf(options)
   const fetch: Service['fetch'] = (request, source) => {
     if (context.sandbox && source?.peerAddress !== undefined) context.sandbox.isServed = true
@@ -172,7 +172,7 @@ export function createService(options: ServiceOptions): Service {
   }
 }
 
-function contextOf(options: ServiceOptions): ServiceContext {
+function contextOf(options: AssemblyOptions): ServiceContext {
   const random = options.random ?? systemRandom
   const alarm = options.alarm ?? systemAlarm
   const real = options.clock ?? systemClock
@@ -235,7 +235,7 @@ function contextOf(options: ServiceOptions): ServiceContext {
   )
 }
 
-function upstreamRule(allowed: ServiceOptions['allowUpstream']): ServiceContext['allowUpstream'] {
+function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext['allowUpstream'] {
   if (allowed === undefined || typeof allowed === 'function') return allowed
   const list = upstreamList(allowed)
   if ('wrong' in list) throw new TypeError(`allowUpstream takes ${UPSTREAM_EXPECTED}, not "${list.wrong}"`)

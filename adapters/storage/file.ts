@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { Low } from 'lowdb'
-import { type Commit, type Log, serialStorage } from '../../src/storage/serial.js'
+import { type Commit, type CommitLog, serialStorage } from '../../src/storage/serial.js'
 import { keptApart, type Row, type Storage } from '../../src/storage/storage.js'
 import { Tables } from '../../src/storage/tables.js'
 import type { Changes } from '../../src/storage/transaction.js'
@@ -138,7 +138,7 @@ interface FileLogOptions extends Opened {
 }
 
 /** Writes each commit into the journal, and now and then the whole state into the data file and the journal anew. */
-class FileLog implements Log {
+class FileLog implements CommitLog {
   readonly #files: FileLogOptions
   #commit: number
   /** The size of the journal at which the data file is next rewritten. */

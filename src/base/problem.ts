@@ -40,7 +40,7 @@ const problems = {
   card_required: [400, 'A paid plan needs a card. Send its `payment_method_id`.'],
   // 401: who is calling is not known
   invalid_client: [401, 'The client is unknown, or did not use its registered authentication method.'],
-  authorization_missing: [401, 'Credentials are missing. Send `Authorization: Bearer <access token>` or a session.'],
+  authorization_missing: [401, 'Credentials are missing.'],
   credentials_missing: [
     401,
     'Credentials are missing. Send Authorization with Basic client credentials, or with Bearer and a refresh token.',

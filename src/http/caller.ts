@@ -4,7 +4,7 @@ import { presentedSession } from './origin.js'
 import type { AgentScope, Auth, CallSession, Principal, Route } from './route.js'
 
 /** What of a request says who is calling. */
-export interface Credentials {
+export interface SentCredentials {
   readonly method: string
   readonly url: string
   readonly headers: Pick<Headers, 'get'>
@@ -27,19 +27,21 @@ export interface Caller {
 export type FindCaller = (
   tx: Reader,
   auth: readonly Auth[],
-  sent: Credentials,
+  sent: SentCredentials,
   context: Pick<ServiceContext, 'clock' | 'random' | 'baseUrl'>,
 ) => Promise<Caller>
 
 export const isSessionId = (text: string): boolean => /^ms_[0-9a-f]{32}$/.test(text)
 
 /** What a valid token of another kind is told. */
-export const refusal = (auth: readonly Auth[]) =>
+export const wrongCaller = (auth: readonly Auth[]) =>
   auth.every((kind) => kind === 'account') ? 'not_an_account' : 'wrong_principal'
 
 /** The session that an answer repeats to a caller who was refused before it was looked at. */
 export function repeatedSession(
-  sent: Pick<Credentials, 'method' | 'url' | 'headers'> & { readonly endpoint: { readonly route: Route } | undefined },
+  sent: Pick<SentCredentials, 'method' | 'url' | 'headers'> & {
+    readonly endpoint: { readonly route: Route } | undefined
+  },
   baseUrl: string,
 ): string | undefined {
   const takesSession = sent.endpoint?.route.auth.some((kind) => kind === 'session' || kind === 'guest')

@@ -89,13 +89,16 @@ export interface SignedIn {
 export type OnSignIn = (tx: Writer, signedIn: SignedIn) => Promise<void>
 
 /** How many of something ended, and what it is called. */
-export interface Ended {
+export interface EndedThings {
   readonly count: number
   readonly one: string
   readonly many: string
 }
 
-export type OnFirstProof = (tx: Writer, proven: { readonly userId: number; readonly at: number }) => Promise<Ended>
+export type OnFirstProof = (
+  tx: Writer,
+  proven: { readonly userId: number; readonly at: number },
+) => Promise<EndedThings>
 
 export type OnDisconnect = (tx: Writer, ended: { readonly connectionId: number; readonly at: number }) => Promise<void>
 

@@ -132,19 +132,19 @@ export type Nothing = z.ZodMiniObject<{}>
 type ObjectSchema = z.ZodMiniObject
 
 /** As `T`, and nothing of it may be changed. */
-export type Shown<T> = unknown extends T
+export type ReadonlyJson<T> = unknown extends T
   ? T
   : T extends string | number | boolean | null | undefined
     ? T
-    : { readonly [Key in keyof T]: Shown<T[Key]> }
+    : { readonly [Key in keyof T]: ReadonlyJson<T[Key]> }
 
 /**
  * What a handler gives: what its `result` (or `waits`) shows as JSON, a `Reply` where status, headers or body are its own,
  * or the problem that it refuses with, where what it wrote is kept.
  */
 type Handled<R extends z.ZodMiniType, W extends z.ZodMiniType> =
-  | Shown<z.output<R>>
-  | Reply<Shown<z.output<R> | z.output<W>>>
+  | ReadonlyJson<z.output<R>>
+  | Reply<ReadonlyJson<z.output<R> | z.output<W>>>
   | Problem
 
 interface RouteFacts<

@@ -6,7 +6,7 @@ import type { FetchSource, SentHeaders } from './incoming.js'
 import { isForeign } from './origin.js'
 
 /** A request as the guards of a sandbox look at it. */
-export interface Asked {
+export interface GuardedRequest {
   readonly method: string
   readonly url: string
   readonly headers: SentHeaders
@@ -26,7 +26,7 @@ const HEALTH = '/_sandbox/health'
  * Refuses requests from the network that name an unknown host, as those of a rebound name do, and preflights of foreign pages.
  * Throws `host_refused`, `origin_refused`.
  */
-export function guardCaller(asked: Asked & { readonly path: string }, guarded: Guarded): void {
+export function guardCaller(asked: GuardedRequest & { readonly path: string }, guarded: Guarded): void {
   if (!isGuarded(asked, guarded)) return
   if (asked.path.replace(/\/$/, '') !== HEALTH && !isKnownHost(asked.url, guarded)) throw hostRefused(asked.url)
   const origin = asked.headers.get('origin')
@@ -38,7 +38,7 @@ export function guardCaller(asked: Asked & { readonly path: string }, guarded: G
  * browsers send to other origins only after a preflight is one; a cookie is none, nor is Basic, which browsers add by themselves.
  * Throws `origin_refused`, or `cross_site` where a session's cookie came to a route that `takesSession`.
  */
-export function guardChange(asked: Asked, guarded: Guarded, { takesSession = false } = {}): void {
+export function guardChange(asked: GuardedRequest, guarded: Guarded, { takesSession = false } = {}): void {
   if (!isGuarded(asked, guarded) || isSafe(asked.method)) return
   if (isOfTrustedPage(asked, guarded) || hasCredentials(asked.headers)) return
   if (takesSession && cookieOf(asked.headers, 'session_id') !== undefined) throw problem('cross_site')
@@ -46,12 +46,12 @@ export function guardChange(asked: Asked, guarded: Guarded, { takesSession = fal
 }
 
 /** Throws `sandbox_refused` unless a local caller asks for a control, or one who holds the control token. */
-export function guardControls(asked: Asked, guarded: Guarded): void {
+export function guardControls(asked: GuardedRequest, guarded: Guarded): void {
   if (!isLocal(asked, guarded) && !holdsControlToken(asked, guarded)) throw problem('sandbox_refused')
 }
 
 /** Whether a page of this origin may read answers (CORS). */
-export function mayRead(origin: string, asked: Asked, guarded: Guarded): boolean {
+export function mayRead(origin: string, asked: GuardedRequest, guarded: Guarded): boolean {
   return !isGuarded(asked, guarded) || isTrusted(origin, asked, guarded)
 }
 
@@ -66,7 +66,7 @@ export function controlCookie(token: string, url: string): string {
 }
 
 /** A service that is no sandbox answers every page; calls in process, under MSW or in a worker come from no network. */
-const isGuarded = ({ source }: Asked, { sandbox }: Guarded): boolean =>
+const isGuarded = ({ source }: GuardedRequest, { sandbox }: Guarded): boolean =>
   sandbox !== undefined && source.peerAddress !== undefined
 
 const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
@@ -89,7 +89,7 @@ function hostRefused(url: string): Problem {
 }
 
 /** The service's own pages, those on this machine at any port, and those that the sandbox was told to allow. */
-function isTrusted(origin: string, { url, headers }: Asked, guarded: Guarded): boolean {
+function isTrusted(origin: string, { url, headers }: GuardedRequest, guarded: Guarded): boolean {
   const { baseUrl, sandbox } = guarded
   if (isLoopbackOrigin(origin) || sandbox?.allowOrigins.includes(origin)) return true
   // Under a rebound name, the page of that name looks like the service's own.
@@ -104,7 +104,7 @@ function originRefused(origin: string | null): Problem {
 }
 
 /** Browsers name the page's origin in all they send but what only looks, where `Sec-Fetch-Site` says whose page it is. */
-function isOfTrustedPage(asked: Asked, guarded: Guarded): boolean {
+function isOfTrustedPage(asked: GuardedRequest, guarded: Guarded): boolean {
   const { headers, method } = asked
   const origin = headers.get('origin')
   if (origin !== null) return isTrusted(origin, asked, guarded)
@@ -119,7 +119,7 @@ const isSameOrigin = (headers: SentHeaders): boolean => {
 const hasCredentials = (headers: SentHeaders): boolean =>
   bearerOf(headers) !== undefined || headers.has('x-session-id') || headers.has('x-control-token')
 
-function isLocal(asked: Asked, guarded: Guarded): boolean {
+function isLocal(asked: GuardedRequest, guarded: Guarded): boolean {
   const { peerAddress } = asked.source
   const isPeerLocal = peerAddress === undefined || isLoopbackAddress(peerAddress)
   return isPeerLocal && isKnownHost(asked.url, guarded) && !isPassedOn(asked.headers) && isOfTrustedPage(asked, guarded)
@@ -131,7 +131,7 @@ function isPassedOn(headers: SentHeaders): boolean {
   return false
 }
 
-function holdsControlToken(asked: Asked, guarded: Guarded): boolean {
+function holdsControlToken(asked: GuardedRequest, guarded: Guarded): boolean {
   const { headers, method, url } = asked
   const { baseUrl, sandbox } = guarded
   if (!sandbox) return false

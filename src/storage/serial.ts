@@ -4,7 +4,7 @@ import { type Changes, Transaction } from './transaction.js'
 import { messageOf } from './unknown.js'
 
 /** Where a serial storage keeps what it commits. */
-export interface Log {
+export interface CommitLog {
   /** Takes a commit in the order given; resolves once it is durable. Throws at once what it cannot write down, and takes nothing. */
   append(commit: Commit): Promise<void>
   /** The tables hold another state altogether; resolves once that is durable. Nothing is appended before. */
@@ -22,7 +22,7 @@ export interface SerialOptions {
   /** What kind it is, for the health check. Default `memory`. */
   readonly name?: string
   readonly tables: Tables
-  readonly log?: Log
+  readonly log?: CommitLog
   /** Runs every write's body twice and keeps the second, so that hidden side effects show. */
   readonly rerun?: boolean
 }

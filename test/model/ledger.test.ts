@@ -4,7 +4,15 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { Problem } from '../../src/base/problem.js'
 import { audit } from '../../src/money/ledger/audit.js'
 import { balances } from '../../src/money/ledger/balance.js'
-import { entries, hold, movements, type Order, post, postHold, reverseHold } from '../../src/money/ledger/movement.js'
+import {
+  entries,
+  hold,
+  type MovementOrder,
+  movements,
+  post,
+  postHold,
+  reverseHold,
+} from '../../src/money/ledger/movement.js'
 import type { Storage, Writer } from '../../src/storage/storage.js'
 import { all, quantities } from '../support/scenes/ledger.js'
 
@@ -12,7 +20,7 @@ import { all, quantities } from '../support/scenes/ledger.js'
 class Model {
   readonly #amounts = new Map<string, bigint>()
   readonly #held = new Map<string, bigint>()
-  readonly moves: { order: Order; state: 'held' | 'posted' | 'reversed' }[] = []
+  readonly moves: { order: MovementOrder; state: 'held' | 'posted' | 'reversed' }[] = []
 
   amount(twin: number, dq: string): bigint {
     return this.#amounts.get(`${twin}:${dq}`) ?? 0n
@@ -23,7 +31,7 @@ class Model {
   }
 
   /** What must be answered to an order: undefined where it goes through. */
-  refusal({ payerTwinId, payeeTwinId, dq, amount, payerIsIssuer }: Order): string | undefined {
+  refusal({ payerTwinId, payeeTwinId, dq, amount, payerIsIssuer }: MovementOrder): string | undefined {
     if (amount <= 0n) return 'RangeError'
     if (payerTwinId === payeeTwinId) return 'same_twin'
     const left = this.amount(payerTwinId, dq) - this.held(payerTwinId, dq) - amount
@@ -31,7 +39,7 @@ class Model {
     return left < 0n ? 'insufficient_funds' : undefined
   }
 
-  begin(order: Order, state: 'held' | 'posted'): void {
+  begin(order: MovementOrder, state: 'held' | 'posted'): void {
     this.moves.push({ order, state })
     if (state === 'held') this.#add(this.#held, order.payerTwinId, order.dq, order.amount)
     else this.#move(order)
@@ -44,7 +52,7 @@ class Model {
     if (state === 'posted') this.#move(move.order)
   }
 
-  #move({ payerTwinId, payeeTwinId, dq, amount }: Order): void {
+  #move({ payerTwinId, payeeTwinId, dq, amount }: MovementOrder): void {
     this.#add(this.#amounts, payerTwinId, dq, -amount)
     this.#add(this.#amounts, payeeTwinId, dq, amount)
   }
@@ -108,7 +116,7 @@ const outcomeOf = <T>(storage: Storage, body: (tx: Writer) => Promise<T>): Promi
 class Begin extends Step {
   constructor(
     readonly state: 'held' | 'posted',
-    readonly order: Order,
+    readonly order: MovementOrder,
   ) {
     super()
   }
@@ -148,7 +156,7 @@ class Settle extends Step {
 
 /** Orders of one write: all of them, or, when one is refused, none. */
 class Together extends Step {
-  constructor(readonly orders: Order[]) {
+  constructor(readonly orders: MovementOrder[]) {
     super()
   }
 
@@ -183,7 +191,7 @@ const amounts = fc.oneof(
 const twins = fc.constantFrom(...TWINS)
 const dqs = fc.constantFrom(...quantities)
 const orders = fc.record({ dq: dqs, payer: twins, payee: twins, amount: amounts }).map(
-  ({ dq: { dq }, payer, payee, amount }): Order => ({
+  ({ dq: { dq }, payer, payee, amount }): MovementOrder => ({
     kind: 'payment',
     dq,
     amount,
@@ -193,7 +201,7 @@ const orders = fc.record({ dq: dqs, payer: twins, payee: twins, amount: amounts 
   }),
 )
 const issues = fc.record({ quantity: dqs, payee: twins, amount: amounts }).map(
-  ({ quantity: { dq, issuerTwinId }, payee, amount }): Order => ({
+  ({ quantity: { dq, issuerTwinId }, payee, amount }): MovementOrder => ({
     kind: 'issue',
     dq,
     amount,

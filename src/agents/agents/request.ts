@@ -17,7 +17,7 @@ import { holderOf, openCart } from '../../market/carts/cart.js'
 import { quoteLines } from '../../market/carts/quote.js'
 import { paywallTerms } from '../../market/paywall/approval.js'
 import { rightOf } from '../../market/paywall/caller.js'
-import { quoteOf } from '../../market/paywall/order.js'
+import { paywallQuote } from '../../market/paywall/order.js'
 import { purchaseTerms } from '../../market/purchases/approval.js'
 import { checkPrice, quoteItem } from '../../market/purchases/purchase.js'
 import { transferTerms } from '../../payments/transfers/approval.js'
@@ -65,7 +65,7 @@ const wishFields = z.union([
 ])
 
 /** What an agent asks approval for: the kind, and the fields of the call that it wants to make. */
-export type Wish = z.output<typeof wishFields>
+export type ApprovalWish = z.output<typeof wishFields>
 
 /**
  * Asks the agent's user to approve a call as it would be made now. Throws `token_invalid`, `too_many_pending`, and what the call itself
@@ -74,7 +74,7 @@ export type Wish = z.output<typeof wishFields>
 export async function requestApproval(
   tx: Writer,
   agent: CallingAgent,
-  wish: Wish,
+  wish: ApprovalWish,
   service: ServiceContext,
   within?: number,
 ): Promise<ShownApproval> {
@@ -86,7 +86,7 @@ export async function requestApproval(
 async function termsOf(
   tx: Writer,
   agent: CallingAgent,
-  { wish, within }: { wish: Wish; within: number | undefined },
+  { wish, within }: { wish: ApprovalWish; within: number | undefined },
   service: ServiceContext,
 ): Promise<ApprovalTerms> {
   switch (wish.kind) {
@@ -112,14 +112,14 @@ async function termsOf(
 async function termsOfPaywall(
   tx: Reader,
   agent: CallingAgent,
-  { kind: _, ...wish }: Wish & { kind: 'paywall' },
+  { kind: _, ...wish }: ApprovalWish & { kind: 'paywall' },
   service: ServiceContext,
 ): Promise<ApprovalTerms> {
   const { amount, dq, destination, serviceUrl } = wish
   const right = rightOf(agent, { sessionId: undefined, delegate: undefined, approvalId: undefined, wish })
   const url = serviceUrl === undefined ? undefined : judgeUrl(serviceUrl, service)
   const order = { amount, dq, destination, url, ...right }
-  return paywallTerms(tx, wish, await quoteOf(tx, order, await agentTwinOf(tx, agent)))
+  return paywallTerms(tx, wish, await paywallQuote(tx, order, await agentTwinOf(tx, agent)))
 }
 
 /** Which fields a wish of each kind has to have. */
@@ -129,13 +129,15 @@ const needed = {
   transfer: ['address', 'amount'],
   cart: ['cart_id'],
   account_change: ['change'],
-} as const satisfies Record<Wish['kind'], readonly string[]>
+} as const satisfies Record<ApprovalWish['kind'], readonly string[]>
 
 /** Of what moves value. */
-export const wishKinds = ['purchase', 'paywall', 'transfer', 'cart'] as const satisfies Wish['kind'][]
+export const wishKinds = ['purchase', 'paywall', 'transfer', 'cart'] as const satisfies ApprovalWish['kind'][]
 
 /** A wish of fields whose types are seen to. Throws `field_invalid` for one that its kind needs. */
-export function wishOf(fields: { readonly kind: Wish['kind'] } & Readonly<Record<string, unknown>>): Wish {
+export function wishOf(
+  fields: { readonly kind: ApprovalWish['kind'] } & Readonly<Record<string, unknown>>,
+): ApprovalWish {
   for (const field of needed[fields.kind])
     if (fields[field] === undefined)
       throw problem('field_invalid', {

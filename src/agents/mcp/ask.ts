@@ -10,7 +10,7 @@ import { readApproval } from '../agents/approval.js'
 import { requestApproval, wishOf } from '../agents/request.js'
 import type { Sdk } from './offer.js'
 import { plainLine } from './tools/plain.js'
-import type { Visit } from './tools/visit.js'
+import type { McpVisit } from './tools/visit.js'
 
 /** What a client holds while its user is asked: sealed, for this user by this app, and for no other call. */
 interface AskState {
@@ -28,15 +28,15 @@ const MOST_WAITS = 6
 /** Names a call by its tool and arguments, whatever the order of their fields. */
 const callOf = (name: string, args: object): string => digest(canonicalJson([name, args]))
 
-const sealedFor = ({ agent }: Visit): string => `mcp request state:${agent.user_id}:${agent.client_id}`
+const sealedFor = ({ agent }: McpVisit): string => `mcp request state:${agent.user_id}:${agent.client_id}`
 
-export async function openState(visit: Visit, state: string): Promise<AskState> {
+export async function openState(visit: McpVisit, state: string): Promise<AskState> {
   const opened = await visit.service.keys.open(state, sealedFor(visit))
   if (opened === undefined) throw new Error('no state of this caller')
   return JSON.parse(opened) as AskState
 }
 
-const sealState = (visit: Visit, state: AskState): Promise<string> =>
+const sealState = (visit: McpVisit, state: AskState): Promise<string> =>
   visit.service.keys.seal(JSON.stringify(state), sealedFor(visit))
 
 /** Whether the client leads its user to an address when it is asked to: said with each request, from 2026-07-28 on. */
@@ -55,7 +55,7 @@ export interface AskedCall {
 /** Asks the user for approval in place: what to answer, so that the client leads them there and comes back. Throws as `requestApproval`. */
 export async function ask(
   { inputRequired }: Sdk,
-  visit: Visit,
+  visit: McpVisit,
   call: AskedCall,
   wish: Parameters<typeof wishOf>[0],
 ): Promise<sdk.InputRequiredResult> {
@@ -74,9 +74,9 @@ export async function ask(
  * The approval that a call comes back with; or what to answer while the user has not decided. Undefined for a call that was not asked about.
  * Throws `approval_not_given`, and a protocol error for a state of another call.
  */
-export async function answered(
+export async function answeredApproval(
   loaded: Sdk,
-  visit: Visit,
+  visit: McpVisit,
   { name, args }: AskedCall,
   { mcpReq }: sdk.ServerContext,
 ): Promise<string | sdk.InputRequiredResult | undefined> {
@@ -99,7 +99,7 @@ const WATCHED = [approvals, oidcTokens, oidcConnections].map(({ name }) => name)
 
 /** Whether the user has answered, once they have or after a while. Throws `token_invalid` where the agent's token ended meanwhile. */
 async function isDecided(
-  { agent, service, isAuthenticated }: Visit,
+  { agent, service, isAuthenticated }: McpVisit,
   approvalId: string,
   signal: AbortSignal,
 ): Promise<boolean> {

@@ -1,17 +1,22 @@
 import type * as sdk from '@modelcontextprotocol/server'
 import { Problem, problem } from '../../base/problem.js'
 import type { Arguments } from '../../market/catalog/schema.js'
-import { answered, ask, leadsToUrls } from './ask.js'
+import { answeredApproval, ask, leadsToUrls } from './ask.js'
 import type { Sdk } from './offer.js'
 import { plainAnswer } from './tools/plain.js'
 import type { Json, Tool } from './tools/tool.js'
 import { toolNamed } from './tools/tools.js'
-import type { Visit } from './tools/visit.js'
+import type { McpVisit } from './tools/visit.js'
 
 type Result = sdk.CallToolResult | sdk.InputRequiredResult
 
 /** Calls a tool. What is refused is a result as well, for the agent to act on. */
-export async function callTool(loaded: Sdk, visit: Visit, params: Json, context: sdk.ServerContext): Promise<Result> {
+export async function callTool(
+  loaded: Sdk,
+  visit: McpVisit,
+  params: Json,
+  context: sdk.ServerContext,
+): Promise<Result> {
   const { name, arguments: args = {} } = params as { name: string; arguments?: Arguments }
   const found = await visit.service.storage.read((tx) => toolNamed(tx, visit, name))
   if (!found)
@@ -20,7 +25,7 @@ export async function callTool(loaded: Sdk, visit: Visit, params: Json, context:
       `There is no tool ${name}: tools/list lists them.`,
     )
   try {
-    const approval = await answered(loaded, visit, { name, args }, context)
+    const approval = await answeredApproval(loaded, visit, { name, args }, context)
     if (typeof approval === 'object') return approval
     return resultOf(await called(found, args, { ...visit, approvalId: approval }))
   } catch (error) {

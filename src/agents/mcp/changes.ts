@@ -5,10 +5,10 @@ import { accounts, memberships } from '../../identity/accounts/account.js'
 import { catalogItems } from '../../market/catalog/item.js'
 import { purchases } from '../../market/purchases/receipt.js'
 import { commodities } from '../../money/commodities/commodity.js'
-import type { Watch } from './offer.js'
+import type { ChangeFeed } from './offer.js'
 import { CATALOG, listResources, readResource } from './resources.js'
-import { listTools } from './tools/tools.js'
-import type { Visit } from './tools/visit.js'
+import { offeredTools } from './tools/tools.js'
+import type { McpVisit } from './tools/visit.js'
 
 /** What the lists are made of, and what may end the agent's token, beside `credentialsIn`. */
 const WATCHED = [
@@ -27,13 +27,13 @@ interface Seen {
 }
 
 /** What a visitor sees now, by digests; undefined once the agent's token has ended. */
-const look = ({ agent, ...rest }: Visit): Promise<Seen | undefined> =>
+const look = ({ agent, ...rest }: McpVisit): Promise<Seen | undefined> =>
   rest.service.storage.read(async (tx) => {
     const connection = await tx.get(oidcConnections, agent.connection_id)
     if (!connection || !(await rest.isAuthenticated(tx))) return undefined
     const visit = { ...rest, agent: { ...agent, account_id: await grantedAccountId(tx, connection) } }
     return {
-      tools: digestOf(await listTools(tx, visit)),
+      tools: digestOf(await offeredTools(tx, visit)),
       resources: digestOf(await listResources(tx, visit, undefined)),
       catalog: digestOf(await readResource(tx, visit, CATALOG)),
     }
@@ -42,7 +42,7 @@ const look = ({ agent, ...rest }: Visit): Promise<Seen | undefined> =>
 const digestOf = (value: unknown): string => digest(JSON.stringify(value))
 
 /** Looks at once, so that nothing that comes after is missed, and then whenever something was written. */
-export async function watchChanges(visit: Visit): Promise<Watch> {
+export async function watchChanges(visit: McpVisit): Promise<ChangeFeed> {
   const first = await look(visit)
   const { alarm, log } = visit.service
   return (tell, end) => {
@@ -60,11 +60,11 @@ export async function watchChanges(visit: Visit): Promise<Watch> {
 
 interface Following {
   readonly first: Seen | undefined
-  readonly tell: Parameters<Watch>[0]
+  readonly tell: Parameters<ChangeFeed>[0]
   readonly signal: AbortSignal
 }
 
-async function follow(visit: Visit, { first, tell, signal }: Following): Promise<void> {
+async function follow(visit: McpVisit, { first, tell, signal }: Following): Promise<void> {
   const { background, credentialsIn } = visit.service
   let seen = first
   while (seen) {

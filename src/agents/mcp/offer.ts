@@ -9,7 +9,7 @@ export type Sdk = typeof sdk
 type Handler = (params: Json, context: sdk.ServerContext) => Promise<sdk.Result>
 
 /** What an MCP server offers to whoever sends one request. */
-export interface Offer {
+export interface McpOffer {
   readonly info: sdk.Implementation
   readonly instructions?: string
   /** What is told by a stream of its own is told in the `modern` era alone: the earlier one would take a session for that. */
@@ -19,11 +19,11 @@ export interface Offer {
   /** What a `requestState` holds that comes back. Throws for one that was not made for this caller. */
   openState?(state: string): Promise<unknown>
   /** Begins to look for changes to tell a subscriber of. */
-  watch?(): Promise<Watch>
+  watch?(): Promise<ChangeFeed>
 }
 
 /** Tells of changes as they come, until what it gives is called; calls `end` where there will be none to tell of any more. */
-export type Watch = (tell: (event: sdk.ServerEvent) => void, end: () => void) => () => void
+export type ChangeFeed = (tell: (event: sdk.ServerEvent) => void, end: () => void) => () => void
 
 /** A JSON-RPC message as it came by POST. */
 export interface SentMessage {
@@ -34,7 +34,7 @@ export interface SentMessage {
   readonly ending: AbortSignal | undefined
 }
 
-export interface Answer {
+export interface McpAnswer {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: string | ReadableStream<Uint8Array> | null
@@ -45,10 +45,10 @@ const PASSED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 
 
 /** Answers one message, of either era of the protocol: nothing is kept between messages. */
 export async function answerMessage(
-  make: (sdk: Sdk) => Offer,
+  make: (sdk: Sdk) => McpOffer,
   { url, headers, body, ending }: SentMessage,
   log: Log,
-): Promise<Answer> {
+): Promise<McpAnswer> {
   const loaded = await import('@modelcontextprotocol/server')
   const offer = make(loaded)
   const watch = body.method === 'subscriptions/listen' ? await offer.watch?.() : undefined
@@ -69,7 +69,7 @@ export async function answerMessage(
   return answerOf(response, ending, end)
 }
 
-async function answerOf(response: Response, ending: AbortSignal | undefined, end: () => void): Promise<Answer> {
+async function answerOf(response: Response, ending: AbortSignal | undefined, end: () => void): Promise<McpAnswer> {
   const { status } = response
   const type = response.headers.get('content-type')
   const headers: Record<string, string> = type === null ? {} : { 'content-type': type }
@@ -101,7 +101,7 @@ function followed(stream: ReadableStream<Uint8Array>, over: () => void): Readabl
 }
 
 /** A server for one message. */
-function serverOf(loaded: Sdk, offer: Offer, { era, log }: { era: 'modern' | 'legacy'; log: Log }): sdk.Server {
+function serverOf(loaded: Sdk, offer: McpOffer, { era, log }: { era: 'modern' | 'legacy'; log: Log }): sdk.Server {
   const { info, instructions, handlers, openState } = offer
   const { server } = new loaded.McpServer(info, {
     ...(instructions !== undefined && { instructions }),

@@ -4,7 +4,7 @@ import { searchItems, soldItem } from '../../market/catalog/search.js'
 import { listReceipts, readReceipt } from '../../market/purchases/receipt.js'
 import type { Reader } from '../../storage/storage.js'
 import { plainLine } from './tools/plain.js'
-import type { Visit } from './tools/visit.js'
+import type { McpVisit } from './tools/visit.js'
 
 /** The newest of what is for sale. */
 export const CATALOG = 'farthing://catalog'
@@ -15,7 +15,7 @@ const JSON_TYPE = { mimeType: 'application/json' }
 /** The catalog, and the receipts of the user, newest first. `cursor`: as the page before gave it. Throws `cursor_invalid`. */
 export async function listResources(
   tx: Reader,
-  { agent, service }: Visit,
+  { agent, service }: McpVisit,
   cursor: string | undefined,
 ): Promise<sdk.ListResourcesResult> {
   const after = cursor === undefined ? undefined : Number(cursor)
@@ -62,7 +62,7 @@ export const resourceTemplates = [
 ]
 
 /** What a resource holds, or undefined where there is none by that address. */
-export async function readResource(tx: Reader, visit: Visit, uri: string): Promise<object | undefined> {
+export async function readResource(tx: Reader, visit: McpVisit, uri: string): Promise<object | undefined> {
   const [, kind, id, query] = /^farthing:\/\/(catalog|receipts)(?:\/(\d{1,15}))?(?:\?(.*))?$/.exec(uri) ?? []
   if (kind === undefined || (kind === 'receipts' && id === undefined) || (id !== undefined && query !== undefined))
     return undefined
@@ -76,7 +76,7 @@ export async function readResource(tx: Reader, visit: Visit, uri: string): Promi
   return catalogPage(tx, visit, new URLSearchParams(query))
 }
 
-function catalogPage(tx: Reader, { within }: Visit, page: URLSearchParams): Promise<object> {
+function catalogPage(tx: Reader, { within }: McpVisit, page: URLSearchParams): Promise<object> {
   const offset = Math.max(0, Math.trunc(Number(page.get('offset'))) || 0)
   return searchItems(tx, { query: page.get('query') ?? '', offset, limit: ON_A_PAGE, within })
 }

@@ -1,5 +1,5 @@
 import { problem } from '../../base/problem.js'
-import { type Caller, type Credentials, isSessionId, refusal } from '../../http/caller.js'
+import { type Caller, isSessionId, type SentCredentials, wrongCaller } from '../../http/caller.js'
 import type { ServiceContext } from '../../http/context.js'
 import { presentedSession } from '../../http/origin.js'
 import type { Auth, PagePrincipal, Principal, UserPrincipal } from '../../http/route.js'
@@ -25,7 +25,7 @@ type Context = Pick<ServiceContext, 'clock' | 'random' | 'baseUrl'>
 export async function authenticate(
   tx: Reader,
   auth: readonly Auth[],
-  sent: Credentials,
+  sent: SentCredentials,
   context: Context,
 ): Promise<Caller> {
   if (auth.every((kind) => kind === 'none')) return NOBODY
@@ -77,7 +77,7 @@ const agentToken = 'the Bearer access token of an app that a user connected'
 
 const comesByToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
 
-type Asked = Pick<Credentials, 'resource' | 'agentScope'>
+type Asked = Pick<SentCredentials, 'resource' | 'agentScope'>
 
 /**
  * RFC 6750 section 3; a resource says where its metadata is (RFC 9728 section 5.1). Whoever has no token yet reads there what to ask
@@ -95,7 +95,7 @@ function challenge(
   return { headers: { 'www-authenticate': `Bearer ${parts.join(', ')}` } }
 }
 
-function authorizationOf({ headers, formToken }: Credentials): string | null {
+function authorizationOf({ headers, formToken }: SentCredentials): string | null {
   const authorization = headers.get('authorization')
   if (typeof formToken !== 'string') return authorization
   if (authorization !== null) throw problem('invalid_request', { detail: 'Send the access token in one place.' })
@@ -145,7 +145,7 @@ async function bearer(
   }
   if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', refused())
   const { owner_kind, owner_id: id, family_id } = token
-  if (!auth.includes(owner_kind)) throw problem(refusal(auth))
+  if (!auth.includes(owner_kind)) throw problem(wrongCaller(auth))
   if (owner_kind === 'account') return { kind: 'account', owner: `account:${id}`, id, family_id }
   return user(id, { via: 'token', family_id })
 }
@@ -161,10 +161,10 @@ async function agent(
   if (!found || 'audience' in found) {
     const detail = found
       ? `It is for ${found.audience} alone: ask at /v4/oidc/auth for one whose \`resource\` is ${resource ?? context.baseUrl}.`
-      : 'Get a new one at /v4/oidc/token.'
+      : 'POST /v4/oidc/token issues one.'
     throw problem('token_invalid', { detail, ...challenge(asked, context, 'invalid_token') })
   }
-  if (!auth.includes('agent')) throw problem(refusal(auth))
+  if (!auth.includes('agent')) throw problem(wrongCaller(auth))
   const { token, connection, accountId } = found
   return {
     kind: 'agent',
@@ -189,7 +189,7 @@ async function signedIn(
   tx: Reader,
   auth: readonly Auth[],
   id: string,
-  { headers }: Credentials,
+  { headers }: SentCredentials,
   { clock }: Context,
 ): Promise<Caller> {
   const session = { id, issued: false }
@@ -197,7 +197,7 @@ async function signedIn(
   if (own) return { principal: user(own.user_id, { via: 'session' }), session }
   const given = await findPageSession(tx, id, clock.now())
   if (!given) throw problem('sign_in_required', (await hasNewId(tx, id, clock.now())) ? { detail: NEW_ID } : {})
-  if (!auth.includes('page')) throw problem(refusal(auth))
+  if (!auth.includes('page')) throw problem(wrongCaller(auth))
   return { principal: page(given, headers), session }
 }
 
@@ -207,14 +207,14 @@ const NEW_ID =
 /** Browsers say which page asks, but for what a page asks of its own origin. */
 function page(
   { user_id, page: { account_id, origin } }: PageSessionRow,
-  headers: Credentials['headers'],
+  headers: SentCredentials['headers'],
 ): PagePrincipal {
   if ((headers.get('origin') ?? origin) !== origin) throw problem('page_refused')
   return { kind: 'page', owner: `user:${user_id}`, user_id, account_id, origin }
 }
 
 /** A session is issued where none is sent, and where what is sent cannot be one. */
-async function guest(tx: Reader, auth: readonly Auth[], sent: Credentials, context: Context): Promise<Caller> {
+async function guest(tx: Reader, auth: readonly Auth[], sent: SentCredentials, context: Context): Promise<Caller> {
   const presented = presentedSession(sent, context.baseUrl)
   const known = presented !== undefined && isSessionId(presented)
   const id = known ? presented : newSessionId(context)
@@ -222,7 +222,7 @@ async function guest(tx: Reader, auth: readonly Auth[], sent: Credentials, conte
   const isJudged = auth.includes('page') || auth.some(comesByToken)
   const given = known && isJudged ? await findPageSession(tx, id, context.clock.now()) : undefined
   // What others reach by a token is not among what a page was given.
-  if (given && !auth.includes('page')) throw problem(refusal(auth))
+  if (given && !auth.includes('page')) throw problem(wrongCaller(auth))
   if (given) return { principal: page(given, sent.headers), session: { id, issued: false } }
   return { principal: { kind: 'guest', user_id: row?.user_id ?? null }, session: { id, issued: !known } }
 }

@@ -59,7 +59,7 @@ export interface NewDevice {
 }
 
 /** A registration, before it is decided whether it needs to be confirmed. */
-export interface Registration {
+export interface DeviceRegistration {
   readonly row: DeviceRow
   /** Registered before, by the same token: another name or platform is all that changes. */
   readonly isKnown: boolean
@@ -72,7 +72,7 @@ export async function registrationOf(
   tx: Writer,
   { userId, platform, token, name, deviceId, at }: NewDevice,
   { keys }: Pick<ServiceContext, 'keys'>,
-): Promise<Registration> {
+): Promise<DeviceRegistration> {
   const own = await allDevicesOf(tx, userId, at)
   const token_digest = digest(token)
   const known = own.find((device) => device.token_digest === token_digest)
@@ -96,7 +96,7 @@ export async function registrationOf(
 /** Adds a device that needs no confirmation, or puts a known one under its new name. */
 export async function addDevice(
   tx: Writer,
-  { row, isKnown, former }: Registration,
+  { row, isKnown, former }: DeviceRegistration,
   { at, isTold }: { at: number; isTold: boolean },
 ): Promise<DeviceRow> {
   if (former) tx.remove(devices, former.id)

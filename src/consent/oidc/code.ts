@@ -48,5 +48,5 @@ export async function issueCode(
 export const findCode = (tx: Reader, code: string): Promise<OidcCodeRow | undefined> => tx.get(oidcCodes, digest(code))
 
 /** From here on the code is used. */
-export const spendCode = (tx: Writer, row: OidcCodeRow, familyId: string): void =>
+export const spendAuthorizationCode = (tx: Writer, row: OidcCodeRow, familyId: string): void =>
   tx.put(oidcCodes, { ...row, family_id: familyId })

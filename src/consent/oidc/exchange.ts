@@ -9,7 +9,7 @@ import { recordEvent } from '../../jobs/events/event.js'
 import type { Writer } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
 import { authenticateClient, type OidcClientRow, type SentClient } from './clients/client.js'
-import { findCode, type OidcCodeRow, spendCode } from './code.js'
+import { findCode, type OidcCodeRow, spendAuthorizationCode } from './code.js'
 import { audienceOf, issuerOf, words } from './issuer.js'
 import { sign } from './keys.js'
 import {
@@ -100,7 +100,7 @@ async function exchangeCode(
   if (row.expires_at <= at || row.redirect_uri !== redirect_uri || !proves(code_verifier, row))
     throw problem('invalid_grant')
   const family_id = randomHex(context.random, 16)
-  spendCode(tx, row, family_id)
+  spendAuthorizationCode(tx, row, family_id)
   await sweepTokens(tx, row.connection_id, at)
   const scopes = refreshes(client) ? row.scopes : row.scopes.filter((scope) => scope !== 'offline_access')
   const grant = { ...grantOf(row), family_id, scopes, audience: audience(row.resource, resource, context) }

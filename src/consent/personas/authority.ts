@@ -11,7 +11,7 @@ import { clientById } from '../oidc/clients/client.js'
 export type NamedParty = { readonly client_id: string } | { readonly public_secret: string }
 
 /** A calendar day or month in UTC. */
-export type Period = 'day' | 'month'
+export type SpendingPeriod = 'day' | 'month'
 
 /** What a delegate lets a party spend from the persona's twin. */
 export interface Spend {
@@ -19,7 +19,7 @@ export interface Spend {
   readonly dq: string
   /** Smallest units, in each period; in all where there is none. */
   readonly limit: string
-  readonly period: Period | null
+  readonly period: SpendingPeriod | null
   readonly expires_at: number | null
 }
 
@@ -28,7 +28,7 @@ export interface NewSpend {
   readonly dq: string
   /** In the digital quantity. */
   readonly limit: number
-  readonly period?: Period | null | undefined
+  readonly period?: SpendingPeriod | null | undefined
   /** Unix milliseconds. */
   readonly expiresAt?: number | undefined
 }

@@ -6,7 +6,7 @@ import type { Writer } from '../../storage/storage.js'
 import { type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
 import { type DelegateRow, delegateHash, delegates, tellBoth } from './delegate.js'
 import { personas } from './persona.js'
-import { type NewDelegate, planOf, secondFactorOrder } from './second-factor.js'
+import { delegationPlanOf, type NewDelegate, secondFactorOrder } from './second-factor.js'
 
 /**
  * Gives a twin a delegate of a persona, and tells both sides.
@@ -17,7 +17,7 @@ export async function createDelegate(
   { given, at, ...order }: NewDelegate & { readonly given?: GivenSecondFactor | undefined; readonly at: number },
   { random }: Pick<ServiceContext, 'random'>,
 ) {
-  const plan = await planOf(tx, order, at)
+  const plan = await delegationPlanOf(tx, order, at)
   if (given) await spendAsked(tx, given.request, await secondFactorOrder(tx, plan, given), at)
   const { persona, twin, spend } = plan
   const { name, email } = order

@@ -29,7 +29,7 @@ export interface DelegatePlan {
 }
 
 /** Throws `not_found` for an unknown persona or twin, `not_owner`, and what `checkSpend` throws. */
-export async function planOf(tx: Reader, order: NewDelegate, at: number): Promise<DelegatePlan> {
+export async function delegationPlanOf(tx: Reader, order: NewDelegate, at: number): Promise<DelegatePlan> {
   const persona = await ownPersona(tx, order.owner, order.persona)
   const twin = await twinByHostname(tx, order.hostname)
   if (!twin) throw problem('not_found', { detail: 'No twin has this hostname.' })
@@ -44,7 +44,9 @@ export async function askForDelegate(
 ): Promise<GivenSecondFactor | undefined> {
   if (!order.spend) return undefined
   const { storage, clock } = service
-  const asked = await storage.read(async (tx) => secondFactorOrder(tx, await planOf(tx, order, clock.now()), asking))
+  const asked = await storage.read(async (tx) =>
+    secondFactorOrder(tx, await delegationPlanOf(tx, order, clock.now()), asking),
+  )
   return { ...asking, request: await askAndWait(service, asked) }
 }
 

@@ -8,7 +8,7 @@ import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { Agent } from '../approvals/approval.js'
-import type { NamedParty, Period, Spend } from './authority.js'
+import type { NamedParty, Spend, SpendingPeriod } from './authority.js'
 import { type DelegateRow, delegates } from './delegate.js'
 import { personaOf } from './persona.js'
 
@@ -90,7 +90,7 @@ async function count(tx: Writer, delegate: string, spend: Spend, { amount, at }:
 }
 
 /** Days and months as ISO 8601 writes them. */
-function counterOf(delegate: string, period: Period | null, at: number): string {
+function counterOf(delegate: string, period: SpendingPeriod | null, at: number): string {
   if (period === null) return `${delegate}:all`
   return `${delegate}:${new Date(at).toISOString().slice(0, period === 'day' ? 10 : 7)}`
 }

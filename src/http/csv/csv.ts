@@ -8,7 +8,7 @@ import { type Reply, streamed } from '../reply.js'
 takeBack()
 
 /** Which of the two forms of a table the caller takes; CSV where it does not say. */
-export const wantsJson = (headers: Pick<Headers, 'get'>): boolean => {
+export const prefersJson = (headers: Pick<Headers, 'get'>): boolean => {
   const accept = headers.get('accept') ?? ''
   const json = accept.indexOf('application/json')
   const csv = accept.indexOf('text/csv')

@@ -19,7 +19,7 @@ import {
 } from './idempotency.js'
 
 /** A request on its way into its handler. */
-export interface Run {
+export interface KeyedRun {
   readonly endpoint: Endpoint
   readonly incoming: Incoming
   readonly service: ServiceContext
@@ -35,7 +35,7 @@ export interface Run {
 export const keepNothing: Keep = async (_tx, answer) => answer
 
 /** Runs a handler of one transaction: once per key. Its answer is stored exactly when the transaction changed something. */
-export function writeOnce({ endpoint, incoming, service, prepare, keyed }: Run): Promise<Outcome> {
+export function writeOnce({ endpoint, incoming, service, prepare, keyed }: KeyedRun): Promise<Outcome> {
   const { route } = endpoint
   return lookingForDead(service, (isDead) =>
     service.storage.write(async (tx) => {
@@ -56,7 +56,7 @@ export function writeOnce({ endpoint, incoming, service, prepare, keyed }: Run):
  * Runs a handler that opens its own transactions: once per key. What it answers is stored exactly when it changed something, here or
  * outside: by the handler, in the transaction of the effect, or else once it has ended.
  */
-export async function handleOnce(run: Run, handler: NonNullable<Route['handle']>): Promise<Outcome> {
+export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['handle']>): Promise<Outcome> {
   const { endpoint, incoming, service } = run
   const begun = await beginCall(run)
   if ('status' in begun) return begun
@@ -91,7 +91,7 @@ interface Begun {
 }
 
 /** Authenticates, and takes the key for this call: or gives the answer that is stored under it. */
-async function beginCall({ service, prepare, isKeyed, keyed }: Run): Promise<Begun | Outcome> {
+async function beginCall({ service, prepare, isKeyed, keyed }: KeyedRun): Promise<Begun | Outcome> {
   const { storage } = service
   if (!isKeyed) return { call: await storage.read(prepare), claim: undefined }
   try {
@@ -137,5 +137,7 @@ async function lookingForDead<T>(
 }
 
 /** A problem that is returned, not thrown, keeps what was written. */
-const answerTo = (handled: unknown, { endpoint, incoming, service }: Pick<Run, 'endpoint' | 'incoming' | 'service'>) =>
-  handled instanceof Problem ? refusal(handled, incoming, service) : render(endpoint, handled, incoming)
+const answerTo = (
+  handled: unknown,
+  { endpoint, incoming, service }: Pick<KeyedRun, 'endpoint' | 'incoming' | 'service'>,
+) => (handled instanceof Problem ? refusal(handled, incoming, service) : render(endpoint, handled, incoming))

@@ -1,6 +1,6 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import type { ProblemCode } from '../../base/problem.js'
-import { refusal } from '../caller.js'
+import { wrongCaller } from '../caller.js'
 import { type Auth, evidenceOf, isJudged, type Route } from '../route.js'
 
 const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_type_refused']
@@ -76,7 +76,7 @@ const otherKinds = (auth: readonly Auth[]): ProblemCode[] => {
   if (auth.includes('none')) return []
   const takesAll = (['account', 'user', 'agent'] as const).every((kind) => auth.includes(kind))
   const takesSessions = auth.includes('session') || auth.includes('guest')
-  return takesAll && (auth.includes('page') || !takesSessions) ? [] : [refusal(auth)]
+  return takesAll && (auth.includes('page') || !takesSessions) ? [] : [wrongCaller(auth)]
 }
 
 /** interface.md 4.7 rule 1: where only agents may call, another token is no authentication. */

@@ -1,5 +1,5 @@
 import type { Owner } from '../../base/owner.js'
-import type { Ended, ServiceContext } from '../../http/context.js'
+import type { EndedThings, ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import { forgetTwinNonces } from '../../money/twins/twin-nonce.js'
@@ -51,7 +51,7 @@ async function endWhatOthersMade(
   { onFirstProof }: ProofContext,
 ): Promise<string[]> {
   const owner: Owner = `user:${userId}`
-  const ended: Ended[] = [
+  const ended: EndedThings[] = [
     { count: await revokeClients(tx, userId, at), one: 'client credential', many: 'client credentials' },
     { count: await endSessions(), one: 'session', many: 'sessions' },
   ]

@@ -143,7 +143,7 @@ const LEASE = 5 * MINUTE
  * Hands a waiting message to its port: at least once, with the row's id as idempotency key. One that fails is tried again
  * later, and given up at last. What was sent rests only in a sandbox, whose inbox it is: it holds codes.
  */
-export async function deliver(message: OutboxRow, couriers: Couriers, service: ServiceContext): Promise<void> {
+export async function deliverMessage(message: OutboxRow, couriers: Couriers, service: ServiceContext): Promise<void> {
   const taken = await take(message, service)
   if (taken) await deliverByKind(taken, couriers, service)
 }

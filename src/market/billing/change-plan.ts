@@ -16,7 +16,7 @@ import {
 } from '../plans/subscription.js'
 import { keepCard, putCard } from './card.js'
 import { postInvoiceCharge, unpaidProblem } from './charge.js'
-import { draftInvoice, type InvoiceLine, type InvoiceRow, invoices, lineOf, unpaidInvoice } from './invoice.js'
+import { draftInvoice, type InvoiceLine, type InvoiceRow, invoiceLine, invoices, unpaidInvoice } from './invoice.js'
 import { settlePaid } from './settle.js'
 import { readBilling } from './show.js'
 
@@ -126,12 +126,12 @@ async function beginUpgrade(
 function linesOf(subscription: SubscriptionRow, plan: PlanId, at: number): readonly InvoiceLine[] {
   const { name, price } = plans[plan]
   const period = paidPeriod(subscription)
-  if (!period) return [lineOf(`${name} plan`, price, periodOf(at, 0))]
+  if (!period) return [invoiceLine(`${name} plan`, price, periodOf(at, 0))]
   if (at >= period.end) throw problem('charge_pending')
   const { charge, credit } = prorate({ from: plans[subscription.plan].price, to: price }, period, at)
   const rest = { start: at, end: period.end }
   return [
-    lineOf(`${name} plan, rest of the month`, charge, rest),
-    lineOf(`${plans[subscription.plan].name} plan, not used`, -credit, rest),
+    invoiceLine(`${name} plan, rest of the month`, charge, rest),
+    invoiceLine(`${plans[subscription.plan].name} plan, not used`, -credit, rest),
   ]
 }

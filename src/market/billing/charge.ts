@@ -9,7 +9,7 @@ import { beginCardTry } from '../../money/cards/declines.js'
 import type { Writer } from '../../storage/storage.js'
 import { plans } from '../plans/plan.js'
 import type { CardOnFile } from '../plans/subscription.js'
-import { cardName, formatDollars, type InvoiceRow, invoices, nameOf, type PendingCharge } from './invoice.js'
+import { cardName, formatDollars, type InvoiceRow, invoiceName, invoices, type PendingCharge } from './invoice.js'
 import { billingEmails } from './profile.js'
 
 /**
@@ -30,7 +30,7 @@ export async function postInvoiceCharge(
   const subjects = by === 'account' ? ([`account:${account_id}`] as const) : []
   await beginCardTry(tx, { subjects, at })
   const [to = `account ${account_id}`] = await billingEmails(tx, account_id)
-  const description = `${plans[plan].name} plan${invoice.number === null ? '' : `, invoice ${nameOf(invoice)}`}`
+  const description = `${plans[plan].name} plan${invoice.number === null ? '' : `, invoice ${invoiceName(invoice)}`}`
   const { payment_method_id } = card
   return postCharge(tx, {
     to,

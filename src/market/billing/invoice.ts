@@ -5,7 +5,7 @@ import { seconds } from '../../base/time.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import type { Period } from '../plans/period.js'
+import type { BillingPeriod } from '../plans/period.js'
 import { type PlanId, toDollars } from '../plans/plan.js'
 import {
   type CardOnFile,
@@ -69,7 +69,7 @@ export interface InvoiceRow {
 export const invoices = collection<InvoiceRow>()('invoices', { byAccount: { fields: ['account_id'] } })
 
 /** A line of a period. */
-export const lineOf = (description: string, cents: bigint, { start, end }: Period): InvoiceLine => ({
+export const invoiceLine = (description: string, cents: bigint, { start, end }: BillingPeriod): InvoiceLine => ({
   description,
   amount: String(cents),
   period_start: start,
@@ -88,7 +88,7 @@ export async function draftInvoice(
   const sum = lines.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
   const { period_start: start, period_end: end } = required(lines[0], 'the first line of an invoice')
   const waived =
-    sum > 0n && sum < LEAST_CHARGE ? [lineOf('Waived: too little to charge a card', -sum, { start, end })] : []
+    sum > 0n && sum < LEAST_CHARGE ? [invoiceLine('Waived: too little to charge a card', -sum, { start, end })] : []
   return {
     id: await tx.nextId('invoices'),
     account_id: accountId,
@@ -151,7 +151,7 @@ interface TellInvoice {
 export const numberOf = (accountId: number, number: number): string => `${accountId}-${String(number).padStart(4, '0')}`
 
 /** The invoice's number as it stands on paper; a draft's is its id's. */
-export const nameOf = ({ id, account_id, number }: InvoiceRow): string =>
+export const invoiceName = ({ id, account_id, number }: InvoiceRow): string =>
   number === null ? `draft ${id}` : numberOf(account_id, number)
 
 /** `Visa ending in 4242`. */
@@ -191,7 +191,7 @@ const secondsOrNull = (ms: number | null) => (ms === null ? null : seconds(ms))
 /** Amounts are in dollars. `charging`: a card may be charged for it at this moment. */
 export const showInvoice = (invoice: InvoiceRow) => ({
   id: invoice.id,
-  number: invoice.number === null ? null : nameOf(invoice),
+  number: invoice.number === null ? null : invoiceName(invoice),
   status: invoice.status,
   charging: invoice.charge !== null,
   reason: invoice.reason,

@@ -5,7 +5,7 @@ import { postMail } from '../../jobs/outbox/outbox.js'
 import type { Writer } from '../../storage/storage.js'
 import { dayOf } from '../plans/period.js'
 import { plans } from '../plans/plan.js'
-import { cardName, formatDollars, type InvoiceRow, nameOf } from './invoice.js'
+import { cardName, formatDollars, type InvoiceRow, invoiceName } from './invoice.js'
 import { billingEmails } from './profile.js'
 
 interface Letter {
@@ -30,7 +30,7 @@ export function mailReceipt(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: Ma
     ? `We charged ${formatDollars(total)} to your card: ${cardName(card)}.`
     : `Nothing was to be charged: ${formatDollars(total)}.`
   const paragraphs = [`Thank you. ${paid}`, lines.join('\n'), readAt(invoice, baseUrl)]
-  return mailTo(tx, invoice.account_id, { subject: `Receipt for invoice ${nameOf(invoice)}`, paragraphs }, at)
+  return mailTo(tx, invoice.account_id, { subject: `Receipt for invoice ${invoiceName(invoice)}`, paragraphs }, at)
 }
 
 interface Mailing {
@@ -62,7 +62,9 @@ export function mailFailure(
     tx,
     invoice.account_id,
     {
-      subject: isLast ? `Last try for invoice ${nameOf(invoice)}` : `Payment of invoice ${nameOf(invoice)} failed`,
+      subject: isLast
+        ? `Last try for invoice ${invoiceName(invoice)}`
+        : `Payment of invoice ${invoiceName(invoice)} failed`,
       paragraphs: [
         why,
         `${outlook} ${sooner}: POST ${baseUrl}/v4/billing/invoices/${invoice.id}/pay.`,
@@ -83,7 +85,7 @@ export function mailCancelled(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: 
     {
       subject: `Your ${name} plan is cancelled`,
       paragraphs: [
-        `Invoice ${nameOf(invoice)} over ${formatDollars(total)} stayed unpaid, so the ${name} plan is cancelled and the account is on the free plan. Nothing more is charged.`,
+        `Invoice ${invoiceName(invoice)} over ${formatDollars(total)} stayed unpaid, so the ${name} plan is cancelled and the account is on the free plan. Nothing more is charged.`,
         `What you made stays. To go on, choose a plan with another card: PUT ${baseUrl}/v4/billing/plan.`,
         readAt(invoice, baseUrl),
       ],

@@ -1,6 +1,6 @@
 import { dayOf } from '../plans/period.js'
 import { plans } from '../plans/plan.js'
-import { cardName, formatDollars, type InvoiceRow, type InvoiceStatus, nameOf } from './invoice.js'
+import { cardName, formatDollars, type InvoiceRow, type InvoiceStatus, invoiceName } from './invoice.js'
 
 /** An invoice in words, as it stands on paper, whatever that is made of. Times are days in UTC. */
 export interface Paper {
@@ -20,7 +20,7 @@ export interface Paper {
 export function paperOf(invoice: InvoiceRow, issuer: string): Paper {
   const { status, total, lines } = invoice
   return {
-    title: invoice.number === null ? 'Draft of an invoice' : `Invoice ${nameOf(invoice)}`,
+    title: invoice.number === null ? 'Draft of an invoice' : `Invoice ${invoiceName(invoice)}`,
     status: statusOf(invoice),
     isSettled: status === 'paid' || status === 'void',
     from: [issuer],

@@ -6,8 +6,8 @@ import { periodOf } from '../plans/period.js'
 import { type PlanId, plans } from '../plans/plan.js'
 import { cardOf, FREE, paidPeriod, type SubscriptionRow, subscriptionOf, subscriptions } from '../plans/subscription.js'
 import { postInvoiceCharge } from './charge.js'
-import { draftInvoice, invoices, issue, lineOf, unpaidInvoice } from './invoice.js'
-import { BILLING_PERIOD_ENDS, cancel, isTried, setPeriodTimer, tellPlan } from './settle.js'
+import { draftInvoice, invoiceLine, invoices, issue, unpaidInvoice } from './invoice.js'
+import { BILLING_PERIOD_ENDS, cancelSubscription, isTried, setPeriodTimer, tellPlan } from './settle.js'
 
 const HOUR = 3_600_000
 
@@ -27,7 +27,7 @@ export const endPeriod: TimerJob = async (tx, subject, service) => {
     await setTimer(tx, { kind: BILLING_PERIOD_ENDS, subject, at: settled + HOUR })
     return
   }
-  if (unpaid) return cancel(tx, unpaid, service)
+  if (unpaid) return cancelSubscription(tx, unpaid, service)
   const plan = subscription.next_plan ?? subscription.plan
   if (plan === 'free') return endPaidPlan(tx, subscription, now)
   await renew(tx, subscription, plan, service)
@@ -44,7 +44,7 @@ async function renew(tx: Writer, subscription: SubscriptionRow, plan: PlanId, se
   const number = subscription.period + 1
   const period = periodOf(required(anchor_at, `the start of the plan of account ${id}`), number)
   const { name, price } = plans[plan]
-  const lines = [lineOf(`${name} plan`, price, period)]
+  const lines = [invoiceLine(`${name} plan`, price, period)]
   const invoice = await issue(tx, await draftInvoice(tx, id, { reason: 'renewal', plan, lines, at }), at)
   const { invoices: issued } = await subscriptionOf(tx, id)
   const renewed = { plan, next_plan: null, period: number, unpaid_invoice_id: invoice.id, invoices: issued }

@@ -12,7 +12,7 @@ import { type Reply, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { removeCard, replaceCard } from './card.js'
 import { changePlan } from './change-plan.js'
-import { listInvoices, nameOf, ownInvoice, showInvoice } from './invoice.js'
+import { invoiceName, listInvoices, ownInvoice, showInvoice } from './invoice.js'
 import { invoicePage } from './invoice-page.js'
 import { invoicePdf } from './invoice-pdf.js'
 import { payInvoice } from './pay.js'
@@ -190,7 +190,7 @@ export const billingRoutes = defineRoutes('billing', {
     errors: ['not_found'],
     async handle({ params, principal }, { storage, ...service }): Promise<Reply> {
       const invoice = await storage.read((tx) => ownInvoice(tx, principal.id, params.id))
-      const name = `invoice-${nameOf(invoice).replace(' ', '-')}.pdf`
+      const name = `invoice-${invoiceName(invoice).replace(' ', '-')}.pdf`
       const headers = { 'content-type': 'application/pdf', 'content-disposition': `inline; filename="${name}"` }
       return reply({ headers, body: await invoicePdf(invoice, service) })
     },

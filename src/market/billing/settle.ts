@@ -124,7 +124,7 @@ async function settleOverdue(
   const failed_at = invoice.failed_at ?? at
   const failures = invoice.failures + 1
   const isOver = isTried({ ...invoice, failures })
-  if (isOver && result.status === 'declined') return cancel(tx, invoice, { clock, baseUrl })
+  if (isOver && result.status === 'declined') return cancelSubscription(tx, invoice, { clock, baseUrl })
   // A processor that is out of order cancels no plan.
   const next_try_at = at + (GAPS[failures - 1] ?? DAY)
   const failed: InvoiceRow = { ...invoice, failures, failed_at, next_try_at }
@@ -140,7 +140,7 @@ async function settleOverdue(
 }
 
 /** Ends a plan over an invoice that is not paid: the account is back on the free one. */
-export async function cancel(tx: Writer, invoice: InvoiceRow, { clock, baseUrl }: Settling): Promise<void> {
+export async function cancelSubscription(tx: Writer, invoice: InvoiceRow, { clock, baseUrl }: Settling): Promise<void> {
   const at = clock.now()
   const lost: InvoiceRow = { ...invoice, status: 'uncollectible', next_try_at: null }
   tx.put(invoices, lost)

@@ -1,6 +1,6 @@
 import { type Problem, problem } from '../../base/problem.js'
 import { judgeUrl, type UpstreamPolicy } from '../../jobs/upstream/guard.js'
-import { requiredInputs, type ServiceSchema } from './schema.js'
+import { requiredInputs, type SellerSchema } from './schema.js'
 
 /** `{input.NAME}` or `{secret.NAME}`. */
 const PLACEHOLDER = /\{(input|secret)\.([A-Za-z0-9_-]{1,64})\}/g
@@ -19,7 +19,7 @@ const placeholdersIn = (text: string): { source: Source; name: string }[] =>
  * An endpoint that can be called, once its placeholders are filled. Gives what it is called by where it has none, else null.
  * Throws `field_invalid` for placeholders of what is not required, or outside of path and query, and `upstream_refused`.
  */
-export function checkEndpoint(endpoint: string, schema: ServiceSchema, policy: UpstreamPolicy): string | null {
+export function checkEndpoint(endpoint: string, schema: SellerSchema, policy: UpstreamPolicy): string | null {
   if (endpoint.length > LENGTH) throw refused(`takes at most ${LENGTH} characters`)
   const names = placeholdersIn(endpoint)
   if (/[{}]/.test(endpoint.replace(PLACEHOLDER, '')))

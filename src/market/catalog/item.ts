@@ -12,7 +12,7 @@ import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { checkItemLimit } from '../plans/usage.js'
 import { checkEndpoint } from './endpoint.js'
-import { checkSchema, type ServiceSchema } from './schema.js'
+import { checkSchema, type SellerSchema } from './schema.js'
 import { fitsToolName, toolNamesOf } from './tool-name.js'
 
 /** Something sold to agents, backed by one commodity, where its price, twin and descriptor are. */
@@ -28,7 +28,7 @@ export interface CatalogItemRow {
   readonly service_method: 'GET' | 'POST' | 'PUT'
   /** With its placeholders. */
   readonly external_endpoint: string
-  readonly service_schema: ServiceSchema
+  readonly service_schema: SellerSchema
   readonly active: boolean
   /** Sold by the account's own MCP server alone. */
   readonly private: boolean
@@ -71,7 +71,7 @@ export interface ItemFields {
   readonly twin_id?: number | undefined
   readonly service_method: CatalogItemRow['service_method']
   readonly external_endpoint: string
-  readonly service_schema: ServiceSchema
+  readonly service_schema: SellerSchema
   readonly active?: boolean | undefined
   readonly private?: boolean | undefined
   readonly featured?: boolean | undefined
@@ -317,7 +317,7 @@ export interface ShownItem {
   hostname: string
   seller: string
   service_method: CatalogItemRow['service_method']
-  service_schema: ServiceSchema
+  service_schema: SellerSchema
   active: boolean
   private: boolean
   featured: boolean

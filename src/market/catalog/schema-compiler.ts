@@ -5,7 +5,7 @@ import type { CompiledSchema } from './estimate.js'
 import { compilePattern, PATTERN, type Pattern, PatternFault } from './pattern.js'
 
 /** A JSON Schema (draft 2020-12) of type object, as a seller sent it. */
-export type ServiceSchema = Readonly<Record<string, unknown>>
+export type SellerSchema = Readonly<Record<string, unknown>>
 
 /** Schemas that may apply at most, those referred to counted each time, and how deep they may lie in one another. */
 const SCHEMAS = 2000
@@ -72,14 +72,14 @@ const SCHEMA_STEPS = 10
 
 /** Makes of a seller's schema one that is safe to apply: of known keywords alone, and bounded in size and depth. */
 export class SchemaCompiler {
-  readonly #root: ServiceSchema
+  readonly #root: SellerSchema
   readonly #patterns = new Map<string, Pattern>()
   #schemas = 0
   readonly #effort: Effort
   #patternSteps = 0
 
   /** What it takes to compile and to run patterns is spent of the effort. */
-  constructor(root: ServiceSchema, effort: Effort) {
+  constructor(root: SellerSchema, effort: Effort) {
     this.#root = root
     this.#effort = effort
   }
@@ -108,7 +108,7 @@ export class SchemaCompiler {
     this.#effort.spend(SCHEMA_STEPS + (place.at.length >> 5))
   }
 
-  #object(schema: ServiceSchema, place: Place): CompiledSchema {
+  #object(schema: SellerSchema, place: Place): CompiledSchema {
     this.#count(place)
     const compiled: [string, unknown][] = []
     const also: unknown[] = []

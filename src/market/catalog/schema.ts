@@ -4,9 +4,9 @@ import { isObject } from '../../storage/unknown.js'
 import { Effort, EffortExceeded, isDeeper, MOST_STEPS } from './effort.js'
 import { spendEstimate } from './estimate.js'
 import { PATTERN } from './pattern.js'
-import { SchemaCompiler, type ServiceSchema, schemaRefused } from './schema-compiler.js'
+import { SchemaCompiler, type SellerSchema, schemaRefused } from './schema-compiler.js'
 
-export type { ServiceSchema }
+export type { SellerSchema }
 
 export type Arguments = Readonly<Record<string, unknown>>
 
@@ -17,7 +17,7 @@ const BYTES = 65_536
 const DEPTH = 40
 
 /** Throws `field_invalid` for what is no schema of type object, or one whose arguments could take long to check. */
-export function checkSchema(schema: ServiceSchema): void {
+export function checkSchema(schema: SellerSchema): void {
   if (isDeeper(schema, DEPTH)) throw schemaRefused(`is nested deeper than ${DEPTH} levels`)
   if (bytesIn(schema) > BYTES) throw schemaRefused(`takes at most ${BYTES} bytes as JSON`)
   if (schema.type !== 'object') throw schemaRefused('must be of type "object"')
@@ -32,20 +32,20 @@ export function checkSchema(schema: ServiceSchema): void {
 const bytesIn = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length
 
 /** The names of the inputs that a schema requires and declares. */
-export function requiredInputs(schema: ServiceSchema): string[] {
+export function requiredInputs(schema: SellerSchema): string[] {
   return requiredIn(schema).filter((name) => Object.hasOwn(declaredIn(schema), name))
 }
 
-const declaredIn = (schema: ServiceSchema): object => (isObject(schema.properties) ? schema.properties : {})
+const declaredIn = (schema: SellerSchema): object => (isObject(schema.properties) ? schema.properties : {})
 
-const requiredIn = ({ required }: ServiceSchema): readonly string[] =>
+const requiredIn = ({ required }: SellerSchema): readonly string[] =>
   Array.isArray(required) ? required.map(String) : []
 
 /**
  * Throws `arguments_refused`, which names the first that is not as the schema says, or not declared by it, and for arguments that take too many
  * steps to check; `schema_refused` for a schema of an older row that is not taken any more.
  */
-export function checkArguments(schema: ServiceSchema, args: Arguments, effort = new Effort()): void {
+export function checkArguments(schema: SellerSchema, args: Arguments, effort = new Effort()): void {
   if (isDeeper(args, DEPTH)) throw argumentsRefused(null, `They are nested deeper than ${DEPTH} levels.`)
   if (bytesIn(args) > BYTES) throw argumentsRefused(null, `They take at most ${BYTES} bytes as JSON.`)
   for (const name of Object.keys(args))
@@ -63,7 +63,7 @@ export const argumentsRefused = (argument: string | null, reason: string): Probl
   })
 
 function faultIn(
-  schema: ServiceSchema,
+  schema: SellerSchema,
   args: Arguments,
   effort: Effort,
 ): { argument: string | null; reason: string } | undefined {
@@ -88,7 +88,7 @@ function faultIn(
 const TOO_MUCH = `They take more than ${MOST_STEPS} steps to check. Send fewer or shorter ones.`
 
 /** Throws `schema_refused`: that the schema cannot be checked is its seller's fault. */
-function compiledOf(schema: ServiceSchema, effort: Effort): ReturnType<SchemaCompiler['compile']> {
+function compiledOf(schema: SellerSchema, effort: Effort): ReturnType<SchemaCompiler['compile']> {
   try {
     if (isDeeper(schema, DEPTH)) throw schemaRefused(`is nested deeper than ${DEPTH} levels`)
     return new SchemaCompiler(schema, effort).compile()

@@ -16,7 +16,7 @@ export function parseColor(text: string): Color | undefined {
   return channels.every((each) => each >= 0 && each <= 255) ? (channels as unknown as Color) : undefined
 }
 
-export const hexOf = (color: Color): string =>
+export const hexColor = (color: Color): string =>
   `#${color.map((each) => Math.round(each).toString(16).padStart(2, '0')).join('')}`
 
 /** WCAG 2 contrast, from 1 to 21. */

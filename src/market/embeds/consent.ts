@@ -1,5 +1,5 @@
 /** Something that a reader is asked to consent to: at most 2,000 characters with its title. */
-export interface Consent {
+export interface EmbedConsent {
   readonly title: string
   readonly text: string
 }
@@ -11,7 +11,7 @@ const LONGEST = 2000
  * What a page asks consent for (clients.md 9): JSON of a text, of `{title, text}`, or of an array of either, or a bare text.
  * What is neither is dropped, and so is what goes beyond 20 or 2,000 characters.
  */
-export function consentsOf(sent: string | undefined): Consent[] {
+export function consentsOf(sent: string | undefined): EmbedConsent[] {
   const asked = parse(sent)
   return (Array.isArray(asked) ? asked : [asked])
     .map(consentOf)
@@ -28,7 +28,7 @@ function parse(sent: string | undefined): unknown {
   }
 }
 
-function consentOf(asked: unknown): Consent {
+function consentOf(asked: unknown): EmbedConsent {
   const { title, text }: { title?: unknown; text?: unknown } =
     typeof asked === 'object' && asked !== null ? asked : { text: asked }
   const heading = textOf(title).slice(0, LONGEST - 1)

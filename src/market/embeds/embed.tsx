@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { type Inline, inline, page } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import { embedStyle } from './embed-style.js'
-import type { Offer } from './offer.js'
+import type { EmbedOffer } from './offer.js'
 import { styleDeclarations, type Theme } from './style.js'
 
 /** How a page wants an embed to look (clients.md 9). */
@@ -72,7 +72,7 @@ export const outboxFrom = (up: string, sandbox: boolean): string | undefined =>
   sandbox ? `${up}/_sandbox/outbox` : undefined
 
 /** The closed button's: a price, and what the page wants before and after it. */
-export const PriceLabel = ({ label, shortcode }: Pick<Offer, 'label' | 'shortcode'>) => (
+export const PriceLabel = ({ label, shortcode }: Pick<EmbedOffer, 'label' | 'shortcode'>) => (
   <>
     {label.leading}{' '}
     <span class="amount">
@@ -119,7 +119,7 @@ const EmailStep = ({ why }: Pick<SignIn, 'why'>) => (
       <label for="email">Email</label>
       <input id="email" type="email" autocomplete="email" inputmode="email" autocapitalize="none" spellcheck={false} />
     </div>
-    <Actions go="Continue" />
+    <EmbedActions go="Continue" />
   </form>
 )
 
@@ -135,7 +135,7 @@ const CodeStep = ({ outbox }: Pick<SignIn, 'outbox'>) => (
     <p id="device-wait" role="status" hidden>
       We sent a request to your device. This goes on by itself once you approved it there.
     </p>
-    <Actions go="Verify" />
+    <EmbedActions go="Verify" />
     <p class="more">
       <button type="button" id="resend">
         Send a new code
@@ -166,7 +166,7 @@ export const Who = () => (
   </p>
 )
 
-export const Actions = ({ go }: { go: string }) => (
+export const EmbedActions = ({ go }: { go: string }) => (
   <p class="actions">
     <button type="button" value="cancel">
       Cancel

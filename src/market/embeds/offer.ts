@@ -8,7 +8,7 @@ import { checkForSale } from '../catalog/for-sale.js'
 import { priceText } from './browser/price.js'
 
 /** What a page wants an embed to say (clients.md 9). */
-export interface Wish {
+export interface EmbedRequest {
   readonly hash: string
   readonly leading?: string | undefined
   readonly middle?: string | undefined
@@ -20,7 +20,7 @@ export interface Wish {
 }
 
 /** What the embed of a commodity shows. */
-export interface Offer {
+export interface EmbedOffer {
   readonly hash: string
   /** Who is paid, or pays back. */
   readonly seller: string
@@ -43,7 +43,7 @@ interface Label {
 }
 
 /** A commodity to be paid for. Throws `not_found`, `payback_only`, `item_inactive`. */
-export async function paymentOffer(tx: Reader, wish: Wish): Promise<Offer> {
+export async function paymentOffer(tx: Reader, wish: EmbedRequest): Promise<EmbedOffer> {
   const commodity = await commodityOf(tx, wish.hash)
   if (commodity.payback) throw problem('payback_only')
   await checkForSale(tx, commodity.id)
@@ -51,14 +51,14 @@ export async function paymentOffer(tx: Reader, wish: Wish): Promise<Offer> {
 }
 
 /** A commodity that pays its reader. Throws `not_found`, `payback_refused`. */
-export async function paybackOffer(tx: Reader, wish: Wish): Promise<Offer> {
+export async function paybackOffer(tx: Reader, wish: EmbedRequest): Promise<EmbedOffer> {
   const commodity = await commodityOf(tx, wish.hash)
   if (!commodity.payback) throw problem('payback_refused')
   return offerOf(tx, commodity, wish, 'Get')
 }
 
 /** `verb`: what the closed button says first, unless the page wants something else. */
-async function offerOf(tx: Reader, commodity: CommodityRow, wish: Wish, verb: string): Promise<Offer> {
+async function offerOf(tx: Reader, commodity: CommodityRow, wish: EmbedRequest, verb: string): Promise<EmbedOffer> {
   const { shortcode, decimals } = await quantityOf(tx, commodity.dq)
   const { id: hash, descriptor, cost, dq } = commodity
   return {
@@ -89,7 +89,7 @@ export interface PersonaOffer {
 }
 
 /** Throws `not_found`. */
-export async function personaOffer(tx: Reader, wish: Wish): Promise<PersonaOffer> {
+export async function personaOffer(tx: Reader, wish: EmbedRequest): Promise<PersonaOffer> {
   const persona = await personaOf(tx, wish.hash)
   return {
     hash: persona.id,
@@ -103,7 +103,7 @@ export async function personaOffer(tx: Reader, wish: Wish): Promise<PersonaOffer
   }
 }
 
-const labelOf = ({ leading, middle, trailing }: Wish, verb: string): Label => ({
+const labelOf = ({ leading, middle, trailing }: EmbedRequest, verb: string): Label => ({
   leading: oneLine(leading) || verb,
   after: [oneLine(middle), oneLine(trailing)].filter((text) => text !== ''),
 })

@@ -1,14 +1,14 @@
 import { inline } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import script from './browser/payback.client.ts?script'
-import type { Consent } from './consent.js'
-import { Actions, Embed, embedPage, type Look, outboxFrom, PriceLabel, Who } from './embed.js'
-import type { Offer } from './offer.js'
+import type { EmbedConsent } from './consent.js'
+import { Embed, EmbedActions, embedPage, type Look, outboxFrom, PriceLabel, Who } from './embed.js'
+import type { EmbedOffer } from './offer.js'
 
 const paybackScript = inline(script)
 
 /** The embed that pays its reader a commodity's price, for consenting to what the page says. */
-export const paybackPage = (offer: Offer, consents: readonly Consent[], look: Look): Reply =>
+export const paybackPage = (offer: EmbedOffer, consents: readonly EmbedConsent[], look: Look): Reply =>
   embedPage({
     title: `Get ${offer.price} ${offer.shortcode} from ${offer.seller}`,
     script: paybackScript,
@@ -16,7 +16,7 @@ export const paybackPage = (offer: Offer, consents: readonly Consent[], look: Lo
     body: <PaybackEmbed offer={offer} consents={consents} />,
   })
 
-const PaybackEmbed = ({ offer, consents }: { offer: Offer; consents: readonly Consent[] }) => (
+const PaybackEmbed = ({ offer, consents }: { offer: EmbedOffer; consents: readonly EmbedConsent[] }) => (
   <Embed
     facts={{
       'data-hash': offer.hash,
@@ -56,7 +56,7 @@ const PaybackEmbed = ({ offer, consents }: { offer: Offer; consents: readonly Co
           </ul>
         </div>
       )}
-      <Actions go="Allow" />
+      <EmbedActions go="Allow" />
     </form>
   </Embed>
 )

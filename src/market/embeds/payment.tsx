@@ -1,13 +1,13 @@
 import { inline } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import script from './browser/payment.client.ts?script'
-import { Actions, Embed, embedPage, Hint, type Look, outboxFrom, PriceLabel, Who } from './embed.js'
-import type { Offer } from './offer.js'
+import { Embed, EmbedActions, embedPage, Hint, type Look, outboxFrom, PriceLabel, Who } from './embed.js'
+import type { EmbedOffer } from './offer.js'
 
 const paymentScript = inline(script)
 
 /** The embed that a commodity is paid for in; where it is free, that is signing in. */
-export const paymentPage = (offer: Offer, look: Look): Reply =>
+export const paymentPage = (offer: EmbedOffer, look: Look): Reply =>
   embedPage({
     title: `${offer.free ? 'Sign in:' : 'Pay'} ${offer.seller}`,
     script: paymentScript,
@@ -15,7 +15,7 @@ export const paymentPage = (offer: Offer, look: Look): Reply =>
     body: <PaymentEmbed {...offer} />,
   })
 
-const PaymentEmbed = (offer: Offer) => (
+const PaymentEmbed = (offer: EmbedOffer) => (
   <Embed
     facts={{
       'data-hash': offer.hash,
@@ -42,7 +42,7 @@ const PaymentEmbed = (offer: Offer) => (
       <Who />
       <p id="balance" class="balance" aria-live="polite" />
       <p id="grant" class="muted" hidden />
-      <Actions go={offer.free ? 'Continue' : 'Pay'} />
+      <EmbedActions go={offer.free ? 'Continue' : 'Pay'} />
       {offer.sandbox && (
         <Hint id="fund-hint">
           This is a sandbox: POST /_sandbox/fund gives value to <strong id="hostname" />

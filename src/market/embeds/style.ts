@@ -1,4 +1,4 @@
-import { type Color, contrast, hexOf, parseColor, readableOn } from './color.js'
+import { type Color, contrast, hexColor, parseColor, readableOn } from './color.js'
 
 export type Theme = 'light' | 'dark'
 
@@ -44,7 +44,7 @@ function parseObject(json: string | undefined): Record<string, unknown> {
 
 const colorText = (text: string): string | undefined => {
   const color = parseColor(text)
-  return color && hexOf(color)
+  return color && hexColor(color)
 }
 
 /** Text that can always be read on its background: no page can hide the price. */
@@ -52,11 +52,11 @@ function inks(text: Color | undefined, background: Color | undefined, theme: The
   const behind = background ? [background] : theme ? [backgrounds[theme]] : Object.values(backgrounds)
   const fits = text !== undefined && behind.every((each) => contrast(text, each) >= 4.5)
   const ink = fits ? text : background && readableOn(background)
-  return { '--text': ink && hexOf(ink), '--background': background && hexOf(background) }
+  return { '--text': ink && hexColor(ink), '--background': background && hexColor(background) }
 }
 
 const fill = (primary: Color | undefined) =>
-  primary ? { '--primary': hexOf(primary), '--on-primary': hexOf(readableOn(primary)) } : {}
+  primary ? { '--primary': hexColor(primary), '--on-primary': hexColor(readableOn(primary)) } : {}
 
 /** Up to four lengths, none negative or above the limit of its unit. */
 function lengths(text: string, limits: { px: number; em: number; '%'?: number }, most = 4): string | undefined {

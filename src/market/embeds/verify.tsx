@@ -1,7 +1,7 @@
 import { inline } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import script from './browser/verify.client.ts?script'
-import { Actions, Embed, embedPage, type Look, outboxFrom, Who } from './embed.js'
+import { Embed, EmbedActions, embedPage, type Look, outboxFrom, Who } from './embed.js'
 import type { PersonaOffer } from './offer.js'
 
 const verifyScript = inline(script)
@@ -41,7 +41,7 @@ const VerifyEmbed = (persona: PersonaOffer) => (
     <form id="verify-step" novalidate hidden>
       <Who />
       <p>The page learns that you hold it, and the hostname of your twin.</p>
-      <Actions go="Verify" />
+      <EmbedActions go="Verify" />
     </form>
     <form id="none-step" novalidate hidden>
       <p class="actions">

@@ -3,13 +3,13 @@ import type { ApprovalTerms } from '../../consent/approvals/approval.js'
 import { priceDetail } from '../../consent/approvals/terms.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import type { Reader } from '../../storage/storage.js'
-import type { PaywallWish, Quote } from './order.js'
+import type { PaywallQuote, PaywallWish } from './order.js'
 
 /** What an agent's user approves: the call with its parameters, and whom it pays how much. */
 export async function paywallTerms(
   tx: Reader,
   { serviceUrl, serviceMethod, additionalParams }: PaywallWish,
-  { payee, quantity, amount }: Quote,
+  { payee, quantity, amount }: PaywallQuote,
 ): Promise<ApprovalTerms> {
   const seller = await sellerOf(tx, payee)
   const value = priceDetail(quantity, amount)

@@ -1,7 +1,7 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { actorOf, type Party } from '../../consent/personas/spending.js'
-import type { Authority, PaywallOrder, PaywallWish } from './order.js'
+import type { PaywallAuthority, PaywallOrder, PaywallWish } from './order.js'
 
 /** A principal that may ask the paywall for payments. */
 export type PaywallCaller =
@@ -46,7 +46,7 @@ export function rightOf(
 function authorityOf(
   caller: Exclude<PaywallCaller, { kind: 'page' }>,
   brought: Brought & { sessionId: string },
-): Authority {
+): PaywallAuthority {
   const { sessionId, delegate, approvalId, wish } = brought
   if (delegate !== undefined) return { by: 'delegate', hash: delegate, party: caller }
   if (caller.kind === 'user') {

@@ -11,7 +11,7 @@ import type { Reader } from '../../storage/storage.js'
 import { checkEndpointForSale, itemCalledAt } from '../catalog/for-sale.js'
 
 /** By what right a caller has a user pay. */
-export type Authority =
+export type PaywallAuthority =
   /** The user's own token. */
   | { readonly by: 'token'; readonly payer: Owner }
   /** A session of theirs: they are asked each time. */
@@ -33,7 +33,7 @@ export interface PaywallWish {
 
 /** What is to be paid, to whom, and for what. */
 export interface PaywallOrder {
-  readonly authority: Authority
+  readonly authority: PaywallAuthority
   /** Who is told to have done it: an owner, or the client id of an app. */
   readonly actor: string
   /** In the digital quantity. */
@@ -51,7 +51,7 @@ export interface PaywallOrder {
 }
 
 /** An order as it stands now. */
-export interface Quote {
+export interface PaywallQuote {
   readonly payer: TwinRow
   readonly payee: TwinRow
   readonly quantity: DigitalQuantityRow
@@ -61,19 +61,19 @@ export interface Quote {
 }
 
 /** Throws `dq_unknown`, `amount_invalid`, `destination_unknown`, `item_inactive`, `same_twin`. */
-export async function quoteOf(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<Quote> {
-  const { quantity, amount } = await priceOf(tx, order, payer.dq)
+export async function paywallQuote(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<PaywallQuote> {
+  const { quantity, amount } = await paywallPrice(tx, order, payer.dq)
   const payee = await payeeOf(tx, order)
   if (payee.id === payer.id) throw problem('same_twin')
   return { payer, payee, quantity, amount, descriptor: order.url?.host ?? 'PAYWALL' }
 }
 
 /** Throws `insufficient_funds`. */
-export async function checkFunds(tx: Reader, { payer, quantity, amount }: Quote): Promise<void> {
+export async function checkFunds(tx: Reader, { payer, quantity, amount }: PaywallQuote): Promise<void> {
   if (spendable(await balanceOf(tx, payer.id, quantity.id)) < amount) throw problem('insufficient_funds')
 }
 
-export async function priceOf(tx: Reader, order: Pick<PaywallOrder, 'amount' | 'dq'>, defaultDq: string) {
+export async function paywallPrice(tx: Reader, order: Pick<PaywallOrder, 'amount' | 'dq'>, defaultDq: string) {
   const quantity = await quantityOf(tx, order.dq ?? defaultDq)
   const amount = toUnits(order.amount, quantity.decimals)
   if (amount === 0n) throw problem('amount_invalid', { detail: 'It must be above zero.' })
@@ -99,7 +99,7 @@ async function namedPayee(tx: Reader, { destination, sellerId, url }: PaywallOrd
 }
 
 /** What a payer is asked to approve: exactly what is then paid. */
-export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { payee, quantity, amount }: Quote) {
+export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { payee, quantity, amount }: PaywallQuote) {
   const merchant_url = origin ?? url?.origin
   return {
     merchant_name: await sellerOf(tx, payee),

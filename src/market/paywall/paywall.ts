@@ -19,7 +19,15 @@ import {
 import type { ShownPayment } from '../../payments/payments/payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { paywallTerms } from './approval.js'
-import { type Authority, checkFunds, detailOf, type PaywallOrder, priceOf, type Quote, quoteOf } from './order.js'
+import {
+  checkFunds,
+  detailOf,
+  type PaywallAuthority,
+  type PaywallOrder,
+  type PaywallQuote,
+  paywallPrice,
+  paywallQuote,
+} from './order.js'
 import { type ServiceCall, upstreamRequest } from './service-call.js'
 
 /** What came of a call of the paywall. */
@@ -85,8 +93,8 @@ async function askPayer(order: PaywallOrder, service: ServiceContext): Promise<A
 const askingFor = async (
   tx: Reader,
   order: PaywallOrder,
-  quote: Quote,
-  { userId, sessionId }: Authority & { by: 'session' },
+  quote: PaywallQuote,
+  { userId, sessionId }: PaywallAuthority & { by: 'session' },
 ) => ({ userId, sessionId, action: 'paywall', detail: await detailOf(tx, order, quote), asker: askerOf(order) })
 
 /** What a page asks counts apart from what the user does. */
@@ -116,7 +124,7 @@ async function holdAmount(tx: Writer, order: PaywallOrder, { asked, keep }: Step
 async function termsOf(tx: Writer, order: PaywallOrder, asked: Asked, at: number): Promise<PaymentTerms> {
   const { authority, actor } = order
   const payer = await payerOf(tx, order, at)
-  const quote = authority.by === 'agent' ? await quoteOf(tx, order, payer) : await fundedQuote(tx, order, payer)
+  const quote = authority.by === 'agent' ? await paywallQuote(tx, order, payer) : await fundedQuote(tx, order, payer)
   if (asked && authority.by === 'session') await spendAsked(tx, asked, await askingFor(tx, order, quote, authority), at)
   if (authority.by === 'agent') await permit(tx, authority, quote, at)
   const { payee, quantity, amount, descriptor } = quote
@@ -124,13 +132,18 @@ async function termsOf(tx: Writer, order: PaywallOrder, asked: Asked, at: number
   return { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
 }
 
-async function fundedQuote(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<Quote> {
-  const quote = await quoteOf(tx, order, payer)
+async function fundedQuote(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<PaywallQuote> {
+  const quote = await paywallQuote(tx, order, payer)
   await checkFunds(tx, quote)
   return quote
 }
 
-async function permit(tx: Writer, right: Authority & { by: 'agent' }, quote: Quote, at: number): Promise<void> {
+async function permit(
+  tx: Writer,
+  right: PaywallAuthority & { by: 'agent' },
+  quote: PaywallQuote,
+  at: number,
+): Promise<void> {
   const { agent, wish, approvalId } = right
   const terms = await paywallTerms(tx, wish, quote)
   const sums = new Map([[quote.quantity.id, quote.amount]])
@@ -143,7 +156,7 @@ async function payerOf(tx: Writer, order: PaywallOrder, at: number): Promise<Twi
   if (authority.by !== 'delegate') return payingTwin(tx, authority.payer)
   const { hash: delegate, party } = authority
   const limited = (await tx.get(delegates, delegate))?.spend?.dq
-  const { quantity, amount } = await priceOf(tx, order, limited ?? (await firstQuantity(tx)).id)
+  const { quantity, amount } = await paywallPrice(tx, order, limited ?? (await firstQuantity(tx)).id)
   return spendAuthority(tx, { delegate, party, dq: quantity.id, amount, at })
 }
 

@@ -1,5 +1,5 @@
 /** From `start` until before `end`, in Unix milliseconds. */
-export interface Period {
+export interface BillingPeriod {
   readonly start: number
   readonly end: number
 }
@@ -8,7 +8,7 @@ export interface Period {
  * The month with that number, from 0, of those that began at `anchor`. Each begins on the anchor's day and time in UTC, or on the last
  * day of a month that has no such day: 31 January, 28 February, 31 March.
  */
-export const periodOf = (anchor: number, index: number): Period => ({
+export const periodOf = (anchor: number, index: number): BillingPeriod => ({
   start: monthsAfter(anchor, index),
   end: monthsAfter(anchor, index + 1),
 })
@@ -22,7 +22,7 @@ function monthsAfter(anchor: number, months: number): number {
 }
 
 /** The month of the calendar, in UTC. */
-export function calendarMonth(at: number): Period {
+export function calendarMonth(at: number): BillingPeriod {
   const date = new Date(at)
   return periodOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth()), 0)
 }
@@ -41,7 +41,11 @@ export interface Proration {
  * the total. The new plan's share is rounded so as well, and the credit is what parts the two, so that they add up to the cent.
  * Each is at least zero, and at most the price that it is a share of.
  */
-export function prorate({ from, to }: { from: bigint; to: bigint }, { start, end }: Period, at: number): Proration {
+export function prorate(
+  { from, to }: { from: bigint; to: bigint },
+  { start, end }: BillingPeriod,
+  at: number,
+): Proration {
   const rest = { of: BigInt(end - start), left: BigInt(end - Math.min(Math.max(at, start), end)) }
   const charge = share(to, rest)
   const total = share(to - from, rest)

@@ -2,7 +2,7 @@ import type { ChargedCard } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { calendarMonth, type Period, periodOf } from './period.js'
+import { type BillingPeriod, calendarMonth, periodOf } from './period.js'
 import type { PlanId } from './plan.js'
 
 /** A card that can be charged while nobody is there. */
@@ -55,11 +55,11 @@ export async function subscriptionOf(tx: Reader, accountId: number): Promise<Sub
 export const FREE = { plan: 'free', next_plan: null, anchor_at: null, period: 0 } as const
 
 /** The paid period that runs, or null on the free plan. */
-export const paidPeriod = ({ anchor_at, period }: SubscriptionRow): Period | null =>
+export const paidPeriod = ({ anchor_at, period }: SubscriptionRow): BillingPeriod | null =>
   anchor_at === null ? null : periodOf(anchor_at, period)
 
 /** The months that usage is counted by: those that are paid for, or the calendar's. */
-export const usagePeriod = (subscription: SubscriptionRow, at: number): Period =>
+export const usagePeriod = (subscription: SubscriptionRow, at: number): BillingPeriod =>
   paidPeriod(subscription) ?? calendarMonth(at)
 
 export interface BillingEvent {

@@ -46,7 +46,7 @@ async function run(service: ServiceContext, held: HeldPurchase, settled?: OnSett
 async function settle(
   tx: Writer,
   held: HeldPurchase,
-  { delivered, failure }: Answer,
+  { delivered, failure }: ServiceAnswer,
   service: ServiceContext,
 ): Promise<Fulfilled> {
   const { id, row, decimals } = held
@@ -62,7 +62,7 @@ async function settle(
 }
 
 /** What came of a call. */
-export interface Answer {
+export interface ServiceAnswer {
   /** Undefined where no whole answer came. */
   readonly delivered: Delivered | undefined
   /** Why the purchase is not fulfilled; it holds nothing of the request. */
@@ -73,7 +73,7 @@ export interface Answer {
 export async function callEndpoint(
   { request, hops }: Pick<HeldPurchase, 'request' | 'hops'>,
   service: ServiceContext,
-): Promise<Answer> {
+): Promise<ServiceAnswer> {
   try {
     const { url, method, headers, body } = request
     const answer = await callUpstream(service, { url: judgeUrl(url, service), method, headers, body, hops })

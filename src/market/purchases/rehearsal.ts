@@ -4,16 +4,16 @@ import { ownItem } from '../catalog/item.js'
 import { openParameters } from '../catalog/parameter.js'
 import { type Arguments, checkArguments } from '../catalog/schema.js'
 import { dispatch } from './dispatch.js'
-import { type Answer, callEndpoint } from './fulfilment.js'
+import { callEndpoint, type ServiceAnswer } from './fulfilment.js'
 
 /**
  * Calls an item's endpoint as a purchase does, for its own account to see what it answers: nobody pays, and nothing is kept.
  * Throws `too_many_hops`, `not_found`, for another's too, `arguments_refused`, `parameter_unreadable`.
  */
-export async function rehearse(
+export async function rehearsePurchase(
   { accountId, itemId, args, hops }: { accountId: number; itemId: number; args: Arguments; hops: number },
   service: ServiceContext,
-): Promise<Answer> {
+): Promise<ServiceAnswer> {
   checkHops(hops)
   const request = await service.storage.read(async (tx) => {
     const item = await ownItem(tx, accountId, itemId)

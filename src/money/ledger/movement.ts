@@ -42,7 +42,7 @@ export const entries = collection<EntryRow>()('entries', {
 })
 
 /** The parties and the sum of a movement to be made. */
-export interface Order {
+export interface MovementOrder {
   readonly kind: MovementKind
   readonly dq: string
   readonly amount: bigint
@@ -54,7 +54,7 @@ export interface Order {
 }
 
 /** Moves value at once. Throws `insufficient_funds`, `same_twin`. */
-export async function post(tx: Writer, order: Order): Promise<MovementRow> {
+export async function post(tx: Writer, order: MovementOrder): Promise<MovementRow> {
   const funds = await fundsFor(tx, order)
   return postWith(tx, order, funds, await tx.nextIds(movementIds))
 }
@@ -66,7 +66,7 @@ export interface Funds {
 }
 
 /** The balances for an order that the payer can afford. Throws `insufficient_funds`, `same_twin`. */
-export async function fundsFor(tx: Reader, order: Order): Promise<Funds> {
+export async function fundsFor(tx: Reader, order: MovementOrder): Promise<Funds> {
   checkSides(order)
   const funds = await bothBalances(tx, order)
   checkFunds(funds.payer, order)
@@ -77,14 +77,19 @@ export async function fundsFor(tx: Reader, order: Order): Promise<Funds> {
 export const movementIds = ['movements', 'entries', 'entries'] as const
 
 /** Moves value, with what `fundsFor` read in this transaction and numbers that were taken for it. */
-export function postWith(tx: Writer, order: Order, funds: Funds, [id, ...entryIds]: readonly number[]): MovementRow {
+export function postWith(
+  tx: Writer,
+  order: MovementOrder,
+  funds: Funds,
+  [id, ...entryIds]: readonly number[],
+): MovementRow {
   const movement = newMovement(tx, id, order, 'posted')
   enter(tx, movement, funds, { ids: entryIds, at: order.at })
   return movement
 }
 
 /** An order whose payee may not be known yet. */
-export interface HoldOrder extends Omit<Order, 'payeeTwinId'> {
+export interface HoldOrder extends Omit<MovementOrder, 'payeeTwinId'> {
   readonly payeeTwinId: number | null
 }
 
@@ -141,7 +146,7 @@ function checkFunds(payer: BalanceRow, { amount, payerIsIssuer }: HoldOrder): vo
 
 async function bothBalances(
   tx: Reader,
-  { dq, payerTwinId, payeeTwinId }: Pick<Order, 'dq' | 'payerTwinId' | 'payeeTwinId'>,
+  { dq, payerTwinId, payeeTwinId }: Pick<MovementOrder, 'dq' | 'payerTwinId' | 'payeeTwinId'>,
 ): Promise<Funds> {
   const [payer, payee] = await tx.getMany(balances, [balanceId(payerTwinId, dq), balanceId(payeeTwinId, dq)])
   return { payer: payer ?? emptyBalance(payerTwinId, dq), payee: payee ?? emptyBalance(payeeTwinId, dq) }

@@ -76,7 +76,7 @@ export async function recordPayment(tx: Writer, payment: PlainPayment): Promise<
 export interface PaymentOrder {
   readonly hash: string
   /** Who pays, or by whose spending authority: then from the twin of its persona. */
-  readonly payer: Owner | Authority
+  readonly payer: Owner | PaymentAuthority
   /** One of the payer's twins; the primary one where absent. */
   readonly hostname?: string | undefined
   readonly seen?: SeenPrice | undefined
@@ -84,13 +84,13 @@ export interface PaymentOrder {
 }
 
 /** A delegate by its hash, and the party that spends by it. */
-export interface Authority {
+export interface PaymentAuthority {
   readonly delegate: string
   readonly party: Party
 }
 
 /** By what right a caller pays: as themselves, where they are a user and send no delegate. Throws `delegate_required`. */
-export function payerOf(party: Party, delegate: string | undefined): Owner | Authority {
+export function payerOf(party: Party, delegate: string | undefined): Owner | PaymentAuthority {
   if (delegate !== undefined) return { delegate, party }
   if (party.kind === 'user') return party.owner
   throw problem('delegate_required')
@@ -127,7 +127,8 @@ export async function checkSeenCost(
 }
 
 /** The account that pays by a delegate: its own private items are sold to it. */
-const sellerWithin = ({ party }: Authority): number | undefined => (party.kind === 'account' ? party.id : undefined)
+const sellerWithin = ({ party }: PaymentAuthority): number | undefined =>
+  party.kind === 'account' ? party.id : undefined
 
 /** A side of a payment: its twin, and whose that is. */
 type Side = Pick<TwinRow, 'id' | 'owner' | 'hostname'>
@@ -208,8 +209,12 @@ interface Telling {
 const twinOf = (tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> =>
   payingTwin(tx, payer, hostname === commodity.hostname ? undefined : hostname)
 
-const spendPrice = (tx: Writer, authority: Authority, { dq, cost }: CommodityRow, at: number): Promise<TwinRow> =>
-  spendAuthority(tx, { ...authority, dq, amount: BigInt(cost), at })
+const spendPrice = (
+  tx: Writer,
+  authority: PaymentAuthority,
+  { dq, cost }: CommodityRow,
+  at: number,
+): Promise<TwinRow> => spendAuthority(tx, { ...authority, dq, amount: BigInt(cost), at })
 
 interface Moved {
   /** The payment's. */

@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../../http/context.js'
-import { csvReply, jsonReply, wantsJson } from '../../http/csv/csv.js'
+import { csvReply, jsonReply, prefersJson } from '../../http/csv/csv.js'
 import { Amount, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { binderColumns, binderEntries, binderJson } from './binder.js'
@@ -51,7 +51,7 @@ export const statementRoutes = defineRoutes('twins', {
     async handle(call, service) {
       const span = { from: timeOf('from', call.query.from), to: endOf('to', call.query.to) }
       const pieces = binderEntries(service, await ownTwinOf(call, service), span)
-      if (wantsJson(call.headers)) return jsonReply(mapped(pieces, binderJson))
+      if (prefersJson(call.headers)) return jsonReply(mapped(pieces, binderJson))
       return csvReply(
         binderColumns,
         mapped(pieces, ({ record }) => record),
@@ -73,7 +73,7 @@ export const statementRoutes = defineRoutes('twins', {
     async handle(call, service) {
       const twin = await ownTwinOf(call, service)
       const records = await service.storage.read((tx) => inventoryOf(tx, twin))
-      if (wantsJson(call.headers)) return jsonReply(once(records))
+      if (prefersJson(call.headers)) return jsonReply(once(records))
       return csvReply(inventoryColumns, once(records))
     },
   }),

@@ -3,7 +3,7 @@ import { quotedAddress } from '../../base/text/quotation.js'
 import { type Agent, type ApprovalTerms, spendApproval } from '../../consent/approvals/approval.js'
 import { priceDetail } from '../../consent/approvals/terms.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type Plan, planOf, type TransferOrder } from './plan.js'
+import { type TransferOrder, type TransferPlan, transferPlanOf } from './plan.js'
 
 /** By what an agent sends: its user's approval. */
 export interface AgentRight {
@@ -14,9 +14,9 @@ export interface AgentRight {
 
 /** What an agent's user approves: whom is sent how much. Throws as `planOf`. */
 export const transferTerms = async (tx: Reader, order: TransferOrder): Promise<ApprovalTerms> =>
-  termsOf(await planOf(tx, order))
+  termsOf(await transferPlanOf(tx, order))
 
-function termsOf({ sender, address, amount, quantity, memo }: Plan): ApprovalTerms {
+function termsOf({ sender, address, amount, quantity, memo }: TransferPlan): ApprovalTerms {
   const value = priceDetail(quantity, amount)
   return {
     kind: 'transfer',
@@ -29,7 +29,7 @@ function termsOf({ sender, address, amount, quantity, memo }: Plan): ApprovalTer
 export async function permitAgent(
   tx: Writer,
   { agent, approvalId: id }: AgentRight,
-  plan: Plan,
+  plan: TransferPlan,
   at: number,
 ): Promise<void> {
   if (id !== undefined) return spendApproval(tx, agent, { id, terms: termsOf(plan), at })

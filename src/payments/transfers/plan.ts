@@ -21,7 +21,7 @@ export interface TransferOrder {
 }
 
 /** What an order comes to. */
-export interface Plan {
+export interface TransferPlan {
   readonly sender: TwinRow
   readonly quantity: DigitalQuantityRow
   /** Smallest units. */
@@ -33,7 +33,7 @@ export interface Plan {
 }
 
 /** Throws `insufficient_funds` (no twin), `dq_unknown`, `amount_invalid`, `field_invalid`, `not_found`, `same_twin`. */
-export async function planOf(tx: Reader, { sender: owner, ...order }: TransferOrder): Promise<Plan> {
+export async function transferPlanOf(tx: Reader, { sender: owner, ...order }: TransferOrder): Promise<TransferPlan> {
   const sender = await primaryTwin(tx, owner)
   if (!sender) throw problem('insufficient_funds', { detail: 'There is no twin to send from.' })
   const quantity = await quantityOf(tx, order.dq ?? sender.dq)
@@ -56,7 +56,7 @@ function memoOf(text: string): string | null {
 const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
 
 /** Throws `field_invalid` for what can be no address, `not_found` for that of no wallet. */
-async function resolve(tx: Reader, sent: string): Promise<Pick<Plan, 'address' | 'payee'>> {
+async function resolve(tx: Reader, sent: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
   const text = sent.trim()
   if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, sent)
   const [, host] = HOST.exec(text) ?? []
@@ -67,7 +67,7 @@ async function resolve(tx: Reader, sent: string): Promise<Pick<Plan, 'address' |
   return { address, payee }
 }
 
-async function resolveEmail(tx: Reader, text: string): Promise<Pick<Plan, 'address' | 'payee'>> {
+async function resolveEmail(tx: Reader, text: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
   if (!z.safeParse(Email, text).success)
     throw fieldProblem('address', 'must be an email address, such as ada@example.test')
   const address = normalEmail(text)

@@ -9,7 +9,7 @@ import type { TwinRow } from '../../money/twins/twin.js'
 import type { Writer } from '../../storage/storage.js'
 import { type AgentRight, permitAgent } from './approval.js'
 import { type InvitationContext, invite } from './invitation.js'
-import { type Plan, planOf, type TransferOrder } from './plan.js'
+import { type TransferOrder, type TransferPlan, transferPlanOf } from './plan.js'
 import { showTransfer, type TransferRow, tellTransfer, transfers } from './transfer.js'
 
 /** By what right somebody sends: by what a session's user approved on a second device, or an agent's. Owners need nothing by their tokens. */
@@ -22,7 +22,7 @@ export async function askForTransfer(
   asking: AskingSession,
 ): Promise<GivenSecondFactor> {
   const plan = await service.storage.read(async (tx) => {
-    const planned = await planOf(tx, order)
+    const planned = await transferPlanOf(tx, order)
     const balance = await balanceOf(tx, planned.sender.id, planned.quantity.id)
     if (spendable(balance) < planned.amount) throw problem('insufficient_funds')
     if (!planned.payee) await checkInvitation(tx, { to: planned.address, at: service.clock.now() })
@@ -31,7 +31,7 @@ export async function askForTransfer(
   return { ...asking, request: await askAndWait(service, secondFactorOrder(plan, asking)) }
 }
 
-const secondFactorOrder = ({ address, amount, quantity, memo }: Plan, asking: AskingSession) => ({
+const secondFactorOrder = ({ address, amount, quantity, memo }: TransferPlan, asking: AskingSession) => ({
   userId: asking.userId,
   sessionId: asking.sessionId,
   action: 'transfer',
@@ -53,7 +53,7 @@ export async function createTransfer(
   { right, at, ...order }: TransferOrder & { readonly right: TransferRight | undefined; readonly at: number },
   service: InvitationContext,
 ) {
-  const plan = await planOf(tx, order)
+  const plan = await transferPlanOf(tx, order)
   if (right?.by === 'session') await spendAsked(tx, right.request, secondFactorOrder(plan, right), at)
   if (right?.by === 'agent') await permitAgent(tx, right, plan, at)
   const { sender, quantity, amount, address, payee, memo } = plan

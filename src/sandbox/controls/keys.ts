@@ -2,7 +2,7 @@ import { publishedKeys, rotateKeys as rotate } from '../../consent/oidc/keys.js'
 import type { ServiceContext } from '../../http/context.js'
 
 /** Has a new key sign OIDC tokens; the old one stays published for a day. Gives the ids of all that are, the new one first. */
-export const rotateKeys = (service: ServiceContext): Promise<{ kids: string[] }> =>
+export const rotateOidcKeys = (service: ServiceContext): Promise<{ kids: string[] }> =>
   service.storage.write(async (tx) => {
     const at = service.clock.now()
     await rotate(tx, at, service)

@@ -13,7 +13,7 @@ import { begin, reset } from './bootstrap.js'
 import { durationMs } from './clock.js'
 import { sandboxOf } from './context.js'
 import { emptyInbox, type InboxQuery, readInbox } from './inbox.js'
-import { rotateKeys } from './keys.js'
+import { rotateOidcKeys } from './keys.js'
 import { answerOnPhone, readPhone, setPhone } from './phone.js'
 import { type Credentials, knownCredentials } from './seed/credentials.js'
 import { fund } from './seed/fund.js'
@@ -64,7 +64,7 @@ export interface Sandbox {
   /** What agents ask for, in order: `await sandbox.approvals.next().approve()`. */
   readonly approvals: ReturnType<typeof approvalQueue>
   /** Has a new key sign OIDC tokens; the old one stays published for a day. Gives the ids of all, the new one first. */
-  rotateKeys(): ReturnType<typeof rotateKeys>
+  rotateKeys(): ReturnType<typeof rotateOidcKeys>
   /** What makes a sandbox behave in a certain way: payment methods, and forms of email addresses. */
   readonly testValues: TestValues
   /** Checks every rule of the ledger. */
@@ -151,7 +151,7 @@ export function createSandbox(
       queue ??= approvalQueue(service, controls)
       return queue
     },
-    rotateKeys: () => ready().then(() => rotateKeys(service)),
+    rotateKeys: () => ready().then(() => rotateOidcKeys(service)),
     testValues: testValuesOf(service.cards),
     ledger: () => read(auditLedger),
   }

@@ -2,7 +2,7 @@
 export type Fetch = (request: Request) => Promise<Response>
 
 /** What of a page somebody sees who answers it. */
-export interface Page {
+export interface BrowserPage {
   /** Where it leads by itself. */
   readonly location: URL | undefined
   /** It will look again by itself. */
@@ -20,7 +20,7 @@ export class Browser {
   constructor(readonly fetch: Fetch) {}
 
   /** Opens a page, or sends its form. Throws what a page says that refuses. */
-  async visit(url: URL, form?: Record<string, string>): Promise<Page> {
+  async visit(url: URL, form?: Record<string, string>): Promise<BrowserPage> {
     const answer = await this.fetch(
       new Request(url, {
         redirect: 'manual',

@@ -1,6 +1,6 @@
 import type { Alarm } from '../../base/ports.js'
 import type { Sandbox } from '../controls/sandbox.js'
-import { Browser, type Fetch, type Page } from './browser.js'
+import { Browser, type BrowserPage, type Fetch } from './browser.js'
 
 /** Where people are played. */
 export interface Stage {
@@ -71,7 +71,7 @@ export class People {
   }
 
   /** What the person answers to a page, by the buttons that it has. */
-  async #fillIn({ email, account }: Person, { buttons, choices }: Page): Promise<Record<string, string>> {
+  async #fillIn({ email, account }: Person, { buttons, choices }: BrowserPage): Promise<Record<string, string>> {
     if (buttons.includes('continue')) return { answer: 'continue', email }
     if (buttons.includes('verify')) return { answer: 'verify', code: await this.#mailedCode(email) }
     if (buttons.includes('ask_again')) throw new Error(`The phone of ${email} did not answer in time.`)
@@ -92,7 +92,7 @@ export class People {
   async #answerOnPhone(
     { email }: Person,
     { app, browser, page }: { app: string; browser: Browser; page: URL },
-  ): Promise<Page> {
+  ): Promise<BrowserPage> {
     const phone = this.stage.sandbox.phone(await this.#askedUser(email))
     const { mode, after_seconds, requests } = await phone.read()
     if (mode === 'ignore')

@@ -1,6 +1,6 @@
 import type * as sdk from '@modelcontextprotocol/server'
 import { serve } from '../../../adapters/node.js'
-import { answerMessage, type Offer, type Sdk } from '../../../src/agents/mcp/offer.js'
+import { answerMessage, type McpOffer, type Sdk } from '../../../src/agents/mcp/offer.js'
 import { consoleLog } from '../../../src/base/ports.js'
 
 /** An MCP server of the service's own wiring that offers what MCP's conformance suite asks for by name. */
@@ -210,7 +210,7 @@ function held(uri: string): object | undefined {
   return { mimeType: 'application/json', text: JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }) }
 }
 
-const offer = (sdk: Sdk): Offer => ({
+const offer = (sdk: Sdk): McpOffer => ({
   info: { name: 'fixtures', version: '1.0.0' },
   capabilities: (era) => {
     const listChanged = era === 'modern'

@@ -6,8 +6,8 @@ import type { ServiceContext } from '../../../http/context.js'
 import { type KeepAnswer, keepNothing } from '../../../http/stored-answer.js'
 import { twins } from '../../../money/twins/twin.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
-import { kindOf, makeSteps, rehearse } from './change.js'
-import type { Change, Made } from './kind.js'
+import { kindOf, makeSteps, rehearseChange } from './change.js'
+import type { AccountChange, Made } from './kind.js'
 
 /** How far an approved change of several transactions is. The id is the approval's. */
 export interface AccountChangeRow {
@@ -29,7 +29,7 @@ const TAKE = 60_000
 
 export interface AppliedChange {
   approval_id: string
-  change: Change
+  change: AccountChange
   /** `item` and `commodity`, `twin` and its `name`, or `account` with the fields that the change named. */
   result: Readonly<Record<string, unknown>>
 }
@@ -58,7 +58,7 @@ export async function applyAccountChange(
 interface Begun {
   readonly accountId: number
   readonly actor: string
-  readonly change: Change
+  readonly change: AccountChange
   readonly progress: AccountChangeRow
 }
 
@@ -99,7 +99,7 @@ async function begin(tx: Writer, agent: Agent, id: string, service: ServiceConte
   const made = await possible(async () => {
     await checkUnchanged(tx, approval, { accountId, change })
     const made = await makeSteps(tx, steps.slice(0, first), { ...work, made: {} }, service)
-    await rehearse(tx, steps.slice(first), { ...work, made }, service)
+    await rehearseChange(tx, steps.slice(first), { ...work, made }, service)
     return made
   })
   if (isWhole) return { approval_id: id, change, result: await result(tx, { ...work, made }) }
@@ -135,7 +135,7 @@ async function takeOver(
 async function checkUnchanged(
   tx: Reader,
   approval: ApprovalRow,
-  work: { accountId: number; change: Change },
+  work: { accountId: number; change: AccountChange },
 ): Promise<void> {
   const { now } = await kindOf(work.change).view(tx, work)
   if (canonicalJson(now) === canonicalJson(approval.now ?? {})) return

@@ -7,13 +7,13 @@ import { type AccountRow, accountOf, sellerName } from '../../../identity/accoun
 import type { Writer } from '../../../storage/storage.js'
 import { Transaction } from '../../../storage/transaction.js'
 import { createItemKind } from './create-item.js'
-import type { Change, ChangeKind, Made, Work } from './kind.js'
+import type { AccountChange, ChangeKind, Made, Work } from './kind.js'
 import { renameWalletKind } from './rename-wallet.js'
 import { updateAccountKind } from './update-account.js'
 import { updateItemKind } from './update-item.js'
 
 /** What an agent may propose; nothing else of an account is its to change. */
-const kinds: ReadonlyMap<string, ChangeKind<Change>> = new Map<string, ChangeKind<Change>>([
+const kinds: ReadonlyMap<string, ChangeKind<AccountChange>> = new Map<string, ChangeKind<AccountChange>>([
   ['update_item', updateItemKind],
   ['create_item', createItemKind],
   ['rename_wallet', renameWalletKind],
@@ -22,11 +22,11 @@ const kinds: ReadonlyMap<string, ChangeKind<Change>> = new Map<string, ChangeKin
 
 const changeKinds = [...kinds.keys()]
 
-export const kindOf = ({ kind }: Pick<Change, 'kind'>): ChangeKind<Change> =>
+export const kindOf = ({ kind }: Pick<AccountChange, 'kind'>): ChangeKind<AccountChange> =>
   required(kinds.get(kind), `the kind of change ${kind}`)
 
 /** A change whose fields are seen to. Throws `field_invalid`, which names the field, and `card_data_refused`. */
-function changeOf(sent: Readonly<Record<string, unknown>>): Change {
+function changeOf(sent: Readonly<Record<string, unknown>>): AccountChange {
   const kind = sent.kind
   if (typeof kind !== 'string' || !kinds.has(kind))
     throw problem('field_invalid', {
@@ -55,7 +55,7 @@ export async function accountChangeTerms(
   const kind = kindOf(asked)
   const change = (await kind.settle?.(tx, asked)) ?? asked
   const { about, now, summary } = await kind.view(tx, { accountId, change })
-  await rehearse(tx, kind.steps, { accountId, change, made: {}, actor, at: service.clock.now() }, service)
+  await rehearseChange(tx, kind.steps, { accountId, change, made: {}, actor, at: service.clock.now() }, service)
   const account = await accountOf(tx, accountId)
   return { kind: 'account_change', detail: { account: shown(account), ...about, change }, now, summary }
 }
@@ -63,10 +63,10 @@ export async function accountChangeTerms(
 const shown = (account: AccountRow) => ({ id: account.id, name: sellerName(account) })
 
 /** Makes steps for nobody to see: throws what would stand in their way. */
-export async function rehearse(
+export async function rehearseChange(
   tx: Writer,
-  steps: ChangeKind<Change>['steps'],
-  work: Work<Change>,
+  steps: ChangeKind<AccountChange>['steps'],
+  work: Work<AccountChange>,
   service: ServiceContext,
 ): Promise<void> {
   await makeSteps(new Transaction(tx), steps, work, service)
@@ -75,8 +75,8 @@ export async function rehearse(
 /** Gives all that was made so far. */
 export async function makeSteps(
   tx: Writer,
-  steps: ChangeKind<Change>['steps'],
-  work: Work<Change>,
+  steps: ChangeKind<AccountChange>['steps'],
+  work: Work<AccountChange>,
   service: ServiceContext,
 ): Promise<Made> {
   let { made } = work

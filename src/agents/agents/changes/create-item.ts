@@ -6,7 +6,7 @@ import { firstQuantity, quantityOf } from '../../../money/digital-quantities/dig
 import { createTwin } from '../../../money/twins/twin.js'
 import type { ChangeKind } from './kind.js'
 import { itemResult } from './update-item.js'
-import { priceOf } from './wording.js'
+import { priceWords } from './wording.js'
 
 const schema = z.strictObject({
   kind: z.literal('create_item'),
@@ -53,7 +53,7 @@ export const createItemKind: ChangeKind<CreateItem> = {
 
   async view(tx, { change }) {
     const { name, price } = change
-    const new_price = priceOf(await quantityOf(tx, dqOf(change)), price)
+    const new_price = priceWords(await quantityOf(tx, dqOf(change)), price)
     return { about: { new_price }, now: {}, summary: `Sell ${quoted(name)} for ${new_price}, with a wallet of its own` }
   },
 

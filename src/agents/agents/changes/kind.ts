@@ -3,7 +3,7 @@ import type { z } from '../../../http/fields/schema.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 
 /** A change as it was approved. */
-export interface Change {
+export interface AccountChange {
   readonly kind: string
   readonly [field: string]: unknown
 }
@@ -22,7 +22,7 @@ export interface Work<C> {
   readonly at: number
 }
 
-export interface Step<C> {
+export interface ChangeStep<C> {
   readonly name: string
   /** Gives what it made. Throws what the noun that it changes throws. */
   make(tx: Writer, work: Work<C>, service: ServiceContext): Promise<Made | undefined>
@@ -42,7 +42,7 @@ export interface ChangeView {
   readonly summary: string
 }
 
-export interface ChangeKind<C extends Change> {
+export interface ChangeKind<C extends AccountChange> {
   /** Strict: what the user is not asked about is not taken. */
   readonly schema: z.ZodMiniType<C>
   /** What the fields say together. Throws `field_invalid`. */
@@ -51,12 +51,12 @@ export interface ChangeKind<C extends Change> {
   settle?(tx: Reader, change: C): Promise<C>
   view(tx: Reader, work: Pick<Work<C>, 'accountId' | 'change'>): Promise<ChangeView>
   /** In order. */
-  readonly steps: readonly Step<C>[]
+  readonly steps: readonly ChangeStep<C>[]
   /** Whether all steps are one transaction; else each is one, and what was made stays where a later one fails. */
   readonly isWhole: boolean
   result(tx: Reader, work: Pick<Work<C>, 'accountId' | 'change' | 'made'>): Promise<Readonly<Record<string, unknown>>>
 }
 
 /** The fields of a change that say what becomes of something. */
-export const fieldsOf = (change: Change, except: readonly string[] = []): [name: string, value: unknown][] =>
+export const fieldsOf = (change: AccountChange, except: readonly string[] = []): [name: string, value: unknown][] =>
   Object.entries(change).filter(([name, value]) => name !== 'kind' && !except.includes(name) && value !== undefined)

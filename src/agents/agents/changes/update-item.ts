@@ -5,8 +5,8 @@ import { ownItem, setArchived, showItem, updateItem } from '../../../market/cata
 import { commodityOf, showCommodity } from '../../../money/commodities/commodity.js'
 import { quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
 import type { Reader } from '../../../storage/storage.js'
-import { type ChangeKind, fieldsOf, type Step } from './kind.js'
-import { listed, priceOf } from './wording.js'
+import { type ChangeKind, type ChangeStep, fieldsOf } from './kind.js'
+import { listed, priceWords } from './wording.js'
 
 const schema = z.strictObject({
   kind: z.literal('update_item'),
@@ -28,7 +28,7 @@ export type UpdateItem = z.output<typeof schema>
 
 const NOT_CHANGED = ['catalog_item_id', 'archived']
 
-const setArchive = (name: string, archived: boolean): Step<UpdateItem> => ({
+const setArchive = (name: string, archived: boolean): ChangeStep<UpdateItem> => ({
   name,
   async make(tx, { accountId, change, actor, at }) {
     const id = change.catalog_item_id
@@ -77,7 +77,7 @@ export const updateItemKind: ChangeKind<UpdateItem> = {
     if (price === undefined) return { ...told, about: { item: { id, name } } }
     const { cost, dq } = await commodityOf(tx, row.hash)
     const quantity = await quantityOf(tx, dq)
-    const [before, after] = [priceOf(quantity, cost), priceOf(quantity, price)]
+    const [before, after] = [priceWords(quantity, cost), priceWords(quantity, price)]
     return {
       about: { item: { id, name }, dq, new_price: after },
       now: { ...now, price: before, dq },

@@ -17,5 +17,5 @@ export function listed(fields: readonly string[]): string {
 }
 
 /** As people read it. A string is in smallest units, a number in the digital quantity. Throws `amount_invalid`. */
-export const priceOf = (quantity: DigitalQuantityRow, price: string | number): string =>
+export const priceWords = (quantity: DigitalQuantityRow, price: string | number): string =>
   priceText(quantity, typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals))

@@ -2,7 +2,7 @@ import { problem } from '../../../base/problem.js'
 import { ReceiptShape, SeenAmount, z } from '../../../http/fields/schema.js'
 import { keepNothing } from '../../../http/stored-answer.js'
 import { type CatalogItemRow, catalogItems, readItemsTogether, showItem } from '../../../market/catalog/item.js'
-import type { ServiceSchema } from '../../../market/catalog/schema.js'
+import type { SellerSchema } from '../../../market/catalog/schema.js'
 import { buy } from '../../../market/purchases/buy.js'
 import type { SeenPrice } from '../../../money/commodities/seen-price.js'
 import { type DigitalQuantityRow, quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
@@ -101,7 +101,7 @@ const inTail = (name: string): string => besidePrice(plainLine(name).replace(/[[
  * of that name itself: `purchase_approval_id` and `purchase_quote`, with underscores before them until they are free.
  */
 export function withPayment(
-  own: ServiceSchema,
+  own: SellerSchema,
   { price, dq }: { readonly price: number; readonly dq: string },
 ): { schema: Json; approval: string; quote: string } {
   const schema = plainSchema(own) as Json

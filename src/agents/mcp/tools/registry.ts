@@ -12,7 +12,7 @@ import {
   showItem,
   updateItem,
 } from '../../../market/catalog/item.js'
-import type { ServiceSchema } from '../../../market/catalog/schema.js'
+import type { SellerSchema } from '../../../market/catalog/schema.js'
 import { commodityOf } from '../../../money/commodities/commodity.js'
 import { ownTwin } from '../../../money/twins/twin.js'
 import { keyOf } from '../../../storage/key.js'
@@ -34,7 +34,7 @@ export interface ToolFields {
   /** The hostname of one of the account's: value is paid to no others. */
   readonly external_twin_hostname?: string | undefined
   /** Default: takes no arguments. */
-  readonly input_schema?: ServiceSchema | undefined
+  readonly input_schema?: SellerSchema | undefined
 }
 
 /** Whose tool, and when it is made or changed. */
@@ -178,7 +178,7 @@ export interface ShownTool {
   service_method: CatalogItemRow['service_method']
   twin_id: number
   twin_hostname: string
-  input_schema: ServiceSchema
+  input_schema: SellerSchema
   active: boolean
   created_at: number
   updated_at: number

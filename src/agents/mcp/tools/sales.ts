@@ -1,13 +1,13 @@
 import { Problem, problem } from '../../../base/problem.js'
 import { countMcpCall } from '../../../market/plans/usage.js'
 import type { Admission } from '../../../market/purchases/purchase.js'
-import type { Visit } from './visit.js'
+import type { McpVisit } from './visit.js'
 
 /**
  * What an account's own server sells of the account's counts as one call of its plan; what anybody looks at, or is refused,
  * does not: strangers would use the plan up. Throws `plan_limit_reached`.
  */
-export function countSales({ agent, within, service }: Visit): Admission {
+export function countSales({ agent, within, service }: McpVisit): Admission {
   return async (tx, quotes) => {
     if (within === undefined || !quotes.some(({ item }) => item.account_id === within)) return
     try {

@@ -1,7 +1,7 @@
 import { problem } from '../../../base/problem.js'
 import { ToolShape, TwinShape, z } from '../../../http/fields/schema.js'
 import { accountOf } from '../../../identity/accounts/account.js'
-import { rehearse } from '../../../market/purchases/rehearsal.js'
+import { rehearsePurchase } from '../../../market/purchases/rehearsal.js'
 import { firstQuantity } from '../../../money/digital-quantities/digital-quantity.js'
 import { createOwnTwin, listTwins, primaryTwin } from '../../../money/twins/twin.js'
 import { twinName } from '../../../money/twins/twin-name.js'
@@ -89,7 +89,7 @@ const testTool = tool({
   }),
   hints: { reachesOut: true },
   async call({ catalog_item_id: itemId, arguments: args = {} }, call) {
-    const { delivered, failure } = await rehearse(
+    const { delivered, failure } = await rehearsePurchase(
       { accountId: grantedTo(call), itemId, args, hops: call.hops },
       call.service,
     )

@@ -2,12 +2,12 @@ import { once } from '../../../base/memo.js'
 import { Problem, problem } from '../../../base/problem.js'
 import { z } from '../../../http/fields/schema.js'
 import { type Arguments, checkArguments } from '../../../market/catalog/schema.js'
-import type { Visit } from './visit.js'
+import type { McpVisit } from './visit.js'
 
 export type Json = Record<string, unknown>
 
 /** A visit at which a tool is called. */
-export interface ToolCall extends Visit {
+export interface ToolCall extends McpVisit {
   /** Of the approval that the user gave in place, for this very call. */
   readonly approvalId: string | undefined
 }

@@ -6,7 +6,7 @@ import catalogTools from './catalog-tools.js'
 import { featuredTool, featuredTools } from './featured.js'
 import ownTools from './seller-tools.js'
 import type { Tool } from './tool.js'
-import type { Visit } from './visit.js'
+import type { McpVisit } from './visit.js'
 import walletTools from './wallet-tools.js'
 
 export const buyerTools: readonly Tool[] = [...walletTools, ...catalogTools, ...approvalTools, ...cartTools]
@@ -16,13 +16,13 @@ export const sellerTools: readonly Tool[] = [...ownTools, ...accountTools]
 const builtIn = new Map([...buyerTools, ...sellerTools].map((tool) => [tool.name, tool]))
 
 /** What a visitor is shown: what sells only where the user granted a business account; at an account's own server its featured items. */
-export async function listTools(tx: Reader, { agent, within }: Visit): Promise<Tool[]> {
+export async function offeredTools(tx: Reader, { agent, within }: McpVisit): Promise<Tool[]> {
   const own = agent.account_id === null ? buyerTools : [...buyerTools, ...sellerTools]
   return [...own, ...(within === undefined ? [] : await featuredTools(tx, within))]
 }
 
 /** The tool of that name, also one that is not shown for want of a business account: that says so itself. */
-export async function toolNamed(tx: Reader, { within }: Visit, name: string): Promise<Tool | undefined> {
+export async function toolNamed(tx: Reader, { within }: McpVisit, name: string): Promise<Tool | undefined> {
   const own = builtIn.get(name)
   if (own || within === undefined) return own
   return featuredTool(tx, within, name)

@@ -7,7 +7,7 @@ import type { Reader } from '../../../storage/storage.js'
 import type { CallingAgent } from '../../agents/request.js'
 
 /** An agent at an MCP server, for one request. */
-export interface Visit {
+export interface McpVisit {
   readonly agent: CallingAgent
   /** The account whose own server it is; undefined at the master server. */
   readonly within: number | undefined

@@ -1,5 +1,5 @@
 /** What stands on paper for some text: one character. Joined Arabic letters have characters of their own for each shape. */
-export interface Sign {
+export interface ArabicSign {
   readonly shown: string
   readonly text: string
 }
@@ -34,7 +34,7 @@ const STRETCH = 'ـ'
 const ARABIC = /\p{Script=Arabic}/u
 
 /** Text as signs, in the order in which it is read: Arabic letters in the shapes that their neighbours give them, others as they are. */
-export function joined(text: string): Sign[] {
+export function joined(text: string): ArabicSign[] {
   if (!ARABIC.test(text)) return [...text].map((shown) => ({ shown, text: shown }))
   const shapes = shapesByText()
   const letters = paired([...text], shapes)

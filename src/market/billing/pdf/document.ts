@@ -1,5 +1,5 @@
 import type { Subset } from './subset.js'
-import { plainText, type Run, type Typeface } from './typeface.js'
+import { type GlyphRun, plainText, type Typeface } from './typeface.js'
 import type { Weight } from './widths.js'
 
 /** A4, in points. */
@@ -52,7 +52,7 @@ export class PdfDocument {
     this.#draw(actual === undefined ? drawn : `/Span << /ActualText ${utf16(actual)} >> BDC ${drawn} EMC`)
   }
 
-  #fontOf({ font }: Run, weight: Weight): string {
+  #fontOf({ font }: GlyphRun, weight: Weight): string {
     if (font === 'standard') return weight === 'bold' ? 'F2' : 'F1'
     return this.#nameOf(font)
   }
@@ -133,7 +133,7 @@ const hex = (number: number): string => number.toString(16).padStart(4, '0')
 const latin1 = (bytes: Uint8Array): string => Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
 
 /** A string of a content stream. */
-const shown = (run: Run): string =>
+const shown = (run: GlyphRun): string =>
   run.font === 'standard' ? `(${literal(run.numbers)})` : `<${run.numbers.map(hex).join('')}>`
 
 /** Numbers in a content stream, to a hundredth. */

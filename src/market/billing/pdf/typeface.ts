@@ -1,5 +1,5 @@
 import type { Fonts, Log } from '../../../base/ports.js'
-import { joined, type Sign } from './arabic.js'
+import { type ArabicSign, joined } from './arabic.js'
 import { codeOf, latinOf } from './characters.js'
 import { Font } from './font.js'
 import { ownFonts } from './own-fonts.js'
@@ -18,13 +18,13 @@ const SETTABLE =
 const MOST_FILES = 40
 
 /** Signs in one font, as they stand on a line: by their codes in the standard fonts, or by their numbers in a subset. */
-export interface Run {
+export interface GlyphRun {
   readonly font: 'standard' | Subset
   readonly numbers: readonly number[]
 }
 
 export interface SetText {
-  readonly runs: readonly Run[]
+  readonly runs: readonly GlyphRun[]
   /** In thousandths of the size. */
   readonly width: number
   /** What the text is, where other letters stand for some of it. */
@@ -32,20 +32,20 @@ export interface SetText {
 }
 
 interface Placed {
-  readonly font: Run['font']
+  readonly font: GlyphRun['font']
   readonly number: number
   readonly width: number
 }
 
 const WORDLIKE = /[\p{L}\p{N}]/u
 
-function standard({ shown }: Sign, weight: Weight): Placed {
+function standard({ shown }: ArabicSign, weight: Weight): Placed {
   const code = codeOf(shown) ?? 32
   return { font: 'standard', number: code, width: widthOf([code], weight) }
 }
 
-function runsOf(placed: readonly Placed[]): Run[] {
-  const runs: { font: Run['font']; numbers: number[] }[] = []
+function runsOf(placed: readonly Placed[]): GlyphRun[] {
+  const runs: { font: GlyphRun['font']; numbers: number[] }[] = []
   for (const { font, number } of placed) {
     const last = runs.at(-1)
     if (last?.font === font) last.numbers.push(number)
@@ -81,7 +81,7 @@ export class Typeface {
   }
 
   /** What is between words stays in the font of what is before it, so that a line is not cut in pieces. */
-  #placed(sign: Sign, weight: Weight, previous: Placed | undefined): Placed {
+  #placed(sign: ArabicSign, weight: Weight, previous: Placed | undefined): Placed {
     const { shown, text } = sign
     const before =
       previous === undefined || previous.font === 'standard' || WORDLIKE.test(shown) ? undefined : previous.font
@@ -131,7 +131,7 @@ export class Typeface {
   }
 
   /** A shape that the fonts lack is written as the letters it is made of. */
-  #available(sign: Sign): Sign[] {
+  #available(sign: ArabicSign): ArabicSign[] {
     if (codeOf(sign.shown) !== undefined || this.#subsetOf(sign.shown)) return [sign]
     return [...sign.text.normalize('NFKC')].map((shown) => ({ shown, text: shown }))
   }

@@ -1,4 +1,4 @@
-import type { Sign } from './arabic.js'
+import type { ArabicSign } from './arabic.js'
 
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u
 const LETTER = /\p{L}/u
@@ -26,7 +26,7 @@ const MIRRORED: Readonly<Record<string, string>> = {
  * Signs of one line from left to right. The Unicode Bidirectional Algorithm (UAX 9) for text without marks that direct it:
  * the first letter says which way the line goes, numbers stay whole, and what stands between takes the way of its neighbours, or the line's.
  */
-export function inWritingOrder(signs: readonly Sign[]): Sign[] {
+export function inWritingOrder(signs: readonly ArabicSign[]): ArabicSign[] {
   if (!signs.some(({ text }) => RIGHT_TO_LEFT.test(text))) return [...signs]
   const ways = waysOf(signs)
   const base = ways.find((way) => way === 'left' || way === 'right') === 'right' ? 1 : 0
@@ -41,7 +41,7 @@ export function inWritingOrder(signs: readonly Sign[]): Sign[] {
 
 const isOdd = (level = 0): boolean => level % 2 === 1
 
-function waysOf(signs: readonly Sign[]): Way[] {
+function waysOf(signs: readonly ArabicSign[]): Way[] {
   const ways = signs.map(({ text }): Way => {
     if (DIGIT.test(text)) return 'number'
     if (RIGHT_TO_LEFT.test(text)) return 'right'
@@ -73,7 +73,7 @@ function levelsOf(ways: readonly Way[], base: 0 | 1): number[] {
 }
 
 /** Turns round each run of this level and above, with the levels. */
-function reverseRuns(line: Sign[], levels: number[], level: number): void {
+function reverseRuns(line: ArabicSign[], levels: number[], level: number): void {
   for (let start = 0; start < line.length; start++) {
     let end = start
     while (end < line.length && (levels[end] ?? 0) >= level) end++

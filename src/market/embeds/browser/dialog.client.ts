@@ -9,8 +9,8 @@ import {
   tell,
   tellDone,
 } from './parent.client.js'
-import { cancel, Refused } from './service.client.js'
-import { ignore, isDoubtful, isSeen, isSeenPress, watch } from './sight.client.js'
+import { cancelPayment, Refused } from './service.client.js'
+import { ignore, isDoubtful, isSeen, isSeenPress, watchSight } from './sight.client.js'
 
 /** The closed button and the dialog that it grows into, whatever the dialog is for. */
 
@@ -91,7 +91,7 @@ function closeDialog(): void {
 async function shrink(): Promise<void> {
   if (moving) return
   ignore()
-  if (!committed) cancel()
+  if (!committed) cancelPayment()
   if (inOwnWindow) window.close()
   await move(async () => {
     tell('_TQMRelativeScreen')
@@ -197,7 +197,7 @@ async function tellRefusal(error: unknown): Promise<void> {
 export function show(step: HTMLElement | undefined, focused?: HTMLElement | null): void {
   for (const form of steps) form.hidden = form !== step
   agreeing = step && agreements.has(step) ? goButton(step) : null
-  if (agreeing) watch({ dialog, parts: [agreeing, dialog.querySelector('.price') ?? byId('about')] }, refresh)
+  if (agreeing) watchSight({ dialog, parts: [agreeing, dialog.querySelector('.price') ?? byId('about')] }, refresh)
   else ignore()
   refresh()
   if (!uninvited || focused !== agreeing) focused?.focus()

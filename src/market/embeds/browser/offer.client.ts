@@ -1,4 +1,4 @@
-import type { Quote, Refused } from './service.client.js'
+import type { Refused, SeenQuote } from './service.client.js'
 
 /** The commodity that a frame shows, and its price as the reader sees it. */
 
@@ -12,7 +12,7 @@ export const shownOffer = factsOf(document) as Facts
 
 export const shownPrice = (): string => `${shownOffer.price} ${shownOffer.shortcode}`
 
-export const shownQuote = (): Quote => ({ cost: Number(shownOffer.price), dq: shownOffer.dq })
+export const shownQuote = (): SeenQuote => ({ cost: Number(shownOffer.price), dq: shownOffer.dq })
 
 const CHANGES = ['#open', 'header', '#pay-step [value=go]']
 

@@ -2,7 +2,7 @@ import { byId, commit, finish, goButton, onAgree, show, start } from './dialog.c
 import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
 import { pageOrigin, tell } from './parent.client.js'
 import { isKnown } from './refusals.client.js'
-import { callSignedIn, once } from './service.client.js'
+import { callSignedIn, sendOnce } from './service.client.js'
 import { signInFlow } from './sign-in.client.js'
 
 /** Pays a commodity's price to whoever consents. */
@@ -47,7 +47,7 @@ interface PaidBack {
 }
 
 const take = (): Promise<void> =>
-  once(offer.hash, shownQuote(), async (headers, quote) => {
+  sendOnce(offer.hash, shownQuote(), async (headers, quote) => {
     // What was read is what is kept.
     const consent = [...(consents?.children ?? [])].map(({ textContent }) => textContent)
     const body = { consent, ...quote, ...(pageOrigin !== undefined && { origin: pageOrigin }) }

@@ -3,7 +3,7 @@ import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote
 import { pageOrigin, tell } from './parent.client.js'
 import { trimmed } from './price.js'
 import { isKnown } from './refusals.client.js'
-import { callSignedIn, once, ownTwins } from './service.client.js'
+import { callSignedIn, ownTwins, sendOnce } from './service.client.js'
 import { signInFlow } from './sign-in.client.js'
 
 /** Pays for a commodity. One that is free is paid for to sign in: the page gets a session either way. */
@@ -61,7 +61,7 @@ interface Paid {
 
 /** Gives what people are told of it. */
 const pay = (): Promise<string> =>
-  once(offer.hash, shownQuote(), async (headers, body) => {
+  sendOnce(offer.hash, shownQuote(), async (headers, body) => {
     const path = `/v4/payment/${encodeURIComponent(offer.hash)}`
     const { amount, hostname, nonce, timestamp } = await callSignedIn<Paid>('POST', path, { headers, body })
     const session = await pageSession()

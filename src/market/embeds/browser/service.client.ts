@@ -32,7 +32,7 @@ let anonymous: string | undefined
 let running: AbortController | undefined
 
 /** Gives up on the call that runs; it is refused as `cancelled`. */
-export const cancel = (): void => running?.abort('cancelled')
+export const cancelPayment = (): void => running?.abort('cancelled')
 
 interface Sent {
   readonly session?: string | null | undefined
@@ -88,7 +88,7 @@ export async function signedInAs(): Promise<string | null> {
   return user?.email ?? null
 }
 
-export async function sendCode(email: string): Promise<void> {
+export async function postSendCode(email: string): Promise<void> {
   anonymous ??= (await call<Session>('GET', '/v4/session', {})).session_id
   await call('POST', '/v4/session/code', { session: anonymous, body: { email } })
 }
@@ -99,7 +99,7 @@ interface Waiting {
 }
 
 /** Signs in by a mailed code. Where the user's device is asked too, it says so by `waits`, and goes on once that has answered. */
-export async function verifyCode(email: string, code: string, waits: () => void): Promise<void> {
+export async function postVerifyCode(email: string, code: string, waits: () => void): Promise<void> {
   const filled = { email, code: code.replace(/[\s-]/g, '') }
   for (let request_id: number | undefined; ; ) {
     const body = { ...filled, ...(request_id !== undefined && { request_id }) }
@@ -147,7 +147,7 @@ export async function* ownTwins(): AsyncGenerator<Twin> {
 }
 
 /** A price as its payer saw it. */
-export interface Quote {
+export interface SeenQuote {
   readonly cost: number
   readonly dq: string
 }
@@ -165,10 +165,10 @@ addEventListener('pageshow', () => {
  * Does something once however often it is tried: until the service has answered and all is done, every try carries
  * the same Idempotency-Key and the quote of the first one, also after this page was loaded again.
  */
-export async function once<T>(
+export async function sendOnce<T>(
   name: string,
-  quote: Quote,
-  act: (headers: Record<string, string>, quote: Quote) => Promise<T>,
+  quote: SeenQuote,
+  act: (headers: Record<string, string>, quote: SeenQuote) => Promise<T>,
 ): Promise<T> {
   const attempt = new Kept('sessionStorage', keptName(`attempt.${name}`))
   const written = attempt.get() ?? [newKey(), quote.cost, quote.dq].join(':')

@@ -44,7 +44,7 @@ export const isSeen = (): boolean => inSight && lasts(SEEN_MS)
 export const isDoubtful = (): boolean => observer !== undefined && !inSight && lasts(DOUBT_MS)
 
 /** Watches a dialog until `ignore`; `then` is called whenever `isSeen` or `isDoubtful` may have changed. */
-export function watch({ dialog, parts }: Watched, then: () => void): void {
+export function watchSight({ dialog, parts }: Watched, then: () => void): void {
   ignore()
   changed = then
   observer = new IntersectionObserver(

@@ -1,6 +1,6 @@
 import { byId, type Flow, onClick, onSubmit, show } from './dialog.client.js'
 import { type Sentences, sentenceFor } from './refusals.client.js'
-import { forgetSession, type Refused, sendCode, signedInAs, signOut, verifyCode } from './service.client.js'
+import { forgetSession, postSendCode, postVerifyCode, type Refused, signedInAs, signOut } from './service.client.js'
 
 /** The steps of signing in by a mailed code, before the one that a dialog is for. */
 
@@ -27,7 +27,7 @@ export function signInFlow(purpose: Purpose): Flow {
   onSubmit(emailStep, sendAndAsk)
   onSubmit(codeStep, async () => {
     try {
-      await verifyCode(typedEmail(), codeField.value, () => {
+      await postVerifyCode(typedEmail(), codeField.value, () => {
         deviceWait.hidden = false
       })
     } finally {
@@ -66,7 +66,7 @@ export function signInFlow(purpose: Purpose): Flow {
 const typedEmail = (): string => emailField.value.trim()
 
 async function sendAndAsk(): Promise<void> {
-  await sendCode(typedEmail())
+  await postSendCode(typedEmail())
   byId('sent-to').textContent = typedEmail()
   codeField.value = ''
   show(codeStep, codeField)
