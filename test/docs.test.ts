@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { groups } from './support/rules/import-rules.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -59,6 +60,10 @@ test('the map has every group and every composing file', () => {
   const named = codeIn(prose('CONTRIBUTING.md'))
   const missing = entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
   expect(missing.filter((name) => !named.includes(name))).toEqual([])
+})
+
+test('the picture has the groups in their order', () => {
+  expect(read('CONTRIBUTING.md')).toContain(`${groups.join(' --> ')} --> composing`)
 })
 
 test('every decision is in the index, and has its three parts', () => {

@@ -19,7 +19,7 @@ type Place =
   | 'other'
 
 /** The groups in their order: each imports only from those before it and from itself. */
-const groups = [
+export const groups = [
   'base',
   'storage',
   'http',
