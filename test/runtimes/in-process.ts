@@ -2,9 +2,8 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService } from '../../src/index.js'
 import type { Runtime } from './runtime.js'
 
-const inMemory = (name: string, rerun: boolean): Runtime => ({
-  name,
-  holds: 'whole',
+const inMemory = ({ rerun, ...runtime }: Pick<Runtime, 'name' | 'holds'> & { readonly rerun: boolean }): Runtime => ({
+  ...runtime,
   async start(options) {
     const storage = memoryStorage({ rerun })
     const service = createService({ ...options, sandbox: true, storage })
@@ -17,5 +16,6 @@ const inMemory = (name: string, rerun: boolean): Runtime => ({
   },
 })
 
-export const inProcess = inMemory('in process', false)
-export const inProcessTwice = inMemory('in process, every write run twice', true)
+/** Runs the body of every write twice, so that hidden side effects show. */
+export const inProcess = inMemory({ name: 'in process', holds: 'whole', rerun: true })
+export const inProcessOnce = inMemory({ name: 'in process, every write run once', holds: 'tagged', rerun: false })

@@ -140,7 +140,7 @@ async function bearer(
   const refused = () => challenge(asked, context, 'invalid_token')
   if (!token) {
     const isAgents = auth.every((kind) => kind === 'agent')
-    const detail = `Get a new one at ${isAgents ? '/v4/oidc/token' : '/v4/account/oauth/token'}.`
+    const detail = `POST ${isAgents ? '/v4/oidc/token' : '/v4/account/oauth/token'} issues one.`
     throw problem('token_invalid', { detail, ...refused() })
   }
   if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', refused())

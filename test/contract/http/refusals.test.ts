@@ -238,7 +238,9 @@ contract('every operation that asks who is calling', (start) => {
     for (const token of ['x', 'e30.e30.e30', `tqmt_${'0'.repeat(32)}`]) {
       await allRefuse(started, asked, [401, 'token_invalid'], () => ({ token }))
       await forAll(asked, async ({ route, absent }) =>
-        expect(sentenceOf(await started.call(route.method, absent, { token }))).toContain('POST /v4/oidc/token issues one.'),
+        expect(sentenceOf(await started.call(route.method, absent, { token }))).toContain(
+          'POST /v4/oidc/token issues one.',
+        ),
       )
     }
   })
