@@ -60,7 +60,7 @@ function setCookies(headers: Headers, cookies: Record<string, string>): void {
 /** The class that the answer to a request is made of. */
 function answering(request: Request, base: URL): NonNullable<FetchSource['Response']> {
   // MSW's own keeps for its cookie jar what a browser's Response drops. Without a page there is no jar, as with Node's fetch.
-  const Base = typeof location === 'undefined' ? Response : (HttpResponse as typeof Response)
+  const Base = typeof location === 'undefined' ? Response : (HttpResponse as typeof Response) // MSW's type knows what its body holds.
   return class extends Base {
     constructor(body?: BodyInit | null, init?: ResponseInit) {
       super(body instanceof ReadableStream ? abortable(body, request) : body, {

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { Response as LightResponse, sendNodeResponse } from '@whatwg-node/server'
@@ -44,11 +43,11 @@ export async function serve(
   const ending = new AbortController()
   // Each answer that goes on and on listens to it.
   setMaxListeners(0, ending.signal)
-  const begin = together(async (req: IncomingMessage, res: ServerResponse) => {
+  const begin = together(async (ready: Handler, req: IncomingMessage, res: ServerResponse) => {
     try {
       checkHost(req)
       if (req.url === '*' && req.method === 'OPTIONS') return res.writeHead(204, { allow: METHODS }).end()
-      await send(await answer(answering as Handler, requestOf(req, res), sourceOf(req, ending.signal)), req, res)
+      await send(await answer(ready, requestOf(req, res), sourceOf(req, ending.signal)), req, res)
     } catch (error) {
       if (error instanceof Problem) return refuse(res, error)
       logFailure(error)
@@ -59,17 +58,17 @@ export async function serve(
   const server = createServer({ joinDuplicateHeaders: true }, (req, res) => {
     if (answering instanceof Promise)
       answering.then(
-        () => begin(req, res),
+        (ready) => begin(ready, req, res),
         () => res.writeHead(503).end(),
       )
-    else begin(req, res)
+    else if (answering) begin(answering, req, res)
+    else res.writeHead(503).end()
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const { port: bound } = server.address() as AddressInfo
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${portOf(server)}`
   answering = typeof handler === 'function' ? Promise.resolve(handler(url)) : handler
   try {
     answering = await answering
@@ -85,6 +84,13 @@ export async function serve(
       return closeServer(server)
     },
   }
+}
+
+function portOf(server: Server): number {
+  const address = server.address()
+  // Only a server that listens on a pipe, or not at all, has no port.
+  if (typeof address !== 'object' || address === null) throw new TypeError('the server listens on no port')
+  return address.port
 }
 
 /** What is answered to `OPTIONS *`, which asks of the server as a whole. */
@@ -127,7 +133,8 @@ class SizedResponse extends LightResponse {
   constructor(body: BodyInit | null | undefined, init: ResponseInit & { headers: Record<string, string> }) {
     const whole = typeof body === 'string' || body instanceof Uint8Array ? body : undefined
     if (whole !== undefined) init.headers['content-length'] = String(Buffer.byteLength(whole))
-    const stream = body instanceof ReadableStream ? Readable.fromWeb(body as WebStream) : undefined
+    const stream = body instanceof ReadableStream ? Readable.fromWeb(body as WebStream) : undefined // Node's type of the same class
+    // The light Response takes Node's streams as well, which its type leaves out.
     super((stream as BodyInit | undefined) ?? body, init)
     this.fields = init.headers
     this.whole = whole
@@ -161,7 +168,7 @@ const nextBurst = () =>
 
 async function send(response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> {
   await (burst ??= nextBurst())
-  const { whole, fields, stream } = response as Partial<SizedResponse>
+  const { whole, fields, stream }: Partial<SizedResponse> = response instanceof SizedResponse ? response : {}
   if (whole !== undefined && !res.destroyed) {
     // Head and body in one write, where the adapter makes two.
     res.writeHead(response.status, fields).end(whole)
@@ -180,6 +187,7 @@ function logFailure(error: unknown): void {
 }
 
 const sourceOf = (req: IncomingMessage, ending: AbortSignal): FetchSource => ({
+  // The service gives it what its constructor takes, and uses no static method.
   Response: SizedResponse as unknown as typeof Response,
   headers: new SentHeaders(req),
   // Of a connection that is gone already, nobody knows whose it was.

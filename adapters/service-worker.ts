@@ -73,7 +73,7 @@ interface LastingEvent {
 
 /** Makes the script that calls it a service worker with this service, which takes over at once, also from an older one. */
 export function fire(service: Handler, options?: HandleOptions): void {
-  const scope = globalThis as unknown as WorkerScope
+  const scope = globalThis as WorkerScope & typeof globalThis // The types here are those of a page.
   scope.addEventListener('install', (event) => event.waitUntil(scope.skipWaiting()))
   scope.addEventListener('activate', (event) => event.waitUntil(scope.clients.claim()))
   scope.addEventListener('message', (event) => {

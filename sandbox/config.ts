@@ -3,6 +3,7 @@ import { UPSTREAM_EXPECTED, upstreamList } from '../src/base/address.js'
 import { evidenceGrades } from '../src/base/evidence.js'
 import { reachSettings } from '../src/http/reach.js'
 import type { Seed } from '../src/sandbox/controls/seed/seed-schema.js'
+import { isObject } from '../src/storage/unknown.js'
 import { parseDocument, readIfThere } from './document.js'
 import { Refusal } from './refusal.js'
 import { checkSeed } from './seed/load.js'
@@ -120,7 +121,9 @@ export const settings: Readonly<Record<Name, Setting>> = {
   open: { flags: '--open', help: 'open the dashboard in a browser', expects: aSwitch },
 }
 
-const names = Object.keys(settings) as Name[]
+const isName = (name: unknown): name is Name => typeof name === 'string' && Object.hasOwn(settings, name)
+
+const names = Object.keys(settings).filter(isName)
 
 /** What a sandbox is started with. */
 export interface Settings {
@@ -213,10 +216,10 @@ function check(document: unknown, named: (name: Name) => string, place = ''): Gi
   const [issue] = error.issues
   if (issue?.code === 'unrecognized_keys')
     throw new Refusal(`${place} has no setting "${issue.keys[0]}"; there are ${names.join(', ')}`)
-  const name = issue?.path[0] as Name | undefined
-  if (name === undefined) throw new Refusal(`${place} must hold an object of settings`)
+  const name = issue?.path[0]
+  if (!isName(name)) throw new Refusal(`${place} must hold an object of settings`)
   const { expects, isList } = settings[name]
-  const given = (document as Given)[name]
+  const given = isObject(document) ? document[name] : undefined
   const at = issue?.path[1]
   const wrong = Array.isArray(given) && typeof at === 'number' ? given[at] : given
   const rule = isList && wrong === given ? `a list, each of it ${expects}` : expects

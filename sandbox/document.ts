@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { hasCode, messageOf } from '../src/storage/unknown.js'
 import { Refusal, refuseFile } from './refusal.js'
 
 /** A file's text, or undefined where there is none. Throws `Refusal`. */
@@ -6,7 +7,7 @@ export async function readIfThere(file: string, shownAs = file): Promise<string 
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (hasCode(error, 'ENOENT')) return undefined
     return refuseFile('read', shownAs, error)
   }
 }
@@ -20,11 +21,11 @@ export async function readText(file: string): Promise<string> {
 export async function parseDocument(file: string, text: string): Promise<unknown> {
   const isYaml = /\.ya?ml$/i.test(file)
   try {
-    if (!isYaml) return JSON.parse(text.replace(/^\ufeff/, '')) as unknown
+    if (!isYaml) return JSON.parse(text.replace(/^\ufeff/, ''))
     const { parse } = await import('yaml')
-    return parse(text) as unknown
+    return parse(text)
   } catch (cause) {
-    const [line = ''] = (cause as Error).message.split('\n')
+    const [line = ''] = messageOf(cause).split('\n')
     throw new Refusal(`${file} is not ${isYaml ? 'YAML' : 'JSON'}: ${line.replace(/:$/, '')}`, { cause })
   }
 }

@@ -1,3 +1,5 @@
+import { hasCode } from '../src/storage/unknown.js'
+
 /** What a command was given cannot be used. The message is one line that says what to do; the exit code is 2. */
 export class Refusal extends Error {
   override name = 'Refusal'
@@ -5,8 +7,7 @@ export class Refusal extends Error {
 
 /** Refuses a file that the system does not let be read or written; anything else is thrown as it is. */
 export function refuseFile(action: string, file: string, error: unknown): never {
-  const { code } = error as NodeJS.ErrnoException
-  const reason = reasons[code ?? '']
+  const [, reason] = Object.entries(reasons).find(([code]) => hasCode(error, code)) ?? []
   if (reason === undefined) throw error
   throw new Refusal(`cannot ${action} ${file}: ${reason}`, { cause: error })
 }

@@ -4,6 +4,7 @@ import { isLoopbackAddress, isLoopbackHost } from '../src/base/loopback.js'
 import { sandboxReach } from '../src/http/reach.js'
 import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'
 import type { State, Storage } from '../src/storage/storage.js'
+import { hasCode } from '../src/storage/unknown.js'
 import type { Settings } from './config.js'
 import { sandboxPages } from './pages/pages.js'
 import { Refusal } from './refusal.js'
@@ -34,16 +35,16 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
   const seed = await loadSeed(settings.seed)
   const { controlToken = randomBytes(16).toString('hex') } = settings
   const replaceBy = await stateToBegin(settings)
-  let storage: Storage | undefined
-  let assembled: Assembled | undefined
+  let opened: Opened | undefined
   // The port first: where that is taken, no file is touched.
   const served = await listen(settings, async (address) => {
-    storage = data === undefined ? await openMemory(replaceBy) : await openData(data, { replaceBy, warn })
-    assembled = await assemble(storage, { ...settings, seed, controlToken, baseUrl: settings.baseUrl ?? address })
-    return assembled.handler
+    const storage = data === undefined ? await openMemory(replaceBy) : await openData(data, { replaceBy, warn })
+    const baseUrl = settings.baseUrl ?? address
+    opened = { storage, ...(await assemble(storage, { ...settings, seed, controlToken, baseUrl })) }
+    return opened.handler
   })
   warnOfStrangers(settings, warn)
-  const { service, credentials } = assembled as unknown as Assembled
+  const { storage, service, credentials } = known(opened)
   return {
     url: service.baseUrl,
     credentials,
@@ -51,7 +52,7 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
     async close() {
       await served.close()
       try {
-        if (exportOnExit !== undefined) await writeState(exportOnExit, storage as Storage)
+        if (exportOnExit !== undefined) await writeState(exportOnExit, storage)
       } finally {
         await service.close()
       }
@@ -66,6 +67,16 @@ interface Assembled {
   readonly service: Service
   readonly handler: Handler
   readonly credentials: Credentials
+}
+
+interface Opened extends Assembled {
+  readonly storage: Storage
+}
+
+/** What is open once the sandbox listens. TypeScript does not see that a callback set it. */
+function known(opened: Opened | undefined): Opened {
+  if (!opened) throw new TypeError('the sandbox listens, and nothing was opened for it')
+  return opened
 }
 
 type AssembleOptions = Pick<Settings, 'clock' | 'evidence' | 'allowOrigins' | 'allowHosts' | 'allowUpstream'> & {
@@ -97,8 +108,7 @@ async function stateToBegin({ import: file, exportOnExit }: Settings): Promise<S
   try {
     return await readState(file)
   } catch (error) {
-    const { cause } = error as { cause?: NodeJS.ErrnoException }
-    if (file === exportOnExit && cause?.code === 'ENOENT') return undefined
+    if (file === exportOnExit && error instanceof Refusal && hasCode(error.cause, 'ENOENT')) return undefined
     throw error
   }
 }
@@ -108,13 +118,14 @@ async function listen({ port, host }: Settings, begin: (address: string) => Prom
   try {
     return await serve((url) => begin(reachable(url)), { port, host })
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException
+    if (!(error instanceof Error && 'syscall' in error && 'code' in error)) throw error
+    const { code, syscall } = error
     if (syscall !== 'listen' && syscall !== 'getaddrinfo') throw error
     throw new Refusal(unheard(code, port, host), { cause: error })
   }
 }
 
-function unheard(code: string | undefined, port: number, host: string): string {
+function unheard(code: unknown, port: number, host: string): string {
   switch (code) {
     case 'EADDRINUSE':
       return `port ${port} of ${host} is taken: stop what listens there, or give another --port (0 picks a free one)`

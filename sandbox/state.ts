@@ -8,6 +8,7 @@ import { memoryStorage } from '../adapters/storage/memory.js'
 import { collections } from '../src/collections.js'
 import { checkSnapshot } from '../src/sandbox/controls/snapshot.js'
 import type { State, Storage } from '../src/storage/storage.js'
+import { messageOf } from '../src/storage/unknown.js'
 import { parseDocument, readText } from './document.js'
 import { Refusal, refuseFile } from './refusal.js'
 
@@ -53,7 +54,7 @@ export async function readState(file: string): Promise<State> {
   try {
     return await withKeyBeside(file, await checkSnapshot(document, collections))
   } catch (cause) {
-    throw new Refusal(`${file} cannot be imported: ${(cause as Error).message}`, { cause })
+    throw new Refusal(`${file} cannot be imported: ${messageOf(cause)}`, { cause })
   }
 }
 

@@ -43,11 +43,11 @@ const require = createRequire(import.meta.url)
 async function partsOf(name: string): Promise<FontPart[]> {
   const index = placeOf(name)
   if (index === undefined) return []
-  const rangesByPart = JSON.parse(await readFile(index, 'utf8')) as Record<string, string>
+  const rangesByPart: object = JSON.parse(await readFile(index, 'utf8'))
   const id = name.slice(name.indexOf('/') + 1)
   return Object.entries(rangesByPart).map(([part, ranges]) => ({
     file: join(dirname(index), 'files', `${id}-${part.replace(/[[\]]/g, '')}-400-normal.woff`),
-    ranges: ranges.split(',').map(rangeOf),
+    ranges: String(ranges).split(',').map(rangeOf),
   }))
 }
 

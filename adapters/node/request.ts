@@ -37,7 +37,7 @@ class LazyRequest {
   #whole: Request | undefined
 
   constructor(req: IncomingMessage, res: ServerResponse) {
-    this.method = req.method as string
+    this.method = methodOf(req)
     this.url = addressOf(req)
     this.#req = req
     this.#res = res
@@ -58,24 +58,28 @@ for (const name of Object.getOwnPropertyNames(Request.prototype)) {
   Object.defineProperty(LazyRequest.prototype, name, {
     configurable: true,
     get(this: LazyRequest) {
-      const value: unknown = this.whole[name as keyof Request]
+      const value: unknown = Reflect.get(this.whole, name)
       return typeof value === 'function' ? value.bind(this.whole) : value
     },
   })
 }
 
-/** Throws `target_malformed`. */
+/** Node knows the method of every request that it reads. */
+const methodOf = ({ method = 'GET' }: IncomingMessage): string => method
+
+/** Throws `target_malformed`. What the class lacks of a Request, the loop above adds to it. */
 export const requestOf = (req: IncomingMessage, res: ServerResponse): Request =>
   new LazyRequest(req, res) as unknown as Request
 
 function wholeRequest(req: IncomingMessage, res: ServerResponse, url: string): Request {
-  const method = req.method as string
+  const method = methodOf(req)
   const gone = new AbortController()
   res.once('close', () => {
     if (!res.writableFinished) gone.abort()
   })
-  const headers = Object.entries(req.headers).map(([name, value]) => [name, String(value)] as [string, string])
+  const headers = Object.entries(req.headers).map(([name, value]): [string, string] => [name, String(value)])
   const hasBody = method !== 'GET' && method !== 'HEAD'
+  // Node's types have streams of their own beside those of the web.
   const body = hasBody ? { body: Readable.toWeb(req) as ReadableStream, duplex: 'half' } : {}
   return new Request(url, { method, headers, signal: gone.signal, ...body })
 }

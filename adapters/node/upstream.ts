@@ -90,10 +90,11 @@ function send(url: URL, request: UpstreamRequest, addresses: readonly ResolvedAd
 
 /** Looks nothing up: the addresses are there, and judged. */
 function answering(addresses: readonly ResolvedAddress[]): LookupFunction {
-  const [first] = addresses as [ResolvedAddress]
   return (_name, { all }, callback) => {
+    const [first] = addresses
     if (all) callback(null, [...addresses])
-    else callback(null, first.address, first.family)
+    else if (first) callback(null, first.address, first.family)
+    else callback(new Error('the upstream service has no address'), '')
   }
 }
 
@@ -103,10 +104,10 @@ const bodiless = [204, 205, 304]
 
 function responseOf(answer: IncomingMessage): Response {
   try {
-    const status = answer.statusCode as number
+    const status = answer.statusCode ?? 0
     const headers = passed.flatMap((name) => {
       const value = answer.headers[name]
-      return value === undefined ? [] : [[name, value] as [string, string]]
+      return value === undefined ? [] : [[name, value] satisfies [string, string]]
     })
     if (bodiless.includes(status)) answer.destroy()
     return new Response(bodiless.includes(status) ? null : streamOf(decoded(answer)), { status, headers })

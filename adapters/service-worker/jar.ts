@@ -6,9 +6,13 @@ export class JarResponse extends Response {
 
   constructor(body?: BodyInit | null, init: ResponseInit = {}) {
     super(body, init)
-    this.setCookie = (init.headers as Record<string, string> | undefined)?.['set-cookie']
+    this.setCookie = setCookieOf(init.headers)
   }
 }
+
+/** Of headers in a plain object, as the service gives them: `Headers` drop it too. */
+const setCookieOf = (headers: HeadersInit = {}): string | undefined =>
+  headers instanceof Headers || Array.isArray(headers) ? undefined : headers['set-cookie']
 
 /** The session cookie of a worker's pages, kept where it outlives the worker. */
 export class SessionJar {

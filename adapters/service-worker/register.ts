@@ -14,7 +14,7 @@ export async function register(
   url: string | URL,
   { onUpdate, ...options }: RegisterOptions = {},
 ): Promise<ServiceWorkerRegistration> {
-  const workers = navigator.serviceWorker as ServiceWorkerContainer | undefined
+  const workers = 'serviceWorker' in navigator ? navigator.serviceWorker : undefined
   if (!workers) throw new Error('No service worker can run here: serve the page over https, or from localhost.')
   const registration = await workers.register(url, options)
   if (!location.href.startsWith(registration.scope))
@@ -31,7 +31,8 @@ export async function register(
 function activeOf(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
   const { installing, waiting, active } = registration
   if (active) return Promise.resolve(active)
-  const worker = (installing ?? waiting) as ServiceWorker
+  const worker = installing ?? waiting
+  if (!worker) return Promise.reject(new Error(`No worker was registered for ${registration.scope}.`))
   return new Promise((resolve, reject) => {
     worker.addEventListener('statechange', () => {
       if (worker.state === 'activated') resolve(worker)

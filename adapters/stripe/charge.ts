@@ -2,6 +2,7 @@ import type Stripe from 'stripe'
 import type { CardCharge, ChargeResult } from '../../src/core.js'
 import { stripeAmount } from './amount.js'
 import { shownCard, stripeName } from './card.js'
+import { expanded } from './expanded.js'
 import {
   AUTHENTICATION_REQUIRED,
   declineReason,
@@ -92,7 +93,7 @@ const REFUSED = 'abandoned'
 /** What came of a PaymentIntent; undefined for one that is yet to be confirmed. */
 function resultOf(intent: Stripe.PaymentIntent): ChargeResult | undefined {
   const { status, last_payment_error, cancellation_reason } = intent
-  if (status === 'succeeded') return charged(intent.latest_charge as Stripe.Charge)
+  if (status === 'succeeded') return charged(expanded(intent.latest_charge, 'latest_charge'))
   if (status === 'canceled') return cancellation_reason === REFUSED ? refused({}) : { status: 'unavailable' }
   // Nobody is given the secret by which the bank would be answered.
   if (status === 'requires_action') return { status: 'declined', reason: AUTHENTICATION_REQUIRED }

@@ -53,8 +53,11 @@ export async function safely<Result>(ask: () => Promise<Result>): Promise<Result
   }
 }
 
+const hasCode = (detail: unknown): detail is { readonly code: unknown } =>
+  typeof detail === 'object' && detail !== null && 'code' in detail
+
 function told({ type, statusCode, code, message, requestId, detail }: Stripe.errors.StripeError): string {
-  const cause = (detail as { code?: string } | undefined)?.code
+  const cause = hasCode(detail) ? detail.code : undefined
   const request = requestId ? `request ${requestId}` : undefined
   const facts = [type, statusCode, code, cause, request].filter((fact) => fact !== undefined).join(', ')
   return `${message} (${facts})`.replace(/\b[sr]k_\w*[\w*]+|\w+_secret_\w+/g, '…')

@@ -16,13 +16,17 @@ export async function start(settings: Settings): Promise<void> {
 
 async function openInBrowser(url: string): Promise<void> {
   const { spawn } = await import('node:child_process')
-  const [command, ...args] = openers[process.platform] ?? ['xdg-open']
-  const opener = spawn(command as string, [...args, url], { stdio: 'ignore', detached: true })
+  const [command, ...args] = openers[process.platform] ?? LINUX
+  const opener = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
   opener.once('error', () => tell(`no browser could be opened: go to ${url}`))
   opener.unref()
 }
 
-const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+type Opener = readonly [command: string, ...args: string[]]
+
+const LINUX: Opener = ['xdg-open']
+
+const openers: Partial<Record<NodeJS.Platform, Opener>> = {
   darwin: ['open'],
   win32: ['cmd', '/c', 'start', ''],
 }

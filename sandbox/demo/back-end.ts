@@ -1,6 +1,7 @@
 import type { Service } from '../../src/core.js'
+import * as z from '../../src/http/fields/zod.js'
 import { restOfArticle } from '../shop/article.js'
-import { ask, type Body, bearer, type ClientCredentials, call, type Seller, validate } from '../shop/seller.js'
+import { ask, bearer, type ClientCredentials, call, type Seller, validate } from '../shop/seller.js'
 import { type Tune, tune } from '../shop/song.js'
 
 /** What each payment brings, by the commodity's hash. */
@@ -33,7 +34,7 @@ type Shop = Seller & { readonly service: Pick<Service, 'sandbox'> }
 export const backEnd: Readonly<Record<string, (shop: Shop, request: Request) => Promise<Response>>> = {
   /** Gives what was paid for to whoever shows a payment that the service finds valid. */
   async 'POST shop/unlock'(shop, request) {
-    const { hash, nonce, timestamp } = (await request.json()) as Body
+    const { hash, nonce, timestamp } = Proof.parse(await request.json())
     const { status, body } = await validate(shop, String(hash), { nonce, timestamp })
     const value = status === 200 ? { content: contentOf(shop, String(hash)), payment: body.payment } : body
     return Response.json(value, { status })
@@ -51,6 +52,10 @@ function contentOf({ demo: { commodities } }: Shop, hash: string): Content {
   return hash === commodities.song ? { tune } : {}
 }
 
+const Proof = z.object({ hash: z.unknown(), nonce: z.unknown(), timestamp: z.unknown() })
+const Balances = z.object({ balances: z.record(z.string(), z.number()) })
+const Quantities = z.object({ metadata: z.record(z.string(), z.object({ shortcode: z.string() })) })
+
 type Owner = ClientCredentials & { readonly hostname: string }
 
 async function purse(shop: Shop, kind: 'account' | 'user', owner: Owner): Promise<Response> {
@@ -62,8 +67,8 @@ async function purse(shop: Shop, kind: 'account' | 'user', owner: Owner): Promis
     call(shop, 'GET', '/v4/dq'),
     ask(shop, 'GET', `${path}/binder`, { authorization }).then((answer) => answer.text()),
   ])
-  const [[dq, balance] = ['', 0]] = Object.entries(twin.body.balances as Record<string, number>)
-  const { metadata } = quantities.body as { metadata: Record<string, { shortcode: string }> }
+  const [[dq, balance] = ['', 0]] = Object.entries(Balances.parse(twin.body).balances)
+  const { metadata } = Quantities.parse(quantities.body)
   const value: Purse = {
     hostname: owner.hostname,
     balance,

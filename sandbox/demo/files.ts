@@ -13,12 +13,14 @@ export class PageFiles {
 
   /** Fetches them all; rejects where one of them cannot be had. */
   async keep(): Promise<void> {
-    const fetched = await Promise.all(this.#urls.map((url) => fetch(url, { cache: 'no-cache' })))
+    const fetched = await Promise.all(
+      this.#urls.map(async (url) => ({ url, response: await fetch(url, { cache: 'no-cache' }) })),
+    )
     // Never some of one release and some of another.
-    if (!fetched.every(({ ok, redirected }) => ok && !redirected))
+    if (!fetched.every(({ response }) => response.ok && !response.redirected))
       throw new Error('not all files of the page are there')
     const cache = await this.#cache()
-    await Promise.all(fetched.map((response, at) => cache.put(this.#urls[at] as string, response)))
+    await Promise.all(fetched.map(({ url, response }) => cache.put(url, response)))
   }
 
   has({ url, method }: Request): boolean {

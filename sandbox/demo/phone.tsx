@@ -34,7 +34,8 @@ function Tabs({ shown, onShow }: { shown: Tab; onShow: (tab: Tab) => void }) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
     if (step === undefined) return
     const next = (tabs.indexOf(shown) + step + tabs.length) % tabs.length
-    onShow(tabs[next] as Tab)
+    const tab = tabs[next]
+    if (tab) onShow(tab)
     list.current?.querySelectorAll('button')[next]?.focus()
   }
   return (

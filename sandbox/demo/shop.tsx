@@ -4,7 +4,6 @@ import type { MicroPayments } from '../../src/market/embeds/browser/element.clie
 import { demo } from '../seed/demo.js'
 import { article } from '../shop/article.js'
 import { song } from '../shop/song.js'
-import type { Content } from './back-end.js'
 import { Player } from './player.js'
 import { Records, usePurse } from './purse.js'
 import type { Bought } from './shelf.js'
@@ -50,7 +49,7 @@ type Counter = Pick<ShopProps, 'payments' | 'refused'>
 type Sold = Counter & { readonly bought: Bought | undefined }
 
 const Article = ({ bought, ...counter }: Sold) => {
-  const rest = bought && (bought.content as Extract<Content, { paragraphs: unknown }>).paragraphs
+  const rest = bought && 'paragraphs' in bought.content ? bought.content.paragraphs : []
   return (
     <article id="article" class={bought ? '' : 'locked'}>
       <p class="kicker">{article.kicker}</p>
@@ -60,7 +59,7 @@ const Article = ({ bought, ...counter }: Sold) => {
         {article.opening.map((text) => (
           <p>{text}</p>
         ))}
-        {rest?.map((text) => (
+        {rest.map((text) => (
           <p class="rest">{text}</p>
         ))}
       </div>
@@ -84,7 +83,7 @@ const Song = ({ bought, ...counter }: Sold) => (
       <p class="muted">{song.about}</p>
       {bought ? (
         <>
-          <Player tune={(bought.content as Extract<Content, { tune: unknown }>).tune} />
+          {'tune' in bought.content && <Player tune={bought.content.tune} />}
           <Receipt {...bought} />
         </>
       ) : (
@@ -131,8 +130,9 @@ function PayButton({ payments, refused, hash, leading }: Counter & { hash: strin
   const place = useRef<HTMLDivElement>(null)
   const [hasFailed, setFailed] = useState(false)
   useEffect(() => {
+    if (!place.current) return
     const element = payments.elements().create('payment', { hash, leading })
-    element.mount(place.current as HTMLElement).catch(() => setFailed(true))
+    element.mount(place.current).catch(() => setFailed(true))
     return () => element.destroy()
   }, [])
   return (

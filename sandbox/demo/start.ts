@@ -15,7 +15,7 @@ export async function start(): Promise<element.MicroPayments> {
   const { ok, body } = await send('GET', 'pay/v4/dq')
   if (!ok) throw new CannotStart(`The shop is installed, but its data cannot be read. ${body.error}`)
   await runScript(at('pay/micropay.js'))
-  const { loadMicroPayments } = globalThis as unknown as typeof element
+  const { loadMicroPayments } = globalThis as typeof globalThis & typeof element // What the script adds.
   return loadMicroPayments(demo.account.public_secret)
 }
 

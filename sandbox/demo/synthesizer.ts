@@ -16,7 +16,7 @@ export function play({ beatsPerMinute, voices }: Tune): Playing {
 function playVoice(context: AudioContext, voice: readonly number[], beat: number, type: OscillatorType): number {
   let from = context.currentTime + 0.05
   for (let i = 0; i < voice.length; i += 2) {
-    const [pitch, beats] = voice.slice(i, i + 2) as [number, number]
+    const [pitch = 0, beats = 0] = voice.slice(i, i + 2)
     if (pitch > 0) playNote(context, { pitch, from, seconds: beats * beat, type })
     from += beats * beat
   }

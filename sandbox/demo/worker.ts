@@ -19,7 +19,7 @@ interface WorkerScope {
   addEventListener(type: 'fetch', listener: (event: FetchEvent & LastingEvent) => void): void
 }
 
-const worker = globalThis as unknown as WorkerScope
+const worker = globalThis as WorkerScope & typeof globalThis // The types here are those of a page.
 const { scope } = worker.registration
 const files = new PageFiles(scope)
 const channel = new BroadcastChannel(channelName(scope))

@@ -1,5 +1,6 @@
 import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
+import type { Key } from '../../src/storage/storage.js'
 import script from '../phone/page.tsx?script'
 import type { SandboxPages } from './options.js'
 import { pagesStyle, phoneStyle } from './pages-style.js'
@@ -10,7 +11,7 @@ const phoneScript = inline(script)
 export async function phonePage({ service, demo }: SandboxPages): Promise<Reply> {
   const { email } = demo.payer
   const { rows } = await service.sandbox.snapshot()
-  const user = (rows.users as { id: number; email: string }[] | undefined)?.find((each) => each.email === email)
+  const user = rows.users?.find((each) => 'email' in each && each.email === email)
   return user
     ? page({
         title: "The payer's phone",
@@ -22,7 +23,7 @@ export async function phonePage({ service, demo }: SandboxPages): Promise<Reply>
     : page({ title: 'No phone here', status: 404, styles: [pagesStyle], body: <NoPhone /> })
 }
 
-const PhonePage = ({ userId, email }: { userId: number; email: string }) => (
+const PhonePage = ({ userId, email }: { userId: Key; email: string }) => (
   <main>
     <div class="phone">
       <header>

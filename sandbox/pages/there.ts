@@ -1,10 +1,14 @@
+import * as z from '../../src/http/fields/zod.js'
 import { bearer, call, type Seller } from '../shop/seller.js'
 
 /** What of the demo the service holds; null where its state was begun with another seed. */
 export interface DemoThere {
-  readonly article: { readonly cost: number; readonly descriptor: string }
-  readonly song: { readonly cost: number; readonly descriptor: string }
+  readonly article: Sold
+  readonly song: Sold
 }
+
+const Sold = z.object({ cost: z.number(), descriptor: z.string() })
+type Sold = Readonly<z.output<typeof Sold>>
 
 export async function readDemo(seller: Seller): Promise<DemoThere | null> {
   const { account, commodities } = seller.demo
@@ -13,5 +17,5 @@ export async function readDemo(seller: Seller): Promise<DemoThere | null> {
     [commodities.article, commodities.song].map((hash) => call(seller, 'GET', `/v4/commodity/${hash}`)),
   )
   if (article?.status !== 200 || song?.status !== 200) return null
-  return { article: article.body, song: song.body } as unknown as DemoThere
+  return { article: Sold.parse(article.body), song: Sold.parse(song.body) }
 }

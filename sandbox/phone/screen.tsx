@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { messageOf } from '../../src/storage/unknown.js'
 import { Mails } from './mails.js'
 import { type Push, Pushes, type Verb } from './pushes.js'
 import { answer, connect, type OnPhone, type Owner, readPhone } from './state.js'
@@ -34,7 +35,7 @@ export function Screen({ owner }: { owner: Owner }) {
       await act()
       setRefused('')
     } catch (error) {
-      setRefused(`The sandbox gives no answer. ${(error as Error).message}`)
+      setRefused(`The sandbox gives no answer. ${messageOf(error)}`)
     } finally {
       busy.current--
     }

@@ -30,12 +30,16 @@ function dropped(given: unknown, taken: unknown, path: readonly PropertyKey[]): 
   if (typeof given !== 'object' || given === null) return undefined
   for (const [name, value] of Object.entries(given)) {
     const inner = [...path, Array.isArray(given) ? Number(name) : name]
-    if (!Object.hasOwn(taken as object, name)) return inner
-    const found = dropped(value, (taken as Record<string, unknown>)[name], inner)
+    if (!holds(taken) || !Object.hasOwn(taken, name)) return inner
+    const found = dropped(value, taken[name], inner)
     if (found) return found
   }
   return undefined
 }
+
+/** Lists hold their parts under numbers. */
+const holds = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null
 
 /** `accounts[0].balance` */
 const pathOf = (path: readonly PropertyKey[]): string =>

@@ -1,3 +1,4 @@
+import * as z from '../../src/http/fields/zod.js'
 import type { Service } from '../../src/index.js'
 import type { Demo } from '../seed/demo.js'
 
@@ -8,7 +9,8 @@ export interface Seller {
   readonly demo: Demo
 }
 
-export type Body = Record<string, unknown>
+const AnyBody = z.record(z.string(), z.unknown())
+export type Body = z.output<typeof AnyBody>
 
 export interface Answer {
   readonly status: number
@@ -45,7 +47,7 @@ export async function call(
   body?: Body,
 ): Promise<Answer> {
   const answer = await ask(seller, method, path, headers, body)
-  return { status: answer.status, body: (await answer.json()) as Body }
+  return { status: answer.status, body: AnyBody.parse(await answer.json()) }
 }
 
 export function ask(

@@ -65,7 +65,7 @@ export async function readJournal(file: string): Promise<ReadJournal> {
   if (header.done) return { store: undefined, commits: [], end: 0 }
   const store = storeIn(header.value[0])
   if (store === undefined) throw new StorageDamaged(file, 1, `this is not a journal that this version reads. ${REMEDY}`)
-  // The checksum of each line says that `commitLine` wrote it.
+  // By its checksum, each line is what `commitLine` wrote.
   return { store, commits: lines as Iterable<readonly [JournaledCommit, number]>, end }
 }
 

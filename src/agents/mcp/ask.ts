@@ -5,7 +5,9 @@ import { digest } from '../../base/secrets.js'
 import { approvals } from '../../consent/approvals/approval.js'
 import { oidcConnections } from '../../consent/oidc/connection.js'
 import { oidcTokens } from '../../consent/oidc/token.js'
+import { z } from '../../http/fields/schema.js'
 import type { Reader } from '../../storage/storage.js'
+import { isObject } from '../../storage/unknown.js'
 import { readApproval } from '../agents/approval.js'
 import { requestApproval, wishOf } from '../agents/request.js'
 import type { Sdk } from './offer.js'
@@ -13,13 +15,14 @@ import { plainLine } from './tools/plain.js'
 import type { McpVisit } from './tools/visit.js'
 
 /** What a client holds while its user is asked: sealed, for this user by this app, and for no other call. */
-interface AskState {
-  readonly approval_id: string
+const AskState = z.object({
+  approval_id: z.string(),
   /** Names the call. */
-  readonly call: string
+  call: z.string(),
   /** How often it was waited for the user since. */
-  readonly waits: number
-}
+  waits: z.int(),
+})
+type AskState = Readonly<z.output<typeof AskState>>
 
 /** How long one round waits for the user, and how many do: then the agent is told that there is no answer yet. */
 const WAIT_MS = 20_000
@@ -33,7 +36,7 @@ const sealedFor = ({ agent }: McpVisit): string => `mcp request state:${agent.us
 export async function openState(visit: McpVisit, state: string): Promise<AskState> {
   const opened = await visit.service.keys.open(state, sealedFor(visit))
   if (opened === undefined) throw new Error('no state of this caller')
-  return JSON.parse(opened) as AskState
+  return AskState.parse(JSON.parse(opened))
 }
 
 const sealState = (visit: McpVisit, state: AskState): Promise<string> =>
@@ -41,10 +44,11 @@ const sealState = (visit: McpVisit, state: AskState): Promise<string> =>
 
 /** Whether the client leads its user to an address when it is asked to: said with each request, from 2026-07-28 on. */
 export function leadsToUrls({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext): boolean {
-  const envelope = mcpReq.envelope as Record<string, unknown> | undefined
-  const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY] as sdk.ClientCapabilities | undefined
-  return declared?.elicitation?.url !== undefined
+  const declared = fieldOf(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY)
+  return fieldOf(fieldOf(declared, 'elicitation'), 'url') !== undefined
 }
+
+const fieldOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
 /** A call of a tool, as far as asking for it goes. */
 export interface AskedCall {

@@ -1,6 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/server'
 import { Problem, problem } from '../../base/problem.js'
 import type { Arguments } from '../../market/catalog/schema.js'
+import { isObject } from '../../storage/unknown.js'
 import { answeredApproval, ask, leadsToUrls } from './ask.js'
 import type { Sdk } from './offer.js'
 import { plainAnswer } from './tools/plain.js'
@@ -17,7 +18,8 @@ export async function callTool(
   params: Json,
   context: sdk.ServerContext,
 ): Promise<Result> {
-  const { name, arguments: args = {} } = params as { name: string; arguments?: Arguments }
+  const name = String(params.name)
+  const args = isObject(params.arguments) ? params.arguments : {}
   const found = await visit.service.storage.read((tx) => toolNamed(tx, visit, name))
   if (!found)
     throw new loaded.ProtocolError(
@@ -66,7 +68,7 @@ function nextOf(code: string, { approval }: Problem['fields']): string | undefin
   if (code === 'account_not_granted')
     return 'Call choose_account; the user chooses a business account at the url that it answers. Then make this call again.'
   if (code !== 'approval_required') return undefined
-  return (approval as { kind: string }).kind === 'account_change'
+  return isObject(approval) && approval.kind === 'account_change'
     ? 'Call request_account_change with the `change` of `approval`; the user approves at the url that it answers.'
     : 'Call request_approval with the fields of `approval`; the user approves at the url that it answers.'
 }

@@ -59,10 +59,11 @@ export async function answerMessage(
     failure = error
   }
   const handler = loaded.createMcpHandler(({ era }) => serverOf(loaded, offer, { era, log }), { bus, onerror })
-  const sent = PASSED.flatMap((name) => {
+  const sent = new Headers()
+  for (const name of PASSED) {
     const value = headers.get(name)
-    return value === null ? [] : [[name, value] as [string, string]]
-  })
+    if (value !== null) sent.set(name, value)
+  }
   const response = await handler.fetch(new Request(url, { method: 'POST', headers: sent }), { parsedBody: body })
   // What else it reports are mistakes of clients, who are told themselves.
   if (response.status >= 500) log.error('an MCP message could not be answered', failure)
@@ -73,10 +74,11 @@ async function answerOf(response: Response, ending: AbortSignal | undefined, end
   const { status } = response
   const type = response.headers.get('content-type')
   const headers: Record<string, string> = type === null ? {} : { 'content-type': type }
-  if (!type?.startsWith('text/event-stream')) return { status, headers, body: (await response.text()) || null }
+  const stream = type?.startsWith('text/event-stream') ? response.body : null
+  if (!stream) return { status, headers, body: (await response.text()) || null }
   if (ending?.aborted) end()
   ending?.addEventListener('abort', end)
-  const body = followed(response.body as ReadableStream<Uint8Array>, () => ending?.removeEventListener('abort', end))
+  const body = followed(stream, () => ending?.removeEventListener('abort', end))
   return { status, headers, body }
 }
 
@@ -115,7 +117,7 @@ function serverOf(loaded: Sdk, offer: McpOffer, { era, log }: { era: 'modern' | 
   for (const [method, handler] of Object.entries(handlers))
     server.setRequestHandler(method as sdk.RequestMethod, async (request: sdk.Request, context: sdk.ServerContext) => {
       try {
-        return (await handler((request.params ?? {}) as Json, context)) as never
+        return (await handler(request.params ?? {}, context)) as never
       } catch (error) {
         throw protocolError(loaded, error, log)
       }

@@ -1,4 +1,5 @@
 import { VERSION } from '../../base/version.js'
+import { isObject } from '../../storage/unknown.js'
 import { openState } from './ask.js'
 import { callTool } from './calls.js'
 import { watchChanges } from './changes.js'
@@ -31,9 +32,9 @@ export function offerTo(visit: McpVisit): (sdk: Sdk) => McpOffer {
     handlers: {
       'tools/list': ({ cursor }) => storage.read(async (tx) => toolPage(sdk, await offeredTools(tx, visit), cursor)),
       'tools/call': (params, context) => callTool(sdk, visit, params, context),
-      'resources/list': ({ cursor }) => storage.read((tx) => listResources(tx, visit, cursor as string | undefined)),
+      'resources/list': ({ cursor }) => storage.read((tx) => listResources(tx, visit, textOf(cursor))),
       'resources/templates/list': async () => ({ resourceTemplates }),
-      'resources/read': async ({ uri }) => readText(sdk, visit, uri as string),
+      'resources/read': async ({ uri }) => readText(sdk, visit, String(uri)),
       // Nothing is logged to clients: at whatever level they ask for, that is all there is.
       'logging/setLevel': async () => ({}),
       'prompts/list': async () => ({ prompts: listPrompts() }),
@@ -43,6 +44,8 @@ export function offerTo(visit: McpVisit): (sdk: Sdk) => McpOffer {
     watch: () => watchChanges(visit),
   })
 }
+
+const textOf = (value: unknown): string | undefined => (value === undefined ? undefined : String(value))
 
 function toolPage(sdk: Sdk, tools: Awaited<ReturnType<typeof offeredTools>>, cursor: unknown) {
   const start = cursor === undefined ? 0 : Number(cursor)
@@ -58,8 +61,9 @@ async function readText(sdk: Sdk, visit: McpVisit, uri: string) {
   return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(plainAnswer(value)) }] }
 }
 
-function promptOf(sdk: Sdk, { name, arguments: args = {} }: Json) {
-  const prompt = readPrompt(name as string, args as Record<string, string>)
+function promptOf(sdk: Sdk, { name, arguments: args }: Json) {
+  const given = Object.entries(isObject(args) ? args : {}).map(([each, value]) => [each, String(value)])
+  const prompt = readPrompt(String(name), Object.fromEntries(given))
   if (!prompt) throw invalid(sdk, `There is no prompt ${name}: prompts/list lists them.`)
   if ('missing' in prompt) throw invalid(sdk, `The argument "${prompt.missing}" is missing.`)
   return prompt

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../../base/hash.js'
 import { problem } from '../../../base/problem.js'
 import { Amount, ApprovalShape, ServiceMethod, ServiceSchema, z } from '../../../http/fields/schema.js'
+import { isObject } from '../../../storage/unknown.js'
 import { applyAccountChange } from '../../agents/changes/apply.js'
 import { requestApproval, wishOf } from '../../agents/request.js'
 import { approvalNamed } from './given-approval.js'
@@ -22,17 +23,19 @@ async function changed(call: ToolCall, given: string | undefined, fields: Change
   const change = withoutGaps(fields)
   if (id === undefined) throw problem('approval_required', { fields: { approval: { kind: 'account_change', change } } })
   const { detail } = await approvalNamed(call, id)
-  if (!holds(detail.change as Json | undefined, change))
+  if (!holds(isObject(detail.change) ? detail.change : {}, change))
     throw problem('approval_mismatch', { fields: { approval_id: id } })
   return applyAccountChange(agent, id, service)
 }
 
 /** Whether a change that was approved is the one that is called for: it also says what is left out. */
-const holds = (approved: Json = {}, change: Json): boolean =>
+const holds = (approved: Readonly<Json>, change: Json): boolean =>
   Object.entries(change).every(([name, value]) => canonicalJson(approved[name]) === canonicalJson(value))
 
-const withoutGaps = (fields: Change): Change =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Change
+const withoutGaps = ({ kind, ...fields }: Change): Change => ({
+  kind,
+  ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
+})
 
 const fields = {
   description: z.optional(text('What it does, for agents who look for it: up to 1,024 characters.')),

@@ -9,6 +9,7 @@ import { type DigitalQuantityRow, quantityOf } from '../../../money/digital-quan
 import { formatAmount, toUnits } from '../../../money/ledger/amount.js'
 import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
+import { isObject } from '../../../storage/unknown.js'
 import { givenApproval } from './given-approval.js'
 import { besidePrice, plainLine, plainSchema } from './plain.js'
 import { countSales } from './sales.js'
@@ -104,8 +105,8 @@ export function withPayment(
   own: SellerSchema,
   { price, dq }: { readonly price: number; readonly dq: string },
 ): { schema: Json; approval: string; quote: string } {
-  const schema = plainSchema(own) as Json
-  const properties = (schema.properties ?? {}) as Json
+  const schema = plainSchema(own)
+  const properties = isObject(schema.properties) ? schema.properties : {}
   const approval = freeName('approval_id', properties)
   const quote = freeName('quote', properties)
   const added = {

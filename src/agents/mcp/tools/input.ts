@@ -2,7 +2,7 @@ import { z } from '../../../http/fields/schema.js'
 
 /** Arguments that more than one tool takes, with the words that agents read. */
 
-const described = <S extends z.ZodMiniType>(schema: S, words: string): S => schema.check(z.describe(words)) as S
+const described = <S extends z.ZodMiniType>(schema: S, words: string): S => schema.check(z.describe(words))
 
 export const text = (words: string) => described(z.string(), words)
 export const amount = (words: string) => described(z.number().check(z.minimum(0)), words)

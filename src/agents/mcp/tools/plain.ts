@@ -31,7 +31,7 @@ export const plainAnswer = (answer: object): Json =>
 
 function plainField(name: string, value: unknown): unknown {
   if (EXACT.has(name)) return value
-  if (SCHEMAS.has(name)) return plainSchema(value)
+  if (SCHEMAS.has(name)) return plainPart(value)
   if (typeof value === 'string') return LINES.has(name) ? plainLine(value) : removeHidden(value)
   if (Array.isArray(value)) return value.map((each) => plainField(name, each))
   return typeof value === 'object' && value !== null ? plainAnswer(value) : value
@@ -47,20 +47,23 @@ const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions'
 const WORDS = new Set(['title', 'description', '$comment'])
 
 /** A seller's schema with its words for people made plain, and without the annotations that would have clients send headers. */
-export function plainSchema(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(plainSchema)
-  if (typeof schema !== 'object' || schema === null) return schema
+export function plainSchema(schema: object): Record<string, unknown> {
   const shown = Object.entries(schema).flatMap(([keyword, value]) => {
     if (keyword === 'x-mcp-header') return []
     if (NAMED.has(keyword)) return [[keyword, eachPlain(value)]]
     if (VALUES.has(keyword)) return [[keyword, value]]
-    if (typeof value !== 'string') return [[keyword, plainSchema(value)]]
+    if (typeof value !== 'string') return [[keyword, plainPart(value)]]
     return [[keyword, WORDS.has(keyword) ? besidePrice(value) : removeHidden(value)]]
   })
   return Object.fromEntries(shown)
 }
 
+function plainPart(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(plainPart)
+  return typeof part === 'object' && part !== null ? plainSchema(part) : part
+}
+
 function eachPlain(schemas: unknown): unknown {
   if (typeof schemas !== 'object' || schemas === null) return schemas
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plainSchema(schema)]))
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plainPart(schema)]))
 }

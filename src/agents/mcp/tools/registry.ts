@@ -143,7 +143,7 @@ export async function listTools(
   const page = await readItemsTogether(tx, rows)
   const tools: ShownTool[] = []
   for (const row of rows) tools.push(await showOwnTool(page, row))
-  return { tools, next: found.length > limit ? (tools.at(-1) as ShownTool).id : null }
+  return { tools, next: found.length > limit ? (tools.at(-1)?.id ?? null) : null }
 }
 
 /** Throws `cursor_invalid`. */
@@ -161,8 +161,9 @@ async function* newestOwn(tx: Reader, accountId: number, past: number | undefine
     } as const
     const rows = await tx.find(catalogItems, query)
     yield* rows
-    if (rows.length < 100) return
-    after = keyOf(catalogItems.indexes.byAccount, rows.at(-1) as CatalogItemRow)
+    const oldest = rows.at(-1)
+    if (!oldest || rows.length < 100) return
+    after = keyOf(catalogItems.indexes.byAccount, oldest)
   }
 }
 

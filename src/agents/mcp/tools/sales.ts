@@ -21,8 +21,8 @@ export function countSales({ agent, within, service }: McpVisit): Admission {
 /** The seller's plan, and what is used of it, is the seller's to know. */
 function forBuyers(error: unknown): unknown {
   if (!(error instanceof Problem) || error.code !== 'plan_limit_reached') return error
-  const { of, resets_at } = error.fields as { of: string; resets_at: number }
-  const until = new Date(resets_at * 1000).toISOString()
+  const { of, resets_at } = error.fields
+  const until = new Date(Number(resets_at) * 1000).toISOString()
   return problem('plan_limit_reached', {
     detail: `This seller takes no more calls until ${until}.`,
     fields: { of, resets_at },

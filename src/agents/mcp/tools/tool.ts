@@ -2,6 +2,7 @@ import { once } from '../../../base/memo.js'
 import { Problem, problem } from '../../../base/problem.js'
 import { z } from '../../../http/fields/schema.js'
 import { type Arguments, checkArguments } from '../../../market/catalog/schema.js'
+import { isObject } from '../../../storage/unknown.js'
 import type { McpVisit } from './visit.js'
 
 export type Json = Record<string, unknown>
@@ -60,6 +61,7 @@ export function tool<I extends z.ZodMiniObject>({
       return schemas.output()
     },
     annotations: annotationsOf(words.title, hints),
+    // What the schema of a tool takes is what that was made of.
     call: (args, at) => call(checked(schemas.input(), args) as z.output<I>, at),
   }
 }
@@ -94,20 +96,20 @@ function jsonSchema(schema: z.ZodMiniType): Json {
       if (part.minimum === Number.MIN_SAFE_INTEGER) delete part.minimum
       if (part.maximum === Number.MAX_SAFE_INTEGER) delete part.maximum
     },
-  }) as Json
+  })
   return shown
 }
 
 /** The arguments that a tool declares; others are ignored, as unknown fields are. Throws `field_invalid`. */
 function checked(schema: Json, args: Arguments): Arguments {
-  const declared = schema.properties as object
+  const declared = isObject(schema.properties) ? schema.properties : {}
   const known = Object.fromEntries(Object.entries(args).filter(([name]) => Object.hasOwn(declared, name)))
   try {
     checkArguments(schema, known)
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause
-    const { argument, reason } = cause.fields as { argument: string | null; reason: string }
-    const detail = argument === null ? reason : `"${argument}": ${reason}`
+    const { argument, reason } = cause.fields
+    const detail = argument === null ? String(reason) : `"${argument}": ${reason}`
     throw problem('field_invalid', { detail, fields: argument === null ? {} : { field: argument }, cause })
   }
   return known
