@@ -9,11 +9,11 @@ export function parseColor(text: string): Color | undefined {
   const [, model, parts = ''] = /^(rgb|hsl)a?\(([^()]{1,60})\)$/.exec(written) ?? []
   const [first = '', second = '', third = '', alpha = '1', ...more] = parts.trim().split(/\s*[,/]\s*|\s+/)
   if (model === undefined || more.length > 0 || !/^(1|1\.0+|100%)$/.test(alpha)) return undefined
-  const channels =
+  const color: Color =
     model === 'rgb'
       ? [channel(first), channel(second), channel(third)]
       : fromHsl(degrees(first), percent(second), percent(third))
-  return channels.every((each) => each >= 0 && each <= 255) ? (channels as unknown as Color) : undefined
+  return color.every((each) => each >= 0 && each <= 255) ? color : undefined
 }
 
 export const hexColor = (color: Color): string =>
@@ -21,22 +21,20 @@ export const hexColor = (color: Color): string =>
 
 /** WCAG 2 contrast, from 1 to 21. */
 export function contrast(a: Color, b: Color): number {
-  const [high, low] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number]
-  return (high + 0.05) / (low + 0.05)
+  const [one, other] = [luminance(a), luminance(b)]
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
 }
 
 /** Black or white, whichever is easier to read on the colour. */
-export const readableOn = (color: Color): Color => {
-  const [white, black]: Color[] = [
-    [255, 255, 255],
-    [0, 0, 0],
-  ]
-  return contrast(white as Color, color) >= contrast(black as Color, color) ? (white as Color) : (black as Color)
-}
+export const readableOn = (color: Color): Color => (contrast(WHITE, color) >= contrast(BLACK, color) ? WHITE : BLACK)
+
+const WHITE: Color = [255, 255, 255]
+const BLACK: Color = [0, 0, 0]
 
 function fromHex(hex: string): Color {
-  const pairs = hex.length === 3 ? [...hex].map((digit) => digit + digit) : (hex.match(/../g) as string[])
-  return pairs.map((pair) => Number.parseInt(pair, 16)) as unknown as Color
+  const whole = hex.length === 3 ? hex.replace(/./g, '$&$&') : hex
+  const byteAt = (at: number) => Number.parseInt(whole.slice(at, at + 2), 16)
+  return [byteAt(0), byteAt(2), byteAt(4)]
 }
 
 const number = (text: string): number => (/^-?\d{1,4}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN)
@@ -45,21 +43,22 @@ const channel = (text: string): number => (text.endsWith('%') ? percent(text) * 
 const degrees = (text: string): number => number(text.replace(/deg$/, ''))
 
 /** CSS Color 4, section 7.1. */
-function fromHsl(hue: number, saturation: number, lightness: number): number[] {
-  if (!(saturation >= 0 && saturation <= 1)) return [Number.NaN]
+function fromHsl(hue: number, saturation: number, lightness: number): Color {
+  if (!(saturation >= 0 && saturation <= 1)) return [Number.NaN, Number.NaN, Number.NaN]
   const swing = saturation * Math.min(lightness, 1 - lightness)
-  return [0, 8, 4].map((offset) => {
+  const channelAt = (offset: number) => {
     const turn = (((offset + hue / 30) % 12) + 12) % 12
     return 255 * (lightness - swing * Math.max(-1, Math.min(turn - 3, 9 - turn, 1)))
-  })
+  }
+  return [channelAt(0), channelAt(8), channelAt(4)]
 }
 
-function luminance(color: Color): number {
-  const [red, green, blue] = color.map((each) => {
-    const part = each / 255
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
-  }) as [number, number, number]
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+const luminance = ([red, green, blue]: Color): number =>
+  0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+
+function linear(channel: number): number {
+  const part = channel / 255
+  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
 }
 
 const named = (name: string): string | undefined => (/^[a-z]+$/.test(name) ? names.get(name) : undefined)
@@ -93,5 +92,8 @@ const names = new Map(
   whitesmoke f5f5f5 yellow ffff00 yellowgreen 9acd32`
     .trim()
     .split(/(?<=\s[0-9a-f]{6})\s+/)
-    .map((pair) => pair.split(' ') as [string, string]),
+    .map((pair): [string, string] => {
+      const [name = '', hex = ''] = pair.split(' ')
+      return [name, hex]
+    }),
 )

@@ -1,3 +1,4 @@
+import { isObject } from '../../storage/unknown.js'
 import { type Color, contrast, hexColor, parseColor, readableOn } from './color.js'
 
 export type Theme = 'light' | 'dark'
@@ -32,11 +33,11 @@ export function styleDeclarations(style: string | undefined, theme: Theme | unde
 
 const MAX_VALUE = 200
 
-function parseObject(json: string | undefined): Record<string, unknown> {
+function parseObject(json: string | undefined): Readonly<Record<string, unknown>> {
   if (json === undefined || json.length > 4096) return {}
   try {
     const value: unknown = JSON.parse(json)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }
@@ -68,7 +69,7 @@ function lengths(text: string, limits: { px: number; em: number; '%'?: number },
 function length(text: string, limits: { px: number; em: number; '%'?: number }): string | undefined {
   const [, digits, unit = 'px'] = /^(\d{1,3}(?:\.\d{1,3})?)(px|em|rem|%)?$/.exec(text) ?? []
   if (digits === undefined || (unit === 'px' && Number(digits) !== 0 && !text.endsWith('px'))) return undefined
-  const limit = limits[unit === 'rem' ? 'em' : (unit as keyof typeof limits)]
+  const limit = unit === 'px' ? limits.px : unit === '%' ? limits['%'] : limits.em
   return limit !== undefined && Number(digits) <= limit ? `${Number(digits)}${unit}` : undefined
 }
 

@@ -14,10 +14,17 @@ import { ignore, isDoubtful, isSeen, isSeenPress, watchSight } from './sight.cli
 
 /** The closed button and the dialog that it grows into, whatever the dialog is for. */
 
-export const byId = <E extends HTMLElement>(id: string): E => document.getElementById(id) as E
+/** The element of this id. Throws where the page has none of that kind. */
+export function elementById<E extends HTMLElement>(id: string, kind: new () => E): E {
+  const found = document.getElementById(id)
+  if (found instanceof kind) return found
+  throw new Error(`The page has no ${kind.name} with the id "${id}".`)
+}
 
-const openButton = byId<HTMLButtonElement>('open')
-const dialog = byId<HTMLDialogElement>('dialog')
+export const byId = (id: string): HTMLElement => elementById(id, HTMLElement)
+
+const openButton = elementById('open', HTMLButtonElement)
+const dialog = elementById('dialog', HTMLDialogElement)
 const alertLine = byId('alert')
 const doneLine = byId('paid')
 const otherWay = byId('other-way')

@@ -8,7 +8,7 @@ import { signInFlow } from './sign-in.client.js'
 /** Pays a commodity's price to whoever consents. */
 
 const step = byId('payback-step')
-const consents = byId('consent')
+const consents = document.getElementById('consent')
 
 const ask = (): void => show(step, goButton(step))
 

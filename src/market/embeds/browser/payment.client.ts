@@ -21,7 +21,7 @@ start(
   signInFlow({
     step,
     async offer() {
-      byId('fund-hint')?.setAttribute('hidden', '')
+      document.getElementById('fund-hint')?.setAttribute('hidden', '')
       byId('balance').textContent = `BALANCE … ${offer.shortcode}`
       showGrant()
       ask()
@@ -35,7 +35,7 @@ start(
     },
     async refused(refused) {
       await showChange(refused, ask)
-      if (refused.code === 'insufficient_funds') byId('fund-hint')?.removeAttribute('hidden')
+      if (refused.code === 'insufficient_funds') document.getElementById('fund-hint')?.removeAttribute('hidden')
       if (['insufficient_funds', 'price_changed'].includes(refused.code)) await showBalance().catch(() => {})
       // Its key does not let a payment be made twice.
       if (!isKnown(refused)) return isFree() ? '' : 'Trying again cannot pay twice.'
@@ -83,10 +83,10 @@ async function pageSession(): Promise<string | undefined> {
 
 /** Of the twin that pays: the payer's first. */
 async function showBalance(): Promise<void> {
-  let first = { hostname: '', balances: {} as Record<string, number> }
+  let first: { hostname: string; balances: Record<string, number> } = { hostname: '', balances: {} }
   for await (const twin of ownTwins()) first = twin
   byId('balance').textContent = `BALANCE ${trimmed(decimal(first.balances[offer.dq] ?? 0))} ${offer.shortcode}`
-  const payer = byId('hostname')
+  const payer = document.getElementById('hostname')
   if (payer) payer.textContent = first.hostname
 }
 

@@ -1,13 +1,13 @@
-import { byId, type Flow, onClick, onSubmit, show } from './dialog.client.js'
+import { byId, elementById, type Flow, onClick, onSubmit, show } from './dialog.client.js'
 import { type Sentences, sentenceFor } from './refusals.client.js'
 import { forgetSession, postSendCode, postVerifyCode, type Refused, signedInAs, signOut } from './service.client.js'
 
 /** The steps of signing in by a mailed code, before the one that a dialog is for. */
 
 const emailStep = byId('email-step')
-const emailField = byId<HTMLInputElement>('email')
+const emailField = elementById('email', HTMLInputElement)
 const codeStep = byId('code-step')
-const codeField = byId<HTMLInputElement>('code')
+const codeField = elementById('code', HTMLInputElement)
 const deviceWait = byId('device-wait')
 
 /** What comes after signing in. */

@@ -5,10 +5,7 @@ import { signInFlow, useAnotherEmail } from './sign-in.client.js'
 
 /** Proves to the page that the reader holds a delegate of a persona. */
 
-const { hash, name, issueMin, issueMax } = (document.querySelector('main') as HTMLElement).dataset as Record<
-  'hash' | 'name' | 'issueMin' | 'issueMax',
-  string | undefined
->
+const { hash, name, issueMin, issueMax } = document.querySelector('main')?.dataset ?? {}
 const step = byId('verify-step')
 const noneStep = byId('none-step')
 /** Whoever the reader signed in as. */
