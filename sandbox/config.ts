@@ -174,6 +174,7 @@ export async function readSettings({ flags, environment, directory, apart = fals
     port: first('port') ?? 4242,
     host: first('host') ?? '127.0.0.1',
     data: memory ? undefined : (first('data') ?? '.farthing/data.json'),
+    // A seed of a config file was checked when that was read.
     seed: (first('seed') as string | Seed | undefined) ?? 'demo',
     baseUrl: first('baseUrl'),
     clock: first('clock'),

@@ -1,10 +1,11 @@
 import { type ComponentChild, render } from 'preact'
+import { required } from '../../src/base/required.js'
 import { App } from './app.js'
 import { Notice } from './notice.js'
 import { CannotStart, start } from './start.js'
 import { readShown } from './state.js'
 
-const root = document.getElementById('app') as HTMLElement
+const root = required(document.getElementById('app'), 'The element #app')
 
 /** In place of what index.html begins with. */
 function show(shown: ComponentChild): void {

@@ -1,3 +1,4 @@
+import { required } from '../../src/base/required.js'
 import type {
   loadMicroPayments,
   MicroPaymentElement,
@@ -11,8 +12,8 @@ declare global {
   }
 }
 
-const byId = (id: string): HTMLElement => document.getElementById(id) as HTMLElement
-const { publicSecret = '', hash = '' } = (document.querySelector('main') as HTMLElement).dataset
+const byId = (id: string): HTMLElement => required(document.getElementById(id), `The element #${id}`)
+const { publicSecret = '', hash = '' } = required(document.querySelector('main'), 'The element main').dataset
 const alertLine = byId('alert')
 let element: MicroPaymentElement | undefined
 

@@ -1,3 +1,5 @@
+import { required } from '../../src/base/required.js'
+
 /** Shows the latest messages of the outbox, where this page's reader may see them. */
 
 interface Message {
@@ -7,9 +9,9 @@ interface Message {
   created_at: number
 }
 
-const section = document.getElementById('outbox') as HTMLElement
-const list = section.querySelector('ul') as HTMLElement
-const closed = document.getElementById('outbox-closed') as HTMLElement
+const section = required(document.getElementById('outbox'), 'The element #outbox')
+const list = required(section.querySelector('ul'), 'The list of #outbox')
+const closed = required(document.getElementById('outbox-closed'), 'The element #outbox-closed')
 let shown = ''
 
 async function refresh(): Promise<void> {
@@ -20,6 +22,7 @@ async function refresh(): Promise<void> {
   const text = await answer.text()
   if (text === shown) return
   shown = text
+  // The sandbox that made this page answers.
   const { messages } = JSON.parse(text) as { messages: Message[] }
   list.replaceChildren(...messages.map(row))
   section.hidden = messages.length === 0

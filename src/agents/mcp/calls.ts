@@ -35,6 +35,7 @@ export async function callTool(
     const { approval } = error.fields
     const isAsked = error.code === 'approval_required' && leadsToUrls(loaded, context)
     if (!isAsked) return refusalOf(error)
+    // What is thrown as `approval_required` holds a wish.
     return ask(loaded, visit, { name, args }, approval as never).catch((again: unknown) => {
       if (again instanceof Problem) return refusalOf(again)
       throw again

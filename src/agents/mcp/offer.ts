@@ -110,10 +110,12 @@ function serverOf(loaded: Sdk, offer: McpOffer, { era, log }: { era: 'modern' | 
     ...(openState && { requestState: { verify: openState } }),
     // It would judge what is filled into forms of the SDK's own; made for each message, it costs more than all the rest.
     jsonSchemaValidator: {
+      // Nothing is read of what it would have judged.
       getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
     },
   })
   server.registerCapabilities(offer.capabilities(era))
+  // The SDK types each method apart; an offer lists them, and its handlers answer what they are asked.
   for (const [method, handler] of Object.entries(handlers))
     server.setRequestHandler(method as sdk.RequestMethod, async (request: sdk.Request, context: sdk.ServerContext) => {
       try {

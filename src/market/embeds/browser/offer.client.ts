@@ -4,11 +4,12 @@ import type { Refused, SeenQuote } from './service.client.js'
 
 type Facts = Record<'hash' | 'dq' | 'price' | 'shortcode' | 'decimals', string> & { free?: string }
 
+// The page sets them together, in payment.tsx and payback.tsx.
 const factsOf = (page: ParentNode): Facts | undefined =>
   page.querySelector<HTMLElement>('main[data-hash]')?.dataset as Facts | undefined
 
 /** Changes when `showPresentOffer` shows another price. */
-export const shownOffer = factsOf(document) as Facts
+export const shownOffer = factsOf(document) as Facts // This script is on no page without one.
 
 export const shownPrice = (): string => `${shownOffer.price} ${shownOffer.shortcode}`
 

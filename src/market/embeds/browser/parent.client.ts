@@ -18,7 +18,7 @@ export let pageOrigin: string | undefined = told !== undefined && /^https?:/.tes
 /** Where messages may go. A page without an origin of its own can be reached by no other name than any. */
 const target = inOwnWindow ? location.origin : told === undefined || told === 'null' ? '*' : told
 
-const listener = inOwnWindow ? (window.opener as Window | null) : embedder
+const listener = inOwnWindow ? (window.opener as Window | null) : embedder // `any` in lib.dom
 
 const message = (name: string, detail?: object): string =>
   detail === undefined ? name : `${name};${JSON.stringify(detail)}`

@@ -61,7 +61,7 @@ async function call<T>(method: string, path: string, { session, body, headers, p
   const read = answer?.status === 204 ? {} : await answer?.json().catch(() => undefined)
   if (signal.reason === 'cancelled') throw new Refused('cancelled', 0, 'Cancelled.')
   if (!answer || (answer.ok && read === undefined)) throw new Refused('unreachable', 0, 'No answer came.')
-  if (answer.ok) return read as T
+  if (answer.ok) return read as T // The service answers as its document says; each caller names that.
   const { code = 'internal_error', error = 'The service failed.' } = read ?? {}
   throw new Refused(code, answer.status, error, answer.headers.get('retry-after'))
 }

@@ -13,7 +13,7 @@ const LEAST = { width: 200, height: 150, zoom: 0.5 }
 
 const tracks = embedder !== undefined && 'isVisible' in IntersectionObserverEntry.prototype
 
-/** What `lib.dom` does not know yet. */
+/** What `lib.dom` does not know yet: entries are cast to it. */
 interface Seen extends IntersectionObserverEntry {
   readonly isVisible?: boolean
 }
