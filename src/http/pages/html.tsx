@@ -31,10 +31,23 @@ export interface Page {
   /** Directives of the Content-Security-Policy beside the strict default. */
   readonly policy?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
+  /** The session that the reader goes on with; null signs them out. */
+  readonly session?: string | null
 }
 
 /** A whole HTML document. Text in it is escaped; it runs and loads only what it names itself. */
-export function page({ title, body, styles, modules = [], script, theme, status, policy, headers }: Page): Reply {
+export function page({
+  title,
+  body,
+  styles,
+  modules = [],
+  script,
+  theme,
+  status,
+  policy,
+  headers,
+  session,
+}: Page): Reply {
   const scripts = [...(modules.length > 0 ? ["'self'"] : []), ...(script ? [script.source] : [])]
   // Earlier versions took names with such characters: nobody's text hides or turns around a part of a page.
   const shown = nameHidden(renderToString(body))
@@ -58,6 +71,7 @@ export function page({ title, body, styles, modules = [], script, theme, status,
   )
   return reply({
     ...(status !== undefined && { status }),
+    ...(session !== undefined && { session }),
     headers: {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': policyText({

@@ -1,25 +1,11 @@
-import { Problem } from '../../base/problem.js'
 import { Amount, ContentHash, IdPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
-import { refusedBy, wantsPage } from '../../http/pages/html.js'
-import { seeOther } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { cancelTransfer, claimTransfer } from './invitation.js'
-import { invitationPage, refusedPage } from './invitation-page.js'
+import { invitationFlow } from './invitation-flow.js'
 import { askForTransfer, createTransfer, type TransferRight } from './send.js'
 import { listTransfers, readTransfer } from './transfer.js'
-import { answer, answers, signedInBy, stepNow, steps, visit } from './visit.js'
 
-const invitation = {
-  evidence: 'designed',
-  path: '/transfers/:token',
-  auth: ['guest'],
-  params: z.object({ token: z.string() }),
-  produces: ['text/html'],
-  refused: refusedBy(refusedPage),
-} as const
-
-const addressOf = (token: string, { baseUrl }: { readonly baseUrl: string }): string =>
-  `${baseUrl}/transfers/${encodeURIComponent(token)}`
+const invitationPage = { ...invitationFlow.page, params: z.object({ token: z.string() }), redirects: true } as const
 
 export const transferRoutes = defineRoutes('transfers', {
   createTransfer: route({
@@ -124,30 +110,19 @@ export const transferRoutes = defineRoutes('transfers', {
   }),
 
   openInvitation: route({
-    ...invitation,
+    ...invitationPage,
     summary: 'The page that a mailed link opens: who sends how much, and the way to it by a code that is mailed.',
     method: 'GET',
-    query: z.object({ step: z.optional(z.string()) }),
-    redirects: true,
     errors: ['not_found', 'link_expired', 'transfer_expired', 'rejected', 'code_expired'],
-    async write(tx, { params, query, session, headers }, service) {
-      const at = { ...params, sessionId: session.id, step: steps.find((step) => step === query.step) ?? 'offer' }
-      const since = await signedInBy(tx, at, service)
-      if (since && !(since instanceof Problem)) return seeOther(addressOf(params.token, service), since)
-      if (since && !wantsPage(headers)) return since
-      const shown = await visit(tx, at, { step: await stepNow(tx, at), at: service.clock.now() })
-      const isOffer = since && shown.step !== 'claimed'
-      return invitationPage(isOffer ? { ...shown, refused: since } : shown, service.sandbox !== undefined)
-    },
+    write: invitationFlow.open,
   }),
 
   answerInvitation: route({
-    ...invitation,
+    ...invitationPage,
     summary: 'Have the code mailed, or sign in by it; what was sent is in the wallet then.',
     method: 'POST',
-    body: z.object({ answer: z.enum(answers), code: z.optional(z.string()) }),
+    body: z.object({ answer: z.enum(invitationFlow.answers), code: z.optional(z.string()) }),
     status: 303,
-    redirects: true,
     errors: [
       'not_found',
       'link_expired',
@@ -159,17 +134,6 @@ export const transferRoutes = defineRoutes('transfers', {
       'too_many_pending',
       'too_many_mails',
     ],
-    async write(tx, { params, body, session, headers }, service) {
-      const answered = await answer(tx, { ...params, sessionId: session.id }, body, service)
-      if (answered.step !== 'next') {
-        // What was refused is told to programs as a problem, and undoes nothing.
-        const { refused } = answered as { refused?: Problem }
-        return refused && !wantsPage(headers) ? refused : invitationPage(answered, service.sandbox !== undefined)
-      }
-      // The next page has an address of its own, so that it can be asked for again.
-      const address = addressOf(params.token, service)
-      const location = answered.next === 'claimed' ? address : `${address}?step=${answered.next}`
-      return seeOther(location, { session: answered.session })
-    },
+    write: invitationFlow.answer,
   }),
 })

@@ -62,6 +62,10 @@ const pageWords = [
   'pages/html.tsx',
   'pages/card.tsx',
   'pages/card-page.tsx',
+  'pages/form-flow.ts',
+  'pages/form-page.tsx',
+  'pages/parts.tsx',
+  'pages/sign-in-forms.tsx',
   'pages/card-style.ts',
   'pages/form-style.ts',
   'reply.ts',
@@ -75,6 +79,7 @@ const nounWords = [
   'fields/field.ts',
   'fields/card-data.ts',
   'pages/html.tsx',
+  'pages/form-flow.ts',
 ].map((name) => `src/http/${name}`)
 const nodeAdapters = ['adapters/node', 'adapters/smtp', 'adapters/storage/file', 'adapters/storage/postgres']
 const owners: Record<string, readonly string[]> = {
