@@ -1,34 +1,15 @@
 import { Amount, ApprovalShape, ContentHash, seenPrice, UnixSeconds, z } from '../../http/fields/schema.js'
-import { answered } from '../../http/pages/form-flow.js'
-import { refusedBy, wantsPage } from '../../http/pages/html.js'
-import { seeOther } from '../../http/reply.js'
-import { type Call, defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, route } from '../../http/route.js'
 import { agentAccount } from './account.js'
 import { offerAccountChoice } from './account-choice.js'
 import { readApproval } from './approval.js'
 import { applyAccountChange } from './changes/apply.js'
-import { choicePage, refusedChoice } from './choice-page.js'
-import { answerChoice, choiceAnswers, visitChoice } from './choice-visit.js'
+import { choiceFlow } from './choice-flow.js'
 import { requestApproval, wishKinds, wishOf } from './request.js'
 
 const parameters = z.record(z.string(), z.unknown())
 
-const choice = {
-  evidence: 'designed',
-  path: '/agents/account-choice/:token',
-  auth: ['guest'],
-  params: z.object({ token: z.string() }),
-  query: z.object({ step: z.optional(z.string()) }),
-  produces: ['text/html'],
-  refused: refusedBy(refusedChoice),
-} as const
-
-type ChoiceCall = Call<{ token: string }, { step?: string | undefined }, unknown, 'guest'>
-
-const addressOf = ({ params }: Pick<ChoiceCall, 'params'>, { baseUrl }: { readonly baseUrl: string }): string =>
-  `${baseUrl}/agents/account-choice/${encodeURIComponent(params.token)}`
-
-const visitOf = ({ params, query, session }: ChoiceCall) => ({ ...params, ...query, sessionId: session.id })
+const choicePage = { ...choiceFlow.page, params: z.object({ token: z.string() }), redirects: true } as const
 
 export const agentRoutes = defineRoutes('agents', {
   readAgentAccount: route({
@@ -147,31 +128,24 @@ export const agentRoutes = defineRoutes('agents', {
   }),
 
   openAccountChoice: route({
-    ...choice,
+    ...choicePage,
     summary: 'The page at which a user picks the business account that an agent of theirs may look after.',
     method: 'GET',
-    redirects: true,
     errors: ['not_found', 'link_expired', 'too_many_pending', 'too_many_mails', 'rejected', 'code_expired'],
-    async write(tx, call, service) {
-      const shown = await visitChoice(tx, visitOf(call), service)
-      if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
-      const { refused } = shown
-      return refused && !wantsPage(call.headers) ? refused : choicePage(shown, service.sandbox !== undefined)
-    },
+    write: choiceFlow.open,
   }),
 
   answerAccountChoice: route({
-    ...choice,
+    ...choicePage,
     summary: 'Sign in by a mailed code, or pick an account, as the buttons of the page say.',
     method: 'POST',
     body: z.object({
-      answer: z.enum(choiceAnswers),
+      answer: z.enum(choiceFlow.answers),
       email: z.optional(z.string()),
       code: z.optional(z.string()),
       account: z.optional(z.string()),
     }),
     status: 303,
-    redirects: true,
     errors: [
       'not_found',
       'link_expired',
@@ -182,16 +156,6 @@ export const agentRoutes = defineRoutes('agents', {
       'code_expired',
       'too_many_tries',
     ],
-    async write(tx, call, service) {
-      const at = visitOf(call)
-      return answered(await answerChoice(tx, at, call.body, service), call, {
-        address: addressOf(call, service),
-        async again(refused, step) {
-          const shown = await visitChoice(tx, { ...at, step, email: call.body.email }, service)
-          if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
-          return choicePage({ ...shown, refused }, service.sandbox !== undefined)
-        },
-      })
-    },
+    write: choiceFlow.answer,
   }),
 })

@@ -1,28 +1,28 @@
-import { Problem, problem } from '../../base/problem.js'
+import { type Problem, problem } from '../../base/problem.js'
 import { hasDevice } from '../../consent/devices/device.js'
 import { clientById, nameOf } from '../../consent/oidc/clients/client.js'
 import { oidcConnections } from '../../consent/oidc/connection.js'
 import { lastAsked } from '../../consent/second-factor/asked.js'
 import { requireSecondFactor, spendSecondFactor } from '../../consent/second-factor/request.js'
 import {
-  answerSignIn,
-  isSignInAnswer,
-  type SignedInSince,
+  type FilledSignIn,
   type SignInStep,
   signedInSince,
   signInAnswers,
+  signInRefusedAt,
   signInStep,
-} from '../../consent/sign-in/page-sign-in.js'
+} from '../../consent/sign-in/sign-in-flow.js'
 import type { ServiceContext } from '../../http/context.js'
+import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession } from '../../identity/sessions/session.js'
 import { emailOf } from '../../identity/users/user.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type AccountChoiceRow, choiceByToken, choosableAccounts, choose, type NamedAccount } from './account-choice.js'
+import { choicePages, choiceSentence } from './choice-page.js'
 
 /** What whoever opened the link is shown. */
-export type ShownChoice = { readonly app: string; readonly refused?: Problem | undefined } & (
+export type ShownChoice = { readonly app: string } & (
   | SignInStep
-  | SignedInSince
   /** To another user than the one who connected the app. */
   | { readonly step: 'another'; readonly email: string }
   | { readonly step: 'wait' | 'ask_again' }
@@ -37,31 +37,23 @@ export type ShownChoice = { readonly app: string; readonly refused?: Problem | u
   | { readonly step: 'done'; readonly account: string | null }
 )
 
-export interface ChoiceVisit {
-  /** Of the link. */
-  readonly token: string
-  readonly sessionId: string
-  /** Where the page's own links lead. */
-  readonly step?: string | undefined
-  /** That was filled in, and not taken. */
-  readonly email?: string | undefined
-}
+/** By the secret of the link. */
+type ChoiceVisit = Visit<{ readonly token: string }>
 
-/** Where a visitor stands. Throws `not_found`, `link_expired`, `too_many_pending`. */
-export async function visitChoice(tx: Writer, at: ChoiceVisit, service: ServiceContext): Promise<ShownChoice> {
+/** Throws `not_found`, `link_expired`, `too_many_pending`. */
+async function look(tx: Writer, visit: ChoiceVisit, service: ServiceContext): Promise<ShownChoice> {
+  const { token, sessionId, step, refused } = visit
   const now = service.clock.now()
-  const row = await choiceByToken(tx, at.token, now)
+  const row = await choiceByToken(tx, token, now)
   const app = await appOf(tx, row)
-  const since = await signedInSince(tx, at, service)
-  if (since && !(since instanceof Problem)) return { app, ...since }
-  const session = await findSession(tx, at.sessionId, now)
-  const signIn = await signInStep(tx, at, now)
-  if (since) return { app, ...signIn, refused: since }
-  if (!session || signIn.step !== 'email' || at.step === 'email') return { app, ...signIn }
+  const session = await findSession(tx, sessionId, now)
+  const signIn = await signInStep(tx, visit, now)
+  const isSigningIn = signIn.step !== 'email' || step === 'email' || (step === 'device' && refused !== undefined)
+  if (!session || isSigningIn) return { app, ...signIn }
   const email = (await emailOf(tx, `user:${session.user_id}`)) ?? ''
   if (session.user_id !== row.user_id) return { app, step: 'another', email }
   if (row.chosen_at !== null) return done(tx, row, app)
-  const passed = await secondFactor(tx, { row, app, sessionId: at.sessionId }, service)
+  const passed = await secondFactor(tx, { row, app, sessionId }, service)
   if (passed !== 'passed') return { app, step: passed }
   const connection = await tx.get(oidcConnections, row.connection_id)
   const accounts = await choosableAccounts(tx, row.user_id)
@@ -106,61 +98,52 @@ async function secondFactor(
   return asked.status === 'approved' ? 'passed' : 'ask_again'
 }
 
-/** What somebody filled in, and the button that they pressed. */
-export interface FilledChoice {
-  readonly answer: (typeof choiceAnswers)[number]
-  readonly email?: string | undefined
-  readonly code?: string | undefined
+async function askAgain(tx: Writer, visit: ChoiceVisit, _: object, service: ServiceContext): Promise<Next> {
+  const shown = await look(tx, { ...visit, step: undefined }, service)
+  if (shown.step !== 'ask_again') return new Next()
+  const at = service.clock.now()
+  const row = await choiceByToken(tx, visit.token, at)
+  await requireSecondFactor(tx, { ...orderOf({ row, app: shown.app, sessionId: visit.sessionId }), at }, service)
+  return new Next()
+}
+
+interface FilledChoice extends FilledSignIn {
   /** `none`, or the id of the account to grant. */
   readonly account?: string | undefined
 }
 
-export const choiceAnswers = [...signInAnswers, 'ask_again', 'choose'] as const
-
-/** Where an answer leads, and the session that goes on. */
-export interface Taken {
-  readonly step?: SignInStep['step']
-  readonly session?: string
-}
-
-/** Takes an answer. Gives why it was not taken; throws as `visitChoice`. */
-export async function answerChoice(
+async function takeChoice(
   tx: Writer,
-  at: ChoiceVisit,
-  filled: FilledChoice,
+  visit: ChoiceVisit,
+  { account = '' }: FilledChoice,
   service: ServiceContext,
-): Promise<Taken | Problem> {
-  const { sessionId } = at
-  await choiceByToken(tx, at.token, service.clock.now())
-  const { answer } = filled
-  if (isSignInAnswer(answer)) return answerSignIn(tx, { ...filled, answer }, sessionId, service)
-  return answer === 'ask_again' ? askAgain(tx, at, service) : take(tx, at, filled.account ?? '', service)
-}
-
-async function askAgain(tx: Writer, at: ChoiceVisit, service: ServiceContext): Promise<Taken> {
-  const shown = await visitChoice(tx, { ...at, step: undefined }, service)
-  if (shown.step !== 'ask_again') return {}
-  const row = await choiceByToken(tx, at.token, service.clock.now())
-  const order = orderOf({ row, app: shown.app, sessionId: at.sessionId })
-  await requireSecondFactor(tx, { ...order, at: service.clock.now() }, service)
-  return {}
-}
-
-async function take(tx: Writer, at: ChoiceVisit, account: string, service: ServiceContext): Promise<Taken | Problem> {
-  const shown = await visitChoice(tx, { ...at, step: undefined }, service)
+): Promise<Next | Problem> {
+  const shown = await look(tx, { ...visit, step: undefined }, service)
   // Nobody chooses what they are not asked; the page says where they are.
-  if (shown.step !== 'choose') return {}
+  if (shown.step !== 'choose') return new Next()
   const chosen = account === 'none' ? null : shown.accounts.find(({ id }) => String(id) === account)
   if (chosen === undefined)
     return problem('field_invalid', {
       detail: '"account" must be none, or one of your accounts.',
       fields: { field: 'account' },
     })
-  const now = service.clock.now()
-  const row = await choiceByToken(tx, at.token, now)
-  const order = { ...orderOf({ row, app: shown.app, sessionId: at.sessionId }), at: now }
+  const at = service.clock.now()
+  const row = await choiceByToken(tx, visit.token, at)
+  const order = { ...orderOf({ row, app: shown.app, sessionId: visit.sessionId }), at }
   const asked = await lastAsked(tx, order)
   if (asked?.status === 'approved') await spendSecondFactor(tx, { ...order, id: asked.request.id })
   await choose(tx, row, chosen?.id ?? null, service)
-  return {}
+  return new Next()
 }
+
+export const choiceFlow = formFlow({
+  path: '/agents/account-choice/:token',
+  check: (tx: Writer, { token }: ChoiceVisit, { clock }: ServiceContext) => choiceByToken(tx, token, clock.now()),
+  signedIn: signedInSince,
+  look,
+  pages: choicePages,
+  sentence: choiceSentence,
+  refusedTitle: () => 'Nothing to choose here',
+  refusedAt: signInRefusedAt,
+  answers: { ...signInAnswers, ask_again: askAgain, choose: takeChoice },
+})
