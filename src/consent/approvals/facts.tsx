@@ -3,9 +3,9 @@ import { nameHidden } from '../../base/text/invisible-characters.js'
 import { labelOf } from '../second-factor/wording.js'
 
 /** All fields of something, as they are: whatever others wrote stays text. */
-export const Facts = ({ facts }: { facts: Readonly<Record<string, unknown>> }) => (
+export const AllFields = ({ of: fields }: { of: Readonly<Record<string, unknown>> }) => (
   <dl>
-    {Object.entries(facts).map(([name, value]) => (
+    {Object.entries(fields).map(([name, value]) => (
       <div>
         <dt dir="auto">{labelOf(nameHidden(name))}</dt>
         <dd>

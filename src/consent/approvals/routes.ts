@@ -1,12 +1,8 @@
 import { Amount, ApprovalShape, seenPrice, z } from '../../http/fields/schema.js'
-import { answered } from '../../http/pages/form-flow.js'
-import { refusedBy, wantsPage } from '../../http/pages/html.js'
-import { seeOther } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { approvalStatuses, decide, listApprovals, showToUser, usersApproval } from './approval.js'
-import { approvalPage, refusedPage } from './page.js'
+import { approvalFlow } from './approval-flow.js'
 import { readAgentSettings } from './settings.js'
-import { answer, answers, visit } from './visit.js'
 import { approve, changeThresholds } from './wait.js'
 
 const ApprovalPath = z.object({ id: z.string() })
@@ -20,22 +16,7 @@ const askingOf = ({ principal, session }: Call<unknown, unknown, unknown, 'user'
 
 const AgentSettings = z.object({ approval_threshold: z.record(z.string(), Amount) })
 
-const page = {
-  evidence: 'designed',
-  path: '/approvals/:id',
-  auth: ['guest'],
-  params: ApprovalPath,
-  query: z.object({ step: z.optional(z.string()) }),
-  produces: ['text/html'],
-  refused: refusedBy(refusedPage),
-} as const
-
-type PageCall = Call<{ id: string }, { step?: string | undefined }, unknown, 'guest'>
-
-const addressOf = ({ params }: Pick<PageCall, 'params'>, { baseUrl }: { readonly baseUrl: string }): string =>
-  `${baseUrl}/approvals/${encodeURIComponent(params.id)}`
-
-const visitOf = ({ params, query, session }: PageCall) => ({ ...params, ...query, sessionId: session.id })
+const approvalPage = { ...approvalFlow.page, params: ApprovalPath, redirects: true } as const
 
 export const approvalRoutes = defineRoutes('approvals', {
   listApprovals: route({
@@ -120,33 +101,24 @@ export const approvalRoutes = defineRoutes('approvals', {
   }),
 
   openApproval: route({
-    ...page,
+    ...approvalPage,
     summary: 'The page at which a user reads what an agent asks, signed in as the very user, and answers it.',
     method: 'GET',
-    redirects: true,
     errors: ['not_found', 'rejected', 'approval_timeout', 'code_expired'],
-    async write(tx, call, service) {
-      const shown = await visit(tx, visitOf(call), service)
-      if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
-      // What was approved meanwhile stays approved.
-      return shown.refused && !wantsPage(call.headers)
-        ? shown.refused
-        : approvalPage(shown, service.sandbox !== undefined)
-    },
+    write: approvalFlow.open,
   }),
 
   answerApproval: route({
-    ...page,
+    ...approvalPage,
     summary: 'Sign in by a mailed code, approve by the second factor, or reject, as the buttons of the page say.',
     method: 'POST',
     body: z.object({
-      answer: z.enum(answers),
+      answer: z.enum(approvalFlow.answers),
       email: z.optional(z.string()),
       code: z.optional(z.string()),
       ...seenPrice,
     }),
     status: 303,
-    redirects: true,
     errors: [
       'not_found',
       'not_pending',
@@ -159,16 +131,6 @@ export const approvalRoutes = defineRoutes('approvals', {
       'code_expired',
       'too_many_tries',
     ],
-    async write(tx, call, service) {
-      const at = visitOf(call)
-      return answered(await answer(tx, at, call.body, service), call, {
-        address: addressOf(call, service),
-        async again(refused, step) {
-          const shown = await visit(tx, { ...at, step, email: call.body.email }, service)
-          if (shown.step === 'signed_in') return seeOther(addressOf(call, service), shown)
-          return approvalPage({ ...shown, refused }, service.sandbox !== undefined)
-        },
-      })
-    },
+    write: approvalFlow.answer,
   }),
 })

@@ -1,5 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
+import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession, type SessionRow } from '../../identity/sessions/session.js'
 import { emailOf } from '../../identity/users/user.js'
 import type { SeenPrice } from '../../money/commodities/seen-price.js'
@@ -9,15 +10,15 @@ import { hasDevice } from '../devices/device.js'
 import { lastAsked } from '../second-factor/asked.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import {
-  answerSignIn,
-  isSignInAnswer,
-  type SignedInSince,
+  type FilledSignIn,
   type SignInStep,
   signedInSince,
   signInAnswers,
+  signInRefusedAt,
   signInStep,
-} from '../sign-in/page-sign-in.js'
+} from '../sign-in/sign-in-flow.js'
 import { type ApprovalRow, type ApprovalStatus, approvals, decide, statusOf } from './approval.js'
+import { approvalPages, approvalSentence } from './approval-page.js'
 import { approvedPrice, checkApprovedPrice } from './price.js'
 import { appOf, secondFactorDetail } from './second-factor.js'
 
@@ -38,9 +39,8 @@ export interface Asked {
 }
 
 /** What whoever opened the page is shown. */
-export type Shown = { readonly refused?: Problem | undefined } & (
+export type ShownApproval = { readonly refused?: Problem | undefined } & (
   | SignInStep
-  | SignedInSince
   /** To everybody but the user whom it asks, whether it exists or not. */
   | { readonly step: 'nothing'; readonly email: string }
   | { readonly step: 'asked'; readonly asked: Asked }
@@ -49,39 +49,30 @@ export type Shown = { readonly refused?: Problem | undefined } & (
   | { readonly step: 'over'; readonly asked: Asked; readonly status: Exclude<ApprovalStatus, 'pending'> }
 )
 
-export interface Visit {
-  readonly id: string
-  readonly sessionId: string
-  /** Where the page's own links lead. */
-  readonly step?: string | undefined
-  /** That was filled in, and not taken. */
-  readonly email?: string | undefined
-}
+type ApprovalVisit = Visit<{ readonly id: string }>
 
-/** Where a visitor stands; approves what their second factor has approved since. */
-export async function visit(tx: Writer, at: Visit, service: ServiceContext): Promise<Shown> {
+/** Approves what the visitor's second factor has approved since. */
+async function look(tx: Writer, visit: ApprovalVisit, service: ServiceContext): Promise<ShownApproval> {
+  const { id, sessionId, step, refused } = visit
   const now = service.clock.now()
-  const since = await signedInSince(tx, at, service)
-  if (since && !(since instanceof Problem)) return since
-  const session = await findSession(tx, at.sessionId, now)
-  const signIn = await signInStep(tx, at, now)
-  if (since) return { ...signIn, refused: since }
-  if (!session || signIn.step !== 'email' || at.step === 'email') return signIn
-  const row = await ownRow(tx, at.id, session)
+  const session = await findSession(tx, sessionId, now)
+  const signIn = await signInStep(tx, visit, now)
+  const isSigningIn = signIn.step !== 'email' || step === 'email' || (step === 'device' && refused !== undefined)
+  if (!session || isSigningIn) return signIn
+  const row = await ownRow(tx, id, session)
   const email = (await emailOf(tx, `user:${session.user_id}`)) ?? ''
   if (!row) return { step: 'nothing', email, refused: problem('not_found') }
   const asked = await askedOf(tx, row, email)
   const status = statusOf(row, now)
   if (status !== 'pending') return { step: 'over', asked, status }
-  const result = await secondFactor(tx, { row, sessionId: at.sessionId }, now)
+  const result = await secondFactor(tx, { row, sessionId }, now)
   if (result === 'approved') {
     await decide(tx, row, { decision: 'approved', at: now })
     return { step: 'over', asked, status: 'approved' }
   }
   if (result === 'device' || result === 'mail') return { step: 'wait', asked, by: result }
-  const refused =
-    at.step === 'wait' && result ? problem(result === 'rejected' ? 'rejected' : 'approval_timeout') : undefined
-  return { step: 'asked', asked, refused }
+  if (step !== 'wait' || !result) return { step: 'asked', asked }
+  return { step: 'asked', asked, refused: problem(result === 'rejected' ? 'rejected' : 'approval_timeout') }
 }
 
 async function ownRow(tx: Reader, id: string, session: SessionRow): Promise<ApprovalRow | undefined> {
@@ -125,53 +116,43 @@ async function secondFactor(
   return status
 }
 
-export const answers = [...signInAnswers, 'approve', 'reject'] as const
-
-/** What somebody filled in, and the button that they pressed. */
-export interface Filled {
-  readonly answer: (typeof answers)[number]
-  readonly email?: string | undefined
-  readonly code?: string | undefined
-  /** The quote that the page showed. */
-  readonly price?: number | string | undefined
-  readonly dq?: string | undefined
-}
-
-/** Where an answer leads, and the session that goes on. */
-export interface Taken {
-  readonly step?: SignInStep['step'] | 'wait'
-  readonly session?: string
-}
-
-/** Takes an answer. Gives why it was not taken. */
-export async function answer(tx: Writer, at: Visit, filled: Filled, service: ServiceContext): Promise<Taken | Problem> {
-  const { sessionId } = at
-  const { answer } = filled
-  if (isSignInAnswer(answer)) return answerSignIn(tx, { ...filled, answer }, sessionId, service)
-  return decideBy(tx, at, { verb: answer, seen: filled }, service)
-}
-
-async function decideBy(
-  tx: Writer,
-  { id, sessionId }: Visit,
-  { verb, seen }: { verb: 'approve' | 'reject'; seen: SeenPrice },
-  service: ServiceContext,
-): Promise<Taken | Problem> {
-  const at = service.clock.now()
+/** What the visitor may decide now, or why nothing. */
+async function decidable(tx: Reader, { id, sessionId }: ApprovalVisit, at: number) {
   const session = await findSession(tx, sessionId, at)
   if (!session) return problem('sign_in_required')
   const row = await ownRow(tx, id, session)
   if (!row) return problem('not_found')
-  if (statusOf(row, at) !== 'pending') return problem('not_pending')
-  if (verb === 'reject') return settled(await decide(tx, row, { decision: 'rejected', at }))
+  return statusOf(row, at) === 'pending' ? { session, row } : problem('not_pending')
+}
+
+async function reject(tx: Writer, visit: ApprovalVisit, _: object, { clock }: ServiceContext): Promise<Next | Problem> {
+  const at = clock.now()
+  const found = await decidable(tx, visit, at)
+  return found instanceof Problem ? found : settled(await decide(tx, found.row, { decision: 'rejected', at }))
+}
+
+/** With the quote that the page showed. */
+interface FilledApproval extends FilledSignIn, SeenPrice {}
+
+async function approve(
+  tx: Writer,
+  visit: ApprovalVisit,
+  seen: FilledApproval,
+  service: ServiceContext,
+): Promise<Next | Problem> {
+  const at = service.clock.now()
+  const { sessionId } = visit
+  const found = await decidable(tx, visit, at)
+  if (found instanceof Problem) return found
+  const { session, row } = found
   const changed = await problemOf(checkApprovedPrice(tx, row, seen))
   if (changed) return changed
   const known = await secondFactor(tx, { row, sessionId }, at)
-  if (known === 'device' || known === 'mail') return { step: 'wait' }
+  if (known === 'device' || known === 'mail') return new Next({ step: 'wait' })
   const isShown = known === 'approved' || (await isJustSignedIn(tx, session, at))
   if (isShown) return settled(await decide(tx, row, { decision: 'approved', at }))
   const order = { ...(await orderOf(tx, { row, sessionId })), at }
-  return (await problemOf(requireSecondFactor(tx, order, service))) ?? { step: 'wait' }
+  return (await problemOf(requireSecondFactor(tx, order, service))) ?? new Next({ step: 'wait' })
 }
 
 async function problemOf(step: Promise<unknown>): Promise<Problem | undefined> {
@@ -184,7 +165,7 @@ async function problemOf(step: Promise<unknown>): Promise<Problem | undefined> {
   }
 }
 
-const settled = (decided: ApprovalRow | Problem): Taken | Problem => (decided instanceof Problem ? decided : {})
+const settled = (decided: ApprovalRow | Problem): Next | Problem => (decided instanceof Problem ? decided : new Next())
 
 /** How long a code counts. */
 const JUST_NOW = 5 * 60_000
@@ -195,3 +176,13 @@ const JUST_NOW = 5 * 60_000
  */
 const isJustSignedIn = async (tx: Reader, { user_id, by, created_at }: SessionRow, at: number): Promise<boolean> =>
   by === 'code' && at - created_at < JUST_NOW && !(await hasDevice(tx, user_id))
+
+export const approvalFlow = formFlow({
+  path: '/approvals/:id',
+  signedIn: signedInSince,
+  look,
+  pages: approvalPages,
+  sentence: approvalSentence,
+  refusedAt: signInRefusedAt,
+  answers: { ...signInAnswers, approve, reject },
+})

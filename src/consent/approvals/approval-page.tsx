@@ -1,0 +1,136 @@
+import type { VNode } from 'preact'
+import type { Problem, ProblemCode } from '../../base/problem.js'
+import { nameHidden } from '../../base/text/invisible-characters.js'
+import type { At, Pages, View } from '../../http/pages/form-flow.js'
+import type { FormPage } from '../../http/pages/form-page.js'
+import { Actions, Amount, Button, Form, QuoteFields } from '../../http/pages/parts.js'
+import { SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/sign-in-forms.js'
+import { isObject } from '../../storage/unknown.js'
+import type { Asked, ShownApproval } from './approval-flow.js'
+import { AllFields, Change } from './facts.js'
+
+const kindTitles: Record<Asked['kind'], string> = {
+  purchase: 'Approve a purchase',
+  paywall: 'Approve a payment',
+  transfer: 'Approve a transfer',
+  cart: 'Approve a purchase',
+  account_change: 'Approve a change',
+}
+
+const sentences: Partial<Record<ProblemCode, string>> = {
+  not_found: 'What apps ask is shown to the user whom they ask, and to nobody else.',
+  rejected: 'You rejected the request on your device: nothing was approved.',
+  approval_timeout: 'The request for your second factor was not answered in time. Approve again.',
+  sign_in_required: 'Sign in first: your session is over.',
+}
+
+export const approvalSentence = ({ code }: Problem): string | undefined => sentences[code]
+
+const signInTitles = { email: 'Sign in to answer', code: 'Enter your code', device: 'Approve on your device' }
+
+const signInPage = (shown: At<ShownApproval, 'email' | 'code' | 'device'>, { poll, ...view }: View): FormPage => ({
+  title: signInTitles[shown.step],
+  about: <p class="muted">An app that you connected asks you to approve something.</p>,
+  refresh: shown.step === 'device' ? poll : undefined,
+  body: <SignInForms at={shown} {...view} />,
+})
+
+/** Who asks, for what. */
+const head = ({ app, summary }: Asked) => ({
+  kicker: (
+    <>
+      <bdi>{app}</bdi> asks you
+    </>
+  ),
+  about: <p dir="auto">{nameHidden(summary)}</p>,
+})
+
+function askedPage({ asked }: At<ShownApproval, 'asked'>): FormPage {
+  const { price, total } = asked.detail
+  const sum = price ?? total
+  const { kicker, about } = head(asked)
+  return {
+    title: kindTitles[asked.kind],
+    kicker,
+    about: (
+      <>
+        {about}
+        {typeof sum === 'string' && <Amount>{nameHidden(sum)}</Amount>}
+      </>
+    ),
+    body: (
+      <>
+        <Detail asked={asked} />
+        <p class="muted">Answer until {asked.until}. Approved, it can be done once, within the hour, and exactly so.</p>
+        <Form>
+          {asked.quote && <QuoteFields {...asked.quote} />}
+          <Actions>
+            <Button answer="approve" go>
+              Approve
+            </Button>
+            <Button answer="reject">Reject</Button>
+          </Actions>
+        </Form>
+        <SignedInAs email={asked.email} />
+      </>
+    ),
+  }
+}
+
+/** All that is approved. */
+function Detail({ asked: { kind, detail, now } }: { asked: Asked }): VNode {
+  if (kind !== 'account_change') return <AllFields of={detail} />
+  const { change, new_price, ...about } = detail
+  // What is changed stands above already, and a price reads better with its shortcode.
+  const { kind: _, catalog_item_id: __, hostname: ___, ...fields } = isObject(change) ? change : {}
+  return (
+    <>
+      <AllFields of={about} />
+      <Change change={new_price === undefined ? fields : { ...fields, price: new_price }} now={now ?? {}} />
+    </>
+  )
+}
+
+const ends: Record<At<ShownApproval, 'over'>['status'], readonly [title: string, what: string]> = {
+  approved: ['Approved', 'Approved: go back to your app.'],
+  rejected: ['Rejected', 'You rejected this. Nothing was moved or changed.'],
+  expired: ['Expired', 'This has expired, and can no longer be approved or used. The app can ask again.'],
+  spent: ['Done', 'You approved this, and the app has used it: it cannot be used again.'],
+}
+
+/** The page at which a user answers an agent. */
+export const approvalPages: Pages<ShownApproval> = {
+  email: signInPage,
+  code: signInPage,
+  device: signInPage,
+  nothing: ({ email }) => ({ title: 'Nothing waits for you here', body: <SignedInAs email={email} /> }),
+  asked: askedPage,
+  wait: ({ asked, by }, { poll }) => ({
+    title: by === 'device' ? 'Approve on your device' : 'Approve by mail',
+    ...head(asked),
+    refresh: poll,
+    body: (
+      <>
+        {by === 'device' ? (
+          <WaitsForDevice />
+        ) : (
+          <p role="status">
+            We mailed you a link. Open it in another browser or on another device, and approve it there: this page goes
+            on by itself.
+          </p>
+        )}
+        <Form>
+          <Actions>
+            <Button answer="reject">Reject</Button>
+          </Actions>
+        </Form>
+      </>
+    ),
+  }),
+  over: ({ asked, status }) => ({
+    title: ends[status][0],
+    ...head(asked),
+    tone: status === 'approved' || status === 'spent' ? 'good' : undefined,
+    body: <p role="status">{ends[status][1]}</p>,
+  }),
+}
