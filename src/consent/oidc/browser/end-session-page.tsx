@@ -1,15 +1,16 @@
-import { Actions, Button } from '../../../http/pages/card.js'
+import { ANY_SITE, formPage } from '../../../http/pages/form-page.js'
+import { Actions, Button, Onward } from '../../../http/pages/parts.js'
 import type { Reply } from '../../../http/reply.js'
-import { Onward, show } from '../pages/pages.js'
 import type { Ended, EndSessionRequest } from './end-session.js'
 
 /** Asks whoever is signed in, as any page could have sent them here. */
-export function confirmPage({ email, onward }: Extract<Ended, { ended: false }>, request: EndSessionRequest): Reply {
-  return show({
+export const signOutPage = ({ email, onward }: Extract<Ended, { ended: false }>, request: EndSessionRequest): Reply =>
+  formPage({
     title: 'Sign out',
+    heading: 'Sign out?',
+    leadsTo: ANY_SITE,
     body: (
       <>
-        <h1>Sign out?</h1>
         <p>
           You are signed in as <strong>{email}</strong>.
         </p>
@@ -26,19 +27,23 @@ export function confirmPage({ email, onward }: Extract<Ended, { ended: false }>,
       </>
     ),
   })
-}
 
-const told = (title: string, text: string, onward?: Ended['onward']): Reply =>
-  show({
-    title,
+export const signedOutPage = (onward: Ended['onward']): Reply =>
+  formPage({
+    title: 'Signed out',
+    leadsTo: ANY_SITE,
+    session: null,
     body: (
       <>
-        <h1>{title}</h1>
-        <p>{text}</p>
-        {onward && <Onward {...onward} />}
+        <p>You can close this page.</p>
+        {onward && <Onward to={onward.location}>Continue to {onward.place}</Onward>}
       </>
     ),
   })
 
-export const signedOutPage = (onward: Ended['onward']): Reply => told('Signed out', 'You can close this page.', onward)
-export const stillSignedInPage = (): Reply => told('Still signed in', 'Nothing was changed. You can close this page.')
+export const stillSignedInPage = (): Reply =>
+  formPage({
+    title: 'Still signed in',
+    leadsTo: ANY_SITE,
+    body: <p>Nothing was changed. You can close this page.</p>,
+  })

@@ -1,8 +1,9 @@
-import type { ComponentChildren, VNode } from 'preact'
-import { Actions, Alert, Button, CodeField, EmailField, SandboxMail } from '../../../http/pages/card.js'
-import type { Reply } from '../../../http/reply.js'
-import { Onward, show } from '../pages/pages.js'
-import type { Consent, Shown, Step } from './interaction.js'
+import type { At, Pages, View } from '../../../http/pages/form-flow.js'
+import { ANY_SITE, type FormPage } from '../../../http/pages/form-page.js'
+import { Actions, Button, Choices, Form, GoOn, Onward } from '../../../http/pages/parts.js'
+import { SignedInAs, SignInForms } from '../../../http/pages/sign-in-forms.js'
+import { accountChoices } from '../pages/account-choices.js'
+import type { ShownInteraction } from './interaction.js'
 
 const scopeTexts: Readonly<Record<string, readonly string[]>> = {
   openid: ['Know that it is you each time'],
@@ -17,141 +18,82 @@ const scopeTexts: Readonly<Record<string, readonly string[]>> = {
   offline_access: ['Stay connected while you are away'],
 }
 
-/** Seconds between looks whether the device has answered. */
-const POLL = 2
+/** An answer redirects to the client, wherever that is, perhaps to be redirected again. */
+const frame = ({ app, origin, scheme }: ShownInteraction): Pick<FormPage, 'about' | 'leadsTo'> => ({
+  about: (
+    <p class="muted">
+      To connect {app}, at {origin}
+    </p>
+  ),
+  leadsTo: [...ANY_SITE, scheme],
+})
 
-type Asking = Exclude<Step, { step: 'leave' | 'turned_back' }>
+const signInForms = ({ step, email }: At<ShownInteraction, 'email' | 'code'>, { isRefused, outbox }: View) => (
+  <SignInForms
+    at={{ step, email }}
+    isRefused={isRefused}
+    outbox={outbox}
+    note="You get a code by mail; there is no password. An address that is new here signs up."
+    resend="resend"
+    cancel
+  />
+)
 
-/** The page of an interaction's next step. It needs no script. */
-export function interactionPage(
-  shown: Shown & { readonly next: Exclude<Step, { step: 'leave' }> },
-  sandbox: boolean,
-): Reply {
-  const { refused, next } = shown
-  if (next.step === 'turned_back') return turnedBackPage(shown, next)
-  return show({
-    title: titles[next.step],
-    status: refused?.status,
-    scheme: shown.scheme,
-    ...(next.step === 'wait' && !refused && { refresh: POLL }),
+/** The pages that lead from an authorization request to a code. */
+export const interactionPages: Pages<ShownInteraction> = {
+  email: (shown, view) => ({ title: 'Sign in', ...frame(shown), body: signInForms(shown, view) }),
+  code: (shown, view) => ({ title: 'Enter your code', ...frame(shown), body: signInForms(shown, view) }),
+  wait: (shown, { isRefused, outbox, poll }) => ({
+    title: 'Approve on your device',
+    ...frame(shown),
+    refresh: poll,
     body: (
-      <>
-        <h1>{next.step === 'consent' ? `Connect ${shown.app}` : titles[next.step]}</h1>
-        <p class="muted">
-          {next.step === 'consent' ? 'Its answer goes to' : `To connect ${shown.app}, at`} {shown.origin}
-        </p>
-        {refused && <Alert>{(refused.code === 'field_invalid' && toFillIn[next.step]) || refused.message}</Alert>}
-        {bodyOf(next, refused !== undefined, sandbox)}
-      </>
+      <SignInForms at={{ step: 'device', email: '' }} isRefused={isRefused} outbox={outbox} another={null} cancel />
     ),
-  })
-}
-
-const turnedBackPage = ({ app, origin }: Shown, { why, location }: Extract<Step, { step: 'turned_back' }>): Reply =>
-  show({
+  }),
+  ask_again: (shown) => ({
+    title: 'Your device did not answer',
+    ...frame(shown),
+    body: (
+      <Form>
+        <p>The request on your device was not answered in time.</p>
+        <GoOn answer="ask_again" cancel>
+          Continue
+        </GoOn>
+      </Form>
+    ),
+  }),
+  consent: (shown) => ({
+    title: 'Connect an app',
+    heading: `Connect ${shown.app}`,
+    ...frame(shown),
+    about: <p class="muted">Its answer goes to {shown.origin}</p>,
+    body: <Consent {...shown} />,
+  }),
+  turned_back: ({ app, origin, why, location }) => ({
     title: 'The app sent a wrong request',
     status: 400,
+    alert: why,
+    leadsTo: ANY_SITE,
     body: (
       <>
-        <h1>The app sent a wrong request</h1>
-        <Alert>{why}</Alert>
         <p>
           {app} sent you here. You have not connected it as the user who is signed in now. Nothing was changed: you can
           close this page.
         </p>
-        <Onward location={location} place={origin} />
+        <Onward to={location}>Continue to {origin}</Onward>
       </>
     ),
-  })
-
-/** What people are told in place of the sentence for programs. */
-const toFillIn: Partial<Record<Asking['step'], string>> = {
-  email: 'Enter an email address, such as ada@example.test.',
-  consent: 'Pick one of the accounts, or none.',
+  }),
 }
 
-const titles: Record<Asking['step'], string> = {
-  email: 'Sign in',
-  code: 'Enter your code',
-  wait: 'Approve on your device',
-  ask_again: 'Your device did not answer',
-  consent: 'Connect an app',
-}
-
-function bodyOf(next: Asking, isRefused: boolean, sandbox: boolean): VNode {
-  switch (next.step) {
-    case 'email':
-      return <EmailStep hint={next.hint} isRefused={isRefused} />
-    case 'code':
-      return <CodeStep email={next.email} isRefused={isRefused} sandbox={sandbox} />
-    case 'wait':
-      return (
-        <Form>
-          <p role="status">We sent a request to your device. This page goes on by itself once you approved it there.</p>
-          <Actions>
-            <Button answer="cancel">Cancel</Button>
-          </Actions>
-        </Form>
-      )
-    case 'ask_again':
-      return (
-        <Form>
-          <p>The request on your device was not answered in time.</p>
-          <GoOn answer="ask_again">Continue</GoOn>
-        </Form>
-      )
-    case 'consent':
-      return <ConsentStep {...next} />
-  }
-}
-
-const Form = ({ children }: { children: ComponentChildren }) => (
-  <form method="post" novalidate>
-    {children}
-  </form>
-)
-
-const GoOn = ({ answer, children }: { answer: string; children: string }) => (
-  <Actions>
-    <Button answer={answer} go>
-      {children}
-    </Button>
-    <Button answer="cancel">Cancel</Button>
-  </Actions>
-)
-
-const EmailStep = ({ hint, isRefused }: { hint: string; isRefused: boolean }) => (
-  <Form>
-    <EmailField email={hint} isRefused={isRefused} autofocus />
-    <p class="muted">You get a code by mail; there is no password. An address that is new here signs up.</p>
-    <GoOn answer="continue">Continue</GoOn>
-  </Form>
-)
-
-const CodeStep = ({ email, isRefused, sandbox }: { email: string; isRefused: boolean; sandbox: boolean }) => (
+const Consent = ({ email, scopes, accounts, accountId }: At<ShownInteraction, 'consent'>) => (
   <>
-    <Form>
-      <CodeField email={email} isRefused={isRefused} />
-      <GoOn answer="verify">Verify</GoOn>
-    </Form>
-    <form method="post" class="more">
-      <Button answer="resend">Send a new code</Button>
-      <Button answer="other_email">Use another email</Button>
-    </form>
-    {sandbox && <SandboxMail outbox="../../../_sandbox/outbox" />}
-  </>
-)
-
-const ConsentStep = ({ email, scopes, accounts, accountId }: Consent) => (
-  <>
-    <form method="post" class="more">
-      <span class="muted">Signed in as {email}</span>
-      <Button answer="switch">Not you?</Button>
-    </form>
+    <SignedInAs email={email} />
     <Form>
       <div>
         <h2 id="may">The app may</h2>
-        <ul aria-labelledby="may">
+        <ul class="list" aria-labelledby="may">
           {scopes
             .flatMap((scope) => scopeTexts[scope] ?? [])
             .map((text) => (
@@ -159,20 +101,7 @@ const ConsentStep = ({ email, scopes, accounts, accountId }: Consent) => (
             ))}
         </ul>
       </div>
-      {accounts.length > 0 && (
-        <fieldset>
-          <legend>Business account</legend>
-          <p class="muted">The app may look after the one that you pick, and propose changes to it.</p>
-          <Choice value="none" isChosen={!accounts.some(({ id }) => id === accountId)}>
-            None
-          </Choice>
-          {accounts.map(({ id, name }) => (
-            <Choice value={String(id)} isChosen={id === accountId}>
-              {name}
-            </Choice>
-          ))}
-        </fieldset>
-      )}
+      {accounts.length > 0 && <Choices {...accountChoices(accounts, accountId)} />}
       <Actions>
         <Button answer="allow" go>
           Allow
@@ -181,11 +110,4 @@ const ConsentStep = ({ email, scopes, accounts, accountId }: Consent) => (
       </Actions>
     </Form>
   </>
-)
-
-const Choice = ({ value, isChosen, children }: { value: string; isChosen: boolean; children: string }) => (
-  <label class="choice">
-    <input type="radio" name="account" value={value} checked={isChosen} />
-    {children}
-  </label>
 )

@@ -1,30 +1,31 @@
 import { Problem, problem } from '../../../base/problem.js'
 import { digest } from '../../../base/secrets.js'
 import type { ServiceContext } from '../../../http/context.js'
+import { formFlow, Next, type Visit } from '../../../http/pages/form-flow.js'
 import { findSession, type SessionRow } from '../../../identity/sessions/session.js'
 import { users } from '../../../identity/users/user.js'
 import type { Writer } from '../../../storage/storage.js'
 import { hasDevice } from '../../devices/device.js'
 import { requireSecondFactor, spendSecondFactor } from '../../second-factor/request.js'
-import { mailCode, verifiedSince, verifyCode } from '../../sign-in/page-sign-in.js'
+import { type FilledSignIn, mailCode, verifiedSince, verifyCode } from '../../sign-in/sign-in-flow.js'
 import { clientById, nameOf, type OidcClientRow } from '../clients/client.js'
 import { originShown } from '../clients/redirect-uri.js'
 import { issueCode } from '../code.js'
 import { type ConnectionRow, connect, connectionOf, grantableAccounts } from '../connection.js'
 import { type Answer, answerAddress, type InteractionRow, oidcInteractions } from './authorization.js'
+import { interactionPages } from './interaction-page.js'
 import { emailHint, mustSignIn } from './sign-in.js'
 
 /** What somebody who came with an authorization request is to do next. */
-export type Step =
-  | { readonly step: 'email'; readonly hint: string }
+type Step =
+  | { readonly step: 'email'; readonly email: string }
   | { readonly step: 'code'; readonly email: string }
   | { readonly step: 'wait' }
   | { readonly step: 'ask_again' }
   | Consent
   | { readonly step: 'turned_back'; readonly why: string; readonly location: string }
-  | { readonly step: 'leave'; readonly location: string }
 
-export interface Consent {
+interface Consent {
   readonly step: 'consent'
   readonly email: string
   readonly scopes: readonly string[]
@@ -34,44 +35,25 @@ export interface Consent {
 }
 
 /** What stands on every page of an interaction. */
-export interface Shown {
+interface Frame {
   readonly app: string
   /** Where the answer goes, as people are told. */
   readonly origin: string
   /** The scheme of that address. */
   readonly scheme: string
-  readonly next: Step
-  /** Why the last answer was not taken. */
-  readonly refused?: Problem
+  readonly refused?: Problem | undefined
   /** The session that signed in. */
   readonly session?: string
 }
 
-export interface Visit {
-  readonly id: string
-  readonly sessionId: string
-}
+export type ShownInteraction = Frame & Step
 
-/** An answer of somebody's: the button, and what they filled in. */
-export interface Filled {
-  readonly answer: (typeof answers)[number]
-  readonly email?: string | undefined
-  readonly code?: string | undefined
+type InteractionVisit = Visit<{ readonly id: string }>
+
+interface FilledInteraction extends FilledSignIn {
   /** `none`, or the id of the account to grant. */
   readonly account?: string | undefined
 }
-
-export const answers = [
-  'continue',
-  'verify',
-  'resend',
-  'other_email',
-  'switch',
-  'ask_again',
-  'allow',
-  'deny',
-  'cancel',
-] as const
 
 interface Interaction {
   readonly row: InteractionRow
@@ -80,49 +62,63 @@ interface Interaction {
   readonly session: SessionRow | undefined
 }
 
-/** Where an interaction stands. Throws `interaction_expired`, `too_many_pending`. */
-export async function visit(tx: Writer, at: Visit, service: ServiceContext): Promise<Shown> {
-  const interaction = await open(tx, at, service)
+/** Throws `interaction_expired`, `too_many_pending`. */
+async function look(tx: Writer, visit: InteractionVisit, service: ServiceContext): Promise<ShownInteraction | Next> {
+  const interaction = await open(tx, visit, service)
   // The sign-in that waits for a device, where one does here.
-  const since = interaction.row.email === null ? undefined : await verifiedSince(tx, at.sessionId, service)
+  const since = interaction.row.email === null ? undefined : await verifiedSince(tx, visit.sessionId, service)
   if (since === undefined) return show(interaction, await proceed(tx, interaction, service))
-  if (since === 'waits') return show(interaction, { step: 'wait' })
-  if (!(since instanceof Problem)) return goOnAs(tx, interaction, { ...since, byDevice: true }, service)
-  if (since.code === 'rejected')
-    return show(interaction, leave(tx, interaction.row, { error: 'access_denied' }, service))
-  return { ...(await again(tx, interaction, { email: null }, service)), refused: since }
+  if (since instanceof Next) return signedIn(tx, interaction, { since, byDevice: true }, service)
+  if (since.code === 'rejected') return leave(tx, interaction.row, { error: 'access_denied' }, service)
+  const shown = await again(tx, interaction, { email: null }, service)
+  return shown instanceof Next ? shown : { ...shown, refused: since }
 }
 
-/** Takes an answer. Throws `interaction_expired`, `too_many_pending`; what else is wrong is told in `refused`. */
-export async function answer(tx: Writer, at: Visit, filled: Filled, service: ServiceContext): Promise<Shown> {
-  const interaction = await open(tx, at, service)
-  const { row } = interaction
-  if (row.refused) return show(interaction, await proceed(tx, interaction, service))
-  const turn = (changes: Partial<InteractionRow>) => again(tx, interaction, changes, service)
-  switch (filled.answer) {
-    case 'continue':
-      return mail(tx, interaction, filled.email ?? '', service)
-    case 'resend':
-      return mail(tx, interaction, row.email ?? '', service)
-    case 'verify':
-      return verify(tx, interaction, filled.code ?? '', service)
-    case 'other_email':
-      return turn({ email: null })
-    case 'switch':
-      return turn({ signed_in: false, request: { ...row.request, prompt: [...row.request.prompt, 'login'] } })
-    case 'ask_again':
-      return turn({ second_factor_id: null })
-    case 'allow':
-      return allow(tx, interaction, filled.account ?? 'none', service)
-    case 'deny':
-    case 'cancel':
-      return show(interaction, leave(tx, row, { error: 'access_denied' }, service))
+type Taking = (
+  tx: Writer,
+  interaction: Interaction,
+  filled: FilledInteraction,
+  service: ServiceContext,
+) => Promise<ShownInteraction | Next>
+
+/** An answer to what is asked; a wrong request asks nothing. */
+const answering =
+  (take: Taking) => async (tx: Writer, visit: InteractionVisit, filled: FilledInteraction, service: ServiceContext) => {
+    const interaction = await open(tx, visit, service)
+    if (interaction.row.refused) return show(interaction, await proceed(tx, interaction, service))
+    return take(tx, interaction, filled, service)
   }
-}
+
+/** An answer that changes how far the interaction is. */
+const turning = (changes: (row: InteractionRow) => Partial<InteractionRow>) =>
+  answering((tx, interaction, _, service) => again(tx, interaction, changes(interaction.row), service))
+
+const denying = answering(async (tx, { row }, _, service) => leave(tx, row, { error: 'access_denied' }, service))
+
+export const interactionFlow = formFlow({
+  path: '/oidc/interaction/:id',
+  versions: ['v4'],
+  look,
+  pages: interactionPages,
+  answers: {
+    continue: answering((tx, interaction, { email = '' }, service) => mail(tx, interaction, email, service)),
+    resend: answering((tx, interaction, _, service) => mail(tx, interaction, interaction.row.email ?? '', service)),
+    verify: answering(verify),
+    other_email: turning(() => ({ email: null })),
+    switch: turning(({ request }) => ({
+      signed_in: false,
+      request: { ...request, prompt: [...request.prompt, 'login'] },
+    })),
+    ask_again: turning(() => ({ second_factor_id: null })),
+    allow: answering(allow),
+    deny: denying,
+    cancel: denying,
+  },
+})
 
 const fresh = { email: null, signed_in: false, second_factor_id: null, second_factor_passed: false } as const
 
-async function open(tx: Writer, { id, sessionId }: Visit, { clock }: ServiceContext): Promise<Interaction> {
+async function open(tx: Writer, { id, sessionId }: InteractionVisit, { clock }: ServiceContext): Promise<Interaction> {
   const row = await tx.get(oidcInteractions, id)
   const client = row && (await clientById(tx, row.request.client_id))
   if (!client || row.expires_at <= clock.now()) throw problem('interaction_expired')
@@ -133,12 +129,13 @@ async function open(tx: Writer, { id, sessionId }: Visit, { clock }: ServiceCont
   return { row: own, client, sessionId, session }
 }
 
-const show = ({ client, row }: Interaction, next: Step, refused?: Problem): Shown => ({
+const show = (interaction: Interaction, next: Step | Next, refused?: Problem): ShownInteraction | Next =>
+  next instanceof Next ? next : { ...frameOf(interaction), ...next, refused }
+
+const frameOf = ({ client, row }: Interaction): Frame => ({
   app: nameOf(client),
   origin: originShown(row.request.redirect_uri),
   scheme: new URL(row.request.redirect_uri).protocol,
-  next,
-  ...(refused && { refused }),
 })
 
 async function again(
@@ -146,14 +143,14 @@ async function again(
   interaction: Interaction,
   changes: Partial<InteractionRow>,
   service: ServiceContext,
-): Promise<Shown> {
+): Promise<ShownInteraction | Next> {
   const row = { ...interaction.row, ...changes }
   tx.put(oidcInteractions, row)
   return show(interaction, await proceed(tx, { ...interaction, row }, service))
 }
 
 /** The steps, in order: sign-in, second factor, consent, and back to the client with a code. */
-async function proceed(tx: Writer, interaction: Interaction, service: ServiceContext): Promise<Step> {
+async function proceed(tx: Writer, interaction: Interaction, service: ServiceContext): Promise<Step | Next> {
   const { row, client, session } = interaction
   const { request } = row
   if (row.refused) return turnBack(tx, interaction, row.refused, service)
@@ -161,14 +158,14 @@ async function proceed(tx: Writer, interaction: Interaction, service: ServiceCon
   if (!session || mustSignIn(row, session, service.clock.now())) {
     if (silent || row.signed_in) return leave(tx, row, { error: 'login_required' }, service)
     return row.email === null
-      ? { step: 'email', hint: await emailHint(tx, request) }
+      ? { step: 'email', email: await emailHint(tx, request) }
       : { step: 'code', email: row.email }
   }
   const connection = await connectionOf(tx, session.user_id, client.id)
   const asks = request.prompt.includes('consent') || !isAssured(client, row) || !covers(connection, row)
   if (silent && asks) return leave(tx, row, { error: 'consent_required' }, service)
   const passed = asks || row.signed_in ? await secondFactor(tx, interaction, session, service) : row
-  if ('step' in passed) return passed
+  if (!('id' in passed)) return passed
   if (asks || !connection) return consent(tx, row, session, connection)
   return finish(tx, passed, session, connection, service)
 }
@@ -182,7 +179,7 @@ async function turnBack(
   { row, client, session }: Interaction,
   refused: Answer,
   service: ServiceContext,
-): Promise<Step> {
+): Promise<Step | Next> {
   if (session && (await connectionOf(tx, session.user_id, client.id))) return leave(tx, row, refused, service)
   const why = refused.error_description ?? `${refused.error}.`
   return { step: 'turned_back', why, location: answerAddress(row.request, refused, service) }
@@ -198,33 +195,38 @@ const isAssured = ({ secret_digest }: OidcClientRow, { request }: InteractionRow
 const covers = (connection: ConnectionRow | undefined, { request }: InteractionRow): boolean =>
   connection !== undefined && request.scopes.every((scope) => connection.scopes.includes(scope))
 
-async function mail(tx: Writer, interaction: Interaction, text: string, service: ServiceContext): Promise<Shown> {
+async function mail(tx: Writer, interaction: Interaction, text: string, service: ServiceContext) {
   const mailed = await mailCode(tx, { email: text, sessionId: interaction.sessionId }, service)
-  if (mailed instanceof Problem) return show(interaction, { step: 'email', hint: text.slice(0, 254) }, mailed)
+  if (mailed instanceof Problem) return show(interaction, { step: 'email', email: text.slice(0, 254) }, mailed)
   return again(tx, interaction, { email: mailed }, service)
 }
 
-async function verify(tx: Writer, interaction: Interaction, code: string, service: ServiceContext): Promise<Shown> {
+async function verify(
+  tx: Writer,
+  interaction: Interaction,
+  { code = '' }: FilledInteraction,
+  service: ServiceContext,
+): Promise<ShownInteraction | Next> {
   const { email } = interaction.row
   if (email === null) return again(tx, interaction, {}, service)
   const { sessionId } = interaction
-  const verified = await verifyCode(tx, { email, code, sessionId, detail: askedBy(interaction) }, service)
-  if (verified instanceof Problem) return show(interaction, { step: 'code', email }, verified)
-  if (verified === 'waits') return show(interaction, { step: 'wait' })
-  return goOnAs(tx, interaction, { ...verified, byDevice: false }, service)
+  const since = await verifyCode(tx, { email, code, sessionId, detail: askedBy(interaction) }, service)
+  if (since instanceof Problem) return show(interaction, { step: 'code', email }, since)
+  return signedIn(tx, interaction, { since, byDevice: false }, service)
 }
 
-/** Goes on as the session that has signed in. `byDevice`: its user approved that on a device, who is not asked there again. */
-async function goOnAs(
+/** Goes on as the session that has signed in, if one has. `byDevice`: its user approved that on a device, who is not asked there again. */
+async function signedIn(
   tx: Writer,
   interaction: Interaction,
-  { session: sessionId, byDevice }: { readonly session: string; readonly byDevice: boolean },
+  { since: { session: sessionId }, byDevice }: { readonly since: Next; readonly byDevice: boolean },
   service: ServiceContext,
-): Promise<Shown> {
+): Promise<ShownInteraction | Next> {
+  if (sessionId === undefined) return show(interaction, { step: 'wait' })
   const session = await findSession(tx, sessionId, service.clock.now())
-  const signedIn = { ...interaction, sessionId, session }
   const progress = { ...fresh, session_digest: digest(sessionId), signed_in: true, second_factor_passed: byDevice }
-  return { ...(await again(tx, signedIn, progress, service)), session: sessionId }
+  const shown = await again(tx, { ...interaction, sessionId, session }, progress, service)
+  return shown instanceof Next ? shown.as(sessionId) : { ...shown, session: sessionId }
 }
 
 /** The app that somebody signs in for. */
@@ -239,7 +241,7 @@ async function secondFactor(
   { row, client, sessionId }: Interaction,
   { user_id: userId }: SessionRow,
   service: ServiceContext,
-): Promise<Step | InteractionRow> {
+): Promise<Step | Next | InteractionRow> {
   if (row.second_factor_passed || !(await hasDevice(tx, userId))) return row
   const at = service.clock.now()
   const order = { userId, action: 'connect_app', detail: askedBy({ row, client }), sessionId, at }
@@ -271,11 +273,16 @@ async function consent(
   return { step: 'consent', email, scopes: request.scopes, accounts, accountId: connection?.account_id ?? null }
 }
 
-async function allow(tx: Writer, interaction: Interaction, account: string, service: ServiceContext): Promise<Shown> {
+async function allow(
+  tx: Writer,
+  interaction: Interaction,
+  { account = 'none' }: FilledInteraction,
+  service: ServiceContext,
+): Promise<ShownInteraction | Next> {
   const next = await proceed(tx, interaction, service)
   const { session, client } = interaction
   // Nobody allows what they are not asked.
-  if (next.step !== 'consent' || !session) return show(interaction, next)
+  if (next instanceof Next || next.step !== 'consent' || !session) return show(interaction, next)
   const granted = account === 'none' ? undefined : next.accounts.find(({ id }) => String(id) === account)
   if (account !== 'none' && !granted) {
     const detail = '"account" must be none, or one of your accounts.'
@@ -285,7 +292,7 @@ async function allow(tx: Writer, interaction: Interaction, account: string, serv
   const row = (await tx.get(oidcInteractions, interaction.row.id)) ?? interaction.row
   const order = { userId, clientId: client.id, accountId: granted?.id ?? null, scopes: row.request.scopes }
   const connection = await connect(tx, { ...order, at: service.clock.now() }, service)
-  return show(interaction, await finish(tx, row, session, connection, service))
+  return finish(tx, row, session, connection, service)
 }
 
 async function finish(
@@ -294,7 +301,7 @@ async function finish(
   session: SessionRow,
   connection: ConnectionRow,
   service: ServiceContext,
-): Promise<Step> {
+): Promise<Next> {
   const { client_id, redirect_uri, code_challenge, scopes, resource, nonce } = row.request
   const facts = {
     ...{ client_id, redirect_uri, code_challenge, scopes, resource, nonce },
@@ -307,7 +314,7 @@ async function finish(
   return leave(tx, row, { code: await issueCode(tx, facts, service.clock.now(), service) }, service)
 }
 
-function leave(tx: Writer, { id, request }: InteractionRow, answered: Answer, service: ServiceContext): Step {
+function leave(tx: Writer, { id, request }: InteractionRow, answered: Answer, service: ServiceContext): Next {
   tx.remove(oidcInteractions, id)
-  return { step: 'leave', location: answerAddress(request, answered, service) }
+  return new Next({ location: answerAddress(request, answered, service) })
 }

@@ -1,14 +1,12 @@
 import { z } from '../../../http/fields/schema.js'
-import { wantsPage } from '../../../http/pages/html.js'
-import { type Reply, reply, seeOther } from '../../../http/reply.js'
-import { type Call, defineRoutes, route } from '../../../http/route.js'
+import { type Reply, seeOther } from '../../../http/reply.js'
+import { defineRoutes, route } from '../../../http/route.js'
 import { pageRefusal } from '../pages/refusals.js'
 import * as shape from '../schema.js'
 import { authorize } from './authorization.js'
 import { type Ended, endSessionAddress, endSessionFor } from './end-session.js'
-import { confirmPage, signedOutPage, stillSignedInPage } from './end-session-page.js'
-import { answer, answers, type Shown, visit } from './interaction.js'
-import { interactionPage } from './interaction-page.js'
+import { signedOutPage, signOutPage, stillSignedInPage } from './end-session-page.js'
+import { interactionFlow } from './interaction.js'
 
 /** What browsers are sent to, rather than what programs call. */
 
@@ -22,26 +20,25 @@ const authorization = {
   refused: pageRefusal,
 } as const
 
-const page = { versions: ['v4'], auth: ['guest'], produces: ['text/html'], refused: pageRefusal } as const
-
-const endings = { ...page, redirects: true, errors: ['invalid_request'] } as const
+const endings = {
+  versions: ['v4'],
+  auth: ['guest'],
+  produces: ['text/html'],
+  redirects: true,
+  errors: ['invalid_request'],
+  refused: pageRefusal,
+} as const
 
 const signedOut = (onward: Ended['onward']): Reply =>
-  withMore(onward?.isTrusted ? seeOther(onward.location) : signedOutPage(onward), { session: null })
+  onward?.isTrusted ? seeOther(onward.location, { session: null }) : signedOutPage(onward)
 
-/** A reply with more headers, and the session that its reader goes on with. */
-const withMore = (
-  { status, headers, body = null }: Reply,
-  { session, ...more }: { headers?: Record<string, string>; session?: string | null | undefined },
-): Reply =>
-  reply({
-    ...(status !== undefined && { status }),
-    headers: { ...more.headers, ...headers },
-    body,
-    ...(session !== undefined && { session }),
-  })
-
-const InteractionPath = z.object({ id: shape.Word })
+const interactionPage = {
+  ...interactionFlow.page,
+  params: z.object({ id: shape.Word }),
+  query: z.object({}),
+  redirects: true,
+  refused: pageRefusal,
+} as const
 
 export const oidcBrowserRoutes = defineRoutes('oidc', {
   authorizeOidc: route({
@@ -72,7 +69,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     query: shape.EndSession,
     async write(tx, { query, session }, service) {
       const ended = await endSessionFor(tx, { request: query, sessionId: session.id, confirmed: false }, service)
-      return ended.ended ? signedOut(ended.onward) : confirmPage(ended, query)
+      return ended.ended ? signedOut(ended.onward) : signOutPage(ended, query)
     },
   }),
 
@@ -106,30 +103,19 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
   }),
 
   readInteraction: route({
-    ...page,
+    ...interactionPage,
     summary: 'The pages of sign-in, second factor and consent; from the last one, back to the client.',
-    evidence: 'designed',
     method: 'GET',
-    path: '/oidc/interaction/:id',
-    redirects: true,
-    params: InteractionPath,
     errors: ['interaction_expired', 'too_many_pending', 'too_many_mails', 'code_expired'],
-    async write(tx, { params, session, headers }, service) {
-      const at = { id: params.id, sessionId: session.id }
-      return shown(await visit(tx, at, service), headers, service.sandbox !== undefined)
-    },
+    write: interactionFlow.open,
   }),
 
   answerInteraction: route({
-    ...page,
+    ...interactionPage,
     summary: 'What somebody filled in on a page of sign-in or consent, and the button that they pressed.',
-    evidence: 'designed',
     method: 'POST',
-    path: '/oidc/interaction/:id',
-    redirects: true,
-    params: InteractionPath,
     body: z.object({
-      answer: z.enum(answers),
+      answer: z.enum(interactionFlow.answers),
       email: z.optional(z.string()),
       code: z.optional(z.string()),
       account: z.optional(z.string()),
@@ -143,21 +129,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
       'code_expired',
       'too_many_tries',
     ],
-    async write(tx, { params, body, session, headers }, service) {
-      const at = { id: params.id, sessionId: session.id }
-      const taken = await answer(tx, at, body, service)
-      if (taken.refused || taken.next.step === 'leave') return shown(taken, headers, service.sandbox !== undefined)
-      // The next page has an address of its own, so that it can be asked for again.
-      const location = `${service.baseUrl}/v4/oidc/interaction/${encodeURIComponent(params.id)}`
-      return seeOther(location, { session: taken.session })
-    },
+    write: interactionFlow.answer,
   }),
 })
-
-/** The next page, or back to the client. What was refused is told to programs as a problem, and undoes nothing. */
-function shown({ next, refused, session, ...rest }: Shown, headers: Call['headers'], sandbox: boolean) {
-  if (next.step === 'leave') return seeOther(next.location, { session })
-  if (refused && !wantsPage(headers)) return refused
-  const parts = { ...rest, next, ...(refused && { refused }) }
-  return withMore(interactionPage(parts, sandbox), { headers: refused?.headers ?? {}, session })
-}

@@ -1,7 +1,7 @@
 import type { Problem, ProblemCode } from '../../../base/problem.js'
+import { ANY_SITE, formPage } from '../../../http/pages/form-page.js'
 import { wantsPage } from '../../../http/pages/html.js'
 import { type Reply, reply } from '../../../http/reply.js'
-import { show } from './pages.js'
 
 /** Problems whose codes are OAuth's own words, or stand for one of them. */
 const oauthWords: Partial<Record<ProblemCode, string>> = {
@@ -37,15 +37,11 @@ export function registrationRefusal(refused: Problem): Reply<object> {
 /** In place of a page that cannot be had: for people a page, for programs OAuth's JSON. */
 export const pageRefusal = (refused: Problem, headers: Pick<Headers, 'get'>): Reply<object> =>
   wantsPage(headers)
-    ? show({
+    ? formPage({
         title: 'This cannot go on',
-        status: refused.status,
-        body: (
-          <>
-            <h1>This cannot go on</h1>
-            <p role="alert">{refused.message}</p>
-            <p class="muted">Nothing was changed. Go back to the app that sent you here and try again.</p>
-          </>
-        ),
+        alert: refused.message,
+        refused,
+        leadsTo: ANY_SITE,
+        body: <p class="muted">Nothing was changed. Go back to the app that sent you here and try again.</p>,
       })
     : oauthRefusal(refused)
