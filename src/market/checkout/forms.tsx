@@ -1,16 +1,30 @@
 import type { VNode } from 'preact'
-import { Actions, Button, CodeField, EmailField, QuoteFields, WaitsForDevice } from '../../http/pages/card.js'
-import type { Offer, Way } from './visit.js'
+import type { View } from '../../http/pages/form-flow.js'
+import { Choices, Form, GoOn, QuoteFields } from '../../http/pages/parts.js'
+import { SignedInAs, SignInForms } from '../../http/pages/sign-in-forms.js'
+import type { Offer, PayingBy } from './visit.js'
+
+interface WayParts extends Omit<View, 'poll'> {
+  readonly way: PayingBy
+  readonly offer: Offer
+}
 
 /** What is filled in, or pressed, on the way that whoever looks is on. */
-export function WayForm({ way, offer, isRefused }: { way: Way; offer: Offer; isRefused: boolean }): VNode {
+export function WayForm({ way, offer, ...view }: WayParts): VNode {
   switch (way.step) {
     case 'email':
-      return <EmailForm email={way.email} isRefused={isRefused} canCancel={offer.canCancel} />
-    case 'device':
-      return <DeviceForm canCancel={offer.canCancel} />
     case 'code':
-      return <CodeForm email={way.email} isRefused={isRefused} canCancel={offer.canCancel} />
+    case 'device':
+      return (
+        <SignInForms
+          at={way}
+          {...view}
+          note="Pay from your wallet: you get a code by mail, there is no password."
+          another={<a href="?step=email">Use another email</a>}
+          cancel={offer.canCancel}
+          autofocus={false}
+        />
+      )
     case 'wallet':
       return <WalletForm {...way} {...offer} />
     case 'card':
@@ -18,81 +32,23 @@ export function WayForm({ way, offer, isRefused }: { way: Way; offer: Offer; isR
   }
 }
 
-const GoOn = ({ answer, canCancel, children }: { answer: string; canCancel: boolean; children: string }) => (
-  <Actions>
-    <Button answer={answer} go>
-      {children}
-    </Button>
-    {canCancel && <Button answer="cancel">Cancel</Button>}
-  </Actions>
-)
-
-interface FormParts {
-  readonly email: string
-  readonly isRefused: boolean
-  readonly canCancel: boolean
-}
-
-const EmailForm = ({ email, isRefused, canCancel }: FormParts) => (
-  <form method="post" novalidate>
-    <EmailField email={email} isRefused={isRefused} />
-    <p class="muted">Pay from your wallet: you get a code by mail, there is no password.</p>
-    <GoOn answer="continue" canCancel={canCancel}>
-      Continue
-    </GoOn>
-  </form>
-)
-
-const CodeForm = ({ email, isRefused, canCancel }: FormParts) => (
-  <>
-    <form method="post" novalidate>
-      <CodeField email={email} isRefused={isRefused} />
-      <GoOn answer="verify" canCancel={canCancel}>
-        Verify
-      </GoOn>
-    </form>
-    <form method="post" class="more">
-      <input type="hidden" name="email" value={email} />
-      <Button answer="continue">Send a new code</Button>
-      <a href="?step=email">Use another email</a>
-    </form>
-  </>
-)
-
-const DeviceForm = ({ canCancel }: Pick<FormParts, 'canCancel'>) => (
-  <form method="post">
-    <WaitsForDevice />
-    <p class="more">
-      <a href="?step=email">Use another email</a>
-    </p>
-    {canCancel && (
-      <Actions>
-        <Button answer="cancel">Cancel</Button>
-      </Actions>
-    )}
-  </form>
-)
-
 const WalletForm = ({
   email,
   balance,
   isEnough,
   quote,
   canCancel,
-}: Extract<Way, { step: 'wallet' }> & Pick<Offer, 'quote' | 'canCancel'>) => (
+}: Extract<PayingBy, { step: 'wallet' }> & Pick<Offer, 'quote' | 'canCancel'>) => (
   <>
-    <p class="more">
-      <span class="muted">Signed in as {email}</span>
-      <a href="?step=email">Not you?</a>
-    </p>
-    <form method="post">
+    <SignedInAs email={email} another={<a href="?step=email">Not you?</a>} />
+    <Form>
       <QuoteFields {...quote} />
       <p class="balance">BALANCE {balance}</p>
       {!isEnough && <p class="muted">Your wallet does not hold enough for this yet.</p>}
-      <GoOn answer="pay" canCancel={canCancel}>
+      <GoOn answer="pay" cancel={canCancel}>
         Pay
       </GoOn>
-    </form>
+    </Form>
   </>
 )
 
@@ -102,8 +58,8 @@ const CardForm = ({
   price,
   quote,
   canCancel,
-}: Extract<Way, { step: 'card' }> & Pick<Offer, 'price' | 'quote' | 'canCancel'>) => (
-  <form method="post">
+}: Extract<PayingBy, { step: 'card' }> & Pick<Offer, 'price' | 'quote' | 'canCancel'>) => (
+  <Form>
     <QuoteFields {...quote} />
     {charged ? (
       <>
@@ -111,26 +67,21 @@ const CardForm = ({
         <p>Your card was charged {price} before: that pays, and your card is not charged again.</p>
       </>
     ) : (
-      <fieldset>
-        <legend>Test cards</legend>
-        <p class="muted">This is a sandbox: these charge nobody. Card numbers are never typed here.</p>
-        {methods.map(({ value, does }, place) => (
-          <label class="choice">
-            <input type="radio" name="payment_method_id" value={value} checked={place === 0} />
-            <span>{value}</span>
-            <span class="muted">{does}</span>
-          </label>
-        ))}
-      </fieldset>
+      <Choices
+        field="payment_method_id"
+        legend="Test cards"
+        note="This is a sandbox: these charge nobody. Card numbers are never typed here."
+        options={methods.map(({ value, does }) => ({ value, label: value, note: does }))}
+      />
     )}
-    <GoOn answer="card" canCancel={canCancel}>
+    <GoOn answer="card" cancel={canCancel}>
       Pay
     </GoOn>
-  </form>
+  </Form>
 )
 
 /** The link to the other way: from a wallet or by card. */
-export const OtherWay = ({ way, byCard, testMethods }: { way: Way } & Pick<Offer, 'byCard' | 'testMethods'>) => {
+export const OtherWay = ({ way, byCard, testMethods }: { way: PayingBy } & Pick<Offer, 'byCard' | 'testMethods'>) => {
   if (way.step === 'card')
     return (
       <p class="more">

@@ -1,14 +1,10 @@
-import { Problem, problem } from '../../base/problem.js'
+import { problem } from '../../base/problem.js'
 import { hopsIn } from '../../base/via.js'
 import { CheckoutShape, Email, PaymentMethodId, seenPrice, z } from '../../http/fields/schema.js'
-import { refusedBy, wantsPage } from '../../http/pages/html.js'
-import { seeOther } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { addressOf, answer, answers } from './answer.js'
 import { createCheckout, payerOfSession, readCheckout } from './checkout.js'
+import { checkoutFlow } from './checkout-flow.js'
 import { type Completion, completeCheckout } from './complete.js'
-import { checkoutPage, refusedPage } from './page.js'
-import { signedInBy, steps, visit } from './visit.js'
 
 const TokenPath = z.object({ token: z.string() })
 
@@ -36,17 +32,7 @@ const refusals = [
   'upstream_failed',
 ] as const
 
-const pageRoute = {
-  evidence: 'designed',
-  path: '/checkout/:token',
-  auth: ['guest'],
-  params: TokenPath,
-  query: z.object({ step: z.optional(z.string()) }),
-  produces: ['text/html'],
-  refused: refusedBy(refusedPage),
-} as const
-
-const stepOf = (text: string | undefined) => steps.find((step) => step === text)
+const checkoutPage = { ...checkoutFlow.page, params: TokenPath, redirects: true } as const
 
 export const checkoutRoutes = defineRoutes('checkout', {
   createCheckout: route({
@@ -121,34 +107,26 @@ export const checkoutRoutes = defineRoutes('checkout', {
   }),
 
   openCheckout: route({
-    ...pageRoute,
+    ...checkoutPage,
     summary: 'The page of a checkout: what is sold, by whom and for how much, and the ways to pay it.',
     method: 'GET',
-    redirects: true,
     errors: ['not_found', 'checkout_paid', 'checkout_expired', 'rejected', 'code_expired'],
-    async write(tx, { params, query, session, headers }, service) {
-      const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
-      const since = await signedInBy(tx, at, service)
-      if (since && !(since instanceof Problem)) return seeOther(addressOf(params.token, service), since)
-      if (since && !wantsPage(headers)) return since
-      return checkoutPage(await visit(tx, at, service), since)
-    },
+    write: checkoutFlow.open,
   }),
 
   answerCheckout: route({
-    ...pageRoute,
+    ...checkoutPage,
     summary:
       'Have a code mailed, sign in by it, pay from a wallet or by card, or leave, as the buttons of the page say.',
     method: 'POST',
     body: z.object({
-      answer: z.enum(answers),
+      answer: z.enum(checkoutFlow.answers),
       email: z.optional(z.string()),
       code: z.optional(z.string()),
       payment_method_id: z.optional(PaymentMethodId),
       ...seenPrice,
     }),
     status: 303,
-    redirects: true,
     refusesCardData: true,
     errors: [
       ...refusals,
@@ -159,20 +137,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
       'too_many_pending',
       'too_many_mails',
     ],
-    async handle({ params, query, body, principal, session, headers }, service) {
-      const { payment_method_id: paymentMethodId, price, dq, ...filled } = body
-      const payer = payerOfSession(session.id, principal.user_id)
-      const at = { ...params, sessionId: session.id, step: stepOf(query.step) }
-      const answered = await answer(
-        { ...at, payer, hops: hopsIn(headers), filled: { ...filled, paymentMethodId, seen: { price, dq } } },
-        service,
-      )
-      if (!(answered instanceof Problem)) return seeOther(answered.location, { session: answered.session })
-      if (!wantsPage(headers)) throw answered
-      const shown = await service.storage.read((tx) => visit(tx, { ...at, email: body.email }, service))
-      // Another call of the same payer's was faster.
-      return shown.step === 'paid' ? seeOther(addressOf(params.token, service)) : checkoutPage(shown, answered)
-    },
+    handle: checkoutFlow.handle,
   }),
 })
 

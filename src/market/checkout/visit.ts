@@ -1,15 +1,8 @@
 import type { TestPaymentMethod } from '../../base/ports.js'
 import { Problem, problem } from '../../base/problem.js'
-import {
-  mailCode,
-  type SignedInSince,
-  type SignInStep,
-  signedInSince,
-  signInStep,
-  type Verified,
-  verifyCode,
-} from '../../consent/sign-in/page-sign-in.js'
+import { type SignInStep, signInStep } from '../../consent/sign-in/sign-in-flow.js'
 import type { ServiceContext } from '../../http/context.js'
+import { Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession, type SessionRow } from '../../identity/sessions/session.js'
 import { users } from '../../identity/users/user.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -17,7 +10,7 @@ import { formatAmount } from '../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { primaryTwin } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
-import type { Reader, Writer } from '../../storage/storage.js'
+import type { Reader } from '../../storage/storage.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 import { isChargeable } from './card.js'
 import { chargedFor } from './charge.js'
@@ -46,14 +39,15 @@ export interface Offer {
 }
 
 /** How it can be paid, and where whoever looks is on that way. */
-export type Way =
+export type PayingBy =
   | SignInStep
   | { readonly step: 'wallet'; readonly email: string; readonly balance: string; readonly isEnough: boolean }
   /** `charged`: what the payer's card was charged before pays; no card is asked for. */
   | { readonly step: 'card'; readonly methods: readonly TestPaymentMethod[]; readonly charged: boolean }
 
-export type Shown =
-  | { readonly step: 'offer'; readonly offer: Offer; readonly way: Way }
+/** What the page of a checkout shows. */
+export type CheckoutStep =
+  | { readonly step: 'offer'; readonly offer: Offer; readonly way: PayingBy }
   /** It can no longer be had by this link. */
   | { readonly step: 'over'; readonly name: string; readonly why: Problem; readonly canCancel: boolean }
   /** `unknown`: a card may have been charged; else somebody pays at this moment. */
@@ -65,25 +59,15 @@ export type Shown =
       readonly successUrl: string | null
     }
 
-export const steps = ['email', 'code', 'device', 'wallet', 'card'] as const
-export type StepName = (typeof steps)[number]
-
-export interface Visit {
-  /** Of the link. */
-  readonly token: string
-  readonly sessionId: string
-  /** Where the page's own links lead; undefined at first. */
-  readonly step?: StepName | undefined
-  /** That was filled in, and not taken. */
-  readonly email?: string | undefined
-}
+/** By the secret of the link. */
+export type CheckoutVisit = Visit<{ readonly token: string }>
 
 type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys' | 'cards'>
 
 /** Throws `not_found`, `checkout_expired`; `checkout_paid` where another paid. */
-export async function visit(tx: Reader, { token, ...looking }: Visit, context: Context): Promise<Shown> {
+export async function lookAtCheckout(tx: Reader, visit: CheckoutVisit, context: Context): Promise<CheckoutStep | Next> {
   const at = context.clock.now()
-  const { sessionId } = looking
+  const { token, sessionId, refused } = visit
   const checkout = await checkoutByToken(tx, token)
   const session = await findSession(tx, sessionId, at)
   const payer = payerOfSession(sessionId, session?.user_id ?? null)
@@ -91,16 +75,19 @@ export async function visit(tx: Reader, { token, ...looking }: Visit, context: C
   switch (statusOf(checkout, at)) {
     case 'expired':
       throw problem('checkout_expired')
-    case 'paid':
-      return paid(tx, checkout, payer, context)
+    case 'paid': {
+      const step = await paid(tx, checkout, payer, context)
+      // Another call of the same payer's was faster.
+      return refused ? new Next() : step
+    }
     case 'paying':
       return { step: 'paying', name, unknown: checkout.attempt === null }
     case 'unpaid':
-      return unpaid(tx, { ...looking, checkout, session, payer }, context)
+      return unpaid(tx, { visit, checkout, session, payer }, context)
   }
 }
 
-async function paid(tx: Reader, checkout: CheckoutRow, payer: Payer, { keys }: Context): Promise<Shown> {
+async function paid(tx: Reader, checkout: CheckoutRow, payer: Payer, { keys }: Context): Promise<CheckoutStep> {
   if (checkout.payer !== payer) throw problem('checkout_paid')
   const receipt = await showReceipt(tx, receiptIdOf(checkout), { keys, for: 'buyer' })
   return { step: 'paid', receipt, amount: await priceOf(tx, checkout), successUrl: checkout.success_url }
@@ -111,13 +98,14 @@ const priceOf = async (tx: Reader, { dq, price }: Pick<CheckoutRow, 'dq' | 'pric
   return `${formatAmount(price, decimals)} ${shortcode}`
 }
 
-interface Looking extends Omit<Visit, 'token'> {
+interface Looking {
+  readonly visit: CheckoutVisit
   readonly checkout: CheckoutRow
   readonly session: SessionRow | undefined
   readonly payer: Payer
 }
 
-async function unpaid(tx: Reader, looking: Looking, context: Context): Promise<Shown> {
+async function unpaid(tx: Reader, looking: Looking, context: Context): Promise<CheckoutStep> {
   const { checkout } = looking
   const canCancel = checkout.cancel_url !== null
   const quote = await quoteOf(tx, checkout)
@@ -146,44 +134,21 @@ function textOf(value: unknown): string {
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text
 }
 
-async function wayOf(tx: Reader, looking: Looking & { readonly offer: Offer }, { clock }: Context): Promise<Way> {
-  const { checkout, session, payer, sessionId, step, email, offer } = looking
+/** Where the page's own links lead. */
+const steps = ['email', 'code', 'device', 'wallet', 'card'] as const
+
+async function wayOf(tx: Reader, looking: Looking & { readonly offer: Offer }, { clock }: Context): Promise<PayingBy> {
+  const { checkout, session, payer, offer, visit } = looking
+  const step = steps.find((each) => each === visit.step)
   const charged = (await chargedFor(tx, checkout, payer)) !== undefined
   const { testMethods: methods, byCard } = offer
   const takesCard = charged || (byCard && methods.length > 0)
   if (takesCard && (step === 'card' || (step === undefined && charged))) return { step: 'card', methods, charged }
-  const asked = await signInStep(tx, { sessionId, step, email: email ?? checkout.email ?? undefined }, clock.now())
+  const asked = await signInStep(tx, { ...visit, email: visit.email ?? checkout.email ?? undefined }, clock.now())
   if (asked.step === 'code' || asked.step === 'device' || !session || step === 'email') return asked
   const user = await getExisting(tx, users, session.user_id)
   const twin = await primaryTwin(tx, `user:${session.user_id}`)
   const balance = twin ? spendable(await balanceOf(tx, twin.id, checkout.dq)) : 0n
   const shown = await priceOf(tx, { dq: checkout.dq, price: String(balance) })
   return { step: 'wallet', email: user.email, balance: shown, isEnough: balance >= BigInt(checkout.price) }
-}
-
-/** Mails a code, in the session that asks. Gives why not: `field_invalid`, `too_many_codes`. Throws `not_found`. */
-export async function askCode(
-  tx: Writer,
-  { token, ...filled }: Visit & { readonly email: string },
-  service: ServiceContext,
-): Promise<string | Problem> {
-  await checkoutByToken(tx, token)
-  return mailCode(tx, filled, service)
-}
-
-/** Whether the device of whoever signs in has approved that since. Gives why not. */
-export const signedInBy = (
-  tx: Writer,
-  at: Visit,
-  service: ServiceContext,
-): Promise<SignedInSince | Problem | undefined> => signedInSince(tx, at, service)
-
-/** Signs in by the code that was mailed last. Gives the session that goes on, or why not. Throws `not_found`. */
-export async function signInByCode(
-  tx: Writer,
-  { token, sessionId, code }: Visit & { readonly code: string },
-  service: ServiceContext,
-): Promise<Verified | Problem> {
-  await checkoutByToken(tx, token)
-  return verifyCode(tx, { sessionId, code }, service)
 }
