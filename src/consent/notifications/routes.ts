@@ -4,7 +4,7 @@ import { IdPath, lineOf, PageQuery, pageOf, UnixSeconds, z } from '../../http/fi
 import { refusedBy } from '../../http/pages/html.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
-import { confirmedPage, confirmPage, refusedPage } from './confirm-page.js'
+import { confirmedPage, confirmPage, refusedChangePage } from './confirm-page.js'
 import {
   answerDeviceLink,
   type Changing,
@@ -46,7 +46,7 @@ const link = {
   auth: ['guest'],
   params: IdPath,
   produces: ['text/html'],
-  refused: refusedBy(refusedPage),
+  refused: refusedBy(refusedChangePage),
 } as const
 
 export const notificationRoutes = defineRoutes('notifications', {

@@ -3,7 +3,7 @@ import { AuthenticationRequest, IdPath, PageQuery, pageOf, UnixSeconds, z } from
 import { refusedBy } from '../../http/pages/html.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { type Answer, answerByLink, answerFromDevice, askedDevice, requestOfLink } from './answer.js'
-import { answeredPage, askingPage, refusedPage } from './answer-page.js'
+import { answeredPage, askingPage, refusedAnswerPage } from './answer-page.js'
 import { answerAuthorization, listAuthorizations, showSettled, withdrawAuthorization } from './authorization.js'
 import { checkOpen, pollRequest, requestOf, requireSecondFactor, settle, showRequest } from './request.js'
 import { checkDetail } from './wording.js'
@@ -114,7 +114,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     query: z.object({ token: z.string() }),
     produces: ['text/html'],
     errors: ['not_found', 'self_approval', 'link_expired'],
-    refused: refusedBy(refusedPage),
+    refused: refusedBy(refusedAnswerPage),
     async read(tx, { params, query, session }, { clock }) {
       const at = clock.now()
       const request = await requestOfLink(tx, { ...params, ...query, sessionId: session.id })
@@ -134,7 +134,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     body: z.object({ token: z.string(), answer: z.enum(['approve', 'reject']) }),
     produces: ['text/html'],
     errors: ['not_found', 'self_approval', 'link_expired'],
-    refused: refusedBy(refusedPage),
+    refused: refusedBy(refusedAnswerPage),
     async write(tx, { params, body, session }, { clock }) {
       const link = { ...params, token: body.token, sessionId: session.id }
       const answered = await answerByLink(tx, { ...link, answer: answers[body.answer], at: clock.now() })

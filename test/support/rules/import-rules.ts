@@ -55,19 +55,15 @@ const routeWords = [
   'reply.ts',
   'csv/csv.ts',
   'pages/html.tsx',
-  'pages/form-flow.ts',
 ].map((name) => `src/http/${name}`)
 const pageWords = [
   'context.ts',
   'pages/html.tsx',
-  'pages/card.tsx',
-  'pages/card-page.tsx',
+  'pages/card-style.ts',
   'pages/form-flow.ts',
   'pages/form-page.tsx',
   'pages/parts.tsx',
   'pages/sign-in-forms.tsx',
-  'pages/card-style.ts',
-  'pages/form-style.ts',
   'reply.ts',
 ].map((name) => `src/http/${name}`)
 /** What the rules of a feature work with, and wire shapes and markup: they know no request. */
