@@ -9,9 +9,9 @@ import {
   CHECKOUT_EXPIRES,
   type CheckoutRow,
   checkoutOfTry,
+  checkoutSeller,
   checkouts,
   isUser,
-  sellerOf,
 } from './market/checkout/checkout.js'
 import { HELD_TOO_LONG } from './payments/payments/held-payment.js'
 import { payments } from './payments/payments/payment.js'
@@ -37,7 +37,11 @@ const ofPayment: Concerning = async (tx, id) => {
 }
 
 const ofCheckout = async (tx: Reader, checkout: CheckoutRow | undefined): Promise<Concern | undefined> =>
-  checkout && { owners: [await sellerOf(tx, checkout)], type: 'checkout.unsettled', subject: `checkout:${checkout.id}` }
+  checkout && {
+    owners: [await checkoutSeller(tx, checkout)],
+    type: 'checkout.unsettled',
+    subject: `checkout:${checkout.id}`,
+  }
 
 const ofCharge: Concerning = async (tx, id) => {
   const charge = await tx.get(checkoutCharges, Number(id))

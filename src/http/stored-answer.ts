@@ -9,4 +9,4 @@ export interface KeepOptions {
 export type KeepAnswer<Answer> = (tx: Writer, answer: Answer, options?: KeepOptions) => Promise<unknown>
 
 /** For calls that come without a key. */
-export const keepNothing: KeepAnswer<unknown> = async () => {}
+export const keepNothing = async <T>(_tx: Writer, answer: T): Promise<T> => answer

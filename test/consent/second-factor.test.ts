@@ -3,10 +3,10 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { hasDevice } from '../../src/consent/devices/device.js'
 import {
   type ApprovedAction,
+  requestStatus,
   requireSecondFactor,
   type SecondFactorOrder,
   spendSecondFactor,
-  statusOf,
 } from '../../src/consent/second-factor/request.js'
 import { createService } from '../../src/index.js'
 import { caller } from '../support/api.js'
@@ -106,7 +106,7 @@ test('a request lasts two minutes, a paywall half of one, another as long as it 
   for (const order of [{}, { action: 'paywall' }, { action: 'paywall', lifetimeMs: 5000 }]) {
     const request = await require(order)
     lifetimes.push(request.expires_at - at)
-    expect([statusOf(request, request.expires_at - 1), statusOf(request, request.expires_at)]).toEqual([
+    expect([requestStatus(request, request.expires_at - 1), requestStatus(request, request.expires_at)]).toEqual([
       'pending',
       'expired',
     ])

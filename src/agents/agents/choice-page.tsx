@@ -1,5 +1,5 @@
 import type { Problem } from '../../base/problem.js'
-import { accountChoices } from '../../consent/oidc/pages/account-choices.js'
+import { accountChoiceFields } from '../../consent/oidc/pages/account-choices.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
 import { Choices, Form, GoOn } from '../../http/pages/parts.js'
@@ -58,7 +58,7 @@ export const choicePages: Pages<ShownChoice> = {
       <>
         <SignedInAs email={shown.email} />
         <Form>
-          <Choices {...accountChoices(shown.accounts, shown.accountId)} />
+          <Choices {...accountChoiceFields(shown.accounts, shown.accountId)} />
           <GoOn answer="choose">Choose</GoOn>
         </Form>
       </>

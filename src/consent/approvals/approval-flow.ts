@@ -17,7 +17,7 @@ import {
   signInRefusedAt,
   signInStep,
 } from '../sign-in/sign-in-flow.js'
-import { type ApprovalRow, type ApprovalStatus, approvals, decide, statusOf } from './approval.js'
+import { type ApprovalRow, type ApprovalStatus, approvalStatus, approvals, decide } from './approval.js'
 import { approvalPages, approvalSentence } from './approval-page.js'
 import { approvedPrice, checkApprovedPrice } from './price.js'
 import { appOf, secondFactorDetail } from './second-factor.js'
@@ -39,7 +39,7 @@ export interface Asked {
 }
 
 /** What whoever opened the page is shown. */
-export type ShownApproval = { readonly refused?: Problem | undefined } & (
+export type ApprovalStep = { readonly refused?: Problem | undefined } & (
   | SignInStep
   /** To everybody but the user whom it asks, whether it exists or not. */
   | { readonly step: 'nothing'; readonly email: string }
@@ -52,7 +52,7 @@ export type ShownApproval = { readonly refused?: Problem | undefined } & (
 type ApprovalVisit = Visit<{ readonly id: string }>
 
 /** Approves what the visitor's second factor has approved since. */
-async function look(tx: Writer, visit: ApprovalVisit, service: ServiceContext): Promise<ShownApproval> {
+async function look(tx: Writer, visit: ApprovalVisit, service: ServiceContext): Promise<ApprovalStep> {
   const { id, sessionId, step, refused } = visit
   const now = service.clock.now()
   const session = await findSession(tx, sessionId, now)
@@ -63,7 +63,7 @@ async function look(tx: Writer, visit: ApprovalVisit, service: ServiceContext): 
   const email = (await emailOf(tx, `user:${session.user_id}`)) ?? ''
   if (!row) return { step: 'nothing', email, refused: problem('not_found') }
   const asked = await askedOf(tx, row, email)
-  const status = statusOf(row, now)
+  const status = approvalStatus(row, now)
   if (status !== 'pending') return { step: 'over', asked, status }
   const result = await secondFactor(tx, { row, sessionId }, now)
   if (result === 'approved') {
@@ -122,7 +122,7 @@ async function decidable(tx: Reader, { id, sessionId }: ApprovalVisit, at: numbe
   if (!session) return problem('sign_in_required')
   const row = await ownRow(tx, id, session)
   if (!row) return problem('not_found')
-  return statusOf(row, at) === 'pending' ? { session, row } : problem('not_pending')
+  return approvalStatus(row, at) === 'pending' ? { session, row } : problem('not_pending')
 }
 
 async function reject(tx: Writer, visit: ApprovalVisit, _: object, { clock }: ServiceContext): Promise<Next | Problem> {

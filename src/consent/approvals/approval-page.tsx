@@ -3,10 +3,10 @@ import type { Problem, ProblemCode } from '../../base/problem.js'
 import { nameHidden } from '../../base/text/invisible-characters.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
-import { Actions, Amount, Button, Form, QuoteFields } from '../../http/pages/parts.js'
+import { Actions, AmountText, Button, Form, QuoteFields } from '../../http/pages/parts.js'
 import { SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/sign-in-forms.js'
 import { isObject } from '../../storage/unknown.js'
-import type { Asked, ShownApproval } from './approval-flow.js'
+import type { ApprovalStep, Asked } from './approval-flow.js'
 import { AllFields, Change } from './facts.js'
 
 const kindTitles: Record<Asked['kind'], string> = {
@@ -28,7 +28,7 @@ export const approvalSentence = ({ code }: Problem): string | undefined => sente
 
 const signInTitles = { email: 'Sign in to answer', code: 'Enter your code', device: 'Approve on your device' }
 
-const signInPage = (shown: At<ShownApproval, 'email' | 'code' | 'device'>, { poll, ...view }: View): FormPage => ({
+const signInPage = (shown: At<ApprovalStep, 'email' | 'code' | 'device'>, { poll, ...view }: View): FormPage => ({
   title: signInTitles[shown.step],
   about: <p class="muted">An app that you connected asks you to approve something.</p>,
   refresh: shown.step === 'device' ? poll : undefined,
@@ -45,7 +45,7 @@ const head = ({ app, summary }: Asked) => ({
   about: <p dir="auto">{nameHidden(summary)}</p>,
 })
 
-function askedPage({ asked }: At<ShownApproval, 'asked'>): FormPage {
+function askedPage({ asked }: At<ApprovalStep, 'asked'>): FormPage {
   const { price, total } = asked.detail
   const sum = price ?? total
   const { kicker, about } = head(asked)
@@ -55,7 +55,7 @@ function askedPage({ asked }: At<ShownApproval, 'asked'>): FormPage {
     about: (
       <>
         {about}
-        {typeof sum === 'string' && <Amount>{nameHidden(sum)}</Amount>}
+        {typeof sum === 'string' && <AmountText>{nameHidden(sum)}</AmountText>}
       </>
     ),
     body: (
@@ -91,7 +91,7 @@ function Detail({ asked: { kind, detail, now } }: { asked: Asked }): VNode {
   )
 }
 
-const ends: Record<At<ShownApproval, 'over'>['status'], readonly [title: string, what: string]> = {
+const ends: Record<At<ApprovalStep, 'over'>['status'], readonly [title: string, what: string]> = {
   approved: ['Approved', 'Approved: go back to your app.'],
   rejected: ['Rejected', 'You rejected this. Nothing was moved or changed.'],
   expired: ['Expired', 'This has expired, and can no longer be approved or used. The app can ask again.'],
@@ -99,7 +99,7 @@ const ends: Record<At<ShownApproval, 'over'>['status'], readonly [title: string,
 }
 
 /** The page at which a user answers an agent. */
-export const approvalPages: Pages<ShownApproval> = {
+export const approvalPages: Pages<ApprovalStep> = {
   email: signInPage,
   code: signInPage,
   device: signInPage,

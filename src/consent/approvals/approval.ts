@@ -119,7 +119,7 @@ function bindingOf({ user_id, client_id, account_id }: Agent, { kind, detail }: 
 }
 
 /** What the approval is at that moment. */
-export const statusOf = ({ status, expires_at }: ApprovalRow, at: number): ApprovalStatus =>
+export const approvalStatus = ({ status, expires_at }: ApprovalRow, at: number): ApprovalStatus =>
   (status === 'pending' || status === 'approved') && expires_at <= at ? 'expired' : status
 
 /** Asks an agent's user to approve something. Throws `field_invalid`, `too_many_pending`. */
@@ -162,7 +162,7 @@ function checkLength({ detail }: ApprovalTerms): void {
 
 async function checkPending(tx: Reader, { connection_id }: Agent, at: number): Promise<void> {
   const query = { index: 'byConnection', prefix: [connection_id, 'pending'], limit: 2 * MOST_PENDING } as const
-  const waiting = (await tx.find(approvals, query)).filter((row) => statusOf(row, at) === 'pending')
+  const waiting = (await tx.find(approvals, query)).filter((row) => approvalStatus(row, at) === 'pending')
   if (waiting.length < MOST_PENDING) return
   const first = Math.min(...waiting.map(({ expires_at }) => expires_at))
   throw problem('too_many_pending', { headers: { 'retry-after': String(Math.ceil((first - at) / 1000)) } })
@@ -207,7 +207,7 @@ export async function decide(
   row: ApprovalRow,
   { decision, at }: { decision: 'approved' | 'rejected'; at: number },
 ): Promise<ApprovalRow | Problem> {
-  if (statusOf(row, at) !== 'pending') return problem('not_pending')
+  if (approvalStatus(row, at) !== 'pending') return problem('not_pending')
   const decided: ApprovalRow = {
     ...row,
     status: decision,
@@ -239,7 +239,7 @@ export async function spendApproval(
 
 /** Throws `approval_spent`, `approval_not_given`, which say what to do. */
 export function checkGiven(row: ApprovalRow, at: number): void {
-  const status = statusOf(row, at)
+  const status = approvalStatus(row, at)
   if (status === 'approved') return
   const fields = { approval_id: row.id, approval_status: status }
   if (status === 'spent') throw problem('approval_spent', { fields })
@@ -257,7 +257,7 @@ export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   const at = clock.now()
   const row = await tx.get(approvals, subject)
   // One that was approved meanwhile has another timer.
-  if (!row || statusOf(row, at) === 'approved') return
+  if (!row || approvalStatus(row, at) === 'approved') return
   if (row.status === 'pending' || row.status === 'approved') await expire(tx, row, at)
   await setTimer(tx, { kind: APPROVAL_FORGOTTEN, subject, at: at + KEPT })
 }
@@ -299,7 +299,7 @@ export function showApproval(
   return {
     approval_id: id,
     kind,
-    status: statusOf(row, clock.now()),
+    status: approvalStatus(row, clock.now()),
     detail,
     summary,
     url: approvalUrl(id, { baseUrl }),

@@ -5,7 +5,7 @@ import { nameOf, oidcClients } from '../oidc/clients/client.js'
 import type { Detail } from '../second-factor/detail.js'
 import type { ApprovalRow, CartDetail, ChangeDetail } from './approval.js'
 import type { NewThresholds } from './settings.js'
-import { priceText } from './terms.js'
+import { approvalAmountText } from './terms.js'
 
 /** What a second device shows of an approval: all that is approved by it, payee and amount first (areas.md 6). */
 export const secondFactorDetail = async (tx: Reader, row: ApprovalRow): Promise<Detail> => ({
@@ -55,7 +55,7 @@ export async function thresholdDetail(tx: Reader, thresholds: NewThresholds): Pr
   const prices: string[] = []
   for (const [dq, amount] of Object.entries(thresholds)) {
     const quantity = await quantityOf(tx, dq)
-    prices.push(priceText(quantity, toUnits(amount, quantity.decimals)))
+    prices.push(approvalAmountText(quantity, toUnits(amount, quantity.decimals)))
   }
   return { without_approval: prices.join(', ') }
 }

@@ -3,10 +3,10 @@ import { formatAmount, toAmount } from '../../money/ledger/amount.js'
 
 /** An amount as the detail of an approval names it: as people read it, and as programs do. `amount` in smallest units. */
 export const priceDetail = (quantity: DigitalQuantityRow, amount: bigint) => ({
-  price: priceText(quantity, amount),
+  price: approvalAmountText(quantity, amount),
   amount: toAmount(amount, quantity.decimals),
   dq: quantity.id,
 })
 
-export const priceText = ({ decimals, shortcode }: DigitalQuantityRow, amount: bigint): string =>
+export const approvalAmountText = ({ decimals, shortcode }: DigitalQuantityRow, amount: bigint): string =>
   `${formatAmount(amount, decimals)} ${shortcode}`

@@ -4,7 +4,7 @@ import type { SeenPrice } from '../../money/commodities/seen-price.js'
 import type { Reader } from '../../storage/storage.js'
 import type { AuthenticationRequestRow } from '../second-factor/request.js'
 import { type AskingSession, askAndWait, spendAsked } from '../second-factor/wait.js'
-import { type ApprovalRow, decide, showToUser, statusOf, usersApproval } from './approval.js'
+import { type ApprovalRow, approvalStatus, decide, showToUser, usersApproval } from './approval.js'
 import { checkApprovedPrice } from './price.js'
 import { secondFactorDetail, thresholdDetail } from './second-factor.js'
 import { isRaised, type NewThresholds, updateAgentSettings } from './settings.js'
@@ -23,7 +23,7 @@ export async function approve(
   if (asking) {
     const order = await storage.read(async (tx) => {
       const row = await usersApproval(tx, userId, id)
-      if (statusOf(row, clock.now()) !== 'pending') throw problem('not_pending')
+      if (approvalStatus(row, clock.now()) !== 'pending') throw problem('not_pending')
       await checkApprovedPrice(tx, row, seen)
       return orderOf(tx, row, asking)
     })

@@ -7,13 +7,13 @@ import {
   type AuthenticationRequestRow,
   authenticationRequests,
   requestOf,
+  requestStatus,
   settle,
   settleAs,
-  statusOf,
 } from './request.js'
 
 const answers = ['approved', 'rejected'] as const
-export type Answer = (typeof answers)[number]
+export type SecondFactorAnswer = (typeof answers)[number]
 
 /** Refusals that come with a request found expired are given, not thrown: that it has expired is written down. */
 type Answered = AuthenticationRequestRow | Problem
@@ -21,7 +21,7 @@ type Answered = AuthenticationRequestRow | Problem
 export interface DeviceAnswer {
   readonly id: number
   readonly userId: number
-  readonly answer: Answer
+  readonly answer: SecondFactorAnswer
   /** `X-Device-Token`. */
   readonly deviceToken: string | null
   /** Of the caller, where a session calls. */
@@ -76,7 +76,7 @@ export async function requestOfLink(
 /** The user's answer by the mailed link, once. Throws as `requestOfLink`; gives `link_expired`. */
 export async function answerByLink(
   tx: Writer,
-  { answer, at, ...link }: MailedLink & { readonly answer: Answer; readonly at: number },
+  { answer, at, ...link }: MailedLink & { readonly answer: SecondFactorAnswer; readonly at: number },
 ): Promise<Answered> {
   const answered = await settlePending(tx, await requestOfLink(tx, link), { answer, by: 'link', at })
   return 'id' in answered ? answered : problem('link_expired')
@@ -92,7 +92,7 @@ function refuseAsker({ session_digest }: AuthenticationRequestRow, sessionId: st
 export async function settlePending(
   tx: Writer,
   request: AuthenticationRequestRow,
-  { answer, by, at }: { answer: Answer; by: string; at: number },
+  { answer, by, at }: { answer: SecondFactorAnswer; by: string; at: number },
 ): Promise<Answered> {
   const seen = await settle(tx, request, at)
   return seen.status === 'pending' ? settleAs(tx, seen, { status: answer, by, at }) : problem('not_pending')
@@ -105,6 +105,6 @@ export const answerAsPhone: TimerJob = async (tx, subject, { sandbox, clock }) =
   const request = await tx.get(authenticationRequests, Number(id))
   const at = clock.now()
   // A state that a sandbox left behind does not answer for people.
-  if (sandbox && answer && request && statusOf(request, at) === 'pending')
+  if (sandbox && answer && request && requestStatus(request, at) === 'pending')
     await settleAs(tx, request, { status: answer, by: 'phone', at })
 }

@@ -6,8 +6,8 @@ import {
   authenticationRequests,
   isStale,
   type RequestStatus,
+  requestStatus,
   type SecondFactorOrder,
-  statusOf,
 } from './request.js'
 
 /** More requests than a session makes for one action while they can be spent. */
@@ -34,5 +34,5 @@ export async function lastAsked(
     (each) => !each.by_caller && each.session_digest === session && canonicalJson(each.detail) === wanted,
   )
   if (!request || request.spent_at !== null || isStale(request, at)) return undefined
-  return { request, status: statusOf(request, at) }
+  return { request, status: requestStatus(request, at) }
 }

@@ -2,7 +2,7 @@ import { type Problem, problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import { newestFirst } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type Answer, settlePending } from './answer.js'
+import { type SecondFactorAnswer, settlePending } from './answer.js'
 import type { Detail } from './detail.js'
 import {
   type AuthenticationRequestRow,
@@ -10,8 +10,8 @@ import {
   authenticationRequests,
   type RequestStatus,
   requestOf,
+  requestStatus,
   settleAs,
-  statusOf,
 } from './request.js'
 
 /** The requests that a paywall makes, as an existing client sees and answers them: with the user's token alone. */
@@ -36,7 +36,7 @@ interface Order {
 /** The user's answer. Throws `not_found`; gives `not_pending`. */
 export async function answerAuthorization(
   tx: Writer,
-  { userId, id, answer, at }: Order & { readonly answer: Answer },
+  { userId, id, answer, at }: Order & { readonly answer: SecondFactorAnswer },
 ): Promise<AuthenticationRequestRow | Problem> {
   return settlePending(tx, await paywallRequest(tx, userId, id), { answer, by: 'token', at })
 }
@@ -62,7 +62,7 @@ type AuthorizationStatus = Exclude<RequestStatus, 'rejected'> | 'denied'
 
 /** What existing clients call the states. */
 const authorizationStatus = (request: AuthenticationRequestRow, at: number): AuthorizationStatus => {
-  const status = statusOf(request, at)
+  const status = requestStatus(request, at)
   return status === 'rejected' ? 'denied' : status
 }
 

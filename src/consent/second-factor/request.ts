@@ -156,7 +156,7 @@ export const pendingOf = (tx: Reader, userId: number, at: number): Promise<Authe
   })
 
 /** What the request is at that moment: one that nobody answered in time has expired. */
-export const statusOf = ({ status, expires_at }: AuthenticationRequestRow, at: number): RequestStatus =>
+export const requestStatus = ({ status, expires_at }: AuthenticationRequestRow, at: number): RequestStatus =>
   status === 'pending' && expires_at <= at ? 'expired' : status
 
 /** Whether it was approved too long ago to be spent. */
@@ -169,7 +169,7 @@ export const answeredAt = ({ id, answered_at }: AuthenticationRequestRow): numbe
 
 /** Throws `link_expired` where nobody can answer any more. */
 export function checkOpen(request: AuthenticationRequestRow, at: number): void {
-  if (statusOf(request, at) !== 'pending') throw problem('link_expired')
+  if (requestStatus(request, at) !== 'pending') throw problem('link_expired')
 }
 
 /** A user's request. Throws `not_found`, for another's too. */
@@ -202,7 +202,7 @@ export async function settle(
   request: AuthenticationRequestRow,
   at: number,
 ): Promise<AuthenticationRequestRow> {
-  if (request.status !== 'pending' || statusOf(request, at) === 'pending') return request
+  if (request.status !== 'pending' || requestStatus(request, at) === 'pending') return request
   const expired: AuthenticationRequestRow = { ...request, status: 'expired', pending_until: null }
   tx.put(authenticationRequests, expired)
   await tell(tx, expired, 'expired', { at })
@@ -286,7 +286,7 @@ export async function spendSecondFactor(
   if (canonicalJson(request.detail) !== canonicalJson(detail)) return 'mismatch'
   if (request.session_digest !== null && request.session_digest !== digest(sessionId ?? '')) return 'mismatch'
   if (request.spent_at !== null) return 'spent'
-  const status = statusOf(request, at)
+  const status = requestStatus(request, at)
   if (status !== 'approved') return status
   if (isStale(request, at)) return 'expired'
   tx.put(authenticationRequests, { ...request, spent_at: at })
@@ -296,7 +296,7 @@ export async function spendSecondFactor(
 /** A request as its user sees it. */
 export const showRequest = (request: AuthenticationRequestRow, at: number) => ({
   id: request.id,
-  status: statusOf(request, at),
+  status: requestStatus(request, at),
   action: request.action,
   detail: request.detail,
   interval: INTERVAL,

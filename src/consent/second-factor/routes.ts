@@ -2,7 +2,7 @@ import { Problem } from '../../base/problem.js'
 import { AuthenticationRequest, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
 import { refusedBy } from '../../http/pages/html.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { type Answer, answerByLink, answerFromDevice, askedDevice, requestOfLink } from './answer.js'
+import { answerByLink, answerFromDevice, askedDevice, requestOfLink, type SecondFactorAnswer } from './answer.js'
 import { answeredPage, askingPage, refusedAnswerPage } from './answer-page.js'
 import { answerAuthorization, listAuthorizations, showSettled, withdrawAuthorization } from './authorization.js'
 import { checkOpen, pollRequest, requestOf, requireSecondFactor, settle, showRequest } from './request.js'
@@ -35,7 +35,7 @@ const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
     },
   })
 
-const answers: Readonly<Record<'approve' | 'reject', Answer>> = { approve: 'approved', reject: 'rejected' }
+const answers: Readonly<Record<'approve' | 'reject', SecondFactorAnswer>> = { approve: 'approved', reject: 'rejected' }
 
 const authorizationRoute = { evidence: 'observed', path: '/paywall/authorizations', versions: ['v4', 'v3'] } as const
 

@@ -9,12 +9,12 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import {
   type AuthenticationRequestRow,
   authenticationRequests,
+  requestStatus,
   requireSecondFactor,
   type SecondFactorOrder,
   settle,
   settleAs,
   spendSecondFactor,
-  statusOf,
 } from './request.js'
 
 /** How often an answer is looked for that another process over the same storage may have written. */
@@ -49,7 +49,7 @@ export async function askAndWait(given: ServiceContext, order: Asked): Promise<A
     return (await isRepeated(tx, order, at)) ? undefined : requireSecondFactor(tx, { ...order, at }, service)
   })
   const request = asked && (await answerTo(asked.id, order, service))
-  const status = request ? statusOf(request, clock.now()) : 'expired'
+  const status = request ? requestStatus(request, clock.now()) : 'expired'
   if (request && status === 'approved') return request
   if (status === 'rejected') throw problem('rejected')
   if (request) await storage.write((tx) => settle(tx, request, clock.now()))
@@ -86,7 +86,7 @@ async function answerTo(
       request: await tx.get(authenticationRequests, id),
       isSignedIn: await isStillSignedIn(tx, asking, at),
     }))
-    if (!request || statusOf(request, at) !== 'pending') return request
+    if (!request || requestStatus(request, at) !== 'pending') return request
     if (!isSignedIn) return withdraw(id, service)
     if (!(await background.nextWrite([events.name], Math.min(LOOK_MS, request.expires_at - at)))) return request
   }
@@ -104,7 +104,7 @@ async function withdraw(id: number, { storage, clock }: ServiceContext): Promise
   await storage.write(async (tx) => {
     const request = await tx.get(authenticationRequests, id)
     const at = clock.now()
-    if (request && statusOf(request, at) === 'pending')
+    if (request && requestStatus(request, at) === 'pending')
       await settleAs(tx, request, { status: 'rejected', by: 'service', at })
   })
   throw problem('sign_in_required')

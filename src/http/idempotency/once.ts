@@ -32,8 +32,6 @@ export interface KeyedRun {
   keyed(call: Call): KeyedRequest | undefined
 }
 
-export const keepNothing: Keep = async (_tx, answer) => answer
-
 /** Runs a handler of one transaction: once per key. Its answer is stored exactly when the transaction changed something. */
 export function writeOnce({ endpoint, incoming, service, prepare, keyed }: KeyedRun): Promise<Outcome> {
   const { route } = endpoint

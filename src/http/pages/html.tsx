@@ -17,7 +17,7 @@ export const inline = (text: string): Inline => ({
   source: `'sha256-${btoa(String.fromCharCode(...sha256(utf8ToBytes(text))))}'`,
 })
 
-export interface Page {
+export interface HtmlPage {
   readonly title: string
   readonly body: VNode
   readonly styles: readonly Inline[]
@@ -47,7 +47,7 @@ export function page({
   policy,
   headers,
   session,
-}: Page): Reply {
+}: HtmlPage): Reply {
   const scripts = [...(modules.length > 0 ? ["'self'"] : []), ...(script ? [script.source] : [])]
   // Earlier versions took names with such characters: nobody's text hides or turns around a part of a page.
   const shown = nameHidden(renderToString(body))

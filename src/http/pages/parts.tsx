@@ -75,7 +75,7 @@ export const Choices = ({
 )
 
 /** An amount with its shortcode, in a box. */
-export const Amount = ({ children }: { children: ComponentChildren }) => <p class="amount">{children}</p>
+export const AmountText = ({ children }: { children: ComponentChildren }) => <p class="amount">{children}</p>
 
 /** Names and values, line by line. */
 export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) => (

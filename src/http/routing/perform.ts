@@ -7,11 +7,12 @@ import { checkFields, readFields, textFields, Written } from '../fields/body.js'
 import { checkNoCardData } from '../fields/card-data.js'
 import { callerKey } from '../idempotency/caller-key.js'
 import { checkKey, type KeyedRequest } from '../idempotency/idempotency.js'
-import { handleOnce, keepNothing, writeOnce } from '../idempotency/once.js'
+import { handleOnce, writeOnce } from '../idempotency/once.js'
 import type { Endpoint, Incoming } from '../incoming.js'
 import { type Outcome, render } from '../outcome.js'
 import { type Call, isJudged, type Route } from '../route.js'
 import { guardChange, guardControls } from '../sandbox-guard.js'
+import { keepNothing } from '../stored-answer.js'
 import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles: in one transaction where the route is one. */

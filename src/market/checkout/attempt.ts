@@ -5,7 +5,15 @@ import { allRows } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { isPurchaseHeld } from '../purchases/purchase.js'
 import { checkoutCharges, openCharges, putCharge } from './charge.js'
-import { type CheckoutRow, checkoutOfTry, checkouts, isUser, type Payer, statusOf, tellCheckout } from './checkout.js'
+import {
+  type CheckoutRow,
+  checkoutOfTry,
+  checkoutStatus,
+  checkouts,
+  isUser,
+  type Payer,
+  tellCheckout,
+} from './checkout.js'
 import { refundCharges } from './refund.js'
 
 /** The kind of timer that looks after a try that should be over; its subject is the try's token. */
@@ -39,7 +47,7 @@ export async function endTry(tx: Writer, checkout: CheckoutRow, service: Refundi
   const charges = await openCharges(tx, checkout)
   const status = charges.some(({ status }) => status === 'pending') ? 'paying' : 'unpaid'
   const ended: CheckoutRow = { ...checkout, status, attempt: null, receipt_id: null }
-  if (statusOf(ended, service.clock.now()) === 'expired') await expire(tx, ended, service)
+  if (checkoutStatus(ended, service.clock.now()) === 'expired') await expire(tx, ended, service)
   else tx.put(checkouts, ended)
 }
 
@@ -77,7 +85,7 @@ export async function endPaid(
 /** An unpaid checkout ends on time; one that is being tried, when that has failed. */
 export const expireCheckout: TimerJob = async (tx, subject, service) => {
   const checkout = await tx.get(checkouts, Number(subject))
-  if (checkout?.status === 'unpaid' && statusOf(checkout, service.clock.now()) === 'expired')
+  if (checkout?.status === 'unpaid' && checkoutStatus(checkout, service.clock.now()) === 'expired')
     await expire(tx, checkout, service)
 }
 

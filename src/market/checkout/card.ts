@@ -12,7 +12,15 @@ import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { endTry } from './attempt.js'
 import { checkoutCharges, putCharge } from './charge.js'
-import { type CheckoutRow, checkouts, isUser, type Payer, sellerIdOf, sellerOf, tellCheckout } from './checkout.js'
+import {
+  type CheckoutRow,
+  checkoutSeller,
+  checkouts,
+  isUser,
+  type Payer,
+  sellerIdOf,
+  tellCheckout,
+} from './checkout.js'
 
 /** Cards are charged whole cents, and a half of one of the digital quantity at least. */
 export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRow, 'decimals'>): boolean {
@@ -112,7 +120,7 @@ export const loseCheckoutCharge: LoseCharge = async (tx, { id, chargeId }, servi
   putCharge(tx, { ...charge, status: 'lost' })
   const checkout = await getExisting(tx, checkouts, charge.checkout_id)
   const told = { unknown_charge: chargeId }
-  const telling = { actor: 'service', to: await sellerOf(tx, checkout), payer: charge.payer } as const
+  const telling = { actor: 'service', to: await checkoutSeller(tx, checkout), payer: charge.payer } as const
   await tellCheckout(tx, 'charge_lost', checkout, { ...telling, at: service.clock.now(), told })
   if (checkout.status === 'paying') await endTry(tx, checkout, service)
 }

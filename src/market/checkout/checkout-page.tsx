@@ -1,7 +1,7 @@
 import { type Problem, type ProblemCode, problemSentence } from '../../base/problem.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import { ANY_SITE, type FormPage } from '../../http/pages/form-page.js'
-import { Actions, Amount, Button, Facts, Form, Onward } from '../../http/pages/parts.js'
+import { Actions, AmountText, Button, Facts, Form, Onward } from '../../http/pages/parts.js'
 import { OtherWay, WayForm } from './forms.js'
 import type { CheckoutStep } from './visit.js'
 
@@ -39,7 +39,7 @@ const offerPage = ({ offer, way }: At<CheckoutStep, 'offer'>, { poll, ...view }:
   about: (
     <>
       {offer.description !== '' && <p dir="auto">{offer.description}</p>}
-      <Amount>{offer.price}</Amount>
+      <AmountText>{offer.price}</AmountText>
       <Facts facts={[['On your receipt', offer.descriptor], ...offer.arguments]} />
     </>
   ),
@@ -66,7 +66,7 @@ function paidPage({ receipt, amount, successUrl }: At<CheckoutStep, 'paid'>): Fo
     kicker: receipt.name,
     about: (
       <>
-        <Amount>{amount}</Amount>
+        <AmountText>{amount}</AmountText>
         <Facts
           facts={[
             ['Transaction', String(receipt.transaction_id)],

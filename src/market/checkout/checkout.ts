@@ -150,7 +150,7 @@ export async function checkoutOfTry(tx: Reader, attempt: string): Promise<Checko
 }
 
 /** What the checkout is at that moment: an unpaid one ends on time, whenever that is written down. */
-export const statusOf = ({ status, expires_at }: CheckoutRow, at: number): CheckoutStatus =>
+export const checkoutStatus = ({ status, expires_at }: CheckoutRow, at: number): CheckoutStatus =>
   status === 'unpaid' && expires_at <= at ? 'expired' : status
 
 export const payerOfSession = (sessionId: string, userId: number | null): Payer =>
@@ -177,7 +177,7 @@ export async function readCheckout(
 ): Promise<ShownCheckout> {
   const at = clock.now()
   const checkout = await checkoutByToken(tx, token)
-  if (statusOf(checkout, at) === 'expired') throw problem('checkout_expired')
+  if (checkoutStatus(checkout, at) === 'expired') throw problem('checkout_expired')
   const isPaid = checkout.status === 'paid'
   const receipt = isPaid ? await showReceipt(tx, receiptIdOf(checkout), { keys, for: 'others' }) : undefined
   return showCheckout(tx, checkout, { token, baseUrl, at, receipt })
@@ -208,7 +208,7 @@ export async function showCheckout(
     id,
     token,
     url: `${baseUrl}/checkout/${token}`,
-    status: statusOf(checkout, at),
+    status: checkoutStatus(checkout, at),
     catalog_item_id,
     name,
     price: toAmount(price, (await quantityOf(tx, dq)).decimals),
@@ -257,7 +257,7 @@ export async function tellCheckout(
 export const sellerIdOf = async (tx: Reader, { catalog_item_id }: CheckoutRow): Promise<number> =>
   (await getExisting(tx, catalogItems, catalog_item_id)).account_id
 
-export const sellerOf = async (tx: Reader, checkout: CheckoutRow): Promise<Owner> =>
+export const checkoutSeller = async (tx: Reader, checkout: CheckoutRow): Promise<Owner> =>
   `account:${await sellerIdOf(tx, checkout)}`
 
 interface Telling {

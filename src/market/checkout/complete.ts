@@ -22,6 +22,7 @@ import {
   type CheckoutRow,
   checkoutByToken,
   checkoutOfTry,
+  checkoutStatus,
   checkouts,
   isUser,
   ownerOf,
@@ -29,7 +30,6 @@ import {
   receiptIdOf,
   type ShownCheckout,
   showCheckout,
-  statusOf,
   twinIdOf,
 } from './checkout.js'
 import { refundCharges } from './refund.js'
@@ -132,7 +132,7 @@ async function claim(
   service: ServiceContext,
 ): Promise<Claimed> {
   const checkout = await checkoutByToken(tx, order.token)
-  const status = statusOf(checkout, service.clock.now())
+  const status = checkoutStatus(checkout, service.clock.now())
   if (status === 'expired') throw problem('checkout_expired')
   if (status === 'paid') return { kind: 'paid', checkout: await paidBy(tx, checkout, order, service) }
   if (status === 'paying' && checkout.attempt === null) throw paying(UNKNOWN)

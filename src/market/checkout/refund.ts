@@ -9,7 +9,7 @@ import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { type CheckoutChargeRow, checkoutCharges, openCharges, putCharge } from './charge.js'
-import { type CheckoutRow, checkouts, sellerOf, tellCheckout, twinIdOf } from './checkout.js'
+import { type CheckoutRow, checkoutSeller, checkouts, tellCheckout, twinIdOf } from './checkout.js'
 import { mailUnrefunded } from './refund-mail.js'
 
 /** Gives back to their cards what waits in the checkout's twin. */
@@ -81,7 +81,7 @@ export const settleCheckoutRefund: SettleRefund = async (tx, { id, result }, ser
   const refused: CheckoutChargeRow = { ...charge, status: 'unrefunded', movement_id: null, refusal: reason }
   putCharge(tx, refused)
   const told = { reason, charge_id: charge.charge_id, refund: charge.id }
-  const telling = { actor: 'service', to: await sellerOf(tx, checkout), payer: charge.payer } as const
+  const telling = { actor: 'service', to: await checkoutSeller(tx, checkout), payer: charge.payer } as const
   await tellCheckout(tx, 'refund_refused', checkout, { ...telling, at, told })
   await mailUnrefunded(tx, refused, checkout, { why: `The reason given: ${reason}.`, at, baseUrl: service.baseUrl })
 }
@@ -95,7 +95,7 @@ export const loseCheckoutRefund: LoseRefund = async (tx, { id, refundId }, { clo
   const at = clock.now()
   const checkout = await getExisting(tx, checkouts, charge.checkout_id)
   const told = { unknown_refund: refundId, charge_id: charge.charge_id, refund: charge.id }
-  const telling = { actor: 'service', to: await sellerOf(tx, checkout), payer: charge.payer } as const
+  const telling = { actor: 'service', to: await checkoutSeller(tx, checkout), payer: charge.payer } as const
   await tellCheckout(tx, 'refund_lost', checkout, { ...telling, at, told })
   const why = 'The card processor did not say whether the card got it.'
   await mailUnrefunded(tx, lost, checkout, { why, at, baseUrl })

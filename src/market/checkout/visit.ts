@@ -14,7 +14,14 @@ import type { Reader } from '../../storage/storage.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 import { isChargeable } from './card.js'
 import { chargedFor } from './charge.js'
-import { type CheckoutRow, checkoutByToken, type Payer, payerOfSession, receiptIdOf, statusOf } from './checkout.js'
+import {
+  type CheckoutRow,
+  checkoutByToken,
+  checkoutStatus,
+  type Payer,
+  payerOfSession,
+  receiptIdOf,
+} from './checkout.js'
 import { quoteOf } from './complete.js'
 
 /** What is to be paid, as people are told. */
@@ -72,7 +79,7 @@ export async function lookAtCheckout(tx: Reader, visit: CheckoutVisit, context: 
   const session = await findSession(tx, sessionId, at)
   const payer = payerOfSession(sessionId, session?.user_id ?? null)
   const { name } = checkout
-  switch (statusOf(checkout, at)) {
+  switch (checkoutStatus(checkout, at)) {
     case 'expired':
       throw problem('checkout_expired')
     case 'paid': {

@@ -10,7 +10,7 @@ import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { firstTwinOf } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { invitationPages, invitationSentence } from './invitation-page.js'
-import { statusOf, type TransferRow, transfers } from './transfer.js'
+import { type TransferRow, transferStatus, transfers } from './transfer.js'
 import { amountText, type Invitation, invitationOf } from './wording.js'
 
 /** What somebody who opened the mailed link is shown. */
@@ -48,7 +48,7 @@ async function transferOf(tx: Reader, token: string): Promise<TransferRow> {
 }
 
 function checkOpen(transfer: TransferRow, at: number): void {
-  const status = statusOf(transfer, at)
+  const status = transferStatus(transfer, at)
   if (status === 'expired') throw problem('transfer_expired')
   if (status === 'cancelled') throw problem('link_expired', { detail: 'The sender took the amount back.' })
   if (status === 'completed') throw problem('link_expired', { detail: 'The amount was claimed.' })

@@ -1,7 +1,7 @@
 import type { Problem } from '../../base/problem.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
-import { Amount, Form, GoOn, Quotation } from '../../http/pages/parts.js'
+import { AmountText, Form, GoOn, Quotation } from '../../http/pages/parts.js'
 import { SignInForms } from '../../http/pages/sign-in-forms.js'
 import type { ShownInvitation } from './invitation-flow.js'
 import type { Invitation } from './wording.js'
@@ -53,7 +53,7 @@ export const invitationPages: Pages<ShownInvitation> = {
     title: 'It is in your wallet',
     kicker: `You got ${amount}`,
     tone: 'good',
-    about: <Amount>BALANCE {balance}</Amount>,
+    about: <AmountText>BALANCE {balance}</AmountText>,
     body: <p>You can close this page.</p>,
   }),
 }

@@ -14,10 +14,10 @@ import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
   showTransfer,
-  statusOf,
   type TransferRow,
   type TransferStatus,
   tellTransfer,
+  transferStatus,
   transfers,
   visibleTransfer,
 } from './transfer.js'
@@ -89,7 +89,7 @@ export async function claimTransfer(tx: Writer, userId: number, id: number, at: 
   const isInvited = isProven(user) && transfer.address === user.email
   if (!isInvited && transfer.recipient_owner !== owner)
     throw transfer.sender_owner === owner ? problem('not_invited') : notFound()
-  const status = statusOf(transfer, at)
+  const status = transferStatus(transfer, at)
   if (status === 'expired') throw problem('transfer_expired')
   if (status !== 'invited') throw problem('transfer_settled')
   return showTransfer(tx, await give(tx, transfer, user, at), at)
@@ -104,7 +104,8 @@ const MOST_CLAIMED = 1000
 /** Gives a user who signs in what waits for them at their email. */
 export const claimInvitations: OnSignIn = async (tx, { userId, email, at }) => {
   const waiting = await tx.find(transfers, { index: 'byOpenEmail', prefix: [email], limit: MOST_CLAIMED })
-  for (const transfer of waiting) if (statusOf(transfer, at) === 'invited') await give(tx, transfer, { id: userId }, at)
+  for (const transfer of waiting)
+    if (transferStatus(transfer, at) === 'invited') await give(tx, transfer, { id: userId }, at)
 }
 
 async function give(tx: Writer, transfer: TransferRow, { id }: Pick<UserRow, 'id'>, at: number): Promise<TransferRow> {
@@ -120,7 +121,7 @@ async function give(tx: Writer, transfer: TransferRow, { id }: Pick<UserRow, 'id
 export async function cancelTransfer(tx: Writer, caller: Owner, id: number, at: number) {
   const transfer = await visibleTransfer(tx, caller, id)
   if (transfer.sender_owner !== caller) throw problem('not_owner')
-  if (statusOf(transfer, at) !== 'invited') throw problem('transfer_settled')
+  if (transferStatus(transfer, at) !== 'invited') throw problem('transfer_settled')
   await reverseHold(tx, transfer.movement_id, at)
   const cancelled = settle(tx, transfer, 'cancelled')
   await tellTransfer(tx, 'cancelled', cancelled, { actor: caller, at })
@@ -131,7 +132,7 @@ export async function cancelTransfer(tx: Writer, caller: Owner, id: number, at: 
 export const expireTransfer: TimerJob = async (tx, subject, { clock }) => {
   const at = clock.now()
   const transfer = await tx.get(transfers, Number(subject))
-  if (transfer?.status !== 'invited' || statusOf(transfer, at) !== 'expired') return
+  if (transfer?.status !== 'invited' || transferStatus(transfer, at) !== 'expired') return
   await reverseHold(tx, transfer.movement_id, at)
   const expired = settle(tx, transfer, 'expired')
   await tellTransfer(tx, 'expired', expired, { actor: 'service', at })

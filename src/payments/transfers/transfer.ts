@@ -47,7 +47,7 @@ export const transfers = collection<TransferRow>()('transfers', {
 })
 
 /** What the transfer is at that moment: an invitation ends on time, whenever that is written down. */
-export const statusOf = ({ status, expires_at }: TransferRow, at: number): TransferStatus =>
+export const transferStatus = ({ status, expires_at }: TransferRow, at: number): TransferStatus =>
   status === 'invited' && expires_at !== null && expires_at <= at ? 'expired' : status
 
 /** Both sides see the same. Unix seconds; `amount` in the digital quantity. */
@@ -57,7 +57,7 @@ export async function showTransfer(tx: Reader, transfer: TransferRow, at: number
   const { decimals } = await quantityOf(tx, dq)
   return {
     id,
-    status: statusOf(transfer, at),
+    status: transferStatus(transfer, at),
     amount: toAmount(transfer.amount, decimals),
     dq,
     hostname,

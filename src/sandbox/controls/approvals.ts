@@ -1,9 +1,9 @@
 import {
   type ApprovalRow,
+  approvalStatus,
   approvals,
   type ShownApproval,
   showToUser,
-  statusOf,
 } from '../../consent/approvals/approval.js'
 import type { ServiceContext } from '../../http/context.js'
 import { userByEmail } from '../../identity/users/user.js'
@@ -73,6 +73,6 @@ async function waitingFor(
   const user = email === undefined ? undefined : await userByEmail(tx, email)
   if (email !== undefined && !user) return undefined
   for await (const row of allRows(tx, approvals, { index: 'byStatus', prefix: ['pending'] }))
-    if (statusOf(row, at) === 'pending' && !handed.has(row.id) && (!user || row.user_id === user.id)) return row
+    if (approvalStatus(row, at) === 'pending' && !handed.has(row.id) && (!user || row.user_id === user.id)) return row
   return undefined
 }

@@ -1,7 +1,7 @@
 import { Problem, problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import { addDevice, hasDevice, registrationOf } from '../../consent/devices/device.js'
-import { type Answer, settlePending } from '../../consent/second-factor/answer.js'
+import { type SecondFactorAnswer, settlePending } from '../../consent/second-factor/answer.js'
 import { type PhoneMode, phones } from '../../consent/second-factor/phone.js'
 import { pendingOf, showRequest } from '../../consent/second-factor/request.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -51,7 +51,7 @@ export async function readPhone(tx: Reader, userId: number, { clock }: ServiceCo
 /** The user answers the request named, or all that wait for them now; where none does, nothing is answered. Throws `not_found`. */
 export async function answerOnPhone(
   tx: Writer,
-  { userId, id, answer }: { userId: number; id?: number | undefined; answer: Answer },
+  { userId, id, answer }: { userId: number; id?: number | undefined; answer: SecondFactorAnswer },
   { clock }: ServiceContext,
 ) {
   await checkUser(tx, userId)

@@ -1,4 +1,4 @@
-import { priceText } from '../../../consent/approvals/terms.js'
+import { approvalAmountText } from '../../../consent/approvals/terms.js'
 import type { DigitalQuantityRow } from '../../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../../money/ledger/amount.js'
 
@@ -18,4 +18,4 @@ export function listed(fields: readonly string[]): string {
 
 /** As people read it. A string is in smallest units, a number in the digital quantity. Throws `amount_invalid`. */
 export const priceWords = (quantity: DigitalQuantityRow, price: string | number): string =>
-  priceText(quantity, typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals))
+  approvalAmountText(quantity, typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals))

@@ -19,7 +19,7 @@ export interface McpVisit {
 }
 
 /** Who asks to be let in. */
-export interface Visitor {
+export interface McpVisitor {
   readonly agent: CallingAgent
   readonly within: number | undefined
   /** The Origin header: that of the page which asks, in a browser. */
@@ -27,7 +27,7 @@ export interface Visitor {
 }
 
 /** Throws `not_found` for the server of an account that there is not, `origin_refused`. */
-export async function checkVisitor(tx: Reader, { agent, within, origin }: Visitor, baseUrl: string): Promise<void> {
+export async function checkVisitor(tx: Reader, { agent, within, origin }: McpVisitor, baseUrl: string): Promise<void> {
   if (within !== undefined) await accountOf(tx, within)
   if (origin !== null && !(await isKnown(tx, origin, agent, baseUrl))) throw originRefused()
 }

@@ -45,7 +45,7 @@ export interface InteractionRow {
   readonly second_factor_id: number | null
   readonly second_factor_passed: boolean
   /** What is wrong with the request; null, or absent in older rows, where nothing is. */
-  readonly refused?: Answer | null
+  readonly refused?: AuthorizationAnswer | null
 }
 
 export const oidcInteractions = collection<InteractionRow>()('oidc_interactions', {
@@ -124,7 +124,7 @@ function checkRedirectUri({ metadata }: OidcClientRow, asked: string | undefined
 }
 
 /** What an answer to a client carries: an error, or a code. */
-export interface Answer {
+export interface AuthorizationAnswer {
   readonly error?: string
   readonly error_description?: string
   readonly code?: string
@@ -133,11 +133,11 @@ export interface Answer {
 /** The client's address with an answer, the state that it sent, and who answers (RFC 9207). */
 export const answerAddress = (
   { redirect_uri, state }: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
-  answer: Answer,
+  answer: AuthorizationAnswer,
   context: Pick<ServiceContext, 'baseUrl'>,
 ): string => withParameters(redirect_uri, { ...answer, ...(state !== null && { state }), iss: issuerOf(context) })
 
-const invalid = (error_description: string): Answer => ({ error: 'invalid_request', error_description })
+const invalid = (error_description: string): AuthorizationAnswer => ({ error: 'invalid_request', error_description })
 
 const WRONG_HINT = invalid('`id_token_hint` is not an id token of this client.')
 
@@ -146,7 +146,7 @@ function refusedParameter(
   sent: Parameters,
   client: OidcClientRow,
   context: Pick<ServiceContext, 'baseUrl'>,
-): Answer | undefined {
+): AuthorizationAnswer | undefined {
   for (const name of ['request', 'request_uri', 'registration'] as const)
     if (sent[name] !== undefined) return { error: `${name}_not_supported` }
   if (sent.response_type === undefined) return invalid('Give `response_type`.')
@@ -168,7 +168,7 @@ function refusedParameter(
 
 const prompts = ['none', 'login', 'consent', 'select_account']
 
-function refusedScope({ scope }: Parameters, client: OidcClientRow): Answer | undefined {
+function refusedScope({ scope }: Parameters, client: OidcClientRow): AuthorizationAnswer | undefined {
   if (scope === undefined) return undefined
   const registered = words(client.metadata.scope)
   // Scopes that nobody knows are ignored (OpenID Connect Core 1.0 section 3.1.2.1).

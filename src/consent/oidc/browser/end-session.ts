@@ -19,7 +19,7 @@ export interface EndSessionRequest {
 }
 
 /** Where a client asks to have the browser sent afterwards. */
-export interface Onward {
+export interface PostLogoutRedirect {
   readonly location: string
   /** The place, as people are told. */
   readonly place: string
@@ -29,9 +29,9 @@ export interface Onward {
 
 export type Ended =
   /** Nobody is signed in any more. */
-  | { readonly ended: true; readonly onward: Onward | undefined }
+  | { readonly ended: true; readonly onward: PostLogoutRedirect | undefined }
   /** Somebody is, and must be asked: any page could have sent them here. */
-  | { readonly ended: false; readonly email: string; readonly onward: Onward | undefined }
+  | { readonly ended: false; readonly email: string; readonly onward: PostLogoutRedirect | undefined }
 
 type Context = Pick<ServiceContext, 'baseUrl' | 'clock'>
 

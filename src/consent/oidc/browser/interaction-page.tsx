@@ -2,7 +2,7 @@ import type { At, Pages, View } from '../../../http/pages/form-flow.js'
 import { ANY_SITE, type FormPage } from '../../../http/pages/form-page.js'
 import { Actions, Button, Choices, Form, GoOn, Onward } from '../../../http/pages/parts.js'
 import { SignedInAs, SignInForms } from '../../../http/pages/sign-in-forms.js'
-import { accountChoices } from '../pages/account-choices.js'
+import { accountChoiceFields } from '../pages/account-choices.js'
 import type { ShownInteraction } from './interaction.js'
 
 const scopeTexts: Readonly<Record<string, readonly string[]>> = {
@@ -101,7 +101,7 @@ const Consent = ({ email, scopes, accounts, accountId }: At<ShownInteraction, 'c
             ))}
         </ul>
       </div>
-      {accounts.length > 0 && <Choices {...accountChoices(accounts, accountId)} />}
+      {accounts.length > 0 && <Choices {...accountChoiceFields(accounts, accountId)} />}
       <Actions>
         <Button answer="allow" go>
           Allow

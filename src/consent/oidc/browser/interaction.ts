@@ -12,7 +12,7 @@ import { clientById, nameOf, type OidcClientRow } from '../clients/client.js'
 import { originShown } from '../clients/redirect-uri.js'
 import { issueCode } from '../code.js'
 import { type ConnectionRow, connect, connectionOf, grantableAccounts } from '../connection.js'
-import { type Answer, answerAddress, type InteractionRow, oidcInteractions } from './authorization.js'
+import { type AuthorizationAnswer, answerAddress, type InteractionRow, oidcInteractions } from './authorization.js'
 import { interactionPages } from './interaction-page.js'
 import { emailHint, mustSignIn } from './sign-in.js'
 
@@ -177,7 +177,7 @@ async function proceed(tx: Writer, interaction: Interaction, service: ServiceCon
 async function turnBack(
   tx: Writer,
   { row, client, session }: Interaction,
-  refused: Answer,
+  refused: AuthorizationAnswer,
   service: ServiceContext,
 ): Promise<Step | Next> {
   if (session && (await connectionOf(tx, session.user_id, client.id))) return leave(tx, row, refused, service)
@@ -314,7 +314,12 @@ async function finish(
   return leave(tx, row, { code: await issueCode(tx, facts, service.clock.now(), service) }, service)
 }
 
-function leave(tx: Writer, { id, request }: InteractionRow, answered: Answer, service: ServiceContext): Next {
+function leave(
+  tx: Writer,
+  { id, request }: InteractionRow,
+  answered: AuthorizationAnswer,
+  service: ServiceContext,
+): Next {
   tx.remove(oidcInteractions, id)
   return new Next({ location: answerAddress(request, answered, service) })
 }

@@ -4,7 +4,7 @@ interface NamedAccount {
 }
 
 /** The business accounts that an app may be granted, as `Choices` shows them: the field `account` is `none` or an id. */
-export const accountChoices = (accounts: readonly NamedAccount[], granted: number | null) => ({
+export const accountChoiceFields = (accounts: readonly NamedAccount[], granted: number | null) => ({
   field: 'account',
   legend: 'Business account',
   note: 'The app may look after the one that you pick, and propose changes to it.',

@@ -10,7 +10,7 @@ import { ReadOnce } from '../../../storage/read-once.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { catalogItems } from '../../catalog/item.js'
 import { type CheckoutChargeRow, checkoutCharges, putCharge } from '../charge.js'
-import { type CheckoutRow, checkouts, isUser, sellerIdOf, sellerOf, tellCheckout, twinIdOf } from '../checkout.js'
+import { type CheckoutRow, checkoutSeller, checkouts, isUser, sellerIdOf, tellCheckout, twinIdOf } from '../checkout.js'
 import { askRefund, refundCharge } from '../refund.js'
 import { mailSettled } from '../refund-mail.js'
 
@@ -104,12 +104,12 @@ async function show(tx: Reader, { charge, checkout }: Found): Promise<ShownRefun
  * payer's wallet. `again`: the card processor is asked again.
  */
 export const outcomes = ['returned', 'wallet', 'again'] as const
-export type Outcome = (typeof outcomes)[number]
+export type RefundOutcome = (typeof outcomes)[number]
 
 export interface Settlement {
   readonly accountId: number
   readonly id: number
-  readonly outcome: Outcome
+  readonly outcome: RefundOutcome
 }
 
 /**
@@ -120,7 +120,7 @@ export async function settleRefund(
   tx: Writer,
   { accountId, id, outcome }: Settlement,
   service: Pick<ServiceContext, 'clock' | 'random'>,
-): Promise<{ id: number; outcome: Outcome }> {
+): Promise<{ id: number; outcome: RefundOutcome }> {
   const found = await waitingRefund(tx, accountId, id)
   const at = service.clock.now()
   if (outcome === 'again') await again(tx, found, service)
@@ -128,13 +128,19 @@ export async function settleRefund(
   else await giveToIssuer(tx, found, at)
   const { charge, checkout } = found
   const actor = `account:${accountId}` as const
-  const telling = { actor, to: await sellerOf(tx, checkout), payer: charge.payer, at, told: { refund: id, outcome } }
+  const telling = {
+    actor,
+    to: await checkoutSeller(tx, checkout),
+    payer: charge.payer,
+    at,
+    told: { refund: id, outcome },
+  }
   await tellCheckout(tx, 'refund_settled', checkout, telling)
   if (outcome !== 'again') await mailSettled(tx, charge, checkout, { how: told[outcome], at })
   return { id, outcome }
 }
 
-const told: Readonly<Record<Exclude<Outcome, 'again'>, string>> = {
+const told: Readonly<Record<Exclude<RefundOutcome, 'again'>, string>> = {
   returned: 'the seller says that you have your money back. If you do not, ask the seller.',
   wallet: 'what your card was charged is in your wallet now.',
 }
