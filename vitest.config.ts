@@ -24,6 +24,12 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
   },
 })
 
+/** Folders whose files load the service and change nothing of the process that they run in. */
+const sharing = ['attacks', 'base', 'consent', 'jobs', 'journeys', 'market', 'mcp', 'model', 'money', 'oidc', 'storage']
+const together = sharing.map((folder) => `test/${folder}/**/*.test.ts`)
+/** These replace modules or globals. */
+const alone = ['test/jobs/timers.test.ts', 'test/storage/indexeddb-*.test.ts']
+
 export default defineConfig({
   ...sources,
   test: {
@@ -42,11 +48,12 @@ export default defineConfig({
     projects: [
       // One after another in the same process: most of what a file needs is there from the one before, pages included.
       project('contract', { include: ['test/contract/**/*.test.ts'], isolate: false }),
+      project('together', { include: together, exclude: alone, isolate: false }),
       project('rest', {
-        include: ['test/**/*.test.ts'],
-        // The last need a tool that runs on no Node below 22: .ci/run installs it apart, and says where.
-        exclude: ['test/contract/**', ...(process.env.FARTHING_CONFORMANCE ? [] : ['test/conformance/**'])],
+        include: ['test/*.test.ts', 'test/{adapters,cli,front-end}/**/*.test.ts', ...alone],
       }),
+      // Needs a tool that runs on no Node below 22: .ci/run installs it apart, and says where.
+      ...(process.env.FARTHING_CONFORMANCE ? [project('conformance', { include: ['test/conformance/**'] })] : []),
       // Writes the state of a release, when asked to.
       ...(process.env.FARTHING_WRITE_STATE ? [project('states', { include: ['test/states/write.ts'] })] : []),
     ],
