@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
-import { UPSTREAM_EXPECTED, upstreamList } from '../src/base/address.js'
 import { evidenceGrades } from '../src/base/evidence.js'
+import { UPSTREAM_EXPECTED, upstreamList } from '../src/base/ip-address.js'
 import { reachSettings } from '../src/http/reach.js'
 import type { Seed } from '../src/sandbox/controls/seed/seed-schema.js'
 import { isObject } from '../src/storage/unknown.js'

@@ -1,13 +1,13 @@
 import type { CardRow } from './base/message.js'
 import type { ChargeResult } from './base/ports.js'
 import { required } from './base/required.js'
-import { couriers } from './deliveries.js'
+import { deliveryHandlers } from './deliveries.js'
 import type { ServiceContext } from './http/context.js'
-import { deliverMessage, deliverTaken, nextMessage, outbox } from './jobs/outbox/outbox.js'
+import { deliverClaimed, deliverMessage, nextMessage, outbox } from './jobs/outbox/outbox.js'
 import { nextTimer, runTimer, timers } from './jobs/schedule/timer.js'
 import type { AnyCollection, Storage } from './storage/storage.js'
 import { Watched } from './storage/watched.js'
-import { jobs } from './timers.js'
+import { timerJobs } from './timers.js'
 
 /** After a round that broke off, as when the storage did not answer. */
 const ROUND_AGAIN_MS = 5000
@@ -60,8 +60,8 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
   async function earliest(): Promise<Due | undefined> {
     const [timer, message] = await storage.read(async (tx) => [await nextTimer(tx), await nextMessage(tx)] as const)
     if (timer && (!message || dueOf(timer) <= dueOf(message)))
-      return { due: dueOf(timer), run: () => runTimer(timer, jobs, service) }
-    return message && { due: dueOf(message), run: () => deliverMessage(message, couriers, service) }
+      return { due: dueOf(timer), run: () => runTimer(timer, timerJobs, service) }
+    return message && { due: dueOf(message), run: () => deliverMessage(message, deliveryHandlers, service) }
   }
 
   /** A clock that stands still comes no nearer to anything. */
@@ -89,7 +89,7 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
   const delivering = new Set<Promise<unknown>>()
 
   async function charge(message: CardRow): Promise<ChargeResult | undefined> {
-    const delivered = deliverTaken(message, couriers.card, service)
+    const delivered = deliverClaimed(message, deliveryHandlers.card, service)
     delivering.add(delivered)
     return delivered.finally(() => delivering.delete(delivered))
   }

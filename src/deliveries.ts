@@ -1,19 +1,19 @@
-import { pushCourier } from './consent/notifications/push.js'
-import { mailCourier } from './identity/users/mail-delivery.js'
-import type { Couriers } from './jobs/outbox/outbox.js'
+import { pushDeliveryHandler } from './consent/notifications/push.js'
+import { mailDeliveryHandler } from './identity/users/mail-delivery.js'
+import type { DeliveryHandlers } from './jobs/outbox/outbox.js'
 import { loseInvoiceCharge, settleInvoiceCharge } from './market/billing/settle.js'
 import { loseCheckoutCharge, settleCheckoutCharge } from './market/checkout/card.js'
 import { loseCheckoutRefund, settleCheckoutRefund } from './market/checkout/refund.js'
-import { cardCourier, refundCourier } from './money/cards/charge.js'
+import { cardDeliveryHandler, refundDeliveryHandler } from './money/cards/charge.js'
 import { loseTopup, settleTopup } from './payments/topups/topup.js'
 
 /** Who takes what leaves the service to its port, by kind. */
-export const couriers: Couriers = {
-  mail: mailCourier,
-  push: pushCourier,
-  card: cardCourier(
+export const deliveryHandlers: DeliveryHandlers = {
+  mail: mailDeliveryHandler,
+  push: pushDeliveryHandler,
+  card: cardDeliveryHandler(
     { topup: settleTopup, checkout: settleCheckoutCharge, invoice: settleInvoiceCharge },
     { topup: loseTopup, checkout: loseCheckoutCharge, invoice: loseInvoiceCharge },
   ),
-  refund: refundCourier({ checkout: settleCheckoutRefund }, { checkout: loseCheckoutRefund }),
+  refund: refundDeliveryHandler({ checkout: settleCheckoutRefund }, { checkout: loseCheckoutRefund }),
 }

@@ -1,6 +1,6 @@
 import { inBackground } from './background.js'
-import { UPSTREAM_EXPECTED, upstreamList } from './base/address.js'
 import type { Evidence } from './base/evidence.js'
+import { UPSTREAM_EXPECTED, upstreamList } from './base/ip-address.js'
 import {
   type Alarm,
   type Cards,
@@ -30,7 +30,6 @@ import { tokens } from './identity/tokens/token.js'
 import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/schedule/unsettled.js'
 import { checkForSale } from './market/catalog/for-sale.js'
 import { testProcessor } from './money/cards/test-processor.js'
-import { tellParked } from './parked.js'
 import { routeList } from './routes.js'
 import { begin } from './sandbox/controls/bootstrap.js'
 import { sandboxClock } from './sandbox/controls/clock.js'
@@ -40,8 +39,9 @@ import type { Seed } from './sandbox/controls/seed/seed-schema.js'
 import { settings } from './sandbox/controls/settings.js'
 import { type AgentControls, withAgents } from './sandbox/scripted-agent/controls.js'
 import { onDisconnect, onFirstProof, onSignIn } from './sign-in.js'
-import { sealing } from './storage/sealing.js'
+import { sealedStorage } from './storage/sealing.js'
 import type { Storage } from './storage/storage.js'
+import { recordUnsettled } from './unsettled-events.js'
 
 export interface AssemblyOptions {
   storage: Storage
@@ -225,12 +225,12 @@ function contextOf(options: AssemblyOptions): ServiceContext {
     onFirstProof,
     onSignIn,
     tellParked: (tx, parked) =>
-      tellParked(tx, parked, context.clock.now()).catch((cause: unknown) =>
+      recordUnsettled(tx, parked, context.clock.now()).catch((cause: unknown) =>
         context.log.error(`nobody could be told that ${parked.id} waits for an operator`, cause),
       ),
   }
   return inBackground(
-    sealing(options.storage, () => context.keys),
+    sealedStorage(options.storage, () => context.keys),
     context,
   )
 }

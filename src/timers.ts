@@ -10,7 +10,7 @@ import { HELD_TOO_LONG, reverseOverdue } from './payments/payments/held-payment.
 import { expireTransfer, TRANSFER_EXPIRES } from './payments/transfers/invitation.js'
 
 /** What is done when a timer falls due, by its kind. */
-export const jobs: Readonly<Record<string, TimerJob>> = {
+export const timerJobs: Readonly<Record<string, TimerJob>> = {
   [PHONE_ANSWERS]: answerAsPhone,
   [HELD_TOO_LONG]: reverseOverdue,
   [TRANSFER_EXPIRES]: expireTransfer,

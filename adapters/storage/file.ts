@@ -3,7 +3,7 @@ import { rm, stat } from 'node:fs/promises'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { Low } from 'lowdb'
 import { type Commit, type CommitLog, serialStorage } from '../../src/storage/serial.js'
-import { keptApart, type Row, type Storage } from '../../src/storage/storage.js'
+import { type Row, type Storage, separatelyStored } from '../../src/storage/storage.js'
 import { Tables } from '../../src/storage/tables.js'
 import type { Changes } from '../../src/storage/transaction.js'
 import { messageOf } from '../../src/storage/unknown.js'
@@ -153,7 +153,7 @@ class FileLog implements CommitLog {
 
   append({ changes, counters }: Commit): Promise<void> {
     const { journal, keyFile } = this.#files
-    const apart = changes.filter(({ collection }) => keptApart.has(collection.name))
+    const apart = changes.filter(({ collection }) => separatelyStored.has(collection.name))
     const number = this.#commit + 1
     if (apart.length > 0) keyFile.write({ commit: number, rows: changedRows(keyFile.rows, apart) })
     const together = apart.length > 0 ? changes.filter((change) => !apart.includes(change)) : changes

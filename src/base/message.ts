@@ -5,7 +5,7 @@ import type { CardCharge, CardRefund, ChargeResult, RefundResult } from './ports
 export type CardSubject = Owner | `guests:account:${number}`
 
 /** How a message ended that its port gave an answer to. */
-export type Settled = 'sent' | 'failed'
+export type DeliveryOutcome = 'sent' | 'failed'
 
 /** What leaves the service, whatever it is; its port answers a `Result`. */
 export interface Message<Result = unknown> {
@@ -31,7 +31,7 @@ export interface Message<Result = unknown> {
   readonly parked_at?: number
 }
 
-export interface MailRow extends Message<Settled> {
+export interface MailRow extends Message<DeliveryOutcome> {
   readonly kind: 'mail'
 }
 

@@ -5,13 +5,13 @@
 export type Owner = `account:${number}` | `user:${number}` | `issuer:${string}` | `checkout:${number}`
 
 /** Whether somebody can spend what the owner is sent: issuers and checkouts are nobody. */
-export const isSomebody = (owner: Owner): boolean => owner.startsWith('account:') || owner.startsWith('user:')
+export const isAccountOrUser = (owner: Owner): boolean => owner.startsWith('account:') || owner.startsWith('user:')
 
-const idWhere = (kind: string, owner: string): number | undefined =>
+const idIfKind = (kind: string, owner: string): number | undefined =>
   owner.startsWith(`${kind}:`) ? Number(owner.slice(kind.length + 1)) : undefined
 
 /** The id of the account that an owner is, if it is one. */
-export const accountIdOf = (owner: string): number | undefined => idWhere('account', owner)
+export const accountIdOf = (owner: string): number | undefined => idIfKind('account', owner)
 
 /** The id of the user that an owner is, if it is one. */
-export const userIdOf = (owner: string): number | undefined => idWhere('user', owner)
+export const userIdOf = (owner: string): number | undefined => idIfKind('user', owner)

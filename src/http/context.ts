@@ -1,5 +1,5 @@
-import type { UpstreamList } from '../base/address.js'
 import type { Evidence } from '../base/evidence.js'
+import type { UpstreamList } from '../base/ip-address.js'
 import type { CardRow } from '../base/message.js'
 import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
 import type { Keyring } from '../base/secrets.js'

@@ -10,7 +10,7 @@ interface SealedRow extends Row {
  * The same storage, in which the fields that collections declare as `sealed` rest encrypted. Whoever reads and writes
  * rows sees them whole. Rows that an older version wrote in clear read as they are, and are sealed when next written.
  */
-export function sealing(storage: Storage, keys: () => Keyring): Storage {
+export function sealedStorage(storage: Storage, keys: () => Keyring): Storage {
   return {
     name: storage.name,
     exclusive: storage.exclusive,

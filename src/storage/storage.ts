@@ -30,7 +30,7 @@ export interface Collection<R extends Row, I extends string = string> {
  * Collections whose rows must not lie beside the others, such as the key that seals them.
  * An adapter that writes files keeps these in a file of their own; a state that is exported holds them like any other.
  */
-export const keptApart: ReadonlySet<string> = new Set(['service_keys'])
+export const separatelyStored: ReadonlySet<string> = new Set(['service_keys'])
 
 /** A collection of any rows, for code that serves all of them. */
 // biome-ignore lint/suspicious/noExplicitAny: a row of one collection is not one of another.

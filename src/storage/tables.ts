@@ -12,14 +12,14 @@ import {
   type State,
   UniqueViolation,
 } from './storage.js'
-import type { Base, Changes } from './transaction.js'
+import type { Changes, CommittedReader } from './transaction.js'
 
 // Some loaders of this CommonJS module give its default export, others what holds that.
 const BTree = 'default' in sortedBtree ? sortedBtree.default : sortedBtree
 type Tree = InstanceType<typeof BTree<readonly Key[], undefined>>
 
 /** Committed rows in memory: by id, and their keys in one ordered tree per index. */
-export class Tables implements Base {
+export class Tables implements CommittedReader {
   #tables = new Map<string, Table<Row>>()
   #counters = new Map<string, number>()
   readonly #moved = new Map<string, number>()

@@ -3,7 +3,7 @@ import { freezeRow } from './state.js'
 import type { AnyCollection, Collection, Key, Query, Reader, Row, Writer } from './storage.js'
 
 /** What a transaction reads through to: the committed state, and the counters. */
-export interface Base extends Reader {
+export interface CommittedReader extends Reader {
   nextId(of: string): Promise<number>
   nextIds(of: readonly string[]): Promise<number[]>
 }
@@ -16,10 +16,10 @@ export interface Changes {
 
 /** The read-your-writes buffer of one write. An adapter lands `changes()` in one step, or drops them all. */
 export class Transaction implements Writer {
-  readonly #base: Base
+  readonly #base: CommittedReader
   readonly #changes = new Map<string, { collection: AnyCollection; rows: Map<Key, Row | null> }>()
 
-  constructor(base: Base) {
+  constructor(base: CommittedReader) {
     this.#base = base
   }
 

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type NodeUpstreamOptions, nodeUpstream } from '../../adapters/node.js'
 import { systemAlarm, type UpstreamRequest } from '../../src/base/ports.js'
 import { callUpstream, readWhole, UpstreamFailure } from '../../src/jobs/upstream/call.js'
-import { judgeUrl, type UpstreamPolicy } from '../../src/jobs/upstream/guard.js'
+import { checkUpstreamUrl, type UpstreamPolicy } from '../../src/jobs/upstream/policy.js'
 
 type Lookup = NonNullable<NodeUpstreamOptions['lookup']>
 
@@ -60,7 +60,7 @@ function names(...answers: string[][]): Lookup & { asked: string[] } {
 const call = (url: string, lookup?: Lookup, policy = allowing) =>
   callUpstream(
     { upstream: nodeUpstream(lookup && { lookup }), alarm: systemAlarm, limits, ...policy },
-    { url: judgeUrl(url, policy), method: 'GET', headers: {}, body: null, hops: 0 },
+    { url: checkUpstreamUrl(url, policy), method: 'GET', headers: {}, body: null, hops: 0 },
   )
 const textOf = async (answer: Awaited<ReturnType<typeof call>>) => new TextDecoder().decode(await readWhole(answer))
 const failureOf = async (work: Promise<unknown>): Promise<UpstreamFailure> => {

@@ -1,10 +1,10 @@
 import { BlockList } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isAlwaysRefused, isPublic } from '../../src/base/address.js'
+import { isAlwaysRefused, isPublicAddress } from '../../src/base/ip-address.js'
 import { Problem, problemSentence } from '../../src/base/problem.js'
 import type { SandboxContext } from '../../src/http/context.js'
-import { checkHeaders, connectRule, judgeUrl, type UpstreamPolicy } from '../../src/jobs/upstream/guard.js'
+import { addressRule, checkHeaders, checkUpstreamUrl, type UpstreamPolicy } from '../../src/jobs/upstream/policy.js'
 
 const serious: UpstreamPolicy = { allowUpstream: undefined, sandbox: undefined }
 const sandbox: UpstreamPolicy = { allowUpstream: undefined, sandbox: {} as SandboxContext }
@@ -14,7 +14,7 @@ const policies = { serious, sandbox, allowing }
 /** `taken`, or why not. */
 function verdict(url: string, policy: UpstreamPolicy): string {
   try {
-    judgeUrl(url, policy)
+    checkUpstreamUrl(url, policy)
     return 'taken'
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'upstream_refused') throw error
@@ -185,7 +185,7 @@ test('What `allowUpstream` says counts for a sandbox too, and for all that is no
     { allowUpstream, sandbox: undefined },
     { allowUpstream, sandbox: sandbox.sandbox },
   ]) {
-    expect(judgeUrl('http://10.0.0.1/yes', policy).href).toBe('http://10.0.0.1/yes')
+    expect(checkUpstreamUrl('http://10.0.0.1/yes', policy).href).toBe('http://10.0.0.1/yes')
     expect(verdict('https://shop.example.test/no', policy)).toBe('This service is set not to call it.')
     expect(verdict('http://169.254.169.254/yes', policy)).toBe(NEVER)
   }
@@ -193,8 +193,10 @@ test('What `allowUpstream` says counts for a sandbox too, and for all that is no
 })
 
 test('A URL is taken without its fragment, and in the one spelling that is judged', () => {
-  expect(judgeUrl('https://Shop.Example.test:443/a/../b?c=d#e', serious).href).toBe('https://shop.example.test/b?c=d')
-  expect(judgeUrl('http://0x7f.1/#', sandbox).href).toBe('http://127.0.0.1/')
+  expect(checkUpstreamUrl('https://Shop.Example.test:443/a/../b?c=d#e', serious).href).toBe(
+    'https://shop.example.test/b?c=d',
+  )
+  expect(checkUpstreamUrl('http://0x7f.1/#', sandbox).href).toBe('http://127.0.0.1/')
 })
 
 test('A refusal tells nothing of the query', () => {
@@ -230,7 +232,7 @@ describe('An address that a name stands for', () => {
     ['2606:4700::1]/@[::1', [false, false, false]],
     [':', [false, false, false]],
   ])('%s may be connected to by a service, a sandbox and whoever allows: %j', (address, expected) => {
-    expect(Object.values(policies).map((policy) => connectRule(policy)(address))).toEqual(expected)
+    expect(Object.values(policies).map((policy) => addressRule(policy)(address))).toEqual(expected)
   })
 })
 
@@ -301,7 +303,7 @@ describe('Every IPv4 address', () => {
       fc.property(addresses, (n) => {
         const ip = dotted(n)
         const isRefused = refused.check(ip)
-        expect([isAlwaysRefused(ip), isPublic(ip)]).toEqual([isRefused, !isRefused && !local.check(ip)])
+        expect([isAlwaysRefused(ip), isPublicAddress(ip)]).toEqual([isRefused, !isRefused && !local.check(ip)])
       }),
       { numRuns: 2000 },
     )
@@ -334,7 +336,7 @@ describe('Every IPv4 address', () => {
           expect([host, verdicts(`https://${host}/`)]).toEqual([host, expected])
         for (const ip of carried)
           for (const policy of Object.values(policies))
-            expect([ip, connectRule(policy)(ip)]).toEqual([ip, connectRule(policy)(dotted(n))])
+            expect([ip, addressRule(policy)(ip)]).toEqual([ip, addressRule(policy)(dotted(n))])
       }),
       { numRuns: 500 },
     )

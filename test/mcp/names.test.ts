@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { withPayment } from '../../src/agents/mcp/tools/featured.js'
 import { plainSchema } from '../../src/agents/mcp/tools/plain.js'
 import { buyerTools, sellerTools } from '../../src/agents/mcp/tools/tools.js'
-import { nameHidden, removeHidden } from '../../src/base/text/invisible-characters.js'
+import { removeInvisible, revealInvisible } from '../../src/base/text/invisible-characters.js'
 import { reservedToolNames } from '../../src/market/catalog/reserved-tool-names.js'
 import { fitsToolName, snakeCase, toolNamesOf } from '../../src/market/catalog/tool-name.js'
 import { newMcpShop } from '../support/mcp/mcp-shop.js'
@@ -96,14 +96,14 @@ describe("a seller's words", () => {
   const HIDDEN = '\u0000\u0007\u00AD\u034F\u200B\u202E\u2028\u2029\u2066\u3164\uE000\uFE0F\uFEFF\u{E0041}\u{E0100}'
 
   test('lose what people cannot see, and pictograms keep what joins them', () => {
-    for (const character of HIDDEN) expect(removeHidden(`a${character}b\nc`)).toBe('ab\nc')
-    for (const seen of ['👩🏽\u200D💻', '❤️\u200D🔥', '☀️', 'Größe\t天気']) expect(removeHidden(seen)).toBe(seen)
-    expect(removeHidden('☀️\u200D\u200Db')).toBe('☀️b')
+    for (const character of HIDDEN) expect(removeInvisible(`a${character}b\nc`)).toBe('ab\nc')
+    for (const seen of ['👩🏽\u200D💻', '❤️\u200D🔥', '☀️', 'Größe\t天気']) expect(removeInvisible(seen)).toBe(seen)
+    expect(removeInvisible('☀️\u200D\u200Db')).toBe('☀️b')
   })
 
   test('have it named where people decide: the same characters', () => {
-    expect(nameHidden('a\u202Eb👩🏽\u200D💻\u{E0041}')).toBe('a⟨U+202E⟩b👩🏽\u200D💻⟨U+E0041⟩')
-    for (const character of HIDDEN) expect(nameHidden(character)).toMatch(/^⟨U\+[0-9A-F]{4,5}⟩$/)
+    expect(revealInvisible('a\u202Eb👩🏽\u200D💻\u{E0041}')).toBe('a⟨U+202E⟩b👩🏽\u200D💻⟨U+E0041⟩')
+    for (const character of HIDDEN) expect(revealInvisible(character)).toMatch(/^⟨U\+[0-9A-F]{4,5}⟩$/)
   })
 
   test('are made plain in schemas, where values stay as they are', () => {

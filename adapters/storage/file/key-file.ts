@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { assertState } from '../../../src/storage/state.js'
-import { keptApart, type Row } from '../../../src/storage/storage.js'
+import { type Row, separatelyStored } from '../../../src/storage/storage.js'
 import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
 import { PRIVATE } from './disk.js'
 import { StorageDamaged } from './errors.js'
@@ -93,7 +93,7 @@ const REMEDY = 'Nothing was changed. Restore the file from a backup'
 export function divideRows(rows: Rows): { readonly together: Rows; readonly apart: Rows } {
   const entries = Object.entries(rows)
   return {
-    together: Object.fromEntries(entries.filter(([name]) => !keptApart.has(name))),
-    apart: Object.fromEntries(entries.filter(([name]) => keptApart.has(name))),
+    together: Object.fromEntries(entries.filter(([name]) => !separatelyStored.has(name))),
+    apart: Object.fromEntries(entries.filter(([name]) => separatelyStored.has(name))),
   }
 }

@@ -9,12 +9,12 @@ import {
   type Row,
   UniqueViolation,
 } from '../../../src/storage/storage.js'
-import type { Base, Changes } from '../../../src/storage/transaction.js'
+import type { Changes, CommittedReader } from '../../../src/storage/transaction.js'
 import type { Database } from './database.js'
 import { COUNTERS, storeOf } from './schema.js'
 
 /** What one body reads of the database, and lands in it. Each reading is a transaction of its own: the lock makes them one. */
-export class Rows implements Base {
+export class Rows implements CommittedReader {
   readonly #database: Database
   /** The last number of each counter that gave one to this body. */
   readonly #given = new Map<string, number>()

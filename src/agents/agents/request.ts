@@ -11,7 +11,7 @@ import { agentTwinOf } from '../../consent/approvals/permit.js'
 import { presentGrant } from '../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
-import { judgeUrl } from '../../jobs/upstream/guard.js'
+import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
 import { cartTerms } from '../../market/carts/approval.js'
 import { holderOf, openCart } from '../../market/carts/cart.js'
 import { quoteLines } from '../../market/carts/quote.js'
@@ -117,7 +117,7 @@ async function termsOfPaywall(
 ): Promise<ApprovalTerms> {
   const { amount, dq, destination, serviceUrl } = wish
   const right = rightOf(agent, { sessionId: undefined, delegate: undefined, approvalId: undefined, wish })
-  const url = serviceUrl === undefined ? undefined : judgeUrl(serviceUrl, service)
+  const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
   const order = { amount, dq, destination, url, ...right }
   return paywallTerms(tx, wish, await paywallQuote(tx, order, await agentTwinOf(tx, agent)))
 }

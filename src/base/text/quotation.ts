@@ -1,4 +1,4 @@
-import { nameHiddenLine, removeHidden } from './invisible-characters.js'
+import { removeInvisible, revealInvisibleLine } from './invisible-characters.js'
 
 /** How words of others stand in sentences of ours, so that they are taken for nothing else. */
 
@@ -6,7 +6,7 @@ const MOST_CHARACTERS = 120
 
 /** One line, in quotation marks that it cannot end, cut off after so many characters. */
 export function quoted(text: string, most = MOST_CHARACTERS): string {
-  const line = removeHidden(text.toWellFormed())
+  const line = removeInvisible(text.toWellFormed())
     .replace(/\s+/g, ' ')
     .replace(/["\u201c-\u201f]/g, "'")
   const characters = [...line.trim()]
@@ -41,10 +41,10 @@ export const unlinked = (text: string): string => text.replace(linksAndHosts, (l
  */
 export function shownAddress(address: string): string {
   const [, local, domain] = /^(.*)@(.*)$/s.exec(address) ?? []
-  if (local === undefined || domain === undefined) return nameHiddenLine(address)
+  if (local === undefined || domain === undefined) return revealInvisibleLine(address)
   const host = isAscii(domain) || !URL.canParse(`https://${domain}/`) ? domain : new URL(`https://${domain}/`).hostname
   const name = /\p{Script=Latin}/u.test(local) ? local.replace(FOREIGN, nameLetter) : local
-  const shown = nameHiddenLine(`${name}@${host}`)
+  const shown = revealInvisibleLine(`${name}@${host}`)
   return /^[\p{L}\p{N}\p{M}._+⟨⟩-]+@/u.test(shown) ? shown : unlinked(shown)
 }
 

@@ -3,7 +3,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession, type SessionRow } from '../../identity/sessions/session.js'
 import { emailOf } from '../../identity/users/user.js'
-import type { SeenPrice } from '../../money/commodities/seen-price.js'
+import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { hasDevice } from '../devices/device.js'
@@ -132,7 +132,7 @@ async function reject(tx: Writer, visit: ApprovalVisit, _: object, { clock }: Se
 }
 
 /** With the quote that the page showed. */
-interface FilledApproval extends FilledSignIn, SeenPrice {}
+interface FilledApproval extends FilledSignIn, PriceQuote {}
 
 async function approve(
   tx: Writer,

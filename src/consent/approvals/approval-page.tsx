@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import type { Problem, ProblemCode } from '../../base/problem.js'
-import { nameHidden } from '../../base/text/invisible-characters.js'
+import { revealInvisible } from '../../base/text/invisible-characters.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
 import { Actions, AmountText, Button, Form, QuoteFields } from '../../http/pages/parts.js'
@@ -42,7 +42,7 @@ const head = ({ app, summary }: Asked) => ({
       <bdi>{app}</bdi> asks you
     </>
   ),
-  about: <p dir="auto">{nameHidden(summary)}</p>,
+  about: <p dir="auto">{revealInvisible(summary)}</p>,
 })
 
 function askedPage({ asked }: At<ApprovalStep, 'asked'>): FormPage {
@@ -55,7 +55,7 @@ function askedPage({ asked }: At<ApprovalStep, 'asked'>): FormPage {
     about: (
       <>
         {about}
-        {typeof sum === 'string' && <AmountText>{nameHidden(sum)}</AmountText>}
+        {typeof sum === 'string' && <AmountText>{revealInvisible(sum)}</AmountText>}
       </>
     ),
     body: (

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { nameHidden } from '../../base/text/invisible-characters.js'
+import { revealInvisible } from '../../base/text/invisible-characters.js'
 import { labelOf } from '../second-factor/wording.js'
 
 /** All fields of something, as they are: whatever others wrote stays text. */
@@ -7,7 +7,7 @@ export const AllFields = ({ of: fields }: { of: Readonly<Record<string, unknown>
   <dl>
     {Object.entries(fields).map(([name, value]) => (
       <div>
-        <dt dir="auto">{labelOf(nameHidden(name))}</dt>
+        <dt dir="auto">{labelOf(revealInvisible(name))}</dt>
         <dd>
           <Value value={value} />
         </dd>
@@ -29,7 +29,7 @@ export const Change = ({
     <dl>
       {Object.entries(change).map(([name, value]) => (
         <div>
-          <dt>{labelOf(nameHidden(name))}</dt>
+          <dt>{labelOf(revealInvisible(name))}</dt>
           {Object.hasOwn(now, name) && (
             <dd>
               <span class="muted">Now: </span>
@@ -51,7 +51,7 @@ function Value({ value }: { value: unknown }): VNode {
   if (value === null || value === '') return <em>{value === null ? 'none' : 'empty'}</em>
   if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>
   if (typeof value === 'object') return Array.isArray(value) ? <Items items={value} /> : <Fields fields={value} />
-  const text = nameHidden(String(value))
+  const text = revealInvisible(String(value))
   return text.includes('\n') ? <pre dir="auto">{text}</pre> : <bdi>{text}</bdi>
 }
 
@@ -70,7 +70,7 @@ const Fields = ({ fields }: { fields: object }) => {
     <ul>
       {entries.map(([name, value]) => (
         <li>
-          <bdi class="muted">{nameHidden(name)}</bdi>
+          <bdi class="muted">{revealInvisible(name)}</bdi>
           <span class="muted">: </span>
           <Value value={value} />
         </li>
@@ -90,4 +90,4 @@ const Items = ({ items }: { items: readonly unknown[] }) =>
     </ol>
   )
 
-const Json = ({ value }: { value: unknown }) => <pre dir="ltr">{nameHidden(JSON.stringify(value, null, 2))}</pre>
+const Json = ({ value }: { value: unknown }) => <pre dir="ltr">{revealInvisible(JSON.stringify(value, null, 2))}</pre>

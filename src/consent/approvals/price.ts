@@ -1,4 +1,4 @@
-import { checkSeenPrice, type PresentPrice, type SeenPrice } from '../../money/commodities/seen-price.js'
+import { type CurrentPrice, checkQuote, type PriceQuote } from '../../money/commodities/price-quote.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
@@ -19,7 +19,7 @@ export async function approvedPrice(
   tx: Reader,
   { kind, detail }: ApprovalRow,
   dq?: string,
-): Promise<PresentPrice | undefined> {
+): Promise<CurrentPrice | undefined> {
   if (kind === 'account_change') return undefined
   const parts: readonly PaidPart[] = kind === 'cart' ? detail.lines : [{ amount: detail.amount, dq: detail.dq }]
   const paidIn = parts.find((part) => part.dq === dq) ?? parts[0]
@@ -32,7 +32,7 @@ export async function approvedPrice(
 }
 
 /** Throws `price_changed` if the user saw another price than the one that they approve. */
-export async function checkApprovedPrice(tx: Reader, row: ApprovalRow, seen: SeenPrice): Promise<void> {
+export async function checkApprovedPrice(tx: Reader, row: ApprovalRow, seen: PriceQuote): Promise<void> {
   const price = await approvedPrice(tx, row, seen.dq)
-  if (price) checkSeenPrice(seen, price)
+  if (price) checkQuote(seen, price)
 }

@@ -1,6 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { SeenPrice } from '../../money/commodities/seen-price.js'
+import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import type { Reader } from '../../storage/storage.js'
 import type { AuthenticationRequestRow } from '../second-factor/request.js'
 import { type AskingSession, askAndWait, spendAsked } from '../second-factor/wait.js'
@@ -12,7 +12,7 @@ import { isRaised, type NewThresholds, updateAgentSettings } from './settings.js
 /** Approves as the user's token says, or a session of theirs once a second device did. Throws `not_found`, `not_pending`, `price_changed` and as `askAndWait`. */
 export async function approve(
   service: ServiceContext,
-  { id, userId, asking, seen }: { id: string; userId: number; asking: AskingSession | undefined; seen: SeenPrice },
+  { id, userId, asking, seen }: { id: string; userId: number; asking: AskingSession | undefined; seen: PriceQuote },
 ) {
   const { storage, clock } = service
   const orderOf = async (tx: Reader, row: ApprovalRow, { sessionId }: AskingSession) => ({

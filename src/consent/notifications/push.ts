@@ -1,9 +1,9 @@
 import type { PushRow } from '../../base/message.js'
-import type { Courier } from '../../jobs/outbox/outbox.js'
+import type { DeliveryHandler } from '../../jobs/outbox/outbox.js'
 import { devices, pushToken } from '../devices/device.js'
 import { pushArrives } from '../second-factor/phone.js'
 
-export const pushCourier: Courier<PushRow, void> = {
+export const pushDeliveryHandler: DeliveryHandler<PushRow, void> = {
   async send({ id, subject, text, device_id, data }, service) {
     const device = await service.storage.read((tx) => tx.get(devices, device_id))
     // One that was removed meanwhile is no longer written to.

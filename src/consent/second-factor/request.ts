@@ -7,7 +7,7 @@ import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { refundAsking, spendAsking } from '../../jobs/outbox/mail-limit.js'
+import { refundRequest, spendRequest } from '../../jobs/outbox/mail-limit.js'
 import { postMail, postPush } from '../../jobs/outbox/outbox.js'
 import { getExisting } from '../../storage/existing.js'
 import { allRows } from '../../storage/page.js'
@@ -105,7 +105,7 @@ export async function requireSecondFactor(
 ): Promise<AuthenticationRequestRow> {
   await settleExpired(tx, userId, at)
   await checkPending(tx, userId, at)
-  await spendAsking(tx, { asker, userId, at })
+  await spendRequest(tx, { asker, userId, at })
   const asked = await devicesOf(tx, userId)
   const link = asked.length > 0 ? undefined : base64url(service.random.bytes(32))
   const expires_at = at + (lifetimeMs ?? (action === 'paywall' ? PAYWALL_LIFETIME : LIFETIME))
@@ -223,7 +223,7 @@ export async function settleAs(
   const answered: AuthenticationRequestRow = { ...request, status, pending_until: null, answered_at: at }
   tx.put(authenticationRequests, answered)
   const { asker, user_id: userId, created_at } = request
-  if (status === 'approved' && asker !== undefined) await refundAsking(tx, { asker, userId, at: created_at })
+  if (status === 'approved' && asker !== undefined) await refundRequest(tx, { asker, userId, at: created_at })
   await tell(tx, answered, status, { at, by })
   const device = answered.device_id === undefined ? undefined : await tx.get(devices, answered.device_id)
   if (device) await settleChange(tx, device, { confirmed: status === 'approved', at })

@@ -1,5 +1,5 @@
 import { problem } from '../../base/problem.js'
-import { nameHiddenLine } from '../../base/text/invisible-characters.js'
+import { revealInvisibleLine } from '../../base/text/invisible-characters.js'
 import { quoted, shownAddress, unlinked, withoutLinks } from '../../base/text/quotation.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Detail } from './detail.js'
@@ -62,14 +62,14 @@ const labels = new Map([
 export const labelOf = (name: string): string => labels.get(name) ?? words(name)
 
 const words = (name: string): string => {
-  const text = nameHiddenLine(name).replace(/[_.]+/g, ' ')
+  const text = revealInvisibleLine(name).replace(/[_.]+/g, ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** No value can look like a line of its own. */
 const shownValue = (value: unknown): string => {
-  if (typeof value !== 'string') return nameHiddenLine(JSON.stringify(value))
-  return /^\S+@\S+$/.test(value) ? shownAddress(value) : nameHiddenLine(value)
+  if (typeof value !== 'string') return revealInvisibleLine(JSON.stringify(value))
+  return /^\S+@\S+$/.test(value) ? shownAddress(value) : revealInvisibleLine(value)
 }
 
 const MOST_CHARACTERS = 2048

@@ -3,7 +3,7 @@ import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import type { Problem } from '../../base/problem.js'
-import { nameHidden } from '../../base/text/invisible-characters.js'
+import { revealInvisible } from '../../base/text/invisible-characters.js'
 import { type Reply, reply } from '../reply.js'
 
 /** A style sheet or script that stands in a page, and the hash by which the page's policy lets it. */
@@ -50,12 +50,12 @@ export function page({
 }: HtmlPage): Reply {
   const scripts = [...(modules.length > 0 ? ["'self'"] : []), ...(script ? [script.source] : [])]
   // Earlier versions took names with such characters: nobody's text hides or turns around a part of a page.
-  const shown = nameHidden(renderToString(body))
+  const shown = revealInvisible(renderToString(body))
   const document = (
     <html lang="en" data-theme={theme}>
       <head>
         <meta charset="utf-8" />
-        <title>{nameHidden(title)}</title>
+        <title>{revealInvisible(title)}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <link rel="icon" href={ICON} />
         {styles.map(({ text }) => (

@@ -1,10 +1,10 @@
-import type { MailRow, Settled } from '../../base/message.js'
+import type { DeliveryOutcome, MailRow } from '../../base/message.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import type { Courier } from '../../jobs/outbox/outbox.js'
+import type { DeliveryHandler } from '../../jobs/outbox/outbox.js'
 import { bounces } from '../../money/cards/test-values.js'
 import { readerOf } from './user.js'
 
-export const mailCourier: Courier<MailRow, Settled> = {
+export const mailDeliveryHandler: DeliveryHandler<MailRow, DeliveryOutcome> = {
   async send({ id, to, subject, text }, { mailer, sandbox }) {
     if (sandbox && bounces(to)) return 'failed'
     await mailer.send({ id: String(id), to, subject, text })

@@ -74,7 +74,7 @@ export async function listEvents(tx: Reader, owner: Owner, { type, limit = 20, a
   return { events: shown.map(showEvent), next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
 }
 
-export interface Found {
+export interface EventSearch {
   readonly owner: Owner
   readonly type: string | undefined
   /** An id. */
@@ -86,7 +86,7 @@ export interface Found {
 /** Events that concern an owner, on either side, in the order of their ids. */
 export async function findEvents(
   tx: Reader,
-  { owner, type, past, limit, reverse = false }: Found,
+  { owner, type, past, limit, reverse = false }: EventSearch,
 ): Promise<EventRow[]> {
   const prefix = type === undefined ? [owner] : [owner, type]
   const query = { prefix, limit, reverse, ...(past !== undefined && { after: [...prefix, past] }) }

@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 15_000
 /** Then the follower comes again. */
 const LONGEST_MS = 10 * 60_000
 
-export interface Following {
+export interface FollowOptions {
   readonly owner: Owner
   readonly type: string | undefined
   /** The last one seen; where absent, only what comes from now on. */
@@ -22,7 +22,7 @@ export interface Following {
 }
 
 /** An owner's events as they are written, oldest first, in the format of server-sent events, until the follower's credential ends. */
-export async function* followEvents(following: Following, service: ServiceContext): AsyncGenerator<string> {
+export async function* followEvents(following: FollowOptions, service: ServiceContext): AsyncGenerator<string> {
   const { storage, background, alarm } = service
   const { owner, type, isAuthenticated } = following
   const newest = { owner, type: undefined, past: undefined, limit: 1, reverse: true }

@@ -40,19 +40,21 @@ export const spendLetter = (tx: Writer, { accountId, to, at }: Mailing & { accou
   isSpent(tx, LETTERS, { subject: `account:${accountId}>${normalEmail(to)}`, at })
 
 /** Who asks whom: `user:1`, a page, or the sign-in on a new browser. */
-export interface Asking {
+export interface LimitedRequest {
   readonly asker: string
   readonly userId: number
   readonly at: number
 }
 
 /** Counts a request. Throws `too_many_mails`. */
-export const spendAsking = (tx: Writer, asking: Asking): Promise<void> => spendRate(tx, ASKED, countedOf(asking))
+export const spendRequest = (tx: Writer, asking: LimitedRequest): Promise<void> =>
+  spendRate(tx, ASKED, countedOf(asking))
 
 /** A request that its user approved was no nuisance: it counts no more. `at`: when it was counted. */
-export const refundAsking = (tx: Writer, asking: Asking): Promise<void> => refundRate(tx, ASKED, countedOf(asking))
+export const refundRequest = (tx: Writer, asking: LimitedRequest): Promise<void> =>
+  refundRate(tx, ASKED, countedOf(asking))
 
-const countedOf = ({ asker, userId, at }: Asking) => ({ subject: `${asker}>user:${userId}`, at })
+const countedOf = ({ asker, userId, at }: LimitedRequest) => ({ subject: `${asker}>user:${userId}`, at })
 
 async function isSpent(tx: Writer, limit: RateLimit, counted: { subject: string; at: number }): Promise<boolean> {
   if (await isRateReached(tx, limit, counted)) return false

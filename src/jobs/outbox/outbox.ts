@@ -1,12 +1,12 @@
 import type {
   CardRow,
   CardSubject,
+  DeliveryOutcome,
   MailRow,
   Message,
   OutboxRow,
   PushRow,
   RefundRow,
-  Settled,
 } from '../../base/message.js'
 import type { CardCharge, CardRefund, ChargeResult, RefundResult } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -32,7 +32,7 @@ export const outbox = collection<OutboxRow>()(
   },
 )
 
-interface Posted {
+interface NewMessage {
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -40,20 +40,24 @@ interface Posted {
   readonly at: number
 }
 
-export async function postMail(tx: Writer, mail: Posted): Promise<void> {
-  tx.put(outbox, { ...(await posted(tx, mail)), kind: 'mail' })
+export async function postMail(tx: Writer, mail: NewMessage): Promise<void> {
+  tx.put(outbox, { ...(await newMessage(tx, mail)), kind: 'mail' })
 }
 
 /** A push to a device; what it is sent to is read when it is sent, and rests nowhere else. */
 export async function postPush(
   tx: Writer,
-  { deviceId, data, ...push }: Posted & { readonly deviceId: number; readonly data: Readonly<Record<string, string>> },
+  {
+    deviceId,
+    data,
+    ...push
+  }: NewMessage & { readonly deviceId: number; readonly data: Readonly<Record<string, string>> },
 ): Promise<void> {
-  tx.put(outbox, { ...(await posted(tx, push)), kind: 'push', device_id: deviceId, data })
+  tx.put(outbox, { ...(await newMessage(tx, push)), kind: 'push', device_id: deviceId, data })
 }
 
 /**
- * A charge that whoever writes it makes at once, by `deliverTaken`. It is taken for left behind, and made by the service
+ * A charge that whoever writes it makes at once, by `deliverClaimed`. It is taken for left behind, and made by the service
  * of itself, where nothing came of that `leaseMs` later: with 0, at once.
  */
 export async function postCharge(
@@ -65,7 +69,7 @@ export async function postCharge(
     subjects,
     leaseMs,
     ...message
-  }: Posted & {
+  }: NewMessage & {
     charge: CardCharge
     purpose: CardRow['purpose']
     purposeId: number
@@ -75,7 +79,7 @@ export async function postCharge(
 ): Promise<CardRow> {
   const taken = { attempts: 1, due_at: message.at + leaseMs }
   const row = {
-    ...(await posted(tx, message)),
+    ...(await newMessage(tx, message)),
     ...taken,
     kind: 'card',
     charge,
@@ -94,12 +98,12 @@ export async function postRefund(
     purpose,
     purposeId,
     ...message
-  }: Posted & { refund: CardRefund; purpose: RefundRow['purpose']; purposeId: number },
+  }: NewMessage & { refund: CardRefund; purpose: RefundRow['purpose']; purposeId: number },
 ): Promise<void> {
-  tx.put(outbox, { ...(await posted(tx, message)), kind: 'refund', refund, purpose, purpose_id: purposeId })
+  tx.put(outbox, { ...(await newMessage(tx, message)), kind: 'refund', refund, purpose, purpose_id: purposeId })
 }
 
-async function posted(tx: Writer, { at, staleAt, ...message }: Posted): Promise<Message<never>> {
+async function newMessage(tx: Writer, { at, staleAt, ...message }: NewMessage): Promise<Message<never>> {
   const id = await tx.nextId('outbox')
   const waiting = { status: 'pending', attempts: 0, due_at: at, stale_at: staleAt ?? null } as const
   return { id, ...message, created_at: at, ...waiting }
@@ -112,21 +116,21 @@ export async function nextMessage(tx: Reader): Promise<OutboxRow | undefined> {
 }
 
 /** Takes messages of one kind to their port. */
-export interface Courier<M extends OutboxRow, Result> {
+export interface DeliveryHandler<M extends OutboxRow, Result> {
   /** Gives what the port answered; rejects where the message is to be tried again. */
   send(message: M, service: ServiceContext): Promise<Result>
   /** Runs in the transaction that notes how the message ended, and says so. */
-  settle(tx: Writer, message: M, result: Result, service: ServiceContext): Promise<Settled>
+  settle(tx: Writer, message: M, result: Result, service: ServiceContext): Promise<DeliveryOutcome>
   /** Runs in the transaction that gives the message up, after its last try. */
   giveUp?(tx: Writer, message: M, service: ServiceContext): Promise<void>
 }
 
 /** One for each kind of message. */
-export interface Couriers {
-  readonly mail: Courier<MailRow, Settled>
-  readonly push: Courier<PushRow, void>
-  readonly card: Courier<CardRow, ChargeResult>
-  readonly refund: Courier<RefundRow, RefundResult>
+export interface DeliveryHandlers {
+  readonly mail: DeliveryHandler<MailRow, DeliveryOutcome>
+  readonly push: DeliveryHandler<PushRow, void>
+  readonly card: DeliveryHandler<CardRow, ChargeResult>
+  readonly refund: DeliveryHandler<RefundRow, RefundResult>
 }
 
 const SECOND = 1000
@@ -143,21 +147,25 @@ const LEASE = 5 * MINUTE
  * Hands a waiting message to its port: at least once, with the row's id as idempotency key. One that fails is tried again
  * later, and given up at last. What was sent rests only in a sandbox, whose inbox it is: it holds codes.
  */
-export async function deliverMessage(message: OutboxRow, couriers: Couriers, service: ServiceContext): Promise<void> {
-  const taken = await take(message, service)
+export async function deliverMessage(
+  message: OutboxRow,
+  couriers: DeliveryHandlers,
+  service: ServiceContext,
+): Promise<void> {
+  const taken = await claim(message, service)
   if (taken) await deliverByKind(taken, couriers, service)
 }
 
-function deliverByKind(taken: OutboxRow, couriers: Couriers, service: ServiceContext): Promise<unknown> {
+function deliverByKind(taken: OutboxRow, couriers: DeliveryHandlers, service: ServiceContext): Promise<unknown> {
   switch (taken.kind) {
     case 'mail':
-      return deliverTaken(taken, couriers.mail, service)
+      return deliverClaimed(taken, couriers.mail, service)
     case 'push':
-      return deliverTaken(taken, couriers.push, service)
+      return deliverClaimed(taken, couriers.push, service)
     case 'card':
-      return deliverTaken(taken, couriers.card, service)
+      return deliverClaimed(taken, couriers.card, service)
     case 'refund':
-      return deliverTaken(taken, couriers.refund, service)
+      return deliverClaimed(taken, couriers.refund, service)
   }
 }
 
@@ -165,22 +173,23 @@ function deliverByKind(taken: OutboxRow, couriers: Couriers, service: ServiceCon
  * Tries a message that the caller has taken. Gives what the port answered, or undefined where it is to be tried again: also where the
  * answer could not be noted, which keeps it for the next try and holds up no other message.
  */
-export async function deliverTaken<M extends OutboxRow & Message<Result>, Result>(
+export async function deliverClaimed<M extends OutboxRow & Message<Result>, Result>(
   taken: M,
-  courier: Courier<M, Result>,
+  courier: DeliveryHandler<M, Result>,
   service: ServiceContext,
 ): Promise<Result | undefined> {
   const { storage, log } = service
-  const answered = await ask(taken, courier, service)
+  const answered = await send(taken, courier, service)
   try {
     await storage.write(async (tx) => {
-      if (await isStill(tx, taken)) await note(tx, taken, { courier, answered }, service)
+      if (await isUnchanged(tx, taken)) await recordOutcome(tx, taken, { courier, answered }, service)
     })
     return answered?.result
   } catch (cause) {
     log.error(`what came of ${taken.kind} ${taken.id} could not be noted and is tried again`, cause)
     await storage.write(async (tx) => {
-      if (await isStill(tx, taken)) await putOff(tx, answered ? withAnswer(taken, answered.result) : taken, service)
+      if (await isUnchanged(tx, taken))
+        await postpone(tx, answered ? withAnswer(taken, answered.result) : taken, service)
     })
     return undefined
   }
@@ -199,9 +208,9 @@ interface Answered<Result> {
 }
 
 /** What the port answered, now or before; undefined where it did not. */
-async function ask<M extends OutboxRow & Message<Result>, Result>(
+async function send<M extends OutboxRow & Message<Result>, Result>(
   taken: M,
-  courier: Courier<M, Result>,
+  courier: DeliveryHandler<M, Result>,
   service: ServiceContext,
 ): Promise<Answered<Result> | undefined> {
   const { alarm, limits, log } = service
@@ -223,17 +232,17 @@ async function ask<M extends OutboxRow & Message<Result>, Result>(
 }
 
 interface Noting<M extends OutboxRow, Result> {
-  readonly courier: Courier<M, Result>
+  readonly courier: DeliveryHandler<M, Result>
   readonly answered: Answered<Result> | undefined
 }
 
-async function note<M extends OutboxRow, Result>(
+async function recordOutcome<M extends OutboxRow, Result>(
   tx: Writer,
   taken: M,
   { courier, answered }: Noting<M, Result>,
   service: ServiceContext,
 ): Promise<void> {
-  if (!answered && taken.attempts < MOST_TRIES) return tx.put(outbox, postponed(taken, service))
+  if (!answered && taken.attempts < MOST_TRIES) return tx.put(outbox, withNextTry(taken, service))
   if (!answered) {
     await courier.giveUp?.(tx, taken, service)
     return tx.put(outbox, { ...taken, status: 'failed', due_at: null })
@@ -243,14 +252,14 @@ async function note<M extends OutboxRow, Result>(
   else tx.remove(outbox, taken.id)
 }
 
-const postponed = <M extends OutboxRow>(message: M, { clock }: Pick<ServiceContext, 'clock'>): M => ({
+const withNextTry = <M extends OutboxRow>(message: M, { clock }: Pick<ServiceContext, 'clock'>): M => ({
   ...message,
   due_at: clock.now() + (BACKOFF[message.attempts - 1] ?? LONGEST_BACKOFF),
 })
 
 /** A message whose end cannot be noted: it is tried again, later each time, and parked at last. */
-async function putOff(tx: Writer, message: OutboxRow, service: ServiceContext): Promise<void> {
-  if (message.attempts < MOST_TRIES) return tx.put(outbox, postponed(message, service))
+async function postpone(tx: Writer, message: OutboxRow, service: ServiceContext): Promise<void> {
+  if (message.attempts < MOST_TRIES) return tx.put(outbox, withNextTry(message, service))
   tx.put(outbox, { ...message, due_at: null, parked_at: service.clock.now() })
   const subject = 'purpose_id' in message ? String(message.purpose_id) : message.to
   const kind = 'purpose' in message ? `${message.kind}_${message.purpose}` : message.kind
@@ -258,9 +267,9 @@ async function putOff(tx: Writer, message: OutboxRow, service: ServiceContext): 
 }
 
 /** Counts the try before it is made, and keeps the message from other processes over the same storage meanwhile. */
-function take(message: OutboxRow, { storage, clock, sandbox, log }: ServiceContext): Promise<OutboxRow | undefined> {
+function claim(message: OutboxRow, { storage, clock, sandbox, log }: ServiceContext): Promise<OutboxRow | undefined> {
   return storage.write(async (tx) => {
-    if (!(await isStill(tx, message))) return undefined
+    if (!(await isUnchanged(tx, message))) return undefined
     // The text of a card's charge is for people alone: what it moves rests in clear.
     const isLost = message.is_unreadable && (message.kind === 'mail' || message.kind === 'push')
     if (isLost) log.error(`${message.kind} ${message.id} was sealed under another key and is not sent`)
@@ -276,7 +285,7 @@ function take(message: OutboxRow, { storage, clock, sandbox, log }: ServiceConte
 }
 
 /** Meanwhile a sandbox may have emptied its outbox, or begun anew and given the id to another message. */
-async function isStill(tx: Reader, message: OutboxRow): Promise<boolean> {
+async function isUnchanged(tx: Reader, message: OutboxRow): Promise<boolean> {
   const { id, due_at, attempts, created_at } = message
   const kept = await tx.get(outbox, id)
   return (

@@ -24,14 +24,14 @@ export interface RateLimit {
 }
 
 /** Whom a limit counts: an address, `user:1`, an account and so on. */
-export interface Counted {
+export interface CountedAttempt {
   readonly subject: string
   readonly at: number
 }
 
 /** Throws the limit's problem, with `Retry-After` in seconds, where the subject has reached it. Counts nothing. */
-export async function checkRate(tx: Reader, limit: RateLimit, counted: Counted): Promise<void> {
-  const free = await freeAgain(tx, limit, counted)
+export async function checkRate(tx: Reader, limit: RateLimit, counted: CountedAttempt): Promise<void> {
+  const free = await freeAt(tx, limit, counted)
   if (free === undefined) return
   const retryAfter = Math.max(1, Math.ceil((free - counted.at) / 1000))
   throw problem(limit.code, {
@@ -41,18 +41,18 @@ export async function checkRate(tx: Reader, limit: RateLimit, counted: Counted):
 }
 
 /** Whether the subject has reached the limit, for those who do without rather than refuse. */
-export const isRateReached = async (tx: Reader, limit: RateLimit, counted: Counted): Promise<boolean> =>
-  (await freeAgain(tx, limit, counted)) !== undefined
+export const isRateReached = async (tx: Reader, limit: RateLimit, counted: CountedAttempt): Promise<boolean> =>
+  (await freeAt(tx, limit, counted)) !== undefined
 
 /** When the subject may go on; undefined where it may now. */
-async function freeAgain(tx: Reader, limit: RateLimit, { subject, at }: Counted): Promise<number | undefined> {
+async function freeAt(tx: Reader, limit: RateLimit, { subject, at }: CountedAttempt): Promise<number | undefined> {
   const recent = recentTimes(await tx.get(rates, idOf(limit, subject)), limit, at)
   const first = recent[recent.length - limit.most]
   return first === undefined ? undefined : first + limit.windowMs
 }
 
 /** Counts one. A transaction that throws counts nothing, so a failure that must count is returned, not thrown. */
-export async function countRate(tx: Writer, limit: RateLimit, { subject, at }: Counted): Promise<void> {
+export async function countRate(tx: Writer, limit: RateLimit, { subject, at }: CountedAttempt): Promise<void> {
   await removeOldRates(tx, at)
   const id = idOf(limit, subject)
   const recent = recentTimes(await tx.get(rates, id), limit, at)
@@ -61,11 +61,11 @@ export async function countRate(tx: Writer, limit: RateLimit, { subject, at }: C
 }
 
 /** How often the subject did it within the window, as far as that is counted. */
-export const countedOf = async (tx: Reader, limit: RateLimit, { subject, at }: Counted): Promise<number> =>
+export const attemptsOf = async (tx: Reader, limit: RateLimit, { subject, at }: CountedAttempt): Promise<number> =>
   recentTimes(await tx.get(rates, idOf(limit, subject)), limit, at).length
 
 /** Takes one back that was counted at the time `at`, where it is still known. */
-export async function uncountRate(tx: Writer, limit: RateLimit, { subject, at }: Counted): Promise<void> {
+export async function uncountRate(tx: Writer, limit: RateLimit, { subject, at }: CountedAttempt): Promise<void> {
   const row = await tx.get(rates, idOf(limit, subject))
   const place = row?.times.lastIndexOf(at) ?? -1
   if (!row || place < 0) return
@@ -75,13 +75,13 @@ export async function uncountRate(tx: Writer, limit: RateLimit, { subject, at }:
 }
 
 /** Checks, then counts. Throws as `checkRate` does. */
-export async function spendRate(tx: Writer, limit: RateLimit, counted: Counted): Promise<void> {
+export async function spendRate(tx: Writer, limit: RateLimit, counted: CountedAttempt): Promise<void> {
   await checkRate(tx, limit, counted)
   await countRate(tx, limit, counted)
 }
 
 /** Takes back one that was counted `at` that moment, if it is still counted. */
-export async function refundRate(tx: Writer, limit: RateLimit, { subject, at }: Counted): Promise<void> {
+export async function refundRate(tx: Writer, limit: RateLimit, { subject, at }: CountedAttempt): Promise<void> {
   const row = await tx.get(rates, idOf(limit, subject))
   const index = row?.times.indexOf(at) ?? -1
   if (row && index >= 0) tx.put(rates, { ...row, times: row.times.toSpliced(index, 1) })

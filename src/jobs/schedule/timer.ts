@@ -61,11 +61,11 @@ export async function runTimer({ id }: TimerRow, jobs: Readonly<Record<string, T
     })
   } catch (cause) {
     log.error(`the timer ${id} failed and is set again`, cause)
-    await run(async (tx, timer) => putOff(tx, timer, service))
+    await run(async (tx, timer) => postpone(tx, timer, service))
   }
 }
 
-async function putOff(tx: Writer, timer: TimerRow, service: ServiceContext): Promise<void> {
+async function postpone(tx: Writer, timer: TimerRow, service: ServiceContext): Promise<void> {
   const at = service.clock.now()
   const failures = (timer.failures ?? 0) + 1
   if (failures < MOST_FAILURES) {

@@ -1,10 +1,10 @@
 import type { UpstreamRequest } from '../../base/ports.js'
 import { viaAfter } from '../../base/via.js'
 import type { Limits, ServiceContext } from '../../http/context.js'
-import { checkHeaders, connectRule, type UpstreamPolicy } from './guard.js'
+import { addressRule, checkHeaders, type UpstreamPolicy } from './policy.js'
 
 export interface UpstreamCall {
-  /** As `judgeUrl` gave it. */
+  /** As `checkUpstreamUrl` gave it. */
   readonly url: URL
   readonly method: UpstreamRequest['method']
   /** All that the request carries; nothing of whoever asked for the call belongs here. */
@@ -85,7 +85,7 @@ const requestOf = (service: Caller, { url, method, headers, body, hops }: Upstre
   },
   body,
   signal,
-  mayConnect: connectRule(service, url),
+  mayConnect: addressRule(service, url),
 })
 
 /** One call, from its begin until its body is read, is cancelled or fails. */
@@ -108,7 +108,7 @@ class Run {
     return new Promise((resolve, reject) => {
       this.#onEnd(reject)
       coming.then(
-        (response) => (this.signal.aborted ? letGo(response) : resolve(response)),
+        (response) => (this.signal.aborted ? discard(response) : resolve(response)),
         (cause: unknown) => this.#fail('unreachable', { cause }),
       )
     })
@@ -118,7 +118,7 @@ class Run {
     const declaredLength = lengthOf(response)
     const fault = faultOf(response, declaredLength, this.#limit)
     if (fault) {
-      letGo(response)
+      discard(response)
       throw this.#fail(fault)
     }
     const body = this.#measured(response.body?.getReader(), declaredLength)
@@ -179,7 +179,7 @@ function faultOf(response: Response, length: number | null, limit: number): Upst
   return (length ?? 0) > limit ? 'too_large' : undefined
 }
 
-const letGo = (response: Response): void => void response.body?.cancel().catch(() => {})
+const discard = (response: Response): void => void response.body?.cancel().catch(() => {})
 
 /** The Content-Length, where it is that of the body as it is read. */
 function lengthOf({ body, headers, type }: Response): number | null {

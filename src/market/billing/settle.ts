@@ -1,6 +1,6 @@
 import type { ServiceContext } from '../../http/context.js'
 import { setTimer } from '../../jobs/schedule/timer.js'
-import type { LoseCharge, SettleCharge } from '../../money/cards/charge.js'
+import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
 import type { Writer } from '../../storage/storage.js'
 import { periodOf } from '../plans/period.js'
 import type { PlanId } from '../plans/plan.js'
@@ -165,7 +165,7 @@ async function voidInvoice(tx: Writer, invoice: InvoiceRow, { told = {}, at }: {
  * A processor that said nothing for days may have charged the card, and asking again might charge it twice: so nothing more is asked
  * for the invoice, and whoever runs the service looks up what came of the charge that the event names.
  */
-export const loseInvoiceCharge: LoseCharge = async (tx, { id, chargeId }, { clock }) => {
+export const loseInvoiceCharge: GiveUpCharge = async (tx, { id, chargeId }, { clock }) => {
   const invoice = await tx.get(invoices, id)
   if (!invoice?.charge) return
   await voidInvoice(tx, invoice, { told: { unknown_charge: chargeId }, at: clock.now() })

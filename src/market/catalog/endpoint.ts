@@ -1,5 +1,5 @@
 import { type Problem, problem } from '../../base/problem.js'
-import { judgeUrl, type UpstreamPolicy } from '../../jobs/upstream/guard.js'
+import { checkUpstreamUrl, type UpstreamPolicy } from '../../jobs/upstream/policy.js'
 import { requiredInputs, type SellerSchema } from './schema.js'
 
 /** `{input.NAME}` or `{secret.NAME}`. */
@@ -31,7 +31,7 @@ export function checkEndpoint(endpoint: string, schema: SellerSchema, policy: Up
   for (const { source, name } of names)
     if (source === 'input' && !required.includes(name))
       throw refused(`holds {input.${name}}, which the schema does not require`)
-  const url = judgeUrl(endpoint.replace(PLACEHOLDER, 'a'), policy)
+  const url = checkUpstreamUrl(endpoint.replace(PLACEHOLDER, 'a'), policy)
   if (names.length === 0) return url.href
   if (new URL(endpoint.replace(PLACEHOLDER, 'b')).host !== url.host)
     throw refused('takes placeholders in its path and query alone')

@@ -2,7 +2,7 @@ import type { CardRow, CardSubject } from '../../base/message.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { emailOf } from '../../identity/users/user.js'
-import type { LoseCharge, SettleCharge } from '../../money/cards/charge.js'
+import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
 import { checkProcessor } from '../../money/cards/charge-now.js'
 import type { DigitalQuantityRow } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
@@ -113,7 +113,7 @@ export const settleCheckoutCharge: SettleCharge = async (tx, { id, result }, ser
 }
 
 /** A charge of which nothing is heard for days ends the try: the link can be paid again, or has expired. */
-export const loseCheckoutCharge: LoseCharge = async (tx, { id, chargeId }, service) => {
+export const loseCheckoutCharge: GiveUpCharge = async (tx, { id, chargeId }, service) => {
   const charge = await tx.get(checkoutCharges, id)
   if (charge?.status !== 'pending') return
   await loseTopup(tx, { id, chargeId }, service)

@@ -2,7 +2,7 @@ import { Problem, problem } from '../../base/problem.js'
 import { type FilledSignIn, signedInSince, signInAnswers } from '../../consent/sign-in/sign-in-flow.js'
 import type { ServiceContext } from '../../http/context.js'
 import { formFlow, Next } from '../../http/pages/form-flow.js'
-import type { SeenPrice } from '../../money/commodities/seen-price.js'
+import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import type { Writer } from '../../storage/storage.js'
 import { checkoutByToken, payerOfSession } from './checkout.js'
 import { checkoutPages, checkoutSentence, checkoutTitle } from './checkout-page.js'
@@ -10,7 +10,7 @@ import { completeCheckout, type Way } from './complete.js'
 import { type CheckoutVisit, lookAtCheckout } from './visit.js'
 
 /** With the quote that the page showed. */
-interface FilledCheckout extends FilledSignIn, SeenPrice {
+interface FilledCheckout extends FilledSignIn, PriceQuote {
   readonly payment_method_id?: string | undefined
 }
 

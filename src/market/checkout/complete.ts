@@ -5,7 +5,7 @@ import { checkHops } from '../../base/via.js'
 import type { ServiceContext } from '../../http/context.js'
 import { events } from '../../jobs/events/event.js'
 import { cardDeclined, chargeNow } from '../../money/cards/charge-now.js'
-import type { SeenPrice } from '../../money/commodities/seen-price.js'
+import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { ownTwin, primaryTwin, type TwinRow, twins } from '../../money/twins/twin.js'
@@ -45,7 +45,7 @@ export interface Completion {
   readonly token: string
   readonly payer: Payer
   readonly way: Way
-  readonly seen?: SeenPrice | undefined
+  readonly seen?: PriceQuote | undefined
   /** Of the request, as `hopsIn` counts them. */
   readonly hops: number
 }

@@ -2,7 +2,7 @@ import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { postRefund } from '../../jobs/outbox/outbox.js'
-import type { LoseRefund, SettleRefund } from '../../money/cards/charge.js'
+import type { GiveUpRefund, SettleRefund } from '../../money/cards/charge.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
@@ -87,7 +87,7 @@ export const settleCheckoutRefund: SettleRefund = async (tx, { id, result }, ser
 }
 
 /** The card may have got it, so the value stays held; asking again by another name might give it back twice. */
-export const loseCheckoutRefund: LoseRefund = async (tx, { id, refundId }, { clock, baseUrl }) => {
+export const loseCheckoutRefund: GiveUpRefund = async (tx, { id, refundId }, { clock, baseUrl }) => {
   const charge = await tx.get(checkoutCharges, id)
   if (charge?.status !== 'refunding') return
   const lost: CheckoutChargeRow = { ...charge, status: 'refund_lost', refund_id: refundId }

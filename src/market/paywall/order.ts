@@ -1,4 +1,4 @@
-import { isSomebody, type Owner } from '../../base/owner.js'
+import { isAccountOrUser, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import type { Agent } from '../../consent/approvals/approval.js'
 import type { Party } from '../../consent/personas/spending.js'
@@ -90,7 +90,7 @@ async function payeeOf(tx: Reader, order: PaywallOrder): Promise<TwinRow> {
 async function namedPayee(tx: Reader, { destination, sellerId, url }: PaywallOrder): Promise<TwinRow | undefined> {
   if (destination !== undefined) {
     const named = await twinByHostname(tx, destination)
-    if (named && isSomebody(named.owner)) return named
+    if (named && isAccountOrUser(named.owner)) return named
     throw problem('destination_unknown', { detail: `No twin has the hostname "${destination}".` })
   }
   const sold = url && (await itemCalledAt(tx, url))

@@ -6,7 +6,7 @@ import type { AuthenticationRequestRow } from '../../consent/second-factor/reque
 import { askAndWait, spendAsked } from '../../consent/second-factor/wait.js'
 import type { ServiceContext } from '../../http/context.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
-import { judgeUrl } from '../../jobs/upstream/guard.js'
+import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
 import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
 import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
 import {
@@ -68,7 +68,7 @@ export interface PaywallCall {
 export async function callPaywall(paywall: PaywallCall, service: ServiceContext): Promise<PaywallOutcome> {
   const { serviceUrl, keep, hops } = paywall
   if (serviceUrl !== undefined) checkHops(hops)
-  const url = serviceUrl === undefined ? undefined : judgeUrl(serviceUrl, service)
+  const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
   const order = { ...paywall.order, url }
   const asked = await askPayer(order, service)
   if (!url) return service.storage.write((tx) => pay(tx, order, { asked, keep }, service))

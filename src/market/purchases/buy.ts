@@ -5,7 +5,7 @@ import { permittedTwin } from '../../consent/approvals/permit.js'
 import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { KeepAnswer } from '../../http/stored-answer.js'
-import type { SeenPrice } from '../../money/commodities/seen-price.js'
+import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
 import type { Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
@@ -28,7 +28,7 @@ export interface PurchaseOrder {
   readonly admit?: Admission | undefined
   /** The hash of a spending authority of the party's. */
   readonly delegate?: string | undefined
-  readonly seen?: SeenPrice | undefined
+  readonly seen?: PriceQuote | undefined
   /** Of the request, as `hopsIn` counts them. */
   readonly hops: number
 }

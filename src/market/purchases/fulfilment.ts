@@ -2,7 +2,7 @@ import { base64url } from '../../base/encoding.js'
 import { Problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { callUpstream, readWhole, UpstreamFailure } from '../../jobs/upstream/call.js'
-import { judgeUrl } from '../../jobs/upstream/guard.js'
+import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
 import { settlePayment } from '../../payments/payments/held-payment.js'
 import type { Writer } from '../../storage/storage.js'
 import type { HeldPurchase } from './purchase.js'
@@ -76,7 +76,7 @@ export async function callEndpoint(
 ): Promise<ServiceAnswer> {
   try {
     const { url, method, headers, body } = request
-    const answer = await callUpstream(service, { url: judgeUrl(url, service), method, headers, body, hops })
+    const answer = await callUpstream(service, { url: checkUpstreamUrl(url, service), method, headers, body, hops })
     const { status, contentType } = answer
     const [bytes, type] = redacted(await readWhole(answer), contentType, request.sensitive)
     const delivered = { status, content_type: type, ...written(bytes) }

@@ -3,7 +3,7 @@ import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import { type CommodityRow, commodityOf } from '../../money/commodities/commodity.js'
-import { checkSeenPrice, type SeenPrice } from '../../money/commodities/seen-price.js'
+import { checkQuote, type PriceQuote } from '../../money/commodities/price-quote.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
@@ -61,8 +61,8 @@ export async function quoteItem(tx: Reader, { itemId, args, within }: Wanted): P
 }
 
 /** Throws `price_changed`, which names the present price, if a buyer saw another. */
-export const checkPrice = (quote: Quote, seen: SeenPrice): void =>
-  checkSeenPrice(seen, quote, { catalog_item_id: quote.item.id })
+export const checkPrice = (quote: Quote, seen: PriceQuote): void =>
+  checkQuote(seen, quote, { catalog_item_id: quote.item.id })
 
 export interface PurchaseTerms {
   readonly quote: Quote

@@ -1,7 +1,7 @@
 import type { CardRow, RefundRow } from '../../base/message.js'
 import type { Cards, CardToSave, ChargeResult, RefundResult, SaveResult } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { Courier } from '../../jobs/outbox/outbox.js'
+import type { DeliveryHandler } from '../../jobs/outbox/outbox.js'
 import type { Writer } from '../../storage/storage.js'
 import { endCardTry } from './declines.js'
 
@@ -16,17 +16,17 @@ export type SettleCharge = (
  * What is done where a charge is given up: it is known neither now nor later whether the card was charged, so whoever runs the service
  * is told the charge's id, to look it up at the processor.
  */
-export type LoseCharge = (
+export type GiveUpCharge = (
   tx: Writer,
   lost: { readonly id: number; readonly chargeId: string },
   service: ServiceContext,
 ) => Promise<void>
 
 /** Takes charges to the card processor; what comes of them is settled by what they pay for. */
-export const cardCourier = (
+export const cardDeliveryHandler = (
   settle: Readonly<Record<CardRow['purpose'], SettleCharge>>,
-  lose: Readonly<Record<CardRow['purpose'], LoseCharge>>,
-): Courier<CardRow, ChargeResult> => ({
+  lose: Readonly<Record<CardRow['purpose'], GiveUpCharge>>,
+): DeliveryHandler<CardRow, ChargeResult> => ({
   async send({ charge }, service) {
     const result = await inTime(service, (cards) => cards.charge(charge))
     return known(result, ['succeeded', 'declined', 'unavailable'])
@@ -51,17 +51,17 @@ export type SettleRefund = (
 ) => Promise<void>
 
 /** What is done where a refund is given up: it is known neither now nor later whether the card got it. */
-export type LoseRefund = (
+export type GiveUpRefund = (
   tx: Writer,
   lost: { readonly id: number; readonly refundId: string },
   service: ServiceContext,
 ) => Promise<void>
 
 /** Has the card processor give charges back; what comes of that is settled by what they were for. */
-export const refundCourier = (
+export const refundDeliveryHandler = (
   settle: Readonly<Record<RefundRow['purpose'], SettleRefund>>,
-  lose: Readonly<Record<RefundRow['purpose'], LoseRefund>>,
-): Courier<RefundRow, RefundResult> => ({
+  lose: Readonly<Record<RefundRow['purpose'], GiveUpRefund>>,
+): DeliveryHandler<RefundRow, RefundResult> => ({
   async send({ refund }, service) {
     return known(await inTime(service, (cards) => cards.refund(refund)), ['refunded', 'refused'])
   },

@@ -1,6 +1,6 @@
 import type { CardSubject } from '../../base/message.js'
 import { problem } from '../../base/problem.js'
-import { checkRate, countedOf, countRate, type RateLimit, uncountRate } from '../../jobs/rates/rate.js'
+import { attemptsOf, checkRate, countRate, type RateLimit, uncountRate } from '../../jobs/rates/rate.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 
 const WINDOW = 15 * 60_000
@@ -37,8 +37,8 @@ export async function beginCardTry(tx: Writer, { subjects, at }: CardTry): Promi
 async function checkDeclines(tx: Reader, subject: CardSubject, at: number): Promise<void> {
   await checkRate(tx, declinesOf(subject), { subject, at })
   const pending = pendingOf(subject)
-  const declined = await countedOf(tx, declinesOf(subject), { subject, at })
-  if (declined + (await countedOf(tx, pending, { subject, at })) < pending.most) return
+  const declined = await attemptsOf(tx, declinesOf(subject), { subject, at })
+  if (declined + (await attemptsOf(tx, pending, { subject, at })) < pending.most) return
   throw problem(code, {
     detail: 'Other cards are being tried at this moment. Try again in 5 seconds.',
     headers: { 'retry-after': '5' },

@@ -1,7 +1,7 @@
 import { ContentHash, PageQuery, TwinPath, TwinShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { createOwnTwin, listTwins, readOwnTwin } from './twin.js'
-import { createTwinNonce, spendTwinNonce } from './twin-nonce.js'
+import { createOwnTwin, listTwins, readTwin } from './twin.js'
+import { createTwinNonce, verifyTwinNonce } from './twin-nonce.js'
 
 export const twinRoutes = defineRoutes('twins', {
   createTwin: route({
@@ -47,7 +47,7 @@ export const twinRoutes = defineRoutes('twins', {
     result: z.object({ valid: z.literal(true), hostname: z.string() }),
     errors: ['twin_nonce_refused'],
     idempotent: true,
-    write: (tx, { body }, { clock }) => spendTwinNonce(tx, { ...body, at: clock.now() }),
+    write: (tx, { body }, { clock }) => verifyTwinNonce(tx, { ...body, at: clock.now() }),
   }),
 
   listTwins: route({
@@ -78,7 +78,7 @@ export const twinRoutes = defineRoutes('twins', {
     errors: ['not_found', 'not_owner'],
     read: (tx, { params, principal }, service) =>
       principal.kind === 'embed'
-        ? readOwnTwin(tx, `account:${principal.account_id}`, params.hostname)
-        : readOwnTwin(tx, principal.owner, params.hostname, service),
+        ? readTwin(tx, `account:${principal.account_id}`, params.hostname)
+        : readTwin(tx, principal.owner, params.hostname, service),
   }),
 })

@@ -40,7 +40,7 @@ export async function forgetTwinNonces(tx: Writer, owner: Owner): Promise<void> 
 }
 
 /** Uses the nonce up. Throws `twin_nonce_refused`. */
-export async function spendTwinNonce(
+export async function verifyTwinNonce(
   tx: Writer,
   { hostname, nonce, at }: { hostname: string; nonce: string; at: number },
 ) {

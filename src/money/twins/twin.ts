@@ -151,7 +151,7 @@ export async function listTwins(
 }
 
 /** One of the owner's twins; its key only where a context to derive it is given. Throws as `ownTwin`. */
-export async function readOwnTwin(
+export async function readTwin(
   tx: Reader,
   owner: Owner,
   name: string,

@@ -3,7 +3,7 @@ import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { provenEmailOf } from '../../identity/users/user.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
-import type { SeenPrice } from '../../money/commodities/seen-price.js'
+import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { primaryTwin } from '../../money/twins/twin.js'
 import { collection, type Writer } from '../../storage/storage.js'
 import { checkSeenCost, movePrice, sellerTwin } from './payment.js'
@@ -25,7 +25,7 @@ export interface PaybackOrder {
   readonly reader: Owner
   readonly consent: readonly string[]
   readonly origin: string | null
-  readonly seen?: SeenPrice | undefined
+  readonly seen?: PriceQuote | undefined
   readonly at: number
 }
 

@@ -8,7 +8,7 @@ import { actorOf, type Party, spendAuthority } from '../../consent/personas/spen
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { type CommodityRow, commodityOf, ownCommodity } from '../../money/commodities/commodity.js'
-import { checkSeenPrice, type SeenPrice } from '../../money/commodities/seen-price.js'
+import { checkQuote, type PriceQuote } from '../../money/commodities/price-quote.js'
 import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'
@@ -79,7 +79,7 @@ export interface PaymentOrder {
   readonly payer: Owner | PaymentAuthority
   /** One of the payer's twins; the primary one where absent. */
   readonly hostname?: string | undefined
-  readonly seen?: SeenPrice | undefined
+  readonly seen?: PriceQuote | undefined
   readonly at: number
 }
 
@@ -119,10 +119,10 @@ export async function createPayment(
 export async function checkSeenCost(
   tx: Reader,
   { dq, cost }: CommodityRow,
-  seen: SeenPrice,
+  seen: PriceQuote,
 ): Promise<DigitalQuantityRow> {
   const quantity = await quantityOf(tx, dq)
-  checkSeenPrice(seen, { quantity, amount: BigInt(cost) })
+  checkQuote(seen, { quantity, amount: BigInt(cost) })
   return quantity
 }
 

@@ -8,7 +8,7 @@ import type { KeepAnswer } from '../../http/stored-answer.js'
 import { emailOf } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
-import type { LoseCharge, SettleCharge } from '../../money/cards/charge.js'
+import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
 import { cardDeclined, chargeLease, chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
 import { beginCardTry } from '../../money/cards/declines.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -188,7 +188,7 @@ export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) =
 }
 
 /** Nothing is issued for a card of which it stays unknown whether it was charged. */
-export const loseTopup: LoseCharge = async (tx, { id, chargeId }, { clock }) => {
+export const loseTopup: GiveUpCharge = async (tx, { id, chargeId }, { clock }) => {
   const payment = await tx.get(payments, id)
   if (payment?.status !== 'pending') return
   await releaseSupply(tx, id)

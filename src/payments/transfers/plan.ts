@@ -1,4 +1,4 @@
-import { isSomebody, type Owner } from '../../base/owner.js'
+import { isAccountOrUser, type Owner } from '../../base/owner.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { normalEmail } from '../../base/text/email.js'
 import { Email, z } from '../../http/fields/schema.js'
@@ -63,7 +63,7 @@ async function resolve(tx: Reader, sent: string): Promise<Pick<TransferPlan, 'ad
   if (host === undefined) throw fieldProblem('address', 'must be the hostname or URL of a twin, or an email address')
   const address = host.toLowerCase()
   const payee = await twinByHostname(tx, address)
-  if (!payee || !isSomebody(payee.owner)) throw problem('not_found', { detail: 'No wallet has this address.' })
+  if (!payee || !isAccountOrUser(payee.owner)) throw problem('not_found', { detail: 'No wallet has this address.' })
   return { address, payee }
 }
 

@@ -1,6 +1,6 @@
 import { accountIdOf, type Owner } from '../../base/owner.js'
 import { required } from '../../base/required.js'
-import { isPlainLine, nameHiddenLine } from '../../base/text/invisible-characters.js'
+import { isPlainLine, revealInvisibleLine } from '../../base/text/invisible-characters.js'
 import { quoted, shownAddress, unlinked } from '../../base/text/quotation.js'
 import { accounts, sellerName } from '../../identity/accounts/account.js'
 import { provenEmailOf } from '../../identity/users/user.js'
@@ -73,7 +73,7 @@ export function invitingMail(invitation: Invitation, link: string) {
     `${sender} sends you ${amount}, from the wallet ${hostname}.`,
     `Until ${until} it waits for you here:\n${link}`,
     // On a line of its own that begins with a mark, as quotations in mail do.
-    ...(memo === null ? [] : [`Their message:\n> ${unlinked(nameHiddenLine(memo))}`]),
+    ...(memo === null ? [] : [`Their message:\n> ${unlinked(revealInvisibleLine(memo))}`]),
     'If you do not want it, do nothing: it goes back then.',
   ].join('\n\n')
   return { subject: `${sender} sends you ${amount}`, text }

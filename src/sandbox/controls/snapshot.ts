@@ -9,9 +9,9 @@ import { balances } from '../../money/ledger/balance.js'
 import { entries, movements } from '../../money/ledger/movement.js'
 import { reservations } from '../../money/ledger/reservation.js'
 import { twins } from '../../money/twins/twin.js'
-import { sealing } from '../../storage/sealing.js'
+import { findInconsistency, type Inconsistency, type Schema } from '../../storage/consistency.js'
+import { sealedStorage } from '../../storage/sealing.js'
 import { serialStorage } from '../../storage/serial.js'
-import { type Fault, findFault, type Schema } from '../../storage/soundness.js'
 import { assertLists } from '../../storage/state.js'
 import type { AnyCollection, Key, Reader, State } from '../../storage/storage.js'
 import { Tables } from '../../storage/tables.js'
@@ -53,7 +53,7 @@ export async function checkSnapshot(document: unknown, collections: readonly Any
   }
   const state = jsonCopy(document)
   const fault =
-    findFault(state, { collections, counted, references }) ?? settingFault(state) ?? (await ledgerFault(state))
+    findInconsistency(state, { collections, counted, references }) ?? settingFault(state) ?? (await ledgerFault(state))
   if (fault) throw refused(fault)
   return state
 }
@@ -63,7 +63,7 @@ export async function rehearseRestore(state: State, service: ServiceContext): Pr
   const clock = sandboxClock({ now: () => service.clock.now() })
   const tables = new Tables(jsonCopy(state))
   const rehearsing: ServiceContext = { ...service, sandbox: { ...sandboxOf(service), clock } }
-  const storage = sealing(serialStorage({ tables }), () => rehearsing.keys)
+  const storage = sealedStorage(serialStorage({ tables }), () => rehearsing.keys)
   try {
     await begin(Object.assign(rehearsing, { storage, log: { error() {} } }), true)
   } catch (cause) {
@@ -71,14 +71,14 @@ export async function rehearseRestore(state: State, service: ServiceContext): Pr
   }
 }
 
-const refused = ({ collection, id, what }: Fault): Problem =>
+const refused = ({ collection, id, what }: Inconsistency): Problem =>
   problem('snapshot_refused', {
     detail: id === null ? `In ${collection}, ${what}.` : `Row ${JSON.stringify(id)} of ${collection}: ${what}.`,
     fields: { collection, id },
   })
 
 /** What a sandbox keeps of itself is taken over as it is. */
-function settingFault({ rows }: State): Fault | undefined {
+function settingFault({ rows }: State): Inconsistency | undefined {
   for (const { name } of [serviceKeys, settings])
     for (const row of rows[name] ?? []) {
       const value = 'value' in row ? row.value : undefined
@@ -96,7 +96,7 @@ function isClock(value: unknown): boolean {
   return (mode === 'real' || mode === 'manual') && Number.isSafeInteger(ms)
 }
 
-async function ledgerFault(state: State): Promise<Fault | undefined> {
+async function ledgerFault(state: State): Promise<Inconsistency | undefined> {
   try {
     const { broken } = await auditLedger(new Tables(state))
     return broken ? { ...placeOf(broken.rows[0], state), what: `the rule "${broken.rule}" is broken` } : undefined

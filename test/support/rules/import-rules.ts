@@ -41,7 +41,7 @@ const composition = [
   'timers',
   'deliveries',
   'sign-in',
-  'parked',
+  'unsettled-events',
   'background',
 ].map((name) => `src/${name}.ts`)
 /** The default ports are the one place that reads the clock, draws random bytes and reaches the network. */

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { afterEach } from 'vitest'
 import { type Alarm, systemAlarm, systemUpstream, type Upstream } from '../../../src/base/ports.js'
 import { callUpstream, readWhole, type UpstreamCall, UpstreamFailure } from '../../../src/jobs/upstream/call.js'
-import { judgeUrl } from '../../../src/jobs/upstream/guard.js'
+import { checkUpstreamUrl } from '../../../src/jobs/upstream/policy.js'
 
 /** What tests of single calls of upstream services share. */
 
@@ -75,7 +75,14 @@ export function call(
   { upstream = systemUpstream, alarm = systemAlarm, upstreamMs = 10_000, ...rest }: Told = {},
 ) {
   const service = { upstream, alarm, limits: { upstreamMs, upstreamBytes: LIMIT }, ...policy }
-  return callUpstream(service, { method: 'GET', headers: {}, body: null, hops: 0, ...rest, url: judgeUrl(url, policy) })
+  return callUpstream(service, {
+    method: 'GET',
+    headers: {},
+    body: null,
+    hops: 0,
+    ...rest,
+    url: checkUpstreamUrl(url, policy),
+  })
 }
 export type Answer = Awaited<ReturnType<typeof call>>
 

@@ -1,6 +1,6 @@
 import { quoted } from '../../../base/text/quotation.js'
 import { z } from '../../../http/fields/schema.js'
-import { ownTwin, readOwnTwin } from '../../../money/twins/twin.js'
+import { ownTwin, readTwin } from '../../../money/twins/twin.js'
 import { nameTwin, TWIN_NAME, twinName } from '../../../money/twins/twin-name.js'
 import type { ChangeKind } from './kind.js'
 
@@ -39,7 +39,7 @@ export const renameWalletKind: ChangeKind<RenameWallet> = {
 
   /** No key: that would let its bearer act as the business. */
   async result(tx, { accountId, change: { hostname } }) {
-    const twin = await readOwnTwin(tx, ownerOf(accountId), hostname)
+    const twin = await readTwin(tx, ownerOf(accountId), hostname)
     return { twin, name: await twinName(tx, twin.id) }
   },
 }

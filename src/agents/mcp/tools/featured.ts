@@ -4,7 +4,7 @@ import { keepNothing } from '../../../http/stored-answer.js'
 import { type CatalogItemRow, catalogItems, readItemsTogether, showItem } from '../../../market/catalog/item.js'
 import type { SellerSchema } from '../../../market/catalog/schema.js'
 import { buy } from '../../../market/purchases/buy.js'
-import type { SeenPrice } from '../../../money/commodities/seen-price.js'
+import type { PriceQuote } from '../../../money/commodities/price-quote.js'
 import { type DigitalQuantityRow, quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../../money/ledger/amount.js'
 import { allRows } from '../../../storage/page.js'
@@ -76,7 +76,7 @@ function approvalIn(field: string, named: unknown): string | undefined {
 }
 
 /** Throws `field_invalid`. */
-function seenIn(field: string, named: unknown): SeenPrice | undefined {
+function seenIn(field: string, named: unknown): PriceQuote | undefined {
   if (named === undefined || named === null) return undefined
   const { success, data } = Seen.safeParse(named)
   if (success) return data

@@ -1,8 +1,8 @@
-import { removeHidden } from '../../../base/text/invisible-characters.js'
+import { removeInvisible } from '../../../base/text/invisible-characters.js'
 import type { Json } from './tool.js'
 
 /** Text on one line, without what people cannot see. */
-export const plainLine = (text: string): string => removeHidden(text).replace(/\s+/g, ' ').trim()
+export const plainLine = (text: string): string => removeInvisible(text).replace(/\s+/g, ' ').trim()
 
 /** What the price tail of a tool is made of, and what looks like it. */
 const LOOKALIKES = [
@@ -15,7 +15,7 @@ const LOOKALIKES = [
 
 /** What sellers write beside the price tail of their tool: no part of it reads as such a tail. */
 export const besidePrice = (text: string): string =>
-  LOOKALIKES.reduce((written, [mark, plain]) => written.replace(mark, plain), removeHidden(text))
+  LOOKALIKES.reduce((written, [mark, plain]) => written.replace(mark, plain), removeInvisible(text))
 
 /** What comes or goes exactly so: what a service delivered, and what the agent sent or is to send itself. */
 const EXACT = new Set(['response', 'arguments', 'additionalParams', 'change', 'approval'])
@@ -32,7 +32,7 @@ export const plainAnswer = (answer: object): Json =>
 function plainField(name: string, value: unknown): unknown {
   if (EXACT.has(name)) return value
   if (SCHEMAS.has(name)) return plainPart(value)
-  if (typeof value === 'string') return LINES.has(name) ? plainLine(value) : removeHidden(value)
+  if (typeof value === 'string') return LINES.has(name) ? plainLine(value) : removeInvisible(value)
   if (Array.isArray(value)) return value.map((each) => plainField(name, each))
   return typeof value === 'object' && value !== null ? plainAnswer(value) : value
 }
@@ -53,7 +53,7 @@ export function plainSchema(schema: object): Record<string, unknown> {
     if (NAMED.has(keyword)) return [[keyword, eachPlain(value)]]
     if (VALUES.has(keyword)) return [[keyword, value]]
     if (typeof value !== 'string') return [[keyword, plainPart(value)]]
-    return [[keyword, WORDS.has(keyword) ? besidePrice(value) : removeHidden(value)]]
+    return [[keyword, WORDS.has(keyword) ? besidePrice(value) : removeInvisible(value)]]
   })
   return Object.fromEntries(shown)
 }

@@ -1,6 +1,6 @@
 import { type Problem, problem } from '../../../base/problem.js'
 import { digest, sameSecret } from '../../../base/secrets.js'
-import { nameHidden } from '../../../base/text/invisible-characters.js'
+import { revealInvisible } from '../../../base/text/invisible-characters.js'
 import { countTry } from '../../../identity/tokens/client.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
 
@@ -104,6 +104,6 @@ function basicPair(authorization: string): [id: string, secret: string] {
 
 /** The name that people are shown: the client's own, which anyone may have given it, with nothing hidden in it. */
 export const nameOf = ({ id, metadata }: OidcClientRow): string =>
-  metadata.client_name === undefined ? `The app ${id.slice(0, 12)}…` : nameHidden(metadata.client_name)
+  metadata.client_name === undefined ? `The app ${id.slice(0, 12)}…` : revealInvisible(metadata.client_name)
 
 export const clientById = (tx: Reader, id: string): Promise<OidcClientRow | undefined> => tx.get(oidcClients, id)

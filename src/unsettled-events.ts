@@ -81,7 +81,7 @@ const concerns: Readonly<Record<string, Concerning>> = {
 }
 
 /** Tells whomever parked work concerns that an operator has to look after it. */
-export async function tellParked(tx: Writer, { id, kind, subject }: ParkedWork, at: number): Promise<void> {
+export async function recordUnsettled(tx: Writer, { id, kind, subject }: ParkedWork, at: number): Promise<void> {
   const concern = await concerns[kind]?.(tx, subject)
   if (concern) await recordEvent(tx, { ...concern, actor: 'service', data: { unsettled: id }, at })
 }

@@ -3,14 +3,14 @@ import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.
 import { formatAmount, toAmount } from '../ledger/amount.js'
 
 /** The price that a payer saw, and its digital quantity. A part that is absent is not compared. */
-export interface SeenPrice {
+export interface PriceQuote {
   /** In the digital quantity; as a number or in decimal digits. */
   readonly price?: number | string | undefined
   readonly dq?: string | undefined
 }
 
 /** What is charged now. */
-export interface PresentPrice {
+export interface CurrentPrice {
   readonly quantity: DigitalQuantityRow
   /** Smallest units. */
   readonly amount: bigint
@@ -20,7 +20,7 @@ export interface PresentPrice {
  * Call it in the transaction that charges. Throws `price_changed` with the present `{price, dq}` if the payer saw another price;
  * `fields` are added to it.
  */
-export function checkSeenPrice(seen: SeenPrice, present: PresentPrice, fields: Record<string, unknown> = {}): void {
+export function checkQuote(seen: PriceQuote, present: CurrentPrice, fields: Record<string, unknown> = {}): void {
   const { quantity, amount } = present
   const price = toAmount(amount, quantity.decimals)
   const isSame =

@@ -52,7 +52,7 @@ const public6 = rangeOf('2000::/3')
 const notPublic6 = ['2001::/23', '2001:db8::/32', '3fff::/20'].map(rangeOf)
 
 /** IPv6 addresses that stand for an IPv4 address, and how many bits follow that. */
-const carriers: readonly (readonly [Range, bigint])[] = [
+const ipv4Embeddings: readonly (readonly [Range, bigint])[] = [
   [rangeOf('::ffff:0:0/96'), 0n], // mapped
   [rangeOf('::/96'), 0n], // compatible
   [rangeOf('::ffff:0:0:0/96'), 0n], // translated (RFC 2765)
@@ -74,10 +74,10 @@ export function isAlwaysRefused(ip: string): boolean {
 }
 
 /** Whether an address is one of the public internet: not loopback, private, shared, reserved or for documentation. */
-export function isPublic(ip: string): boolean {
+export function isPublicAddress(ip: string): boolean {
   const address = parse(ip)
   if (!address || isRefused(address)) return false
-  const meant = carried(address)
+  const meant = embeddedIpv4(address)
   return meant.bits === 32 ? !isIn(meant, notPublic4) : isIn(meant, [public6]) && !isIn(meant, notPublic6)
 }
 
@@ -122,11 +122,11 @@ function listedRange(text: string): Range | undefined {
 /** Whether an address, or one that it carries, is in a range of the list. */
 export function isListed(ip: string, { ranges }: UpstreamList): boolean {
   const address = parse(ip)
-  return address !== undefined && (isIn(address, ranges) || isIn(carried(address), ranges))
+  return address !== undefined && (isIn(address, ranges) || isIn(embeddedIpv4(address), ranges))
 }
 
 function isRefused(address: Address): boolean {
-  return isIn(address, alwaysRefused) || isIn(carried(address), alwaysRefused)
+  return isIn(address, alwaysRefused) || isIn(embeddedIpv4(address), alwaysRefused)
 }
 
 function isIn(address: Address, ranges: readonly Range[]): boolean {
@@ -137,9 +137,9 @@ function isIn(address: Address, ranges: readonly Range[]): boolean {
 }
 
 /** The IPv4 address that an IPv6 address stands for, or else the address itself. */
-function carried(address: Address): Address {
+function embeddedIpv4(address: Address): Address {
   if (address.bits === 32 || address.value === LOOPBACK_6) return address
-  const [, after] = carriers.find(([range]) => isIn(address, [range])) ?? []
+  const [, after] = ipv4Embeddings.find(([range]) => isIn(address, [range])) ?? []
   return after === undefined ? address : { bits: 32, value: (address.value >> after) & 0xffff_ffffn }
 }
 

@@ -1,4 +1,4 @@
-import { isAlwaysRefused, isListed, isLoopback, isPublic, type UpstreamList } from '../../base/address.js'
+import { isAlwaysRefused, isListed, isLoopback, isPublicAddress, type UpstreamList } from '../../base/ip-address.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 
@@ -26,7 +26,7 @@ const localNames = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa'
  * HTTP, public hosts and this machine; another service takes public hosts over https. A list in `allowUpstream` adds to these.
  * A name is judged as it stands: what it stands for, only once it is connected to, by `mayConnect`. Throws `upstream_refused`.
  */
-export function judgeUrl(text: string, policy: UpstreamPolicy): URL {
+export function checkUpstreamUrl(text: string, policy: UpstreamPolicy): URL {
   // The parser drops line breaks and tabs without a word, and trims.
   if (/[\s\p{Cc}]/u.test(text)) throw refused('A URL holds no white space or control characters.')
   if (!URL.canParse(text)) throw refused('This is no absolute URL.')
@@ -38,14 +38,14 @@ export function judgeUrl(text: string, policy: UpstreamPolicy): URL {
 }
 
 /** What judges an address that the name of an upstream URL stands for, before it is connected to. */
-export function connectRule(policy: UpstreamPolicy, url?: URL): (address: string) => boolean {
+export function addressRule(policy: UpstreamPolicy, url?: URL): (address: string) => boolean {
   const { allowUpstream, sandbox } = policy
   const list = typeof allowUpstream === 'object' ? allowUpstream : undefined
   const isNamed = url !== undefined && list?.names.has(nameOf(url)) === true
   const takesAll = typeof allowUpstream === 'function' || takesPrivate(policy) || isNamed
   return (address) => {
     if (isAlwaysRefused(address)) return false
-    if (takesAll || isPublic(address)) return true
+    if (takesAll || isPublicAddress(address)) return true
     return (sandbox !== undefined && isLoopback(address)) || (list !== undefined && isListed(address, list))
   }
 }
@@ -95,7 +95,7 @@ function policyFault(url: URL, policy: UpstreamPolicy): string | undefined {
 function isPublicHost(url: URL): boolean {
   const ip = literalOf(url)
   const name = nameOf(url)
-  return ip === undefined ? name.includes('.') && !isBelow(name, localNames) : isPublic(ip)
+  return ip === undefined ? name.includes('.') && !isBelow(name, localNames) : isPublicAddress(ip)
 }
 
 function isListedHost(url: URL, list: UpstreamList): boolean {

@@ -3,7 +3,7 @@ import type { AnyCollection, Key, Row, State } from './storage.js'
 import { messageOf } from './unknown.js'
 
 /** What is wrong with a state, and at which row; the id is null where a collection itself is wrong. */
-export interface Fault {
+export interface Inconsistency {
   readonly collection: string
   readonly id: Key | null
   readonly what: string
@@ -21,28 +21,31 @@ export interface Schema {
  * The first thing for which a schema cannot hold a state: rows that are none, or of no collection, ids and unique keys that
  * occur twice, counters that would give an id again, and references to nothing.
  */
-export function findFault({ rows, counters }: State, { collections, counted, references }: Schema): Fault | undefined {
+export function findInconsistency(
+  { rows, counters }: State,
+  { collections, counted, references }: Schema,
+): Inconsistency | undefined {
   const known = new Map(collections.map((collection) => [collection.name, collection]))
   const ids = new Map<string, ReadonlySet<unknown>>()
   for (const [name, list] of Object.entries(rows)) {
     const collection = known.get(name)
     if (!collection && list.length > 0)
       return { collection: name, id: null, what: 'this version keeps no such collection' }
-    const found = collection && rowFault(collection, list)
+    const found = collection && rowInconsistency(collection, list)
     if (found) return found
     ids.set(name, new Set(list.map(({ id }) => id)))
   }
   for (const [name, list] of Object.entries(rows))
     for (const row of list) {
       const last = Object.hasOwn(counters, name) ? counters[name] : counted.includes(name) ? 0 : undefined
-      const what = counterFault(row, last) ?? referenceFault(row, references, ids)
+      const what = counterInconsistency(row, last) ?? referenceInconsistency(row, references, ids)
       if (what !== undefined) return { collection: name, id: row.id, what }
     }
   return undefined
 }
 
 /** Of rows as they come: a list may hold anything. */
-function rowFault(collection: AnyCollection, list: readonly unknown[]): Fault | undefined {
+function rowInconsistency(collection: AnyCollection, list: readonly unknown[]): Inconsistency | undefined {
   const { name: of } = collection
   const ids = new Set<Key>()
   const unique = uniqueIndexes(collection)
@@ -84,14 +87,14 @@ function isRow(row: unknown): row is Row {
 }
 
 /** Numbers are given by the counter of the collection's name: as ids, or beside ids that are hashes. */
-function counterFault(row: Row & { readonly number?: unknown }, last: number | undefined): string | undefined {
+function counterInconsistency(row: Row & { readonly number?: unknown }, last: number | undefined): string | undefined {
   if (last === undefined) return undefined
   const given = typeof row.id === 'number' ? row.id : row.number
   if (typeof given !== 'number' || given <= last) return undefined
   return `its counter stands at ${last}, and would give ${given} again`
 }
 
-function referenceFault(
+function referenceInconsistency(
   row: Row,
   references: Schema['references'],
   ids: ReadonlyMap<string, ReadonlySet<unknown>>,
