@@ -16,7 +16,7 @@ export interface AuditedQuantity {
 /** The first rule of the ledger that does not hold, and the rows that break it. */
 export interface BrokenRule {
   readonly rule: string
-  readonly rows: readonly Readonly<Record<string, unknown>>[]
+  readonly rows: readonly object[]
 }
 
 export interface Audit {
@@ -69,7 +69,7 @@ export async function audit(tx: Reader, quantities: readonly AuditedQuantity[]):
 }
 
 function found(findings: Findings, rule: string | null, ...rows: object[]): void {
-  if (rule !== null) findings.broken ??= { rule, rows: rows.map((row) => ({ ...row })) }
+  if (rule !== null) findings.broken ??= { rule, rows }
 }
 
 /** Movements and entries side by side: both come in the order of the movements' ids. */
