@@ -25,7 +25,20 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
 })
 
 /** Folders whose files load the service and change nothing of the process that they run in. */
-const sharing = ['attacks', 'base', 'consent', 'jobs', 'journeys', 'market', 'mcp', 'model', 'money', 'oidc', 'storage']
+const sharing = [
+  'attacks',
+  'base',
+  'consent',
+  'http',
+  'jobs',
+  'journeys',
+  'market',
+  'mcp',
+  'model',
+  'money',
+  'oidc',
+  'storage',
+]
 const together = sharing.map((folder) => `test/${folder}/**/*.test.ts`)
 /** These replace modules or globals. */
 const alone = ['test/jobs/timers.test.ts', 'test/storage/indexeddb-*.test.ts']
@@ -49,8 +62,10 @@ export default defineConfig({
       // One after another in the same process: most of what a file needs is there from the one before, pages included.
       project('contract', { include: ['test/contract/**/*.test.ts'], isolate: false }),
       project('together', { include: together, exclude: alone, isolate: false }),
+      project('alone', { include: alone }),
       project('rest', {
-        include: ['test/*.test.ts', 'test/{adapters,cli,front-end}/**/*.test.ts', ...alone],
+        include: ['test/**/*.test.ts'],
+        exclude: ['test/contract/**', 'test/conformance/**', ...together],
       }),
       // Needs a tool that runs on no Node below 22: .ci/run installs it apart, and says where.
       ...(process.env.FARTHING_CONFORMANCE ? [project('conformance', { include: ['test/conformance/**'] })] : []),
