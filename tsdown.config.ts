@@ -4,7 +4,7 @@ import { demoCss } from './sandbox/demo/style.js'
 import { browserScript } from './scripts/browser-script.js'
 import { emitFile } from './scripts/emit-file.js'
 import { fontBytes } from './scripts/font-bytes.js'
-import { standIn } from './scripts/stand-in.js'
+import { replaceModule } from './scripts/replace-module.js'
 
 const common = {
   format: 'esm',
@@ -87,7 +87,7 @@ export default defineConfig([
     entry: { worker: 'sandbox/demo/worker.ts' },
     alias: { '@modelcontextprotocol/client': fileURLToPath(new URL('sandbox/demo/no-client.ts', import.meta.url)) },
     // A worker loads nothing later, and is not to be larger: its invoices write in Latin letters what Helvetica lacks.
-    plugins: [...common.plugins, standIn(/\/own-fonts\.js$/, new URL('sandbox/demo/no-fonts.ts', import.meta.url))],
+    plugins: [...common.plugins, replaceModule(/\/own-fonts\.js$/, new URL('sandbox/demo/no-fonts.ts', import.meta.url))],
     format: 'iife',
     outputOptions: { entryFileNames: '[name].js' },
   },

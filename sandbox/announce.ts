@@ -6,39 +6,39 @@ import type { Credentials } from '../src/index.js'
 import type { Settings } from './config.js'
 import type { RunningSandbox } from './sandbox.js'
 
-/** One line of JSON: where it listens, and the credentials that work. */
+/** Describes a running sandbox as one line of JSON: its address and the seeded credentials. */
 export function asJson({ url, credentials, controlToken }: RunningSandbox, { data }: Settings): string {
   const dashboard = `${url}/`
-  const told = { url, dashboard, version: VERSION, pid: process.pid, data: data ?? null, control_token: controlToken }
-  return `${JSON.stringify({ ...told, ...credentials })}\n`
+  const fields = { url, dashboard, version: VERSION, pid: process.pid, data: data ?? null, control_token: controlToken }
+  return `${JSON.stringify({ ...fields, ...credentials })}\n`
 }
 
-/** The same for people; coloured on a terminal. */
+/** Describes a running sandbox for people, in colour on a terminal. */
 export function asText(
   { url, credentials, controlToken }: RunningSandbox,
   { data, seed, host }: Settings,
   isTerminal: boolean | undefined,
 ): string {
-  // Where it is no terminal, `isTTY` is absent rather than false, and CI would be given colours.
+  // Without a terminal `isTTY` is undefined, not false, and picocolors would add colours in CI.
   const { bold, cyan, dim } = picocolors.createColors(isTerminal === true && picocolors.isColorSupported)
   const rows = (fields: object) =>
     Object.entries(fields).map(([name, value]) => `  ${dim(name.padEnd(LABEL))}${String(value)}`)
-  const where = {
+  const addresses = {
     address: cyan(url),
-    // Seen from elsewhere, it needs the token.
+    // From another machine the dashboard needs the token.
     dashboard: cyan(isLoopback(host) ? `${url}/` : `${url}/?control_token=${encodeURIComponent(controlToken)}`),
     mcp: cyan(`${url}/mcp`),
-    data: data === undefined ? 'in memory' : shown(data),
+    data: data === undefined ? 'in memory' : displayPath(data),
     control_token: controlToken,
   }
   const people = peopleOf(credentials)
   const blocks = [
-    [`${bold('farthing')} ${VERSION} listens`, ...rows(where)],
+    [`${bold('farthing')} ${VERSION} is listening`, ...rows(addresses)],
     ...people.map(({ title, ...fields }) => [bold(title), ...rows(fields)]),
     ...(people.length === 0 && seed !== 'none'
-      ? [['The data was not begun with this seed: its credentials are not here.']]
+      ? [['The data file began with another seed, so these are not its credentials.']]
       : []),
-    [dim('Ctrl+C stops it.')],
+    [dim('Press Ctrl+C to stop.')],
   ]
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`
 }
@@ -56,8 +56,8 @@ const peopleOf = ({ accounts, users }: Credentials): { title: string }[] => [
   })),
 ]
 
-/** Short where it is below the working directory. */
-function shown(file: string): string {
+/** Relative if the file is below the working directory. */
+function displayPath(file: string): string {
   const path = relative('', file)
   return path.startsWith('..') ? file : path
 }

@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 import { runProgram } from './program.js'
-import { tell } from './tell.js'
+import { printToStderr } from './stderr.js'
 
-// Whoever reads the output may have read enough.
+// A reader such as `head` may close the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
 await runProgram(process.argv.slice(2)).catch((error: unknown) => {
-  tell(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  printToStderr(error instanceof Error ? (error.stack ?? error.message) : String(error))
   process.exit(1)
 })
-// Whoever waited for a sandbox that could not start may hold its connection open.
+// A client may still hold a connection to a sandbox that could not start.
 if (process.exitCode === 2) process.exit()

@@ -4,7 +4,7 @@ import { UPSTREAM_EXPECTED, upstreamList } from '../src/base/ip-address.js'
 import { reachSettings } from '../src/http/reach.js'
 import type { Seed } from '../src/sandbox/controls/seed/seed-schema.js'
 import { isObject } from '../src/storage/unknown.js'
-import { parseDocument, readIfThere } from './document.js'
+import { parseDocument, readOptionalText } from './document.js'
 import { Refusal } from './refusal.js'
 import { checkSeed } from './seed/load.js'
 
@@ -14,7 +14,7 @@ const Origins = z.array(z.string().check(z.refine((text) => reachSettings.allowO
 const Hosts = z.array(z.string().check(z.refine((text) => reachSettings.allowHosts.read(text) !== undefined)))
 const Upstreams = z.array(z.string().check(z.refine((text) => !('wrong' in upstreamList([text])))))
 
-/** What `farthing.config.json` holds, and every flag and environment variable with it. */
+/** The settings of `farthing.config.json`. Each is also a flag and an environment variable. */
 const Config = z.strictObject({
   port: z.optional(z.int().check(z.minimum(0), z.maximum(65_535))),
   host: z.optional(Text),
@@ -34,24 +34,24 @@ const Config = z.strictObject({
   open: z.optional(z.boolean()),
 })
 
-/** What one place says: the flags, the environment or the config file. */
-export type Given = z.output<typeof Config>
-export type Name = keyof Given
+/** The settings from one source: the flags, the environment or the config file. */
+export type PartialSettings = z.output<typeof Config>
+export type SettingName = keyof PartialSettings
 
 interface Setting {
-  /** As commander takes it. */
+  /** In commander's notation. */
   readonly flags: string
   readonly help: string
-  /** Completes the sentence "it must be …"; of a list, "each must be …". */
+  /** Completes the sentence "it must be …", or "each must be …" for a list. */
   readonly expects: string
-  /** May be given several times; a variable separates the values by commas. */
+  /** The flag may be repeated. A variable separates the values by commas. */
   readonly isList?: boolean
 }
 
-const aFile = "a file's name"
+const aFile = 'the name of a file'
 const aSwitch = 'true or false'
 
-export const settings: Readonly<Record<Name, Setting>> = {
+export const settings: Readonly<Record<SettingName, Setting>> = {
   port: {
     flags: '-p, --port <number>',
     help: 'port to listen on; 0 picks a free one (default: 4242)',
@@ -64,64 +64,64 @@ export const settings: Readonly<Record<Name, Setting>> = {
   },
   data: {
     flags: '--data <file>',
-    help: 'file that keeps the state (default: .farthing/data.json)',
+    help: 'file to store the state in (default: .farthing/data.json)',
     expects: aFile,
   },
-  memory: { flags: '--memory', help: 'keep the state in memory only', expects: aSwitch },
+  memory: { flags: '--memory', help: 'store the state in memory only', expects: aSwitch },
   seed: {
     flags: '--seed <file>',
-    help: 'what an empty sandbox begins with: a JSON or YAML file, demo or none (default: demo)',
+    help: 'what an empty sandbox starts with: a JSON or YAML file, demo or none (default: demo)',
     expects: 'a JSON or YAML file, demo or none',
   },
   baseUrl: {
     flags: '--base-url <url>',
-    help: 'where clients reach the service, if not where it listens',
+    help: 'URL at which clients reach the service (default: where it listens)',
     expects: 'an http or https URL',
   },
   clock: {
     flags: '--clock <mode>',
-    help: 'real, or manual: time moves only when told (default: as it was kept)',
+    help: 'real or manual; manual time moves only when you advance it (default: as stored)',
     expects: 'real or manual',
   },
   evidence: {
     flags: '--evidence <grade>',
-    help: 'refuse operations known by weaker evidence: documented, observed or designed (default: designed)',
+    help: 'refuse operations with weaker evidence: documented, observed or designed (default: designed)',
     expects: evidenceGrades.join(', ').replace(/, (\w+)$/, ' or $1'),
   },
   import: {
     flags: '--import <file>',
-    help: 'begin with the state in this file, in place of what is kept',
+    help: 'replace the stored state with the state in this file',
     expects: aFile,
   },
-  exportOnExit: { flags: '--export-on-exit <file>', help: 'write the state into this file on exit', expects: aFile },
+  exportOnExit: { flags: '--export-on-exit <file>', help: 'write the state to this file on exit', expects: aFile },
   controlToken: {
     flags: '--control-token <token>',
-    help: 'opens the controls under /_sandbox to callers that are not on this machine (default: a random one, printed at the start)',
+    help: 'token that lets other machines call the controls under /_sandbox (default: random, printed at start)',
     expects: reachSettings.controlToken.expects,
   },
   allowOrigins: {
     flags: '--allow-origin <origin>',
-    help: 'let pages of this origin call, beside those on this machine; may be repeated',
+    help: 'also let pages of this origin call; may be repeated',
     expects: reachSettings.allowOrigins.expects,
     isList: true,
   },
   allowHosts: {
     flags: '--allow-host <host>',
-    help: "answer requests for this host, beside localhost and the base URL's; may be repeated",
+    help: "also answer requests for this host, beside localhost and the base URL's; may be repeated",
     expects: reachSettings.allowHosts.expects,
     isList: true,
   },
   allowUpstream: {
     flags: '--allow-upstream <host or CIDR>',
-    help: 'let purchases call this private host or these addresses, beside public ones and this machine; may be repeated',
+    help: 'also let purchases call this private host or address range; may be repeated',
     expects: UPSTREAM_EXPECTED,
     isList: true,
   },
-  json: { flags: '--json', help: 'say where it listens as one line of JSON', expects: aSwitch },
+  json: { flags: '--json', help: 'print the address and credentials as one line of JSON', expects: aSwitch },
   open: { flags: '--open', help: 'open the dashboard in a browser', expects: aSwitch },
 }
 
-const isName = (name: unknown): name is Name => typeof name === 'string' && Object.hasOwn(settings, name)
+const isName = (name: unknown): name is SettingName => typeof name === 'string' && Object.hasOwn(settings, name)
 
 const names = Object.keys(settings).filter(isName)
 
@@ -129,16 +129,16 @@ const names = Object.keys(settings).filter(isName)
 export interface Settings {
   readonly port: number
   readonly host: string
-  /** Undefined: in memory. */
+  /** Undefined: the state is in memory. */
   readonly data: string | undefined
-  /** A file, `demo` or `none`, or the seed itself. */
+  /** The name of a file, `demo`, `none`, or a seed. */
   readonly seed: string | Seed
   readonly baseUrl: string | undefined
   readonly clock: 'real' | 'manual' | undefined
   readonly evidence: (typeof evidenceGrades)[number]
   readonly import: string | undefined
   readonly exportOnExit: string | undefined
-  /** Undefined: a random one for each start. */
+  /** Undefined: each start has a random one. */
   readonly controlToken: string | undefined
   readonly allowOrigins: readonly string[]
   readonly allowHosts: readonly string[]
@@ -148,27 +148,31 @@ export interface Settings {
 }
 
 export interface Sources {
-  /** As commander read them. */
+  /** As commander parsed them. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Where the config file may be. */
+  /** The directory that may hold a config file. */
   readonly directory: string
-  /** Of a command that shall not meet a sandbox that runs already: a free port and memory, unless flags or `FARTHING_` variables say otherwise. */
+  /** Use a free port and memory unless flags or `FARTHING_` variables say otherwise, to stay clear of a running sandbox. */
   readonly apart?: boolean
 }
 
-/** Flags win over the environment, that over the config file, that over defaults. Throws `Refusal`. */
+/** Reads the settings. Flags win over the environment, then the config file, then the defaults. Throws `Refusal`. */
 export async function readSettings({ flags, environment, directory, apart = false }: Sources): Promise<Settings> {
   const file = await readConfig(directory)
   const own = { port: undefined, data: undefined, memory: undefined }
-  const layers: readonly Given[] = [
-    check(texts(flags, attributeOf), flagOf),
-    check(texts(environment, apart ? variableOf : variableIn(environment)), variableIn(environment)),
+  const layers: readonly PartialSettings[] = [
+    check(readSource(flags, commanderNameOf), flagOf),
+    check(
+      readSource(environment, apart ? variableOf : portAwareVariableOf(environment)),
+      portAwareVariableOf(environment),
+    ),
     apart ? { ...file, ...own } : file,
     apart ? { port: 0, memory: true } : {},
   ]
-  const first = <N extends Name>(name: N): Given[N] => layers.find((layer) => layer[name] !== undefined)?.[name]
-  // Memory and a data file are one choice: the strongest that speaks of either decides.
+  const first = <N extends SettingName>(name: N): PartialSettings[N] =>
+    layers.find((layer) => layer[name] !== undefined)?.[name]
+  // Memory and a data file are one choice. The strongest source that sets either decides.
   const { memory = false } = layers.find((layer) => layer.memory !== undefined || layer.data !== undefined) ?? {}
   return {
     port: first('port') ?? 4242,
@@ -192,13 +196,13 @@ export async function readSettings({ flags, environment, directory, apart = fals
 
 export const configFiles = ['farthing.config.json', 'farthing.config.yaml'] as const
 
-async function readConfig(directory: string): Promise<Given> {
+async function readConfig(directory: string): Promise<PartialSettings> {
   const found: [string, string][] = []
   for (const name of configFiles) {
-    const text = await readIfThere(`${directory}/${name}`, name)
+    const text = await readOptionalText(`${directory}/${name}`, name)
     if (text !== undefined) found.push([name, text])
   }
-  if (found.length > 1) throw new Refusal(`there is both a ${configFiles.join(' and a ')}: keep one`)
+  if (found.length > 1) throw new Refusal(`found both ${configFiles.join(' and ')}: delete one of them`)
   const [name, text] = found[0] ?? []
   if (name === undefined || text === undefined) return {}
   const document = (await parseDocument(name, text)) ?? {}
@@ -206,39 +210,42 @@ async function readConfig(directory: string): Promise<Given> {
   return typeof given.seed === 'object' ? { ...given, seed: await checkSeed(`"seed" in ${name}`, given.seed) } : given
 }
 
-/** Checks what one place says; `named` tells how a setting is called there. */
-function check(document: unknown, named: (name: Name) => string, place = ''): Given {
+/** Checks the settings of one source. `named` returns what that source calls a setting. */
+function check(document: unknown, named: (name: SettingName) => string, place = ''): PartialSettings {
   const { success, data, error } = Config.safeParse(document)
   if (success) {
     if (data.memory && data.data !== undefined)
-      throw new Refusal(`${named('memory')} and ${named('data')} contradict each other: give one of them`)
+      throw new Refusal(`${named('memory')} and ${named('data')} contradict each other: set only one of them`)
     return data
   }
   const [issue] = error.issues
   if (issue?.code === 'unrecognized_keys')
-    throw new Refusal(`${place} has no setting "${issue.keys[0]}"; there are ${names.join(', ')}`)
+    throw new Refusal(`unknown setting "${issue.keys[0]}" in ${place}: choose from ${names.join(', ')}`)
   const name = issue?.path[0]
-  if (!isName(name)) throw new Refusal(`${place} must hold an object of settings`)
+  if (!isName(name)) throw new Refusal(`${place} must contain an object of settings`)
   const { expects, isList } = settings[name]
   const given = isObject(document) ? document[name] : undefined
   const at = issue?.path[1]
   const wrong = Array.isArray(given) && typeof at === 'number' ? given[at] : given
-  const rule = isList && wrong === given ? `a list, each of it ${expects}` : expects
+  const rule = isList && wrong === given ? `a list, each element ${expects}` : expects
   throw new Refusal(`${named(name)} must be ${rule}, not ${JSON.stringify(wrong)}`)
 }
 
-/** The settings that `source` holds under the names that `keyOf` gives, as the types they have. */
-function texts(source: Readonly<Record<string, unknown>>, keyOf: (name: Name) => string): Record<string, unknown> {
+/** Reads every setting from `source` by its name there, and parses texts into the types of the settings. */
+function readSource(
+  source: Readonly<Record<string, unknown>>,
+  keyOf: (name: SettingName) => string,
+): Record<string, unknown> {
   const given: Record<string, unknown> = {}
   for (const name of names) {
     const value = source[keyOf(name)]
-    // A variable set to nothing is how many tools leave one out.
-    if (value !== undefined && value !== '') given[name] = typeof value === 'string' ? typed(name, value) : value
+    // Many tools set a variable to the empty string to leave it out.
+    if (value !== undefined && value !== '') given[name] = typeof value === 'string' ? parseText(name, value) : value
   }
   return given
 }
 
-function typed(name: Name, text: string): unknown {
+function parseText(name: SettingName, text: string): unknown {
   const { flags, isList } = settings[name]
   if (isList) return text.split(',').flatMap((each) => each.trim() || [])
   if (name === 'port' && /^\d+$/.test(text)) return Number(text)
@@ -247,19 +254,19 @@ function typed(name: Name, text: string): unknown {
   return /^(0|false|no|off)$/i.test(text) ? false : text
 }
 
-const flagOf = (name: Name): string => /--[a-z-]+/.exec(settings[name].flags)?.[0] ?? name
+const flagOf = (name: SettingName): string => /--[a-z-]+/.exec(settings[name].flags)?.[0] ?? name
 
-/** Under which commander keeps a flag: `--allow-origin` is `allowOrigin`. */
-const attributeOf = (name: Name): string =>
+/** Commander's name of a flag: `--allow-origin` is `allowOrigin`. */
+const commanderNameOf = (name: SettingName): string =>
   flagOf(name)
     .slice(2)
     .replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** `--export-on-exit` is `FARTHING_EXPORT_ON_EXIT`. */
-const variableOf = (name: Name): string => `FARTHING_${flagOf(name).slice(2).replaceAll('-', '_').toUpperCase()}`
+const variableOf = (name: SettingName): string => `FARTHING_${flagOf(name).slice(2).replaceAll('-', '_').toUpperCase()}`
 
-/** As above; what hosts of all kinds set, `PORT`, stands in for `FARTHING_PORT`. */
-const variableIn =
+/** The same, but `PORT`, which many hosts set, stands in for a missing `FARTHING_PORT`. */
+const portAwareVariableOf =
   (environment: Sources['environment']) =>
-  (name: Name): string =>
+  (name: SettingName): string =>
     name === 'port' && !environment.FARTHING_PORT ? 'PORT' : variableOf(name)

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { hasCode, messageOf } from '../src/storage/unknown.js'
 import { Refusal, refuseFile } from './refusal.js'
 
-/** A file's text, or undefined where there is none. Throws `Refusal`. */
-export async function readIfThere(file: string, shownAs = file): Promise<string | undefined> {
+/** Reads a file, or returns undefined if it does not exist. Throws `Refusal`. */
+export async function readOptionalText(file: string, shownAs = file): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
@@ -12,12 +12,12 @@ export async function readIfThere(file: string, shownAs = file): Promise<string 
   }
 }
 
-/** A file's text. Throws `Refusal`, also where there is none. */
+/** Reads a file. Throws `Refusal`, also if the file does not exist. */
 export async function readText(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: unknown) => refuseFile('read', file, error))
 }
 
-/** What a JSON or, by its name, a YAML file holds. Throws `Refusal`. */
+/** Parses YAML if the file is named `.yaml` or `.yml`, and JSON otherwise. Throws `Refusal`. */
 export async function parseDocument(file: string, text: string): Promise<unknown> {
   const isYaml = /\.ya?ml$/i.test(file)
   try {

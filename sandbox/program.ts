@@ -1,18 +1,18 @@
 import { Command, type CommanderError } from 'commander'
 import { VERSION } from '../src/base/version.js'
-import { type Name, readSettings, type Settings, type Sources, settings } from './config.js'
+import { readSettings, type SettingName, type Settings, type Sources, settings } from './config.js'
 import { Refusal } from './refusal.js'
-import { tell } from './tell.js'
+import { printToStderr } from './stderr.js'
 
-/** Runs the command line. What it refuses is told in one line on stderr, with the exit code 2. */
+/** Runs the command line. If it refuses, it prints one line to stderr and exits with code 2. */
 export async function runProgram(args: readonly string[]): Promise<void> {
   try {
     await program().parseAsync(args, { from: 'user' })
   } catch (error) {
-    if (error instanceof Refusal) tell(error.message)
+    if (error instanceof Refusal) printToStderr(error.message)
     else if (!isCommanderError(error)) throw error
     else if (error.exitCode === 0) return
-    else tell(`${oneLine(error.message)}; see farthing --help`)
+    else printToStderr(`${oneLine(error.message)}; see farthing --help`)
     process.exitCode = 2
   }
 }
@@ -44,13 +44,13 @@ function program(): Command {
 function addStart(root: Command): void {
   const start = root
     .command('start', { isDefault: true })
-    .summary('serve until stopped: what happens without a command')
+    .summary('serve until stopped (the default command)')
     .description('Serve until stopped.')
     .allowExcessArguments()
   withSettings(start, [...serviceSettings, ...stateSettings, 'json', 'open']).action(async (flags: Flags) => {
     const [unknown] = start.args
-    if (unknown !== undefined) throw new Refusal(`there is no command "${unknown}"; see farthing --help`)
-    await (await import('./commands/start.js')).start(await given(flags))
+    if (unknown !== undefined) throw new Refusal(`unknown command "${unknown}"; see farthing --help`)
+    await (await import('./commands/start.js')).start(await readGiven(flags))
   })
   root.addHelpText('after', () => `\nOptions of start:\n${optionsOf(start)}`)
 }
@@ -58,9 +58,9 @@ function addStart(root: Command): void {
 function addExec(root: Command): void {
   const exec = root
     .command('exec')
-    .summary('run a command with a sandbox of its own, on a free port and in memory unless told')
+    .summary('run a command with its own sandbox, by default on a free port and in memory')
     .description(
-      'Run a command with a sandbox of its own beside it, and exit as it does. The command finds FARTHING_URL and the ' +
+      "Start a sandbox, run a command, and exit with the command's code. The command finds FARTHING_URL and the " +
         'seeded credentials in its environment: FARTHING_CLIENT_ID, FARTHING_CLIENT_SECRET, FARTHING_PUBLIC_SECRET, ' +
         'FARTHING_USER_EMAIL, FARTHING_USER_CLIENT_ID and FARTHING_USER_CLIENT_SECRET.',
     )
@@ -69,35 +69,39 @@ function addExec(root: Command): void {
     .passThroughOptions()
   withSettings(exec, [...serviceSettings, ...stateSettings], {
     port: 'port to listen on (default: a free one)',
-    data: 'file that keeps the state (default: in memory)',
+    data: 'file to store the state in (default: in memory)',
   }).action(async (command: string[], flags: Flags) => {
-    await (await import('./commands/exec.js')).exec(command, await given(flags, { apart: true }))
+    await (await import('./commands/exec.js')).exec(command, await readGiven(flags, { apart: true }))
   })
 }
 
 function addFileCommands(root: Command): void {
   root
     .command('init')
-    .description('write farthing.config.json; an existing one is left as it is')
+    .description('write farthing.config.json, unless there is one')
     .action(async () => (await import('./commands/init.js')).init(process.cwd()))
   withSettings(root.command('export <file>'), ['data'])
-    .description('write the whole state into a JSON file')
+    .description('write the whole state to a JSON file')
     .action(async (file: string, flags: Flags) =>
-      (await import('./commands/state.js')).exportState(file, dataOf(await given(flags))),
+      (await import('./commands/state.js')).exportState(file, dataOf(await readGiven(flags))),
     )
   withSettings(root.command('import <file>'), ['data'])
-    .description('put an exported state in the place of all that the data file holds')
+    .description('replace everything in the data file with an exported state')
     .action(async (file: string, flags: Flags) =>
-      (await import('./commands/state.js')).importState(file, dataOf(await given(flags))),
+      (await import('./commands/state.js')).importState(file, dataOf(await readGiven(flags))),
     )
   withSettings(root.command('openapi'), ['baseUrl'])
     .description('print the OpenAPI document')
-    .action(async (flags: Flags) => (await import('./commands/openapi.js')).openapi(await given(flags)))
+    .action(async (flags: Flags) => (await import('./commands/openapi.js')).openapi(await readGiven(flags)))
 }
 
 type Flags = Readonly<Record<string, unknown>>
 
-function withSettings(command: Command, names: readonly Name[], help: Partial<Record<Name, string>> = {}): Command {
+function withSettings(
+  command: Command,
+  names: readonly SettingName[],
+  help: Partial<Record<SettingName, string>> = {},
+): Command {
   for (const name of names) {
     const { flags, isList, help: shown } = settings[name]
     if (isList) command.option(flags, help[name] ?? shown, collect)
@@ -108,11 +112,11 @@ function withSettings(command: Command, names: readonly Name[], help: Partial<Re
 
 const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value]
 
-const given = (flags: Flags, { apart = false }: Pick<Sources, 'apart'> = {}): Promise<Settings> =>
+const readGiven = (flags: Flags, { apart = false }: Pick<Sources, 'apart'> = {}): Promise<Settings> =>
   readSettings({ flags, environment: process.env, directory: process.cwd(), apart })
 
 function dataOf({ data }: Settings): string {
-  if (data === undefined) throw new Refusal('there is no data file in memory: name one by --data')
+  if (data === undefined) throw new Refusal('this command needs a data file, not memory: name one with --data')
   return data
 }
 

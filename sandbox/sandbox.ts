@@ -19,31 +19,31 @@ export interface RunningSandbox {
   readonly credentials: Credentials
   /** Opens the controls to callers that are not on this machine. */
   readonly controlToken: string
-  /** Finishes what is running, writes what is to be exported, and closes the storage. Throws `Refusal`. */
+  /** Finishes running requests, writes the export, and closes the storage. Throws `Refusal`. */
   close(): Promise<void>
 }
 
 export interface StartOptions {
-  /** Told in one line what the user should know. */
+  /** Gets each warning as one line. */
   readonly warn: (message: string) => void
 }
 
-/** Opens the state, puts a service over it and listens. Throws `Refusal`. */
+/** Opens the state, creates a service over it and listens. Throws `Refusal`. */
 export async function startSandbox(settings: Settings, { warn }: StartOptions): Promise<RunningSandbox> {
   const { data, exportOnExit } = settings
   if (exportOnExit !== undefined) await checkTarget(exportOnExit, data)
   const seed = await loadSeed(settings.seed)
   const { controlToken = randomBytes(16).toString('hex') } = settings
-  const replaceBy = await stateToBegin(settings)
+  const replaceBy = await readInitialState(settings)
   let opened: Opened | undefined
-  // The port first: where that is taken, no file is touched.
+  // Listens first, so that no file changes if the port is taken.
   const served = await listen(settings, async (address) => {
     const storage = data === undefined ? await openMemory(replaceBy) : await openData(data, { replaceBy, warn })
     const baseUrl = settings.baseUrl ?? address
     opened = { storage, ...(await assemble(storage, { ...settings, seed, controlToken, baseUrl })) }
     return opened.handler
   })
-  warnOfStrangers(settings, warn)
+  warnOfExposure(settings, warn)
   const { storage, service, credentials } = known(opened)
   return {
     url: service.baseUrl,
@@ -60,7 +60,7 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
   }
 }
 
-/** Beside the built command. */
+/** The folder of the built demo, next to the built command. */
 const offline = new URL('../demo/', import.meta.url)
 
 interface Assembled {
@@ -97,13 +97,13 @@ async function assemble(storage: Storage, { clock, ...options }: AssembleOptions
     return { service, credentials, handler: sandboxPages({ service, demo, offline, reach: sandboxReach(reach) }) }
   } catch (error) {
     await service.close()
-    if (error instanceof Problem) throw new Refusal(`the seed cannot be used: ${error.message}`, { cause: error })
+    if (error instanceof Problem) throw new Refusal(`cannot use the seed: ${error.message}`, { cause: error })
     throw error
   }
 }
 
-/** What `--import` names. A file that is also written on exit need not be there yet. */
-async function stateToBegin({ import: file, exportOnExit }: Settings): Promise<State | undefined> {
+/** Reads the file that `--import` names. If it is also the file to write on exit, it need not exist yet. */
+async function readInitialState({ import: file, exportOnExit }: Settings): Promise<State | undefined> {
   if (file === undefined) return undefined
   try {
     return await readState(file)
@@ -113,39 +113,39 @@ async function stateToBegin({ import: file, exportOnExit }: Settings): Promise<S
   }
 }
 
-/** Listens; `begin` is given the address at which this machine reaches it. */
+/** Listens. `begin` gets the address at which this machine reaches the sandbox. */
 async function listen({ port, host }: Settings, begin: (address: string) => Promise<Handler>): Promise<Served> {
   try {
-    return await serve((url) => begin(reachable(url)), { port, host })
+    return await serve((url) => begin(reachableUrl(url)), { port, host })
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error && 'code' in error)) throw error
     const { code, syscall } = error
     if (syscall !== 'listen' && syscall !== 'getaddrinfo') throw error
-    throw new Refusal(unheard(code, port, host), { cause: error })
+    throw new Refusal(listenFailure(code, port, host), { cause: error })
   }
 }
 
-function unheard(code: unknown, port: number, host: string): string {
+function listenFailure(code: unknown, port: number, host: string): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `port ${port} of ${host} is taken: stop what listens there, or give another --port (0 picks a free one)`
+      return `port ${port} on ${host} is in use: stop the program that uses it, or choose another --port (0 picks a free one)`
     case 'EACCES':
-      return `you have no permission to listen on port ${port}: give a --port above 1023`
+      return `no permission to listen on port ${port}: choose a --port above 1023`
     default:
-      return `cannot listen on ${host} (${code}): give an address of this machine as --host`
+      return `cannot listen on ${host} (${code}): set --host to an address of this machine`
   }
 }
 
-/** An address for all of a machine's is none to call. */
-const reachable = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
+/** Replaces "every address of this machine" by one that clients can call. */
+const reachableUrl = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 
-/** Says what is open to others, where something is. */
-function warnOfStrangers({ host, allowOrigins }: Settings, warn: StartOptions['warn']): void {
+/** Warns if other machines or websites can call the sandbox. */
+function warnOfExposure({ host, allowOrigins }: Settings, warn: StartOptions['warn']): void {
   if (!isLoopbackHost(host) && !isLoopbackAddress(host))
     warn(
-      `listening on ${host}: other machines can call this sandbox by the host of --base-url or one of --allow-host; ` +
-        'for the controls under /_sandbox they need the control token',
+      `listening on ${host}: other machines can call this sandbox at the host of --base-url or --allow-host. ` +
+        'They need the control token for the controls under /_sandbox.',
     )
   if (allowOrigins.includes('null'))
-    warn('--allow-origin null lets every website call this sandbox from a sandboxed frame')
+    warn('--allow-origin null lets every website call this sandbox from a sandboxed frame.')
 }

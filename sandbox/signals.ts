@@ -4,10 +4,10 @@ export type StopSignal = 'SIGINT' | 'SIGTERM'
 
 const stopSignals: readonly StopSignal[] = ['SIGINT', 'SIGTERM']
 
-/** npm passes on what the terminal has sent to everyone already: one Ctrl+C comes twice. */
+/** npm forwards signals that the terminal has already sent to all processes, so one Ctrl+C arrives twice. */
 const SAME_MS = 100
 
-/** Resolves at the first signal to stop; a second one ends the process at once. */
+/** Resolves at the first signal to stop. A second one ends the process at once. */
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     let first: number | undefined
@@ -21,5 +21,5 @@ export function stopSignal(): Promise<StopSignal> {
   })
 }
 
-/** What a shell makes of a process that a signal ended. */
+/** The exit code that shells use for a process that a signal ended. */
 export const codeOf = (signal: NodeJS.Signals): number => 128 + constants.signals[signal]

@@ -18,11 +18,11 @@ export interface OpenOptions {
   readonly warn?: (message: string) => void
 }
 
-/** Throws `Refusal` where another process has the file, or it does not hold what was written to it. */
+/** Opens a data file. Throws `Refusal` if another process uses it, or if it is damaged. */
 export async function openData(file: string, { replaceBy, warn }: OpenOptions = {}): Promise<Storage> {
   try {
     const path = await settlePath(file)
-    if (await isNoFile(path)) throw new Refusal(`cannot keep data in ${file}: it is no ordinary file`)
+    if (await isSpecialFile(path)) throw new Refusal(`cannot store data in ${file}: it is not a regular file`)
     const storage = await fileStorage({ file: path, ...(warn && { warn }) })
     if (replaceBy) await replaceState(storage, replaceBy)
     return storage
@@ -48,13 +48,13 @@ export async function openMemory(replaceBy: State | undefined): Promise<Storage>
   return storage
 }
 
-/** Reads what `writeState` wrote; a data file with its key file beside it will do. Throws `Refusal`. */
+/** Reads a file that `writeState` wrote, or a data file with its key file next to it. Throws `Refusal`. */
 export async function readState(file: string): Promise<State> {
   const document = await parseDocument(file, await readText(file))
   try {
     return await withKeyBeside(file, await checkSnapshot(document, collections))
   } catch (cause) {
-    throw new Refusal(`${file} cannot be imported: ${messageOf(cause)}`, { cause })
+    throw new Refusal(`cannot import ${file}: ${messageOf(cause)}`, { cause })
   }
 }
 
@@ -70,21 +70,21 @@ export async function writeState(file: string, storage: Storage): Promise<void> 
   const text = `${JSON.stringify(await storage.export(), null, 2)}\n`
   try {
     const path = await settlePath(file)
-    if (await isNoFile(path)) return await writeText(path, text)
-    await replaceWith(path, text)
+    if (await isSpecialFile(path)) return await writeText(path, text)
+    await replaceAtomically(path, text)
   } catch (error) {
     refuseFile('write', file, error)
   }
 }
 
-/** Throws `Refusal` where a state must not be written: the journal of a data file would go on from another one. */
+/** Throws `Refusal` if `file` is a data file, whose journal would no longer fit. */
 export async function checkTarget(file: string, data?: string): Promise<void> {
   const path = resolve(file)
   if ((data !== undefined && resolve(data) === path) || (await exists(`${path}.journal`)))
-    throw new Refusal(`${file} is a sandbox's data file: write the state into another one`)
+    throw new Refusal(`${file} is a sandbox's data file: write the state to a different file`)
 }
 
-async function replaceWith(path: string, text: string): Promise<void> {
+async function replaceAtomically(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   try {
     await writeText(aside, text)
@@ -94,8 +94,8 @@ async function replaceWith(path: string, text: string): Promise<void> {
   }
 }
 
-/** A directory, a pipe or a device, which no file may replace. */
-async function isNoFile(path: string): Promise<boolean> {
+/** Whether the path is a directory, a pipe or a device, which a file must not replace. */
+async function isSpecialFile(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined)
   return found !== undefined && !found.isFile()
 }

@@ -4,8 +4,8 @@ import { build } from 'esbuild'
 const suffix = '?script'
 
 /**
- * Gives `import script from './page.client.ts?script'` as text: that file with all it imports,
- * bundled and minified as one ES module for browsers. A plugin for Rolldown and for Vite.
+ * A plugin for Rolldown and Vite. `import script from './page.client.ts?script'` imports the text of that file with all its
+ * imports, bundled and minified as one ES module for browsers.
  */
 export function browserScript() {
   return {

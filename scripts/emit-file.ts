@@ -1,4 +1,4 @@
-/** Puts a text among what is built, under this name. A plugin for Rolldown. */
+/** A plugin for Rolldown. It adds a file with this text to the build. */
 export const emitFile = (fileName: string, source: string) => ({
   name: `emit-${fileName}`,
   generateBundle(this: { emitFile(file: { type: 'asset'; fileName: string; source: string }): void }) {

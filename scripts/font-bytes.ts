@@ -3,10 +3,7 @@ import { createRequire } from 'node:module'
 
 const suffix = '?font'
 
-/**
- * Gives `import font from 'a-package/a-file.woff?font'` as bytes, in a module of its own.
- * A plugin for Rolldown and for Vite.
- */
+/** A plugin for Rolldown and Vite. `import font from 'a-package/a-file.woff?font'` imports the bytes of that file. */
 export function fontBytes() {
   return {
     name: 'font-bytes',

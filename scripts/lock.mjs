@@ -2,15 +2,15 @@ import { readFileSync, renameSync, rmSync, statSync, utimes, writeFileSync } fro
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const beatMs = 2_000
-const silentMs = 30_000
+const heartbeatMs = 2_000
+const lostAfterMs = 30_000
 
 /**
- * Runs `work` while no other process holds the lock file at `path`; waits for one that does.
- * The holder touches the file; one that is dead, or silent for 30 seconds, has lost it.
+ * Runs `work` while no other process holds the lock file at `path`. Waits for the holder otherwise.
+ * The holder touches the file regularly. It loses the lock if it is dead, or silent for 30 seconds.
  *
  * @param {string} path
- * @param {() => void} onWait called once where there is something to wait for
+ * @param {() => void} onWait called once if there is a holder to wait for
  * @param {() => Promise<void>} work
  */
 export async function withLock(path, onWait, work) {
@@ -19,11 +19,11 @@ export async function withLock(path, onWait, work) {
     if (waits === 0) onWait()
     await sleep(100)
   }
-  const beat = setInterval(() => utimes(path, new Date(), new Date(), () => {}), beatMs)
+  const heartbeat = setInterval(() => utimes(path, new Date(), new Date(), () => {}), heartbeatMs)
   try {
     await work()
   } finally {
-    clearInterval(beat)
+    clearInterval(heartbeat)
     if (holderOf(path) === mine) rmSync(path, { force: true })
   }
 }
@@ -39,7 +39,7 @@ function take(path, mine) {
   }
 }
 
-/** Several may find the same lock lost: the last to put its name there has it. @param {string} path @param {string} mine */
+/** Several processes may find the same lock lost. The last one to write its name gets the lock. @param {string} path @param {string} mine */
 async function takeOver(path, mine) {
   writeFileSync(`${path}.${process.pid}`, mine)
   renameSync(`${path}.${process.pid}`, path)
@@ -55,7 +55,7 @@ function isLost(path) {
   return (host === hostname() && pid !== undefined && !isAlive(Number(pid))) || isSilent(path)
 }
 
-/** @param {string} path @returns {string | undefined} undefined where nobody holds it */
+/** @param {string} path @returns {string | undefined} undefined if nobody holds the lock */
 function holderOf(path) {
   try {
     return readFileSync(path, 'utf8')
@@ -67,7 +67,7 @@ function holderOf(path) {
 /** @param {string} path */
 function isSilent(path) {
   const stat = statSync(path, { throwIfNoEntry: false })
-  return stat !== undefined && Date.now() - stat.mtimeMs > silentMs
+  return stat !== undefined && Date.now() - stat.mtimeMs > lostAfterMs
 }
 
 /** @param {number} pid */

@@ -16,28 +16,29 @@ const steps = [
   ['git', 'tag', '--annotate', tag, '--message', `farthing ${version}`],
 ]
 
-/** Why this checkout is not the release that package.json names: nothing, where it is. */
+/** Returns the reasons why this checkout is not the release that package.json names. */
 function findFaults() {
   const branch = read('git', 'rev-parse', '--abbrev-ref', 'HEAD')
   const heading = readFileSync('CHANGELOG.md', 'utf8')
     .split('\n')
     .find((line) => line === `## ${version}` || line.startsWith(`## ${version} `))
   return [
-    read('git', 'status', '--porcelain') !== '' && 'The tree has uncommitted changes. Commit them or put them away.',
-    branch !== 'main' && `This is ${branch}. Releases are made on main: run git switch main.`,
+    read('git', 'status', '--porcelain') !== '' && 'The working tree has uncommitted changes. Commit or stash them.',
+    branch !== 'main' && `This is ${branch}, but releases start from main. Run git switch main.`,
     heading === undefined && `CHANGELOG.md has no heading "## ${version}". Describe the release under it.`,
-    heading?.includes('not released') && `CHANGELOG.md says that ${version} is not released. Write the date instead.`,
+    heading?.includes('not released') && `CHANGELOG.md says that ${version} is not released. Replace that by the date.`,
     read('git', 'tag', '--list', tag) !== '' && `The tag ${tag} exists. Set the next version in package.json.`,
   ].filter(Boolean)
 }
 
-/** Why npm would not attest where the package was built. */
+/** Returns the reasons why npm would not attest the build. */
 function findProvenanceFaults() {
   return [
-    repository === undefined && 'package.json has no "repository". npm compares it with where the package was built.',
+    repository === undefined &&
+      'package.json has no "repository". Add it, because npm compares it with the repository of the build.',
     !process.env.GITHUB_ACTIONS &&
       !process.env.GITLAB_CI &&
-      'npm attests only what was built in GitHub Actions or GitLab CI. Run npm run release there.',
+      'npm attests only builds in GitHub Actions or GitLab CI. Run npm run release there.',
   ].filter(Boolean)
 }
 
@@ -53,7 +54,7 @@ function run(step) {
   tell(step.join(' '))
   const [file, ...args] = step[0] === 'npm' ? [...npm(), ...step.slice(1)] : step
   const { status } = spawnSync(file, args, { stdio: 'inherit', shell: file.endsWith('.cmd') })
-  if (status !== 0) end([`"${step.join(' ')}" failed, see above. Nothing after it was done.`])
+  if (status !== 0) end([`"${step.join(' ')}" failed, see above. The steps after it did not run.`])
 }
 
 /** @param {string[]} faults @returns {never} */

@@ -1,12 +1,12 @@
-// Makes a checkout ready to run: dependencies as the lock file says, and the command built from the current sources.
-// Plain JavaScript without dependencies: it runs before anything is installed, and on every start.
+// Prepares a checkout: installs the dependencies of the lock file, and builds the command from the current sources.
+// This is plain JavaScript without dependencies, because it runs before they are installed.
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { withLock } from './lock.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** What is built for a start, and for the tests; and a file that shows it was. */
+/** What `npm start` and the tests need built, and a file that exists after the build. */
 const parts = {
   cli: {
     options: ['cli', 'demo', 'demo-worker'].flatMap((name) => ['--filter', name]),
@@ -15,11 +15,11 @@ const parts = {
   all: { options: [], shownBy: join(root, 'dist', 'lib', 'index.js') },
 }
 const lockFile = 'package-lock.json'
-/** What the package is made of. */
+/** Everything that the package is built from. */
 const sources = ['src', 'adapters', 'sandbox', 'scripts', 'package.json', lockFile, 'tsconfig.json', 'tsdown.config.ts']
 
 /**
- * Installs and builds what is missing or out of date. Ends the process with one line where that cannot be done.
+ * Installs and builds what is missing or out of date. If that fails, it prints one line and ends the process.
  *
  * @param {keyof typeof parts} part
  */
@@ -57,10 +57,11 @@ async function bringUpToDate(part) {
 /** @param {string} version */
 function checkNode(version) {
   const [major, minor] = version.split('.').map(Number)
-  if (major < 20 || (major === 20 && minor < 19)) throw new Error(`needs Node.js 20.19 or newer; this is ${version}`)
+  if (major < 20 || (major === 20 && minor < 19))
+    throw new Error(`needs Node.js 20.19 or newer, but this is ${version}`)
 }
 
-/** What was installed and built: the platform and the lock file on the first line, then every source. */
+/** Identifies an installation and a build: the platform and the lock file on the first line, then every source. */
 const currentStamp = () => [installation(), ...sources.flatMap(fingerprints)].join('\n')
 /** @param {keyof typeof parts} part */
 const stampOf = (part) => join(root, 'node_modules', `.farthing-${part}`)
@@ -87,7 +88,7 @@ function fingerprint(path) {
   return `${path} ${size} ${mtimeMs}`
 }
 
-/** Whether node_modules holds what the lock file names, as after an `npm ci` or `npm install` by hand. */
+/** Whether node_modules has what the lock file names, for example after an `npm install` by hand. */
 function isInstalled() {
   const hidden = join(root, 'node_modules', '.package-lock.json')
   if (!existsSync(hidden)) return false
@@ -100,7 +101,7 @@ function isInstalled() {
   })
 }
 
-/** Gives up on an unreachable registry within seconds, not npm's minutes. */
+/** Gives up on an unreachable registry within seconds. npm's defaults take minutes. */
 const retries = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
 
 async function install() {
@@ -109,7 +110,7 @@ async function install() {
   if (code === 0) return
   const npmCode = /npm error code (\S+)/.exec(output)?.[1] ?? `exit ${code}`
   if (/^(E?NOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)$/.test(npmCode))
-    throw new Error(`cannot reach the npm registry (${npmCode}); connect to the network and run this again`)
+    throw new Error(`cannot reach the npm registry (${npmCode}). Connect to the network and try again.`)
   const reason = /npm error (?!code |errno |syscall )(.+)/.exec(output)?.[1] ?? 'no reason given'
   throw new Error(`npm ci failed (${npmCode}): ${reason}`)
 }
@@ -123,7 +124,7 @@ async function build(options) {
   throw new Error('the build failed, see above')
 }
 
-/** The npm that runs this script, else the one on the PATH. */
+/** The npm that runs this script, or the one on the PATH. */
 export function npm() {
   const own = process.env.npm_execpath
   if (own?.endsWith('npm-cli.js') && existsSync(own)) return [process.execPath, own]
@@ -146,7 +147,7 @@ async function run([file, ...first], args) {
   })
 }
 
-/** Progress goes to stderr: what the command prints to stdout stays its own. @param {string} step */
+/** Prints progress to stderr, because stdout belongs to the command. @param {string} step */
 const tell = (step) => process.stderr.write(`farthing: ${step}\n`)
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await setUp('all')

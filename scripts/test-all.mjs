@@ -1,6 +1,6 @@
 import { startVitest } from 'vitest/node'
 
-// Every test on every runtime: those that hold a part of the contract hold the whole of it.
+// `npm run test:all`: MSW and the service worker run the whole contract, not only a part of it.
 process.env.FARTHING_TEST_ALL = '1'
 const vitest = await startVitest('test', process.argv.slice(2), { watch: false })
 await vitest.close()

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { startVitest } from 'vitest/node'
 
-// The service against its model, for as many runs as are asked for; or, by what a failure prints, its one run again.
+// `npm run test:long`: compares the service with its model in many random runs, or repeats the run that a failure printed.
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '10000' },

@@ -2,16 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Settings } from '../config.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { codeOf } from '../signals.js'
-import { tell } from '../tell.js'
+import { printToStderr } from '../stderr.js'
 
-const passedOn: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+const forwardedSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** Runs a command with a sandbox of its own beside it, and ends as it ended: with its exit code, or by its signal. */
+/** Runs a command next to its own sandbox, and ends with the command's exit code or signal. */
 export async function exec([command = '', ...args]: readonly string[], settings: Settings): Promise<void> {
-  const sandbox = await startSandbox(settings, { warn: tell })
+  const sandbox = await startSandbox(settings, { warn: printToStderr })
   const ended = await run(command, args, sandbox).finally(() => sandbox.close())
   if ('code' in ended) process.exitCode = ended.code
-  else endBy(ended.signal)
+  else endWithSignal(ended.signal)
 }
 
 type Ended = { code: number } | { signal: NodeJS.Signals }
@@ -21,26 +21,26 @@ function run(command: string, args: readonly string[], sandbox: RunningSandbox):
   const child = spawn(command, isWindows ? args.map(quoted) : args, {
     stdio: 'inherit',
     env: { ...process.env, ...variablesOf(sandbox) },
-    // Much of what is run there is a script, which only the shell finds.
+    // On Windows many commands are scripts, which only the shell finds.
     shell: isWindows,
   })
-  for (const signal of passedOn) process.on(signal, () => passOn(signal, child))
+  for (const signal of forwardedSignals) process.on(signal, () => forwardSignal(signal, child))
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      tell(`cannot run ${command}: ${error.code === 'ENOENT' ? 'there is no such command' : error.message}`)
+      printToStderr(`cannot run ${command}: ${error.code === 'ENOENT' ? 'command not found' : error.message}`)
       resolve({ code: error.code === 'ENOENT' ? 127 : 126 })
     })
     child.once('close', (code, signal) => resolve(signal ? { signal } : { code: code ?? 1 }))
   })
 }
 
-/** A terminal sends its own to the command as well. */
-function passOn(signal: NodeJS.Signals, child: ChildProcess): void {
+/** A terminal sends Ctrl+C to the command too. */
+function forwardSignal(signal: NodeJS.Signals, child: ChildProcess): void {
   if (signal === 'SIGINT' && process.stdin.isTTY) return
   child.kill(signal)
 }
 
-/** What the command finds in its environment. */
+/** The command's environment variables. */
 function variablesOf({ url, credentials: { accounts, users } }: RunningSandbox): Record<string, string> {
   const [account] = accounts
   const [user] = users
@@ -59,8 +59,8 @@ function variablesOf({ url, credentials: { accounts, users } }: RunningSandbox):
   }
 }
 
-function endBy(signal: NodeJS.Signals): void {
-  for (const each of passedOn) process.removeAllListeners(each)
+function endWithSignal(signal: NodeJS.Signals): void {
+  for (const each of forwardedSignals) process.removeAllListeners(each)
   process.exitCode = codeOf(signal)
   process.kill(process.pid, signal)
 }

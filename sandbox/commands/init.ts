@@ -6,13 +6,13 @@ import { Refusal, refuseFile } from '../refusal.js'
 
 const [fileName] = configFiles
 
-/** Writes a config file to begin with; never over another. */
+/** Writes a first config file. Throws `Refusal` if there is one. */
 export async function init(directory: string): Promise<void> {
   for (const name of configFiles)
-    if (await exists(join(directory, name))) throw new Refusal(`${name} is there already; it was left as it is`)
+    if (await exists(join(directory, name))) throw new Refusal(`${name} already exists; it has not been changed`)
   const given = { port: 4242, host: '127.0.0.1', data: '.farthing/data.json', seed: 'demo' }
   await writeFile(join(directory, fileName), `${JSON.stringify(given, null, 2)}\n`, { flag: 'wx' }).catch((error) =>
     refuseFile('write', fileName, error),
   )
-  process.stdout.write(`${fileName} is written; \`farthing\` starts by it.\n`)
+  process.stdout.write(`Wrote ${fileName}. \`farthing\` reads it when it starts.\n`)
 }

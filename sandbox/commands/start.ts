@@ -2,12 +2,12 @@ import { asJson, asText } from '../announce.js'
 import type { Settings } from '../config.js'
 import { startSandbox } from '../sandbox.js'
 import { stopSignal } from '../signals.js'
-import { tell } from '../tell.js'
+import { printToStderr } from '../stderr.js'
 
-/** Serves until it is told to stop. */
+/** Serves until a signal to stop. */
 export async function start(settings: Settings): Promise<void> {
   const stopped = stopSignal()
-  const sandbox = await startSandbox(settings, { warn: tell })
+  const sandbox = await startSandbox(settings, { warn: printToStderr })
   process.stdout.write(settings.json ? asJson(sandbox, settings) : asText(sandbox, settings, process.stdout.isTTY))
   if (settings.open) await openInBrowser(`${sandbox.url}/`)
   await stopped
@@ -18,7 +18,7 @@ async function openInBrowser(url: string): Promise<void> {
   const { spawn } = await import('node:child_process')
   const [command, ...args] = openers[process.platform] ?? LINUX
   const opener = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
-  opener.once('error', () => tell(`no browser could be opened: go to ${url}`))
+  opener.once('error', () => printToStderr(`cannot open a browser: open ${url} yourself`))
   opener.unref()
 }
 

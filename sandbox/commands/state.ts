@@ -2,9 +2,9 @@ import { exists } from '../../adapters/storage/file/disk.js'
 import { Refusal } from '../refusal.js'
 import { openData, readState, writeState } from '../state.js'
 
-/** Writes the state of a data file, whole, into another file. */
+/** Writes the whole state of a data file to another file. Throws `Refusal`. */
 export async function exportState(file: string, data: string): Promise<void> {
-  if (!(await exists(data))) throw new Refusal(`there is no data in ${data}: say where it is by --data`)
+  if (!(await exists(data))) throw new Refusal(`no data file at ${data}: name it with --data`)
   const storage = await openData(data)
   try {
     await writeState(file, storage)
@@ -13,7 +13,7 @@ export async function exportState(file: string, data: string): Promise<void> {
   }
 }
 
-/** Puts the state in a file in the place of all that a data file holds. */
+/** Replaces everything in a data file with the state in `file`. Throws `Refusal`. */
 export async function importState(file: string, data: string): Promise<void> {
   const storage = await openData(data, { replaceBy: await readState(file) })
   await storage.close()

@@ -1,22 +1,29 @@
 import type { Service } from '../../src/core.js'
 import * as z from '../../src/http/fields/zod.js'
 import { restOfArticle } from '../shop/article.js'
-import { ask, bearer, type ClientCredentials, call, type Seller, validate } from '../shop/seller.js'
+import {
+  bearerHeader,
+  type ClientCredentials,
+  callService,
+  type Seller,
+  sendToService,
+  validatePayment,
+} from '../shop/seller.js'
 import { type Tune, tune } from '../shop/song.js'
 
-/** What each payment brings, by the commodity's hash. */
+/** What the payer gets for a payment. */
 export type Content = { readonly paragraphs: readonly string[] } | { readonly tune: Tune } | Record<string, never>
 
-/** A wallet as its owner's device shows it. */
-export interface Purse {
+/** A wallet as the device of its owner shows it. */
+export interface Wallet {
   readonly hostname: string
   readonly balance: number
   readonly unit: string
-  /** The binder's latest records, newest first. */
-  readonly entries: readonly Entry[]
+  /** The latest records of the binder, newest first. */
+  readonly entries: readonly WalletRecord[]
 }
 
-export interface Entry {
+export interface WalletRecord {
   readonly at: string
   readonly action: string
   readonly amount: number
@@ -24,26 +31,26 @@ export interface Entry {
   readonly other: string
 }
 
-/** The service, and its controls where it has them. */
+/** The service with its controls. */
 type Shop = Seller & { readonly service: Pick<Service, 'sandbox'> }
 
 /**
- * The server of the shop, and that of the reader's phone, each a client of the service as any other:
- * answers by method and path below the worker's scope.
+ * The shop's server and the phone's server, by method and path below the worker's scope. Both are ordinary clients of the
+ * service.
  */
 export const backEnd: Readonly<Record<string, (shop: Shop, request: Request) => Promise<Response>>> = {
-  /** Gives what was paid for to whoever shows a payment that the service finds valid. */
+  /** Answers with the paid content if the service validates the payment. */
   async 'POST shop/unlock'(shop, request) {
     const { hash, nonce, timestamp } = Proof.parse(await request.json())
-    const { status, body } = await validate(shop, String(hash), { nonce, timestamp })
+    const { status, body } = await validatePayment(shop, String(hash), { nonce, timestamp })
     const value = status === 200 ? { content: contentOf(shop, String(hash)), payment: body.payment } : body
     return Response.json(value, { status })
   },
-  'GET shop/till': (shop) => purse(shop, 'account', shop.demo.account),
+  'GET shop/till': (shop) => answerWallet(shop, 'account', shop.demo.account),
   async 'GET phone/wallet'(shop) {
     const { users } = await shop.service.sandbox.credentials()
     const owner = users.find(({ email }) => email === shop.demo.reader.email)
-    return owner ? purse(shop, 'user', { ...shop.demo.reader, ...owner }) : unknown()
+    return owner ? answerWallet(shop, 'user', { ...shop.demo.reader, ...owner }) : notFound()
   },
 }
 
@@ -58,30 +65,31 @@ const Quantities = z.object({ metadata: z.record(z.string(), z.object({ shortcod
 
 type Owner = ClientCredentials & { readonly hostname: string }
 
-async function purse(shop: Shop, kind: 'account' | 'user', owner: Owner): Promise<Response> {
-  const authorization = await bearer(shop, kind, owner)
-  if (authorization === undefined) return unknown()
+async function answerWallet(shop: Shop, kind: 'account' | 'user', owner: Owner): Promise<Response> {
+  const authorization = await bearerHeader(shop, kind, owner)
+  if (authorization === undefined) return notFound()
   const path = `/v4/twin/${owner.hostname}`
   const [twin, quantities, binder] = await Promise.all([
-    call(shop, 'GET', path, { authorization }),
-    call(shop, 'GET', '/v4/dq'),
-    ask(shop, 'GET', `${path}/binder`, { authorization }).then((answer) => answer.text()),
+    callService(shop, 'GET', path, { authorization }),
+    callService(shop, 'GET', '/v4/dq'),
+    sendToService(shop, 'GET', `${path}/binder`, { authorization }).then((answer) => answer.text()),
   ])
   const [[dq, balance] = ['', 0]] = Object.entries(Balances.parse(twin.body).balances)
   const { metadata } = Quantities.parse(quantities.body)
-  const value: Purse = {
+  const value: Wallet = {
     hostname: owner.hostname,
     balance,
     unit: metadata[dq]?.shortcode ?? '',
-    entries: binder.trim().split('\n').slice(1, 31).map(entryOf),
+    entries: binder.trim().split('\n').slice(1, 31).map(recordOf),
   }
   return Response.json(value)
 }
 
-/** A line of the binder: no field of it holds a comma or a quote. */
-function entryOf(line: string): Entry {
+/** Parses a line of the binder. Its fields contain no comma and no quote. */
+function recordOf(line: string): WalletRecord {
   const [at = '', action = '', , , amount, from = '', to = ''] = line.trim().split(',')
   return { at, action, amount: Number(amount), other: from || to }
 }
 
-const unknown = () => Response.json({ error: 'Nobody by that name is in this state.' }, { status: 404 })
+const notFound = () =>
+  Response.json({ error: 'This state does not have this wallet. Reset to get it back.' }, { status: 404 })

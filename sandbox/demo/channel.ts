@@ -1,4 +1,4 @@
-/** What the worker and its pages tell each other of: mail that came, a code of it that was typed, or a state that is another. */
-export type Told = 'mail' | 'code' | 'changed'
+/** What the worker and its pages tell each other: a mail arrived, a code was typed, or the state was replaced. */
+export type ChannelMessage = 'mail' | 'code' | 'changed'
 
 export const channelName = (scope: string): string => `farthing demo ${scope}`

@@ -1,4 +1,4 @@
-// In place of the client that scripted agents connect with: those are for tests, and would make a third of the worker.
-throw new Error('No agent can be scripted here: connect one of your own to /mcp.')
+// Replaces the client that scripted agents connect with. They are for tests and would be a third of the worker.
+throw new Error('The offline demo has no scripted agents. Connect an agent of your own to /mcp.')
 
 export {}

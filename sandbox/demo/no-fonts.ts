@@ -1,2 +1,2 @@
-/** In place of the fonts of invoices: they would make a third of the worker. */
+/** Replaces the fonts of invoices, which would be a third of the worker. */
 export const ownFonts = async (): Promise<[]> => []

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { demo } from '../seed/demo.js'
 
-/** In place of the shop. */
+/** Shown instead of the shop. */
 export const Notice = ({ title, text, children }: { title: string; text: string; children?: ComponentChildren }) => (
   <main class="notice">
     <p class="name">{demo.account.name}</p>

@@ -3,11 +3,11 @@ import { required } from '../../src/base/required.js'
 import { App } from './app.js'
 import { Notice } from './notice.js'
 import { CannotStart, start } from './start.js'
-import { readShown } from './state.js'
+import { readDemoView } from './state.js'
 
 const root = required(document.getElementById('app'), 'The element #app')
 
-/** In place of what index.html begins with. */
+/** Replaces the content of index.html. */
 function show(shown: ComponentChild): void {
   root.replaceChildren()
   render(shown, root)
@@ -15,8 +15,8 @@ function show(shown: ComponentChild): void {
 
 try {
   const payments = await start()
-  show(<App payments={payments} first={await readShown()} />)
+  show(<App payments={payments} first={await readDemoView()} />)
 } catch (error) {
-  const why = error instanceof CannotStart ? error.message : `Load this page again. (${error})`
-  show(<Notice title="The shop cannot open here" text={why} />)
+  const why = error instanceof CannotStart ? error.message : `Reload this page. (${error})`
+  show(<Notice title="The shop cannot start" text={why} />)
 }

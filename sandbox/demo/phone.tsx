@@ -2,13 +2,13 @@ import { useRef, useState } from 'preact/hooks'
 import { CopyButton } from '../phone/copy.js'
 import { type Mail, Mails } from '../phone/mails.js'
 import { demo } from '../seed/demo.js'
-import { Records, usePurse } from './purse.js'
+import { useWallet, WalletRecords } from './wallet.js'
 
 const { reader } = demo
 const tabs = ['Mail', 'Wallet'] as const
 type Tab = (typeof tabs)[number]
 
-/** The reader's phone: the mail that the service sends, and a wallet. */
+/** The reader's phone, with the mail from the service and a wallet. */
 export function Phone({ mails, version }: { mails: readonly Mail[]; version: string }) {
   const [tab, setTab] = useState<Tab>('Mail')
   return (
@@ -21,7 +21,7 @@ export function Phone({ mails, version }: { mails: readonly Mail[]; version: str
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
       <div class="screen" id="screen" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
-        {tab === 'Mail' ? <Mails mails={mails} owner={reader.email} /> : <Wallet version={version} />}
+        {tab === 'Mail' ? <Mails mails={mails} owner={reader.email} /> : <WalletTab version={version} />}
       </div>
       <Tabs shown={tab} onShow={setTab} />
     </aside>
@@ -57,7 +57,7 @@ function Tabs({ shown, onShow }: { shown: Tab; onShow: (tab: Tab) => void }) {
   )
 }
 
-function Wallet({ version }: { version: string }) {
-  const wallet = usePurse('phone/wallet', true, version)
-  return <section aria-label="Wallet">{wallet && <Records purse={wallet} />}</section>
+function WalletTab({ version }: { version: string }) {
+  const wallet = useWallet('phone/wallet', true, version)
+  return <section aria-label="Wallet">{wallet && <WalletRecords purse={wallet} />}</section>
 }

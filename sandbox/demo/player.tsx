@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Tune } from '../shop/song.js'
 import { type Playing, play } from './synthesizer.js'
 
-/** Plays a tune on the reader's own device. */
+/** A button that plays a tune. */
 export function Player({ tune }: { tune: Tune }) {
   const [playing, setPlaying] = useState<Playing>()
   useEffect(() => {
@@ -23,7 +23,7 @@ export function Player({ tune }: { tune: Tune }) {
   )
 }
 
-/** Fills while the tune plays. */
+/** A progress bar for the tune. */
 const Track = ({ seconds }: { seconds: number | undefined }) => (
   <div class="track" aria-hidden="true">
     {seconds !== undefined && <div style={{ animationDuration: `${seconds}s` }} />}

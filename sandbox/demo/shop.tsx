@@ -4,20 +4,20 @@ import type { MicroPayments } from '../../src/market/embeds/browser/element.clie
 import { demo } from '../seed/demo.js'
 import { article } from '../shop/article.js'
 import { song } from '../shop/song.js'
+import type { PaidContent } from './paid-content.js'
 import { Player } from './player.js'
-import { Records, usePurse } from './purse.js'
-import type { Bought } from './shelf.js'
+import { useWallet, WalletRecords } from './wallet.js'
 
-/** Why the last payment, for this, brought nothing. */
-export interface Refused {
+/** The commodity of the last payment, and why the shop's server refused the payment. */
+export interface RefusedPayment {
   readonly hash: string
   readonly why: string
 }
 
 interface ShopProps {
   readonly payments: MicroPayments
-  readonly bought: readonly Bought[]
-  readonly refused: Refused | undefined
+  readonly bought: readonly PaidContent[]
+  readonly refused: RefusedPayment | undefined
   readonly version: string
 }
 
@@ -46,7 +46,7 @@ export const Shop = ({ payments, bought, refused, version }: ShopProps) => {
 }
 
 type Counter = Pick<ShopProps, 'payments' | 'refused'>
-type Sold = Counter & { readonly bought: Bought | undefined }
+type Sold = Counter & { readonly bought: PaidContent | undefined }
 
 const Article = ({ bought, ...counter }: Sold) => {
   const rest = bought && 'paragraphs' in bought.content ? bought.content.paragraphs : []
@@ -99,7 +99,7 @@ const Donation = ({ gifts, ...counter }: Counter & { readonly gifts: number }) =
     <div>
       <p class="kicker">Support</p>
       <h2 id="support-title">Ink for the press</h2>
-      <p class="muted">Half a dollar keeps it wet for one edition. You get nothing for it but our thanks.</p>
+      <p class="muted">Half a dollar pays for the ink of one edition. You get our thanks.</p>
       <PayButton {...counter} hash={commodities.donation} leading="Pay" />
       <p class="receipt muted small" role="status">
         {gifts > 0 && (gifts === 1 ? 'Thank you for your gift.' : `Thank you for your ${gifts} gifts.`)}
@@ -119,13 +119,13 @@ const Offer = ({ title, text, children }: { title: string; text: string; childre
   </aside>
 )
 
-const Receipt = ({ payment }: Bought) => (
+const Receipt = ({ payment }: PaidContent) => (
   <p class="receipt muted small" role="status">
     Paid and validated: payment {payment.id}.
   </p>
 )
 
-/** The payment element: its frame is answered by the worker. */
+/** The payment element. The worker answers its frame. */
 function PayButton({ payments, refused, hash, leading }: Counter & { hash: string; leading: string }) {
   const place = useRef<HTMLDivElement>(null)
   const [hasFailed, setFailed] = useState(false)
@@ -139,7 +139,7 @@ function PayButton({ payments, refused, hash, leading }: Counter & { hash: strin
     <>
       <div class="pay" ref={place} />
       <p role="alert">
-        {hasFailed && 'The payment button could not be loaded. Load this page again.'}
+        {hasFailed && 'The payment button did not load. Reload this page.'}
         {refused?.hash === hash && refused.why}
       </p>
     </>
@@ -148,11 +148,11 @@ function PayButton({ payments, refused, hash, leading }: Counter & { hash: strin
 
 function Till({ version }: { version: string }) {
   const [isOpen, setOpen] = useState(false)
-  const till = usePurse('shop/till', isOpen, version)
+  const till = useWallet('shop/till', isOpen, version)
   return (
     <details class="till" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>The shop's till</summary>
-      {till && <Records purse={till} />}
+      {till && <WalletRecords purse={till} />}
     </details>
   )
 }

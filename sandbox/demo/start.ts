@@ -1,20 +1,20 @@
 import { register } from '../../adapters/service-worker.js'
 import type * as element from '../../src/market/embeds/browser/element.client.js'
 import { demo } from '../seed/demo.js'
-import { at, send } from './ask.js'
+import { sendRequest, urlOf } from './requests.js'
 
-/** Why the demo cannot run here, in a sentence for its reader. */
+/** The demo cannot run in this browser. The message is a sentence for its user. */
 export class CannotStart extends Error {}
 
 /** Installs the worker and loads the payment element from it. Throws `CannotStart`. */
 export async function start(): Promise<element.MicroPayments> {
   await checkBrowser()
-  await register(at('worker.js')).catch((cause: Error) => {
-    throw new CannotStart(`The shop could not be installed on this device. ${cause.message}`, { cause })
+  await register(urlOf('worker.js')).catch((cause: Error) => {
+    throw new CannotStart(`The shop could not be installed. ${cause.message}`, { cause })
   })
-  const { ok, body } = await send('GET', 'pay/v4/dq')
+  const { ok, body } = await sendRequest('GET', 'pay/v4/dq')
   if (!ok) throw new CannotStart(`The shop is installed, but its data cannot be read. ${body.error}`)
-  await runScript(at('pay/micropay.js'))
+  await runScript(urlOf('pay/micropay.js'))
   const { loadMicroPayments } = globalThis as typeof globalThis & typeof element // What the script adds.
   return loadMicroPayments(demo.account.public_secret)
 }
@@ -24,27 +24,27 @@ function runScript(src: string): Promise<unknown> {
   document.head.append(script)
   return new Promise((resolve, reject) => {
     script.onload = resolve
-    script.onerror = () => reject(new CannotStart('The payment element could not be loaded. Load this page again.'))
+    script.onerror = () => reject(new CannotStart('The payment element did not load. Reload this page.'))
   })
 }
 
 async function checkBrowser(): Promise<void> {
   if (!isSecureContext)
     throw new CannotStart(
-      'This page came over plain http. Browsers run a shop like this one only over https, or from localhost.',
+      'This page uses plain http. Browsers run this shop only over https or on localhost. Open it there.',
     )
   if (!navigator.serviceWorker)
     throw new CannotStart(
-      'This browser lets no service worker run here, perhaps because this is a private window. Open the page in an ordinary one.',
+      'This browser does not run service workers on this page. If this is a private window, open the page in a normal one.',
     )
-  if (!(await keepsData()) || !navigator.locks)
+  if (!(await canStoreData()) || !navigator.locks)
     throw new CannotStart(
-      'This browser keeps no data for this page, perhaps because this is a private window. Open the page in an ordinary one.',
+      'This browser does not store data for this page. If this is a private window, open the page in a normal one.',
     )
 }
 
-/** Whether a database can be opened: some browsers have IndexedDB and refuse its use. */
-async function keepsData(): Promise<boolean> {
+/** Whether the page can open a database. Some browsers have IndexedDB but refuse to open one. */
+async function canStoreData(): Promise<boolean> {
   try {
     const name = 'farthing demo probe'
     await new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ export interface Playing {
   stop(): void
 }
 
-/** Begins to play a tune; after a click, as browsers want it. */
+/** Plays a tune. Browsers allow this only after a click. */
 export function play({ beatsPerMinute, voices }: Tune): Playing {
   const context = new AudioContext()
   const beat = 60 / beatsPerMinute
@@ -30,7 +30,7 @@ interface Note {
   readonly type: OscillatorType
 }
 
-/** Struck, and dying away. */
+/** Plays a note that starts quickly and fades out. */
 function playNote(context: AudioContext, { pitch, from, seconds, type }: Note): void {
   const tone = new OscillatorNode(context, { type, frequency: 440 * 2 ** ((pitch - 69) / 12) })
   const loudness = new GainNode(context, { gain: 0 })

@@ -1,15 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { Code, type Mail } from '../phone/mails.js'
 import { demo } from '../seed/demo.js'
-import { at } from './ask.js'
-import { channelName, type Told } from './channel.js'
+import { type ChannelMessage, channelName } from './channel.js'
+import { urlOf } from './requests.js'
 
-/** How long it stays, in ms. */
-const STAY = 60_000
+/** How long the notification stays, in ms. */
+const VISIBLE_MS = 60_000
 
 /**
- * The phone's notification of a mail. While somebody signs in, the payment's frame covers the page:
- * this lies above it, as the later of two popovers does. It goes when the code is typed: what is covered cannot be paid.
+ * The phone's notification of a mail. It is a popover, to appear above the payment element's frame, which covers the page during a
+ * sign-in. It hides once the user has typed the code, because nobody can pay with a covered button.
  */
 export function Toast({ mails }: { mails: readonly Mail[] }) {
   const place = useRef<HTMLDivElement>(null)
@@ -23,13 +23,13 @@ export function Toast({ mails }: { mails: readonly Mail[] }) {
     if (!isNew) return
     hide()
     place.current?.showPopover?.()
-    const timer = setTimeout(hide, STAY)
+    const timer = setTimeout(hide, VISIBLE_MS)
     return () => clearTimeout(timer)
   }, [newest?.id])
   useEffect(() => document.addEventListener('payment', hide), [])
   useEffect(() => {
-    const channel = new BroadcastChannel(channelName(at('')))
-    channel.onmessage = ({ data }: MessageEvent<Told>) => data === 'code' && hide()
+    const channel = new BroadcastChannel(channelName(urlOf('')))
+    channel.onmessage = ({ data }: MessageEvent<ChannelMessage>) => data === 'code' && hide()
     return () => channel.close()
   }, [])
 

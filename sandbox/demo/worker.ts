@@ -3,16 +3,16 @@ import { indexedDbStorage } from '../../adapters/storage/indexeddb.js'
 import { createService } from '../../src/core.js'
 import { demo } from '../seed/demo.js'
 import { backEnd } from './back-end.js'
-import { channelName, type Told } from './channel.js'
-import { PageFiles } from './files.js'
+import { type ChannelMessage, channelName } from './channel.js'
+import { PageFiles } from './page-files.js'
 
-/** The whole of the demo but its page: the service below `pay/`, the shop's server and the phone's, and the page's files. */
+/** The demo's service worker: the service below `pay/`, the servers of the shop and the phone, and the files of the page. */
 
 interface LastingEvent {
   waitUntil(lasting: Promise<unknown>): void
 }
 
-/** What of a service worker's global scope is used. */
+/** The part of a service worker's global scope that the demo uses. */
 interface WorkerScope {
   readonly registration: { readonly scope: string }
   addEventListener(type: 'install', listener: (event: LastingEvent) => void): void
@@ -23,9 +23,9 @@ const worker = globalThis as WorkerScope & typeof globalThis // The types here a
 const { scope } = worker.registration
 const files = new PageFiles(scope)
 const channel = new BroadcastChannel(channelName(scope))
-const tellPages = (told: Told): void => channel.postMessage(told)
+const notifyPages = (told: ChannelMessage): void => channel.postMessage(told)
 
-// No agent reaches a service worker, and nothing of it answers purchases.
+// Agents cannot reach a service worker, and nothing in it answers purchases.
 const { items, ...seed } = demo.seed
 
 const service = createService({
@@ -33,21 +33,21 @@ const service = createService({
   baseUrl: `${scope}pay/`,
   sandbox: true,
   seed,
-  mailer: { send: async () => tellPages('mail') },
+  mailer: { send: async () => notifyPages('mail') },
 })
 const shop = { service, demo }
 
-worker.addEventListener('install', (event) => event.waitUntil(files.keep()))
+worker.addEventListener('install', (event) => event.waitUntil(files.store()))
 worker.addEventListener('fetch', (event) => {
   const { request } = event
-  if (request.url === `${scope}pay/v4/session/verify`) tellPages('code')
+  if (request.url === `${scope}pay/v4/session/verify`) notifyPages('code')
   const isBelow = request.url.startsWith(scope)
   const answer = isBelow && backEnd[`${request.method} ${request.url.slice(scope.length)}`]
   if (answer) event.respondWith(answer(shop, request).catch(failed))
   else if (files.has(request)) {
     event.respondWith(files.answer(request))
-    // What is newer is shown the next time.
-    if (request.mode === 'navigate') event.waitUntil(files.keep().catch(() => {}))
+    // Newer files appear on the next load.
+    if (request.mode === 'navigate') event.waitUntil(files.store().catch(() => {}))
   }
 })
 fire(service)

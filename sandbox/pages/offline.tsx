@@ -10,9 +10,9 @@ const types: Readonly<Record<string, string>> = {
   'worker.js': 'text/javascript',
 }
 
-/** A file of the offline demo, which was built into `folder`; undefined where the path is none below `/demo`. */
+/** Answers with a file of the offline demo, which the build put into `folder`. Returns undefined if the path is not below `/demo`. */
 export async function offlineFile(path: string, folder: URL | undefined): Promise<Reply | undefined> {
-  // The files name each other relative to the folder.
+  // Addresses in the files are relative to the folder.
   if (path === '/demo') return reply({ status: 308, headers: { location: 'demo/' }, body: null })
   const name = path === '/demo/' ? 'index.html' : path.replace('/demo/', '')
   const type = Object.hasOwn(types, name) && types[name]
@@ -30,14 +30,14 @@ export async function offlineFile(path: string, folder: URL | undefined): Promis
 }
 
 const notBuilt = page({
-  title: 'Not built',
+  title: 'Demo not built',
   status: 404,
   styles: [pagesStyle],
   body: (
     <main>
-      <h1>The offline demo is not built here</h1>
+      <h1>The offline demo is not built</h1>
       <p>
-        Run <code>npm run build</code>, or start the sandbox by <code>npm start</code>, which does.{' '}
+        Run <code>npm run build</code>, or start the sandbox with <code>npm start</code>, which builds the demo.{' '}
         <a href="/">Back to the sandbox</a>
       </p>
     </main>

@@ -2,13 +2,13 @@ import type { SandboxReach } from '../../src/http/context.js'
 import type { Service } from '../../src/index.js'
 import type { Demo } from '../seed/demo.js'
 
-/** What the sandbox's pages show, and whose they are. */
+/** What the sandbox's pages are created with. */
 export interface SandboxPages {
   readonly service: Service
-  /** Shown where the service's state holds it. */
+  /** Pages show the demo only if the service's state has it. */
   readonly demo: Demo
-  /** As the service's own. Default: this machine and its pages alone. */
+  /** Who else may open the pages; the same as for the service. Default: only this machine and its pages. */
   readonly reach?: SandboxReach
-  /** Where the offline demo was built. */
+  /** The folder of the built offline demo. */
   readonly offline?: URL
 }

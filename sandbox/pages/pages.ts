@@ -5,25 +5,25 @@ import type { Reply } from '../../src/http/reply.js'
 import { controlCookie, guardCaller, guardChange, isControlToken } from '../../src/http/sandbox-guard.js'
 import type { FetchSource } from '../../src/index.js'
 import { archive } from './archive.js'
+import { readDemoState } from './demo-state.js'
 import { offlineFile } from './offline.js'
 import type { SandboxPages } from './options.js'
 import { phonePage } from './phone.js'
 import { shopPage } from './shop.js'
-import { readDemo } from './there.js'
 import { unlock } from './unlock.js'
 import { welcomePage } from './welcome.js'
 
 type Page = (options: SandboxPages, request: Request) => Promise<Reply<object>>
 
 const pages: Record<string, Partial<Record<string, Page>>> = {
-  '/': { GET: async (options) => welcomePage({ ...options, there: await readDemo(options) }) },
-  '/shop': { GET: async (options) => shopPage(options.demo, await readDemo(options)) },
+  '/': { GET: async (options) => welcomePage({ ...options, state: await readDemoState(options) }) },
+  '/shop': { GET: async (options) => shopPage(options.demo, await readDemoState(options)) },
   '/phone': { GET: phonePage },
   '/shop/archive': { GET: archive },
   '/shop/unlock': { POST: unlock },
 }
 
-/** The sandbox's pages in front of its service: `/`, `/shop`, `/shop/archive`, `/shop/unlock`, `/phone` and the files of `/demo/`; everything else is the service's. */
+/** Answers the sandbox's pages: `/`, `/shop`, `/shop/archive`, `/shop/unlock`, `/phone` and the files of `/demo/`. Everything else goes to the service. */
 export function sandboxPages(options: SandboxPages): Handler {
   return {
     async fetch(request, source) {
@@ -43,27 +43,29 @@ async function offlinePage({ offline }: SandboxPages, { url }: Request): Promise
 }
 
 /**
- * Keeps the control token that a page's address carries in a cookie, and leads to the address without it: it stays in no history and
- * no Referer. Throws `sandbox_refused` where it is wrong.
+ * Moves the control token from a page's address into a cookie and redirects to the address without it, so that neither the history
+ * nor a `Referer` shows it. Throws `sandbox_refused` if the token is wrong.
  */
 function takeControlToken(address: string, reach: SandboxReach): Record<string, string> | undefined {
   const url = new URL(address)
   const token = url.searchParams.get('control_token')
   if (token === null) return undefined
   if (!isControlToken(token, reach))
-    throw new Problem('sandbox_refused', { detail: 'The token in the address is wrong.' })
+    throw new Problem('sandbox_refused', {
+      detail: 'The control token in the address is wrong. Copy the one that the sandbox prints when it starts.',
+    })
   url.searchParams.delete('control_token')
   const location = pathOf(address) + url.search
   return { location, 'set-cookie': controlCookie(token, address), 'referrer-policy': 'no-referrer' }
 }
 
-/** Without the slash at its end. */
+/** The path of a URL, without a slash at its end. */
 const pathOf = (url: string): string => new URL(url).pathname.replace(/(?<=.)\/+$/, '')
 
-const NOBODY_ELSE = { controlToken: undefined, allowOrigins: [], allowHosts: [] }
+const LOCAL_ONLY = { controlToken: undefined, allowOrigins: [], allowHosts: [] }
 
 async function answer(page: Page, options: SandboxPages, request: Request, source?: FetchSource): Promise<Response> {
-  const reach = options.reach ?? NOBODY_ELSE
+  const reach = options.reach ?? LOCAL_ONLY
   try {
     const { method, url } = request
     const guarded = { baseUrl: options.service.baseUrl, sandbox: reach }
@@ -83,7 +85,7 @@ async function answer(page: Page, options: SandboxPages, request: Request, sourc
 
 function refuseMethod(methods: string[], source?: FetchSource): Response {
   const allow = methods.join(', ')
-  const body = { error: `This page takes ${allow}.`, status: 405, code: 'method_not_allowed' }
+  const body = { error: `This page accepts only ${allow}.`, status: 405, code: 'method_not_allowed' }
   return respond(source, JSON.stringify(body), 405, { allow })
 }
 

@@ -7,7 +7,7 @@ import { pagesStyle, phoneStyle } from './pages-style.js'
 
 const phoneScript = inline(script)
 
-/** The phone of the demo's payer; 404 where the state holds no such user. */
+/** The page with the phone of the demo's payer. Answers 404 if the state has no such user. */
 export async function phonePage({ service, demo }: SandboxPages): Promise<Reply> {
   const { email } = demo.payer
   const { rows } = await service.sandbox.snapshot()
@@ -20,7 +20,7 @@ export async function phonePage({ service, demo }: SandboxPages): Promise<Reply>
         policy: { 'connect-src': "'self'" },
         body: <PhonePage userId={user.id} email={email} />,
       })
-    : page({ title: 'No phone here', status: 404, styles: [pagesStyle], body: <NoPhone /> })
+    : page({ title: 'No phone', status: 404, styles: [pagesStyle], body: <NoPhone /> })
 }
 
 const PhonePage = ({ userId, email }: { userId: Key; email: string }) => (
@@ -42,9 +42,10 @@ const PhonePage = ({ userId, email }: { userId: Key; email: string }) => (
 
 const NoPhone = () => (
   <main>
-    <h1>There is no phone here</h1>
+    <h1>This sandbox has no phone</h1>
     <p>
-      This sandbox was begun without the demo, whose payer it belongs to. <a href="/">Back to the sandbox</a>
+      The phone belongs to the demo's payer, and this sandbox started without the demo.{' '}
+      <a href="/">Back to the sandbox</a>
     </p>
   </main>
 )

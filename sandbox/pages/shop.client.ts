@@ -7,7 +7,7 @@ import type {
 
 declare global {
   interface Window {
-    /** What /micropay.js sets. */
+    /** Set by /micropay.js. */
     loadMicroPayments: typeof loadMicroPayments
   }
 }
@@ -19,7 +19,7 @@ let element: MicroPaymentElement | undefined
 
 document.addEventListener('payment', ({ detail }) => unlock(detail))
 show().catch(() => {
-  alertLine.textContent = 'The payment button could not be loaded. Load this page again.'
+  alertLine.textContent = 'The payment button did not load. Reload this page.'
 })
 
 async function show(): Promise<void> {
@@ -28,7 +28,7 @@ async function show(): Promise<void> {
   await element.mount('#pay')
 }
 
-/** The event says that a payment was made; that it is one, the shop's own server asks the service. */
+/** Any script can send a payment event, so the shop's server asks the service to validate the payment. */
 async function unlock({ nonce, timestamp }: PaymentDetail): Promise<void> {
   alertLine.textContent = ''
   const answer = await fetch('/shop/unlock', {
@@ -37,8 +37,8 @@ async function unlock({ nonce, timestamp }: PaymentDetail): Promise<void> {
     body: JSON.stringify({ nonce, timestamp }),
   }).catch(() => undefined)
   const body = await answer?.json().catch(() => undefined)
-  if (!answer || !body) return refuse("The shop's server did not answer.")
-  if (!answer.ok) return refuse(`The payment could not be validated (${body.code}). ${body.error}`)
+  if (!answer || !body) return refuse("The shop's server did not answer. Reload this page.")
+  if (!answer.ok) return refuse(`The payment is not valid (${body.code}). ${body.error}`)
   reveal(body)
 }
 

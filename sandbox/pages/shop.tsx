@@ -2,15 +2,15 @@ import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { Demo } from '../seed/demo.js'
 import { article } from '../shop/article.js'
+import type { DemoState } from './demo-state.js'
 import { pagesStyle, shopStyle } from './pages-style.js'
 import script from './shop.client.ts?script'
-import type { DemoThere } from './there.js'
 
 const shopScript = inline(script)
 
-/** A newspaper page with an article behind a payment; 404 where the demo that it sells is not there. */
-export const shopPage = (demo: Demo, there: DemoThere | null): Reply =>
-  there
+/** A newspaper page with an article to pay for. Answers 404 if the service does not have the demo. */
+export const shopPage = (demo: Demo, state: DemoState | null): Reply =>
+  state
     ? page({
         title: `${article.headline} - ${demo.account.name}`,
         styles: [pagesStyle, shopStyle],
@@ -19,7 +19,7 @@ export const shopPage = (demo: Demo, there: DemoThere | null): Reply =>
         policy: { 'connect-src': "'self'", 'frame-src': "'self'" },
         body: <ShopPage demo={demo} />,
       })
-    : page({ title: 'No shop here', status: 404, styles: [pagesStyle], body: <NoShop /> })
+    : page({ title: 'No shop', status: 404, styles: [pagesStyle], body: <NoShop /> })
 
 const ShopPage = ({ demo }: { demo: Demo }) => (
   <main data-public-secret={demo.account.public_secret} data-hash={demo.commodities.article}>
@@ -59,9 +59,9 @@ const Offer = ({ demo }: { demo: Demo }) => (
 
 const NoShop = () => (
   <main>
-    <h1>There is no shop here</h1>
+    <h1>This sandbox has no shop</h1>
     <p>
-      This sandbox was begun without the demo, which the shop sells. <a href="/">Back to the sandbox</a>
+      The shop belongs to the demo, and this sandbox started without it. <a href="/">Back to the sandbox</a>
     </p>
   </main>
 )

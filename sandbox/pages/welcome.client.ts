@@ -1,6 +1,6 @@
 import { required } from '../../src/base/required.js'
 
-/** Shows the latest messages of the outbox, where this page's reader may see them. */
+/** Shows the latest messages of the outbox, if the reader of this page may see them. */
 
 interface Message {
   to: string

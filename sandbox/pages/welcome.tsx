@@ -1,16 +1,16 @@
 import type { ComponentChildren } from 'preact'
 import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
+import type { DemoState } from './demo-state.js'
 import type { SandboxPages } from './options.js'
 import { pagesStyle, welcomeStyle } from './pages-style.js'
-import type { DemoThere } from './there.js'
 import script from './welcome.client.ts?script'
 
 const welcomeScript = inline(script)
 
-type Welcome = SandboxPages & { readonly there: DemoThere | null }
+type Welcome = SandboxPages & { readonly state: DemoState | null }
 
-/** The sandbox's first page: what runs where, the credentials that work, and the mail that was sent. */
+/** The sandbox's first page: its address, the seeded credentials and the outbox. */
 export const welcomePage = (options: Welcome): Reply =>
   page({
     title: 'farthing',
@@ -30,10 +30,10 @@ const WelcomePage = (options: Welcome) => {
       </p>
       <h1>Your micropayment service is running</h1>
       <p class="lead">
-        It answers at <code>{baseUrl}</code> and keeps its state in {STORAGES[storage] ?? storage}.
+        It listens at <code>{baseUrl}</code> and stores its state in {STORAGES[storage] ?? storage}.
       </p>
       <ul class="links">
-        {options.there && (
+        {options.state && (
           <>
             <li>
               <a class="first" href="/shop">
@@ -58,14 +58,14 @@ const WelcomePage = (options: Welcome) => {
           <a href="/_sandbox/health">Health</a>
         </li>
       </ul>
-      {options.there ? <DemoSections {...options} there={options.there} /> : <NoDemo baseUrl={baseUrl} />}
+      {options.state ? <DemoSections {...options} state={options.state} /> : <NoDemo baseUrl={baseUrl} />}
       <section>
         <h2>With an agent</h2>
         <p class="muted">
-          Give this address to any MCP client. It asks you to sign in, and whatever it wants to pay for you approve.{' '}
-          {options.there && (
+          Give this address to any MCP client. It asks you to sign in. You approve each payment.{' '}
+          {options.state && (
             <>
-              The catalog sells it “{options.demo.archive.name}”, at {options.demo.archive.price} a call.
+              The catalog has “{options.demo.archive.name}” for {options.demo.archive.price} per call.
             </>
           )}
         </p>
@@ -73,10 +73,10 @@ const WelcomePage = (options: Welcome) => {
       </section>
       <section aria-labelledby="outbox-title" id="outbox" hidden>
         <h2 id="outbox-title">Outbox</h2>
-        <p class="muted">No mail leaves a sandbox. The latest messages, with the codes in them:</p>
+        <p class="muted">A sandbox sends no mail. These are the latest messages, with their codes:</p>
         <p id="outbox-closed" hidden>
-          From this address they need the control token, which the sandbox prints when it starts. Open this page once
-          with <code>?control_token=</code> and the token at the end of its address.
+          To see them from another machine, add <code>?control_token=</code> and the token to the address of this page.
+          The sandbox prints the token when it starts.
         </p>
         <ul class="outbox" aria-live="polite" />
       </section>
@@ -84,14 +84,14 @@ const WelcomePage = (options: Welcome) => {
   )
 }
 
-const STORAGES: Record<string, string> = { memory: 'memory, until it stops', file: 'a file' }
+const STORAGES: Record<string, string> = { memory: 'memory until it stops', file: 'a file' }
 
-const DemoSections = ({ demo, there, service: { baseUrl } }: Welcome & { readonly there: DemoThere }) => (
+const DemoSections = ({ demo, state, service: { baseUrl } }: Welcome & { readonly state: DemoState }) => (
   <>
     <section>
       <h2>Pay as a reader</h2>
       <p class="muted">
-        This address always gets the same sign-in code. Any other signs up, with the code in the outbox.
+        Sign in with this address and this code, or sign up with any other address. Its code is in the outbox.
       </p>
       <dl>
         <Fact name="Email">{demo.payer.email}</Fact>
@@ -100,23 +100,23 @@ const DemoSections = ({ demo, there, service: { baseUrl } }: Welcome & { readonl
     </section>
     <section>
       <h2>Sell as {demo.account.name}</h2>
-      <p class="muted">The account's credentials, and what it sells.</p>
+      <p class="muted">The account's credentials and the commodities that it sells.</p>
       <dl>
         <Fact name="client_id">{demo.account.client_id}</Fact>
         <Fact name="client_secret">{demo.account.client_secret}</Fact>
         <Fact name="public_secret">{demo.account.public_secret}</Fact>
-        <Fact name={`${there.article.descriptor}, ${there.article.cost}`}>{demo.commodities.article}</Fact>
-        <Fact name={`${there.song.descriptor}, ${there.song.cost}`}>{demo.commodities.song}</Fact>
+        <Fact name={`${state.article.descriptor}, ${state.article.cost}`}>{demo.commodities.article}</Fact>
+        <Fact name={`${state.song.descriptor}, ${state.song.cost}`}>{demo.commodities.song}</Fact>
       </dl>
     </section>
     <section>
       <h2>From the command line</h2>
-      <p class="muted">Get an access token, then call anything as the account.</p>
+      <p class="muted">Get an access token. Then call any operation as the account.</p>
       <Code>{tokenByCurl(baseUrl, demo.account)}</Code>
     </section>
     <section>
       <h2>On your own page</h2>
-      <p class="muted">A payment button, and the event that tells of a payment.</p>
+      <p class="muted">Add a payment button, and listen for the event after a payment.</p>
       <Code>{snippet(baseUrl, demo.account.public_secret, demo.commodities.song)}</Code>
     </section>
   </>
@@ -126,7 +126,7 @@ const NoDemo = ({ baseUrl }: { baseUrl: string }) => (
   <section>
     <h2>From the command line</h2>
     <p class="muted">
-      This sandbox was begun without the demo. Make an account; its answer has the credentials for a token.
+      This sandbox started without the demo. Create an account. The answer has the credentials for an access token.
     </p>
     <Code>{accountByCurl(baseUrl)}</Code>
   </section>
@@ -168,7 +168,7 @@ const snippet = (baseUrl: string, publicSecret: string, hash: string) => `<div i
     .create('payment', { hash: '${hash}' })
     .mount('#pay')
   document.addEventListener('payment', ({ detail }) => {
-    // Your server validates detail.nonce and detail.timestamp, once.
+    // Send detail.nonce and detail.timestamp to your server, which validates the payment once.
   })
 </script>`
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 
-/** Puts a text on the clipboard, where the browser lets it, and says so. */
+/** Copies a text to the clipboard, if the browser allows it, and confirms it. */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   const [isCopied, setCopied] = useState(false)
   const copy = () =>

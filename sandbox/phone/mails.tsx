@@ -9,7 +9,7 @@ export interface Mail {
   readonly created_at: number
 }
 
-/** What the holder of an address was mailed, newest first; mail to others is told from it. */
+/** A list of mails, newest first. Mail to anybody but `owner` shows its recipient. */
 export const Mails = ({ mails, owner }: { mails: readonly Mail[]; owner: string }) => (
   <ul class="mails" aria-label="Mail">
     {mails.map((mail) => (
@@ -19,7 +19,7 @@ export const Mails = ({ mails, owner }: { mails: readonly Mail[]; owner: string 
     ))}
     {mails.length === 0 && (
       <li class="empty muted">
-        No mail yet. Sign in as <code>{owner}</code>, and the sign-in code arrives here.
+        No mail yet. Sign in as <code>{owner}</code> to get a sign-in code here.
       </li>
     )}
   </ul>
@@ -34,7 +34,7 @@ const MailText = ({ mail: { to, subject, text, codes, created_at }, owner }: { m
   </>
 )
 
-/** Who wrote, and when, in Unix seconds. */
+/** The sender and the time of a message. `at` is in Unix seconds. */
 export const From = ({ name, at, id }: { name: string; at: number; id?: string }) => (
   <p class="from">
     <strong id={id}>{name}</strong>
@@ -44,7 +44,7 @@ export const From = ({ name, at, id }: { name: string; at: number; id?: string }
   </p>
 )
 
-/** A sign-in code, large. */
+/** A sign-in code in large digits. */
 export const Code = ({ code }: { code: string }) => (
   <p class="code">
     <span class="digits">{code}</span> <CopyButton text={code} what="code" />

@@ -6,7 +6,7 @@ export interface Push extends Mail {
 
 export type Verb = 'approve' | 'reject'
 
-/** Pushes that wait, each with what is asked and the two answers. */
+/** Pushes that wait for an answer, each with its question and the two answers. */
 export const Pushes = ({
   pushes,
   onAnswer,

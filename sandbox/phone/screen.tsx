@@ -2,18 +2,18 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { messageOf } from '../../src/storage/unknown.js'
 import { Mails } from './mails.js'
 import { type Push, Pushes, type Verb } from './pushes.js'
-import { answer, connect, type OnPhone, type Owner, readPhone } from './state.js'
+import { answer, connect, type Owner, type PhoneState, readPhone } from './state.js'
 
-/** How often the sandbox is asked, in ms. */
-const EVERY = 1000
+/** How often the phone reads the sandbox, in ms. */
+const POLL_MS = 1000
 
-/** What the phone shows, and answers pushes by; it says what arrives. */
+/** The phone's screen: mails, and pushes to answer. It announces what arrives. */
 export function Screen({ owner }: { owner: Owner }) {
-  const [shown, setShown] = useState<OnPhone>()
+  const [shown, setShown] = useState<PhoneState>()
   const [said, setSaid] = useState('')
   const [refused, setRefused] = useState('')
-  const last = useRef<OnPhone | null>(null)
-  /** Calls under way: meanwhile nothing is looked for. */
+  const last = useRef<PhoneState | null>(null)
+  /** The number of calls in progress. Meanwhile the timer does not read. */
   const busy = useRef(0)
   const turns = useRef(0)
   const place = useRef<HTMLElement>(null)
@@ -21,7 +21,7 @@ export function Screen({ owner }: { owner: Owner }) {
   async function refresh(): Promise<void> {
     const turn = ++turns.current
     const next = await readPhone(owner)
-    // An earlier look may end later.
+    // An earlier read may end after a later one.
     if (turn !== turns.current) return
     const arrived = last.current && arrival(last.current, next)
     last.current = next
@@ -35,13 +35,13 @@ export function Screen({ owner }: { owner: Owner }) {
       await act()
       setRefused('')
     } catch (error) {
-      setRefused(`The sandbox gives no answer. ${messageOf(error)}`)
+      setRefused(`The sandbox does not answer. ${messageOf(error)}`)
     } finally {
       busy.current--
     }
   }
 
-  /** The button that was pressed is gone after it: the focus stays on the phone. */
+  /** The pressed button disappears, so the focus moves to the phone. */
   const act = (what: () => Promise<string>) =>
     tried(async () => {
       const outcome = await what()
@@ -51,11 +51,13 @@ export function Screen({ owner }: { owner: Owner }) {
     })
 
   const onAnswer = (push: Push, verb: Verb) =>
-    act(async () => ((await answer(owner, push, verb)) ? outcomes[verb] : 'It does not wait for an answer any more.'))
+    act(async () =>
+      (await answer(owner, push, verb)) ? outcomes[verb] : 'This request no longer waits for an answer.',
+    )
 
   useEffect(() => {
     const look = () => document.hidden || busy.current > 0 || tried(refresh)
-    const timer = setInterval(look, EVERY)
+    const timer = setInterval(look, POLL_MS)
     document.addEventListener('visibilitychange', look)
     look()
     return () => clearInterval(timer)
@@ -67,7 +69,7 @@ export function Screen({ owner }: { owner: Owner }) {
       <p role="status">{said}</p>
       <p role="alert">{refused}</p>
       {shown?.isConnected === false && <Connect onConnect={() => act(() => connect(owner).then(() => 'Connected.'))} />}
-      {shown?.isConnected && shown.pushes.length === 0 && <p class="quiet muted small">Nothing waits for an answer.</p>}
+      {shown?.isConnected && shown.pushes.length === 0 && <p class="quiet muted small">No requests to answer.</p>}
       {shown && shown.pushes.length > 0 && <Pushes pushes={shown.pushes} onAnswer={onAnswer} />}
       {shown && <Mails mails={shown.mails} owner={owner.email} />}
     </section>
@@ -78,19 +80,19 @@ const outcomes: Readonly<Record<Verb, string>> = { approve: 'Approved.', reject:
 
 const Connect = ({ onConnect }: { onConnect: () => void }) => (
   <div class="connect">
-    <p class="small">Once this phone is connected, an app that signs in by OpenID Connect is approved here first.</p>
+    <p class="small">Connect this phone to approve sign-ins by apps that use OpenID Connect.</p>
     <button type="button" class="primary" onClick={onConnect}>
       Connect this phone
     </button>
   </div>
 )
 
-/** What is new since then, in a sentence; empty where nothing is. */
-function arrival(before: OnPhone, now: OnPhone): string {
+/** Describes what is new in a sentence, or returns an empty text. */
+function arrival(before: PhoneState, now: PhoneState): string {
   const [push] = now.pushes.filter(({ id }) => !before.pushes.some((known) => known.id === id))
   if (push) return `A request arrived. ${push.subject}.`
   const [mail] = now.mails.filter(({ id }) => !before.mails.some((known) => known.id === id))
   if (mail)
     return mail.codes[0] === undefined ? `A mail arrived. ${mail.subject}.` : `A code arrived: ${mail.codes[0]}.`
-  return before.pushes.length > now.pushes.length ? 'A request waits no longer.' : ''
+  return before.pushes.length > now.pushes.length ? 'A request no longer waits for an answer.' : ''
 }

@@ -6,18 +6,18 @@ export interface Owner {
   readonly email: string
 }
 
-/** What the phone shows of the service's state; both lists newest first. */
-export interface OnPhone {
+/** The part of the service's state that the phone shows. Both lists are newest first. */
+export interface PhoneState {
   readonly isConnected: boolean
   readonly mails: readonly Mail[]
-  /** Those that wait. */
+  /** Only pushes that wait for an answer. */
   readonly pushes: readonly Push[]
 }
 
 type Message = (Mail & { readonly kind: 'mail' }) | (Push & { readonly kind: 'push' })
 
-/** Throws where the sandbox does not answer, or refuses. */
-export async function readPhone({ userId, email }: Owner): Promise<OnPhone> {
+/** Reads what the phone shows. Throws an `Error` if the sandbox does not answer or refuses. */
+export async function readPhone({ userId, email }: Owner): Promise<PhoneState> {
   const [phone, outbox] = await Promise.all([
     call('GET', `/_sandbox/devices/${userId}`),
     call('GET', `/_sandbox/outbox?to=${encodeURIComponent(email)}&limit=30`),
@@ -28,7 +28,7 @@ export async function readPhone({ userId, email }: Owner): Promise<OnPhone> {
   for (const message of messages) {
     if (message.kind !== 'push') continue
     const { authentication_request_id: id } = message.data
-    // A user with several devices gets one each.
+    // A user with several devices gets one push for each.
     if (asked.has(id)) waiting.set(id, message)
   }
   return {
@@ -40,7 +40,7 @@ export async function readPhone({ userId, email }: Owner): Promise<OnPhone> {
 
 export const connect = ({ userId }: Owner) => call('POST', `/_sandbox/devices/${userId}`, { mode: 'manual' })
 
-/** False where nothing waited any more. */
+/** Answers a push. Returns false if it no longer waits. */
 export async function answer({ userId }: Owner, { data }: Push, verb: Verb): Promise<boolean> {
   const id = Number(data.authentication_request_id)
   const { requests } = await call('POST', `/_sandbox/devices/${userId}/${verb}`, { id })
@@ -54,7 +54,7 @@ async function call(method: string, path: string, body?: object): Promise<any> {
   const read = await answer.json()
   if (read.code === 'sandbox_refused')
     throw new Error(
-      'From here, open this page once with ?control_token= and the token that the sandbox prints when it starts.',
+      'To open this page from another machine, add ?control_token= and the token that the sandbox prints when it starts.',
     )
   if (!answer.ok) throw new Error(read.error)
   return read

@@ -1,6 +1,6 @@
 import type { Seed } from '../../src/index.js'
 
-/** What the demo seed makes, with the credentials that it fixes. */
+/** The demo seed, and the credentials that it fixes. */
 export interface Demo {
   readonly seed: Seed
   readonly account: {
@@ -10,18 +10,18 @@ export interface Demo {
     readonly public_secret: string
     readonly hostname: string
   }
-  /** Funded; the address fixes the sign-in code. */
+  /** Has funds. The email address fixes the sign-in code. */
   readonly payer: { readonly email: string; readonly code: string; readonly hostname: string; readonly balance: number }
-  /** Funded; signs in with whatever code the mail brings. */
+  /** Has funds. Signs in with the code from the mail. */
   readonly reader: {
     readonly name: string
     readonly email: string
     readonly hostname: string
     readonly balance: number
   }
-  /** What the account sells to agents. */
+  /** The item that the account sells to agents. */
   readonly archive: NonNullable<Seed['items']>[number]
-  /** Hashes of what else it sells. */
+  /** Hashes of the other commodities that it sells. */
   readonly commodities: { readonly article: string; readonly song: string; readonly donation: string }
 }
 
@@ -53,23 +53,23 @@ const commodities = {
   donation: '00000000-0000-4000-8000-0000000000c3',
 }
 
-/** What agents buy: the sandbox itself answers it. */
+/** The item that agents buy. The sandbox answers its endpoint. */
 const archive = {
   account: account.name,
   name: 'Archive search',
-  description: 'Finds the paragraphs of The Daily Farthing that hold all of some words.',
+  description: 'Finds the paragraphs of The Daily Farthing that contain all the given words.',
   price: 0.02,
   descriptor: 'NEWS.ARCHIVE',
   external_endpoint: '/shop/archive',
   service_schema: {
     type: 'object',
-    properties: { words: { type: 'string', maxLength: 200, description: 'Such as: bronze coin.' } },
+    properties: { words: { type: 'string', maxLength: 200, description: 'For example: bronze coin.' } },
     required: ['words'],
   },
   featured: true,
 }
 
-/** A newspaper that sells an article and a song and takes donations, and readers with money. */
+/** A newspaper that sells an article and a song and takes donations, and two readers with funds. */
 export const demo: Demo = {
   account,
   payer,

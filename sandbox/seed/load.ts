@@ -3,7 +3,7 @@ import { parseDocument, readText } from '../document.js'
 import { Refusal } from '../refusal.js'
 import { demo } from './demo.js'
 
-/** The seed that a setting stands for: a file, `demo`, `none`, or one that was checked already. Throws `Refusal`. */
+/** Loads the seed that a setting names: a file, `demo`, `none`, or a seed that is already checked. Throws `Refusal`. */
 export async function loadSeed(seed: string | Seed): Promise<Seed> {
   if (typeof seed !== 'string') return seed
   if (seed === 'demo') return demo.seed
@@ -11,7 +11,7 @@ export async function loadSeed(seed: string | Seed): Promise<Seed> {
   return checkSeed(seed, await parseDocument(seed, await readText(seed)))
 }
 
-/** Throws `Refusal`, which names the field, where a document is not a seed. */
+/** Checks a document against the schema of seeds. Throws `Refusal`, which names the wrong field. */
 export async function checkSeed(place: string, document: unknown): Promise<Seed> {
   const { success, data } = SeedSchema.safeParse(document)
   if (!success) {
@@ -20,18 +20,22 @@ export async function checkSeed(place: string, document: unknown): Promise<Seed>
     const [issue] = error?.issues ?? []
     throw new Refusal(`${place}: ${[pathOf(issue?.path ?? []), issue?.message].filter(Boolean).join(': ')}`)
   }
-  const unknown = dropped(document, data, [])
+  const unknown = findUnknownField(document, data, [])
   if (unknown) throw new Refusal(`${place}: ${pathOf(unknown)} is not a field of a seed`)
   return data
 }
 
-/** The path of the first field that a schema did not take over. */
-function dropped(given: unknown, taken: unknown, path: readonly PropertyKey[]): readonly PropertyKey[] | undefined {
+/** Returns the path of the first field that the schema does not know. */
+function findUnknownField(
+  given: unknown,
+  taken: unknown,
+  path: readonly PropertyKey[],
+): readonly PropertyKey[] | undefined {
   if (typeof given !== 'object' || given === null) return undefined
   for (const [name, value] of Object.entries(given)) {
     const inner = [...path, Array.isArray(given) ? Number(name) : name]
     if (!holds(taken) || !Object.hasOwn(taken, name)) return inner
-    const found = dropped(value, taken[name], inner)
+    const found = findUnknownField(value, taken[name], inner)
     if (found) return found
   }
   return undefined

@@ -1,4 +1,4 @@
-/** What everybody may read of the article that the demo's shop sells. */
+/** The part of the demo shop's article that everybody may read. */
 export const article = {
   kicker: 'Money',
   headline: 'The coin that was worth the trouble',
@@ -10,7 +10,7 @@ export const article = {
   ],
 }
 
-/** What leaves the shop's server only when it is paid for. */
+/** The paid part of the article. */
 export const restOfArticle = [
   'Bakers priced by it. Candles were sold by it. A draper who did not care to ask two shillings asked one shilling, eleven pence and three farthings, and gave the odd one back as a paper of pins.',
   'In 1937 the little bronze coin got the little brown bird: a wren, the smallest of the familiar ones, which most people who handled it remember better than the king on the other side.',

@@ -2,7 +2,7 @@ import * as z from '../../src/http/fields/zod.js'
 import type { Service } from '../../src/index.js'
 import type { Demo } from '../seed/demo.js'
 
-/** What the service says to the demo's account, asked as any seller's server would. */
+/** Calls of the service as the demo's account, over HTTP like any seller's server. */
 
 export interface Seller {
   readonly service: Pick<Service, 'baseUrl' | 'fetch'>
@@ -17,10 +17,10 @@ export interface Answer {
   readonly body: Body
 }
 
-/** Spends the nonce of a payment for a commodity. */
-export async function validate(seller: Seller, hash: string, proof: Body): Promise<Answer> {
-  const authorization = await bearer(seller, 'account', seller.demo.account)
-  return call(seller, 'POST', `/v4/payment/${hash}/validate`, { authorization }, proof)
+/** Spends the nonce of a payment for a commodity. The answer has the payment, or the error of the service. */
+export async function validatePayment(seller: Seller, hash: string, proof: Body): Promise<Answer> {
+  const authorization = await bearerHeader(seller, 'account', seller.demo.account)
+  return callService(seller, 'POST', `/v4/payment/${hash}/validate`, { authorization }, proof)
 }
 
 export interface ClientCredentials {
@@ -28,29 +28,29 @@ export interface ClientCredentials {
   readonly client_secret: string
 }
 
-/** The Authorization header of an access token; undefined where the credentials are not known to the service. */
-export async function bearer(
+/** Gets an access token as an `Authorization` header, or undefined if the service does not know the credentials. */
+export async function bearerHeader(
   seller: Seller,
   kind: 'account' | 'user',
   { client_id, client_secret }: ClientCredentials,
 ): Promise<string | undefined> {
   const authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`
-  const { status, body } = await call(seller, 'POST', `/v4/${kind}/oauth/token`, { authorization })
+  const { status, body } = await callService(seller, 'POST', `/v4/${kind}/oauth/token`, { authorization })
   return status === 200 ? `Bearer ${body.access_token}` : undefined
 }
 
-export async function call(
+export async function callService(
   seller: Seller,
   method: string,
   path: string,
   headers?: Record<string, string | undefined>,
   body?: Body,
 ): Promise<Answer> {
-  const answer = await ask(seller, method, path, headers, body)
+  const answer = await sendToService(seller, method, path, headers, body)
   return { status: answer.status, body: AnyBody.parse(await answer.json()) }
 }
 
-export function ask(
+export function sendToService(
   { service }: Seller,
   method: string,
   path: string,

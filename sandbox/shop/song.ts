@@ -1,8 +1,8 @@
-/** A tune as any device can play it: it is sent in place of a recording. */
+/** A tune as notes, which the browser plays instead of a recording. */
 export interface Tune {
   readonly title: string
   readonly beatsPerMinute: number
-  /** Each voice: MIDI pitches (0: a rest) and lengths in beats, in turn. */
+  /** Each voice alternates MIDI pitches (0 is a rest) and lengths in beats. */
   readonly voices: readonly (readonly number[])[]
 }
 
@@ -32,5 +32,5 @@ const bass = [
   53, 3, 48, 3, 43, 3, 48, 3,
 ]
 
-/** What leaves the shop's server only when it is paid for. */
+/** The shop's server sends this only after payment. */
 export const tune: Tune = { title: song.title, beatsPerMinute: 126, voices: [melody, bass] }

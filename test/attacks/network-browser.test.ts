@@ -114,7 +114,7 @@ test('the pages of a sandbox in a container work once they are given the control
   const url = `http://sandbox.example.test:${proxy.port}`
   const page = await newPage()
   await page.goto(`${url}/`)
-  await page.getByText('From this address they need the control token').waitFor()
+  await page.getByText('To see them from another machine').waitFor()
   await page.goto(`${url}/phone`)
   await page.getByText('open this page once with ?control_token=').first().waitFor()
 
@@ -132,7 +132,7 @@ test('the pages of a sandbox in a container work once they are given the control
   await page.goto(`${url}/phone`)
   await page.getByRole('button', { name: /phone/i }).first().waitFor()
   await page.goto(`${url}/demo/`)
-  await page.getByText('The offline demo is not built here').waitFor()
+  await page.getByText('The offline demo is not built').waitFor()
   await page.context().close()
   await proxy.close()
   await target.close()

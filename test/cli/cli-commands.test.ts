@@ -29,7 +29,7 @@ test('init writes a config file that start takes, and never over another', async
   expect(JSON.parse(written)).toMatchObject({ port: 4242, seed: 'demo' })
   await (await start()).stop()
   const again = await run(['init'])
-  expect(again).toMatchObject({ code: 2, stderr: expect.stringMatching(/^farthing: .* there already; .*\n$/) })
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringMatching(/^farthing: .* already exists; .*\n$/) })
   expect(await readFile(inDirectory('farthing.config.json'), 'utf8')).toBe(written)
 })
 
@@ -82,7 +82,7 @@ describe('exec', () => {
     const { code, stderr } = await run(['exec', '--', 'no-such-command-here'])
     expect({ code, stderr }).toEqual({
       code: 127,
-      stderr: 'farthing: cannot run no-such-command-here: there is no such command\n',
+      stderr: 'farthing: cannot run no-such-command-here: command not found\n',
     })
   })
 
@@ -169,7 +169,7 @@ describe('state', () => {
       expect(await run(args)).toMatchObject({
         code: 2,
         stderr: expect.stringMatching(
-          /^farthing: notes\.json cannot be imported: [^\n]+ In twins, number 1 of its rows is no row with an id\.\n$/,
+          /^farthing: cannot import notes\.json: [^\n]+ In twins, number 1 of its rows is no row with an id\.\n$/,
         ),
       })
     expect(await readFile(inDirectory('.farthing/data.json'), 'utf8')).toBe(kept)

@@ -163,12 +163,12 @@ describe('the config file', () => {
       await expect(read()).rejects.toThrow(message)
     }
     await refused('port: 1', 'farthing.config.json is not JSON: ')
-    await refused([], 'farthing.config.json must hold an object of settings')
-    await refused({ prot: 1 }, 'farthing.config.json has no setting "prot"; there are port, ')
+    await refused([], 'farthing.config.json must contain an object of settings')
+    await refused({ prot: 1 }, 'unknown setting "prot" in farthing.config.json: choose from port, ')
     await refused({ port: '1' }, '"port" in farthing.config.json must be a number from 0 to 65535, not "1"')
     await refused(
       { allowOrigins: 'x' },
-      '"allowOrigins" in farthing.config.json must be a list, each of it an origin such',
+      '"allowOrigins" in farthing.config.json must be a list, each element an origin such',
     )
     await refused({ memory: 'no' }, '"memory" in farthing.config.json must be true or false, not "no"')
     await refused(
@@ -177,11 +177,7 @@ describe('the config file', () => {
     )
     await refused({ seed: { accounts: [{}] } }, '"seed" in farthing.config.json: accounts[0].name: ')
     await refused({ seed: { acounts: [] } }, '"seed" in farthing.config.json: acounts is not a field of a seed')
-    await refused(
-      'a: [',
-      /^there is both a farthing\.config\.json and a farthing\.config\.yaml/,
-      'farthing.config.yaml',
-    )
+    await refused('a: [', /^found both farthing\.config\.json and farthing\.config\.yaml/, 'farthing.config.yaml')
     await rm(join(directory, 'farthing.config.json'))
     await refused('a: [', /^farthing\.config\.yaml is not YAML: [^\n]+$/, 'farthing.config.yaml')
   })

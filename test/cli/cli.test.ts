@@ -93,7 +93,7 @@ describe('start', () => {
 
   test('says the same to people, plainly where that is no terminal', async () => {
     const { child, ended, firstLine } = farthing.spawn(['--port', '0'])
-    expect(await firstLine()).toBe(`farthing ${VERSION} listens`)
+    expect(await firstLine()).toBe(`farthing ${VERSION} is listening`)
     child.kill('SIGTERM')
     const { stdout } = await ended
     expect(stdout).toMatch(/^ {2}address +http:\/\/127\.0\.0\.1:\d+$/m)
@@ -169,7 +169,7 @@ describe('start', () => {
     const { child, ended, firstLine } = farthing.spawn(['--port', '0'])
     await firstLine()
     child.kill('SIGTERM')
-    expect((await ended).stdout).toContain('not begun with this seed')
+    expect((await ended).stdout).toContain('The data file began with another seed')
   })
 
   test('keeps a manual clock over restarts, and stops time with --clock manual', async () => {
@@ -219,7 +219,7 @@ describe('start', () => {
     const sandbox = await start(['--memory', '--host', '0.0.0.0'])
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:/)
     const { stderr } = await sandbox.stop()
-    expect(stderr).toMatch(/^farthing: listening on 0\.0\.0\.0: other machines .* need the control token\n$/)
+    expect(stderr).toMatch(/^farthing: listening on 0\.0\.0\.0: other machines .* need the control token .*\n$/)
   })
 
   test('lets in whom its flags name, and says the control token', async () => {
@@ -265,7 +265,7 @@ describe('start', () => {
 describe('what cannot be used is refused in one line, with exit code 2', () => {
   test('a taken port, before any file is touched', () =>
     withTakenPort(async (port) => {
-      expectRefusal(await run(['--port', String(port)]), new RegExp(`port ${port} of 127.0.0.1 is taken: .*--port`))
+      expectRefusal(await run(['--port', String(port)]), new RegExp(`port ${port} on 127.0.0.1 is in use: .*--port`))
       expect(existsSync(inDirectory('.farthing'))).toBe(false)
     }))
 
@@ -275,8 +275,8 @@ describe('what cannot be used is refused in one line, with exit code 2', () => {
 
   test.each([
     [['--prot', '1'], /unknown option '--prot'.*--port/],
-    [['strat'], /no command "strat"/],
-    [['start', 'now'], /no command "now"/],
+    [['strat'], /unknown command "strat"/],
+    [['start', 'now'], /unknown command "now"/],
     [['--port', 'many'], /--port must be a number from 0 to 65535, not "many"/],
     [['--port', '65536'], /--port must be a number from 0 to 65535, not 65536/],
     [['--port'], /argument missing/],
@@ -285,11 +285,11 @@ describe('what cannot be used is refused in one line, with exit code 2', () => {
     [['--base-url', 'ftp://x'], /--base-url must be an http or https URL/],
     [['--memory', '--data', 'x.json'], /--memory and --data contradict/],
     [['--database', 'postgres://localhost'], /unknown option '--database'/],
-    [['--seed', 'missing.json'], /cannot read missing\.json: there is no such file/],
-    [['--import', 'missing.json'], /cannot read missing\.json: there is no such file/],
+    [['--seed', 'missing.json'], /cannot read missing\.json: no such file/],
+    [['--import', 'missing.json'], /cannot read missing\.json: no such file/],
     [['exec'], /missing required argument/],
     [['export'], /missing required argument/],
-    [['export', 'x.json'], /there is no data in \.farthing\/data\.json/],
+    [['export', 'x.json'], /no data file at \.farthing\/data\.json/],
     [['import', 'missing.json'], /cannot read missing\.json/],
   ])('%j', async (args, line) => {
     expectRefusal(await run(args), line)
@@ -300,7 +300,7 @@ describe('what cannot be used is refused in one line, with exit code 2', () => {
     expectRefusal(await run([], { env: { PORT: 'x' } }), /PORT must be a number from 0 to 65535, not "x"/)
     expectRefusal(await run([], { env: { FARTHING_MEMORY: 'perhaps' } }), /FARTHING_MEMORY must be true or false/)
     await write('farthing.config.json', { prot: 1 })
-    expectRefusal(await run([]), /farthing\.config\.json has no setting "prot"; there are port, host, /)
+    expectRefusal(await run([]), /unknown setting "prot" in farthing\.config\.json: choose from port, host, /)
     await write('farthing.config.json', '{ port: 1 }')
     expectRefusal(await run([]), /farthing\.config\.json is not JSON: /)
   })
@@ -315,7 +315,7 @@ describe('what cannot be used is refused in one line, with exit code 2', () => {
     await refused({ accounts: [{ name: 'A', client_id: 'x' }] }, /seed\.json: accounts\[0\]\.client_id: .*mid_/)
     await refused({ comodities: [] }, /seed\.json: comodities is not a field of a seed/)
     await refused({ users: [{ email: 'a@example.test', blance: 1 }] }, /users\[0\]\.blance is not a field/)
-    await refused({ commodities: [{ account: 'B', descriptor: 'X', cost: 1 }] }, /the seed cannot be used: .*"?B/)
+    await refused({ commodities: [{ account: 'B', descriptor: 'X', cost: 1 }] }, /cannot use the seed: .*"?B/)
   })
 
   test('data of which another process has hold', async () => {
@@ -331,7 +331,7 @@ describe('what cannot be used is refused in one line, with exit code 2', () => {
     await write('data.json', 'precious notes')
     expectRefusal(await run(['--port', '0', '--data', 'data.json']), /data\.json: this is not a state/)
     expect(await readFile(inDirectory('data.json'), 'utf8')).toBe('precious notes')
-    expectRefusal(await run(['--port', '0', '--data', '.']), /cannot keep data in \.: it is no ordinary file/)
+    expectRefusal(await run(['--port', '0', '--data', '.']), /cannot store data in \.: it is not a regular file/)
     expectRefusal(await run(['--port', '0', '--data', 'data.json/x']), /cannot use the data file data\.json\/x: /)
   })
 })

@@ -88,12 +88,12 @@ test.each<[what: string, change: () => Promise<unknown>, refusal: string]>([
   [
     'uncommitted changes',
     () => write({ 'index.js': 'changed' }),
-    'The tree has uncommitted changes. Commit them or put them away.',
+    'The working tree has uncommitted changes. Commit or stash them.',
   ],
   [
     'another branch',
     () => git('switch', '--quiet', '--create', 'work'),
-    'This is work. Releases are made on main: run git switch main.',
+    'This is work, but releases start from main. Run git switch main.',
   ],
   [
     'a version that the changelog does not have',
@@ -103,7 +103,7 @@ test.each<[what: string, change: () => Promise<unknown>, refusal: string]>([
   [
     'a version that the changelog calls unreleased',
     () => write({ 'CHANGELOG.md': '# Changelog\n\n## 1.2.0 (not released yet)\n' }).then(commit),
-    'CHANGELOG.md says that 1.2.0 is not released. Write the date instead.',
+    'CHANGELOG.md says that 1.2.0 is not released. Replace that by the date.',
   ],
   [
     'a version that has a tag',
@@ -123,8 +123,8 @@ test('refuses to publish where npm cannot attest the build, and names all that i
   const { code, lines } = await release()
   expect(code).toBe(1)
   expect(lines).toEqual([
-    'package.json has no "repository". npm compares it with where the package was built.',
-    'npm attests only what was built in GitHub Actions or GitLab CI. Run npm run release there.',
+    'package.json has no "repository". Add it, because npm compares it with the repository of the build.',
+    'npm attests only builds in GitHub Actions or GitLab CI. Run npm run release there.',
   ])
   expect(await asked()).toEqual([])
 })
@@ -148,7 +148,7 @@ test('runs every check and the build, publishes with provenance, then tags', asy
 test('stops at a check that fails: it publishes and tags nothing', async () => {
   const { code, lines } = await release([], { ...inActions, NPM_FAILS: 'run test' })
   expect(code).toBe(1)
-  expect(lines.at(-1)).toBe('"npm run test" failed, see above. Nothing after it was done.')
+  expect(lines.at(-1)).toBe('"npm run test" failed, see above. The steps after it did not run.')
   expect(await asked()).toEqual(['run check', 'run test'])
   expect(await git('tag', '--list')).toBe('')
 })
@@ -175,7 +175,7 @@ test('a dry run packs with npm, and says what a release would run and what is mi
     '  npm run check:package-types',
     '  npm publish --provenance --access public --ignore-scripts',
     '  git tag --annotate v1.2.0 --message farthing 1.2.0',
-    'It cannot run here yet: npm attests only what was built in GitHub Actions or GitLab CI. Run npm run release there.',
+    'It cannot run here yet: npm attests only builds in GitHub Actions or GitLab CI. Run npm run release there.',
   ])
   expect(await git('status', '--porcelain')).toBe('')
   expect(await git('tag', '--list')).toBe('')

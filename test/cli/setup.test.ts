@@ -138,7 +138,7 @@ test('the lock of a process that is gone holds nobody up', async () => {
 test.each([
   [
     'npm error code ENOTFOUND\nnpm error network request failed',
-    'cannot reach the npm registry (ENOTFOUND); connect to the network and run this again',
+    'cannot reach the npm registry (ENOTFOUND). Connect to the network and try again.',
   ],
   ['npm error code EACCES\nnpm error syscall mkdir\nnpm error no access', 'npm ci failed (EACCES): no access'],
   ['killed', 'npm ci failed (exit 1): no reason given'],

@@ -122,17 +122,17 @@ test('a newer release takes over from an open page, which goes on; what it looks
 const lacking: Record<string, [script: string, sentence: RegExp]> = {
   'a secure origin': [
     "Object.defineProperty(window, 'isSecureContext', { value: false })",
-    /plain http.*https, or from localhost/,
+    /plain http.*https or on localhost/,
   ],
   'service workers': [
     "Object.defineProperty(Navigator.prototype, 'serviceWorker', { value: undefined })",
-    /no service worker.*private window/,
+    /not run service workers.*private window/,
   ],
   'a database': [
     "IDBFactory.prototype.open = () => { throw new DOMException('no', 'SecurityError') }",
-    /keeps no data.*private window/,
+    /does not store data.*private window/,
   ],
-  'Web Locks': ["Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })", /keeps no data/],
+  'Web Locks': ["Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })", /does not store data/],
   'the worker': [
     "ServiceWorkerContainer.prototype.register = async () => { throw new Error('No such file.') }",
     /could not be installed.*No such file/,
@@ -143,7 +143,7 @@ for (const [what, [script, sentence]] of Object.entries(lacking))
     const page = await newPage()
     await page.addInitScript(script)
     await page.goto((await offline.files('/')).url)
-    await page.getByRole('heading', { name: 'The shop cannot open here' }).waitFor()
+    await page.getByRole('heading', { name: 'The shop cannot start' }).waitFor()
     expect(await page.getByRole('status').textContent()).toMatch(sentence)
   })
 

@@ -18,7 +18,7 @@ const onPhone = (phone: Page) => ({
   push: phone.getByRole('list', { name: 'Waiting for an answer' }).getByRole('listitem'),
   mail: phone.getByRole('list', { name: 'Mail' }).getByRole('listitem'),
   status: (text: string) => phone.getByRole('status').filter({ hasText: text }),
-  quiet: phone.getByText('Nothing waits for an answer.'),
+  quiet: phone.getByText('No requests to answer.'),
 })
 
 /** Presses a button that Tab comes to. */
@@ -94,7 +94,7 @@ test('the phone rejects what it was asked, by keyboard: the app is told that acc
 test('what is not answered in time leaves the phone, and the page that waited says so and begins again', async () => {
   const { call, phone, page } = await askedOnPhone()
   await advance(call, '3m')
-  await onPhone(phone).status('A request waits no longer.').waitFor()
+  await onPhone(phone).status('A request no longer waits for an answer.').waitFor()
   expect(await onPhone(phone).push.count()).toBe(0)
   await page.getByRole('alert').getByText('The code has expired').waitFor()
   await page.getByRole('textbox', { name: 'Email' }).waitFor()
@@ -129,7 +129,7 @@ test('there is no phone where the state was begun without the demo', async () =>
   const { url } = await host({})
   const phone = await newPage()
   await phone.goto(`${url}/phone`)
-  await phone.getByRole('heading', { name: 'There is no phone here' }).waitFor()
+  await phone.getByRole('heading', { name: 'This sandbox has no phone' }).waitFor()
 })
 
 test('axe finds nothing serious on the phone', { timeout: EVERY_STATE_MS }, async () => {
@@ -146,6 +146,6 @@ test('axe finds nothing serious on the phone', { timeout: EVERY_STATE_MS }, asyn
   await onPhone(phone).button('Approve').waitFor()
   await expectAccessible(phone, 'asked', { narrow: 360 })
   await phone.route('**/_sandbox/**', (route) => route.abort())
-  await phone.getByRole('alert').filter({ hasText: 'gives no answer' }).waitFor()
+  await phone.getByRole('alert').filter({ hasText: 'does not answer' }).waitFor()
   await expectAccessible(phone, 'no answer', { narrow: 360 })
 })

@@ -40,7 +40,9 @@ test('the shop says why it stays locked', async () => {
   expect(await alert.textContent()).toContain('nonce_unknown')
   await page.route('**/shop/unlock', (route) => route.abort())
   await pretend()
-  await expect.poll(() => alert.textContent()).toBe("The article stays locked. The shop's server did not answer.")
+  await expect
+    .poll(() => alert.textContent())
+    .toBe("The article stays locked. The shop's server did not answer. Reload this page.")
   expect(await page.content()).not.toContain(rest)
 })
 
@@ -49,7 +51,7 @@ test('the shop says so where its button cannot be shown', async () => {
   const page = await newPage()
   await page.route('**/v2/commodity/**', (route) => route.abort())
   await page.goto(`${service.url}/shop`)
-  await expect.poll(() => page.getByRole('alert').textContent()).toContain('Load this page again')
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('Reload this page')
 })
 
 test("the shop's server takes a proof of payment once, and nothing else", async () => {
@@ -117,7 +119,7 @@ test('where the demo is not there, neither are its shop and credentials', async 
   expect(shown).not.toContain(demo.account.client_secret)
   expect(await page.getByRole('link', { name: 'Visit the shop' }).count()).toBe(0)
   expect((await page.goto(`${service.url}/shop`))?.status()).toBe(404)
-  expect(await page.getByRole('heading').textContent()).toBe('There is no shop here')
+  expect(await page.getByRole('heading').textContent()).toBe('This sandbox has no shop')
 })
 
 test('what is no page of the sandbox is the service', async () => {

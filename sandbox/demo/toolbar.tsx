@@ -1,41 +1,41 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { at } from './ask.js'
+import { urlOf } from './requests.js'
 import type { Demo } from './state.js'
 
-/** How something ended: what to say of it, or why it was refused. */
+/** The result of an action: a sentence to show, or why it was refused. */
 export interface Outcome {
   readonly said?: string
   readonly refused?: string | undefined
 }
 
-interface BarProps {
+interface ToolbarProps {
   readonly demo: Demo
   readonly outcome: Outcome
   readonly onReset: () => void
   readonly onOutcome: (outcome: Outcome) => void
 }
 
-/** What acts on the whole: reset, save and open; and what runs where. */
-export function Bar({ demo, outcome, onReset, onOutcome }: BarProps) {
+/** Buttons to reset, save and open the state, and a note on where everything runs. */
+export function Toolbar({ demo, outcome, onReset, onOutcome }: ToolbarProps) {
   const open = async (input: HTMLInputElement) => {
     const [file] = input.files ?? []
     if (!file) return
     const why = await demo.open(file)
-    // The same file may be opened again.
+    // Otherwise the browser sends no event if the user picks the same file again.
     input.value = ''
     onOutcome(
       why === undefined
         ? { said: `Opened ${file.name}.` }
-        : { refused: `${file.name} was not opened, and nothing changed. ${why}` },
+        : { refused: `Could not open ${file.name}. Nothing changed. ${why}` },
     )
   }
   return (
     <footer class="bar">
       <p role="status">{outcome.said}</p>
       <p role="alert">{outcome.refused}</p>
-      <Where />
+      <RuntimeNote />
       <div class="acts">
-        <Reset onConfirm={onReset} />
+        <ResetButton onConfirm={onReset} />
         <button type="button" onClick={async () => onOutcome(await save())}>
           Save this state
         </button>
@@ -48,21 +48,21 @@ export function Bar({ demo, outcome, onReset, onOutcome }: BarProps) {
   )
 }
 
-function Where() {
+function RuntimeNote() {
   const [isOnline, setOnline] = useState(navigator.onLine)
   useEffect(() => {
     for (const name of ['online', 'offline']) addEventListener(name, () => setOnline(navigator.onLine))
   }, [])
   return (
     <p class="where small">
-      Everything here runs in this page's service worker; nothing leaves this device.{' '}
+      Everything runs in this page's service worker. Nothing leaves this device.{' '}
       <strong>{isOnline ? 'The device is online.' : 'The device is offline.'}</strong>
     </p>
   )
 }
 
-/** A button that asks first. */
-export function Reset({ onConfirm }: { onConfirm: () => void }) {
+/** A button that asks for confirmation. */
+export function ResetButton({ onConfirm }: { onConfirm: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const close = () => dialog.current?.close()
   return (
@@ -70,9 +70,9 @@ export function Reset({ onConfirm }: { onConfirm: () => void }) {
       <button type="button" onClick={() => dialog.current?.showModal()}>
         Reset
       </button>
-      <dialog ref={dialog} aria-label="Begin again?">
-        <h2>Begin again?</h2>
-        <p>Every payment, mail and sign-in on this device is forgotten. Save this state first to come back to it.</p>
+      <dialog ref={dialog} aria-label="Reset everything?">
+        <h2>Reset everything?</h2>
+        <p>This deletes every payment, mail and sign-in on this device. Save this state first to come back to it.</p>
         <p class="acts">
           <button type="button" onClick={close}>
             Cancel
@@ -93,10 +93,10 @@ export function Reset({ onConfirm }: { onConfirm: () => void }) {
   )
 }
 
-/** Downloads the state as the service gives it, byte for byte. */
+/** Downloads the service's snapshot unchanged. */
 async function save(): Promise<Outcome> {
-  const answer = await fetch(at('pay/_sandbox/snapshot'), { cache: 'no-store' }).catch(() => undefined)
-  if (!answer?.ok) return { refused: 'The state could not be read, so nothing was saved. Load this page again.' }
+  const answer = await fetch(urlOf('pay/_sandbox/snapshot'), { cache: 'no-store' }).catch(() => undefined)
+  if (!answer?.ok) return { refused: 'Could not read the state, so nothing was saved. Reload this page.' }
   const link = document.createElement('a')
   link.href = URL.createObjectURL(await answer.blob())
   link.download = `daily-farthing-${new Date().toISOString().slice(0, 10)}.json`

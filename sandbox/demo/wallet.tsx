@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
-import { send } from './ask.js'
-import type { Entry, Purse } from './back-end.js'
+import type { Wallet, WalletRecord } from './back-end.js'
+import { sendRequest } from './requests.js'
 
-/** A wallet, read while it is looked at: each reading takes a token, which is a write. */
-export function usePurse(path: string, isLookedAt: boolean, version: string): Purse | { error: string } | undefined {
-  const [purse, setPurse] = useState<Purse | { error: string }>()
+/** Reads a wallet, but only while the user sees it, because each read creates an access token. */
+export function useWallet(path: string, isLookedAt: boolean, version: string): Wallet | { error: string } | undefined {
+  const [purse, setPurse] = useState<Wallet | { error: string }>()
   useEffect(() => {
     let isCurrent = true
-    if (isLookedAt) send('GET', path).then(({ body }) => isCurrent && setPurse(body))
+    if (isLookedAt) sendRequest('GET', path).then(({ body }) => isCurrent && setPurse(body))
     return () => {
       isCurrent = false
     }
@@ -16,7 +16,7 @@ export function usePurse(path: string, isLookedAt: boolean, version: string): Pu
 }
 
 /** Balance and binder. */
-export function Records({ purse }: { purse: Purse | { error: string } }) {
+export function WalletRecords({ purse }: { purse: Wallet | { error: string } }) {
   if ('error' in purse) return <p class="muted small">{purse.error}</p>
   const { balance, unit, entries } = purse
   return (
@@ -28,13 +28,13 @@ export function Records({ purse }: { purse: Purse | { error: string } }) {
         {entries.map((entry) => (
           <Record entry={entry} unit={unit} />
         ))}
-        {entries.length === 0 && <li class="muted small">Nothing was sent or received yet.</li>}
+        {entries.length === 0 && <li class="muted small">No payments yet.</li>}
       </ul>
     </>
   )
 }
 
-const Record = ({ entry: { at, action, amount, other }, unit }: { entry: Entry; unit: string }) => (
+const Record = ({ entry: { at, action, amount, other }, unit }: { entry: WalletRecord; unit: string }) => (
   <li>
     <span class="what">
       {action === 'send' ? 'Sent to' : 'Received from'} <span class="who">{shortName(other)}</span>
@@ -49,7 +49,7 @@ const Record = ({ entry: { at, action, amount, other }, unit }: { entry: Entry; 
   </li>
 )
 
-/** Hostnames without the domain that they all end in; those that nobody chose are long numbers. */
+/** Shortens a hostname: drops the domain that all share, and cuts generated names, which are long numbers. */
 const shortName = (hostname: string): string => {
   const name = hostname.replace(/\.twin\.localhost$/, '')
   return /^[0-9a-f]{32,}$/.test(name) ? `${name.slice(0, 8)}…` : name

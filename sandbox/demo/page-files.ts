@@ -1,7 +1,7 @@
-/** The page's own files, relative to it: all that must be there for it to load without a network. */
+/** The files that the page needs to load without a network, relative to the page. */
 const files = ['', 'page.js', 'style.css']
 
-/** The files of a page, kept by its worker. */
+/** Stores the files of a page for its worker. */
 export class PageFiles {
   readonly #scope: string
   readonly #urls: readonly string[]
@@ -11,14 +11,14 @@ export class PageFiles {
     this.#urls = files.map((file) => scope + file)
   }
 
-  /** Fetches them all; rejects where one of them cannot be had. */
-  async keep(): Promise<void> {
+  /** Fetches and stores all files. Rejects if one of them is missing. */
+  async store(): Promise<void> {
     const fetched = await Promise.all(
       this.#urls.map(async (url) => ({ url, response: await fetch(url, { cache: 'no-cache' }) })),
     )
-    // Never some of one release and some of another.
+    // Never mixes the files of two releases.
     if (!fetched.every(({ response }) => response.ok && !response.redirected))
-      throw new Error('not all files of the page are there')
+      throw new Error('Some files of the page are missing.')
     const cache = await this.#cache()
     await Promise.all(fetched.map(({ url, response }) => cache.put(url, response)))
   }
