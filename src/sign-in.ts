@@ -1,9 +1,9 @@
 import { expireApprovalsOf } from './consent/approvals/approval.js'
-import { forgetThresholds } from './consent/approvals/settings.js'
-import { forgetDevices } from './consent/devices/device.js'
-import { disconnectAll } from './consent/oidc/disconnect.js'
+import { removeThresholds } from './consent/approvals/settings.js'
+import { removeAllDevices } from './consent/devices/device.js'
+import { endConnectionsOf } from './consent/oidc/disconnect.js'
 import { revokeDelegatesOf } from './consent/personas/delegate.js'
-import { refuseRequestsOf } from './consent/second-factor/request.js'
+import { rejectRequestsOf } from './consent/second-factor/request.js'
 import type { OnDisconnect, OnFirstProof, OnSignIn } from './http/context.js'
 import { keepCarts } from './market/carts/cart.js'
 import { keepPayer } from './market/checkout/payer.js'
@@ -20,7 +20,7 @@ export const onDisconnect: readonly OnDisconnect[] = [
 /** What features end when a user proves their email for the first time, in the order in which the user is told. */
 export const onFirstProof: readonly OnFirstProof[] = [
   async (tx, { userId, at }) => ({
-    count: await disconnectAll(tx, { userId, at }, { onDisconnect }),
+    count: await endConnectionsOf(tx, { userId, at }, { onDisconnect }),
     one: 'connected app',
     many: 'connected apps',
   }),
@@ -29,14 +29,14 @@ export const onFirstProof: readonly OnFirstProof[] = [
     one: 'delegate',
     many: 'delegates',
   }),
-  async (tx, { userId, at }) => ({ count: await forgetDevices(tx, userId, at), one: 'device', many: 'devices' }),
+  async (tx, { userId, at }) => ({ count: await removeAllDevices(tx, userId, at), one: 'device', many: 'devices' }),
   async (tx, { userId, at }) => ({
-    count: await refuseRequestsOf(tx, userId, at),
+    count: await rejectRequestsOf(tx, userId, at),
     one: 'open request',
     many: 'open requests',
   }),
   async (tx, { userId }) => ({
-    count: await forgetThresholds(tx, userId),
+    count: await removeThresholds(tx, userId),
     one: 'spending threshold for apps',
     many: 'spending thresholds for apps',
   }),

@@ -3,7 +3,7 @@ import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { Agent } from '../../consent/approvals/approval.js'
-import { connect, grantableAccounts, oidcConnections } from '../../consent/oidc/connection.js'
+import { connectApp, grantableAccounts, oidcConnections } from '../../consent/oidc/connection.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AccountRow } from '../../identity/accounts/account.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -88,6 +88,6 @@ export async function choose(
 ): Promise<void> {
   const at = service.clock.now()
   const { user_id: userId, client_id: clientId } = row
-  await connect(tx, { userId, clientId, accountId, scopes: [], at }, service)
+  await connectApp(tx, { userId, clientId, accountId, scopes: [], at }, service)
   tx.put(accountChoices, { ...row, chosen_at: at, account_id: accountId })
 }

@@ -1,9 +1,9 @@
 import {
   type Agent,
-  agentsApproval,
+  approvalOfAgent,
+  approvalOfUser,
   showApproval,
   showToUser,
-  usersApproval,
 } from '../../consent/approvals/approval.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader } from '../../storage/storage.js'
@@ -15,6 +15,6 @@ export async function readApproval(
   id: string,
   context: Pick<ServiceContext, 'baseUrl' | 'clock'>,
 ) {
-  if (caller.kind === 'agent') return showApproval(await agentsApproval(tx, caller, id), context)
-  return showToUser(await usersApproval(tx, caller.id, id), context)
+  if (caller.kind === 'agent') return showApproval(await approvalOfAgent(tx, caller, id), context)
+  return showToUser(await approvalOfUser(tx, caller.id, id), context)
 }

@@ -1,13 +1,13 @@
 import { type Problem, problem } from '../../base/problem.js'
 import { hasDevice } from '../../consent/devices/device.js'
-import { clientById, nameOf } from '../../consent/oidc/clients/client.js'
+import { appName, clientById } from '../../consent/oidc/clients/client.js'
 import { oidcConnections } from '../../consent/oidc/connection.js'
-import { lastAsked } from '../../consent/second-factor/asked.js'
+import { findLastRequest } from '../../consent/second-factor/last-request.js'
 import { requireSecondFactor, spendSecondFactor } from '../../consent/second-factor/request.js'
 import {
   type FilledSignIn,
+  resumePageSignIn,
   type SignInStep,
-  signedInSince,
   signInAnswers,
   signInRefusedAt,
   signInStep,
@@ -62,7 +62,7 @@ async function look(tx: Writer, visit: ChoiceVisit, service: ServiceContext): Pr
 
 async function appOf(tx: Reader, { client_id }: AccountChoiceRow): Promise<string> {
   const client = await clientById(tx, client_id)
-  return client ? nameOf(client) : 'An app'
+  return client ? appName(client) : 'An app'
 }
 
 async function done(tx: Reader, { user_id, account_id }: AccountChoiceRow, app: string): Promise<ShownChoice> {
@@ -92,7 +92,7 @@ async function secondFactor(
 ): Promise<'passed' | 'wait' | 'ask_again'> {
   const order = { ...orderOf(asking), at: service.clock.now() }
   if (!(await hasDevice(tx, order.userId))) return 'passed'
-  const asked = await lastAsked(tx, order)
+  const asked = await findLastRequest(tx, order)
   if (!asked) await requireSecondFactor(tx, order, service)
   if (!asked || asked.status === 'pending') return 'wait'
   return asked.status === 'approved' ? 'passed' : 'ask_again'
@@ -130,7 +130,7 @@ async function takeChoice(
   const at = service.clock.now()
   const row = await choiceByToken(tx, visit.token, at)
   const order = { ...orderOf({ row, app: shown.app, sessionId: visit.sessionId }), at }
-  const asked = await lastAsked(tx, order)
+  const asked = await findLastRequest(tx, order)
   if (asked?.status === 'approved') await spendSecondFactor(tx, { ...order, id: asked.request.id })
   await choose(tx, row, chosen?.id ?? null, service)
   return new Next()
@@ -139,7 +139,7 @@ async function takeChoice(
 export const choiceFlow = formFlow({
   path: '/agents/account-choice/:token',
   check: (tx: Writer, { token }: ChoiceVisit, { clock }: ServiceContext) => choiceByToken(tx, token, clock.now()),
-  signedIn: signedInSince,
+  signedIn: resumePageSignIn,
   look,
   pages: choicePages,
   sentence: choiceSentence,

@@ -1,5 +1,5 @@
 import type { Problem } from '../../base/problem.js'
-import { accountChoiceFields } from '../../consent/oidc/pages/account-choices.js'
+import { accountChoiceFields } from '../../consent/oidc/pages/account-choice-fields.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
 import { Choices, Form, GoOn } from '../../http/pages/parts.js'

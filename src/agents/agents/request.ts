@@ -3,12 +3,12 @@ import { problem } from '../../base/problem.js'
 import {
   type Agent,
   type ApprovalTerms,
-  askForApproval,
+  createPendingApproval,
   type ShownApproval,
   showApproval,
 } from '../../consent/approvals/approval.js'
 import { agentTwinOf } from '../../consent/approvals/permit.js'
-import { presentGrant } from '../../consent/oidc/agent.js'
+import { currentGrant } from '../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
@@ -78,9 +78,9 @@ export async function requestApproval(
   service: ServiceContext,
   within?: number,
 ): Promise<ShownApproval> {
-  const caller = { ...agent, ...(await presentGrant(tx, agent)) }
+  const caller = { ...agent, ...(await currentGrant(tx, agent)) }
   const terms = await termsOf(tx, caller, { wish, within }, service)
-  return showApproval(await askForApproval(tx, caller, terms, service), service)
+  return showApproval(await createPendingApproval(tx, caller, terms, service), service)
 }
 
 async function termsOf(

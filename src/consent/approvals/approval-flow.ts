@@ -7,23 +7,23 @@ import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { hasDevice } from '../devices/device.js'
-import { lastAsked } from '../second-factor/asked.js'
+import { findLastRequest } from '../second-factor/last-request.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import {
   type FilledSignIn,
+  resumePageSignIn,
   type SignInStep,
-  signedInSince,
   signInAnswers,
   signInRefusedAt,
   signInStep,
 } from '../sign-in/sign-in-flow.js'
-import { type ApprovalRow, type ApprovalStatus, approvalStatus, approvals, decide } from './approval.js'
+import { type ApprovalRow, type ApprovalStatus, approvalStatus, approvals, decideApproval } from './approval.js'
 import { approvalPages, approvalSentence } from './approval-page.js'
-import { approvedPrice, checkApprovedPrice } from './price.js'
-import { appOf, secondFactorDetail } from './second-factor.js'
+import { approvedPrice, checkApprovedPrice } from './approved-price.js'
+import { appNameOf, secondFactorDetail } from './second-factor.js'
 
 /** What an agent asks, as its user reads it. */
-export interface Asked {
+export interface AskedApproval {
   readonly app: string
   readonly kind: ApprovalRow['kind']
   readonly summary: string
@@ -43,10 +43,10 @@ export type ApprovalStep = { readonly refused?: Problem | undefined } & (
   | SignInStep
   /** To everybody but the user whom it asks, whether it exists or not. */
   | { readonly step: 'nothing'; readonly email: string }
-  | { readonly step: 'asked'; readonly asked: Asked }
+  | { readonly step: 'asked'; readonly asked: AskedApproval }
   /** `by`: what the request was sent to. */
-  | { readonly step: 'wait'; readonly asked: Asked; readonly by: 'device' | 'mail' }
-  | { readonly step: 'over'; readonly asked: Asked; readonly status: Exclude<ApprovalStatus, 'pending'> }
+  | { readonly step: 'wait'; readonly asked: AskedApproval; readonly by: 'device' | 'mail' }
+  | { readonly step: 'over'; readonly asked: AskedApproval; readonly status: Exclude<ApprovalStatus, 'pending'> }
 )
 
 type ApprovalVisit = Visit<{ readonly id: string }>
@@ -59,15 +59,15 @@ async function look(tx: Writer, visit: ApprovalVisit, service: ServiceContext): 
   const signIn = await signInStep(tx, visit, now)
   const isSigningIn = signIn.step !== 'email' || step === 'email' || (step === 'device' && refused !== undefined)
   if (!session || isSigningIn) return signIn
-  const row = await ownRow(tx, id, session)
+  const row = await findOwnApproval(tx, id, session)
   const email = (await emailOf(tx, `user:${session.user_id}`)) ?? ''
   if (!row) return { step: 'nothing', email, refused: problem('not_found') }
-  const asked = await askedOf(tx, row, email)
+  const asked = await describeApproval(tx, row, email)
   const status = approvalStatus(row, now)
   if (status !== 'pending') return { step: 'over', asked, status }
-  const result = await secondFactor(tx, { row, sessionId }, now)
+  const result = await readSecondFactor(tx, { row, sessionId }, now)
   if (result === 'approved') {
-    await decide(tx, row, { decision: 'approved', at: now })
+    await decideApproval(tx, row, { decision: 'approved', at: now })
     return { step: 'over', asked, status: 'approved' }
   }
   if (result === 'device' || result === 'mail') return { step: 'wait', asked, by: result }
@@ -75,26 +75,29 @@ async function look(tx: Writer, visit: ApprovalVisit, service: ServiceContext): 
   return { step: 'asked', asked, refused: problem(result === 'rejected' ? 'rejected' : 'approval_timeout') }
 }
 
-async function ownRow(tx: Reader, id: string, session: SessionRow): Promise<ApprovalRow | undefined> {
+async function findOwnApproval(tx: Reader, id: string, session: SessionRow): Promise<ApprovalRow | undefined> {
   const row = await tx.get(approvals, id)
   return row?.user_id === session.user_id ? row : undefined
 }
 
-async function askedOf(tx: Reader, row: ApprovalRow, email: string): Promise<Asked> {
+async function describeApproval(tx: Reader, row: ApprovalRow, email: string): Promise<AskedApproval> {
   const { kind, summary, detail, now, expires_at } = row
   const price = await approvedPrice(tx, row)
   const quote = price && { price: toAmount(price.amount, price.quantity.decimals), dq: price.quantity.id }
-  return { ...{ app: await appOf(tx, row), kind, summary, detail, now, email, quote }, until: minuteText(expires_at) }
+  return {
+    ...{ app: await appNameOf(tx, row), kind, summary, detail, now, email, quote },
+    until: minuteText(expires_at),
+  }
 }
 
 const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-interface Asking {
+interface ApprovalSession {
   readonly row: ApprovalRow
   readonly sessionId: string
 }
 
-const orderOf = async (tx: Reader, { row, sessionId }: Asking) => ({
+const orderOf = async (tx: Reader, { row, sessionId }: ApprovalSession) => ({
   userId: row.user_id,
   action: 'approval',
   detail: await secondFactorDetail(tx, row),
@@ -102,13 +105,13 @@ const orderOf = async (tx: Reader, { row, sessionId }: Asking) => ({
 })
 
 /** What became of the last request of this session's: `approved` once, which spends it; undefined where there is none. */
-async function secondFactor(
+async function readSecondFactor(
   tx: Writer,
-  asking: Asking,
+  session: ApprovalSession,
   at: number,
 ): Promise<'device' | 'mail' | 'approved' | 'rejected' | 'expired' | undefined> {
-  const order = { ...(await orderOf(tx, asking)), at }
-  const asked = await lastAsked(tx, order)
+  const order = { ...(await orderOf(tx, session)), at }
+  const asked = await findLastRequest(tx, order)
   if (!asked) return undefined
   const { request, status } = asked
   if (status === 'pending') return request.link_digest === null ? 'device' : 'mail'
@@ -117,18 +120,18 @@ async function secondFactor(
 }
 
 /** What the visitor may decide now, or why nothing. */
-async function decidable(tx: Reader, { id, sessionId }: ApprovalVisit, at: number) {
+async function findDecidable(tx: Reader, { id, sessionId }: ApprovalVisit, at: number) {
   const session = await findSession(tx, sessionId, at)
   if (!session) return problem('sign_in_required')
-  const row = await ownRow(tx, id, session)
+  const row = await findOwnApproval(tx, id, session)
   if (!row) return problem('not_found')
   return approvalStatus(row, at) === 'pending' ? { session, row } : problem('not_pending')
 }
 
 async function reject(tx: Writer, visit: ApprovalVisit, _: object, { clock }: ServiceContext): Promise<Next | Problem> {
   const at = clock.now()
-  const found = await decidable(tx, visit, at)
-  return found instanceof Problem ? found : settled(await decide(tx, found.row, { decision: 'rejected', at }))
+  const found = await findDecidable(tx, visit, at)
+  return found instanceof Problem ? found : leadOn(await decideApproval(tx, found.row, { decision: 'rejected', at }))
 }
 
 /** With the quote that the page showed. */
@@ -142,15 +145,15 @@ async function approve(
 ): Promise<Next | Problem> {
   const at = service.clock.now()
   const { sessionId } = visit
-  const found = await decidable(tx, visit, at)
+  const found = await findDecidable(tx, visit, at)
   if (found instanceof Problem) return found
   const { session, row } = found
   const changed = await problemOf(checkApprovedPrice(tx, row, seen))
   if (changed) return changed
-  const known = await secondFactor(tx, { row, sessionId }, at)
+  const known = await readSecondFactor(tx, { row, sessionId }, at)
   if (known === 'device' || known === 'mail') return new Next({ step: 'wait' })
   const isShown = known === 'approved' || (await isJustSignedIn(tx, session, at))
-  if (isShown) return settled(await decide(tx, row, { decision: 'approved', at }))
+  if (isShown) return leadOn(await decideApproval(tx, row, { decision: 'approved', at }))
   const order = { ...(await orderOf(tx, { row, sessionId })), at }
   return (await problemOf(requireSecondFactor(tx, order, service))) ?? new Next({ step: 'wait' })
 }
@@ -165,21 +168,21 @@ async function problemOf(step: Promise<unknown>): Promise<Problem | undefined> {
   }
 }
 
-const settled = (decided: ApprovalRow | Problem): Next | Problem => (decided instanceof Problem ? decided : new Next())
+const leadOn = (decided: ApprovalRow | Problem): Next | Problem => (decided instanceof Problem ? decided : new Next())
 
 /** How long a code counts. */
-const JUST_NOW = 5 * 60_000
+const CODE_COUNTS_FOR = 5 * 60_000
 
 /**
  * Whoever has no device is asked by a link in their mail, which shows that they read it: a code from there that they filled
  * in a moment ago, in this very session, shows the same.
  */
 const isJustSignedIn = async (tx: Reader, { user_id, by, created_at }: SessionRow, at: number): Promise<boolean> =>
-  by === 'code' && at - created_at < JUST_NOW && !(await hasDevice(tx, user_id))
+  by === 'code' && at - created_at < CODE_COUNTS_FOR && !(await hasDevice(tx, user_id))
 
 export const approvalFlow = formFlow({
   path: '/approvals/:id',
-  signedIn: signedInSince,
+  signedIn: resumePageSignIn,
   look,
   pages: approvalPages,
   sentence: approvalSentence,

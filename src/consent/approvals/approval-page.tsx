@@ -6,10 +6,10 @@ import type { FormPage } from '../../http/pages/form-page.js'
 import { Actions, AmountText, Button, Form, QuoteFields } from '../../http/pages/parts.js'
 import { SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/sign-in-forms.js'
 import { isObject } from '../../storage/unknown.js'
-import type { ApprovalStep, Asked } from './approval-flow.js'
+import type { ApprovalStep, AskedApproval } from './approval-flow.js'
 import { AllFields, Change } from './facts.js'
 
-const kindTitles: Record<Asked['kind'], string> = {
+const kindTitles: Record<AskedApproval['kind'], string> = {
   purchase: 'Approve a purchase',
   paywall: 'Approve a payment',
   transfer: 'Approve a transfer',
@@ -36,7 +36,7 @@ const signInPage = (shown: At<ApprovalStep, 'email' | 'code' | 'device'>, { poll
 })
 
 /** Who asks, for what. */
-const head = ({ app, summary }: Asked) => ({
+const head = ({ app, summary }: AskedApproval) => ({
   kicker: (
     <>
       <bdi>{app}</bdi> asks you
@@ -78,7 +78,7 @@ function askedPage({ asked }: At<ApprovalStep, 'asked'>): FormPage {
 }
 
 /** All that is approved. */
-function Detail({ asked: { kind, detail, now } }: { asked: Asked }): VNode {
+function Detail({ asked: { kind, detail, now } }: { asked: AskedApproval }): VNode {
   if (kind !== 'account_change') return <AllFields of={detail} />
   const { change, new_price, ...about } = detail
   // What is changed stands above already, and a price reads better with its shortcode.

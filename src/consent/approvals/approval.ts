@@ -7,19 +7,19 @@ import { recordEvent } from '../../jobs/events/event.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { allRows, newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { presentGrant } from '../oidc/agent.js'
+import { currentGrant } from '../oidc/agent.js'
 
 /** How long an approval waits for its user. */
-const PENDING = 15 * 60_000
+const PENDING_FOR = 15 * 60_000
 /** How long after that it can be spent. */
-const SPENDABLE = 60 * 60_000
+const SPENDABLE_FOR = 60 * 60_000
 /** How many of a connection may wait at once: a user is not to be worn down. */
-const MOST_PENDING = 20
+const MAX_PENDING = 20
 
 /** How long one that has ended can still be found. */
-const KEPT = 30 * 24 * 60 * 60_000
+const STORED_FOR = 30 * 24 * 60 * 60_000
 /** Of JSON: what people approve, they read. The fifty lines of a full cart fit. */
-const MOST_CHARACTERS = 32 * 1024
+const MAX_CHARACTERS = 32 * 1024
 
 /** The kinds of timers by which an approval ends, and is forgotten; their subject is the approval's id. */
 export const APPROVAL_EXPIRES = 'approval_expires'
@@ -98,7 +98,7 @@ interface ApprovalState {
   readonly number: number
   /** SHA-256 of the canonical JSON of who may do what: it is spent for nothing else. */
   readonly binding: string
-  /** As last written: one past its time has expired (`statusOf`). */
+  /** As last written: one past its time has expired (`approvalStatus`). */
   readonly status: ApprovalStatus
   readonly expires_at: number
   readonly created_at: number
@@ -123,7 +123,7 @@ export const approvalStatus = ({ status, expires_at }: ApprovalRow, at: number):
   (status === 'pending' || status === 'approved') && expires_at <= at ? 'expired' : status
 
 /** Asks an agent's user to approve something. Throws `field_invalid`, `too_many_pending`. */
-export async function askForApproval(
+export async function createPendingApproval(
   tx: Writer,
   agent: Agent,
   terms: ApprovalTerms,
@@ -142,41 +142,41 @@ export async function askForApproval(
     ...(now && { now }),
     binding: bindingOf(agent, terms),
     status: 'pending',
-    expires_at: at + PENDING,
+    expires_at: at + PENDING_FOR,
     created_at: at,
     spent_at: null,
   }
   tx.put(approvals, row)
   await setTimer(tx, { kind: APPROVAL_EXPIRES, subject: row.id, at: row.expires_at })
-  await tell(tx, row, { act: 'requested', actor: client_id, at })
+  await recordApprovalEvent(tx, row, { act: 'requested', actor: client_id, at })
   return row
 }
 
 function checkLength({ detail }: ApprovalTerms): void {
-  if (JSON.stringify(detail).length <= MOST_CHARACTERS) return
+  if (JSON.stringify(detail).length <= MAX_CHARACTERS) return
   throw problem('field_invalid', {
-    detail: `"detail" must be at most ${MOST_CHARACTERS} characters of JSON: ask for something smaller.`,
+    detail: `"detail" must be at most ${MAX_CHARACTERS} characters of JSON: ask for something smaller.`,
     fields: { field: 'detail' },
   })
 }
 
 async function checkPending(tx: Reader, { connection_id }: Agent, at: number): Promise<void> {
-  const query = { index: 'byConnection', prefix: [connection_id, 'pending'], limit: 2 * MOST_PENDING } as const
-  const waiting = (await tx.find(approvals, query)).filter((row) => approvalStatus(row, at) === 'pending')
-  if (waiting.length < MOST_PENDING) return
-  const first = Math.min(...waiting.map(({ expires_at }) => expires_at))
+  const query = { index: 'byConnection', prefix: [connection_id, 'pending'], limit: 2 * MAX_PENDING } as const
+  const pending = (await tx.find(approvals, query)).filter((row) => approvalStatus(row, at) === 'pending')
+  if (pending.length < MAX_PENDING) return
+  const first = Math.min(...pending.map(({ expires_at }) => expires_at))
   throw problem('too_many_pending', { headers: { 'retry-after': String(Math.ceil((first - at) / 1000)) } })
 }
 
 /** Throws `not_found`, for another agent's too. */
-export async function agentsApproval(tx: Reader, agent: Agent, id: string): Promise<ApprovalRow> {
+export async function approvalOfAgent(tx: Reader, agent: Agent, id: string): Promise<ApprovalRow> {
   const row = await tx.get(approvals, id)
   if (row?.connection_id !== agent.connection_id) throw problem('not_found')
   return row
 }
 
 /** Throws `not_found`, for another user's too. */
-export async function usersApproval(tx: Reader, userId: number, id: string): Promise<ApprovalRow> {
+export async function approvalOfUser(tx: Reader, userId: number, id: string): Promise<ApprovalRow> {
   const row = await tx.get(approvals, id)
   if (row?.user_id !== userId) throw problem('not_found')
   return row
@@ -202,7 +202,7 @@ export async function listApprovals(
 }
 
 /** The user's answer, for good. Gives `not_pending` where there is none to be given any more. */
-export async function decide(
+export async function decideApproval(
   tx: Writer,
   row: ApprovalRow,
   { decision, at }: { decision: 'approved' | 'rejected'; at: number },
@@ -211,11 +211,11 @@ export async function decide(
   const decided: ApprovalRow = {
     ...row,
     status: decision,
-    expires_at: decision === 'approved' ? at + SPENDABLE : row.expires_at,
+    expires_at: decision === 'approved' ? at + SPENDABLE_FOR : row.expires_at,
   }
   tx.put(approvals, decided)
   if (decision === 'approved') await setTimer(tx, { kind: APPROVAL_EXPIRES, subject: row.id, at: decided.expires_at })
-  await tell(tx, decided, { act: decision, actor: `user:${row.user_id}`, at })
+  await recordApprovalEvent(tx, decided, { act: decision, actor: `user:${row.user_id}`, at })
   return decided
 }
 
@@ -228,25 +228,25 @@ export async function spendApproval(
   agent: Agent,
   { id, terms, at }: { id: string; terms: ApprovalTerms; at: number },
 ): Promise<void> {
-  const caller = { ...agent, ...(await presentGrant(tx, agent)) }
-  const row = await agentsApproval(tx, caller, id)
+  const caller = { ...agent, ...(await currentGrant(tx, agent)) }
+  const row = await approvalOfAgent(tx, caller, id)
   if (row.binding !== bindingOf(caller, terms)) throw problem('approval_mismatch', { fields: { approval_id: id } })
-  checkGiven(row, at)
+  checkApproved(row, at)
   const spent: ApprovalRow = { ...row, status: 'spent', spent_at: at }
   tx.put(approvals, spent)
-  await tell(tx, spent, { act: 'spent', actor: row.client_id, at })
+  await recordApprovalEvent(tx, spent, { act: 'spent', actor: row.client_id, at })
 }
 
 /** Throws `approval_spent`, `approval_not_given`, which say what to do. */
-export function checkGiven(row: ApprovalRow, at: number): void {
+export function checkApproved(row: ApprovalRow, at: number): void {
   const status = approvalStatus(row, at)
   if (status === 'approved') return
   const fields = { approval_id: row.id, approval_status: status }
   if (status === 'spent') throw problem('approval_spent', { fields })
-  throw problem('approval_not_given', { detail: notGiven[status], fields })
+  throw problem('approval_not_given', { detail: notApproved[status], fields })
 }
 
-const notGiven = {
+const notApproved = {
   pending: 'The user has not answered yet: wait, and do the same again.',
   rejected: 'The user rejected it.',
   expired: 'It has expired: ask for another one.',
@@ -259,7 +259,7 @@ export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   // One that was approved meanwhile has another timer.
   if (!row || approvalStatus(row, at) === 'approved') return
   if (row.status === 'pending' || row.status === 'approved') await expire(tx, row, at)
-  await setTimer(tx, { kind: APPROVAL_FORGOTTEN, subject, at: at + KEPT })
+  await setTimer(tx, { kind: APPROVAL_FORGOTTEN, subject, at: at + STORED_FOR })
 }
 
 export const forgetApproval: TimerJob = async (tx, subject) => tx.remove(approvals, subject)
@@ -274,7 +274,7 @@ export async function expireApprovalsOf(tx: Writer, connectionId: number, at: nu
 async function expire(tx: Writer, row: ApprovalRow, at: number): Promise<void> {
   const expired: ApprovalRow = { ...row, status: 'expired', expires_at: Math.min(row.expires_at, at) }
   tx.put(approvals, expired)
-  await tell(tx, expired, { act: 'expired', actor: 'service', at })
+  await recordApprovalEvent(tx, expired, { act: 'expired', actor: 'service', at })
 }
 
 export interface ShownApproval {
@@ -318,7 +318,7 @@ export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'base
 export const approvalUrl = (id: string, { baseUrl }: Pick<ServiceContext, 'baseUrl'>): string =>
   `${baseUrl}/approvals/${id}`
 
-const tell = (
+const recordApprovalEvent = (
   tx: Writer,
   { id, user_id, client_id, kind, summary }: ApprovalRow,
   { act, actor, at }: { act: ApprovalStatus | 'requested'; actor: string; at: number },

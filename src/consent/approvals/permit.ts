@@ -1,8 +1,8 @@
 import { problem } from '../../base/problem.js'
 import type { TwinRow } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { presentGrant } from '../oidc/agent.js'
-import { agentTwin } from '../oidc/connection.js'
+import { currentGrant } from '../oidc/agent.js'
+import { findAgentTwin } from '../oidc/connection.js'
 import { type Agent, type ApprovalTerms, spendApproval } from './approval.js'
 import { thresholdOf } from './settings.js'
 
@@ -38,13 +38,13 @@ export async function permittedTwin(tx: Writer, agent: Agent, payment: AgentPaym
 
 /** The twin that a user's agents pay from. Throws `insufficient_funds` where there is none. */
 export async function agentTwinOf(tx: Reader, { user_id }: Pick<Agent, 'user_id'>): Promise<TwinRow> {
-  const twin = await agentTwin(tx, user_id)
+  const twin = await findAgentTwin(tx, user_id)
   if (!twin) throw problem('insufficient_funds', { detail: 'The user has no twin for agents.' })
   return twin
 }
 
 async function isWithinThreshold(tx: Reader, agent: Agent, { sums }: Pick<AgentPayment, 'sums'>): Promise<boolean> {
-  await presentGrant(tx, agent)
+  await currentGrant(tx, agent)
   for (const [dq, sum] of sums) if (sum > (await thresholdOf(tx, agent.user_id, dq))) return false
   return true
 }

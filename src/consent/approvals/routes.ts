@@ -1,9 +1,9 @@
 import { Amount, ApprovalShape, seenPrice, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
-import { approvalStatuses, decide, listApprovals, showToUser, usersApproval } from './approval.js'
+import { approvalOfUser, approvalStatuses, decideApproval, listApprovals, showToUser } from './approval.js'
 import { approvalFlow } from './approval-flow.js'
+import { approveApproval, updateAgentSettings } from './approve.js'
 import { readAgentSettings } from './settings.js'
-import { approve, changeThresholds } from './wait.js'
 
 const ApprovalPath = z.object({ id: z.string() })
 
@@ -11,7 +11,7 @@ const ApprovalPath = z.object({ id: z.string() })
 const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
 
 /** A session that asks for what takes a second device. */
-const askingOf = ({ principal, session }: Call<unknown, unknown, unknown, 'user' | 'session'>) =>
+const sessionOf = ({ principal, session }: Call<unknown, unknown, unknown, 'user' | 'session'>) =>
   principal.via === 'session' ? { userId: principal.id, sessionId: session?.id } : undefined
 
 const AgentSettings = z.object({ approval_threshold: z.record(z.string(), Amount) })
@@ -55,7 +55,12 @@ export const approvalRoutes = defineRoutes('approvals', {
     ],
     idempotent: true,
     handle: (call, service) =>
-      approve(service, { id: call.params.id, userId: call.principal.id, asking: askingOf(call), seen: call.body }),
+      approveApproval(service, {
+        id: call.params.id,
+        userId: call.principal.id,
+        session: sessionOf(call),
+        seen: call.body,
+      }),
   }),
 
   rejectApproval: route({
@@ -68,8 +73,8 @@ export const approvalRoutes = defineRoutes('approvals', {
     errors: ['not_found', 'not_pending'],
     idempotent: true,
     async write(tx, { params, principal }, service) {
-      const row = await usersApproval(tx, principal.id, params.id)
-      const decided = await decide(tx, row, { decision: 'rejected', at: service.clock.now() })
+      const row = await approvalOfUser(tx, principal.id, params.id)
+      const decided = await decideApproval(tx, row, { decision: 'rejected', at: service.clock.now() })
       return 'id' in decided ? showToUser(decided, service) : decided
     },
   }),
@@ -93,10 +98,10 @@ export const approvalRoutes = defineRoutes('approvals', {
     result: AgentSettings,
     errors: ['dq_unknown', 'amount_invalid', 'rejected', 'approval_timeout', 'too_many_pending', 'too_many_mails'],
     handle: (call, service) =>
-      changeThresholds(service, {
+      updateAgentSettings(service, {
         userId: call.principal.id,
         thresholds: call.body.approval_threshold,
-        asking: askingOf(call),
+        session: sessionOf(call),
       }),
   }),
 

@@ -1,35 +1,35 @@
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
-import { nameOf, oidcClients } from '../oidc/clients/client.js'
+import { appName, oidcClients } from '../oidc/clients/client.js'
 import type { Detail } from '../second-factor/detail.js'
 import type { ApprovalRow, CartDetail, ChangeDetail } from './approval.js'
+import { approvalAmountText } from './price-detail.js'
 import type { NewThresholds } from './settings.js'
-import { approvalAmountText } from './terms.js'
 
 /** What a second device shows of an approval: all that is approved by it, payee and amount first (areas.md 6). */
 export const secondFactorDetail = async (tx: Reader, row: ApprovalRow): Promise<Detail> => ({
-  app: await appOf(tx, row),
+  app: await appNameOf(tx, row),
   request: row.summary,
-  ...approvedBy(row),
+  ...describeTerms(row),
   approval: row.id,
 })
 
 /** The name of the app that asks. */
-export async function appOf(tx: Reader, { client_id }: ApprovalRow): Promise<string> {
+export async function appNameOf(tx: Reader, { client_id }: ApprovalRow): Promise<string> {
   const client = await tx.get(oidcClients, client_id)
-  return client ? nameOf(client) : client_id
+  return client ? appName(client) : client_id
 }
 
-function approvedBy({ kind, detail }: ApprovalRow): Detail {
-  if (kind === 'cart') return ofCart(detail)
-  if (kind === 'account_change') return ofChange(detail)
+function describeTerms({ kind, detail }: ApprovalRow): Detail {
+  if (kind === 'cart') return describeCart(detail)
+  if (kind === 'account_change') return describeChange(detail)
   const { payee, price, amount: _, ...more } = detail
   return { payee, amount: price, ...more }
 }
 
 /** What sellers wrote stands at the end of a line, where it is taken for nothing else. */
-const ofCart = ({ total, lines }: CartDetail): Detail => ({
+const describeCart = ({ total, lines }: CartDetail): Detail => ({
   payees: [...new Set(lines.map(({ payee }) => payee))].join(', '),
   amount: total,
   ...Object.fromEntries(
@@ -40,7 +40,7 @@ const ofCart = ({ total, lines }: CartDetail): Detail => ({
   ),
 })
 
-function ofChange({ account, item, new_price, change }: ChangeDetail): Detail {
+function describeChange({ account, item, new_price, change }: ChangeDetail): Detail {
   const { kind: _, ...fields } = change
   return {
     account: account.name ?? `Account ${account.id}`,

@@ -39,7 +39,7 @@ export async function isRaised(tx: Reader, userId: number, thresholds: NewThresh
 }
 
 /** Throws `dq_unknown`, `amount_invalid`. */
-export async function updateAgentSettings(
+export async function setThresholds(
   tx: Writer,
   userId: number,
   { thresholds, at }: { thresholds: NewThresholds; at: number },
@@ -69,7 +69,7 @@ async function unitsOf(tx: Reader, thresholds: NewThresholds): Promise<[dq: stri
 }
 
 /** Gives how many thresholds the user had set. */
-export async function forgetThresholds(tx: Writer, userId: number): Promise<number> {
+export async function removeThresholds(tx: Writer, userId: number): Promise<number> {
   const settings = await tx.get(agentSettings, userId)
   if (settings) tx.remove(agentSettings, userId)
   return Object.keys(settings?.thresholds ?? {}).length

@@ -28,36 +28,41 @@ export async function authenticate(
   sent: SentCredentials,
   context: Context,
 ): Promise<Caller> {
-  if (auth.every((kind) => kind === 'none')) return NOBODY
+  if (auth.every((kind) => kind === 'none')) return NO_CALLER
   const authorization = authorizationOf(sent)
   if (auth.includes('none'))
-    return authorization === null ? NOBODY : anybody(tx, auth, { ...sent, authorization }, context)
-  if (auth.includes('client')) return { principal: exchangeable(authorization), session: undefined }
-  if (auth.includes('guest') && (authorization === null || !auth.some(comesByToken)))
-    return guest(tx, auth, sent, context)
+    return authorization === null ? NO_CALLER : authenticateOptional(tx, auth, { ...sent, authorization }, context)
+  if (auth.includes('client')) return { principal: exchangePrincipal(authorization), session: undefined }
+  if (auth.includes('guest') && (authorization === null || !auth.some(usesToken)))
+    return authenticateGuest(tx, auth, sent, context)
   if (authorization !== null) {
-    const principal = await bearer(tx, auth, { ...sent, authorization }, context)
-    return { principal: allowed(principal, sent, context), session: undefined }
+    const principal = await authenticateToken(tx, auth, { ...sent, authorization }, context)
+    return { principal: requireScope(principal, sent, context), session: undefined }
   }
   const isEmbed = auth.includes('embed') && sent.publicSecret !== undefined
   if (isEmbed && sent.headers.get('x-session-id') === null)
-    return { principal: await embed(tx, sent.publicSecret), session: undefined }
+    return { principal: await authenticateEmbed(tx, sent.publicSecret), session: undefined }
   const sessionId = auth.includes('session') ? presentedSession(sent, context.baseUrl) : undefined
-  if (sessionId !== undefined) return signedIn(tx, auth, sessionId, sent, context)
-  throw problem('authorization_missing', { detail: `Send ${waysIn(auth)}.`, ...challenge(sent, context) })
+  if (sessionId !== undefined) return authenticateSession(tx, auth, sessionId, sent, context)
+  throw problem('authorization_missing', { detail: `Send ${describeCredentials(auth)}.`, ...challenge(sent, context) })
 }
 
-const NOBODY: Caller = { principal: { kind: 'none' }, session: undefined }
+const NO_CALLER: Caller = { principal: { kind: 'none' }, session: undefined }
 
 /** Whoever calls: by a good token of another kind they see what everybody sees. */
-async function anybody(tx: Reader, auth: readonly Auth[], presented: Presented, context: Context): Promise<Caller> {
-  const principal = await bearer(tx, ['account', 'user', 'agent'], presented, context)
-  if (!auth.includes(principal.kind)) return NOBODY
-  return { principal: allowed(principal, presented, context), session: undefined }
+async function authenticateOptional(
+  tx: Reader,
+  auth: readonly Auth[],
+  presented: PresentedToken,
+  context: Context,
+): Promise<Caller> {
+  const principal = await authenticateToken(tx, ['account', 'user', 'agent'], presented, context)
+  if (!auth.includes(principal.kind)) return NO_CALLER
+  return { principal: requireScope(principal, presented, context), session: undefined }
 }
 
 /** The principal, unless it is an agent whose token is not of the scope that is needed: `insufficient_scope`. */
-function allowed(principal: Principal, asked: Asked, context: Context): Principal {
+function requireScope(principal: Principal, asked: Requirement, context: Context): Principal {
   const { agentScope } = asked
   if (principal.kind !== 'agent' || principal.scopes.includes(agentScope)) return principal
   const detail = `It needs \`${agentScope}\`: ask the user for it, by \`scope\` at /v4/oidc/auth.`
@@ -65,26 +70,26 @@ function allowed(principal: Principal, asked: Asked, context: Context): Principa
 }
 
 /** What somebody may send to be known. */
-function waysIn(auth: readonly Auth[]): string {
+function describeCredentials(auth: readonly Auth[]): string {
   const ways = []
-  if (auth.some(comesByToken)) ways.push(auth.every((kind) => kind === 'agent') ? agentToken : 'a Bearer access token')
+  if (auth.some(usesToken)) ways.push(auth.every((kind) => kind === 'agent') ? AGENT_TOKEN : 'a Bearer access token')
   if (auth.includes('session')) ways.push('a session')
   if (auth.includes('embed')) ways.push('`public_secret`')
   return ways.join(', or ')
 }
 
-const agentToken = 'the Bearer access token of an app that a user connected'
+const AGENT_TOKEN = 'the Bearer access token of an app that a user connected'
 
-const comesByToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
+const usesToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
 
-type Asked = Pick<SentCredentials, 'resource' | 'agentScope'>
+type Requirement = Pick<SentCredentials, 'resource' | 'agentScope'>
 
 /**
  * RFC 6750 section 3; a resource says where its metadata is (RFC 9728 section 5.1). Whoever has no token yet reads there what to ask
  * for: a scope named here is all that many clients would ask for, which would leave them without a refresh token.
  */
 function challenge(
-  { resource, agentScope }: Asked,
+  { resource, agentScope }: Requirement,
   context: Context,
   error?: 'invalid_token' | 'insufficient_scope',
 ): { headers: Record<string, string> } {
@@ -103,7 +108,7 @@ function authorizationOf({ headers, formToken }: SentCredentials): string | null
 }
 
 /** What the token endpoint takes (interface.md 4.1 rules 4, 5 and 7). */
-function exchangeable(authorization: string | null): Principal {
+function exchangePrincipal(authorization: string | null): Principal {
   if (!authorization?.trim()) throw problem('credentials_missing', { headers: { 'www-authenticate': 'Basic, Bearer' } })
   const [, scheme = '', credentials = ''] = /^(\S+)\s*(.*)$/.exec(authorization) ?? []
   if (/^bearer$/i.test(scheme)) return { kind: 'refresh', refresh_token: credentials }
@@ -122,38 +127,38 @@ function decodeBase64(text: string): string {
   }
 }
 
-interface Presented extends Asked {
+interface PresentedToken extends Requirement {
   readonly authorization: string
 }
 
-async function bearer(
+async function authenticateToken(
   tx: Reader,
   auth: readonly Auth[],
-  { authorization, ...asked }: Presented,
+  { authorization, ...asked }: PresentedToken,
   context: Context,
 ): Promise<Principal> {
   const [, accessToken] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? []
   if (accessToken === undefined) throw problem('bearer_required', challenge(asked, context))
   // Those of agents are JWTs; no other holds a dot.
-  if (accessToken.includes('.')) return agent(tx, auth, { ...asked, accessToken }, context)
+  if (accessToken.includes('.')) return authenticateAgent(tx, auth, { ...asked, accessToken }, context)
   const token = await findAccessToken(tx, accessToken, context.clock.now())
-  const refused = () => challenge(asked, context, 'invalid_token')
+  const challenged = () => challenge(asked, context, 'invalid_token')
   if (!token) {
     const isAgents = auth.every((kind) => kind === 'agent')
     const detail = `POST ${isAgents ? '/v4/oidc/token' : '/v4/account/oauth/token'} issues one.`
-    throw problem('token_invalid', { detail, ...refused() })
+    throw problem('token_invalid', { detail, ...challenged() })
   }
-  if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', refused())
+  if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', challenged())
   const { owner_kind, owner_id: id, family_id } = token
   if (!auth.includes(owner_kind)) throw problem(wrongCaller(auth))
   if (owner_kind === 'account') return { kind: 'account', owner: `account:${id}`, id, family_id }
-  return user(id, { via: 'token', family_id })
+  return userPrincipal(id, { via: 'token', family_id })
 }
 
-async function agent(
+async function authenticateAgent(
   tx: Reader,
   auth: readonly Auth[],
-  { accessToken, ...asked }: Asked & { readonly accessToken: string },
+  { accessToken, ...asked }: Requirement & { readonly accessToken: string },
   context: Context,
 ): Promise<Principal> {
   const { resource } = asked
@@ -178,14 +183,14 @@ async function agent(
   }
 }
 
-const user = (id: number, by: Pick<UserPrincipal, 'via' | 'family_id'>): UserPrincipal => ({
+const userPrincipal = (id: number, by: Pick<UserPrincipal, 'via' | 'family_id'>): UserPrincipal => ({
   kind: 'user',
   owner: `user:${id}`,
   id,
   ...by,
 })
 
-async function signedIn(
+async function authenticateSession(
   tx: Reader,
   auth: readonly Auth[],
   id: string,
@@ -193,19 +198,20 @@ async function signedIn(
   { clock }: Context,
 ): Promise<Caller> {
   const session = { id, issued: false }
-  const own = await findSession(tx, id, clock.now())
-  if (own) return { principal: user(own.user_id, { via: 'session' }), session }
-  const given = await findPageSession(tx, id, clock.now())
-  if (!given) throw problem('sign_in_required', (await hasNewId(tx, id, clock.now())) ? { detail: NEW_ID } : {})
+  const userSession = await findSession(tx, id, clock.now())
+  if (userSession) return { principal: userPrincipal(userSession.user_id, { via: 'session' }), session }
+  const pageSession = await findPageSession(tx, id, clock.now())
+  if (!pageSession)
+    throw problem('sign_in_required', (await hasNewId(tx, id, clock.now())) ? { detail: SESSION_ID_CHANGED } : {})
   if (!auth.includes('page')) throw problem(wrongCaller(auth))
-  return { principal: page(given, headers), session }
+  return { principal: pagePrincipal(pageSession, headers), session }
 }
 
-const NEW_ID =
+const SESSION_ID_CHANGED =
   'Its id changed when its user signed in: send the `session_id` that POST /v4/session/verify answered with, and later the one in the X-Session-ID header of each answer.'
 
 /** Browsers say which page asks, but for what a page asks of its own origin. */
-function page(
+function pagePrincipal(
   { user_id, page: { account_id, origin } }: PageSessionRow,
   headers: SentCredentials['headers'],
 ): PagePrincipal {
@@ -214,20 +220,25 @@ function page(
 }
 
 /** A session is issued where none is sent, and where what is sent cannot be one. */
-async function guest(tx: Reader, auth: readonly Auth[], sent: SentCredentials, context: Context): Promise<Caller> {
+async function authenticateGuest(
+  tx: Reader,
+  auth: readonly Auth[],
+  sent: SentCredentials,
+  context: Context,
+): Promise<Caller> {
   const presented = presentedSession(sent, context.baseUrl)
   const known = presented !== undefined && isSessionId(presented)
   const id = known ? presented : newSessionId(context)
   const row = known ? await findSession(tx, id, context.clock.now()) : undefined
-  const isJudged = auth.includes('page') || auth.some(comesByToken)
-  const given = known && isJudged ? await findPageSession(tx, id, context.clock.now()) : undefined
+  const canBeRefused = auth.includes('page') || auth.some(usesToken)
+  const pageSession = known && canBeRefused ? await findPageSession(tx, id, context.clock.now()) : undefined
   // What others reach by a token is not among what a page was given.
-  if (given && !auth.includes('page')) throw problem(wrongCaller(auth))
-  if (given) return { principal: page(given, sent.headers), session: { id, issued: false } }
+  if (pageSession && !auth.includes('page')) throw problem(wrongCaller(auth))
+  if (pageSession) return { principal: pagePrincipal(pageSession, sent.headers), session: { id, issued: false } }
   return { principal: { kind: 'guest', user_id: row?.user_id ?? null }, session: { id, issued: !known } }
 }
 
-async function embed(tx: Reader, publicSecret: unknown): Promise<Principal> {
+async function authenticateEmbed(tx: Reader, publicSecret: unknown): Promise<Principal> {
   const account = typeof publicSecret === 'string' ? await accountByPublicSecret(tx, publicSecret) : undefined
   if (!account) throw problem('public_secret_unknown')
   return { kind: 'embed', account_id: account.id }

@@ -6,55 +6,63 @@ import { recordEvent } from '../../jobs/events/event.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
-import { type AskingSession, askAndWait, type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
+import {
+  type ApprovedSecondFactor,
+  awaitSecondFactor,
+  spendAwaited,
+  type UserSession,
+} from '../second-factor/await-second-factor.js'
 
 /** The newest go on working beside new ones, so that nobody who changes over is locked out, even if they lose the answer. */
-const MOST_BEFORE = 1
+const MAX_OLDER = 1
 
-const orderOf = ({ userId, sessionId }: AskingSession) => ({
+const secondFactorOrderOf = ({ userId, sessionId }: UserSession) => ({
   userId,
   sessionId,
   action: 'client_credentials',
   detail: { request: 'Make new client credentials, by which programs use your wallet' },
 })
 
-/** Waits until the user has approved it. Throws as `askAndWait`. */
-export const askForSecrets = async (service: ServiceContext, asking: AskingSession): Promise<GivenSecondFactor> => ({
-  ...asking,
-  request: await askAndWait(service, orderOf(asking)),
+/** Waits until the user has approved it. Throws as `awaitSecondFactor`. */
+export const awaitSecretsApproval = async (
+  service: ServiceContext,
+  session: UserSession,
+): Promise<ApprovedSecondFactor> => ({
+  ...session,
+  request: await awaitSecondFactor(service, secondFactorOrderOf(session)),
 })
 
 /**
  * Makes a user new client credentials and ends those before their newest; the user is told by mail.
  * Spends the second factor, where one was asked for: throws `rejected`, `approval_timeout`.
  */
-export async function createSecrets(
+export async function createUserSecrets(
   tx: Writer,
-  { userId, given, at }: { userId: number; given: GivenSecondFactor | undefined; at: number },
+  { userId, approved, at }: { userId: number; approved: ApprovedSecondFactor | undefined; at: number },
   context: Pick<ServiceContext, 'random' | 'keys'>,
 ) {
-  if (given) await spendAsked(tx, given.request, orderOf(given), at)
+  if (approved) await spendAwaited(tx, approved.request, secondFactorOrderOf(approved), at)
   const ended: string[] = []
   const known = await clientsOf(tx, 'user', userId)
   for (const old of known) if (old.deleted_at !== null) tx.remove(clients, old.id)
   const living = known.filter(({ deleted_at }) => deleted_at === null)
-  for (const old of living.slice(0, Math.max(0, living.length - MOST_BEFORE))) {
+  for (const old of living.slice(0, Math.max(0, living.length - MAX_OLDER))) {
     await revokeClient(tx, old, at)
     ended.push(old.id)
   }
   const { client } = await createClient(tx, { kind: 'user', id: userId, at }, context)
-  await tell(tx, { userId, clientId: client.id, ended, at })
+  await notifyUser(tx, { userId, clientId: client.id, ended, at })
   return { secrets: showSecrets([client], context) }
 }
 
-interface Made {
+interface CreatedSecrets {
   readonly userId: number
   readonly clientId: string
   readonly ended: readonly string[]
   readonly at: number
 }
 
-async function tell(tx: Writer, { userId, clientId, ended, at }: Made): Promise<void> {
+async function notifyUser(tx: Writer, { userId, clientId, ended, at }: CreatedSecrets): Promise<void> {
   const owner = `user:${userId}` as const
   const data = { client_id: clientId, ended_client_ids: ended }
   await recordEvent(tx, { owners: [owner], type: 'user.secrets_created', actor: owner, subject: owner, data, at })

@@ -1,6 +1,6 @@
 import { SecretsShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { askForSecrets, createSecrets } from './client-credentials.js'
+import { awaitSecretsApproval, createUserSecrets } from './client-credentials.js'
 
 export const clientCredentialRoutes = defineRoutes('users', {
   createUserSecrets: route({
@@ -19,10 +19,12 @@ export const clientCredentialRoutes = defineRoutes('users', {
     idempotent: true,
     async handle({ principal, session, keep }, service) {
       const userId = principal.id
-      const given =
-        principal.via === 'session' ? await askForSecrets(service, { userId, sessionId: session?.id }) : undefined
+      const approved =
+        principal.via === 'session'
+          ? await awaitSecretsApproval(service, { userId, sessionId: session?.id })
+          : undefined
       return service.storage.write(async (tx) =>
-        keep(tx, await createSecrets(tx, { userId, given, at: service.clock.now() }, service)),
+        keep(tx, await createUserSecrets(tx, { userId, approved, at: service.clock.now() }, service)),
       )
     },
   }),

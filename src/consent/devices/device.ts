@@ -8,14 +8,14 @@ import { postMail } from '../../jobs/outbox/outbox.js'
 import { getExisting } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { type DeviceLetter, deviceMail } from './wording.js'
+import { type DeviceMail, deviceMail } from './wording.js'
 
 export const platforms = ['ios', 'android', 'web'] as const
 export type Platform = (typeof platforms)[number]
 
-const MOST_DEVICES = 20
+const MAX_DEVICES = 20
 /** Beside them, those that nobody has confirmed; the oldest goes when one more comes. */
-const MOST_WAITING = 5
+const MAX_UNCONFIRMED = 5
 
 /** A device that a user has registered to be asked on. */
 export interface DeviceRow {
@@ -68,16 +68,16 @@ export interface DeviceRegistration {
 }
 
 /** A new token is a new id, so that whoever sets it answers nothing that was asked before. Throws `too_many_devices`. */
-export async function registrationOf(
+export async function planRegistration(
   tx: Writer,
   { userId, platform, token, name, deviceId, at }: NewDevice,
   { keys }: Pick<ServiceContext, 'keys'>,
 ): Promise<DeviceRegistration> {
-  const own = await allDevicesOf(tx, userId, at)
+  const own = await currentDevicesOf(tx, userId, at)
   const token_digest = digest(token)
   const known = own.find((device) => device.token_digest === token_digest)
   const former = known ?? own.find((device) => deviceId !== undefined && device.device_id === deviceId)
-  if (!former && own.filter(isActive).length >= MOST_DEVICES) throw problem('too_many_devices')
+  if (!former && own.filter(isActive).length >= MAX_DEVICES) throw problem('too_many_devices')
   const id = known?.id ?? (await tx.nextId('devices'))
   const row: DeviceRow = {
     id,
@@ -97,28 +97,29 @@ export async function registrationOf(
 export async function addDevice(
   tx: Writer,
   { row, isKnown, former }: DeviceRegistration,
-  { at, isTold }: { at: number; isTold: boolean },
+  { at, isMailed }: { at: number; isMailed: boolean },
 ): Promise<DeviceRow> {
   if (former) tx.remove(devices, former.id)
   tx.put(devices, row)
-  await showPlatforms(tx, row.user_id, at)
+  await updatePlatforms(tx, row.user_id, at)
   if (isKnown) return row
-  await tell(tx, 'device_added', row, at)
-  if (isTold) await mail(tx, row, { what: 'added' }, at)
+  await recordDeviceEvent(tx, 'device_added', row, at)
+  if (isMailed) await mailUser(tx, row, { what: 'added' }, at)
   return row
 }
 
 /** Keeps a device, or its removal, until it is confirmed, and mails the link that can do so. */
-export async function keepChange(
+export async function storeChange(
   tx: Writer,
   { change, ...device }: DeviceRow & { readonly change: DeviceChange },
   { link, at }: { link: string; at: number },
 ): Promise<void> {
-  const waiting = (await allDevicesOf(tx, device.user_id, at)).filter((each) => !isActive(each))
-  for (const old of waiting.slice(0, Math.max(0, waiting.length + 1 - MOST_WAITING))) tx.remove(devices, old.id)
+  const unconfirmed = (await currentDevicesOf(tx, device.user_id, at)).filter((each) => !isActive(each))
+  for (const old of unconfirmed.slice(0, Math.max(0, unconfirmed.length + 1 - MAX_UNCONFIRMED)))
+    tx.remove(devices, old.id)
   tx.put(devices, { ...device, change })
-  await tell(tx, change.kind === 'add' ? 'device_waits' : 'device_removal_waits', device, at)
-  await mail(tx, device, { what: change.kind, link, from: change.link_from }, at)
+  await recordDeviceEvent(tx, change.kind === 'add' ? 'device_waits' : 'device_removal_waits', device, at)
+  await mailUser(tx, device, { what: change.kind, link, from: change.link_from }, at)
 }
 
 /** Makes a change that was confirmed, or drops one that was rejected. */
@@ -135,20 +136,20 @@ export async function settleChange(
   }
   if (!confirmed) {
     tx.remove(devices, device.id)
-    return tell(tx, 'device_refused', device, at)
+    return recordDeviceEvent(tx, 'device_refused', device, at)
   }
   const former = change.replaces === null ? undefined : await tx.get(devices, change.replaces)
-  await addDevice(tx, { row: { ...device, change: null }, isKnown: false, former }, { at, isTold: true })
+  await addDevice(tx, { row: { ...device, change: null }, isKnown: false, former }, { at, isMailed: true })
 }
 
 /** Takes a device from its user. */
 export async function removeDevice(tx: Writer, device: DeviceRow, at: number): Promise<void> {
   await remove(tx, device, at)
-  if (isActive(device)) await mail(tx, device, { what: 'removed' }, at)
+  if (isActive(device)) await mailUser(tx, device, { what: 'removed' }, at)
 }
 
 /** Takes every device from a user whom somebody else had before, who is told so by whoever calls. Gives how many were active. */
-export async function forgetDevices(tx: Writer, userId: number, at: number): Promise<number> {
+export async function removeAllDevices(tx: Writer, userId: number, at: number): Promise<number> {
   const own = await rowsOf(tx, userId)
   for (const device of own) await remove(tx, device, at)
   return own.filter(isActive).length
@@ -157,8 +158,8 @@ export async function forgetDevices(tx: Writer, userId: number, at: number): Pro
 async function remove(tx: Writer, device: DeviceRow, at: number): Promise<void> {
   tx.remove(devices, device.id)
   if (!isActive(device)) return
-  await showPlatforms(tx, device.user_id, at)
-  await tell(tx, 'device_removed', device, at)
+  await updatePlatforms(tx, device.user_id, at)
+  await recordDeviceEvent(tx, 'device_removed', device, at)
 }
 
 /** Throws `not_found`, for another's too. */
@@ -168,7 +169,7 @@ export async function ownDevice(tx: Reader, userId: number, id: number): Promise
   return device
 }
 
-export async function listDevices(
+export async function listRegistrations(
   tx: Reader,
   userId: number,
   page: { limit?: number | undefined; after?: number | undefined },
@@ -181,11 +182,11 @@ export async function listDevices(
 const isActive = ({ change }: DeviceRow): boolean => change?.kind !== 'add'
 
 /** The user's devices that are asked, and answer. */
-export const devicesOf = async (tx: Reader, userId: number): Promise<DeviceRow[]> =>
+export const activeDevicesOf = async (tx: Reader, userId: number): Promise<DeviceRow[]> =>
   (await rowsOf(tx, userId)).filter(isActive)
 
 /** Those too that wait to be confirmed, and still can be. */
-async function allDevicesOf(tx: Writer, userId: number, at: number): Promise<DeviceRow[]> {
+async function currentDevicesOf(tx: Writer, userId: number, at: number): Promise<DeviceRow[]> {
   const own = await rowsOf(tx, userId)
   const isOver = (device: DeviceRow) => !isActive(device) && (device.change?.link_until ?? 0) <= at
   for (const device of own) if (isOver(device)) tx.remove(devices, device.id)
@@ -193,16 +194,16 @@ async function allDevicesOf(tx: Writer, userId: number, at: number): Promise<Dev
 }
 
 const rowsOf = (tx: Reader, userId: number): Promise<DeviceRow[]> =>
-  tx.find(devices, { index: 'byUser', prefix: [userId], limit: 2 * (MOST_DEVICES + MOST_WAITING) })
+  tx.find(devices, { index: 'byUser', prefix: [userId], limit: 2 * (MAX_DEVICES + MAX_UNCONFIRMED) })
 
 /** Whether the user can be asked by a push; one without is asked by mail. */
 export const hasDevice = async (tx: Reader, userId: number): Promise<boolean> =>
-  (await devicesOf(tx, userId)).length > 0
+  (await activeDevicesOf(tx, userId)).length > 0
 
 /** The user's active device of that token. */
 export async function deviceByToken(tx: Reader, userId: number, token: string): Promise<DeviceRow | undefined> {
   const presented = digest(token)
-  return (await devicesOf(tx, userId)).find((device) => sameSecret(device.token_digest, presented))
+  return (await activeDevicesOf(tx, userId)).find((device) => sameSecret(device.token_digest, presented))
 }
 
 /** The token that a push is sent to, or undefined where it was sealed under another key. */
@@ -212,16 +213,21 @@ export const pushToken = (device: DeviceRow, { keys }: Pick<ServiceContext, 'key
 const sealContext = (id: number): string => `devices:${id}:token`
 
 /** A user's record says which platforms they have a device of. */
-async function showPlatforms(tx: Writer, userId: number, at: number): Promise<void> {
+async function updatePlatforms(tx: Writer, userId: number, at: number): Promise<void> {
   const user = await getExisting(tx, users, userId)
-  const own = await devicesOf(tx, userId)
+  const own = await activeDevicesOf(tx, userId)
   const has = (platform: Platform) => own.some((device) => device.platform === platform)
   const [is_ios, is_android] = [has('ios'), has('android')]
   if (is_ios === user.is_ios && is_android === user.is_android) return
   tx.put(users, { ...user, is_ios, is_android, updated_at: at })
 }
 
-const tell = (tx: Writer, what: string, { id, user_id, platform, name }: DeviceRow, at: number): Promise<void> =>
+const recordDeviceEvent = (
+  tx: Writer,
+  what: string,
+  { id, user_id, platform, name }: DeviceRow,
+  at: number,
+): Promise<void> =>
   recordEvent(tx, {
     owners: [`user:${user_id}`],
     type: `second_factor.${what}`,
@@ -232,7 +238,7 @@ const tell = (tx: Writer, what: string, { id, user_id, platform, name }: DeviceR
   })
 
 /** A notice about the user's security: no limit keeps it away. */
-async function mail(tx: Writer, device: DeviceRow, letter: DeviceLetter, at: number): Promise<void> {
+async function mailUser(tx: Writer, device: DeviceRow, letter: DeviceMail, at: number): Promise<void> {
   const { email: to } = await getExisting(tx, users, device.user_id)
   await postMail(tx, { to, ...deviceMail(device, letter), at })
 }

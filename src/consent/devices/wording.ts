@@ -1,6 +1,6 @@
 import { quoted, unlinked } from '../../base/text/quotation.js'
 
-interface Named {
+interface NamedDevice {
   readonly platform: 'ios' | 'android' | 'web'
   readonly name: string | null
 }
@@ -8,16 +8,16 @@ interface Named {
 const platformNames = { ios: 'iOS', android: 'Android', web: 'a browser' } as const
 
 /** A device as people are told of it: whoever registers it names it. */
-export const deviceText = ({ platform, name }: Named): string =>
+export const deviceText = ({ platform, name }: NamedDevice): string =>
   name ? `${quoted(name)} (${platformNames[platform]})` : `a device (${platformNames[platform]})`
 
-export type DeviceLetter =
+export type DeviceMail =
   | { readonly what: 'added' | 'removed' }
   /** `from`: when the link begins to confirm the change. */
   | { readonly what: 'add' | 'remove'; readonly link: string; readonly from: number }
 
 /** What a user is told of a change of their devices. */
-export function deviceMail(device: Named, letter: DeviceLetter): { subject: string; text: string } {
+export function deviceMail(device: NamedDevice, letter: DeviceMail): { subject: string; text: string } {
   const named = unlinked(deviceText(device))
   switch (letter.what) {
     case 'added':

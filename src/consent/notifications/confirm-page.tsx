@@ -5,10 +5,10 @@ import type { Reply } from '../../http/reply.js'
 import type { DeviceChange, DeviceRow } from '../devices/device.js'
 import { deviceText, minuteText } from '../devices/wording.js'
 
-type Changing = DeviceRow & { readonly change: DeviceChange }
+type ChangingDevice = DeviceRow & { readonly change: DeviceChange }
 
 /** What a mailed link opens: the change, and what can be done about it now. It needs no script. */
-export function confirmPage(device: Changing, token: string, at: number): Reply {
+export function confirmPage(device: ChangingDevice, token: string, at: number): Reply {
   const { kind, link_from } = device.change
   const isEarly = link_from > at
   return formPage({
@@ -43,7 +43,7 @@ export function confirmPage(device: Changing, token: string, at: number): Reply 
 
 const doneTexts = { add: 'The device was added.', remove: 'The device was removed.' }
 
-export const confirmedPage = ({ change }: Changing, answer: 'confirm' | 'reject'): Reply =>
+export const confirmedPage = ({ change }: ChangingDevice, answer: 'confirm' | 'reject'): Reply =>
   formPage({
     title: answer === 'confirm' ? 'Confirmed' : 'Rejected',
     tone: answer === 'confirm' ? 'good' : undefined,

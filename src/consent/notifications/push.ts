@@ -1,7 +1,7 @@
 import type { PushRow } from '../../base/message.js'
 import type { DeliveryHandler } from '../../jobs/outbox/outbox.js'
 import { devices, pushToken } from '../devices/device.js'
-import { pushArrives } from '../second-factor/phone.js'
+import { schedulePhoneAnswer } from '../second-factor/phone.js'
 
 export const pushDeliveryHandler: DeliveryHandler<PushRow, void> = {
   async send({ id, subject, text, device_id, data }, service) {
@@ -15,7 +15,7 @@ export const pushDeliveryHandler: DeliveryHandler<PushRow, void> = {
   },
 
   async settle(tx, push, _result, { clock }) {
-    await pushArrives(tx, push, clock.now())
+    await schedulePhoneAnswer(tx, push, clock.now())
     return 'sent'
   },
 }

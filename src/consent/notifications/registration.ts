@@ -10,12 +10,12 @@ import {
   deviceByToken,
   devices,
   hasDevice,
-  keepChange,
   type NewDevice,
   ownDevice,
-  registrationOf,
+  planRegistration,
   removeDevice,
   settleChange,
+  storeChange,
 } from '../devices/device.js'
 import { deviceText } from '../devices/wording.js'
 import { requireSecondFactor } from '../second-factor/request.js'
@@ -25,7 +25,7 @@ const DAY = 24 * 3_600_000
 const LINK_LIFETIME = 7 * DAY
 
 /** Who wants to change a user's devices. */
-export interface Changing {
+export interface DeviceChanger {
   readonly userId: number
   /** `X-Device-Token`, by which a device of theirs says that it is the one. */
   readonly deviceToken: string | null
@@ -34,7 +34,7 @@ export interface Changing {
   readonly at: number
 }
 
-export { listDevices, platforms, showDevice } from '../devices/device.js'
+export { listRegistrations, platforms, showDevice } from '../devices/device.js'
 
 type Context = Pick<ServiceContext, 'keys' | 'random' | 'baseUrl'>
 
@@ -42,10 +42,15 @@ type Context = Pick<ServiceContext, 'keys' | 'random' | 'baseUrl'>
  * Registers a device. A user's first is active at once, as is one that an active device registers; any other waits until an active
  * device or a mailed link confirms it. Throws `too_many_devices`, `too_many_pending`, `too_many_mails`.
  */
-export async function registerDevice(tx: Writer, order: NewDevice & Changing, context: Context): Promise<DeviceRow> {
-  const registration = await registrationOf(tx, order, context)
+export async function createRegistration(
+  tx: Writer,
+  order: NewDevice & DeviceChanger,
+  context: Context,
+): Promise<DeviceRow> {
+  const registration = await planRegistration(tx, order, context)
   const { row, isKnown, former } = registration
-  if (isKnown || !(await mustConfirm(tx, order))) return addDevice(tx, registration, { at: order.at, isTold: true })
+  if (isKnown || !(await needsConfirmation(tx, order)))
+    return addDevice(tx, registration, { at: order.at, isMailed: true })
   await awaitConfirmation(tx, row, { ...order, kind: 'add', replaces: former?.id ?? null }, context)
   return row
 }
@@ -54,31 +59,32 @@ export async function registerDevice(tx: Writer, order: NewDevice & Changing, co
  * Removes a device, in the same way: one that is not active yet at once, as whatever an active device removes.
  * Throws `not_found`, for another's too, `too_many_pending`, `too_many_mails`.
  */
-export async function unregisterDevice(
+export async function deleteRegistration(
   tx: Writer,
-  { id, ...changing }: Changing & { readonly id: number },
+  { id, ...changing }: DeviceChanger & { readonly id: number },
   context: Context,
 ): Promise<void> {
   const device = await ownDevice(tx, changing.userId, id)
-  if (device.change?.kind === 'add' || !(await mustConfirm(tx, changing))) return removeDevice(tx, device, changing.at)
+  if (device.change?.kind === 'add' || !(await needsConfirmation(tx, changing)))
+    return removeDevice(tx, device, changing.at)
   await awaitConfirmation(tx, device, { ...changing, kind: 'remove', replaces: null }, context)
 }
 
 /** Whether the caller has yet to show that they hold a device of the user's. */
-const mustConfirm = async (tx: Reader, { userId, deviceToken }: Changing): Promise<boolean> =>
+const needsConfirmation = async (tx: Reader, { userId, deviceToken }: DeviceChanger): Promise<boolean> =>
   (await hasDevice(tx, userId)) && !(deviceToken && (await deviceByToken(tx, userId, deviceToken)))
 
 async function awaitConfirmation(
   tx: Writer,
   device: DeviceRow,
-  { userId, sessionId, kind, replaces, at }: Changing & Pick<DeviceChange, 'kind' | 'replaces'>,
+  { userId, sessionId, kind, replaces, at }: DeviceChanger & Pick<DeviceChange, 'kind' | 'replaces'>,
   { random, baseUrl }: Context,
 ): Promise<void> {
   const token = base64url(random.bytes(32))
   const link_from = at + DAY
   const change = { kind, replaces, link_digest: digest(token), link_from, link_until: link_from + LINK_LIFETIME }
   const link = `${baseUrl}/v4/notifications/registrations/${device.id}/confirm?token=${token}`
-  await keepChange(tx, { ...device, change }, { link, at })
+  await storeChange(tx, { ...device, change }, { link, at })
   const order = { userId, sessionId, action: `${kind}_device`, detail: { device: deviceText(device) }, at }
   await requireSecondFactor(tx, { ...order, deviceId: device.id }, { random, baseUrl })
 }

@@ -7,13 +7,13 @@ import { type Call, defineRoutes, route } from '../../http/route.js'
 import { confirmedPage, confirmPage, refusedChangePage } from './confirm-page.js'
 import {
   answerDeviceLink,
-  type Changing,
   changeOfLink,
-  listDevices,
+  createRegistration,
+  type DeviceChanger,
+  deleteRegistration,
+  listRegistrations,
   platforms,
-  registerDevice,
   showDevice,
-  unregisterDevice,
 } from './registration.js'
 
 const Platform = z.enum(platforms)
@@ -32,7 +32,7 @@ const Registration = z.object({
 
 type Caller = Pick<Call<unknown, unknown, unknown, 'user' | 'session'>, 'principal' | 'session' | 'headers'>
 
-const changing = ({ principal, session, headers }: Caller, { clock }: ServiceContext): Changing => ({
+const changerOf = ({ principal, session, headers }: Caller, { clock }: ServiceContext): DeviceChanger => ({
   userId: principal.id,
   deviceToken: headers.get('x-device-token'),
   sessionId: session?.id,
@@ -65,7 +65,7 @@ export const notificationRoutes = defineRoutes('notifications', {
     errors: ['too_many_devices', 'too_many_pending', 'too_many_mails'],
     idempotent: true,
     async write(tx, call, service) {
-      return showDevice(await registerDevice(tx, { ...call.body, ...changing(call, service) }, service))
+      return showDevice(await createRegistration(tx, { ...call.body, ...changerOf(call, service) }, service))
     },
   }),
 
@@ -79,7 +79,7 @@ export const notificationRoutes = defineRoutes('notifications', {
     query: PageQuery,
     result: pageOf('registrations', z.object({ ...Registration.shape, active: z.optional(z.literal(false)) })),
     errors: ['cursor_invalid'],
-    read: (tx, { query, principal }) => listDevices(tx, principal.id, query),
+    read: (tx, { query, principal }) => listRegistrations(tx, principal.id, query),
   }),
 
   deleteRegistration: route({
@@ -95,7 +95,7 @@ export const notificationRoutes = defineRoutes('notifications', {
     status: 204,
     errors: ['not_found', 'too_many_pending', 'too_many_mails'],
     async write(tx, call, service) {
-      await unregisterDevice(tx, { id: call.params.id, ...changing(call, service) }, service)
+      await deleteRegistration(tx, { id: call.params.id, ...changerOf(call, service) }, service)
       return noContent()
     },
   }),
@@ -120,7 +120,7 @@ export const notificationRoutes = defineRoutes('notifications', {
     idempotent: true,
     async write(tx, call, service) {
       const { fcmToken: token, platform = 'web', deviceId } = call.body
-      const device = await registerDevice(tx, { token, platform, deviceId, ...changing(call, service) }, service)
+      const device = await createRegistration(tx, { token, platform, deviceId, ...changerOf(call, service) }, service)
       return {
         success: true as const,
         message: 'The device is registered.',

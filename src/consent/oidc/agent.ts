@@ -1,8 +1,8 @@
 import { problem } from '../../base/problem.js'
 import type { Reader } from '../../storage/storage.js'
 import { type ConnectionRow, grantedAccountId, oidcConnections } from './connection.js'
-import { isInterface } from './issuer.js'
-import { findAccess, type OidcTokenRow } from './token.js'
+import { isInterfaceAudience } from './issuer.js'
+import { findOidcAccessToken, type OidcTokenRow } from './token.js'
 
 /**
  * Whose agent an access token makes its bearer at the interface, or at one resource of the service's; the audience alone of one
@@ -15,11 +15,11 @@ export async function findAgentToken(
 ): Promise<
   { token: OidcTokenRow; connection: ConnectionRow; accountId: number | null } | { audience: string } | undefined
 > {
-  const token = await findAccess(tx, accessToken, at)
+  const token = await findOidcAccessToken(tx, accessToken, at)
   const connection = token && (await tx.get(oidcConnections, token.connection_id))
   if (!connection) return undefined
   const { audience } = token
-  if (audience !== resource && !isInterface(audience, { baseUrl })) return { audience }
+  if (audience !== resource && !isInterfaceAudience(audience, { baseUrl })) return { audience }
   return { token, connection, accountId: await grantedAccountId(tx, connection) }
 }
 
@@ -27,7 +27,7 @@ export async function findAgentToken(
  * What an agent's user grants it at this moment: a call that waited reads it again in the transaction in which it acts.
  * Throws `token_invalid` once the app is disconnected.
  */
-export async function presentGrant(
+export async function currentGrant(
   tx: Reader,
   { connection_id }: { readonly connection_id: number },
 ): Promise<{ account_id: number | null }> {

@@ -3,7 +3,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { isProven, users } from '../../identity/users/user.js'
 import { primaryTwin, twinKey } from '../../money/twins/twin.js'
 import type { Reader } from '../../storage/storage.js'
-import { agentTwin } from './connection.js'
+import { findAgentTwin } from './connection.js'
 
 /** What scopes show of a user. */
 export interface Claims {
@@ -36,7 +36,7 @@ export async function claimsOf(
 
 async function twinClaims(tx: Reader, userId: number, keys: ServiceContext['keys'] | undefined) {
   const primary = await primaryTwin(tx, `user:${userId}`)
-  const agent = await agentTwin(tx, userId)
+  const agent = await findAgentTwin(tx, userId)
   return {
     twin_hostname: primary?.hostname ?? null,
     agent_twin_hostname: agent?.hostname ?? null,

@@ -5,7 +5,7 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 const LIFETIME = 60_000
 /** A used code stays known for as long as what came of it may live, so that it is noticed when it comes again. */
-const MEMORY = 25 * 3_600_000
+const STORED_FOR = 25 * 3_600_000
 
 /** An authorization code. The id is its digest. */
 export interface OidcCodeRow {
@@ -39,7 +39,7 @@ export async function issueCode(
   { random }: Pick<ServiceContext, 'random'>,
 ): Promise<string> {
   for (const old of await tx.find(oidcCodes, { index: 'byExpiry', prefix: [], limit: 5 }))
-    if (old.expires_at + MEMORY <= at) tx.remove(oidcCodes, old.id)
+    if (old.expires_at + STORED_FOR <= at) tx.remove(oidcCodes, old.id)
   const code = base64url(random.bytes(32))
   tx.put(oidcCodes, { id: digest(code), ...facts, expires_at: at + LIFETIME, family_id: null })
   return code

@@ -6,7 +6,7 @@ import { firstQuantity } from '../../money/digital-quantities/digital-quantity.j
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { markUsed, nameOf, type OidcClientRow, oidcClients } from './clients/client.js'
+import { appName, type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
 
 /** What a user allowed an app: one row for both, until the user takes it back. */
 export interface ConnectionRow {
@@ -41,7 +41,7 @@ export async function connectionOf(tx: Reader, userId: number, clientId: string)
 }
 
 /** Keeps what a user allows an app, beside what they allowed it before; makes their agent twin where they have none. */
-export async function connect(
+export async function connectApp(
   tx: Writer,
   {
     userId,
@@ -63,8 +63,8 @@ export async function connect(
     updated_at: at,
   }
   tx.put(oidcConnections, row)
-  if (!known) await markUsed(tx, clientId, { unusedSince: null })
-  if (!(await agentTwin(tx, userId))) await makeAgentTwin(tx, userId, at, context)
+  if (!known) await setUnusedSince(tx, clientId, { unusedSince: null })
+  if (!(await findAgentTwin(tx, userId))) await createAgentTwin(tx, userId, at, context)
   await recordEvent(tx, {
     owners: [`user:${userId}`],
     type: known ? 'connection.updated' : 'connection.created',
@@ -76,13 +76,13 @@ export async function connect(
   return row
 }
 
-async function makeAgentTwin(tx: Writer, userId: number, at: number, context: TwinContext): Promise<void> {
+async function createAgentTwin(tx: Writer, userId: number, at: number, context: TwinContext): Promise<void> {
   const { id: dq } = await firstQuantity(tx)
   const twin = await createTwin(tx, { owner: `user:${userId}`, dq, at }, context)
   tx.put(agentTwins, { id: userId, twin_id: twin.id })
 }
 
-export async function agentTwin(tx: Reader, userId: number): Promise<TwinRow | undefined> {
+export async function findAgentTwin(tx: Reader, userId: number): Promise<TwinRow | undefined> {
   const row = await tx.get(agentTwins, userId)
   return row && tx.get(twins, row.twin_id)
 }
@@ -99,15 +99,15 @@ export async function listConnections(
     rows.map(({ client_id }) => client_id),
   )
   return {
-    connections: rows.map((row, i) => show(row, required(apps[i], `the app of connection ${row.id}`))),
+    connections: rows.map((row, i) => showConnection(row, required(apps[i], `the app of connection ${row.id}`))),
     next,
   }
 }
 
-const show = (row: ConnectionRow, client: OidcClientRow) => ({
+const showConnection = (row: ConnectionRow, client: OidcClientRow) => ({
   id: row.id,
   client_id: row.client_id,
-  client_name: nameOf(client),
+  client_name: appName(client),
   account_id: row.account_id,
   scope: row.scopes.join(' '),
   created_at: seconds(row.created_at),

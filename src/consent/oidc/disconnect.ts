@@ -3,12 +3,12 @@ import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { allRows } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
-import { markUsed } from './clients/client.js'
+import { setUnusedSince } from './clients/client.js'
 import { type ConnectionRow, oidcConnections } from './connection.js'
 import { revokeConnection } from './token.js'
 
 /** Ends a connection: every token and code of it is dead at once, and so is what the app asked for. `actor` is who ended it. */
-export async function deleteConnection(
+export async function endConnection(
   tx: Writer,
   { id, user_id, client_id }: ConnectionRow,
   { actor, at }: { actor: string; at: number },
@@ -18,7 +18,7 @@ export async function deleteConnection(
   for (const end of onDisconnect) await end(tx, { connectionId: id, at })
   tx.remove(oidcConnections, id)
   const [other] = await tx.find(oidcConnections, { index: 'byClient', prefix: [client_id], limit: 1 })
-  if (!other) await markUsed(tx, client_id, { unusedSince: at })
+  if (!other) await setUnusedSince(tx, client_id, { unusedSince: at })
   const data = { client_id }
   await recordEvent(tx, {
     owners: [`user:${user_id}`],
@@ -31,25 +31,25 @@ export async function deleteConnection(
 }
 
 /** Ends one of the user's own connections. Throws `not_found`. */
-export async function deleteOwnConnection(
+export async function deleteConnection(
   tx: Writer,
   { id, userId, at }: { id: number; userId: number; at: number },
   context: Pick<ServiceContext, 'onDisconnect'>,
 ): Promise<void> {
   const row = await tx.get(oidcConnections, id)
   if (!row || row.user_id !== userId) throw problem('not_found')
-  await deleteConnection(tx, row, { actor: `user:${userId}`, at }, context)
+  await endConnection(tx, row, { actor: `user:${userId}`, at }, context)
 }
 
 /** Ends every connection of a user. Gives how many that were. */
-export async function disconnectAll(
+export async function endConnectionsOf(
   tx: Writer,
   { userId, at }: { userId: number; at: number },
   context: Pick<ServiceContext, 'onDisconnect'>,
 ): Promise<number> {
   let count = 0
   for await (const connection of allRows(tx, oidcConnections, { index: 'byUser', prefix: [userId] })) {
-    await deleteConnection(tx, connection, { actor: 'service', at }, context)
+    await endConnection(tx, connection, { actor: 'service', at }, context)
     count++
   }
   return count

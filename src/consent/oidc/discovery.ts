@@ -3,7 +3,7 @@ import { authMethods } from './clients/client.js'
 import { issuerOf, scopesSupported } from './issuer.js'
 
 /** OpenID Connect Discovery 1.0 section 3 and RFC 8414 section 2: every address by the service's own base URL. */
-export function discoveryOf(context: Pick<ServiceContext, 'baseUrl'>) {
+export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl'>) {
   const issuer = issuerOf(context)
   return {
     issuer,

@@ -10,18 +10,18 @@ import type { Writer } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
 import { authenticateClient, type OidcClientRow, type SentClient } from './clients/client.js'
 import { findCode, type OidcCodeRow, spendAuthorizationCode } from './code.js'
-import { audienceOf, issuerOf, words } from './issuer.js'
+import { audienceOf, issuerOf, splitOnSpaces } from './issuer.js'
 import { sign } from './keys.js'
 import {
   ACCESS_LIFETIME,
-  findRefresh,
+  areTokensUnused,
+  findOidcRefreshToken,
   type Grant,
-  isAsIssued,
   issueTokens,
   type OidcTokenRow,
   oidcTokens,
-  revokeFamily,
-  sweepTokens,
+  removeExpiredTokens,
+  revokeOidcFamily,
 } from './token.js'
 
 /** A request to the token endpoint (RFC 6749 sections 4.1.3 and 6, RFC 7636, RFC 8707). */
@@ -50,7 +50,7 @@ type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
  * Exchanges a code or a refresh token. Gives rather than throws the problems that something must be written of:
  * a wrong client secret counts, and what came before of a code or refresh token that is used twice is revoked.
  */
-export async function exchange(
+export async function createOidcToken(
   tx: Writer,
   { client: sent, request }: { client: SentClient; request: TokenRequest },
   context: Context,
@@ -74,15 +74,15 @@ export const presentedCredentials = (
  * Lets an answer be given again while its tokens are as they were issued. Throws `invalid_grant` once one of them has been
  * used or revoked, and what is wrong with the client.
  */
-export async function checkReplay(
+export async function checkTokenReplay(
   tx: Writer,
-  { client: sent, issued }: { client: SentClient; issued: Parameters<typeof isAsIssued>[1] },
+  { client: sent, issued }: { client: SentClient; issued: Parameters<typeof areTokensUnused>[1] },
   { clock }: Pick<Context, 'clock'>,
 ): Promise<void> {
   const at = clock.now()
   const client = await authenticateClient(tx, sent, at)
   if (client instanceof Problem) throw client
-  if (!(await isAsIssued(tx, issued, at))) throw problem('invalid_grant')
+  if (!(await areTokensUnused(tx, issued, at))) throw problem('invalid_grant')
 }
 
 async function exchangeCode(
@@ -96,15 +96,15 @@ async function exchangeCode(
   if (code_verifier === undefined) throw problem('invalid_request', { detail: 'Give `code_verifier`.' })
   const row = await findCode(tx, code)
   if (!row || row.client_id !== client.id) throw problem('invalid_grant')
-  if (row.family_id !== null) return reused(tx, row, row.family_id, at)
-  if (row.expires_at <= at || row.redirect_uri !== redirect_uri || !proves(code_verifier, row))
+  if (row.family_id !== null) return revokeReused(tx, row, row.family_id, at)
+  if (row.expires_at <= at || row.redirect_uri !== redirect_uri || !matchesChallenge(code_verifier, row))
     throw problem('invalid_grant')
   const family_id = randomHex(context.random, 16)
   spendAuthorizationCode(tx, row, family_id)
-  await sweepTokens(tx, row.connection_id, at)
-  const scopes = refreshes(client) ? row.scopes : row.scopes.filter((scope) => scope !== 'offline_access')
-  const grant = { ...grantOf(row), family_id, scopes, audience: audience(row.resource, resource, context) }
-  return respond(tx, grant, { scopes, nonce: row.nonce }, context)
+  await removeExpiredTokens(tx, row.connection_id, at)
+  const scopes = mayRefresh(client) ? row.scopes : row.scopes.filter((scope) => scope !== 'offline_access')
+  const grant = { ...grantOf(row), family_id, scopes, audience: chooseAudience(row.resource, resource, context) }
+  return tokenResponse(tx, grant, { scopes, nonce: row.nonce }, context)
 }
 
 /** What a code and all the tokens that come of it have in common. */
@@ -112,10 +112,10 @@ const grantOf = ({ connection_id, client_id, user_id, resource, auth_time, amr }
   ...{ connection_id, client_id, user_id, resource, auth_time, amr },
 })
 
-const refreshes = ({ metadata }: OidcClientRow): boolean => metadata.grant_types.includes('refresh_token')
+const mayRefresh = ({ metadata }: OidcClientRow): boolean => metadata.grant_types.includes('refresh_token')
 
 /** RFC 7636 section 4.6. */
-const proves = (verifier: string, { code_challenge }: OidcCodeRow): boolean =>
+const matchesChallenge = (verifier: string, { code_challenge }: OidcCodeRow): boolean =>
   /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) && sameSecret(base64url(sha256(utf8ToBytes(verifier))), code_challenge)
 
 async function refresh(
@@ -126,29 +126,34 @@ async function refresh(
 ): Promise<TokenResponse | Problem> {
   const at = context.clock.now()
   if (refresh_token === undefined) throw problem('invalid_request', { detail: 'Give `refresh_token`.' })
-  if (!refreshes(client)) throw problem('unauthorized_client')
-  const row = await findRefresh(tx, refresh_token)
+  if (!mayRefresh(client)) throw problem('unauthorized_client')
+  const row = await findOidcRefreshToken(tx, refresh_token)
   if (!row || row.client_id !== client.id) throw problem('invalid_grant')
-  if (row.refresh_used) return reused(tx, row, row.family_id, at)
+  if (row.refresh_used) return revokeReused(tx, row, row.family_id, at)
   if (row.refresh_expires_at <= at) throw problem('invalid_grant')
-  const scopes = narrowed(row, scope)
+  const scopes = narrowScopes(row, scope)
   const { family_id } = row
-  const grant = { ...grantOf(row), family_id, scopes: row.scopes, audience: audience(row.resource, resource, context) }
-  await sweepTokens(tx, row.connection_id, at)
+  const grant = {
+    ...grantOf(row),
+    family_id,
+    scopes: row.scopes,
+    audience: chooseAudience(row.resource, resource, context),
+  }
+  await removeExpiredTokens(tx, row.connection_id, at)
   tx.put(oidcTokens, { ...row, refresh_used: true })
-  return respond(tx, grant, { scopes, nonce: null }, context)
+  return tokenResponse(tx, grant, { scopes, nonce: null }, context)
 }
 
 /** What was granted, or the part of it that is asked for. Throws `invalid_scope`. */
-function narrowed({ scopes }: OidcTokenRow, scope: string | undefined): readonly string[] {
+function narrowScopes({ scopes }: OidcTokenRow, scope: string | undefined): readonly string[] {
   if (scope === undefined) return scopes
-  const asked = words(scope)
-  if (asked.length === 0 || !asked.every((word) => scopes.includes(word))) throw problem('invalid_scope')
-  return asked
+  const requested = splitOnSpaces(scope)
+  if (requested.length === 0 || !requested.every((word) => scopes.includes(word))) throw problem('invalid_scope')
+  return requested
 }
 
 /** Whom a token is for: the authorization's resource, which one of the service's own may narrow where it named none. */
-function audience(granted: string | null, asked: string | undefined, context: Context): string {
+function chooseAudience(granted: string | null, asked: string | undefined, context: Context): string {
   const narrower = asked === undefined ? undefined : audienceOf(asked, context)
   if (asked !== undefined && (narrower === undefined || (granted !== null && granted !== narrower)))
     throw problem('invalid_target')
@@ -156,13 +161,13 @@ function audience(granted: string | null, asked: string | undefined, context: Co
 }
 
 /** One of them was stolen, the one that came first or this: nothing of the family works any more. */
-async function reused(
+async function revokeReused(
   tx: Writer,
   { user_id, client_id, connection_id }: Pick<OidcTokenRow, 'user_id' | 'client_id' | 'connection_id'>,
   familyId: string,
   at: number,
 ): Promise<Problem> {
-  await revokeFamily(tx, familyId)
+  await revokeOidcFamily(tx, familyId)
   await recordEvent(tx, {
     owners: [`user:${user_id}`],
     type: 'token.reused',
@@ -174,7 +179,7 @@ async function reused(
   return problem('invalid_grant')
 }
 
-async function respond(
+async function tokenResponse(
   tx: Writer,
   grant: Grant,
   { scopes, nonce }: { scopes: readonly string[]; nonce: string | null },

@@ -5,7 +5,13 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { type Claims, claimsOf } from './claims.js'
 import { authenticateClient, type OidcClientRow, type SentClient } from './clients/client.js'
 import { issuerOf } from './issuer.js'
-import { findAccess, findRefresh, type OidcTokenRow, revokeAccess, revokeFamily } from './token.js'
+import {
+  findOidcAccessToken,
+  findOidcRefreshToken,
+  type OidcTokenRow,
+  revokeOidcAccessToken,
+  revokeOidcFamily,
+} from './token.js'
 
 type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock'>
 
@@ -26,7 +32,7 @@ export interface Introspection extends Partial<Claims> {
  * Tells a confidential client about a token of its own; of any other, and of one that no longer works, only that it is not active.
  * Gives `invalid_client` and `too_many_failures`, so that a wrong secret counts. Throws `unauthorized_client` for a public client.
  */
-export async function introspect(
+export async function introspectOidcToken(
   tx: Writer,
   { client: sent, token }: { client: SentClient; token: string },
   context: Context,
@@ -46,9 +52,9 @@ interface Found {
 }
 
 async function findToken(tx: Reader, token: string, at: number): Promise<Found | undefined> {
-  const access = await findAccess(tx, token, at)
+  const access = await findOidcAccessToken(tx, token, at)
   if (access) return { row: access, kind: 'access' }
-  const refresh = await findRefresh(tx, token)
+  const refresh = await findOidcRefreshToken(tx, token)
   return refresh && !refresh.refresh_used && refresh.refresh_expires_at > at
     ? { row: refresh, kind: 'refresh' }
     : undefined
@@ -72,21 +78,21 @@ async function describe(tx: Reader, { row, kind }: Found, context: Context): Pro
 
 /**
  * Revokes a token (RFC 7009): an access token alone, a refresh token with all that came of its code.
- * A token that nobody has is revoked already. Gives problems as `introspect`; throws `unauthorized_client` for another client's token.
+ * A token that nobody has is revoked already. Gives problems as `introspectOidcToken`; throws `unauthorized_client` for another client's token.
  */
-export async function revoke(
+export async function revokeOidcToken(
   tx: Writer,
   { client: sent, token }: { client: SentClient; token: string },
   { clock }: Pick<Context, 'clock'>,
 ): Promise<Problem | undefined> {
   const client = await authenticateClient(tx, sent, clock.now())
   if (client instanceof Problem) return client
-  const access = await findAccess(tx, token, clock.now())
-  const row = access ?? (await findRefresh(tx, token))
+  const access = await findOidcAccessToken(tx, token, clock.now())
+  const row = access ?? (await findOidcRefreshToken(tx, token))
   if (!row) return undefined
   assertOwn(row, client)
-  if (access) revokeAccess(tx, access)
-  else await revokeFamily(tx, row.family_id)
+  if (access) revokeOidcAccessToken(tx, access)
+  else await revokeOidcFamily(tx, row.family_id)
   return undefined
 }
 

@@ -11,7 +11,7 @@ export type Scope = (typeof scopesSupported)[number]
 export const isScope = (text: string): text is Scope => scopesSupported.some((scope) => scope === text)
 
 /** The words of a space-separated list, each once. */
-export const words = (text: string): string[] => [...new Set(text.split(' ').filter((word) => word !== ''))]
+export const splitOnSpaces = (text: string): string[] => [...new Set(text.split(' ').filter((word) => word !== ''))]
 
 /**
  * The audience that a `resource` (RFC 8707) asks for, or undefined where that is nothing of the service's own:
@@ -28,5 +28,5 @@ export const metadataAddress = (audience: string, { baseUrl }: Address): string 
   `${baseUrl}/.well-known/oauth-protected-resource${audience.slice(baseUrl.length)}`
 
 /** True of the audiences that the interface itself takes tokens for. */
-export const isInterface = (audience: string, { baseUrl }: Address): boolean =>
+export const isInterfaceAudience = (audience: string, { baseUrl }: Address): boolean =>
   [baseUrl, `${baseUrl}/v4`, issuerOf({ baseUrl })].includes(audience)

@@ -14,9 +14,9 @@ import { isObject } from '../../storage/unknown.js'
 
 const ALGORITHM = 'ES256' as const
 /** How long the public half of a key stays published after its last signature. */
-const RETIREMENT = 24 * 3_600_000
+const PUBLISHED_FOR = 24 * 3_600_000
 /** As many as a service has at once: a key retires at each rotation and goes a day later. */
-const KEYS = 1000
+const MAX_KEYS = 1000
 
 /** The public half of a P-256 key, as it is published. */
 export interface PublicJwk {
@@ -41,13 +41,13 @@ export const oidcKeys = collection<OidcKeyRow>()('oidc_keys', { byAge: { fields:
 
 type KeyContext = Pick<ServiceContext, 'keys'>
 
-const all = (tx: Reader) => tx.find(oidcKeys, { index: 'byAge', prefix: [], limit: KEYS, reverse: true })
+const allKeys = (tx: Reader) => tx.find(oidcKeys, { index: 'byAge', prefix: [], limit: MAX_KEYS, reverse: true })
 
-const fieldOf = (kid: string): string => `oidc_keys.${kid}.private`
+const sealedFieldOf = (kid: string): string => `oidc_keys.${kid}.private`
 
 /** The key set that others check signatures with (RFC 7517): the key that signs, first, and those retired within a day. */
 export async function publishedKeys(tx: Reader, at: number) {
-  const rows = (await all(tx)).filter(({ retired_at }) => retired_at === null || retired_at + RETIREMENT > at)
+  const rows = (await allKeys(tx)).filter(({ retired_at }) => retired_at === null || retired_at + PUBLISHED_FOR > at)
   return rows
     .sort((a, b) => Number(a.retired_at !== null) - Number(b.retired_at !== null))
     .map(({ id, public_jwk }) => ({ ...public_jwk, kid: id, alg: ALGORITHM, use: 'sig' as const }))
@@ -59,23 +59,23 @@ export async function ensureKey(
   at: number,
   context: KeyContext,
 ): Promise<{ kid: string; privateJwk: object }> {
-  const current = (await all(tx)).find(({ retired_at }) => retired_at === null)
-  const known = current && (await open(current, context))
+  const current = (await allKeys(tx)).find(({ retired_at }) => retired_at === null)
+  const known = current && (await openKey(current, context))
   if (known) return { kid: current.id, privateJwk: known }
   const made = await rotateKeys(tx, at, context)
-  return { kid: made.id, privateJwk: required(await open(made, context), `the private half of key ${made.id}`) }
+  return { kid: made.id, privateJwk: required(await openKey(made, context), `the private half of key ${made.id}`) }
 }
 
 /** Has a new key sign from now on; the one before stays published for a day. Gives the new one. */
 export async function rotateKeys(tx: Writer, at: number, { keys }: KeyContext): Promise<OidcKeyRow> {
-  for (const old of await all(tx)) {
+  for (const old of await allKeys(tx)) {
     if (old.retired_at === null) tx.put(oidcKeys, { ...old, retired_at: at })
-    else if (old.retired_at + RETIREMENT <= at) tx.remove(oidcKeys, old.id)
+    else if (old.retired_at + PUBLISHED_FOR <= at) tx.remove(oidcKeys, old.id)
   }
   const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true })
   const jwk = await exportJWK(privateKey)
   const id = await calculateJwkThumbprint(jwk)
-  const sealed = await keys.seal(JSON.stringify(jwk), fieldOf(id))
+  const sealed = await keys.seal(JSON.stringify(jwk), sealedFieldOf(id))
   const row: OidcKeyRow = { id, public_jwk: publicHalf(jwk), sealed, created_at: at, retired_at: null }
   tx.put(oidcKeys, row)
   return row
@@ -88,8 +88,8 @@ const publicHalf = ({ x, y }: JWK): PublicJwk => ({
   y: required(y, '`y` of a key'),
 })
 
-async function open({ id, sealed }: OidcKeyRow, { keys }: KeyContext): Promise<object | undefined> {
-  const text = await keys.open(sealed, fieldOf(id))
+async function openKey({ id, sealed }: OidcKeyRow, { keys }: KeyContext): Promise<object | undefined> {
+  const text = await keys.open(sealed, sealedFieldOf(id))
   return text === undefined ? undefined : JSON.parse(text)
 }
 

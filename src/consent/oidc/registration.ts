@@ -8,11 +8,11 @@ import { clientFailures } from '../../identity/tokens/client.js'
 import { allRows } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type AuthMethod, authMethods, type ClientMetadata, type OidcClientRow, oidcClients } from './clients/client.js'
-import { publicKeys } from './clients/public-keys.js'
+import { checkPublicKeys } from './clients/public-keys.js'
 import { isRedirectUri } from './clients/redirect-uri.js'
 import { oidcConnections } from './connection.js'
-import { deleteConnection } from './disconnect.js'
-import { isScope, issuerOf, scopesSupported, words } from './issuer.js'
+import { endConnection } from './disconnect.js'
+import { isScope, issuerOf, scopesSupported, splitOnSpaces } from './issuer.js'
 
 type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
@@ -28,7 +28,7 @@ export type SentMetadata = Undefinable<Omit<ClientMetadata, 'token_endpoint_auth
 type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
 
 /** Registers an app (RFC 7591). Throws `invalid_redirect_uri`, `invalid_client_metadata`. */
-export async function registerClient(tx: Writer, sent: SentMetadata, context: Context) {
+export async function registerOidcClient(tx: Writer, sent: SentMetadata, context: Context) {
   const metadata = checkMetadata(sent)
   const at = context.clock.now()
   await removeUnused(tx, at)
@@ -42,17 +42,17 @@ export async function registerClient(tx: Writer, sent: SentMetadata, context: Co
     unused_since: at,
   }
   tx.put(oidcClients, row)
-  return show(row, registrationToken(id, context), context)
+  return showClient(row, registrationToken(id, context), context)
 }
 
 /** A registration, and the token that manages it. */
-export interface Managed {
+export interface ManagedClient {
   readonly row: OidcClientRow
   readonly token: string
 }
 
 /** The registration that a token manages (RFC 7592). Throws `token_invalid`, alike for an id that nobody has. */
-export async function managedClient(tx: Reader, id: string, authorization: string | null): Promise<Managed> {
+export async function managedClient(tx: Reader, id: string, authorization: string | null): Promise<ManagedClient> {
   const [, token = ''] = /^Bearer\s+(\S+)$/i.exec(authorization ?? '') ?? []
   const row = await tx.get(oidcClients, id)
   if (row && sameSecret(digest(token), row.registration_digest)) return { row, token }
@@ -62,15 +62,15 @@ export async function managedClient(tx: Reader, id: string, authorization: strin
   })
 }
 
-export const readRegistration = ({ row, token }: Managed, context: Context) => show(row, token, context)
+export const readOidcClient = ({ row, token }: ManagedClient, context: Context) => showClient(row, token, context)
 
 /**
- * Puts other metadata in the place of a client's. Throws as `registerClient`, and `invalid_request` for another client_id.
+ * Puts other metadata in the place of a client's. Throws as `registerOidcClient`, and `invalid_request` for another client_id.
  * A client that becomes confidential gets a secret; one that becomes public loses it.
  */
-export function updateClient(
+export function updateOidcClient(
   tx: Writer,
-  { row, token }: Managed,
+  { row, token }: ManagedClient,
   { client_id, client_secret, ...sent }: SentMetadata & { client_id: string; client_secret?: string | undefined },
   context: Context,
 ) {
@@ -84,28 +84,28 @@ export function updateClient(
     ...(isUnused && { unused_since: context.clock.now() }),
   }
   tx.put(oidcClients, updated)
-  return show(updated, token, context)
+  return showClient(updated, token, context)
 }
 
 /** Deletes a client with all that users allowed it. */
-export async function deleteClient(
+export async function deleteOidcClient(
   tx: Writer,
-  { row: { id } }: Managed,
+  { row: { id } }: ManagedClient,
   context: Pick<ServiceContext, 'clock' | 'onDisconnect'>,
 ): Promise<void> {
   const at = context.clock.now()
   for await (const connection of allRows(tx, oidcConnections, { index: 'byClient', prefix: [id] }))
-    await deleteConnection(tx, connection, { actor: id, at }, context)
+    await endConnection(tx, connection, { actor: id, at }, context)
   removeClient(tx, id)
 }
 
 /** How long a client stays registered that no user has connected. */
-const UNUSED = 30 * 24 * 3_600_000
+const UNUSED_FOR = 30 * 24 * 3_600_000
 
 /** A few at a time, so that no registration pays for all. */
 async function removeUnused(tx: Writer, at: number): Promise<void> {
   for (const { id, unused_since } of await tx.find(oidcClients, { index: 'unused', prefix: [], limit: 5 }))
-    if ((unused_since ?? at) + UNUSED <= at) removeClient(tx, id)
+    if ((unused_since ?? at) + UNUSED_FOR <= at) removeClient(tx, id)
 }
 
 function removeClient(tx: Writer, id: string): void {
@@ -120,7 +120,7 @@ const registrationToken = (id: string, { keys }: Pick<Context, 'keys'>): string 
   `tqmt_${hexOf(keys.derive('oidc registration token', id)).slice(0, 32)}`
 
 /** Client information (RFC 7591 section 3.2.1): what was registered, with the credentials. */
-function show({ id, secret_digest, metadata, created_at }: OidcClientRow, token: string, context: Context) {
+function showClient({ id, secret_digest, metadata, created_at }: OidcClientRow, token: string, context: Context) {
   const secret = clientSecret(id, context)
   return {
     client_id: id,
@@ -136,16 +136,17 @@ function show({ id, secret_digest, metadata, created_at }: OidcClientRow, token:
   }
 }
 
-const refuse = (detail: string) => problem('invalid_client_metadata', { detail })
+const metadataProblem = (detail: string) => problem('invalid_client_metadata', { detail })
 
 function checkMetadata(sent: SentMetadata): ClientMetadata {
   const { subject_type, id_token_signed_response_alg, jwks, ...rest } = sent
-  if ((subject_type ?? 'public') !== 'public') throw refuse('`subject_type` is public.')
-  if ((id_token_signed_response_alg ?? 'ES256') !== 'ES256') throw refuse('Id tokens are signed with ES256.')
-  if (jwks && sent.jwks_uri) throw refuse('Give `jwks` or `jwks_uri`, not both.')
+  if ((subject_type ?? 'public') !== 'public') throw metadataProblem('`subject_type` is public.')
+  if ((id_token_signed_response_alg ?? 'ES256') !== 'ES256') throw metadataProblem('Id tokens are signed with ES256.')
+  if (jwks && sent.jwks_uri) throw metadataProblem('Give `jwks` or `jwks_uri`, not both.')
   const redirect_uris = checkRedirects(sent)
   for (const name of ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri'] as const)
-    if (sent[name] !== undefined && !isWebAddress(sent[name])) throw refuse(`\`${name}\` is an https or http URL.`)
+    if (sent[name] !== undefined && !isWebAddress(sent[name]))
+      throw metadataProblem(`\`${name}\` is an https or http URL.`)
   const metadata = {
     ...withoutUndefined(rest),
     redirect_uris,
@@ -154,27 +155,27 @@ function checkMetadata(sent: SentMetadata): ClientMetadata {
     ...(jwks && { jwks: checkKeys(jwks) }),
     scope: checkScope(sent.scope),
   }
-  if (JSON.stringify(metadata).length > MOST_CHARACTERS)
-    throw refuse(
-      `The metadata is longer than ${MOST_CHARACTERS} characters of JSON. Register fewer or shorter addresses.`,
+  if (JSON.stringify(metadata).length > MAX_CHARACTERS)
+    throw metadataProblem(
+      `The metadata is longer than ${MAX_CHARACTERS} characters of JSON. Register fewer or shorter addresses.`,
     )
   return metadata
 }
 
-const MOST_CHARACTERS = 65_536
-const MOST_URIS = 32
+const MAX_CHARACTERS = 65_536
+const MAX_URIS = 32
 
 function checkKeys(jwks: object): { readonly keys: readonly object[] } {
-  const checked = publicKeys(jwks)
-  if ('wrong' in checked) throw refuse(checked.wrong)
+  const checked = checkPublicKeys(jwks)
+  if ('wrong' in checked) throw metadataProblem(checked.wrong)
   return checked
 }
 
 function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: SentMetadata): readonly string[] {
   if (redirect_uris.length === 0) throw problem('invalid_redirect_uri', { detail: 'Give at least one.' })
   const all = [...redirect_uris, ...post_logout_redirect_uris]
-  if (all.length > MOST_URIS)
-    throw problem('invalid_redirect_uri', { detail: `A client registers at most ${MOST_URIS} of them.` })
+  if (all.length > MAX_URIS)
+    throw problem('invalid_redirect_uri', { detail: `A client registers at most ${MAX_URIS} of them.` })
   const wrong = all.find((uri) => !isRedirectUri(uri))
   if (wrong === undefined) return redirect_uris
   throw problem('invalid_redirect_uri', {
@@ -185,7 +186,7 @@ function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: 
 function checkAuthMethod(method = 'client_secret_basic'): AuthMethod {
   const known = authMethods.find((each) => each === method)
   if (known) return known
-  throw refuse(`\`token_endpoint_auth_method\` is one of ${authMethods.join(', ')}.`)
+  throw metadataProblem(`\`token_endpoint_auth_method\` is one of ${authMethods.join(', ')}.`)
 }
 
 function checkGrants({
@@ -194,15 +195,16 @@ function checkGrants({
 }: SentMetadata) {
   const known = grant_types.every((type) => type === 'authorization_code' || type === 'refresh_token')
   if (!known || !grant_types.includes('authorization_code'))
-    throw refuse('`grant_types` holds authorization_code and may hold refresh_token.')
-  if (response_types.length !== 1 || response_types[0] !== 'code') throw refuse('`response_types` is ["code"].')
+    throw metadataProblem('`grant_types` holds authorization_code and may hold refresh_token.')
+  if (response_types.length !== 1 || response_types[0] !== 'code')
+    throw metadataProblem('`response_types` is ["code"].')
   return { grant_types, response_types }
 }
 
 /** A client is registered for what is known of the scopes that it names; where it names none, for all. */
 function checkScope(scope = scopesSupported.join(' ')): string {
-  const known = words(scope).filter(isScope)
-  if (known.length === 0) throw refuse(`\`scope\` is of ${scopesSupported.join(', ')}.`)
+  const known = splitOnSpaces(scope).filter(isScope)
+  if (known.length === 0) throw metadataProblem(`\`scope\` is of ${scopesSupported.join(', ')}.`)
   return known.join(' ')
 }
 

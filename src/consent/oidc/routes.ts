@@ -6,13 +6,19 @@ import type { Reader } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
 import { clientById, type SentClient } from './clients/client.js'
 import { listConnections } from './connection.js'
-import { deleteOwnConnection } from './disconnect.js'
-import { discoveryOf } from './discovery.js'
-import { checkReplay, exchange, presentedCredentials } from './exchange.js'
-import { introspect, revoke } from './introspection.js'
+import { deleteConnection } from './disconnect.js'
+import { discoveryDocument } from './discovery.js'
+import { checkTokenReplay, createOidcToken, presentedCredentials } from './exchange.js'
+import { introspectOidcToken, revokeOidcToken } from './introspection.js'
 import { ensureKey, publishedKeys } from './keys.js'
 import { oauthRefusal, registrationRefusal } from './pages/refusals.js'
-import { deleteClient, managedClient, readRegistration, registerClient, updateClient } from './registration.js'
+import {
+  deleteOidcClient,
+  managedClient,
+  readOidcClient,
+  registerOidcClient,
+  updateOidcClient,
+} from './registration.js'
 import * as shape from './schema.js'
 
 const open = { auth: ['none'], versions: ['v4'], refused: oauthRefusal } as const
@@ -22,10 +28,10 @@ const discovery = {
   method: 'GET',
   shareable: true,
   result: shape.Discovery,
-  read: async (_tx: unknown, _call: unknown, service: { baseUrl: string }) => discoveryOf(service),
+  read: async (_tx: unknown, _call: unknown, service: { baseUrl: string }) => discoveryDocument(service),
 } as const
 
-const ClientPath = z.object({ client_id: shape.Word })
+const ClientPath = z.object({ client_id: shape.ClientId })
 
 const metadataErrors = ['invalid_redirect_uri', 'invalid_client_metadata'] as const
 
@@ -121,7 +127,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     // A client that was deleted since is registered anew.
     stands: async (tx, _call, stored) =>
       (await clientById(tx, shape.Registration.parse(stored).client_id)) !== undefined,
-    write: (tx, { body }, service) => registerClient(tx, body, service),
+    write: (tx, { body }, service) => registerOidcClient(tx, body, service),
   }),
 
   readOidcClient: route({
@@ -134,7 +140,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     result: shape.Registration,
     errors: ['token_invalid'],
     read: async (tx, { params, headers }, service) =>
-      readRegistration(await managedClient(tx, params.client_id, headers.get('authorization')), service),
+      readOidcClient(await managedClient(tx, params.client_id, headers.get('authorization')), service),
   }),
 
   updateOidcClient: route({
@@ -150,7 +156,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     refused: registrationRefusal,
     async write(tx, { params, headers, body }, service) {
       const client = await managedClient(tx, params.client_id, headers.get('authorization'))
-      return updateClient(tx, client, body, service)
+      return updateOidcClient(tx, client, body, service)
     },
   }),
 
@@ -165,7 +171,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     errors: ['token_invalid'],
     async write(tx, { params, headers }, service) {
       const client = await managedClient(tx, params.client_id, headers.get('authorization'))
-      await deleteClient(tx, client, service)
+      await deleteOidcClient(tx, client, service)
       return noContent()
     },
   }),
@@ -189,10 +195,10 @@ export const oidcRoutes = defineRoutes('oidc', {
     idempotent: true,
     presented: (call) => presentedCredentials(sentClient(call), call.body),
     async stands(tx, call, stored, service) {
-      await checkReplay(tx, { client: sentClient(call), issued: shape.Tokens.parse(stored) }, service)
+      await checkTokenReplay(tx, { client: sentClient(call), issued: shape.Tokens.parse(stored) }, service)
       return true
     },
-    write: (tx, call, service) => exchange(tx, { client: sentClient(call), request: call.body }, service),
+    write: (tx, call, service) => createOidcToken(tx, { client: sentClient(call), request: call.body }, service),
   }),
 
   introspectOidcToken: route({
@@ -201,10 +207,11 @@ export const oidcRoutes = defineRoutes('oidc', {
     evidence: 'documented',
     method: 'POST',
     path: '/oidc/token/introspection',
-    body: shape.TokenQuestion,
+    body: shape.TokenParameters,
     result: shape.Introspected,
     errors: clientErrors,
-    write: (tx, call, service) => introspect(tx, { client: sentClient(call), token: call.body.token }, service),
+    write: (tx, call, service) =>
+      introspectOidcToken(tx, { client: sentClient(call), token: call.body.token }, service),
   }),
 
   revokeOidcToken: route({
@@ -213,11 +220,11 @@ export const oidcRoutes = defineRoutes('oidc', {
     evidence: 'designed',
     method: 'POST',
     path: '/oidc/token/revocation',
-    body: shape.TokenQuestion,
+    body: shape.TokenParameters,
     result: z.object({}),
     errors: [...clientErrors, 'unauthorized_client'],
     write: async (tx, call, service) =>
-      (await revoke(tx, { client: sentClient(call), token: call.body.token }, service)) ?? {},
+      (await revokeOidcToken(tx, { client: sentClient(call), token: call.body.token }, service)) ?? {},
   }),
 
   readUserinfo: route({
@@ -273,7 +280,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     status: 204,
     errors: ['not_found'],
     async write(tx, { params, principal }, service) {
-      await deleteOwnConnection(tx, { id: params.id, userId: principal.id, at: service.clock.now() }, service)
+      await deleteConnection(tx, { id: params.id, userId: principal.id, at: service.clock.now() }, service)
       return noContent()
     },
   }),

@@ -114,7 +114,7 @@ export const Authorization = z.object({
 })
 
 /** Ids in paths are words; nothing else names anything. */
-export const Word = z.string().check(z.regex(/^\w{1,64}$/))
+export const ClientId = z.string().check(z.regex(/^\w{1,64}$/))
 
 const clientFields = { client_id: z.optional(z.string()), client_secret: z.optional(z.string()) }
 
@@ -138,7 +138,7 @@ export const Tokens = z.object({
   id_token: z.optional(z.string()),
 })
 
-export const TokenQuestion = z.object({
+export const TokenParameters = z.object({
   ...clientFields,
   token: z.string(),
   token_type_hint: z.optional(z.string()),

@@ -100,18 +100,22 @@ const accessClaims = (jti: string, grant: Grant, at: number, context: Context) =
 const accessDigest = memoize(digest, 2 << 20)
 
 /** A living access token by the token itself, whole: nothing of it is believed, so no signature needs to be checked. */
-export async function findAccess(tx: Reader, accessToken: string, at: number): Promise<OidcTokenRow | undefined> {
+export async function findOidcAccessToken(
+  tx: Reader,
+  accessToken: string,
+  at: number,
+): Promise<OidcTokenRow | undefined> {
   const [row] = await tx.find(oidcTokens, { index: 'byAccess', prefix: [accessDigest(accessToken)], limit: 1 })
   return row && row.access_expires_at > at ? row : undefined
 }
 
-export async function findRefresh(tx: Reader, refreshToken: string): Promise<OidcTokenRow | undefined> {
+export async function findOidcRefreshToken(tx: Reader, refreshToken: string): Promise<OidcTokenRow | undefined> {
   const [row] = await tx.find(oidcTokens, { index: 'byRefresh', prefix: [digest(refreshToken)], limit: 1 })
   return row
 }
 
 /** Whether tokens that were issued together are neither used nor revoked, and one of them still lives. */
-export async function isAsIssued(
+export async function areTokensUnused(
   tx: Reader,
   { access_token, refresh_token }: { access_token: string; refresh_token?: string | undefined },
   at: number,
@@ -121,10 +125,11 @@ export async function isAsIssued(
   return at < (refresh_token === undefined ? row.access_expires_at : row.refresh_expires_at)
 }
 
-export const revokeAccess = (tx: Writer, row: OidcTokenRow): void => tx.put(oidcTokens, { ...row, access_digest: null })
+export const revokeOidcAccessToken = (tx: Writer, row: OidcTokenRow): void =>
+  tx.put(oidcTokens, { ...row, access_digest: null })
 
 /** Ends everything that came of one code. */
-export async function revokeFamily(tx: Writer, familyId: string): Promise<void> {
+export async function revokeOidcFamily(tx: Writer, familyId: string): Promise<void> {
   for await (const { id } of allRows(tx, oidcTokens, { index: 'byFamily', prefix: [familyId] }))
     tx.remove(oidcTokens, id)
 }
@@ -137,7 +142,7 @@ export async function revokeConnection(tx: Writer, connectionId: number): Promis
 }
 
 /** Rows of a connection that are of no more use go as others come, oldest first, so they don't pile up. */
-export async function sweepTokens(tx: Writer, connectionId: number, at: number): Promise<void> {
+export async function removeExpiredTokens(tx: Writer, connectionId: number, at: number): Promise<void> {
   for (const old of await tx.find(oidcTokens, { index: 'byConnection', prefix: [connectionId], limit: 20 }))
     if (old.access_expires_at <= at && (old.refresh_digest === null || old.refresh_expires_at <= at))
       tx.remove(oidcTokens, old.id)

@@ -9,8 +9,8 @@ import { getExisting } from '../../storage/existing.js'
 import { allRows, newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { type Spend, showSpend } from './authority.js'
 import { ownPersona, type PersonaRow, personaOf, personas } from './persona.js'
+import { type SpendingAuthority, showSpendingAuthority } from './spending-authority.js'
 
 /** What a persona gave to a twin: it verifies, and may let a party spend, until it is revoked. The id is its hash. */
 export interface DelegateRow {
@@ -30,7 +30,7 @@ export interface DelegateRow {
   readonly issue: number
   /** Part of its hash, so that nobody can work that out from what is public. */
   readonly salt: string
-  readonly spend: Spend | null
+  readonly spend: SpendingAuthority | null
   readonly created_at: number
   readonly revoked_at: number | null
 }
@@ -41,16 +41,24 @@ export const delegates = collection<DelegateRow>()('delegates', {
   byTwin: { fields: ['twin_id', 'created_at', 'number'] },
 })
 
-type Identity = Pick<DelegateRow, 'persona' | 'issue' | 'salt' | 'spend' | 'created_at'>
+type DelegateIdentity = Pick<DelegateRow, 'persona' | 'issue' | 'salt' | 'spend' | 'created_at'>
 
-export const delegateHash = ({ persona, issue, salt, spend, created_at }: Identity, { address }: TwinRow): string =>
-  contentHash({ persona, twin: address, issue, salt, spend, created_at })
+export const delegateHash = (
+  { persona, issue, salt, spend, created_at }: DelegateIdentity,
+  { address }: TwinRow,
+): string => contentHash({ persona, twin: address, issue, salt, spend, created_at })
 
 /** Whether a delegate of the twin's is still what its hash says. */
-export const isWhole = (row: DelegateRow, twin: TwinRow): boolean => delegateHash(row, twin) === row.id
+export const hasValidHash = (row: DelegateRow, twin: TwinRow): boolean => delegateHash(row, twin) === row.id
 
 /** Tells the persona's owner and the twin's. */
-export const tellBoth = (tx: Writer, type: string, row: DelegateRow, twin: TwinRow, at: number): Promise<void> =>
+export const recordDelegateEvent = (
+  tx: Writer,
+  type: string,
+  row: DelegateRow,
+  twin: TwinRow,
+  at: number,
+): Promise<void> =>
   recordEvent(tx, {
     owners: [row.persona_owner, twin.owner],
     type,
@@ -61,7 +69,7 @@ export const tellBoth = (tx: Writer, type: string, row: DelegateRow, twin: TwinR
   })
 
 /** Ends a delegate of the owner's persona: it verifies and spends no more. Throws `not_found`, also once it is revoked, and `not_owner`. */
-export async function revokeDelegate(
+export async function deleteDelegate(
   tx: Writer,
   { persona, delegate, owner, at }: { persona: string; delegate: string; owner: Owner; at: number },
 ): Promise<void> {
@@ -70,7 +78,7 @@ export async function revokeDelegate(
   if (row?.persona !== persona || row.revoked_at !== null) throw problem('not_found')
   const revoked: DelegateRow = { ...row, revoked_at: at }
   tx.put(delegates, revoked)
-  await tellBoth(tx, 'delegate.revoked', revoked, await getExisting(tx, twins, row.twin_id), at)
+  await recordDelegateEvent(tx, 'delegate.revoked', revoked, await getExisting(tx, twins, row.twin_id), at)
 }
 
 /** Ends every delegate of all the owner's personas. Gives how many that were. */
@@ -79,7 +87,7 @@ export async function revokeDelegatesOf(tx: Writer, owner: Owner, at: number): P
   for await (const { id: persona } of allRows(tx, personas, { index: 'byOwner', prefix: [owner] }))
     for await (const row of allRows(tx, delegates, { index: 'byPersona', prefix: [persona] })) {
       if (row.revoked_at !== null) continue
-      await revokeDelegate(tx, { persona, delegate: row.id, owner, at })
+      await deleteDelegate(tx, { persona, delegate: row.id, owner, at })
       count++
     }
   return count
@@ -102,18 +110,18 @@ export async function listDelegates(
     rows.map(({ spend }) => spend).filter((spend) => spend !== null),
   )
   const shown = []
-  for (const row of rows) shown.push(await show(read, row))
+  for (const row of rows) shown.push(await showDelegate(read, row))
   return { delegates: shown, next }
 }
 
-const show = async (tx: Reader, row: DelegateRow) => ({
+const showDelegate = async (tx: Reader, row: DelegateRow) => ({
   hash: row.id,
   persona: row.persona,
   hostname: row.hostname,
   issue: row.issue,
   name: row.name,
   email: row.email,
-  spend: row.spend && (await showSpend(tx, row.spend)),
+  spend: row.spend && (await showSpendingAuthority(tx, row.spend)),
   revoked_at: row.revoked_at === null ? null : seconds(row.revoked_at),
   created_at: seconds(row.created_at),
 })
@@ -125,7 +133,7 @@ export async function* delegatesHeld(tx: Reader, { id }: TwinRow): AsyncGenerato
 }
 
 /** By persona, the delegates that all twins of an owner hold now (interface.md section 2). */
-export async function delegateMapping(tx: Reader, owner: Owner): Promise<Record<string, string[]>> {
+export async function listDelegateMapping(tx: Reader, owner: Owner): Promise<Record<string, string[]>> {
   const mapping: Record<string, string[]> = {}
   for await (const twin of allRows(tx, twins, { index: 'byOwner', prefix: [owner] }))
     for await (const { persona, id } of delegatesHeld(tx, twin)) {
@@ -157,14 +165,14 @@ export async function verifyPersona(tx: Reader, { persona: hash, twinId, caller,
   const instances: string[] = []
   for await (const row of allRows(tx, delegates, { index: 'byHolding', prefix: [hash, twin.id] })) {
     const isWithin = row.issue >= (issueMin ?? row.issue) && row.issue <= (issueMax ?? row.issue)
-    if (row.revoked_at === null && isWithin && (isSide || !isBearer(row))) instances.push(row.id)
+    if (row.revoked_at === null && isWithin && (isSide || !isBearerDelegate(row))) instances.push(row.id)
   }
-  return { ...outcome(persona, instances.length), hostname: twin.hostname, instances }
+  return { ...describeResult(persona, instances.length), hostname: twin.hostname, instances }
 }
 
-const isBearer = ({ spend }: DelegateRow): boolean => spend !== null && 'public_secret' in spend.party
+const isBearerDelegate = ({ spend }: DelegateRow): boolean => spend !== null && 'public_secret' in spend.party
 
-const outcome = ({ name }: PersonaRow, count: number) =>
+const describeResult = ({ name }: PersonaRow, count: number) =>
   count > 0
     ? { status: 200, message: `The twin holds ${count} of the delegates of "${name}" that were asked for.` }
     : { status: 404, message: `The twin holds none of the delegates of "${name}" that were asked for.` }

@@ -3,22 +3,26 @@ import { normalEmail } from '../../base/text/email.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Writer } from '../../storage/storage.js'
-import { type GivenSecondFactor, spendAsked } from '../second-factor/wait.js'
-import { type DelegateRow, delegateHash, delegates, tellBoth } from './delegate.js'
+import { type ApprovedSecondFactor, spendAwaited } from '../second-factor/await-second-factor.js'
+import { type DelegateRow, delegateHash, delegates, recordDelegateEvent } from './delegate.js'
 import { personas } from './persona.js'
-import { delegationPlanOf, type NewDelegate, secondFactorOrder } from './second-factor.js'
+import { type NewDelegate, planDelegate, secondFactorOrder } from './second-factor.js'
 
 /**
  * Gives a twin a delegate of a persona, and tells both sides.
- * Spends the second factor, where one was asked for. Throws as `planOf`, `rejected`, `approval_timeout`.
+ * Spends the second factor, where one was asked for. Throws as `planDelegate`, `rejected`, `approval_timeout`.
  */
 export async function createDelegate(
   tx: Writer,
-  { given, at, ...order }: NewDelegate & { readonly given?: GivenSecondFactor | undefined; readonly at: number },
+  {
+    approved,
+    at,
+    ...order
+  }: NewDelegate & { readonly approved?: ApprovedSecondFactor | undefined; readonly at: number },
   { random }: Pick<ServiceContext, 'random'>,
 ) {
-  const plan = await delegationPlanOf(tx, order, at)
-  if (given) await spendAsked(tx, given.request, await secondFactorOrder(tx, plan, given), at)
+  const plan = await planDelegate(tx, order, at)
+  if (approved) await spendAwaited(tx, approved.request, await secondFactorOrder(tx, plan, approved), at)
   const { persona, twin, spend } = plan
   const { name, email } = order
   const identity = {
@@ -41,6 +45,6 @@ export async function createDelegate(
   }
   tx.put(personas, { ...persona, issued: row.issue })
   tx.put(delegates, row)
-  await tellBoth(tx, 'delegate.created', row, twin, at)
+  await recordDelegateEvent(tx, 'delegate.created', row, twin, at)
   return { hash: row.id, persona: row.persona, hostname: row.hostname, issue: row.issue, created_at: seconds(at) }
 }

@@ -12,10 +12,10 @@ import {
 } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { delegateMapping, listDelegates, revokeDelegate, verifyPersona } from './delegate.js'
+import { deleteDelegate, listDelegateMapping, listDelegates, verifyPersona } from './delegate.js'
 import { createDelegate } from './new-delegate.js'
 import { createPersona, personaOf, showPersona } from './persona.js'
-import { askForDelegate } from './second-factor.js'
+import { awaitDelegateApproval } from './second-factor.js'
 
 const Persona = z.object({
   hash: ContentHash,
@@ -86,7 +86,7 @@ export const personaRoutes = defineRoutes('personas', {
     versions: ['v4', 'v3'],
     auth: ['account', 'user', 'session'],
     result: z.record(z.string(), z.array(ContentHash)),
-    read: (tx, { principal }) => delegateMapping(tx, principal.owner),
+    read: (tx, { principal }) => listDelegateMapping(tx, principal.owner),
   }),
 
   readPersona: route({
@@ -171,11 +171,11 @@ export const personaRoutes = defineRoutes('personas', {
       const spend = body.spend && { ...body.spend, expiresAt: timeOf('spend.expires_at', body.spend.expires_at) }
       const order = { ...body, spend, persona: params.hash, owner: principal.owner }
       const isSession = principal.kind === 'user' && principal.via === 'session'
-      const given = isSession
-        ? await askForDelegate(service, order, { userId: principal.id, sessionId: session?.id })
+      const approved = isSession
+        ? await awaitDelegateApproval(service, order, { userId: principal.id, sessionId: session?.id })
         : undefined
       return service.storage.write(async (tx) =>
-        keep(tx, await createDelegate(tx, { ...order, given, at: service.clock.now() }, service)),
+        keep(tx, await createDelegate(tx, { ...order, approved, at: service.clock.now() }, service)),
       )
     },
   }),
@@ -207,7 +207,7 @@ export const personaRoutes = defineRoutes('personas', {
     errors: ['not_found', 'not_owner'],
     async write(tx, { params, principal }, { clock }) {
       const { hash: persona, delegate } = params
-      await revokeDelegate(tx, { persona, delegate, owner: principal.owner, at: clock.now() })
+      await deleteDelegate(tx, { persona, delegate, owner: principal.owner, at: clock.now() })
       return noContent()
     },
   }),

@@ -5,9 +5,9 @@ import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { type TwinRow, twinByHostname } from '../../money/twins/twin.js'
 import type { Reader } from '../../storage/storage.js'
-import { type AskingSession, askAndWait, type GivenSecondFactor } from '../second-factor/wait.js'
-import { checkSpend, type NewSpend, type Spend } from './authority.js'
+import { type ApprovedSecondFactor, awaitSecondFactor, type UserSession } from '../second-factor/await-second-factor.js'
 import { ownPersona, type PersonaRow } from './persona.js'
+import { checkSpendingAuthority, type NewSpendingAuthority, type SpendingAuthority } from './spending-authority.js'
 
 export interface NewDelegate {
   /** The persona's hash. */
@@ -18,46 +18,46 @@ export interface NewDelegate {
   readonly hostname: string
   readonly name?: string | null | undefined
   readonly email?: string | null | undefined
-  readonly spend?: NewSpend | null | undefined
+  readonly spend?: NewSpendingAuthority | null | undefined
 }
 
 /** A delegate as it is to be given. */
 export interface DelegatePlan {
   readonly persona: PersonaRow
   readonly twin: TwinRow
-  readonly spend: Spend | null
+  readonly spend: SpendingAuthority | null
 }
 
-/** Throws `not_found` for an unknown persona or twin, `not_owner`, and what `checkSpend` throws. */
-export async function delegationPlanOf(tx: Reader, order: NewDelegate, at: number): Promise<DelegatePlan> {
+/** Throws `not_found` for an unknown persona or twin, `not_owner`, and what `checkSpendingAuthority` throws. */
+export async function planDelegate(tx: Reader, order: NewDelegate, at: number): Promise<DelegatePlan> {
   const persona = await ownPersona(tx, order.owner, order.persona)
   const twin = await twinByHostname(tx, order.hostname)
   if (!twin) throw problem('not_found', { detail: 'No twin has this hostname.' })
-  return { persona, twin, spend: order.spend ? await checkSpend(tx, order.spend, at) : null }
+  return { persona, twin, spend: order.spend ? await checkSpendingAuthority(tx, order.spend, at) : null }
 }
 
-/** Waits until the user has approved what lets others spend; a delegate that does not needs no approval. Throws as `planOf` and `askAndWait`. */
-export async function askForDelegate(
+/** Waits until the user has approved what lets others spend; a delegate that does not needs no approval. Throws as `planDelegate` and `awaitSecondFactor`. */
+export async function awaitDelegateApproval(
   service: ServiceContext,
   order: NewDelegate,
-  asking: AskingSession,
-): Promise<GivenSecondFactor | undefined> {
+  session: UserSession,
+): Promise<ApprovedSecondFactor | undefined> {
   if (!order.spend) return undefined
   const { storage, clock } = service
   const asked = await storage.read(async (tx) =>
-    secondFactorOrder(tx, await delegationPlanOf(tx, order, clock.now()), asking),
+    secondFactorOrder(tx, await planDelegate(tx, order, clock.now()), session),
   )
-  return { ...asking, request: await askAndWait(service, asked) }
+  return { ...session, request: await awaitSecondFactor(service, asked) }
 }
 
 /** What a user approves: who may then spend how much of what is theirs. */
-export async function secondFactorOrder(tx: Reader, { persona, twin, spend }: DelegatePlan, asking: AskingSession) {
-  const { userId, sessionId } = asking
-  const detail = { persona: persona.name, given_to: twin.hostname, ...(spend && (await spendDetail(tx, spend))) }
+export async function secondFactorOrder(tx: Reader, { persona, twin, spend }: DelegatePlan, session: UserSession) {
+  const { userId, sessionId } = session
+  const detail = { persona: persona.name, given_to: twin.hostname, ...(spend && (await authorityDetail(tx, spend))) }
   return { userId, sessionId, action: 'delegate', detail }
 }
 
-async function spendDetail(tx: Reader, { party, dq, limit, period, expires_at }: Spend) {
+async function authorityDetail(tx: Reader, { party, dq, limit, period, expires_at }: SpendingAuthority) {
   const { decimals, shortcode } = await quantityOf(tx, dq)
   return {
     spender: 'client_id' in party ? party.client_id : party.public_secret,

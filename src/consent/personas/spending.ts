@@ -8,9 +8,9 @@ import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { Agent } from '../approvals/approval.js'
-import type { NamedParty, Spend, SpendingPeriod } from './authority.js'
 import { type DelegateRow, delegates } from './delegate.js'
 import { personaOf } from './persona.js'
+import type { NamedParty, SpendingAuthority, SpendingPeriod } from './spending-authority.js'
 
 /** Who spends, as the principal of a call is. */
 export type Party =
@@ -35,7 +35,7 @@ export interface DelegateSpendingRow {
 
 export const delegateSpendings = collection<DelegateSpendingRow>()('delegate_spendings', {})
 
-export interface Spending {
+export interface AuthoritySpending {
   /** The delegate's hash. */
   readonly delegate: string
   readonly party: Party
@@ -49,7 +49,10 @@ export interface Spending {
  * Counts an amount as spent by a delegate's spending authority. Gives the persona's twin, which pays it in this same transaction.
  * Throws `delegate_refused`.
  */
-export async function spendAuthority(tx: Writer, { delegate, party, dq, amount, at }: Spending): Promise<TwinRow> {
+export async function spendAuthority(
+  tx: Writer,
+  { delegate, party, dq, amount, at }: AuthoritySpending,
+): Promise<TwinRow> {
   const row = await tx.get(delegates, delegate)
   const { spend = null } = row ?? {}
   if (!row || !spend || !(await isParty(tx, row, spend.party, party)))
@@ -57,7 +60,7 @@ export async function spendAuthority(tx: Writer, { delegate, party, dq, amount, 
   if (row.revoked_at !== null) throw refused('It was revoked.')
   if (spend.expires_at !== null && spend.expires_at <= at) throw refused('It has expired.')
   if (spend.dq !== dq) throw refused('It is for another digital quantity.')
-  if (amount > 0n) await count(tx, row.id, spend, { amount, at })
+  if (amount > 0n) await countSpending(tx, row.id, spend, { amount, at })
   const { twin_id } = await personaOf(tx, row.persona)
   return await getExisting(tx, twins, twin_id)
 }
@@ -77,7 +80,12 @@ async function isParty(tx: Reader, row: DelegateRow, named: NamedParty, party: P
 const isSide = async (tx: Reader, { persona_owner, twin_id }: DelegateRow, owner: Owner): Promise<boolean> =>
   persona_owner === owner || (await tx.get(twins, twin_id))?.owner === owner
 
-async function count(tx: Writer, delegate: string, spend: Spend, { amount, at }: { amount: bigint; at: number }) {
+async function countSpending(
+  tx: Writer,
+  delegate: string,
+  spend: SpendingAuthority,
+  { amount, at }: { amount: bigint; at: number },
+) {
   const id = counterOf(delegate, spend.period, at)
   const spent = BigInt((await tx.get(delegateSpendings, id))?.spent ?? 0)
   const left = BigInt(spend.limit) - spent
@@ -96,7 +104,7 @@ function counterOf(delegate: string, period: SpendingPeriod | null, at: number):
 }
 
 /** Takes back what was counted as spent `at` a time and then was not: it is left again for the period of that time. */
-export async function giveBack(
+export async function restoreAuthority(
   tx: Writer,
   { delegate, amount, at }: { delegate: string; amount: bigint; at: number },
 ): Promise<void> {

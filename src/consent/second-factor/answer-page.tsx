@@ -3,10 +3,10 @@ import { formPage } from '../../http/pages/form-page.js'
 import { Actions, Button, Facts, Quotation } from '../../http/pages/parts.js'
 import type { Reply } from '../../http/reply.js'
 import type { AuthenticationRequestRow } from './request.js'
-import { actionTitle, callersWords, detailLines, NOT_OURS } from './wording.js'
+import { actionTitle, CALLER_WARNING, callerText, detailLines } from './wording.js'
 
 /** What a mailed link opens: exactly what is asked, and two buttons. It needs no script. */
-export function askingPage(request: AuthenticationRequestRow, token: string, at: number): Reply {
+export function answerPage(request: AuthenticationRequestRow, token: string, at: number): Reply {
   const title = actionTitle(request)
   return formPage({
     title: `Approve or reject: ${title}`,
@@ -45,7 +45,7 @@ export const refusedAnswerPage = (refused: Problem): Reply =>
   formPage({ title: 'No answer is taken', heading: 'No answer is taken here', alert: refused.message, refused })
 
 const Detail = ({ request }: { request: AuthenticationRequestRow }) => {
-  if (request.by_caller) return <Quotation by={NOT_OURS}>{callersWords(request.detail)}</Quotation>
+  if (request.by_caller) return <Quotation by={CALLER_WARNING}>{callerText(request.detail)}</Quotation>
   const lines = detailLines(request.detail)
   return lines.length === 0 ? null : <Facts facts={lines} />
 }

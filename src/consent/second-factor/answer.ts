@@ -6,10 +6,10 @@ import { deviceByToken } from '../devices/device.js'
 import {
   type AuthenticationRequestRow,
   authenticationRequests,
+  expireIfDue,
+  recordAnswer,
   requestOf,
   requestStatus,
-  settle,
-  settleAs,
 } from './request.js'
 
 const answers = ['approved', 'rejected'] as const
@@ -38,14 +38,14 @@ export async function answerFromDevice(
   { id, userId, answer, deviceToken, sessionId, at }: DeviceAnswer,
 ): Promise<Answered> {
   const request = await requestOf(tx, userId, id)
-  refuseAsker(request, sessionId)
-  const device = await askedDevice(tx, request, deviceToken)
+  refuseSameSession(request, sessionId)
+  const device = await findAskedDevice(tx, request, deviceToken)
   if (device === undefined) throw problem('device_refused')
-  return settlePending(tx, request, { answer, by: `device:${device}`, at })
+  return answerPending(tx, request, { answer, by: `device:${device}`, at })
 }
 
 /** The id of the device that a token belongs to, where the request went to that device. */
-export async function askedDevice(
+export async function findAskedDevice(
   tx: Reader,
   { user_id, device_ids }: AuthenticationRequestRow,
   deviceToken: string | null,
@@ -69,33 +69,33 @@ export async function requestOfLink(
   const request = await tx.get(authenticationRequests, id)
   if (!request || request.link_digest === null || !sameSecret(request.link_digest, digest(token)))
     throw problem('not_found')
-  refuseAsker(request, sessionId)
+  refuseSameSession(request, sessionId)
   return request
 }
 
 /** The user's answer by the mailed link, once. Throws as `requestOfLink`; gives `link_expired`. */
-export async function answerByLink(
+export async function answerMailedRequest(
   tx: Writer,
   { answer, at, ...link }: MailedLink & { readonly answer: SecondFactorAnswer; readonly at: number },
 ): Promise<Answered> {
-  const answered = await settlePending(tx, await requestOfLink(tx, link), { answer, by: 'link', at })
+  const answered = await answerPending(tx, await requestOfLink(tx, link), { answer, by: 'link', at })
   return 'id' in answered ? answered : problem('link_expired')
 }
 
 /** Throws `self_approval`. */
-function refuseAsker({ session_digest }: AuthenticationRequestRow, sessionId: string | undefined): void {
+function refuseSameSession({ session_digest }: AuthenticationRequestRow, sessionId: string | undefined): void {
   if (session_digest !== null && sessionId !== undefined && sameSecret(session_digest, digest(sessionId)))
     throw problem('self_approval')
 }
 
 /** Answers what still waits; gives `not_pending` where nothing does. */
-export async function settlePending(
+export async function answerPending(
   tx: Writer,
   request: AuthenticationRequestRow,
   { answer, by, at }: { answer: SecondFactorAnswer; by: string; at: number },
 ): Promise<Answered> {
-  const seen = await settle(tx, request, at)
-  return seen.status === 'pending' ? settleAs(tx, seen, { status: answer, by, at }) : problem('not_pending')
+  const seen = await expireIfDue(tx, request, at)
+  return seen.status === 'pending' ? recordAnswer(tx, seen, { status: answer, by, at }) : problem('not_pending')
 }
 
 /** A sandbox's phone answers after the time that its user takes. */
@@ -106,5 +106,5 @@ export const answerAsPhone: TimerJob = async (tx, subject, { sandbox, clock }) =
   const at = clock.now()
   // A state that a sandbox left behind does not answer for people.
   if (sandbox && answer && request && requestStatus(request, at) === 'pending')
-    await settleAs(tx, request, { status: answer, by: 'phone', at })
+    await recordAnswer(tx, request, { status: answer, by: 'phone', at })
 }

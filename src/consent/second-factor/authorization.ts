@@ -2,16 +2,16 @@ import { type Problem, problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import { newestFirst } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type SecondFactorAnswer, settlePending } from './answer.js'
+import { answerPending, type SecondFactorAnswer } from './answer.js'
 import type { Detail } from './detail.js'
 import {
   type AuthenticationRequestRow,
   answeredAt,
   authenticationRequests,
   type RequestStatus,
+  recordAnswer,
   requestOf,
   requestStatus,
-  settleAs,
 } from './request.js'
 
 /** The requests that a paywall makes, as an existing client sees and answers them: with the user's token alone. */
@@ -27,7 +27,7 @@ export async function listAuthorizations(
   return { authorizations: rows.map((request) => showAuthorization(request, at)), next }
 }
 
-interface Order {
+interface AuthorizationOrder {
   readonly userId: number
   readonly id: number
   readonly at: number
@@ -36,20 +36,20 @@ interface Order {
 /** The user's answer. Throws `not_found`; gives `not_pending`. */
 export async function answerAuthorization(
   tx: Writer,
-  { userId, id, answer, at }: Order & { readonly answer: SecondFactorAnswer },
+  { userId, id, answer, at }: AuthorizationOrder & { readonly answer: SecondFactorAnswer },
 ): Promise<AuthenticationRequestRow | Problem> {
-  return settlePending(tx, await paywallRequest(tx, userId, id), { answer, by: 'token', at })
+  return answerPending(tx, await paywallRequest(tx, userId, id), { answer, by: 'token', at })
 }
 
 /** Takes an authorization back that was not used yet. Throws `not_found`; gives `not_pending`. */
-export async function withdrawAuthorization(
+export async function deleteAuthorization(
   tx: Writer,
-  { userId, id, at }: Order,
+  { userId, id, at }: AuthorizationOrder,
 ): Promise<AuthenticationRequestRow | Problem> {
   const request = await paywallRequest(tx, userId, id)
   const isUnused = request.status === 'approved' && request.spent_at === null
-  if (isUnused) return settleAs(tx, request, { status: 'rejected', by: 'token', at })
-  return settlePending(tx, request, { answer: 'rejected', by: 'token', at })
+  if (isUnused) return recordAnswer(tx, request, { status: 'rejected', by: 'token', at })
+  return answerPending(tx, request, { answer: 'rejected', by: 'token', at })
 }
 
 async function paywallRequest(tx: Reader, userId: number, id: number): Promise<AuthenticationRequestRow> {
@@ -83,7 +83,7 @@ function textIn(detail: Detail, name: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
-export const showSettled = (request: AuthenticationRequestRow, at: number) => {
+export const showAnsweredAuthorization = (request: AuthenticationRequestRow, at: number) => {
   const status = authorizationStatus(request, at)
   return {
     success: true as const,

@@ -19,7 +19,7 @@ export const phones = collection<PhoneRow>()('phones', {})
 export const PHONE_ANSWERS = 'phone_answers'
 
 /** A sandbox's phone gets a push, and answers as it was told to by then. */
-export async function pushArrives(tx: Writer, { data }: PushRow, at: number): Promise<void> {
+export async function schedulePhoneAnswer(tx: Writer, { data }: PushRow, at: number): Promise<void> {
   const phone = await tx.get(phones, Number(data.user_id))
   if (phone?.mode !== 'approve' && phone?.mode !== 'reject') return
   const status = phone.mode === 'approve' ? 'approved' : 'rejected'

@@ -12,19 +12,19 @@ import { postMail, postPush } from '../../jobs/outbox/outbox.js'
 import { getExisting } from '../../storage/existing.js'
 import { allRows } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { devices, devicesOf, settleChange } from '../devices/device.js'
+import { activeDevicesOf, devices, settleChange } from '../devices/device.js'
 import type { Detail } from './detail.js'
-import { askingMail, askingPush } from './wording.js'
+import { requestMail, requestPush } from './wording.js'
 
 const LIFETIME = 2 * 60_000
 const PAYWALL_LIFETIME = 30_000
 /** How long after its approval an action may still spend it. */
-const SPENDABLE = 5 * 60_000
-const MOST_PENDING = 5
+const SPENDABLE_FOR = 5 * 60_000
+const MAX_PENDING = 5
 /** Seconds between polls. */
 const INTERVAL = 2
 /** A poll this much early, in milliseconds, is on time: timers and networks are not exact. */
-const SLACK = 250
+const POLL_TOLERANCE = 250
 
 export type RequestStatus = 'pending' | 'approved' | 'rejected' | 'expired'
 
@@ -34,7 +34,7 @@ export interface AuthenticationRequestRow {
   readonly user_id: number
   readonly action: string
   readonly detail: Detail
-  /** As last written: a pending one past its time has expired (`statusOf`). */
+  /** As last written: a pending one past its time has expired (`requestStatus`). */
   readonly status: RequestStatus
   /** Until when it waits; null once it was answered or seen to have expired. */
   readonly pending_until: number | null
@@ -86,7 +86,7 @@ export type SecondFactorContext = Pick<ServiceContext, 'random' | 'baseUrl'>
 
 /**
  * Asks a user to approve an action: by a push to each of their devices, or by a mailed link where they have none.
- * Gives the request, to be polled (`statusOf`) and then spent (`spendSecondFactor`). Throws `too_many_pending`, `too_many_mails`.
+ * Gives the request, to be polled (`requestStatus`) and then spent (`spendSecondFactor`). Throws `too_many_pending`, `too_many_mails`.
  */
 export async function requireSecondFactor(
   tx: Writer,
@@ -103,10 +103,10 @@ export async function requireSecondFactor(
   }: SecondFactorOrder,
   service: SecondFactorContext,
 ): Promise<AuthenticationRequestRow> {
-  await settleExpired(tx, userId, at)
+  await expireDueRequests(tx, userId, at)
   await checkPending(tx, userId, at)
   await spendRequest(tx, { asker, userId, at })
-  const asked = await devicesOf(tx, userId)
+  const asked = await activeDevicesOf(tx, userId)
   const link = asked.length > 0 ? undefined : base64url(service.random.bytes(32))
   const expires_at = at + (lifetimeMs ?? (action === 'paywall' ? PAYWALL_LIFETIME : LIFETIME))
   const request: AuthenticationRequestRow = {
@@ -130,11 +130,11 @@ export async function requireSecondFactor(
     ...(deviceId !== undefined && { device_id: deviceId }),
   }
   tx.put(authenticationRequests, request)
-  await tell(tx, request, 'requested', { at, by: asked.length > 0 ? 'push' : 'mail' })
+  await recordRequestEvent(tx, request, 'requested', { at, by: asked.length > 0 ? 'push' : 'mail' })
   const { email } = await getExisting(tx, users, userId)
   const message = { to: email, at, staleAt: expires_at }
-  for (const deviceId of request.device_ids) await postPush(tx, { ...message, ...askingPush(request), deviceId })
-  if (link !== undefined) await postMail(tx, { ...message, ...askingMail(request, link, service) })
+  for (const deviceId of request.device_ids) await postPush(tx, { ...message, ...requestPush(request), deviceId })
+  if (link !== undefined) await postMail(tx, { ...message, ...requestMail(request, link, service) })
   return request
 }
 
@@ -142,7 +142,7 @@ export async function requireSecondFactor(
 async function checkPending(tx: Reader, userId: number, at: number): Promise<void> {
   const pending = await pendingOf(tx, userId, at)
   const [first] = pending
-  if (!first || pending.length < MOST_PENDING) return
+  if (!first || pending.length < MAX_PENDING) return
   throw problem('too_many_pending', { headers: retryAfter(first.expires_at - at) })
 }
 
@@ -152,7 +152,7 @@ export const pendingOf = (tx: Reader, userId: number, at: number): Promise<Authe
     index: 'pending',
     prefix: [userId],
     after: [userId, at, Number.MAX_SAFE_INTEGER],
-    limit: MOST_PENDING,
+    limit: MAX_PENDING,
   })
 
 /** What the request is at that moment: one that nobody answered in time has expired. */
@@ -161,7 +161,7 @@ export const requestStatus = ({ status, expires_at }: AuthenticationRequestRow, 
 
 /** Whether it was approved too long ago to be spent. */
 export const isStale = (request: AuthenticationRequestRow, at: number): boolean =>
-  request.status === 'approved' && answeredAt(request) + SPENDABLE <= at
+  request.status === 'approved' && answeredAt(request) + SPENDABLE_FOR <= at
 
 /** When an answered request was answered. Throws an Error for one that was not. */
 export const answeredAt = ({ id, answered_at }: AuthenticationRequestRow): number =>
@@ -185,10 +185,10 @@ export async function pollRequest(
   request: AuthenticationRequestRow,
   at: number,
 ): Promise<AuthenticationRequestRow> {
-  const seen = await settle(tx, request, at)
+  const seen = await expireIfDue(tx, request, at)
   if (seen.status !== 'pending') return seen
   const wait = seen.polled_at === null ? 0 : seen.polled_at + INTERVAL * 1000 - at
-  if (wait > SLACK) throw problem('slow_down', { headers: retryAfter(wait) })
+  if (wait > POLL_TOLERANCE) throw problem('slow_down', { headers: retryAfter(wait) })
   const polled = { ...seen, polled_at: at }
   tx.put(authenticationRequests, polled)
   return polled
@@ -197,7 +197,7 @@ export async function pollRequest(
 const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) })
 
 /** Writes down that a request has expired, the first time that this is seen. */
-export async function settle(
+export async function expireIfDue(
   tx: Writer,
   request: AuthenticationRequestRow,
   at: number,
@@ -205,17 +205,17 @@ export async function settle(
   if (request.status !== 'pending' || requestStatus(request, at) === 'pending') return request
   const expired: AuthenticationRequestRow = { ...request, status: 'expired', pending_until: null }
   tx.put(authenticationRequests, expired)
-  await tell(tx, expired, 'expired', { at })
+  await recordRequestEvent(tx, expired, 'expired', { at })
   return expired
 }
 
-async function settleExpired(tx: Writer, userId: number, at: number): Promise<void> {
-  const waiting = await tx.find(authenticationRequests, { index: 'pending', prefix: [userId], limit: MOST_PENDING })
-  for (const request of waiting) await settle(tx, request, at)
+async function expireDueRequests(tx: Writer, userId: number, at: number): Promise<void> {
+  const waiting = await tx.find(authenticationRequests, { index: 'pending', prefix: [userId], limit: MAX_PENDING })
+  for (const request of waiting) await expireIfDue(tx, request, at)
 }
 
 /** Approves or rejects for good. Whoever calls has seen that this may be done. `by`: `device:ID`, `link`, `token`, `phone` or `service`. */
-export async function settleAs(
+export async function recordAnswer(
   tx: Writer,
   request: AuthenticationRequestRow,
   { status, by, at }: { status: 'approved' | 'rejected'; by: string; at: number },
@@ -224,26 +224,26 @@ export async function settleAs(
   tx.put(authenticationRequests, answered)
   const { asker, user_id: userId, created_at } = request
   if (status === 'approved' && asker !== undefined) await refundRequest(tx, { asker, userId, at: created_at })
-  await tell(tx, answered, status, { at, by })
+  await recordRequestEvent(tx, answered, status, { at, by })
   const device = answered.device_id === undefined ? undefined : await tx.get(devices, answered.device_id)
   if (device) await settleChange(tx, device, { confirmed: status === 'approved', at })
   return answered
 }
 
 /** Refuses all that waits for a user's answer, or was approved and not yet done. Gives how many that were. */
-export async function refuseRequestsOf(tx: Writer, userId: number, at: number): Promise<number> {
+export async function rejectRequestsOf(tx: Writer, userId: number, at: number): Promise<number> {
   let count = 0
   for await (const request of allRows(tx, authenticationRequests, { index: 'byUser', prefix: [userId] })) {
-    const seen = await settle(tx, request, at)
+    const seen = await expireIfDue(tx, request, at)
     const isOpen = seen.status === 'pending' || (seen.status === 'approved' && seen.spent_at === null)
     if (!isOpen) continue
-    await settleAs(tx, seen, { status: 'rejected', by: 'service', at })
+    await recordAnswer(tx, seen, { status: 'rejected', by: 'service', at })
     count++
   }
   return count
 }
 
-const tell = (
+const recordRequestEvent = (
   tx: Writer,
   { id, user_id, action }: AuthenticationRequestRow,
   what: string,

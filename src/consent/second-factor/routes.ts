@@ -2,10 +2,21 @@ import { Problem } from '../../base/problem.js'
 import { AuthenticationRequest, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
 import { refusedBy } from '../../http/pages/html.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { answerByLink, answerFromDevice, askedDevice, requestOfLink, type SecondFactorAnswer } from './answer.js'
-import { answeredPage, askingPage, refusedAnswerPage } from './answer-page.js'
-import { answerAuthorization, listAuthorizations, showSettled, withdrawAuthorization } from './authorization.js'
-import { checkOpen, pollRequest, requestOf, requireSecondFactor, settle, showRequest } from './request.js'
+import {
+  answerFromDevice,
+  answerMailedRequest,
+  findAskedDevice,
+  requestOfLink,
+  type SecondFactorAnswer,
+} from './answer.js'
+import { answeredPage, answerPage, refusedAnswerPage } from './answer-page.js'
+import {
+  answerAuthorization,
+  deleteAuthorization,
+  listAuthorizations,
+  showAnsweredAuthorization,
+} from './authorization.js'
+import { checkOpen, expireIfDue, pollRequest, requestOf, requireSecondFactor, showRequest } from './request.js'
 import { checkDetail } from './wording.js'
 
 const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
@@ -41,7 +52,7 @@ const authorizationRoute = { evidence: 'observed', path: '/paywall/authorization
 
 const AuthorizationStatus = z.enum(['pending', 'approved', 'denied', 'expired'])
 
-const Settled = z.object({
+const AnsweredAuthorization = z.object({
   success: z.literal(true),
   authorizationId: z.int(),
   status: AuthorizationStatus,
@@ -88,8 +99,8 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     async write(tx, { params, principal, headers }, { clock }) {
       const at = clock.now()
       const request = await requestOf(tx, principal.id, params.id)
-      const isDevice = (await askedDevice(tx, request, headers.get('x-device-token'))) !== undefined
-      return showRequest(await (isDevice ? settle : pollRequest)(tx, request, at), at)
+      const isDevice = (await findAskedDevice(tx, request, headers.get('x-device-token'))) !== undefined
+      return showRequest(await (isDevice ? expireIfDue : pollRequest)(tx, request, at), at)
     },
   }),
 
@@ -119,7 +130,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       const at = clock.now()
       const request = await requestOfLink(tx, { ...params, ...query, sessionId: session.id })
       checkOpen(request, at)
-      return askingPage(request, query.token, at)
+      return answerPage(request, query.token, at)
     },
   }),
 
@@ -137,7 +148,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     refused: refusedBy(refusedAnswerPage),
     async write(tx, { params, body, session }, { clock }) {
       const link = { ...params, token: body.token, sessionId: session.id }
-      const answered = await answerByLink(tx, { ...link, answer: answers[body.answer], at: clock.now() })
+      const answered = await answerMailedRequest(tx, { ...link, answer: answers[body.answer], at: clock.now() })
       return answered instanceof Problem ? answered : answeredPage(answered)
     },
   }),
@@ -172,13 +183,13 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     method: 'PUT',
     auth: ['user'],
     body: z.object({ authorizationId: z.int(), approved: z.boolean() }),
-    result: Settled,
+    result: AnsweredAuthorization,
     errors: ['not_found', 'not_pending'],
     async write(tx, { body, principal }, { clock }) {
       const at = clock.now()
       const order = { userId: principal.id, id: body.authorizationId, at }
       const answered = await answerAuthorization(tx, { ...order, answer: body.approved ? 'approved' : 'rejected' })
-      return answered instanceof Problem ? answered : showSettled(answered, at)
+      return answered instanceof Problem ? answered : showAnsweredAuthorization(answered, at)
     },
   }),
 
@@ -188,12 +199,12 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     method: 'DELETE',
     auth: ['user'],
     body: z.object({ authorizationId: z.int() }),
-    result: Settled,
+    result: AnsweredAuthorization,
     errors: ['not_found', 'not_pending'],
     async write(tx, { body, principal }, { clock }) {
       const at = clock.now()
-      const withdrawn = await withdrawAuthorization(tx, { userId: principal.id, id: body.authorizationId, at })
-      return withdrawn instanceof Problem ? withdrawn : showSettled(withdrawn, at)
+      const withdrawn = await deleteAuthorization(tx, { userId: principal.id, id: body.authorizationId, at })
+      return withdrawn instanceof Problem ? withdrawn : showAnsweredAuthorization(withdrawn, at)
     },
   }),
 })

@@ -18,7 +18,7 @@ const titles = new Map([
 ])
 
 /** Of an authentication request, what is told of it. */
-interface Asking {
+interface DescribedRequest {
   readonly id: number
   readonly user_id: number
   readonly action: string
@@ -27,18 +27,18 @@ interface Asking {
 }
 
 /** What people are told the action is. */
-export const actionTitle = ({ action, by_caller }: Pick<Asking, 'action' | 'by_caller'>): string =>
-  by_caller ? quoted(withoutLinks(words(action))) : (titles.get(action) ?? words(action))
+export const actionTitle = ({ action, by_caller }: Pick<DescribedRequest, 'action' | 'by_caller'>): string =>
+  by_caller ? quoted(withoutLinks(titleFromName(action))) : (titles.get(action) ?? titleFromName(action))
 
 /** The detail as people read it: everything that is approved, and nothing else. */
 export const detailLines = (detail: Detail): readonly (readonly [label: string, value: string])[] =>
   Object.entries(detail).map(([name, value]) => [labelOf(name), shownValue(value)] as const)
 
-const MOST_WORDS = 200
+const MAX_QUOTED = 200
 
 /** The detail of a request that a caller made: the service knows nothing of what is behind it. */
-export const callersWords = (detail: Detail): string =>
-  quoted(withoutLinks(linesOf(detail).replaceAll('\n', '; ')), MOST_WORDS - 1)
+export const callerText = (detail: Detail): string =>
+  quoted(withoutLinks(linesOf(detail).replaceAll('\n', '; ')), MAX_QUOTED - 1)
 
 const linesOf = (detail: Detail): string =>
   detailLines(detail)
@@ -59,9 +59,9 @@ const labels = new Map([
 ])
 
 /** `billing_email` as people read it. */
-export const labelOf = (name: string): string => labels.get(name) ?? words(name)
+export const labelOf = (name: string): string => labels.get(name) ?? titleFromName(name)
 
-const words = (name: string): string => {
+const titleFromName = (name: string): string => {
   const text = revealInvisibleLine(name).replace(/[_.]+/g, ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
@@ -72,25 +72,25 @@ const shownValue = (value: unknown): string => {
   return /^\S+@\S+$/.test(value) ? shownAddress(value) : revealInvisibleLine(value)
 }
 
-const MOST_CHARACTERS = 2048
+const MAX_CHARACTERS = 2048
 
 /** What people are asked about must be short enough to be read. Throws `field_invalid`. */
 export function checkDetail(detail: Detail): void {
-  if (JSON.stringify(detail).length <= MOST_CHARACTERS) return
+  if (JSON.stringify(detail).length <= MAX_CHARACTERS) return
   throw problem('field_invalid', {
-    detail: `"detail" must be at most ${MOST_CHARACTERS} characters of JSON.`,
+    detail: `"detail" must be at most ${MAX_CHARACTERS} characters of JSON.`,
     fields: { field: 'detail' },
   })
 }
 
-const subjectOf = (request: Asking): string => `Approve or reject: ${actionTitle(request)}`
+const subjectOf = (request: DescribedRequest): string => `Approve or reject: ${actionTitle(request)}`
 
 /** Stands before the words of a caller. */
-export const NOT_OURS = 'Something that acts for you asks this. The words are its own:'
+export const CALLER_WARNING = 'Something that acts for you asks this. The words are its own:'
 
-export const askingPush = (request: Asking) => ({
+export const requestPush = (request: DescribedRequest) => ({
   subject: subjectOf(request),
-  text: request.by_caller ? `${NOT_OURS}\n${callersWords(request.detail)}` : linesOf(request.detail),
+  text: request.by_caller ? `${CALLER_WARNING}\n${callerText(request.detail)}` : linesOf(request.detail),
   data: { authentication_request_id: String(request.id), user_id: String(request.user_id), action: request.action },
 })
 
@@ -105,10 +105,10 @@ const mailedDetail = (detail: Detail): Detail =>
     ),
   )
 
-export function askingMail(request: Asking, token: string, { baseUrl }: Pick<ServiceContext, 'baseUrl'>) {
+export function requestMail(request: DescribedRequest, token: string, { baseUrl }: Pick<ServiceContext, 'baseUrl'>) {
   const link = `${baseUrl}/v4/authentication-requests/${request.id}/answer?token=${token}`
   const { by_caller, detail } = request
-  const asked = by_caller ? [NOT_OURS, callersWords(detail)] : [linesOf(mailedDetail(detail))]
+  const asked = by_caller ? [CALLER_WARNING, callerText(detail)] : [linesOf(mailedDetail(detail))]
   const text = [
     'This waits for your answer:',
     [actionTitle(request), ...asked].filter(Boolean).join('\n'),

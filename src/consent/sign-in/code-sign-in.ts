@@ -39,12 +39,12 @@ export interface FilledCode extends SigningIn {
 type SignedIn = Awaited<ReturnType<typeof signIn>>
 
 /** A request that the user has yet to approve on their device. */
-interface Waiting {
+interface WaitingSignIn {
   readonly waits: ReturnType<typeof showRequest>
 }
 
 /** The session that goes on, what is waited for, or why neither. */
-export type SignInOutcome = SignedIn | Waiting | Problem
+export type SignInOutcome = SignedIn | WaitingSignIn | Problem
 
 /**
  * Signs in by a mailed code. A user with a device approves it there too, once, unless the session is theirs already: the code then
@@ -59,7 +59,7 @@ export async function signInByCode(
   const code = await checkCode(tx, filled, service)
   if (code instanceof Problem) return code
   if (requestId !== undefined && requestId !== code.request_id) throw otherRequest()
-  return goOn(tx, code, filled, service)
+  return finishSignIn(tx, code, filled, service)
 }
 
 /** Goes on with a sign-in of this session that waited for the device; undefined where none does. Gives and throws as `signInByCode`. */
@@ -69,10 +69,10 @@ export async function continueSignIn(
   service: ServiceContext,
 ): Promise<SignInOutcome | undefined> {
   const code = await waitingCode(tx, signingIn.sessionId)
-  return code && goOn(tx, code, signingIn, service)
+  return code && finishSignIn(tx, code, signingIn, service)
 }
 
-async function goOn(
+async function finishSignIn(
   tx: Writer,
   code: SignInCodeRow,
   { sessionId, detail, at }: SigningIn,
@@ -80,9 +80,11 @@ async function goOn(
 ): Promise<SignInOutcome> {
   const { email } = code
   const waits =
-    code.request_id === undefined ? await askDevice(tx, code, { sessionId, detail, at }, service) : undefined
+    code.request_id === undefined
+      ? await requestDeviceApproval(tx, code, { sessionId, detail, at }, service)
+      : undefined
   if (waits) return { waits: showRequest(waits, at) }
-  const answered = code.request_id === undefined ? undefined : await answerOf(tx, code.request_id, { sessionId, at })
+  const answered = code.request_id === undefined ? undefined : await spendAnswer(tx, code.request_id, { sessionId, at })
   if (answered && 'waits' in answered) return answered
   if (answered instanceof Problem) {
     endCode(tx, code)
@@ -93,7 +95,7 @@ async function goOn(
 }
 
 /** The request that the user is asked by, where they have a device and this session is not theirs. */
-async function askDevice(
+async function requestDeviceApproval(
   tx: Writer,
   code: SignInCodeRow,
   { sessionId, detail, at }: SigningIn,
@@ -119,7 +121,11 @@ const isSessionOfUser = async (tx: Reader, sessionId: string, userId: number, at
   (await findSession(tx, sessionId, at))?.user_id === userId
 
 /** What became of the request, which is spent once it was approved: undefined then. */
-async function answerOf(tx: Writer, id: number, { sessionId, at }: SigningIn): Promise<Waiting | Problem | undefined> {
+async function spendAnswer(
+  tx: Writer,
+  id: number,
+  { sessionId, at }: SigningIn,
+): Promise<WaitingSignIn | Problem | undefined> {
   const request = await tx.get(authenticationRequests, id)
   if (!request) return problem('code_expired')
   const { user_id: userId, action, detail } = request

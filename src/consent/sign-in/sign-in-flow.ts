@@ -37,7 +37,7 @@ export async function sendPageCode(
   return mailed instanceof Problem ? mailed : new Next({ step: 'code' })
 }
 
-interface FilledCode {
+interface FilledPageCode {
   /** Where none is named, that to which a code was mailed last. */
   readonly email?: string | undefined
   readonly code: string
@@ -52,46 +52,44 @@ interface FilledCode {
  */
 export async function verifyCode(
   tx: Writer,
-  { email, ...filled }: FilledCode,
+  { email, ...filled }: FilledPageCode,
   service: ServiceContext,
 ): Promise<Next | Problem> {
   // It was entered before: the page that waits says what becomes of it.
   if (await waitingCode(tx, filled.sessionId)) return new Next({ step: 'device' })
   const address = email ?? (await lastCode(tx, filled.sessionId))?.email
-  if (address === undefined) return noCodeHere()
-  const outcome = await verified(() =>
-    signInByCode(tx, { ...filled, email: address, at: service.clock.now() }, service),
-  )
-  return outcome instanceof Problem && outcome.code === 'session_required' ? noCodeHere() : outcome
+  if (address === undefined) return noCodeProblem()
+  const outcome = await nextOf(() => signInByCode(tx, { ...filled, email: address, at: service.clock.now() }, service))
+  return outcome instanceof Problem && outcome.code === 'session_required' ? noCodeProblem() : outcome
 }
 
 /**
  * Whether the device has approved a sign-in that waits in this session: leads on as `verifyCode` does, or gives why not, `rejected` or
  * `code_expired`. Undefined where no sign-in waits.
  */
-export async function verifiedSince(
+export async function resumeCodeSignIn(
   tx: Writer,
   sessionId: string,
   service: ServiceContext,
 ): Promise<Next | Problem | undefined> {
   if (!(await waitingCode(tx, sessionId))) return undefined
-  return verified(async () => {
+  return nextOf(async () => {
     const outcome = await continueSignIn(tx, { sessionId, at: service.clock.now() }, service)
     return outcome ?? problem('code_expired')
   })
 }
 
 /** The same for a page at its step `device`; undefined also while the device has not answered. */
-export async function signedInSince(
+export async function resumePageSignIn(
   tx: Writer,
   { sessionId, step }: Visitor,
   service: ServiceContext,
 ): Promise<Next | Problem | undefined> {
-  const since = step === 'device' ? await verifiedSince(tx, sessionId, service) : undefined
+  const since = step === 'device' ? await resumeCodeSignIn(tx, sessionId, service) : undefined
   return since instanceof Next && since.session === undefined ? undefined : since
 }
 
-async function verified(sign: () => Promise<SignInOutcome>): Promise<Next | Problem> {
+async function nextOf(sign: () => Promise<SignInOutcome>): Promise<Next | Problem> {
   try {
     const outcome = await sign()
     if (outcome instanceof Problem) return outcome
@@ -103,7 +101,7 @@ async function verified(sign: () => Promise<SignInOutcome>): Promise<Next | Prob
 }
 
 /** People are told of cookies where programs are told of headers. */
-const noCodeHere = () =>
+const noCodeProblem = () =>
   problem('code_wrong', { detail: 'Ask for a new one. If this happens again, allow cookies for this site.' })
 
 /** The address whose code can still be filled in, in this session. */

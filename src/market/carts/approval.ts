@@ -1,5 +1,5 @@
 import type { ApprovalTerms } from '../../consent/approvals/approval.js'
-import { priceDetail } from '../../consent/approvals/terms.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
 import type { QuotedLine } from './quote.js'
 
 /** What an agent's user approves: every line of the cart as it stands, at the prices of now. */

@@ -7,7 +7,7 @@ import { checkProcessor } from '../../money/cards/charge-now.js'
 import type { DigitalQuantityRow } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
-import { loseTopup, postPending, settleTopup } from '../../payments/topups/topup.js'
+import { createPendingPayment, loseTopup, settleTopup } from '../../payments/topups/topup.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { endTry } from './attempt.js'
@@ -62,7 +62,7 @@ export async function beginCharge(
   const subjects = [`checkout:${checkout.id}`, who] as const
   const twin = await twinOf(tx, checkout, quantity, service)
   const to = await addressOf(tx, checkout, payer, twin)
-  const { payment, message } = await postPending(
+  const { payment, message } = await createPendingPayment(
     tx,
     { twin, quantity, units: amount, paymentMethodId, description, to, purpose: 'checkout', subjects, at },
     service,

@@ -1,5 +1,5 @@
 import { Problem, problem } from '../../base/problem.js'
-import { type FilledSignIn, signedInSince, signInAnswers } from '../../consent/sign-in/sign-in-flow.js'
+import { type FilledSignIn, resumePageSignIn, signInAnswers } from '../../consent/sign-in/sign-in-flow.js'
 import type { ServiceContext } from '../../http/context.js'
 import { formFlow, Next } from '../../http/pages/form-flow.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
@@ -36,7 +36,7 @@ const noCard = (): Problem =>
 export const checkoutFlow = formFlow({
   path: '/checkout/:token',
   check: (tx: Writer, { token }: CheckoutVisit) => checkoutByToken(tx, token),
-  signedIn: signedInSince,
+  signedIn: resumePageSignIn,
   look: lookAtCheckout,
   pages: checkoutPages,
   sentence: checkoutSentence,

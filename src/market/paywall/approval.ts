@@ -1,6 +1,6 @@
 import { quoted } from '../../base/text/quotation.js'
 import type { ApprovalTerms } from '../../consent/approvals/approval.js'
-import { priceDetail } from '../../consent/approvals/terms.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import type { Reader } from '../../storage/storage.js'
 import type { PaywallQuote, PaywallWish } from './order.js'

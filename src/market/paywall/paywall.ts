@@ -2,8 +2,8 @@ import { checkHops } from '../../base/via.js'
 import { agentTwinOf, permittedTwin } from '../../consent/approvals/permit.js'
 import { delegates } from '../../consent/personas/delegate.js'
 import { spendAuthority } from '../../consent/personas/spending.js'
+import { awaitSecondFactor, spendAwaited } from '../../consent/second-factor/await-second-factor.js'
 import type { AuthenticationRequestRow } from '../../consent/second-factor/request.js'
-import { askAndWait, spendAsked } from '../../consent/second-factor/wait.js'
 import type { ServiceContext } from '../../http/context.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
@@ -87,7 +87,7 @@ async function askPayer(order: PaywallOrder, service: ServiceContext): Promise<A
   const asking = await service.storage.read(async (tx) =>
     askingFor(tx, order, await fundedQuote(tx, order, await payingTwin(tx, authority.payer)), authority),
   )
-  return askAndWait(service, asking)
+  return awaitSecondFactor(service, asking)
 }
 
 const askingFor = async (
@@ -125,7 +125,8 @@ async function termsOf(tx: Writer, order: PaywallOrder, asked: Asked, at: number
   const { authority, actor } = order
   const payer = await payerOf(tx, order, at)
   const quote = authority.by === 'agent' ? await paywallQuote(tx, order, payer) : await fundedQuote(tx, order, payer)
-  if (asked && authority.by === 'session') await spendAsked(tx, asked, await askingFor(tx, order, quote, authority), at)
+  if (asked && authority.by === 'session')
+    await spendAwaited(tx, asked, await askingFor(tx, order, quote, authority), at)
   if (authority.by === 'agent') await permit(tx, authority, quote, at)
   const { payee, quantity, amount, descriptor } = quote
   const delegate = authority.by === 'delegate' ? authority.hash : null

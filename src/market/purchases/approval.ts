@@ -1,6 +1,6 @@
 import { quoted } from '../../base/text/quotation.js'
 import type { ApprovalTerms } from '../../consent/approvals/approval.js'
-import { priceDetail } from '../../consent/approvals/terms.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
 import type { Arguments } from '../catalog/schema.js'
 import type { Quote } from './purchase.js'
 

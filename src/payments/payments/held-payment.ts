@@ -1,5 +1,5 @@
 import { randomHex } from '../../base/secrets.js'
-import { giveBack } from '../../consent/personas/spending.js'
+import { restoreAuthority } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { hold, post, postHold, reverseHold } from '../../money/ledger/movement.js'
@@ -7,7 +7,14 @@ import type { TwinRow } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import { allRows } from '../../storage/page.js'
 import { collection, type Writer } from '../../storage/storage.js'
-import { type PaymentRow, payments, recordPayment, type ShownPayment, showPayment, tellPayment } from './payment.js'
+import {
+  type PaymentRow,
+  payments,
+  recordPayment,
+  recordPaymentEvent,
+  type ShownPayment,
+  showPayment,
+} from './payment.js'
 
 /** A call of an upstream service, for which a payment is held. Gone once that is settled. */
 export interface HeldCallRow {
@@ -45,8 +52,8 @@ export type HeldPayment = Pick<HeldCallRow, 'id' | 'token'>
 
 /** Pays at once. Throws `insufficient_funds`, `same_twin`. */
 export async function postPayment(tx: Writer, terms: PaymentTerms): Promise<ShownPayment> {
-  const payment = await record(tx, terms, 'posted')
-  return tell(tx, ['payment.created'], payment, terms)
+  const payment = await createPaymentRow(tx, terms, 'posted')
+  return recordEvents(tx, ['payment.created'], payment, terms)
 }
 
 /** How long past the longest call a payment may be held. */
@@ -61,19 +68,19 @@ export async function holdPayment(
   terms: PaymentTerms,
   { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
 ): Promise<HeldPayment> {
-  const { id } = await record(tx, terms, 'held')
+  const { id } = await createPaymentRow(tx, terms, 'held')
   const token = randomHex(random, 16)
   tx.put(heldCalls, { id, token, actor: terms.actor, delegate: terms.delegate })
   await setTimer(tx, { kind: HELD_TOO_LONG, subject: `${id}`, at: terms.at + limits.upstreamMs + GRACE_MS })
   return { id, token }
 }
 
-const orderOf = ({ kind, dq, amount, payer, payee, at }: PaymentTerms) =>
+const movementOf = ({ kind, dq, amount, payer, payee, at }: PaymentTerms) =>
   ({ kind, dq, amount, payerTwinId: payer.id, payeeTwinId: payee.id, at }) as const
 
-async function record(tx: Writer, terms: PaymentTerms, status: 'held' | 'posted'): Promise<PaymentRow> {
+async function createPaymentRow(tx: Writer, terms: PaymentTerms, status: 'held' | 'posted'): Promise<PaymentRow> {
   const { kind, hash, descriptor, dq, amount, payer, payee, at } = terms
-  const movement = amount === 0n ? null : await (status === 'held' ? hold : post)(tx, orderOf(terms))
+  const movement = amount === 0n ? null : await (status === 'held' ? hold : post)(tx, movementOf(terms))
   return recordPayment(tx, {
     hash,
     descriptor,
@@ -91,15 +98,21 @@ async function record(tx: Writer, terms: PaymentTerms, status: 'held' | 'posted'
 }
 
 /** Tells both sides of a payment, by an event of each type. */
-async function tell(tx: Writer, types: readonly string[], payment: PaymentRow, by: { actor: string; at: number }) {
+async function recordEvents(
+  tx: Writer,
+  types: readonly string[],
+  payment: PaymentRow,
+  by: { actor: string; at: number },
+) {
   const shown = await showPayment(tx, payment)
   const eventIds = await tx.nextIds(types.map(() => 'events'))
-  for (const [i, type] of types.entries()) await tellPayment(tx, type, payment, shown, { ...by, eventId: eventIds[i] })
+  for (const [i, type] of types.entries())
+    await recordPaymentEvent(tx, type, payment, shown, { ...by, eventId: eventIds[i] })
   return shown
 }
 
 /** Whoever ends the call, and however: both sides are told what came of a purchase as well. */
-function endingsOf({ kind, status }: PaymentRow): string[] {
+function endEventTypes({ kind, status }: PaymentRow): string[] {
   const isPosted = status === 'posted'
   const ending = isPosted ? 'payment.created' : 'payment.reversed'
   return kind === 'purchase' ? [isPosted ? 'purchase.paid' : 'purchase.reversed', ending] : [ending]
@@ -121,8 +134,8 @@ export async function settlePayment(
   const { delegate } = call
   const amount = BigInt(held.amount)
   if (status === 'reversed' && delegate !== null && amount > 0n)
-    await giveBack(tx, { delegate, amount, at: held.created_at })
-  return tell(tx, endingsOf(payment), payment, { actor: call.actor, at })
+    await restoreAuthority(tx, { delegate, amount, at: held.created_at })
+  return recordEvents(tx, endEventTypes(payment), payment, { actor: call.actor, at })
 }
 
 /** A payment whose call nobody makes any more is reversed. */

@@ -46,7 +46,7 @@ export async function createPayback(
   if (await tx.get(paybacks, id)) throw problem('payback_taken')
   const to = await primaryTwin(tx, reader)
   if (!to) throw problem('not_found', { detail: 'The user has no twin to be paid to.' })
-  const told = { consent, origin }
+  const eventData = { consent, origin }
   const order = {
     kind: 'payback',
     commodity,
@@ -55,7 +55,7 @@ export async function createPayback(
     to,
     actor: reader,
     at,
-    told,
+    eventData,
   } as const
   const paid = await movePrice(tx, order, context)
   tx.put(paybacks, { id, payment_id: paid.id, consent, origin })

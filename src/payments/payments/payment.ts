@@ -108,9 +108,9 @@ export async function createPayment(
   const commodity = await commodityOf(tx, hash)
   if (commodity.payback) throw problem('payback_only')
   const isOwn = typeof payer === 'string'
-  await context.checkForSale(tx, commodity.id, isOwn ? undefined : sellerWithin(payer))
+  await context.checkForSale(tx, commodity.id, isOwn ? undefined : sellerAccount(payer))
   const quantity = await checkSeenCost(tx, commodity, seen)
-  const from = isOwn ? await twinOf(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
+  const from = isOwn ? await twinOfPayer(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
   const actor = isOwn ? payer : actorOf(payer.party)
   return movePrice(tx, { kind: 'payment', commodity, quantity, from, to: sellerTwin(commodity), actor, at }, context)
 }
@@ -127,7 +127,7 @@ export async function checkSeenCost(
 }
 
 /** The account that pays by a delegate: its own private items are sold to it. */
-const sellerWithin = ({ party }: PaymentAuthority): number | undefined =>
+const sellerAccount = ({ party }: PaymentAuthority): number | undefined =>
   party.kind === 'account' ? party.id : undefined
 
 /** A side of a payment: its twin, and whose that is. */
@@ -146,7 +146,7 @@ export interface PricePayment {
   readonly actor: string
   readonly at: number
   /** Told beside the payment. */
-  readonly told?: Readonly<Record<string, unknown>>
+  readonly eventData?: Readonly<Record<string, unknown>>
 }
 
 /** Pays a commodity's price; the answer carries the nonce that the seller validates. Throws `insufficient_funds`. */
@@ -155,9 +155,9 @@ export async function movePrice(
   price: PricePayment,
   { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
 ) {
-  const { kind, commodity, quantity, from, to, actor, at, told } = price
+  const { kind, commodity, quantity, from, to, actor, at, eventData } = price
   const nonce = base64url(random.bytes(32))
-  const { id, eventId, movementId } = await move(tx, price)
+  const { id, eventId, movementId } = await postPrice(tx, price)
   const payment: PaymentRow = {
     id,
     // Not the one that came: that is cut out of the request's address, and would keep it.
@@ -179,34 +179,34 @@ export async function movePrice(
   }
   tx.put(payments, payment)
   const shown = show(payment, from.hostname, to.hostname, quantity.decimals)
-  await tellPayment(tx, 'payment.created', payment, shown, { eventId, actor, at, told })
+  await recordPaymentEvent(tx, 'payment.created', payment, shown, { eventId, actor, at, eventData })
   return Object.assign(shown, { nonce, timestamp: at })
 }
 
-/** Both sides are told. */
-export async function tellPayment(
+/** Records an event for both sides. */
+export async function recordPaymentEvent(
   tx: Writer,
   type: string,
   { id, payer_owner, payee_owner }: PaymentRow,
   { hash, descriptor, dq, amount, hostname, payee_hostname }: ShownPayment,
-  { eventId, actor, at, told }: Telling,
+  { eventId, actor, at, eventData }: PaymentEvent,
 ): Promise<void> {
-  const data = { hash, descriptor, dq, amount, hostname, payee_hostname, ...told }
+  const data = { hash, descriptor, dq, amount, hostname, payee_hostname, ...eventData }
   const owners = [payer_owner, payee_owner] as const
   await recordEvent(tx, { id: eventId, owners, type, actor, subject: `payment:${id}`, data, at })
 }
 
-interface Telling {
+interface PaymentEvent {
   readonly actor: string
   readonly at: number
   /** Told beside the payment. */
-  readonly told?: Readonly<Record<string, unknown>> | undefined
+  readonly eventData?: Readonly<Record<string, unknown>> | undefined
   /** As an event's `id`. */
   readonly eventId?: number | undefined
 }
 
 /** Some clients send the commodity's own hostname, which changes nothing: the primary twin pays. */
-const twinOf = (tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> =>
+const twinOfPayer = (tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> =>
   payingTwin(tx, payer, hostname === commodity.hostname ? undefined : hostname)
 
 const spendPrice = (
@@ -216,7 +216,7 @@ const spendPrice = (
   at: number,
 ): Promise<TwinRow> => spendAuthority(tx, { ...authority, dq, amount: BigInt(cost), at })
 
-interface Moved {
+interface PostedPrice {
   /** The payment's. */
   readonly id: number
   /** Of the event that tells it. */
@@ -226,7 +226,7 @@ interface Moved {
 }
 
 /** Moves a price, and takes the numbers of everything that is written for it: all at once. */
-async function move(tx: Writer, { kind, commodity, from, to, at }: PricePayment): Promise<Moved> {
+async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePayment): Promise<PostedPrice> {
   const amount = BigInt(commodity.cost)
   const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
   const funds = amount === 0n ? undefined : await fundsFor(tx, order)
@@ -248,7 +248,7 @@ export interface PaymentProof {
  * Spends the nonce of a payment for the seller's commodity.
  * Throws `not_found`, `not_owner`, `nonce_unknown`, `nonce_used`, `nonce_expired`.
  */
-export async function spendNonce(tx: Writer, proof: PaymentProof, at: number) {
+export async function validatePayment(tx: Writer, proof: PaymentProof, at: number) {
   await ownCommodity(tx, proof.seller, proof.hash)
   const payment = await findPayment(tx, proof)
   if (!payment) throw problem('nonce_unknown')
@@ -257,12 +257,12 @@ export async function spendNonce(tx: Writer, proof: PaymentProof, at: number) {
   const spent: PaymentRow = { ...payment, nonce_used_at: at }
   tx.put(payments, spent)
   const shown = await showPayment(tx, spent)
-  await tellPayment(tx, 'payment.validated', spent, shown, { actor: proof.seller, at })
+  await recordPaymentEvent(tx, 'payment.validated', spent, shown, { actor: proof.seller, at })
   return { valid: true as const, payment: shown }
 }
 
 /** Looks at a nonce without spending it. Throws `not_found`, also when it matches no payment for that commodity, and `not_owner`. */
-export async function readNonce(tx: Reader, proof: PaymentProof) {
+export async function readPaymentNonce(tx: Reader, proof: PaymentProof) {
   await ownCommodity(tx, proof.seller, proof.hash)
   const payment = await findPayment(tx, proof)
   if (!payment) throw problem('not_found')
@@ -321,25 +321,25 @@ async function ownPayment(tx: Reader, caller: Owner, id: number): Promise<Paymen
   return payment?.payer_owner === caller || payment?.payee_owner === caller ? payment : undefined
 }
 
-interface PageOf {
+interface PageBounds {
   limit?: number | undefined
   after?: number | undefined
 }
 
 /** Payments for one of the seller's commodities, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */
-export async function listTransactions(tx: Reader, seller: Owner, hash: string, page: PageOf) {
+export async function listCommodityTransactions(tx: Reader, seller: Owner, hash: string, page: PageBounds) {
   await ownCommodity(tx, seller, hash)
   const found = await newestFirst(tx, payments, { index: 'byCommodity', prefix: [hash], ...page })
   return { transactions: await showAll(tx, found.rows), next: found.next }
 }
 
 /** Payments of which the caller is payer or payee, newest first. Throws `cursor_invalid`. */
-export async function listPayments(tx: Reader, caller: Owner, page: PageOf) {
-  const places = [
+export async function listPayments(tx: Reader, caller: Owner, page: PageBounds) {
+  const sources = [
     { index: 'byPayer', prefix: [caller] },
     { index: 'byPayee', prefix: [caller] },
   ] as const
-  const { rows, next } = await newestOfAll(tx, payments, places, page)
+  const { rows, next } = await newestOfAll(tx, payments, sources, page)
   return { payments: await showAll(tx, rows), next }
 }
 

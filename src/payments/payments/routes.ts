@@ -15,12 +15,12 @@ import { defineRoutes, route } from '../../http/route.js'
 import { createPayback } from './payback.js'
 import {
   createPayment,
+  listCommodityTransactions,
   listPayments,
-  listTransactions,
   payerOf,
-  readNonce,
   readPayment,
-  spendNonce,
+  readPaymentNonce,
+  validatePayment,
 } from './payment.js'
 
 const ProvablePayment = z.object({ ...paymentShape, nonce: z.string(), timestamp: z.int() })
@@ -114,7 +114,7 @@ export const paymentRoutes = defineRoutes('payments', {
     errors: ['not_found', 'not_owner', 'nonce_unknown', 'nonce_used', 'nonce_expired'],
     idempotent: true,
     write: (tx, { params, body, principal }, { clock }) =>
-      spendNonce(tx, { ...params, ...body, seller: principal.owner }, clock.now()),
+      validatePayment(tx, { ...params, ...body, seller: principal.owner }, clock.now()),
   }),
 
   readPaymentNonce: route({
@@ -135,7 +135,7 @@ export const paymentRoutes = defineRoutes('payments', {
       cost: Amount,
     }),
     errors: ['not_found', 'not_owner'],
-    read: (tx, { params, query, principal }) => readNonce(tx, { ...params, ...query, seller: principal.owner }),
+    read: (tx, { params, query, principal }) => readPaymentNonce(tx, { ...params, ...query, seller: principal.owner }),
   }),
 
   listPayments: route({
@@ -175,6 +175,6 @@ export const paymentRoutes = defineRoutes('payments', {
     query: PageQuery,
     result: pageOf('transactions', PaymentShape),
     errors: ['not_found', 'not_owner', 'cursor_invalid'],
-    read: (tx, { params, query, principal }) => listTransactions(tx, principal.owner, params.hash, query),
+    read: (tx, { params, query, principal }) => listCommodityTransactions(tx, principal.owner, params.hash, query),
   }),
 })

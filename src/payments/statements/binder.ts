@@ -50,10 +50,10 @@ export interface Span {
   readonly to?: number | undefined
 }
 
-const PIECE = 200
+const BATCH_SIZE = 200
 
 /** What stands in a binder: with one key, when it came. */
-type Item = { readonly at: number } & ({ readonly entry: EntryRow } | { readonly delegate: DelegateRow })
+type BinderItem = { readonly at: number } & ({ readonly entry: EntryRow } | { readonly delegate: DelegateRow })
 
 /** A twin's entries and delegates, newest first, fetched in pieces so that a binder of any length is streamed. */
 export async function* binderEntries(
@@ -61,37 +61,37 @@ export async function* binderEntries(
   twin: TwinRow,
   { from = Number.NEGATIVE_INFINITY, to }: Span,
 ): AsyncGenerator<BinderEntry[]> {
-  let past: Past = to === undefined ? {} : { entry: [twin.id, to + 1, 0], delegate: [twin.id, to + 1, 0, ''] }
+  let cursor: Cursor = to === undefined ? {} : { entry: [twin.id, to + 1, 0], delegate: [twin.id, to + 1, 0, ''] }
   for (;;) {
     const { items, described } = await storage.read(async (tx) => {
-      const items = await itemsPast(tx, twin, past)
+      const items = await itemsAfter(tx, twin, cursor)
       const within = items.filter(({ at }) => at >= from)
       return { items, described: await describe(tx, twin, within) }
     })
     if (described.length > 0) yield described
-    if (items.length < PIECE || described.length < items.length) return
-    past = pastAll(past, items)
+    if (items.length < BATCH_SIZE || described.length < items.length) return
+    cursor = cursorAfter(cursor, items)
   }
 }
 
 /** Whole keys of the last entry and the last delegate that were given. */
-interface Past {
+interface Cursor {
   readonly entry?: readonly [twin: number, at: number, id: number]
   readonly delegate?: readonly [twin: number, at: number, number: number, hash: string]
 }
 
-async function itemsPast(tx: Reader, { id }: TwinRow, past: Past): Promise<Item[]> {
-  const query = { index: 'byTwin', prefix: [id], limit: PIECE, reverse: true } as const
+async function itemsAfter(tx: Reader, { id }: TwinRow, past: Cursor): Promise<BinderItem[]> {
+  const query = { index: 'byTwin', prefix: [id], limit: BATCH_SIZE, reverse: true } as const
   const moved = await tx.find(entries, { ...query, ...(past.entry && { after: past.entry }) })
   const received = await tx.find(delegates, { ...query, ...(past.delegate && { after: past.delegate }) })
-  const items: Item[] = moved.map((entry) => ({ at: entry.at, entry }))
+  const items: BinderItem[] = moved.map((entry) => ({ at: entry.at, entry }))
   if (received.length === 0) return items
   items.push(...received.map((delegate) => ({ at: delegate.created_at, delegate })))
   // Sorting is stable: each kind stays in its order, so what is cut off here comes next.
-  return items.sort((a, b) => b.at - a.at).slice(0, PIECE)
+  return items.sort((a, b) => b.at - a.at).slice(0, BATCH_SIZE)
 }
 
-function pastAll(past: Past, items: readonly Item[]): Past {
+function cursorAfter(past: Cursor, items: readonly BinderItem[]): Cursor {
   let { entry, delegate } = past
   for (const item of items)
     if ('entry' in item) entry = [item.entry.twin_id, item.at, item.entry.id]
@@ -99,10 +99,10 @@ function pastAll(past: Past, items: readonly Item[]): Past {
   return { ...(entry && { entry }), ...(delegate && { delegate }) }
 }
 
-async function describe(tx: Reader, twin: TwinRow, items: readonly Item[]): Promise<BinderEntry[]> {
-  const hostnameOf = remembered(async (id: number) => (await tx.get(twins, id))?.hostname ?? '')
-  const decimalsOf = remembered(async (dq: string) => (await quantityOf(tx, dq)).decimals)
-  const anchorOf = remembered(async (persona: string) => (await personaOf(tx, persona)).hostname)
+async function describe(tx: Reader, twin: TwinRow, items: readonly BinderItem[]): Promise<BinderEntry[]> {
+  const hostnameOf = cached(async (id: number) => (await tx.get(twins, id))?.hostname ?? '')
+  const decimalsOf = cached(async (dq: string) => (await quantityOf(tx, dq)).decimals)
+  const anchorOf = cached(async (persona: string) => (await personaOf(tx, persona)).hostname)
   const described = []
   for (const item of items) {
     if ('delegate' in item) {
@@ -151,7 +151,7 @@ function describeDelegate({ id, created_at: at }: DelegateRow, persona: string):
 }
 
 /** Many rows name the same few things: each is looked up once. */
-function remembered<K, V>(look: (key: K) => Promise<V>): (key: K) => Promise<V> {
+function cached<K, V>(look: (key: K) => Promise<V>): (key: K) => Promise<V> {
   const known = new Map<K, Promise<V>>()
   return (key) => {
     const value = known.get(key) ?? look(key)

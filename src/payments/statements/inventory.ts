@@ -1,5 +1,5 @@
 import { contentHash } from '../../base/hash.js'
-import { delegatesHeld, isWhole } from '../../consent/personas/delegate.js'
+import { delegatesHeld, hasValidHash } from '../../consent/personas/delegate.js'
 import { personaOf } from '../../consent/personas/persona.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
@@ -44,7 +44,7 @@ export async function inventoryOf(tx: Reader, twin: TwinRow): Promise<InventoryR
       issuer: (await personaOf(tx, delegate.persona)).hostname,
       fileType: '',
       amount: null,
-      integrity: isWhole(delegate, twin) ? 'valid' : 'broken',
+      integrity: hasValidHash(delegate, twin) ? 'valid' : 'broken',
       timestamp: new Date(delegate.created_at).toISOString(),
     })
   return records

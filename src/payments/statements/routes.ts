@@ -51,10 +51,10 @@ export const statementRoutes = defineRoutes('twins', {
     async handle(call, service) {
       const span = { from: timeOf('from', call.query.from), to: endOf('to', call.query.to) }
       const pieces = binderEntries(service, await ownTwinOf(call, service), span)
-      if (prefersJson(call.headers)) return jsonReply(mapped(pieces, binderJson))
+      if (prefersJson(call.headers)) return jsonReply(mapBatches(pieces, binderJson))
       return csvReply(
         binderColumns,
-        mapped(pieces, ({ record }) => record),
+        mapBatches(pieces, ({ record }) => record),
       )
     },
   }),
@@ -73,8 +73,8 @@ export const statementRoutes = defineRoutes('twins', {
     async handle(call, service) {
       const twin = await ownTwinOf(call, service)
       const records = await service.storage.read((tx) => inventoryOf(tx, twin))
-      if (prefersJson(call.headers)) return jsonReply(once(records))
-      return csvReply(inventoryColumns, once(records))
+      if (prefersJson(call.headers)) return jsonReply(singleBatch(records))
+      return csvReply(inventoryColumns, singleBatch(records))
     },
   }),
 })
@@ -85,10 +85,10 @@ function endOf(field: string, time: number | string | undefined): number | undef
   return ms !== undefined && /^\d+$/.test(String(time)) ? ms + 999 : ms
 }
 
-async function* mapped<T, U>(pieces: AsyncIterable<T[]>, change: (item: T) => U): AsyncGenerator<U[]> {
+async function* mapBatches<T, U>(pieces: AsyncIterable<T[]>, change: (item: T) => U): AsyncGenerator<U[]> {
   for await (const piece of pieces) yield piece.map(change)
 }
 
-async function* once<T>(piece: T): AsyncGenerator<T> {
+async function* singleBatch<T>(piece: T): AsyncGenerator<T> {
   yield piece
 }

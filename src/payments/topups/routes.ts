@@ -1,6 +1,6 @@
 import { Amount, ContentHash, PaymentMethodId, PaymentShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { topUp } from './topup.js'
+import { createTopup } from './topup.js'
 
 export const topupRoutes = defineRoutes('top-ups', {
   createTopup: route({
@@ -27,7 +27,11 @@ export const topupRoutes = defineRoutes('top-ups', {
     refusesCardData: true,
     handle: ({ params, body, principal, keep }, service) => {
       const { amount, payment_method_id: paymentMethodId, dq } = body
-      return topUp({ owner: principal.owner, hostname: params.hostname, amount, paymentMethodId, dq }, service, keep)
+      return createTopup(
+        { owner: principal.owner, hostname: params.hostname, amount, paymentMethodId, dq },
+        service,
+        keep,
+      )
     },
   }),
 })

@@ -40,12 +40,12 @@ export interface PendingTopup {
  * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `too_many_declines`, `card_declined`; `processor_failed` where nothing was
  * charged, and also where that is not known yet: the outbox then goes on to settle the payment.
  */
-export async function topUp(order: TopupOrder, service: ServiceContext, keep: KeepAnswer<ShownTopup | Problem>) {
+export async function createTopup(order: TopupOrder, service: ServiceContext, keep: KeepAnswer<ShownTopup | Problem>) {
   const { storage, log } = service
   checkProcessor(service)
   const { payment, message } = await storage.write(async (tx) => {
     const begun = await beginTopup(tx, order, service)
-    await keep(tx, unfinished(begun.payment.id, false), { meanwhile: true })
+    await keep(tx, unsettledTopup(begun.payment.id, false), { meanwhile: true })
     return begun
   })
   const result = await chargeNow(message, service)
@@ -61,14 +61,14 @@ export async function topUp(order: TopupOrder, service: ServiceContext, keep: Ke
 async function beginTopup(tx: Writer, order: TopupOrder, service: ServiceContext): Promise<PendingTopup> {
   const twin = await ownTwin(tx, order.owner, order.hostname)
   const quantity = await quantityOf(tx, order.dq ?? twin.dq)
-  const units = chargeable(order.amount, quantity)
+  const units = chargeableUnits(order.amount, quantity)
   const { paymentMethodId } = order
   const description = `Top-up of ${twin.hostname}`
-  const to = await payerOf(tx, twin)
+  const to = await payerAddress(tx, twin)
   const at = service.clock.now()
   const subjects = [order.owner]
   const charge = { twin, quantity, units, paymentMethodId, description, to, purpose: 'topup', subjects, at } as const
-  return postPending(tx, charge, service)
+  return createPendingPayment(tx, charge, service)
 }
 
 /** A charge whose amount is issued to a twin. */
@@ -92,13 +92,13 @@ export interface ChargeOrder {
  * Writes the pending payment with the charge that settles it, for the caller to make, and reserves the supply for it: what is charged
  * can be issued, whatever is issued meanwhile. Throws `amount_invalid`, `too_many_declines`.
  */
-export async function postPending(
+export async function createPendingPayment(
   tx: Writer,
   { twin, quantity, units, paymentMethodId, description, to, purpose, subjects, at }: ChargeOrder,
   { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
 ): Promise<PendingTopup> {
   await beginCardTry(tx, { subjects, at })
-  const payment = await putPending(tx, { twin, quantity, units, at })
+  const payment = await recordPending(tx, { twin, quantity, units, at })
   const { decimals, shortcode: currency } = quantity
   const shown = `${formatAmount(units, decimals)} ${currency}`
   const message = await postCharge(tx, {
@@ -124,7 +124,7 @@ export async function postPending(
 }
 
 /** Throws `amount_invalid`. */
-function chargeable(amount: number, { decimals }: DigitalQuantityRow): bigint {
+function chargeableUnits(amount: number, { decimals }: DigitalQuantityRow): bigint {
   const units = toUnits(amount, decimals)
   if (units === 0n) throw problem('amount_invalid', { detail: 'It must be above zero.' })
   if (decimals > 2 && units % 10n ** BigInt(decimals - 2) !== 0n)
@@ -132,7 +132,7 @@ function chargeable(amount: number, { decimals }: DigitalQuantityRow): bigint {
   return units
 }
 
-async function putPending(
+async function recordPending(
   tx: Writer,
   { twin, quantity, units, at }: { twin: TwinRow; quantity: DigitalQuantityRow; units: bigint; at: number },
 ): Promise<PaymentRow> {
@@ -156,7 +156,7 @@ async function putPending(
 }
 
 /** Whom the charge concerns: a user's email, or the hostname of an account's twin. */
-const payerOf = async (tx: Reader, { owner, hostname }: TwinRow): Promise<string> =>
+const payerAddress = async (tx: Reader, { owner, hostname }: TwinRow): Promise<string> =>
   (await emailOf(tx, owner)) ?? hostname
 
 /**
@@ -170,7 +170,7 @@ export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) =
   await releaseSupply(tx, id)
   if (result.status !== 'succeeded') {
     const reason = result.status === 'declined' ? result.reason : 'the card processor was not available'
-    return fail(tx, payment, { told: { reason }, at })
+    return failPayment(tx, payment, { eventData: { reason }, at })
   }
   const movement = await post(tx, {
     kind: 'topup',
@@ -184,7 +184,11 @@ export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) =
   const posted: PaymentRow = { ...payment, status: 'posted', movement_id: movement.id }
   tx.put(payments, posted)
   const { charge_id, card } = result
-  await tell(tx, posted, { type: 'payment.created', data: { charge_id, ...(card && { card: { ...card } }) }, at })
+  await recordTopupEvent(tx, posted, {
+    type: 'payment.created',
+    data: { charge_id, ...(card && { card: { ...card } }) },
+    at,
+  })
 }
 
 /** Nothing is issued for a card of which it stays unknown whether it was charged. */
@@ -193,21 +197,21 @@ export const loseTopup: GiveUpCharge = async (tx, { id, chargeId }, { clock }) =
   if (payment?.status !== 'pending') return
   await releaseSupply(tx, id)
   const reason = 'the card processor did not say whether the card was charged'
-  await fail(tx, payment, { told: { reason, unknown_charge: chargeId }, at: clock.now() })
+  await failPayment(tx, payment, { eventData: { reason, unknown_charge: chargeId }, at: clock.now() })
 }
 
-function fail(
+function failPayment(
   tx: Writer,
   payment: PaymentRow,
-  { told, at }: { told: Record<string, unknown>; at: number },
+  { eventData, at }: { eventData: Record<string, unknown>; at: number },
 ): Promise<void> {
   const failed: PaymentRow = { ...payment, status: 'failed' }
   tx.put(payments, failed)
-  return tell(tx, failed, { type: 'payment.failed', data: told, at })
+  return recordTopupEvent(tx, failed, { type: 'payment.failed', data: eventData, at })
 }
 
-/** The twin's owner is told; the issuer is nobody who reads. */
-async function tell(
+/** Only the twin's owner gets the event: nobody reads the issuer's. */
+async function recordTopupEvent(
   tx: Writer,
   payment: PaymentRow,
   { type, data, at }: { type: string; data: Record<string, unknown>; at: number },
@@ -231,7 +235,7 @@ async function answerOf(tx: Reader, id: number, result: ChargeResult | undefined
   const isFailed = payment?.status === 'failed'
   return isFailed && result?.status === 'declined'
     ? cardDeclined(result.reason, { payment_id: id })
-    : unfinished(id, isFailed)
+    : unsettledTopup(id, isFailed)
 }
 
 export interface ShownTopup {
@@ -244,7 +248,7 @@ async function showTopup(tx: Reader, payment: PaymentRow): Promise<ShownTopup> {
   return { payment: await showPayment(tx, payment), balances: (await showTwin(tx, twin, null)).balances }
 }
 
-const unfinished = (id: number, isFailed: boolean): Problem =>
+const unsettledTopup = (id: number, isFailed: boolean): Problem =>
   problem('processor_failed', {
     detail: isFailed
       ? 'Nothing was charged. Try again later; a new try takes a new Idempotency-Key.'

@@ -1,9 +1,9 @@
 import { problem } from '../../base/problem.js'
 import { quotedAddress } from '../../base/text/quotation.js'
 import { type Agent, type ApprovalTerms, spendApproval } from '../../consent/approvals/approval.js'
-import { priceDetail } from '../../consent/approvals/terms.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type TransferOrder, type TransferPlan, transferPlanOf } from './plan.js'
+import { planTransfer, type TransferOrder, type TransferPlan } from './plan.js'
 
 /** By what an agent sends: its user's approval. */
 export interface AgentRight {
@@ -12,9 +12,9 @@ export interface AgentRight {
   readonly approvalId: string | undefined
 }
 
-/** What an agent's user approves: whom is sent how much. Throws as `planOf`. */
+/** What an agent's user approves: whom is sent how much. Throws as `planTransfer`. */
 export const transferTerms = async (tx: Reader, order: TransferOrder): Promise<ApprovalTerms> =>
-  termsOf(await transferPlanOf(tx, order))
+  termsOf(await planTransfer(tx, order))
 
 function termsOf({ sender, address, amount, quantity, memo }: TransferPlan): ApprovalTerms {
   const value = priceDetail(quantity, amount)
@@ -26,7 +26,7 @@ function termsOf({ sender, address, amount, quantity, memo }: TransferPlan): App
 }
 
 /** Value leaves the user's own wallet: no threshold is for that. Throws `approval_required`, and what `spendApproval` throws. */
-export async function permitAgent(
+export async function spendAgentApproval(
   tx: Writer,
   { agent, approvalId: id }: AgentRight,
   plan: TransferPlan,

@@ -1,7 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
-import { sendPageCode, signedInSince, verifyCode } from '../../consent/sign-in/sign-in-flow.js'
+import { resumePageSignIn, sendPageCode, verifyCode } from '../../consent/sign-in/sign-in-flow.js'
 import type { ServiceContext } from '../../http/context.js'
 import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession } from '../../identity/sessions/session.js'
@@ -74,7 +74,7 @@ async function invitedEmail(tx: Reader, { token }: InvitationVisit, { clock }: S
 
 export const invitationFlow = formFlow({
   path: '/transfers/:token',
-  signedIn: signedInSince,
+  signedIn: resumePageSignIn,
   look,
   pages: invitationPages,
   sentence: invitationSentence,

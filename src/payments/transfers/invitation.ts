@@ -13,15 +13,15 @@ import { firstTwinOf, type TwinRow } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
+  recordTransferEvent,
   showTransfer,
   type TransferRow,
   type TransferStatus,
-  tellTransfer,
   transferStatus,
   transfers,
   visibleTransfer,
 } from './transfer.js'
-import { expiredMail, invitationOf, invitingMail } from './wording.js'
+import { expiredMail, invitationMail, invitationOf } from './wording.js'
 
 const LIFETIME = 30 * 86_400_000
 
@@ -42,7 +42,7 @@ export interface NewInvitation {
 }
 
 /** Holds the amount and mails a link to whoever reads that email. Throws `insufficient_funds`, `too_many_mails`. */
-export async function invite(
+export async function createInvitation(
   tx: Writer,
   { sender, email, dq, amount, memo, actor, at }: NewInvitation,
   { random, baseUrl }: InvitationContext,
@@ -69,9 +69,9 @@ export async function invite(
   }
   tx.put(transfers, transfer)
   await setTimer(tx, { kind: TRANSFER_EXPIRES, subject: String(transfer.id), at: expires_at })
-  const mail = invitingMail(await invitationOf(tx, transfer), `${baseUrl}/transfers/${token}`)
+  const mail = invitationMail(await invitationOf(tx, transfer), `${baseUrl}/transfers/${token}`)
   await postMail(tx, { to: email, ...mail, at, staleAt: expires_at })
-  await tellTransfer(tx, 'invited', transfer, { actor, at })
+  await recordTransferEvent(tx, 'invited', transfer, { actor, at })
   return transfer
 }
 
@@ -84,7 +84,7 @@ export async function claimTransfer(tx: Writer, userId: number, id: number, at: 
   const transfer = await tx.get(transfers, id)
   const owner: Owner = `user:${userId}`
   // The same for whatever they ask: it does not say whether anything waits for that email.
-  const notFound = () => problem('not_found', isProven(user) ? {} : { detail: UNPROVEN })
+  const notFound = () => problem('not_found', isProven(user) ? {} : { detail: EMAIL_UNPROVEN })
   if (!transfer) throw notFound()
   const isInvited = isProven(user) && transfer.address === user.email
   if (!isInvited && transfer.recipient_owner !== owner)
@@ -92,28 +92,33 @@ export async function claimTransfer(tx: Writer, userId: number, id: number, at: 
   const status = transferStatus(transfer, at)
   if (status === 'expired') throw problem('transfer_expired')
   if (status !== 'invited') throw problem('transfer_settled')
-  return showTransfer(tx, await give(tx, transfer, user, at), at)
+  return showTransfer(tx, await completeTransfer(tx, transfer, user, at), at)
 }
 
-const UNPROVEN =
+const EMAIL_UNPROVEN =
   'To get what was sent to your email, sign in by a code that is mailed there: POST /v4/session/code, then /v4/session/verify.'
 
 /** No more than these at one sign-in; the next goes on. */
-const MOST_CLAIMED = 1000
+const MAX_CLAIMED = 1000
 
 /** Gives a user who signs in what waits for them at their email. */
 export const claimInvitations: OnSignIn = async (tx, { userId, email, at }) => {
-  const waiting = await tx.find(transfers, { index: 'byOpenEmail', prefix: [email], limit: MOST_CLAIMED })
+  const waiting = await tx.find(transfers, { index: 'byOpenEmail', prefix: [email], limit: MAX_CLAIMED })
   for (const transfer of waiting)
-    if (transferStatus(transfer, at) === 'invited') await give(tx, transfer, { id: userId }, at)
+    if (transferStatus(transfer, at) === 'invited') await completeTransfer(tx, transfer, { id: userId }, at)
 }
 
-async function give(tx: Writer, transfer: TransferRow, { id }: Pick<UserRow, 'id'>, at: number): Promise<TransferRow> {
+async function completeTransfer(
+  tx: Writer,
+  transfer: TransferRow,
+  { id }: Pick<UserRow, 'id'>,
+  at: number,
+): Promise<TransferRow> {
   const owner: Owner = `user:${id}`
   const twin = await firstTwinOf(tx, owner)
   await postHold(tx, transfer.movement_id, at, twin.id)
-  const claimed = settle(tx, { ...transfer, recipient_owner: owner }, 'completed')
-  await tellTransfer(tx, 'claimed', claimed, { actor: owner, at })
+  const claimed = closeInvitation(tx, { ...transfer, recipient_owner: owner }, 'completed')
+  await recordTransferEvent(tx, 'claimed', claimed, { actor: owner, at })
   return claimed
 }
 
@@ -123,8 +128,8 @@ export async function cancelTransfer(tx: Writer, caller: Owner, id: number, at: 
   if (transfer.sender_owner !== caller) throw problem('not_owner')
   if (transferStatus(transfer, at) !== 'invited') throw problem('transfer_settled')
   await reverseHold(tx, transfer.movement_id, at)
-  const cancelled = settle(tx, transfer, 'cancelled')
-  await tellTransfer(tx, 'cancelled', cancelled, { actor: caller, at })
+  const cancelled = closeInvitation(tx, transfer, 'cancelled')
+  await recordTransferEvent(tx, 'cancelled', cancelled, { actor: caller, at })
   return showTransfer(tx, cancelled, at)
 }
 
@@ -134,14 +139,14 @@ export const expireTransfer: TimerJob = async (tx, subject, { clock }) => {
   const transfer = await tx.get(transfers, Number(subject))
   if (transfer?.status !== 'invited' || transferStatus(transfer, at) !== 'expired') return
   await reverseHold(tx, transfer.movement_id, at)
-  const expired = settle(tx, transfer, 'expired')
-  await tellTransfer(tx, 'expired', expired, { actor: 'service', at })
+  const expired = closeInvitation(tx, transfer, 'expired')
+  await recordTransferEvent(tx, 'expired', expired, { actor: 'service', at })
   const mail = expiredMail(await invitationOf(tx, expired))
   for (const to of await emailsOf(tx, expired.sender_owner))
     if (await spendNotice(tx, { to, at })) await postMail(tx, { to, ...mail, at })
 }
 
-function settle(tx: Writer, transfer: TransferRow, status: TransferStatus): TransferRow {
+function closeInvitation(tx: Writer, transfer: TransferRow, status: TransferStatus): TransferRow {
   const settled: TransferRow = { ...transfer, status, open_to: null }
   tx.put(transfers, settled)
   return settled

@@ -33,14 +33,14 @@ export interface TransferPlan {
 }
 
 /** Throws `insufficient_funds` (no twin), `dq_unknown`, `amount_invalid`, `field_invalid`, `not_found`, `same_twin`. */
-export async function transferPlanOf(tx: Reader, { sender: owner, ...order }: TransferOrder): Promise<TransferPlan> {
+export async function planTransfer(tx: Reader, { sender: owner, ...order }: TransferOrder): Promise<TransferPlan> {
   const sender = await primaryTwin(tx, owner)
   if (!sender) throw problem('insufficient_funds', { detail: 'There is no twin to send from.' })
   const quantity = await quantityOf(tx, order.dq ?? sender.dq)
   const amount = toUnits(order.amount, quantity.decimals)
   if (amount === 0n) throw problem('amount_invalid', { detail: 'It must be more than nothing.' })
   const memo = memoOf(order.memo ?? '')
-  const { address, payee } = await resolve(tx, order.address)
+  const { address, payee } = await resolveAddress(tx, order.address)
   // Whoever has not proven their email may own that address all the same: they would claim from themselves.
   if (payee?.id === sender.id || (!payee && address === (await emailOf(tx, owner)))) throw problem('same_twin')
   return { sender, quantity, amount, address, payee, memo }
@@ -56,7 +56,7 @@ function memoOf(text: string): string | null {
 const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
 
 /** Throws `field_invalid` for what can be no address, `not_found` for that of no wallet. */
-async function resolve(tx: Reader, sent: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
+async function resolveAddress(tx: Reader, sent: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
   const text = sent.trim()
   if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, sent)
   const [, host] = HOST.exec(text) ?? []

@@ -1,8 +1,8 @@
 import { Amount, ContentHash, IdPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
+import { awaitTransferApproval, createTransfer, type TransferRight } from './create-transfer.js'
 import { cancelTransfer, claimTransfer } from './invitation.js'
 import { invitationFlow } from './invitation-flow.js'
-import { askForTransfer, createTransfer, type TransferRight } from './send.js'
 import { listTransfers, readTransfer } from './transfer.js'
 
 const invitationPage = { ...invitationFlow.page, params: z.object({ token: z.string() }), redirects: true } as const
@@ -50,8 +50,8 @@ export const transferRoutes = defineRoutes('transfers', {
         )
       if (principal.kind === 'agent') return make({ by: 'agent', agent: principal, approvalId })
       if (principal.kind !== 'user' || principal.via !== 'session') return make()
-      const given = await askForTransfer(service, order, { userId: principal.id, sessionId: session?.id })
-      return make({ by: 'session', ...given })
+      const approved = await awaitTransferApproval(service, order, { userId: principal.id, sessionId: session?.id })
+      return make({ by: 'session', ...approved })
     },
   }),
 

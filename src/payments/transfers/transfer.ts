@@ -17,7 +17,7 @@ export type TransferStatus = 'completed' | 'invited' | 'cancelled' | 'expired'
 /** Value that somebody sends to a wallet or to an email. */
 export interface TransferRow {
   readonly id: number
-  /** As last written: an invitation past its time has expired (`statusOf`). */
+  /** As last written: an invitation past its time has expired (`transferStatus`). */
   readonly status: TransferStatus
   readonly dq: string
   /** Smallest units. */
@@ -89,12 +89,12 @@ export async function listTransfers(
   { at, ...page }: { limit?: number | undefined; after?: number | undefined; at: number },
 ) {
   const email = await provenEmailOf(tx, caller)
-  const places = [
+  const sources = [
     { index: 'bySender', prefix: [caller] },
     { index: 'byRecipient', prefix: [caller] },
     ...(email === undefined ? [] : [{ index: 'byOpenEmail', prefix: [email] } as const]),
   ] as const
-  const { rows, next } = await newestOfAll(tx, transfers, places, page)
+  const { rows, next } = await newestOfAll(tx, transfers, sources, page)
   const read = new ReadOnce(tx)
   await read.getMany(
     twins,
@@ -109,7 +109,7 @@ export async function listTransfers(
 export type TransferAct = 'completed' | 'invited' | 'claimed' | 'cancelled' | 'expired'
 
 /** Tells both sides, as far as the other is known. */
-export async function tellTransfer(
+export async function recordTransferEvent(
   tx: Writer,
   act: TransferAct,
   transfer: TransferRow,

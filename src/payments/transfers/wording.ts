@@ -53,19 +53,19 @@ async function nameOf(tx: Reader, owner: Owner): Promise<string | undefined> {
   }
   const account = await tx.get(accounts, id)
   const name = account && sellerName(account)
-  return name ? quoted([...name].slice(0, NAME_CHARACTERS).join('')) : undefined
+  return name ? quoted([...name].slice(0, MAX_NAME).join('')) : undefined
 }
 
 const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-const MOST_CHARACTERS = 140
+const MAX_MEMO = 140
 
 /** Whether text is a memo: up to 140 characters of one line, each of which people see. */
-export const isMemo = (text: string): boolean => [...text].length <= MOST_CHARACTERS && isPlainLine(text)
+export const isMemo = (text: string): boolean => [...text].length <= MAX_MEMO && isPlainLine(text)
 
-const NAME_CHARACTERS = 80
+const MAX_NAME = 80
 
-export function invitingMail(invitation: Invitation, link: string) {
+export function invitationMail(invitation: Invitation, link: string) {
   const { hostname, amount, memo, until } = invitation
   // Accounts call themselves what they like; addresses and hostnames were checked.
   const sender = invitation.sender.startsWith('“') ? unlinked(invitation.sender) : invitation.sender

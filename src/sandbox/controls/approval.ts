@@ -1,5 +1,5 @@
 import { Problem, problem } from '../../base/problem.js'
-import { type ApprovalRow, approvals, decide, showToUser } from '../../consent/approvals/approval.js'
+import { type ApprovalRow, approvals, decideApproval, showToUser } from '../../consent/approvals/approval.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Writer } from '../../storage/storage.js'
 
@@ -11,7 +11,7 @@ export async function answerApproval(
 ) {
   const row = await tx.get(approvals, id)
   if (!row) throw problem('not_found')
-  const decided: ApprovalRow | Problem = await decide(tx, row, { decision, at: service.clock.now() })
+  const decided: ApprovalRow | Problem = await decideApproval(tx, row, { decision, at: service.clock.now() })
   if (decided instanceof Problem) throw decided
   return showToUser(decided, service)
 }

@@ -1,7 +1,7 @@
 import { Problem, problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
-import { addDevice, hasDevice, registrationOf } from '../../consent/devices/device.js'
-import { type SecondFactorAnswer, settlePending } from '../../consent/second-factor/answer.js'
+import { addDevice, hasDevice, planRegistration } from '../../consent/devices/device.js'
+import { answerPending, type SecondFactorAnswer } from '../../consent/second-factor/answer.js'
 import { type PhoneMode, phones } from '../../consent/second-factor/phone.js'
 import { pendingOf, showRequest } from '../../consent/second-factor/request.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -28,7 +28,7 @@ export async function setPhone(
   if (!(await hasDevice(tx, userId))) {
     const token = `sandbox-${randomHex(random, 16)}`
     const order = { userId, platform: 'web', token, name: 'Sandbox phone', at: clock.now() } as const
-    await addDevice(tx, await registrationOf(tx, order, { keys }), { at: clock.now(), isTold: false })
+    await addDevice(tx, await planRegistration(tx, order, { keys }), { at: clock.now(), isMailed: false })
   }
   tx.put(phones, { id: userId, mode, after_ms: Math.round(afterSeconds * 1000) })
   return { user_id: userId, mode, after_seconds: afterSeconds }
@@ -59,7 +59,7 @@ export async function answerOnPhone(
   const pending = await pendingOf(tx, userId, at)
   const answered = []
   for (const request of id === undefined ? pending : pending.filter((each) => each.id === id)) {
-    const settled = await settlePending(tx, request, { answer, by: 'phone', at })
+    const settled = await answerPending(tx, request, { answer, by: 'phone', at })
     if (settled instanceof Problem) throw settled
     answered.push(showRequest(settled, at))
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
-import { giveBack } from '../../../src/consent/personas/spending.js'
+import { restoreAuthority } from '../../../src/consent/personas/spending.js'
 import { createService } from '../../../src/index.js'
 import { type CallOptions, caller } from '../../support/api.js'
 import { contract, type Started } from '../../support/contract/contract.js'
@@ -277,7 +277,7 @@ test('giveBack leaves an amount again for the period that it was spent in', asyn
   await setClock(call, at + 86_400_000)
   expect(await statuses(daily, 1)).toEqual([202])
   await storage.write(async (tx) => {
-    for (const delegate of [daily, whole, UNKNOWN_HASH]) await giveBack(tx, { delegate, amount, at })
+    for (const delegate of [daily, whole, UNKNOWN_HASH]) await restoreAuthority(tx, { delegate, amount, at })
   })
   expect(await statuses(daily, 2)).toEqual([202, 403])
   expect(await statuses(whole, 2)).toEqual([202, 403])

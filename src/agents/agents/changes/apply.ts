@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../../base/hash.js'
 import { Problem, problem } from '../../../base/problem.js'
-import { type Agent, type ApprovalRow, agentsApproval, spendApproval } from '../../../consent/approvals/approval.js'
-import { presentGrant } from '../../../consent/oidc/agent.js'
+import { type Agent, type ApprovalRow, approvalOfAgent, spendApproval } from '../../../consent/approvals/approval.js'
+import { currentGrant } from '../../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { type KeepAnswer, keepNothing } from '../../../http/stored-answer.js'
 import { twins } from '../../../money/twins/twin.js'
@@ -83,9 +83,9 @@ async function apply(
 
 /** The first steps, and the end of the approval, in one transaction: where they fail it is as if nothing was tried. */
 async function begin(tx: Writer, agent: Agent, id: string, service: ServiceContext): Promise<Begun | AppliedChange> {
-  const { account_id: accountId } = await presentGrant(tx, agent)
+  const { account_id: accountId } = await currentGrant(tx, agent)
   if (accountId === null) throw problem('account_not_granted')
-  const approval = await agentsApproval(tx, agent, id)
+  const approval = await approvalOfAgent(tx, agent, id)
   if (approval.kind !== 'account_change') throw problem('approval_mismatch', { fields: { approval_id: id } })
   const { change } = approval.detail
   const left = await takeOver(tx, { approval, accountId, at: service.clock.now() }, service)

@@ -1,4 +1,4 @@
-import { approvalAmountText } from '../../../consent/approvals/terms.js'
+import { approvalAmountText } from '../../../consent/approvals/price-detail.js'
 import type { DigitalQuantityRow } from '../../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../../money/ledger/amount.js'
 

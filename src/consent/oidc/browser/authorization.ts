@@ -7,7 +7,7 @@ import { users } from '../../../identity/users/user.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
 import { clientById, type OidcClientRow } from '../clients/client.js'
 import { sameRedirectUri, withParameters } from '../clients/redirect-uri.js'
-import { audienceOf, isScope, issuerOf, words } from '../issuer.js'
+import { audienceOf, isScope, issuerOf, splitOnSpaces } from '../issuer.js'
 import { signedClaims } from '../keys.js'
 
 /** As long as somebody may take over one sign-in and consent. */
@@ -53,7 +53,7 @@ export const oidcInteractions = collection<InteractionRow>()('oidc_interactions'
 })
 
 /** All that is read of a request; anything else is ignored. */
-export type Parameters = {
+export type AuthorizationParameters = {
   readonly [name in
     | 'client_id'
     | 'redirect_uri'
@@ -81,19 +81,25 @@ type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock'>
  * wrong with it. A silent request that is wrong goes back to the client with the error.
  * Throws `invalid_request` for an unknown client, or an address that it did not register.
  */
-export async function authorize(tx: Writer, parameters: Parameters, context: Context): Promise<string> {
+export async function authorizeOidc(
+  tx: Writer,
+  parameters: AuthorizationParameters,
+  context: Context,
+): Promise<string> {
   const at = context.clock.now()
   const client = await clientById(tx, parameters.client_id ?? '')
   if (!client) throw problem('invalid_request', { detail: '`client_id` names no client; register it at /v4/oidc/reg.' })
   const redirect_uri = checkRedirectUri(client, parameters.redirect_uri)
   const answered = { redirect_uri, state: parameters.state ?? null }
   const hinted = await readHint(tx, parameters, client, context)
-  const refused = refusedParameter(parameters, client, context) ?? (hinted === undefined ? WRONG_HINT : undefined)
+  const refused = parameterError(parameters, client, context) ?? (hinted === undefined ? WRONG_HINT : undefined)
   // OpenID Connect Core 1.0 section 3.1.2.1: a silent request is answered without a page, whatever the answer is.
   if (refused && parameters.prompt === 'none') return answerAddress(answered, refused, context)
-  await sweep(tx, at)
+  await removeExpiredInteractions(tx, at)
   const id = randomHex(context.random, 16)
-  const asked = refused ? NOTHING : { ...read(parameters, client, context), hinted_user_id: hinted ?? null }
+  const asked = refused
+    ? EMPTY_REQUEST
+    : { ...parseRequest(parameters, client, context), hinted_user_id: hinted ?? null }
   const request = { ...answered, client_id: client.id, ...asked }
   const untouched = { email: null, signed_in: false, second_factor_id: null, second_factor_passed: false }
   const expires_at = at + LIFETIME
@@ -102,7 +108,7 @@ export async function authorize(tx: Writer, parameters: Parameters, context: Con
 }
 
 /** What a request asks that is refused. */
-const NOTHING = {
+const EMPTY_REQUEST = {
   ...{ scopes: [], nonce: null, code_challenge: '', prompt: [], max_age: null },
   ...{ login_hint: null, hinted_user_id: null, resource: null },
 }
@@ -110,7 +116,7 @@ const NOTHING = {
 /** Whom `id_token_hint` is about: null where there is none, undefined where it is no id token of the client's. */
 async function readHint(
   tx: Reader,
-  { id_token_hint: hint }: Parameters,
+  { id_token_hint: hint }: AuthorizationParameters,
   client: OidcClientRow,
   context: Context,
 ): Promise<number | null | undefined> {
@@ -137,52 +143,56 @@ export const answerAddress = (
   context: Pick<ServiceContext, 'baseUrl'>,
 ): string => withParameters(redirect_uri, { ...answer, ...(state !== null && { state }), iss: issuerOf(context) })
 
-const invalid = (error_description: string): AuthorizationAnswer => ({ error: 'invalid_request', error_description })
+const invalidRequest = (error_description: string): AuthorizationAnswer => ({
+  error: 'invalid_request',
+  error_description,
+})
 
-const WRONG_HINT = invalid('`id_token_hint` is not an id token of this client.')
+const WRONG_HINT = invalidRequest('`id_token_hint` is not an id token of this client.')
 
 /** The first thing about a request that its client must be told. */
-function refusedParameter(
-  sent: Parameters,
+function parameterError(
+  sent: AuthorizationParameters,
   client: OidcClientRow,
   context: Pick<ServiceContext, 'baseUrl'>,
 ): AuthorizationAnswer | undefined {
   for (const name of ['request', 'request_uri', 'registration'] as const)
     if (sent[name] !== undefined) return { error: `${name}_not_supported` }
-  if (sent.response_type === undefined) return invalid('Give `response_type`.')
+  if (sent.response_type === undefined) return invalidRequest('Give `response_type`.')
   if (sent.response_type !== 'code')
     return { error: 'unsupported_response_type', error_description: '`response_type` must be `code`.' }
-  if ((sent.response_mode ?? 'query') !== 'query') return invalid('`response_mode` is query.')
+  if ((sent.response_mode ?? 'query') !== 'query') return invalidRequest('`response_mode` is query.')
   if (!/^[A-Za-z0-9_-]{43}$/.test(sent.code_challenge ?? ''))
-    return invalid('PKCE is required: give `code_challenge`, 43 characters of base64url.')
-  if (sent.code_challenge_method !== 'S256') return invalid('`code_challenge_method` is S256.')
-  const prompt = words(sent.prompt ?? '')
+    return invalidRequest('PKCE is required: give `code_challenge`, 43 characters of base64url.')
+  if (sent.code_challenge_method !== 'S256') return invalidRequest('`code_challenge_method` is S256.')
+  const prompt = splitOnSpaces(sent.prompt ?? '')
   if (!prompt.every((word) => prompts.includes(word)) || (prompt.includes('none') && prompt.length > 1))
-    return invalid('`prompt` is none, or some of login, consent and select_account.')
-  if (!/^\d{0,9}$/.test(sent.max_age ?? '')) return invalid('`max_age` is a number of seconds.')
-  if (!isPlainLine(sent.login_hint ?? '')) return invalid('`login_hint` holds characters that people cannot see.')
+    return invalidRequest('`prompt` is none, or some of login, consent and select_account.')
+  if (!/^\d{0,9}$/.test(sent.max_age ?? '')) return invalidRequest('`max_age` is a number of seconds.')
+  if (!isPlainLine(sent.login_hint ?? ''))
+    return invalidRequest('`login_hint` holds characters that people cannot see.')
   if (sent.resource !== undefined && audienceOf(sent.resource, context) === undefined)
     return { error: 'invalid_target', error_description: '`resource` names nothing that tokens are issued for here.' }
-  return refusedScope(sent, client)
+  return scopeError(sent, client)
 }
 
 const prompts = ['none', 'login', 'consent', 'select_account']
 
-function refusedScope({ scope }: Parameters, client: OidcClientRow): AuthorizationAnswer | undefined {
+function scopeError({ scope }: AuthorizationParameters, client: OidcClientRow): AuthorizationAnswer | undefined {
   if (scope === undefined) return undefined
-  const registered = words(client.metadata.scope)
+  const registered = splitOnSpaces(client.metadata.scope)
   // Scopes that nobody knows are ignored (OpenID Connect Core 1.0 section 3.1.2.1).
-  const known = words(scope).filter(isScope)
+  const known = splitOnSpaces(scope).filter(isScope)
   if (known.length > 0 && known.every((word) => registered.includes(word))) return undefined
   return { error: 'invalid_scope', error_description: `The client is registered for: ${registered.join(' ')}.` }
 }
 
-function read(sent: Parameters, client: OidcClientRow, context: Pick<ServiceContext, 'baseUrl'>) {
+function parseRequest(sent: AuthorizationParameters, client: OidcClientRow, context: Pick<ServiceContext, 'baseUrl'>) {
   return {
-    scopes: words(sent.scope ?? client.metadata.scope).filter(isScope),
+    scopes: splitOnSpaces(sent.scope ?? client.metadata.scope).filter(isScope),
     nonce: sent.nonce ?? null,
     code_challenge: required(sent.code_challenge, '`code_challenge`'),
-    prompt: words(sent.prompt ?? ''),
+    prompt: splitOnSpaces(sent.prompt ?? ''),
     max_age: sent.max_age ? Number(sent.max_age) : null,
     login_hint: sent.login_hint ?? null,
     resource:
@@ -202,7 +212,7 @@ export async function hintedUser(
   return (await tx.get(users, Number(claims.sub)))?.id
 }
 
-async function sweep(tx: Writer, at: number): Promise<void> {
+async function removeExpiredInteractions(tx: Writer, at: number): Promise<void> {
   for (const old of await tx.find(oidcInteractions, { index: 'byExpiry', prefix: [], limit: 5 }))
     if (old.expires_at <= at) tx.remove(oidcInteractions, old.id)
 }

@@ -1,10 +1,13 @@
 import { ANY_SITE, formPage } from '../../../http/pages/form-page.js'
 import { Actions, Button, Onward } from '../../../http/pages/parts.js'
 import type { Reply } from '../../../http/reply.js'
-import type { Ended, EndSessionRequest } from './end-session.js'
+import type { EndSessionOutcome, EndSessionRequest } from './end-session.js'
 
 /** Asks whoever is signed in, as any page could have sent them here. */
-export const signOutPage = ({ email, onward }: Extract<Ended, { ended: false }>, request: EndSessionRequest): Reply =>
+export const signOutPage = (
+  { email, onward }: Extract<EndSessionOutcome, { ended: false }>,
+  request: EndSessionRequest,
+): Reply =>
   formPage({
     title: 'Sign out',
     heading: 'Sign out?',
@@ -28,7 +31,7 @@ export const signOutPage = ({ email, onward }: Extract<Ended, { ended: false }>,
     ),
   })
 
-export const signedOutPage = (onward: Ended['onward']): Reply =>
+export const signedOutPage = (onward: EndSessionOutcome['onward']): Reply =>
   formPage({
     title: 'Signed out',
     leadsTo: ANY_SITE,

@@ -4,7 +4,7 @@ import { endSession, findSession } from '../../../identity/sessions/session.js'
 import { users } from '../../../identity/users/user.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { clientById, type OidcClientRow } from '../clients/client.js'
-import { originShown, sameRedirectUri, withParameters } from '../clients/redirect-uri.js'
+import { redirectOrigin, sameRedirectUri, withParameters } from '../clients/redirect-uri.js'
 import { connectionOf } from '../connection.js'
 import { issuerOf } from '../issuer.js'
 import { signedClaims } from '../keys.js'
@@ -27,7 +27,7 @@ export interface PostLogoutRedirect {
   readonly isTrusted: boolean
 }
 
-export type Ended =
+export type EndSessionOutcome =
   /** Nobody is signed in any more. */
   | { readonly ended: true; readonly onward: PostLogoutRedirect | undefined }
   /** Somebody is, and must be asked: any page could have sent them here. */
@@ -39,13 +39,13 @@ type Context = Pick<ServiceContext, 'baseUrl' | 'clock'>
  * Signs out: at once where a client that the user has connected shows an id token of theirs, else once they were asked, as
  * `confirmed` says. Throws `invalid_request` for an address that the client did not register, and for what is no id token of its.
  */
-export async function endSessionFor(
+export async function endOidcSession(
   tx: Writer,
   { request, sessionId, confirmed }: { request: EndSessionRequest; sessionId: string; confirmed: boolean },
   context: Context,
-): Promise<Ended> {
+): Promise<EndSessionOutcome> {
   const { client, hinted } = await readClient(tx, request, context)
-  const asked = checkAddress(client, request)
+  const asked = checkPostLogoutUri(client, request)
   const at = context.clock.now()
   const session = await findSession(tx, sessionId, at)
   const connection = session && client && (await connectionOf(tx, session.user_id, client.id))
@@ -67,7 +67,7 @@ async function readClient(tx: Reader, { id_token_hint: hint, client_id }: EndSes
   return { client, hinted }
 }
 
-function checkAddress(
+function checkPostLogoutUri(
   client: OidcClientRow | undefined,
   { post_logout_redirect_uri: asked, state }: EndSessionRequest,
 ) {
@@ -75,7 +75,7 @@ function checkAddress(
   const registered = client?.metadata.post_logout_redirect_uris ?? []
   if (!registered.some((uri) => sameRedirectUri(uri, asked)))
     throw problem('invalid_request', { detail: 'The client did not register this `post_logout_redirect_uri`.' })
-  return { location: withParameters(asked, { state }), place: originShown(asked) }
+  return { location: withParameters(asked, { state }), place: redirectOrigin(asked) }
 }
 
 /** The same request, to be asked again by GET. */

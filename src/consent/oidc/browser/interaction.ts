@@ -7,14 +7,14 @@ import { users } from '../../../identity/users/user.js'
 import type { Writer } from '../../../storage/storage.js'
 import { hasDevice } from '../../devices/device.js'
 import { requireSecondFactor, spendSecondFactor } from '../../second-factor/request.js'
-import { type FilledSignIn, mailCode, verifiedSince, verifyCode } from '../../sign-in/sign-in-flow.js'
-import { clientById, nameOf, type OidcClientRow } from '../clients/client.js'
-import { originShown } from '../clients/redirect-uri.js'
+import { type FilledSignIn, mailCode, resumeCodeSignIn, verifyCode } from '../../sign-in/sign-in-flow.js'
+import { appName, clientById, type OidcClientRow } from '../clients/client.js'
+import { redirectOrigin } from '../clients/redirect-uri.js'
 import { issueCode } from '../code.js'
-import { type ConnectionRow, connect, connectionOf, grantableAccounts } from '../connection.js'
+import { type ConnectionRow, connectApp, connectionOf, grantableAccounts } from '../connection.js'
 import { type AuthorizationAnswer, answerAddress, type InteractionRow, oidcInteractions } from './authorization.js'
 import { interactionPages } from './interaction-page.js'
-import { emailHint, mustSignIn } from './sign-in.js'
+import { emailHint, mustSignIn } from './must-sign-in.js'
 
 /** What somebody who came with an authorization request is to do next. */
 type Step =
@@ -35,7 +35,7 @@ interface Consent {
 }
 
 /** What stands on every page of an interaction. */
-interface Frame {
+interface InteractionFrame {
   readonly app: string
   /** Where the answer goes, as people are told. */
   readonly origin: string
@@ -46,7 +46,7 @@ interface Frame {
   readonly session?: string
 }
 
-export type ShownInteraction = Frame & Step
+export type ShownInteraction = InteractionFrame & Step
 
 type InteractionVisit = Visit<{ readonly id: string }>
 
@@ -64,17 +64,17 @@ interface Interaction {
 
 /** Throws `interaction_expired`, `too_many_pending`. */
 async function look(tx: Writer, visit: InteractionVisit, service: ServiceContext): Promise<ShownInteraction | Next> {
-  const interaction = await open(tx, visit, service)
+  const interaction = await openInteraction(tx, visit, service)
   // The sign-in that waits for a device, where one does here.
-  const since = interaction.row.email === null ? undefined : await verifiedSince(tx, visit.sessionId, service)
+  const since = interaction.row.email === null ? undefined : await resumeCodeSignIn(tx, visit.sessionId, service)
   if (since === undefined) return show(interaction, await proceed(tx, interaction, service))
-  if (since instanceof Next) return signedIn(tx, interaction, { since, byDevice: true }, service)
-  if (since.code === 'rejected') return leave(tx, interaction.row, { error: 'access_denied' }, service)
-  const shown = await again(tx, interaction, { email: null }, service)
+  if (since instanceof Next) return proceedSignedIn(tx, interaction, { since, byDevice: true }, service)
+  if (since.code === 'rejected') return returnToClient(tx, interaction.row, { error: 'access_denied' }, service)
+  const shown = await changeAndProceed(tx, interaction, { email: null }, service)
   return shown instanceof Next ? shown : { ...shown, refused: since }
 }
 
-type Taking = (
+type AnswerHandler = (
   tx: Writer,
   interaction: Interaction,
   filled: FilledInteraction,
@@ -82,18 +82,19 @@ type Taking = (
 ) => Promise<ShownInteraction | Next>
 
 /** An answer to what is asked; a wrong request asks nothing. */
-const answering =
-  (take: Taking) => async (tx: Writer, visit: InteractionVisit, filled: FilledInteraction, service: ServiceContext) => {
-    const interaction = await open(tx, visit, service)
+const answerWith =
+  (take: AnswerHandler) =>
+  async (tx: Writer, visit: InteractionVisit, filled: FilledInteraction, service: ServiceContext) => {
+    const interaction = await openInteraction(tx, visit, service)
     if (interaction.row.refused) return show(interaction, await proceed(tx, interaction, service))
     return take(tx, interaction, filled, service)
   }
 
 /** An answer that changes how far the interaction is. */
-const turning = (changes: (row: InteractionRow) => Partial<InteractionRow>) =>
-  answering((tx, interaction, _, service) => again(tx, interaction, changes(interaction.row), service))
+const answerByChange = (changes: (row: InteractionRow) => Partial<InteractionRow>) =>
+  answerWith((tx, interaction, _, service) => changeAndProceed(tx, interaction, changes(interaction.row), service))
 
-const denying = answering(async (tx, { row }, _, service) => leave(tx, row, { error: 'access_denied' }, service))
+const deny = answerWith(async (tx, { row }, _, service) => returnToClient(tx, row, { error: 'access_denied' }, service))
 
 export const interactionFlow = formFlow({
   path: '/oidc/interaction/:id',
@@ -101,44 +102,52 @@ export const interactionFlow = formFlow({
   look,
   pages: interactionPages,
   answers: {
-    continue: answering((tx, interaction, { email = '' }, service) => mail(tx, interaction, email, service)),
-    resend: answering((tx, interaction, _, service) => mail(tx, interaction, interaction.row.email ?? '', service)),
-    verify: answering(verify),
-    other_email: turning(() => ({ email: null })),
-    switch: turning(({ request }) => ({
+    continue: answerWith((tx, interaction, { email = '' }, service) =>
+      mailInteractionCode(tx, interaction, email, service),
+    ),
+    resend: answerWith((tx, interaction, _, service) =>
+      mailInteractionCode(tx, interaction, interaction.row.email ?? '', service),
+    ),
+    verify: answerWith(verify),
+    other_email: answerByChange(() => ({ email: null })),
+    switch: answerByChange(({ request }) => ({
       signed_in: false,
       request: { ...request, prompt: [...request.prompt, 'login'] },
     })),
-    ask_again: turning(() => ({ second_factor_id: null })),
-    allow: answering(allow),
-    deny: denying,
-    cancel: denying,
+    ask_again: answerByChange(() => ({ second_factor_id: null })),
+    allow: answerWith(allow),
+    deny: deny,
+    cancel: deny,
   },
 })
 
-const fresh = { email: null, signed_in: false, second_factor_id: null, second_factor_passed: false } as const
+const NO_PROGRESS = { email: null, signed_in: false, second_factor_id: null, second_factor_passed: false } as const
 
-async function open(tx: Writer, { id, sessionId }: InteractionVisit, { clock }: ServiceContext): Promise<Interaction> {
+async function openInteraction(
+  tx: Writer,
+  { id, sessionId }: InteractionVisit,
+  { clock }: ServiceContext,
+): Promise<Interaction> {
   const row = await tx.get(oidcInteractions, id)
   const client = row && (await clientById(tx, row.request.client_id))
   if (!client || row.expires_at <= clock.now()) throw problem('interaction_expired')
   const session = await findSession(tx, sessionId, clock.now())
   const session_digest = digest(sessionId)
   // How far another session came is no business of this one.
-  const own = row.session_digest === session_digest ? row : { ...row, ...fresh, session_digest }
+  const own = row.session_digest === session_digest ? row : { ...row, ...NO_PROGRESS, session_digest }
   return { row: own, client, sessionId, session }
 }
 
 const show = (interaction: Interaction, next: Step | Next, refused?: Problem): ShownInteraction | Next =>
   next instanceof Next ? next : { ...frameOf(interaction), ...next, refused }
 
-const frameOf = ({ client, row }: Interaction): Frame => ({
-  app: nameOf(client),
-  origin: originShown(row.request.redirect_uri),
+const frameOf = ({ client, row }: Interaction): InteractionFrame => ({
+  app: appName(client),
+  origin: redirectOrigin(row.request.redirect_uri),
   scheme: new URL(row.request.redirect_uri).protocol,
 })
 
-async function again(
+async function changeAndProceed(
   tx: Writer,
   interaction: Interaction,
   changes: Partial<InteractionRow>,
@@ -153,34 +162,34 @@ async function again(
 async function proceed(tx: Writer, interaction: Interaction, service: ServiceContext): Promise<Step | Next> {
   const { row, client, session } = interaction
   const { request } = row
-  if (row.refused) return turnBack(tx, interaction, row.refused, service)
+  if (row.refused) return refuseRequest(tx, interaction, row.refused, service)
   const silent = request.prompt.includes('none')
   if (!session || mustSignIn(row, session, service.clock.now())) {
-    if (silent || row.signed_in) return leave(tx, row, { error: 'login_required' }, service)
+    if (silent || row.signed_in) return returnToClient(tx, row, { error: 'login_required' }, service)
     return row.email === null
       ? { step: 'email', email: await emailHint(tx, request) }
       : { step: 'code', email: row.email }
   }
   const connection = await connectionOf(tx, session.user_id, client.id)
-  const asks = request.prompt.includes('consent') || !isAssured(client, row) || !covers(connection, row)
-  if (silent && asks) return leave(tx, row, { error: 'consent_required' }, service)
-  const passed = asks || row.signed_in ? await secondFactor(tx, interaction, session, service) : row
+  const asks = request.prompt.includes('consent') || !isKnownReceiver(client, row) || !coversScopes(connection, row)
+  if (silent && asks) return returnToClient(tx, row, { error: 'consent_required' }, service)
+  const passed = asks || row.signed_in ? await passSecondFactor(tx, interaction, session, service) : row
   if (!('id' in passed)) return passed
-  if (asks || !connection) return consent(tx, row, session, connection)
-  return finish(tx, passed, session, connection, service)
+  if (asks || !connection) return consentStep(tx, row, session, connection)
+  return finishWithCode(tx, passed, session, connection, service)
 }
 
 /**
  * A client that the user has connected is told at once what is wrong with its request. Anybody can register a client, so to
  * where any other leads only people go on by themselves (RFC 9700 section 4.11.2).
  */
-async function turnBack(
+async function refuseRequest(
   tx: Writer,
   { row, client, session }: Interaction,
   refused: AuthorizationAnswer,
   service: ServiceContext,
 ): Promise<Step | Next> {
-  if (session && (await connectionOf(tx, session.user_id, client.id))) return leave(tx, row, refused, service)
+  if (session && (await connectionOf(tx, session.user_id, client.id))) return returnToClient(tx, row, refused, service)
   const why = refused.error_description ?? `${refused.error}.`
   return { step: 'turned_back', why, location: answerAddress(row.request, refused, service) }
 }
@@ -189,16 +198,16 @@ async function turnBack(
  * Whether it is the client that gets the answer: it has to authenticate, or it is reached at a site of its own. Any app on
  * a device may take another's place there, so its user is asked each time (RFC 8252 section 8.6).
  */
-const isAssured = ({ secret_digest }: OidcClientRow, { request }: InteractionRow): boolean =>
+const isKnownReceiver = ({ secret_digest }: OidcClientRow, { request }: InteractionRow): boolean =>
   secret_digest !== null || request.redirect_uri.startsWith('https:')
 
-const covers = (connection: ConnectionRow | undefined, { request }: InteractionRow): boolean =>
+const coversScopes = (connection: ConnectionRow | undefined, { request }: InteractionRow): boolean =>
   connection !== undefined && request.scopes.every((scope) => connection.scopes.includes(scope))
 
-async function mail(tx: Writer, interaction: Interaction, text: string, service: ServiceContext) {
+async function mailInteractionCode(tx: Writer, interaction: Interaction, text: string, service: ServiceContext) {
   const mailed = await mailCode(tx, { email: text, sessionId: interaction.sessionId }, service)
   if (mailed instanceof Problem) return show(interaction, { step: 'email', email: text.slice(0, 254) }, mailed)
-  return again(tx, interaction, { email: mailed }, service)
+  return changeAndProceed(tx, interaction, { email: mailed }, service)
 }
 
 async function verify(
@@ -208,15 +217,15 @@ async function verify(
   service: ServiceContext,
 ): Promise<ShownInteraction | Next> {
   const { email } = interaction.row
-  if (email === null) return again(tx, interaction, {}, service)
+  if (email === null) return changeAndProceed(tx, interaction, {}, service)
   const { sessionId } = interaction
-  const since = await verifyCode(tx, { email, code, sessionId, detail: askedBy(interaction) }, service)
+  const since = await verifyCode(tx, { email, code, sessionId, detail: appDetail(interaction) }, service)
   if (since instanceof Problem) return show(interaction, { step: 'code', email }, since)
-  return signedIn(tx, interaction, { since, byDevice: false }, service)
+  return proceedSignedIn(tx, interaction, { since, byDevice: false }, service)
 }
 
 /** Goes on as the session that has signed in, if one has. `byDevice`: its user approved that on a device, who is not asked there again. */
-async function signedIn(
+async function proceedSignedIn(
   tx: Writer,
   interaction: Interaction,
   { since: { session: sessionId }, byDevice }: { readonly since: Next; readonly byDevice: boolean },
@@ -224,19 +233,24 @@ async function signedIn(
 ): Promise<ShownInteraction | Next> {
   if (sessionId === undefined) return show(interaction, { step: 'wait' })
   const session = await findSession(tx, sessionId, service.clock.now())
-  const progress = { ...fresh, session_digest: digest(sessionId), signed_in: true, second_factor_passed: byDevice }
-  const shown = await again(tx, { ...interaction, sessionId, session }, progress, service)
+  const progress = {
+    ...NO_PROGRESS,
+    session_digest: digest(sessionId),
+    signed_in: true,
+    second_factor_passed: byDevice,
+  }
+  const shown = await changeAndProceed(tx, { ...interaction, sessionId, session }, progress, service)
   return shown instanceof Next ? shown.as(sessionId) : { ...shown, session: sessionId }
 }
 
 /** The app that somebody signs in for. */
-const askedBy = ({ row, client }: Pick<Interaction, 'row' | 'client'>) => ({
-  app: nameOf(client),
-  answer_goes_to: originShown(row.request.redirect_uri),
+const appDetail = ({ row, client }: Pick<Interaction, 'row' | 'client'>) => ({
+  app: appName(client),
+  answer_goes_to: redirectOrigin(row.request.redirect_uri),
 })
 
 /** What is still to be waited for, where the user has a device to be asked on; else how far the interaction is. */
-async function secondFactor(
+async function passSecondFactor(
   tx: Writer,
   { row, client, sessionId }: Interaction,
   { user_id: userId }: SessionRow,
@@ -244,7 +258,7 @@ async function secondFactor(
 ): Promise<Step | Next | InteractionRow> {
   if (row.second_factor_passed || !(await hasDevice(tx, userId))) return row
   const at = service.clock.now()
-  const order = { userId, action: 'connect_app', detail: askedBy({ row, client }), sessionId, at }
+  const order = { userId, action: 'connect_app', detail: appDetail({ row, client }), sessionId, at }
   if (row.second_factor_id === null) {
     const { id } = await requireSecondFactor(tx, order, service)
     tx.put(oidcInteractions, { ...row, second_factor_id: id })
@@ -252,14 +266,14 @@ async function secondFactor(
   }
   const result = await spendSecondFactor(tx, { ...order, id: row.second_factor_id })
   if (result === 'pending') return { step: 'wait' }
-  if (result === 'rejected') return leave(tx, row, { error: 'access_denied' }, service)
+  if (result === 'rejected') return returnToClient(tx, row, { error: 'access_denied' }, service)
   if (result !== 'approved') return { step: 'ask_again' }
   const passed = { ...row, second_factor_passed: true }
   tx.put(oidcInteractions, passed)
   return passed
 }
 
-async function consent(
+async function consentStep(
   tx: Writer,
   { request }: InteractionRow,
   { user_id }: SessionRow,
@@ -291,11 +305,11 @@ async function allow(
   const { user_id: userId } = session
   const row = (await tx.get(oidcInteractions, interaction.row.id)) ?? interaction.row
   const order = { userId, clientId: client.id, accountId: granted?.id ?? null, scopes: row.request.scopes }
-  const connection = await connect(tx, { ...order, at: service.clock.now() }, service)
-  return finish(tx, row, session, connection, service)
+  const connection = await connectApp(tx, { ...order, at: service.clock.now() }, service)
+  return finishWithCode(tx, row, session, connection, service)
 }
 
-async function finish(
+async function finishWithCode(
   tx: Writer,
   row: InteractionRow,
   session: SessionRow,
@@ -311,10 +325,10 @@ async function finish(
     // RFC 8176: a code that was mailed, and a device that was asked beside it.
     amr: row.second_factor_passed ? ['otp', 'mfa'] : ['otp'],
   }
-  return leave(tx, row, { code: await issueCode(tx, facts, service.clock.now(), service) }, service)
+  return returnToClient(tx, row, { code: await issueCode(tx, facts, service.clock.now(), service) }, service)
 }
 
-function leave(
+function returnToClient(
   tx: Writer,
   { id, request }: InteractionRow,
   answered: AuthorizationAnswer,

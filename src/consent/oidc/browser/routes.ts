@@ -3,8 +3,8 @@ import { type Reply, seeOther } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { pageRefusal } from '../pages/refusals.js'
 import * as shape from '../schema.js'
-import { authorize } from './authorization.js'
-import { type Ended, endSessionAddress, endSessionFor } from './end-session.js'
+import { authorizeOidc } from './authorization.js'
+import { type EndSessionOutcome, endOidcSession, endSessionAddress } from './end-session.js'
 import { signedOutPage, signOutPage, stillSignedInPage } from './end-session-page.js'
 import { interactionFlow } from './interaction.js'
 
@@ -20,7 +20,7 @@ const authorization = {
   refused: pageRefusal,
 } as const
 
-const endings = {
+const endSessionRoute = {
   versions: ['v4'],
   auth: ['guest'],
   produces: ['text/html'],
@@ -29,12 +29,12 @@ const endings = {
   refused: pageRefusal,
 } as const
 
-const signedOut = (onward: Ended['onward']): Reply =>
+const signedOutReply = (onward: EndSessionOutcome['onward']): Reply =>
   onward?.isTrusted ? seeOther(onward.location, { session: null }) : signedOutPage(onward)
 
 const interactionPage = {
   ...interactionFlow.page,
-  params: z.object({ id: shape.Word }),
+  params: z.object({ id: shape.ClientId }),
   query: z.object({}),
   redirects: true,
   refused: pageRefusal,
@@ -47,7 +47,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     evidence: 'observed',
     method: 'GET',
     query: shape.Authorization,
-    write: async (tx, { query }, service) => seeOther(await authorize(tx, query, service)),
+    write: async (tx, { query }, service) => seeOther(await authorizeOidc(tx, query, service)),
   }),
 
   authorizeOidcByForm: route({
@@ -56,11 +56,11 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     evidence: 'designed',
     method: 'POST',
     body: shape.Authorization,
-    write: async (tx, { body }, service) => seeOther(await authorize(tx, body, service)),
+    write: async (tx, { body }, service) => seeOther(await authorizeOidc(tx, body, service)),
   }),
 
   endOidcSession: route({
-    ...endings,
+    ...endSessionRoute,
     summary:
       'Sign out: at once for a client that shows the id token of whoever is signed in and has connected it, else after asking them.',
     evidence: 'designed',
@@ -68,8 +68,8 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     path: '/oidc/session/end',
     query: shape.EndSession,
     async write(tx, { query, session }, service) {
-      const ended = await endSessionFor(tx, { request: query, sessionId: session.id, confirmed: false }, service)
-      return ended.ended ? signedOut(ended.onward) : signOutPage(ended, query)
+      const ended = await endOidcSession(tx, { request: query, sessionId: session.id, confirmed: false }, service)
+      return ended.ended ? signedOutReply(ended.onward) : signOutPage(ended, query)
     },
   }),
 
@@ -89,7 +89,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
   }),
 
   confirmEndOidcSession: route({
-    ...endings,
+    ...endSessionRoute,
     summary: 'The answer of somebody who was asked whether to sign out.',
     evidence: 'designed',
     method: 'POST',
@@ -97,8 +97,8 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     body: z.object({ ...shape.EndSession.shape, answer: z.enum(['sign_out', 'cancel']) }),
     async write(tx, { body, session }, service) {
       if (body.answer === 'cancel') return stillSignedInPage()
-      const ended = await endSessionFor(tx, { request: body, sessionId: session.id, confirmed: true }, service)
-      return signedOut(ended.onward)
+      const ended = await endOidcSession(tx, { request: body, sessionId: session.id, confirmed: true }, service)
+      return signedOutReply(ended.onward)
     },
   }),
 

@@ -44,7 +44,11 @@ export interface OidcClientRow {
 export const oidcClients = collection<OidcClientRow>()('oidc_clients', { unused: { fields: ['unused_since'] } })
 
 /** Writes down whether a user has a client connected: one that nobody has is removed after a while. */
-export async function markUsed(tx: Writer, id: string, { unusedSince }: { unusedSince: number | null }): Promise<void> {
+export async function setUnusedSince(
+  tx: Writer,
+  id: string,
+  { unusedSince }: { unusedSince: number | null },
+): Promise<void> {
   const client = await tx.get(oidcClients, id)
   if (client && client.unused_since !== unusedSince) tx.put(oidcClients, { ...client, unused_since: unusedSince })
 }
@@ -61,7 +65,7 @@ export interface SentClient {
  * Gives `invalid_client` and `too_many_failures` rather than throwing them, as a wrong secret must count. Throws `invalid_request`.
  */
 export async function authenticateClient(tx: Writer, sent: SentClient, at: number): Promise<OidcClientRow | Problem> {
-  const { id, secret, method } = presented(sent)
+  const { id, secret, method } = readClientCredentials(sent)
   const client = await tx.get(oidcClients, id)
   const matches = sameSecret(digest(secret), client?.secret_digest ?? digest(''))
   const refused = problem('invalid_client', sent.authorization === null ? {} : BASIC)
@@ -75,7 +79,7 @@ export async function authenticateClient(tx: Writer, sent: SentClient, at: numbe
 
 const BASIC = { headers: { 'www-authenticate': 'Basic realm="farthing"' } }
 
-function presented({ authorization, client_id, client_secret }: SentClient) {
+function readClientCredentials({ authorization, client_id, client_secret }: SentClient) {
   if (authorization === null) {
     if (client_id === undefined) throw problem('invalid_client', BASIC)
     const method: AuthMethod = client_secret === undefined ? 'none' : 'client_secret_post'
@@ -103,7 +107,7 @@ function basicPair(authorization: string): [id: string, secret: string] {
 }
 
 /** The name that people are shown: the client's own, which anyone may have given it, with nothing hidden in it. */
-export const nameOf = ({ id, metadata }: OidcClientRow): string =>
+export const appName = ({ id, metadata }: OidcClientRow): string =>
   metadata.client_name === undefined ? `The app ${id.slice(0, 12)}…` : revealInvisible(metadata.client_name)
 
 export const clientById = (tx: Reader, id: string): Promise<OidcClientRow | undefined> => tx.get(oidcClients, id)

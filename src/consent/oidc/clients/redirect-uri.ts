@@ -46,7 +46,7 @@ export function withParameters(uri: string, parameters: Readonly<Record<string, 
 }
 
 /** What people are shown of where an answer goes: a web site's host, this computer, or an app's scheme. */
-export function originShown(uri: string): string {
+export function redirectOrigin(uri: string): string {
   if (LOOPBACK.test(uri)) return 'this computer'
   const { protocol, host } = new URL(uri)
   return protocol === 'https:' ? host : `an app on this device (${protocol.slice(0, -1)})`

@@ -4,7 +4,7 @@ import { wantsPage } from '../../../http/pages/html.js'
 import { type Reply, reply } from '../../../http/reply.js'
 
 /** Problems whose codes are OAuth's own words, or stand for one of them. */
-const oauthWords: Partial<Record<ProblemCode, string>> = {
+const oauthCodes: Partial<Record<ProblemCode, string>> = {
   invalid_grant: 'invalid_grant',
   unauthorized_client: 'unauthorized_client',
   unsupported_grant_type: 'unsupported_grant_type',
@@ -20,17 +20,17 @@ const oauthWords: Partial<Record<ProblemCode, string>> = {
   agent_token_required: 'invalid_token',
 }
 
-const wordOf = ({ code, status }: Problem): string =>
-  oauthWords[code] ?? (status >= 500 ? 'server_error' : 'invalid_request')
+const oauthCodeOf = ({ code, status }: Problem): string =>
+  oauthCodes[code] ?? (status >= 500 ? 'server_error' : 'invalid_request')
 
 /** OAuth's error body (RFC 6749 section 5.2), with the status and code that every refusal of the service has. */
 export const oauthRefusal = (refused: Problem): Reply<object> =>
-  reply({ value: { ...refused.body, error: wordOf(refused), error_description: refused.message } })
+  reply({ value: { ...refused.body, error: oauthCodeOf(refused), error_description: refused.message } })
 
 /** RFC 7591 section 3.2.2: metadata that cannot be read is invalid metadata. */
 export function registrationRefusal(refused: Problem): Reply<object> {
   const isMetadata = refused.code === 'field_invalid' || refused.code === 'body_malformed'
-  const error = isMetadata ? 'invalid_client_metadata' : wordOf(refused)
+  const error = isMetadata ? 'invalid_client_metadata' : oauthCodeOf(refused)
   return reply({ value: { ...refused.body, error, error_description: refused.message } })
 }
 

@@ -14,7 +14,7 @@ export type NamedParty = { readonly client_id: string } | { readonly public_secr
 export type SpendingPeriod = 'day' | 'month'
 
 /** What a delegate lets a party spend from the persona's twin. */
-export interface Spend {
+export interface SpendingAuthority {
   readonly party: NamedParty
   readonly dq: string
   /** Smallest units, in each period; in all where there is none. */
@@ -23,7 +23,7 @@ export interface Spend {
   readonly expires_at: number | null
 }
 
-export interface NewSpend {
+export interface NewSpendingAuthority {
   readonly party: { readonly client_id?: string | undefined; readonly public_secret?: string | undefined }
   readonly dq: string
   /** In the digital quantity. */
@@ -34,7 +34,11 @@ export interface NewSpend {
 }
 
 /** A spending authority as it is kept. Throws `field_invalid` for a party there is not or a time gone by, `dq_unknown`, `amount_invalid`. */
-export async function checkSpend(tx: Reader, spend: NewSpend, at: number): Promise<Spend> {
+export async function checkSpendingAuthority(
+  tx: Reader,
+  spend: NewSpendingAuthority,
+  at: number,
+): Promise<SpendingAuthority> {
   const party = await namedParty(tx, spend.party)
   const { decimals } = await quantityOf(tx, spend.dq)
   const limit = toUnits(spend.limit, decimals)
@@ -44,7 +48,10 @@ export async function checkSpend(tx: Reader, spend: NewSpend, at: number): Promi
   return { party, dq: spend.dq, limit: String(limit), period: spend.period ?? null, expires_at: expiresAt }
 }
 
-async function namedParty(tx: Reader, { client_id, public_secret }: NewSpend['party']): Promise<NamedParty> {
+async function namedParty(
+  tx: Reader,
+  { client_id, public_secret }: NewSpendingAuthority['party'],
+): Promise<NamedParty> {
   if (client_id !== undefined && public_secret === undefined) {
     const client = await tx.get(clients, client_id)
     if (client?.deleted_at === null || (await clientById(tx, client_id))) return { client_id }
@@ -61,7 +68,7 @@ const refused = (field: string, what: string): Problem =>
   problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
 
 /** As the persona's owner gave it. */
-export async function showSpend(tx: Reader, { party, dq, limit, period, expires_at }: Spend) {
+export async function showSpendingAuthority(tx: Reader, { party, dq, limit, period, expires_at }: SpendingAuthority) {
   const { decimals } = await quantityOf(tx, dq)
   return {
     party,

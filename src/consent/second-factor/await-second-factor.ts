@@ -9,29 +9,29 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import {
   type AuthenticationRequestRow,
   authenticationRequests,
+  expireIfDue,
+  recordAnswer,
   requestStatus,
   requireSecondFactor,
   type SecondFactorOrder,
-  settle,
-  settleAs,
   spendSecondFactor,
 } from './request.js'
 
 /** How often an answer is looked for that another process over the same storage may have written. */
-const LOOK_MS = 1000
+const POLL_MS = 1000
 
-type Asked = Omit<SecondFactorOrder, 'at'>
+type AwaitedOrder = Omit<SecondFactorOrder, 'at'>
 
 /** The session of a user, who is to approve on a second device what it asks for. */
-export interface AskingSession {
+export interface UserSession {
   readonly userId: number
   readonly sessionId: string | undefined
 }
 
-type Asking = Pick<Asked, 'userId' | 'sessionId'>
+type OrderSession = Pick<AwaitedOrder, 'userId' | 'sessionId'>
 
 /** What the user of such a session approved. */
-export interface GivenSecondFactor extends AskingSession {
+export interface ApprovedSecondFactor extends UserSession {
   readonly request: AuthenticationRequestRow
 }
 
@@ -40,7 +40,7 @@ export interface GivenSecondFactor extends AskingSession {
  * Gives the approved request, which the action spends. Throws `rejected`, `approval_timeout`, `too_many_pending`, and
  * `sign_in_required` once the session that asks has ended.
  */
-export async function askAndWait(given: ServiceContext, order: Asked): Promise<AuthenticationRequestRow> {
+export async function awaitSecondFactor(given: ServiceContext, order: AwaitedOrder): Promise<AuthenticationRequestRow> {
   // A question changes nothing: whoever was not answered in time may ask again under the same key.
   const service = unwatched(given)
   const { storage, clock } = service
@@ -48,11 +48,11 @@ export async function askAndWait(given: ServiceContext, order: Asked): Promise<A
     const at = clock.now()
     return (await isRepeated(tx, order, at)) ? undefined : requireSecondFactor(tx, { ...order, at }, service)
   })
-  const request = asked && (await answerTo(asked.id, order, service))
+  const request = asked && (await awaitAnswer(asked.id, order, service))
   const status = request ? requestStatus(request, clock.now()) : 'expired'
   if (request && status === 'approved') return request
   if (status === 'rejected') throw problem('rejected')
-  if (request) await storage.write((tx) => settle(tx, request, clock.now()))
+  if (request) await storage.write((tx) => expireIfDue(tx, request, clock.now()))
   throw problem('approval_timeout')
 }
 
@@ -63,7 +63,11 @@ const REPEAT_MS = 2000
  * Whether this was asked for a moment ago and not answered: browsers send a request that they sent over a connection of old
  * again by themselves when it is answered by 408, once, and nobody is to be asked twice for that.
  */
-async function isRepeated(tx: Writer, { userId, action, detail, sessionId }: Asked, at: number): Promise<boolean> {
+async function isRepeated(
+  tx: Writer,
+  { userId, action, detail, sessionId }: AwaitedOrder,
+  at: number,
+): Promise<boolean> {
   const query = { index: 'byUser', prefix: [userId, action], limit: 1, reverse: true } as const
   const [last] = await tx.find(authenticationRequests, query)
   if (last?.status !== 'expired' || last.repeated_at !== null || last.expires_at + REPEAT_MS <= at) return false
@@ -74,9 +78,9 @@ async function isRepeated(tx: Writer, { userId, action, detail, sessionId }: Ask
 }
 
 /** The request once it is answered or has expired; as it is, where the service closes; undefined where it is gone. */
-async function answerTo(
+async function awaitAnswer(
   id: number,
-  asking: Asking,
+  session: OrderSession,
   service: ServiceContext,
 ): Promise<AuthenticationRequestRow | undefined> {
   const { storage, clock, background } = service
@@ -84,16 +88,16 @@ async function answerTo(
     const at = clock.now()
     const { request, isSignedIn } = await storage.read(async (tx) => ({
       request: await tx.get(authenticationRequests, id),
-      isSignedIn: await isStillSignedIn(tx, asking, at),
+      isSignedIn: await isStillSignedIn(tx, session, at),
     }))
     if (!request || requestStatus(request, at) !== 'pending') return request
     if (!isSignedIn) return withdraw(id, service)
-    if (!(await background.nextWrite([events.name], Math.min(LOOK_MS, request.expires_at - at)))) return request
+    if (!(await background.nextWrite([events.name], Math.min(POLL_MS, request.expires_at - at)))) return request
   }
 }
 
 /** Whether the session that asks is still its user's; true where it was no session. */
-async function isStillSignedIn(tx: Reader, { sessionId, userId }: Asking, at: number): Promise<boolean> {
+async function isStillSignedIn(tx: Reader, { sessionId, userId }: OrderSession, at: number): Promise<boolean> {
   if (sessionId === undefined) return true
   const session = (await findSession(tx, sessionId, at)) ?? (await findPageSession(tx, sessionId, at))
   return session?.user_id === userId
@@ -105,16 +109,16 @@ async function withdraw(id: number, { storage, clock }: ServiceContext): Promise
     const request = await tx.get(authenticationRequests, id)
     const at = clock.now()
     if (request && requestStatus(request, at) === 'pending')
-      await settleAs(tx, request, { status: 'rejected', by: 'service', at })
+      await recordAnswer(tx, request, { status: 'rejected', by: 'service', at })
   })
   throw problem('sign_in_required')
 }
 
 /**
- * Spends what `askAndWait` gave, in the transaction of the action itself. Throws `rejected` where the user took it back,
+ * Spends what `awaitSecondFactor` gave, in the transaction of the action itself. Throws `rejected` where the user took it back,
  * `approval_timeout` where it is no longer there to be spent, and `sign_in_required` where the session has ended meanwhile.
  */
-export async function spendAsked(tx: Writer, { id }: AuthenticationRequestRow, order: Asked, at: number) {
+export async function spendAwaited(tx: Writer, { id }: AuthenticationRequestRow, order: AwaitedOrder, at: number) {
   if (!(await isStillSignedIn(tx, order, at))) throw problem('sign_in_required')
   const result = await spendSecondFactor(tx, { ...order, id, at })
   if (result === 'approved') return

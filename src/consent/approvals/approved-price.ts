@@ -22,9 +22,9 @@ export async function approvedPrice(
 ): Promise<CurrentPrice | undefined> {
   if (kind === 'account_change') return undefined
   const parts: readonly PaidPart[] = kind === 'cart' ? detail.lines : [{ amount: detail.amount, dq: detail.dq }]
-  const paidIn = parts.find((part) => part.dq === dq) ?? parts[0]
-  if (!paidIn) return undefined
-  const quantity = await quantityOf(tx, paidIn.dq)
+  const pricedPart = parts.find((part) => part.dq === dq) ?? parts[0]
+  if (!pricedPart) return undefined
+  const quantity = await quantityOf(tx, pricedPart.dq)
   const amounts = parts
     .filter((part) => part.dq === quantity.id)
     .map((part) => toUnits(part.amount, quantity.decimals) * BigInt(part.quantity ?? 1))

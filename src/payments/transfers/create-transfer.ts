@@ -1,5 +1,10 @@
 import { problem } from '../../base/problem.js'
-import { type AskingSession, askAndWait, type GivenSecondFactor, spendAsked } from '../../consent/second-factor/wait.js'
+import {
+  type ApprovedSecondFactor,
+  awaitSecondFactor,
+  spendAwaited,
+  type UserSession,
+} from '../../consent/second-factor/await-second-factor.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkInvitation } from '../../jobs/outbox/mail-limit.js'
 import { formatAmount } from '../../money/ledger/amount.js'
@@ -7,33 +12,33 @@ import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { post } from '../../money/ledger/movement.js'
 import type { TwinRow } from '../../money/twins/twin.js'
 import type { Writer } from '../../storage/storage.js'
-import { type AgentRight, permitAgent } from './approval.js'
-import { type InvitationContext, invite } from './invitation.js'
-import { type TransferOrder, type TransferPlan, transferPlanOf } from './plan.js'
-import { showTransfer, type TransferRow, tellTransfer, transfers } from './transfer.js'
+import { type AgentRight, spendAgentApproval } from './approval.js'
+import { createInvitation, type InvitationContext } from './invitation.js'
+import { planTransfer, type TransferOrder, type TransferPlan } from './plan.js'
+import { recordTransferEvent, showTransfer, type TransferRow, transfers } from './transfer.js'
 
 /** By what right somebody sends: by what a session's user approved on a second device, or an agent's. Owners need nothing by their tokens. */
-export type TransferRight = (GivenSecondFactor & { readonly by: 'session' }) | AgentRight
+export type TransferRight = (ApprovedSecondFactor & { readonly by: 'session' }) | AgentRight
 
-/** Waits until the user has approved the order. Throws as `planOf` and `askAndWait`, and `insufficient_funds` without asking. */
-export async function askForTransfer(
+/** Waits until the user has approved the order. Throws as `planTransfer` and `awaitSecondFactor`, and `insufficient_funds` without session. */
+export async function awaitTransferApproval(
   service: ServiceContext,
   order: TransferOrder,
-  asking: AskingSession,
-): Promise<GivenSecondFactor> {
+  session: UserSession,
+): Promise<ApprovedSecondFactor> {
   const plan = await service.storage.read(async (tx) => {
-    const planned = await transferPlanOf(tx, order)
+    const planned = await planTransfer(tx, order)
     const balance = await balanceOf(tx, planned.sender.id, planned.quantity.id)
     if (spendable(balance) < planned.amount) throw problem('insufficient_funds')
     if (!planned.payee) await checkInvitation(tx, { to: planned.address, at: service.clock.now() })
     return planned
   })
-  return { ...asking, request: await askAndWait(service, secondFactorOrder(plan, asking)) }
+  return { ...session, request: await awaitSecondFactor(service, secondFactorOrder(plan, session)) }
 }
 
-const secondFactorOrder = ({ address, amount, quantity, memo }: TransferPlan, asking: AskingSession) => ({
-  userId: asking.userId,
-  sessionId: asking.sessionId,
+const secondFactorOrder = ({ address, amount, quantity, memo }: TransferPlan, session: UserSession) => ({
+  userId: session.userId,
+  sessionId: session.sessionId,
   action: 'transfer',
   detail: {
     payee: address,
@@ -45,7 +50,7 @@ const secondFactorOrder = ({ address, amount, quantity, memo }: TransferPlan, as
 
 /**
  * Moves value to a wallet, or holds it for whoever reads an email that no user has proven.
- * Spends the approval, where one is needed, of exactly this. Throws as `planOf` and `permitAgent`, `insufficient_funds`, `rejected`,
+ * Spends the approval, where one is needed, of exactly this. Throws as `planTransfer` and `spendAgentApproval`, `insufficient_funds`, `rejected`,
  * `approval_timeout`.
  */
 export async function createTransfer(
@@ -53,15 +58,15 @@ export async function createTransfer(
   { right, at, ...order }: TransferOrder & { readonly right: TransferRight | undefined; readonly at: number },
   service: InvitationContext,
 ) {
-  const plan = await transferPlanOf(tx, order)
-  if (right?.by === 'session') await spendAsked(tx, right.request, secondFactorOrder(plan, right), at)
-  if (right?.by === 'agent') await permitAgent(tx, right, plan, at)
+  const plan = await planTransfer(tx, order)
+  if (right?.by === 'session') await spendAwaited(tx, right.request, secondFactorOrder(plan, right), at)
+  if (right?.by === 'agent') await spendAgentApproval(tx, right, plan, at)
   const { sender, quantity, amount, address, payee, memo } = plan
   const actor = right?.by === 'agent' ? right.agent.client_id : sender.owner
   const what = { sender, dq: quantity.id, amount, memo, actor, at }
   const transfer = payee
-    ? await send(tx, { ...what, address, payee })
-    : await invite(tx, { ...what, email: address }, service)
+    ? await sendToTwin(tx, { ...what, address, payee })
+    : await createInvitation(tx, { ...what, email: address }, service)
   return showTransfer(tx, transfer, at)
 }
 
@@ -77,7 +82,7 @@ interface DirectTransfer {
   readonly at: number
 }
 
-async function send(
+async function sendToTwin(
   tx: Writer,
   { sender, payee, address, dq, amount, memo, actor, at }: DirectTransfer,
 ): Promise<TransferRow> {
@@ -103,6 +108,6 @@ async function send(
     created_at: at,
   }
   tx.put(transfers, transfer)
-  await tellTransfer(tx, 'completed', transfer, { actor, at })
+  await recordTransferEvent(tx, 'completed', transfer, { actor, at })
   return transfer
 }

@@ -11,10 +11,10 @@ import {
 } from './request.js'
 
 /** More requests than a session makes for one action while they can be spent. */
-const MOST_REQUESTS = 50
+const MAX_REQUESTS = 50
 
 /** A request as it stands: what is `approved` can be spent. */
-export interface LastAsked {
+export interface LastRequest {
   readonly request: AuthenticationRequestRow
   readonly status: RequestStatus
 }
@@ -23,11 +23,11 @@ export interface LastAsked {
  * What this session asked last for exactly this action: pages that look again find their request by it.
  * Undefined also where it was spent, or approved too long ago: it is to be asked anew then.
  */
-export async function lastAsked(
+export async function findLastRequest(
   tx: Reader,
   { userId, action, detail, sessionId = '', at }: Omit<SecondFactorOrder, 'lifetimeMs'>,
-): Promise<LastAsked | undefined> {
-  const query = { index: 'byUser', prefix: [userId, action], limit: MOST_REQUESTS, reverse: true } as const
+): Promise<LastRequest | undefined> {
+  const query = { index: 'byUser', prefix: [userId, action], limit: MAX_REQUESTS, reverse: true } as const
   const asked = await tx.find(authenticationRequests, { ...query, prefix: [...query.prefix] })
   const [session, wanted] = [digest(sessionId), canonicalJson(detail)]
   const request = asked.find(
