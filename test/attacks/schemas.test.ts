@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Problem } from '../../src/base/problem.js'
-import { Effort, MOST_STEPS } from '../../src/market/catalog/effort.js'
+import { Effort, MAX_STEPS } from '../../src/market/catalog/effort.js'
 import { checkArguments, checkSchema } from '../../src/market/catalog/schema.js'
 import type { Call } from '../support/api.js'
 import { anotherAgent, requestApproval } from '../support/scenes/approvals.js'
@@ -154,7 +154,7 @@ describe('the steps of one check', () => {
     checkSchema(schema)
     const effort = new Effort()
     checkArguments(schema, args, effort)
-    expect(effort.left).toBeGreaterThan(MOST_STEPS / 3)
+    expect(effort.left).toBeGreaterThan(MAX_STEPS / 3)
     const text = { a: 'The quick brown fox. '.repeat(2800) }
     expect(() => checkArguments(of({ type: 'string', pattern: '^[\\w .]*$' }), text)).not.toThrow()
   })

@@ -172,7 +172,7 @@ describe('an endpoint', () => {
 
   it('takes no value that makes a way up together with what stands beside it', () => {
     for (const endpoint of ['https://api.example.test/a/.{input.x}', 'https://api.example.test/a/%2e{input.x}/b'])
-      expect(() => fill(endpoint, '.')).toThrow('no part of a path')
-    expect(() => fill('https://api.example.test/a/{input.x}{input.y}', '.')).toThrow('no part of a path')
+      expect(() => fill(endpoint, '.')).toThrow('cannot be a path segment')
+    expect(() => fill('https://api.example.test/a/{input.x}{input.y}', '.')).toThrow('cannot be a path segment')
   })
 })

@@ -1,7 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/server'
 import { Problem, problem } from '../../base/problem.js'
-import { searchItems, soldItem } from '../../market/catalog/search.js'
-import { listReceipts, readReceipt } from '../../market/purchases/receipt.js'
+import { itemForSale, listCatalogItems } from '../../market/catalog/search.js'
+import { listPurchases, readPurchase } from '../../market/purchases/receipt.js'
 import type { Reader } from '../../storage/storage.js'
 import { plainLine } from './tools/plain.js'
 import type { McpVisit } from './tools/visit.js'
@@ -20,7 +20,7 @@ export async function listResources(
 ): Promise<sdk.ListResourcesResult> {
   const after = cursor === undefined ? undefined : Number(cursor)
   if (after !== undefined && !Number.isSafeInteger(after)) throw problem('cursor_invalid')
-  const { purchases, next } = await listReceipts(tx, agent.owner, { limit: ON_A_PAGE, after }, service)
+  const { purchases, next } = await listPurchases(tx, agent.owner, { limit: ON_A_PAGE, after }, service)
   const receipts = purchases.map(({ transaction_id: id, name, seller }) => ({
     uri: receiptUri(id),
     name: `receipt-${id}`,
@@ -67,8 +67,8 @@ export async function readResource(tx: Reader, visit: McpVisit, uri: string): Pr
   if (kind === undefined || (kind === 'receipts' && id === undefined) || (id !== undefined && query !== undefined))
     return undefined
   try {
-    if (kind === 'receipts') return await readReceipt(tx, visit.agent.owner, Number(id), visit.service)
-    if (id !== undefined) return await soldItem(tx, Number(id), visit.within)
+    if (kind === 'receipts') return await readPurchase(tx, visit.agent.owner, Number(id), visit.service)
+    if (id !== undefined) return await itemForSale(tx, Number(id), visit.within)
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') return undefined
     throw error
@@ -78,5 +78,5 @@ export async function readResource(tx: Reader, visit: McpVisit, uri: string): Pr
 
 function catalogPage(tx: Reader, { within }: McpVisit, page: URLSearchParams): Promise<object> {
   const offset = Math.max(0, Math.trunc(Number(page.get('offset'))) || 0)
-  return searchItems(tx, { query: page.get('query') ?? '', offset, limit: ON_A_PAGE, within })
+  return listCatalogItems(tx, { query: page.get('query') ?? '', offset, limit: ON_A_PAGE, within })
 }

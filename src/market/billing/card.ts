@@ -7,10 +7,10 @@ import { beginCardTry, endCardTry } from '../../money/cards/declines.js'
 import type { Writer } from '../../storage/storage.js'
 import {
   type CardOnFile,
+  recordBillingEvent,
   type SubscriptionRow,
   subscriptionOf,
   subscriptions,
-  tellBilling,
 } from '../plans/subscription.js'
 import { unpaidInvoice } from './invoice.js'
 import { readBilling } from './show.js'
@@ -61,7 +61,7 @@ export async function putCard(
   if (unpaid?.charge?.by === 'account') throw problem('charge_pending', { fields: { invoice_id: unpaid.id } })
   tx.put(subscriptions, { ...subscription, card })
   const told = { card: { ...card.card } }
-  await tellBilling(tx, subscription.id, { type: 'billing.card_updated', by: 'account', told, at })
+  await recordBillingEvent(tx, subscription.id, { type: 'billing.card_updated', by: 'account', data: told, at })
 }
 
 /** Takes an account's card off file, if it has one. Throws `card_in_use`. */
@@ -70,7 +70,7 @@ export async function removeCard(tx: Writer, accountId: number, at: number) {
   if (subscription.plan !== 'free' || subscription.unpaid_invoice_id !== null) throw problem('card_in_use')
   if (subscription.card) {
     tx.put(subscriptions, { ...subscription, card: null })
-    await tellBilling(tx, accountId, { type: 'billing.card_removed', by: 'account', at })
+    await recordBillingEvent(tx, accountId, { type: 'billing.card_removed', by: 'account', at })
   }
   return readBilling(tx, accountId, at)
 }

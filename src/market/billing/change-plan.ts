@@ -9,10 +9,10 @@ import {
   type CardOnFile,
   cardOf,
   paidPeriod,
+  recordBillingEvent,
   type SubscriptionRow,
   subscriptionOf,
   subscriptions,
-  tellBilling,
 } from '../plans/subscription.js'
 import { keepCard, putCard } from './card.js'
 import { postInvoiceCharge, unpaidProblem } from './charge.js'
@@ -100,7 +100,7 @@ async function scheduleChange(tx: Writer, accountId: number, plan: PlanId, at: n
   tx.put(subscriptions, { ...subscription, next_plan })
   const told = { from: subscription.plan, to: plan }
   const type = next_plan === null ? 'billing.plan_change_undone' : 'billing.plan_change_scheduled'
-  await tellBilling(tx, accountId, { type, by: 'account', told, at })
+  await recordBillingEvent(tx, accountId, { type, by: 'account', data: told, at })
 }
 
 async function beginUpgrade(

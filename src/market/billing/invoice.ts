@@ -9,10 +9,10 @@ import type { BillingPeriod } from '../plans/period.js'
 import { type PlanId, toDollars } from '../plans/plan.js'
 import {
   type CardOnFile,
+  recordBillingEvent,
   type SubscriptionRow,
   subscriptionOf,
   subscriptions,
-  tellBilling,
 } from '../plans/subscription.js'
 import { type Profile, profileOf } from './profile.js'
 
@@ -126,11 +126,11 @@ export const tellInvoice = (
   { id, account_id, number, total, reason, plan }: InvoiceRow,
   { type, told, by = 'service', at }: TellInvoice,
 ): Promise<void> =>
-  tellBilling(tx, account_id, {
+  recordBillingEvent(tx, account_id, {
     type,
     by,
     subject: `invoice:${id}`,
-    told: {
+    data: {
       number: number === null ? null : numberOf(account_id, number),
       total: toDollars(total),
       reason,

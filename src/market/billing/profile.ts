@@ -2,7 +2,7 @@ import { normalEmail } from '../../base/text/email.js'
 import { accountOf, memberships, updateAccount } from '../../identity/accounts/account.js'
 import { users } from '../../identity/users/user.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { tellBilling } from '../plans/subscription.js'
+import { recordBillingEvent } from '../plans/subscription.js'
 
 /** Who an account's invoices are for. */
 export interface Profile {
@@ -48,7 +48,7 @@ export async function updateProfile(
   const { business_name, ...kept } = profile
   tx.put(billingProfiles, { id: accountId, ...kept })
   const told = { changed: given.map(([name]) => name) }
-  await tellBilling(tx, accountId, { type: 'billing.profile_updated', by: 'account', actor, told, at })
+  await recordBillingEvent(tx, accountId, { type: 'billing.profile_updated', by: 'account', actor, data: told, at })
   return profile
 }
 

@@ -4,7 +4,14 @@ import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import type { Writer } from '../../storage/storage.js'
 import { periodOf } from '../plans/period.js'
 import { type PlanId, plans } from '../plans/plan.js'
-import { cardOf, FREE, paidPeriod, type SubscriptionRow, subscriptionOf, subscriptions } from '../plans/subscription.js'
+import {
+  cardOf,
+  FREE_PLAN,
+  paidPeriod,
+  type SubscriptionRow,
+  subscriptionOf,
+  subscriptions,
+} from '../plans/subscription.js'
 import { postInvoiceCharge } from './charge.js'
 import { draftInvoice, invoiceLine, invoices, issue, unpaidInvoice } from './invoice.js'
 import { BILLING_PERIOD_ENDS, cancelSubscription, isTried, setPeriodTimer, tellPlan } from './settle.js'
@@ -34,7 +41,7 @@ export const endPeriod: TimerJob = async (tx, subject, service) => {
 }
 
 async function endPaidPlan(tx: Writer, subscription: SubscriptionRow, at: number): Promise<void> {
-  tx.put(subscriptions, { ...subscription, ...FREE })
+  tx.put(subscriptions, { ...subscription, ...FREE_PLAN })
   await tellPlan(tx, subscription, { to: 'free', by: 'service', at })
 }
 

@@ -6,11 +6,11 @@ import { periodOf } from '../plans/period.js'
 import type { PlanId } from '../plans/plan.js'
 import {
   type CardOnFile,
-  FREE,
+  FREE_PLAN,
+  recordBillingEvent,
   type SubscriptionRow,
   subscriptionOf,
   subscriptions,
-  tellBilling,
 } from '../plans/subscription.js'
 import { type InvoiceRow, invoices, issue, type PendingCharge, tellInvoice } from './invoice.js'
 import { type FailedCharge, mailCancelled, mailFailure, mailReceipt } from './mail.js'
@@ -85,7 +85,7 @@ export const tellPlan = (
   tx: Writer,
   { id, plan: from }: SubscriptionRow,
   { to, by, at }: { readonly to: PlanId; readonly by: 'account' | 'service'; readonly at: number },
-): Promise<void> => tellBilling(tx, id, { type: 'billing.plan_changed', by, told: { from, to }, at })
+): Promise<void> => recordBillingEvent(tx, id, { type: 'billing.plan_changed', by, data: { from, to }, at })
 
 const reasonOf = (result: FailedCharge): string =>
   result.status === 'declined' ? result.reason : 'the card processor was not available'
@@ -145,7 +145,7 @@ export async function cancelSubscription(tx: Writer, invoice: InvoiceRow, { cloc
   const lost: InvoiceRow = { ...invoice, status: 'uncollectible', next_try_at: null }
   tx.put(invoices, lost)
   const subscription = await subscriptionOf(tx, invoice.account_id)
-  tx.put(subscriptions, { ...subscription, ...FREE, status: 'cancelled', unpaid_invoice_id: null })
+  tx.put(subscriptions, { ...subscription, ...FREE_PLAN, status: 'cancelled', unpaid_invoice_id: null })
   await tellInvoice(tx, lost, { type: 'billing.cancelled', at })
   await tellPlan(tx, subscription, { to: 'free', by: 'service', at })
   await mailCancelled(tx, lost, { baseUrl, at })

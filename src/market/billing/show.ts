@@ -12,7 +12,7 @@ import {
 } from '../plans/subscription.js'
 import { callsSince } from '../plans/usage.js'
 
-export { PLAN_IDS, showPlans } from '../plans/plan.js'
+export { listPlans as showPlans, PLAN_IDS } from '../plans/plan.js'
 
 interface Used {
   used: number

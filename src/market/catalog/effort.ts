@@ -1,16 +1,16 @@
-/** Thrown when a check takes more steps than it may. */
+/** Thrown when a check needs more steps than its limit. */
 export class EffortExceeded extends Error {
   override name = 'EffortExceeded'
 }
 
-/** Steps of one check. They are weighed so that an ordinary machine does all of them in at most 20 milliseconds. */
-export const MOST_STEPS = 60_000
+/** Limit of steps for one check. An ordinary machine does this many in at most 20 milliseconds. */
+export const MAX_STEPS = 60_000
 
-/** Counts the work of a check: a step is about what a validator does for a third of a microsecond. */
+/** Counts the work of a check. One step is about what a validator does in a third of a microsecond. */
 export class Effort {
   #left: number
 
-  constructor(most = MOST_STEPS) {
+  constructor(most = MAX_STEPS) {
     this.#left = most
   }
 
@@ -18,15 +18,15 @@ export class Effort {
     return this.#left
   }
 
-  /** Call it before the work is done. Throws `EffortExceeded`. */
+  /** Spends steps. Call it before the work. Throws `EffortExceeded`. */
   spend(steps: number): void {
     this.#left -= steps
     if (this.#left < 0) throw new EffortExceeded('too many steps')
   }
 }
 
-/** Whether JSON is nested deeper than so many levels; looks no deeper than that. */
-export const isDeeper = (value: unknown, levels: number): boolean =>
+/** Whether JSON is nested deeper than `levels`. Reads no deeper than that. */
+export const isDeeperThan = (value: unknown, levels: number): boolean =>
   typeof value === 'object' &&
   value !== null &&
-  (levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1)))
+  (levels === 0 || Object.values(value).some((part) => isDeeperThan(part, levels - 1)))

@@ -2,10 +2,10 @@ import { isObject } from '../../storage/unknown.js'
 import type { Effort } from './effort.js'
 import { PATTERN } from './pattern.js'
 
-/** A schema as the compiler gives it. */
+/** A schema as `SchemaCompiler` returns it. */
 export type CompiledSchema = Readonly<Record<string, unknown>>
 
-/** Of one application of a schema to a value, whatever it says. */
+/** Steps for applying any schema to a value. */
 const APPLICATION = 6
 
 const NOTHING = {}
@@ -13,8 +13,8 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : NOTHING)
 
 /**
- * Spends the most that a validator can do with a schema and arguments: it walks both as the validator does, but for what ends early.
- * Patterns spend their own steps when they run. Throws `EffortExceeded`.
+ * Spends the most steps that a validator can need for a schema and arguments. It visits everything that the validator
+ * visits, and assumes that nothing ends early. Patterns spend their own steps when they run. Throws `EffortExceeded`.
  */
 export function spendEstimate(root: CompiledSchema, args: unknown, effort: Effort): void {
   new Estimate(root, effort).apply(root, args, 1)
@@ -23,7 +23,7 @@ export function spendEstimate(root: CompiledSchema, args: unknown, effort: Effor
 class Estimate {
   readonly #root: CompiledSchema
   readonly #effort: Effort
-  /** Of each schema, the steps that it takes for any value. */
+  /** Steps that each schema takes for any value. */
   readonly #fixed = new Map<CompiledSchema, number>()
 
   constructor(root: CompiledSchema, effort: Effort) {
@@ -31,7 +31,7 @@ class Estimate {
     this.#effort = effort
   }
 
-  /** `depth`: through how many applications an error, or a list of what was evaluated, is passed up. */
+  /** `depth`: how many schemas pass an error, or a list of what was evaluated, to their parents. */
   apply(schema: unknown, value: unknown, depth: number): void {
     this.#effort.spend(APPLICATION + depth)
     if (!isObject(schema)) return
@@ -49,7 +49,7 @@ class Estimate {
   }
 
   #text({ format, minLength, maxLength }: CompiledSchema, text: string): void {
-    // A pattern spends its own.
+    // // A pattern spends its own steps when it runs.
     if (typeof format === 'string' && !format.startsWith(PATTERN)) this.#effort.spend(text.length >> 3)
     if (minLength !== undefined || maxLength !== undefined) this.#effort.spend(text.length >> 6)
   }
@@ -66,7 +66,7 @@ class Estimate {
     if (uniqueItems !== true) return
     const pairs = list.length * list.length
     const isPlain = list.every((each) => typeof each !== 'object' || each === null)
-    // Two objects are compared part by part, as far as they are alike.
+    // // The validator compares two objects part by part, as long as they are equal.
     this.#effort.spend(isPlain ? pairs >> 5 : (pairs >> 1) + list.length * (JSON.stringify(list).length >> 6))
   }
 
@@ -86,7 +86,7 @@ class Estimate {
       if (Object.hasOwn(value, key)) this.apply(each, value, depth)
   }
 
-  /** Objects and lists are compared with all that they may be. */
+  /** The validator compares objects and lists with every allowed value. */
   #compare({ enum: choices, const: only }: CompiledSchema): void {
     if (choices !== undefined) this.#effort.spend(JSON.stringify(choices).length >> 4)
     if (only !== undefined) this.#effort.spend(JSON.stringify(only).length >> 4)
@@ -101,7 +101,7 @@ class Estimate {
     const known = this.#fixed.get(schema)
     if (known !== undefined) return known
     const { enum: choices, const: only, required, dependentRequired, multipleOf, properties, dependentSchemas } = schema
-    // What is refused is written out with what it may be.
+    // // An error message quotes the allowed values.
     const written = [choices, only].map((each) => (each === undefined ? 0 : JSON.stringify(each).length >> 6))
     const lists = [required, ...Object.values(fieldsOf(dependentRequired))]
     const maps = [properties, dependentRequired, dependentSchemas].map((each) => Object.keys(fieldsOf(each)).length)

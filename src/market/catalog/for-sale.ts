@@ -5,24 +5,24 @@ import type { Reader } from '../../storage/storage.js'
 import { catalogItems } from './item.js'
 
 /**
- * Throws `item_inactive` if a commodity's item is inactive or archived, or is private to another account than `within`.
- * A commodity without an item is always for sale.
+ * Throws `item_inactive` if a commodity's item is inactive, archived, or private to an account other than `within`. A
+ * commodity without an item is always for sale.
  */
 export async function checkForSale(tx: Reader, hash: string, within?: number): Promise<void> {
   const [item] = await tx.find(catalogItems, { index: 'byCommodity', prefix: [hash], limit: 1 })
   if (!item) return
   if (!item.active || item.archived) throw problem('item_inactive')
   if (item.private && item.account_id !== within)
-    throw problem('item_inactive', { detail: "It is private: only its seller's own MCP server sells it." })
+    throw problem('item_inactive', { detail: "It is private. Only its seller's own MCP server sells it." })
 }
 
-/** The oldest active item that is called by exactly that URL, with its commodity. */
+/** Returns the commodity of the oldest active item whose endpoint is exactly this URL. */
 export async function itemCalledAt(tx: Reader, url: URL): Promise<CommodityRow | undefined> {
   const [item] = await tx.find(catalogItems, { index: 'byEndpoint', prefix: [url.href], limit: 1 })
   return item && commodityOf(tx, item.hash)
 }
 
-/** Throws `item_inactive` if the payee took out of sale what that URL delivers: of their items that are called by it, none is active. */
+/** Throws `item_inactive` if the payee has items with this endpoint and none of them is active. */
 export async function checkEndpointForSale(tx: Reader, url: URL, payee: Owner): Promise<void> {
   const accountId = accountIdOf(payee)
   if (accountId === undefined) return

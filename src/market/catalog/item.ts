@@ -15,32 +15,32 @@ import { checkEndpoint } from './endpoint.js'
 import { checkSchema, type SellerSchema } from './schema.js'
 import { fitsToolName, toolNamesOf } from './tool-name.js'
 
-/** Something sold to agents, backed by one commodity, where its price, twin and descriptor are. */
+/** Something that is sold to agents. Its commodity has its price, twin and descriptor. */
 export interface CatalogItemRow {
   readonly id: number
   readonly account_id: number
-  /** The commodity's. */
+  /** The hash of its commodity. */
   readonly hash: string
   readonly name: string
-  /** What it is called as a tool of the account's own MCP server, and no other of its items is, be it shown there or not. */
+  /** The item's name as a tool of its account's MCP server. Unique within the account. */
   readonly tool_name: string
   readonly description: string
   readonly service_method: 'GET' | 'POST' | 'PUT'
-  /** With its placeholders. */
+  /** May contain placeholders. */
   readonly external_endpoint: string
   readonly service_schema: SellerSchema
   readonly active: boolean
-  /** Sold by the account's own MCP server alone. */
+  /** Only the account's own MCP server sells it. */
   readonly private: boolean
   readonly featured: boolean
   readonly archived: boolean
-  /** When it was made, while the catalog lists it. */
+  /** When it was created, if the catalog lists it. */
   readonly listed_at: number | null
-  /** The URL that it is called by, while it is active and has but one. */
+  /** The URL of its endpoint, if it is active and has no placeholders. */
   readonly called_at: string | null
-  /** The same while it is inactive or archived; older rows lack it. */
+  /** The same URL, while the item is inactive or archived. Older rows lack it. */
   readonly idle_at?: string | null
-  /** The account's id, while it is active. */
+  /** The account's id, if the item is active. */
   readonly active_of: number | null
   readonly created_at: number
   readonly updated_at: number
@@ -57,7 +57,7 @@ export const catalogItems = collection<CatalogItemRow>()('catalog_items', {
   activeByAccount: { fields: ['active_of'] },
 })
 
-/** What a seller says of an item. */
+/** An item as a seller describes it. */
 export interface ItemFields {
   readonly name: string
   readonly description: string
@@ -65,9 +65,9 @@ export interface ItemFields {
   readonly price: number
   /** Default: the twin's, or the service's first. */
   readonly dq?: string | undefined
-  /** Receipt line. Default: made of the name. */
+  /** Line on the receipt. Default: the name in capitals. */
   readonly descriptor?: string | undefined
-  /** Default: one is made. */
+  /** Default: a new twin. */
   readonly twin_id?: number | undefined
   readonly service_method: CatalogItemRow['service_method']
   readonly external_endpoint: string
@@ -79,19 +79,19 @@ export interface ItemFields {
 
 type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
-/** Whose item, and when it is made or changed. */
+/** Whose item it is, and when it is created or changed. */
 interface Seller {
   readonly accountId: number
-  /** Who does so. Default: the account itself. */
+  /** Whoever makes the change. Default: the account itself. */
   readonly actor?: string | undefined
   readonly at: number
 }
 
 /**
- * Makes an item with its commodity, and a twin where none is named.
+ * Creates an item with its commodity, and a twin if none is named.
  * Throws `field_invalid`, `upstream_refused`, `twin_unknown`, `dq_unknown`, `amount_invalid`, `plan_limit_reached`.
  */
-export async function createItem(
+export async function createCatalogItem(
   tx: Writer,
   { accountId, actor, at, ...fields }: ItemFields & Seller,
   service: ServiceContext,
@@ -106,7 +106,7 @@ export async function createItem(
   const twinId = fields.twin_id ?? (await createTwin(tx, { owner, dq, at }, service)).id
   const descriptor = fields.descriptor ?? descriptorOf(name)
   const { hash } = await createCommodity(tx, { descriptor, dq, cost: fields.price, twinId, owner, at }, service)
-  const row = placed(
+  const row = withIndexFields(
     {
       id: await tx.nextId('catalog_items'),
       account_id: accountId,
@@ -127,11 +127,11 @@ export async function createItem(
     calledAt,
   )
   tx.put(catalogItems, row)
-  await tell(tx, row, { type: 'catalog.created', actor, at })
+  await recordItemEvent(tx, row, { type: 'catalog.created', actor, at })
   return showOwnItem(tx, row)
 }
 
-/** The first keeps a name, later ones get `_2`, `_3`. */
+/** The first item with a name gets the plain tool name, later ones get `_2`, `_3`. */
 async function freeToolName(tx: Reader, accountId: number, name: string): Promise<string> {
   for (const free of toolNamesOf(name)) {
     const [taken] = await tx.find(catalogItems, { index: 'byToolName', prefix: [accountId, free], limit: 1 })
@@ -144,14 +144,14 @@ async function freeToolName(tx: Reader, accountId: number, name: string): Promis
 const checkMayBeActive = (tx: Reader, accountId: number): Promise<void> =>
   checkItemLimit(tx, accountId, () => countActiveItems(tx, accountId))
 
-/** How many items of an account are active. */
+/** Counts the active items of an account. */
 export async function countActiveItems(tx: Reader, accountId: number): Promise<number> {
   let count = 0
   for await (const _ of allRows(tx, catalogItems, { index: 'activeByAccount', prefix: [accountId] })) count++
   return count
 }
 
-/** Upper-case words with dots between them, as commodities are described. */
+/** Upper-case words with dots between them. */
 const descriptorOf = (name: string): string =>
   name
     .toUpperCase()
@@ -159,8 +159,8 @@ const descriptorOf = (name: string): string =>
     .replace(/^\.|\.$/g, '')
     .slice(0, 255) || 'ITEM'
 
-/** A row in the indexes that its flags say. */
-const placed = (
+/** Sets the index fields that follow from an item's flags. */
+const withIndexFields = (
   row: Omit<CatalogItemRow, 'listed_at' | 'called_at' | 'idle_at' | 'active_of'>,
   calledAt: string | null,
 ): CatalogItemRow => ({
@@ -171,7 +171,7 @@ const placed = (
   active_of: row.active ? row.account_id : null,
 })
 
-const tell = (
+const recordItemEvent = (
   tx: Writer,
   { id, account_id, name, hash }: CatalogItemRow,
   {
@@ -190,15 +190,15 @@ const tell = (
     at,
   })
 
-/** Throws `not_found`, for another's too. */
+/** Returns an item of this account. Throws `not_found`. */
 export async function ownItem(tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> {
   const row = await tx.get(catalogItems, id)
   if (row?.account_id !== accountId) throw problem('not_found')
   return row
 }
 
-/** Throws what `createItem` throws, and `not_found`, `item_archived`. */
-export async function updateItem(
+/** Changes an item. Throws what `createItem` throws, and `not_found`, `item_archived`. */
+export async function updateCatalogItem(
   tx: Writer,
   { accountId, actor, at, id, ...change }: Optional<ItemFields> & Seller & { readonly id: number },
   service: ServiceContext,
@@ -208,50 +208,55 @@ export async function updateItem(
   const { price: cost, dq, descriptor, twin_id: twinId, ...own } = change
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
   const renamed: CatalogItemRow = { ...was, ...given, updated_at: at }
-  // A new name of the item that fits changes nothing for agents who know the tool; and none of theirs becomes another's.
+  // // Agents know the tool by its name, so a name that still fits stays, and no tool gets a name that another had.
   const isSame = fitsToolName(was.tool_name, renamed.name)
   const changed = isSame ? renamed : { ...renamed, tool_name: await freeToolName(tx, accountId, renamed.name) }
-  // An older schema that is not taken any more stays, so that the rest of the item can be changed.
+  // // An older schema that is no longer accepted stays, so that the rest of the item can be changed.
   if (change.service_schema !== undefined) checkSchema(changed.service_schema)
   const calledAt = checkEndpoint(changed.external_endpoint, changed.service_schema, service)
   if (changed.active && !was.active) await checkMayBeActive(tx, accountId)
   await updateCommodity(tx, await commodityOf(tx, was.hash), { cost, dq, descriptor, twinId })
-  const row = placed(changed, calledAt)
+  const row = withIndexFields(changed, calledAt)
   tx.put(catalogItems, row)
   const names = Object.entries(change).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  await tell(tx, row, { type: 'catalog.updated', actor, at, data: { changed: names } })
+  await recordItemEvent(tx, row, { type: 'catalog.updated', actor, at, data: { changed: names } })
   return showOwnItem(tx, row)
 }
 
-/** What is archived is inactive, and so is what is restored. Throws `not_found`, `item_archived`, `item_not_archived`. */
+/**
+ * Archives or restores an item. It is inactive afterwards. Throws `not_found`, `item_archived`, `item_not_archived`.
+ */
 export async function setArchived(
   tx: Writer,
   { accountId, id, archived, actor, at }: Seller & { readonly id: number; readonly archived: boolean },
 ) {
   const was = await ownItem(tx, accountId, id)
   if (was.archived === archived) throw problem(archived ? 'item_archived' : 'item_not_archived')
-  const row = placed({ ...was, archived, active: false, updated_at: at }, was.called_at ?? was.idle_at ?? null)
+  const row = withIndexFields({ ...was, archived, active: false, updated_at: at }, was.called_at ?? was.idle_at ?? null)
   tx.put(catalogItems, row)
-  await tell(tx, row, { type: archived ? 'catalog.archived' : 'catalog.restored', actor, at })
+  await recordItemEvent(tx, row, { type: archived ? 'catalog.archived' : 'catalog.restored', actor, at })
   return showOwnItem(tx, row)
 }
 
-/** Notes that an item's dispatch parameters were changed. */
-export async function touchItem(tx: Writer, row: CatalogItemRow, at: number): Promise<void> {
+/** Records that an item's dispatch parameters were changed. */
+export async function recordParameterChange(tx: Writer, row: CatalogItemRow, at: number): Promise<void> {
   tx.put(catalogItems, { ...row, updated_at: at })
-  await tell(tx, row, { type: 'catalog.updated', at, data: { changed: ['parameters'] } })
+  await recordItemEvent(tx, row, { type: 'catalog.updated', at, data: { changed: ['parameters'] } })
 }
 
-/** An item as it is shown to everyone, or to its own account. Throws `not_found` for another's private one. */
-export async function readItem(tx: Reader, id: number, accountId: number | undefined): Promise<ShownItem> {
+/**
+ * Returns an item as everyone sees it, or as its own account does. Throws `not_found`, also for a private item of a
+ * different account.
+ */
+export async function readCatalogItem(tx: Reader, id: number, accountId: number | undefined): Promise<ShownItem> {
   const row = await tx.get(catalogItems, id)
   const isOwn = row?.account_id === accountId
   if (!row || (row.private && !isOwn)) throw problem('not_found')
   return isOwn ? showOwnItem(tx, row) : showItem(tx, row)
 }
 
-/** Every item of an account, newest first. Throws `cursor_invalid`. */
-export async function listOwnItems(
+/** Returns every item of an account, newest first. Throws `cursor_invalid`. */
+export async function listOwnCatalogItems(
   tx: Reader,
   accountId: number,
   place: { limit?: number | undefined; after?: number | undefined },
@@ -263,7 +268,10 @@ export async function listOwnItems(
   return { items, next }
 }
 
-/** A reader that has what `showItem` shows of each of these items: their commodities, digital quantities and sellers. */
+/**
+ * Returns a reader that has already read what `showItem` needs for these items: commodities, digital quantities and
+ * sellers.
+ */
 export async function readItemsTogether(tx: Reader, rows: readonly CatalogItemRow[]): Promise<ReadOnce> {
   const page = new ReadOnce(tx)
   await readSellers(page, await readCommodities(page, rows))
@@ -322,7 +330,7 @@ export interface ShownItem {
   private: boolean
   featured: boolean
   archived: boolean
-  /** Only its own account sees it. */
+  /** Only for its own account. */
   external_endpoint?: string
   created_at: number
   updated_at: number

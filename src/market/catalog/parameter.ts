@@ -4,7 +4,7 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 export type ParameterKind = 'header' | 'query' | 'url'
 
-/** What is added when an item's endpoint is called (interface.md section 2). */
+/** A value that farthing adds when it calls an item's endpoint. Micro Payment Service Interface, section 2. */
 export interface DispatchParameterRow {
   readonly id: number
   readonly item_id: number
@@ -19,30 +19,30 @@ export const dispatchParameters = collection<DispatchParameterRow>()('dispatch_p
   byItem: { fields: ['item_id'] },
 })
 
-/** A parameter as it is to be. */
-export interface ParameterOrder {
-  /** Keeps the one there is; makes one where absent. */
+/** A parameter as a seller sends it. */
+export interface ParameterInput {
+  /** The id of an existing parameter. Default: a new one. */
   readonly id?: number | null | undefined
   readonly kind: ParameterKind
   readonly name: string
-  /** Default: as it was, or false. */
+  /** Default: unchanged, or false for a new parameter. */
   readonly sensitive?: boolean | undefined
-  /** Absent or null: as it was. */
+  /** Default or null: unchanged. */
   readonly value?: string | null | undefined
 }
 
-type Sealing = Pick<ServiceContext, 'keys'>
+type Encryption = Pick<ServiceContext, 'keys'>
 
-const MOST = 32
-const VALUE_BYTES = 8192
+const MAX_PARAMETERS = 32
+const MAX_VALUE_BYTES = 8192
 
 export const parametersOf = (tx: Reader, itemId: number): Promise<DispatchParameterRow[]> =>
-  tx.find(dispatchParameters, { index: 'byItem', prefix: [itemId], limit: MOST })
+  tx.find(dispatchParameters, { index: 'byItem', prefix: [itemId], limit: MAX_PARAMETERS })
 
-/** Shows a parameter with its seven fields. */
-export async function showParameter(row: DispatchParameterRow, { keys }: Sealing) {
+/** Returns a parameter as its account sees it. A sensitive value is null. */
+export async function showParameter(row: DispatchParameterRow, { keys }: Encryption) {
   const { id, kind, name, sensitive } = row
-  const value = await keys.open(row.value_sealed, sealContext(id))
+  const value = await keys.open(row.value_sealed, encryptionContext(id))
   return {
     id,
     kind,
@@ -56,28 +56,32 @@ export async function showParameter(row: DispatchParameterRow, { keys }: Sealing
 
 export type ShownParameter = Awaited<ReturnType<typeof showParameter>>
 
-export async function listParameters(tx: Reader, itemId: number, sealing: Sealing): Promise<ShownParameter[]> {
+export async function listDispatchParameters(
+  tx: Reader,
+  itemId: number,
+  encryption: Encryption,
+): Promise<ShownParameter[]> {
   const shown = []
-  for (const row of await parametersOf(tx, itemId)) shown.push(await showParameter(row, sealing))
+  for (const row of await parametersOf(tx, itemId)) shown.push(await showParameter(row, encryption))
   return shown
 }
 
-const sealContext = (id: number): string => `dispatch_parameters:${id}:value`
+const encryptionContext = (id: number): string => `dispatch_parameters:${id}:value`
 
-/** Makes these the parameters of an item, in place of those it has. Throws `field_invalid`. */
-export async function replaceParameters(
+/** Replaces all parameters of an item. Throws `field_invalid`. */
+export async function replaceDispatchParameters(
   tx: Writer,
-  { itemId, orders, at }: { itemId: number; orders: readonly ParameterOrder[]; at: number },
-  sealing: Sealing,
+  { itemId, inputs, at }: { itemId: number; inputs: readonly ParameterInput[]; at: number },
+  encryption: Encryption,
 ): Promise<void> {
-  if (orders.length > MOST) throw refused(null, `takes at most ${MOST} of them`)
+  if (inputs.length > MAX_PARAMETERS) throw refused(null, `must have at most ${MAX_PARAMETERS} entries`)
   const known = new Map((await parametersOf(tx, itemId)).map((row) => [row.id, row]))
-  checkDistinct(orders)
-  for (const [n, order] of orders.entries()) {
-    const { id } = order
+  checkDistinct(inputs)
+  for (const [n, input] of inputs.entries()) {
+    const { id } = input
     const was = typeof id === 'number' ? known.get(id) : undefined
-    if (typeof id === 'number' && !was) throw refused(`${n}.id`, 'is of no parameter of this item')
-    tx.put(dispatchParameters, await settled(tx, { itemId, order, was, n, at }, sealing))
+    if (typeof id === 'number' && !was) throw refused(`${n}.id`, 'is not the id of a parameter of this item')
+    tx.put(dispatchParameters, await changedParameter(tx, { itemId, input, was, n, at }, encryption))
     if (was) known.delete(was.id)
   }
   for (const id of known.keys()) tx.remove(dispatchParameters, id)
@@ -88,13 +92,13 @@ const refused = (field: string | null, what: string): Problem => {
   return problem('field_invalid', { detail: `"${path}" ${what}.`, fields: { field: path } })
 }
 
-function checkDistinct(orders: readonly ParameterOrder[]): void {
+function checkDistinct(inputs: readonly ParameterInput[]): void {
   const seen = new Set<string | number>()
-  for (const [n, { id, kind, name }] of orders.entries()) {
-    // Those who are called read the names of headers in any case.
+  for (const [n, { id, kind, name }] of inputs.entries()) {
+    // // HTTP header names ignore case.
     const key = `${kind}:${kind === 'header' ? name.toLowerCase() : name}`
-    if (seen.has(key)) throw refused(`${n}.name`, 'is there twice')
-    if (typeof id === 'number' && seen.has(id)) throw refused(`${n}.id`, 'is there twice')
+    if (seen.has(key)) throw refused(`${n}.name`, 'occurs twice')
+    if (typeof id === 'number' && seen.has(id)) throw refused(`${n}.id`, 'occurs twice')
     seen.add(key)
     if (typeof id === 'number') seen.add(id)
   }
@@ -102,27 +106,28 @@ function checkDistinct(orders: readonly ParameterOrder[]): void {
 
 interface Change {
   readonly itemId: number
-  readonly order: ParameterOrder
+  readonly input: ParameterInput
   readonly was: DispatchParameterRow | undefined
-  /** Its place in the list. */
+  /** Its index in the list. */
   readonly n: number
   readonly at: number
 }
 
-async function settled(
+async function changedParameter(
   tx: Writer,
-  { itemId, order, was, n, at }: Change,
-  { keys }: Sealing,
+  { itemId, input, was, n, at }: Change,
+  { keys }: Encryption,
 ): Promise<DispatchParameterRow> {
-  const { kind, name } = order
-  const sensitive = order.sensitive ?? was?.sensitive ?? false
-  const given = order.value ?? undefined
-  if (given === undefined && !was) throw refused(`${n}.value`, 'is missing: a new parameter has one')
+  const { kind, name } = input
+  const sensitive = input.sensitive ?? was?.sensitive ?? false
+  const given = input.value ?? undefined
+  if (given === undefined && !was) throw refused(`${n}.value`, 'is missing: a new parameter needs a value')
   if (given === undefined && was?.sensitive && !sensitive)
-    throw refused(`${n}.value`, 'is needed: what was sensitive is not shown')
-  if (kind === 'header' && isReserved(name)) throw refused(`${n}.name`, 'is of a header that is not to be set')
-  const kept = was && (await keys.open(was.value_sealed, sealContext(was.id)))
-  // A kept one goes where its kind says now, so it must be one that can.
+    throw refused(`${n}.value`, 'is missing: send the value again to make the parameter visible')
+  if (kind === 'header' && isReserved(name))
+    throw refused(`${n}.name`, 'is a header that farthing does not let you set')
+  const kept = was && (await keys.open(was.value_sealed, encryptionContext(was.id)))
+  // // The kind may have changed, so a stored value must be checked again.
   const value = given ?? kept ?? ''
   checkValue(kind, value, n)
   if (was && (given === undefined || given === kept)) {
@@ -130,45 +135,48 @@ async function settled(
     return isSame ? was : { ...was, kind, name, sensitive, updated_at: at }
   }
   const id = was?.id ?? (await tx.nextId('dispatch_parameters'))
-  const value_sealed = await keys.seal(value, sealContext(id))
+  const value_sealed = await keys.seal(value, encryptionContext(id))
   return { id, item_id: itemId, kind, name, sensitive, value_sealed, updated_at: at }
 }
 
-/** Headers that say how a request is sent, or that no `fetch` lets its caller set. */
+/** Headers that describe how a request is sent, or that `fetch` does not let its caller set. */
 const isReserved = (name: string): boolean =>
   /^(accept-charset|accept-encoding|access-control-.*|connection|content-length|content-encoding|cookie2?|date|dnt|expect|host|http2-settings|keep-alive|origin|proxy-.*|referer|sec-.*|set-cookie2?|te|trailer|transfer-encoding|upgrade|via|x-http-method(-override)?|x-method-override)$/i.test(
     name,
   )
 
 function checkValue(kind: ParameterKind, value: string, n: number): void {
-  if (new TextEncoder().encode(value).length > VALUE_BYTES)
-    throw refused(`${n}.value`, `takes at most ${VALUE_BYTES} bytes`)
+  if (new TextEncoder().encode(value).length > MAX_VALUE_BYTES)
+    throw refused(`${n}.value`, `must have at most ${MAX_VALUE_BYTES} bytes`)
   if (kind === 'header' && !/^([\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?$/.test(value))
-    throw refused(`${n}.value`, 'holds a line break, blanks around it or another character that no header can hold')
+    throw refused(
+      `${n}.value`,
+      'contains a character that is not allowed in a header: remove line breaks, control characters and spaces at either end',
+    )
 }
 
-/** The values of an item's parameters, opened. */
-export interface Dispatch {
+/** The decrypted values of an item's parameters. */
+export interface ParameterValues {
   readonly headers: ReadonlyMap<string, string>
   readonly query: ReadonlyMap<string, string>
   /** For `{secret.NAME}`. */
   readonly url: ReadonlyMap<string, string>
-  /** Those that nobody may see, but for what is too short to be a secret. */
+  /** Sensitive values, except those that are too short to be secrets. */
   readonly sensitive: readonly string[]
 }
 
-/** Shorter ones stand in every text. */
-const SECRET_LENGTH = 4
+/** Shorter values occur in ordinary text. */
+const MIN_SECRET_LENGTH = 4
 
-/** Throws `parameter_unreadable` for a value that was sealed under another key. */
-export async function openParameters(tx: Reader, itemId: number, { keys }: Sealing): Promise<Dispatch> {
+/** Decrypts an item's parameters. Throws `parameter_unreadable` for a value that was encrypted with a different key. */
+export async function decryptParameters(tx: Reader, itemId: number, { keys }: Encryption): Promise<ParameterValues> {
   const opened = { header: new Map<string, string>(), query: new Map<string, string>(), url: new Map<string, string>() }
   const sensitive: string[] = []
   for (const row of await parametersOf(tx, itemId)) {
-    const value = await keys.open(row.value_sealed, sealContext(row.id))
+    const value = await keys.open(row.value_sealed, encryptionContext(row.id))
     if (value === undefined) throw problem('parameter_unreadable')
     opened[row.kind].set(row.name, value)
-    if (row.sensitive && value.length >= SECRET_LENGTH) sensitive.push(value)
+    if (row.sensitive && value.length >= MIN_SECRET_LENGTH) sensitive.push(value)
   }
   return { headers: opened.header, query: opened.query, url: opened.url, sensitive }
 }

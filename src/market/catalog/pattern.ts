@@ -1,12 +1,15 @@
 import type { Effort } from './effort.js'
 
-/** One step of a compiled pattern: a `jump` leads elsewhere, a `fork` there as well, the others to the next one. */
+/**
+ * One step of a compiled pattern. A `jump` continues at `to`, a `fork` at `to` and at the next step, the others at the
+ * next step.
+ */
 type Step =
   | { readonly op: 'char'; readonly matches: (character: string) => boolean }
   | { readonly op: 'assert'; readonly holds: Assertion }
   | { readonly op: 'jump' | 'fork'; to: number }
 
-/** Whether a place between two characters is what is asked for; at an end of the text there is none. */
+/** Whether a position between two characters matches. `before` or `after` is undefined at an end of the text. */
 type Assertion = (before: string | undefined, after: string | undefined) => boolean
 
 type Node =
@@ -15,31 +18,32 @@ type Node =
   | { readonly kind: 'all' | 'any'; readonly nodes: readonly Node[] }
   | { readonly kind: 'repeat'; readonly node: Node; readonly min: number; readonly max: number }
 
-/** What a pattern is called among the formats begins with this. */
+/** Prefix of the format names that stand for patterns. */
 export const PATTERN = 'pattern '
 
-/** Why a regular expression is not taken. */
+/** Why a regular expression is not accepted. */
 export class PatternFault extends Error {
   override name = 'PatternFault'
 }
 
 export interface Pattern {
-  /** Steps for each character of a text, at most. */
+  /** The most steps for each character of a text. */
   readonly size: number
   test(text: string): boolean
 }
 
 /**
- * A regular expression as JSON Schema writes them, tested in time that grows with the length of the text alone, never with the ways
- * to match it. What it takes to compile and to run it is spent of the effort.
- * Throws a `PatternFault` for one that is none, looks around or back, nests too deep, or comes to more than `limit` steps.
+ * Compiles a regular expression of JSON Schema. Testing takes time proportional to the length of the text, whatever the
+ * pattern. Compiling and running spend steps of `effort`.
+ * Throws `PatternFault` for an invalid expression, a look-around or a back-reference, groups that nest too deep, or
+ * more than `limit` steps.
  */
 export function compilePattern(source: string, limit: number, effort: Pick<Effort, 'spend'> = unlimited): Pattern {
   effort.spend(source.length >> 3)
   try {
     new RegExp(source, 'u')
   } catch {
-    throw new PatternFault('is no regular expression')
+    throw new PatternFault('is not a regular expression')
   }
   const steps = new Emitter(limit).emit(new Parser(source, effort).parse())
   return { size: steps.length + 1, test: (text) => run(steps, Array.from(text), effort) }
@@ -47,7 +51,7 @@ export function compilePattern(source: string, limit: number, effort: Pick<Effor
 
 const unlimited = { spend() {} }
 
-/** Reads a regular expression that is known to be well formed. */
+/** Parses a regular expression that is known to be well formed. */
 class Parser {
   readonly #source: string
   readonly #effort: Pick<Effort, 'spend'>
@@ -83,7 +87,7 @@ class Parser {
     const pair = set ?? this.#match(/\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u..../uy)
     if (pair !== undefined) return this.#oneOf(pair)
     const escaped = this.#match(/\\[\s\S]/uy)
-    if (escaped !== undefined && /[1-9k]/.test(escaped)) throw new PatternFault('refers back to what it matched')
+    if (escaped !== undefined && /[1-9k]/.test(escaped)) throw new PatternFault('uses a back-reference')
     if (escaped !== undefined) return this.#oneOf(escaped)
     const literal = this.#match(/[\s\S]/uy)
     return { kind: 'char', matches: (character) => character === literal }
@@ -91,15 +95,15 @@ class Parser {
 
   #group(): Node {
     if (this.#source[this.#at] === '?' && this.#match(/\?(?::|<(?![=!])[^>]*>)/uy) === undefined)
-      throw new PatternFault('looks around itself')
-    if (++this.#depth > GROUPS) throw new PatternFault(`nests more than ${GROUPS} groups`)
+      throw new PatternFault('uses a look-around')
+    if (++this.#depth > MAX_GROUP_DEPTH) throw new PatternFault(`nests more than ${MAX_GROUP_DEPTH} groups`)
     const node = this.parse()
     this.#depth--
     this.#take(')')
     return node
   }
 
-  /** Each class is compiled once. */
+  /** Compiles each class once. */
   #oneOf(source: string): Node {
     const known = this.#classes.get(source)
     if (known) return known
@@ -134,14 +138,14 @@ class Parser {
   }
 }
 
-/** How deep groups may lie in one another. */
-const GROUPS = 50
+/** How deep groups may nest. */
+const MAX_GROUP_DEPTH = 50
 
-/** What it takes the runtime to compile a class, and each property of Unicode that it names. */
+/** Steps for compiling a class, and for each Unicode property that it names. */
 const CLASS_STEPS = 60
 const PROPERTY_STEPS = 1500
 
-/** What the runtime's own expressions know of one character: its classes and escapes. */
+/** A class or escape, tested by the runtime's own expression for a single character. */
 function oneOf(source: string): Node {
   const own = new RegExp(`^(?:${source})$`, 'u')
   const known = new Map<string, boolean>()
@@ -149,19 +153,19 @@ function oneOf(source: string): Node {
     const seen = known.get(character)
     if (seen !== undefined) return seen
     const isOne = own.test(character)
-    if (known.size < MOST_KNOWN) known.set(character, isOne)
+    if (known.size < MAX_REMEMBERED) known.set(character, isOne)
     return isOne
   }
   return { kind: 'char', matches }
 }
 
-/** For how many characters a class remembers whether it holds them. */
-const MOST_KNOWN = 256
+/** How many characters a class remembers the answer for. */
+const MAX_REMEMBERED = 256
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /^\w$/.test(character)
 const isBoundary: Assertion = (before, after) => isWord(before) !== isWord(after)
 
-/** Lays a pattern out in steps, each repetition as often as it is counted. */
+/** Turns a parsed pattern into steps. A counted repetition is written out. */
 class Emitter {
   readonly #limit: number
   readonly #steps: Step[] = []
@@ -178,7 +182,7 @@ class Emitter {
 
   #add(node: Node): void {
     if (++this.#work > 4 * this.#limit || this.#steps.length > this.#limit)
-      throw new PatternFault('counts or holds too much: bound lengths by maxLength')
+      throw new PatternFault('is too long or repeats too often: limit lengths with maxLength')
     if (node.kind === 'char') this.#steps.push({ op: 'char', matches: node.matches })
     else if (node.kind === 'assert') this.#steps.push({ op: 'assert', holds: node.holds })
     else if (node.kind === 'repeat') this.#repeat(node.node, node.min, node.max)
@@ -210,7 +214,7 @@ class Emitter {
     for (const fork of forks) fork.to = this.#steps.length
   }
 
-  /** A step that leads elsewhere, or, a `fork`, there as well; where to is said later. */
+  /** Adds a jump or fork. The caller sets its target later. */
   #fork(op: 'jump' | 'fork'): { to: number } {
     const step: Step = { op, to: 0 }
     this.#steps.push(step)
@@ -218,20 +222,20 @@ class Emitter {
   }
 }
 
-/** How many steps of a pattern are looked at in one step of effort. */
-const LOOKS_A_STEP = 8
+/** How many steps of a pattern make one step of effort. */
+const VISITS_PER_STEP = 8
 
-/** Walks all ways at once: each step is looked at once for a character. */
+/** Follows all paths at the same time, so it visits each step once for each character. */
 function run(steps: readonly Step[], text: readonly string[], effort: Pick<Effort, 'spend'>): boolean {
   effort.spend((text.length + steps.length) >> 4)
   const seen = new Int32Array(steps.length + 1).fill(-1)
   let reached: number[] = []
-  const reach = (first: number, at: number): void => {
+  const visit = (first: number, at: number): void => {
     const open = [first]
     for (let step = open.pop(); step !== undefined; step = open.pop()) {
       if (seen[step] === at) continue
       seen[step] = at
-      looked++
+      visits++
       const known = steps[step]
       if (known?.op === 'fork') open.push(known.to, step + 1)
       else if (known?.op === 'jump') open.push(known.to)
@@ -239,19 +243,19 @@ function run(steps: readonly Step[], text: readonly string[], effort: Pick<Effor
       else if (known.holds(text[at - 1], text[at])) open.push(step + 1)
     }
   }
-  let looked = 0
+  let visits = 0
   for (let at = 0; ; at++) {
-    // What is looked at for one character is bounded by the steps.
-    effort.spend(looked / LOOKS_A_STEP)
-    looked = reached.length
+    // // The number of visits for one character is at most the number of steps.
+    effort.spend(visits / VISITS_PER_STEP)
+    visits = reached.length
     const before = reached
     reached = []
     const last = text[at - 1]
     for (const step of before) {
       const known = steps[step]
-      if (known?.op === 'char' && last !== undefined && known.matches(last)) reach(step + 1, at)
+      if (known?.op === 'char' && last !== undefined && known.matches(last)) visit(step + 1, at)
     }
-    reach(0, at)
+    visit(0, at)
     if (reached.includes(steps.length)) return true
     if (at === text.length) return false
   }

@@ -1,4 +1,4 @@
-/** The names of the tools that every MCP server of the service has: no item is called so there. */
+/** Names of the tools that every MCP server of the service has. No item can have one of them. */
 export const reservedToolNames: ReadonlySet<string> = new Set([
   ...['agent_wallet_info', 'check_wallet_balance', 'fund_primary_wallet', 'transfer_to_agent'],
   ...['catalog_search', 'agent_checkout', 'guest_checkout', 'purchase_history'],

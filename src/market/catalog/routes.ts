@@ -14,9 +14,17 @@ import {
   z,
 } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { createItem, listOwnItems, ownItem, readItem, setArchived, touchItem, updateItem } from './item.js'
-import { listParameters, replaceParameters } from './parameter.js'
-import { searchItems } from './search.js'
+import {
+  createCatalogItem,
+  listOwnCatalogItems,
+  ownItem,
+  readCatalogItem,
+  recordParameterChange,
+  setArchived,
+  updateCatalogItem,
+} from './item.js'
+import { listDispatchParameters, replaceDispatchParameters } from './parameter.js'
+import { listCatalogItems } from './search.js'
 
 const terms = {
   dq: z.optional(ContentHash),
@@ -49,7 +57,7 @@ const Parameters = z.object({
 
 export const catalogRoutes = defineRoutes('catalog', {
   listCatalogItems: route({
-    summary: 'Search the catalog: items that are active, public and not archived, newest first.',
+    summary: 'Search the catalog. Returns items that are active, public and not archived, newest first.',
     evidence: 'observed',
     method: 'GET',
     path: '/catalog/items',
@@ -64,12 +72,11 @@ export const catalogRoutes = defineRoutes('catalog', {
     }),
     result: z.object({ items: z.array(ItemShape), total: z.int() }),
     read: (tx, { query: { created_after, ...query } }) =>
-      searchItems(tx, { ...query, createdAfter: timeOf('created_after', created_after) }),
+      listCatalogItems(tx, { ...query, createdAfter: timeOf('created_after', created_after) }),
   }),
 
   createCatalogItem: route({
-    summary:
-      'Sell what an endpoint answers: an item of the catalog, with its commodity, and a twin where none is named.',
+    summary: 'Create a catalog item that sells calls of an endpoint, with its commodity, and a twin if you name none.',
     evidence: 'designed',
     method: 'POST',
     path: '/catalog/items',
@@ -86,11 +93,11 @@ export const catalogRoutes = defineRoutes('catalog', {
     errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
     idempotent: true,
     write: (tx, { body, principal }, service) =>
-      createItem(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
+      createCatalogItem(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
   }),
 
   readCatalogItem: route({
-    summary: "Read an item of the catalog; a private one, and what it calls, are its own account's to see.",
+    summary: 'Read a catalog item. Only its own account sees its endpoint, and sees it at all if it is private.',
     evidence: 'observed',
     method: 'GET',
     path: '/catalog/items/:id',
@@ -100,11 +107,11 @@ export const catalogRoutes = defineRoutes('catalog', {
     result: ItemShape,
     errors: ['not_found'],
     read: (tx, { params, principal }) =>
-      readItem(tx, params.id, principal.kind === 'account' ? principal.id : undefined),
+      readCatalogItem(tx, params.id, principal.kind === 'account' ? principal.id : undefined),
   }),
 
   updateCatalogItem: route({
-    summary: 'Change an item; a new price is what its commodity costs from then on.',
+    summary: 'Change an item. A new price applies to its commodity at once.',
     evidence: 'designed',
     method: 'PUT',
     path: '/catalog/items/:id',
@@ -131,11 +138,11 @@ export const catalogRoutes = defineRoutes('catalog', {
       'plan_limit_reached',
     ],
     write: (tx, { params, body, principal }, service) =>
-      updateItem(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
+      updateCatalogItem(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
   }),
 
   archiveCatalogItem: route({
-    summary: 'Take an item out of the catalog.',
+    summary: 'Archive an item. It is no longer for sale.',
     evidence: 'designed',
     method: 'POST',
     path: '/catalog/items/:id/archive',
@@ -150,7 +157,7 @@ export const catalogRoutes = defineRoutes('catalog', {
   }),
 
   restoreCatalogItem: route({
-    summary: 'Bring an archived item back, inactive.',
+    summary: 'Restore an archived item. It stays inactive until you activate it.',
     evidence: 'designed',
     method: 'POST',
     path: '/catalog/items/:id/restore',
@@ -165,7 +172,7 @@ export const catalogRoutes = defineRoutes('catalog', {
   }),
 
   listOwnCatalogItems: route({
-    summary: "List the account's items, whatever their flags, newest first.",
+    summary: "List all of the account's items, newest first.",
     evidence: 'designed',
     method: 'GET',
     path: '/catalog/mine',
@@ -174,11 +181,11 @@ export const catalogRoutes = defineRoutes('catalog', {
     query: PageQuery,
     result: pageOf('items', ItemShape),
     errors: ['cursor_invalid'],
-    read: (tx, { query, principal }) => listOwnItems(tx, principal.id, query),
+    read: (tx, { query, principal }) => listOwnCatalogItems(tx, principal.id, query),
   }),
 
   listDispatchParameters: route({
-    summary: 'List what is added when an item is called; sensitive values are never shown.',
+    summary: 'List the dispatch parameters that farthing adds when it calls an item. Sensitive values are never shown.',
     evidence: 'designed',
     method: 'GET',
     path: '/catalog/items/:id/parameters',
@@ -189,13 +196,13 @@ export const catalogRoutes = defineRoutes('catalog', {
     errors: ['not_found'],
     read: async (tx, { params, principal }, service) => {
       const { id } = await ownItem(tx, principal.id, params.id)
-      return { parameters: await listParameters(tx, id, service) }
+      return { parameters: await listDispatchParameters(tx, id, service) }
     },
   }),
 
   replaceDispatchParameters: route({
     summary:
-      'Replace what is added when an item is called; an id keeps that parameter, and its value where none is sent.',
+      'Replace the dispatch parameters of an item. Send an id to keep a parameter, without a value to keep its value too.',
     evidence: 'designed',
     method: 'PUT',
     path: '/catalog/items/:id/parameters',
@@ -218,9 +225,9 @@ export const catalogRoutes = defineRoutes('catalog', {
     write: async (tx, { params, body, principal }, service) => {
       const item = await ownItem(tx, principal.id, params.id)
       const at = service.clock.now()
-      await replaceParameters(tx, { itemId: item.id, orders: body.parameters, at }, service)
-      await touchItem(tx, item, at)
-      return { parameters: await listParameters(tx, item.id, service) }
+      await replaceDispatchParameters(tx, { itemId: item.id, inputs: body.parameters, at }, service)
+      await recordParameterChange(tx, item, at)
+      return { parameters: await listDispatchParameters(tx, item.id, service) }
     },
   }),
 })

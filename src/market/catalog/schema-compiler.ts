@@ -7,11 +7,11 @@ import { compilePattern, PATTERN, type Pattern, PatternFault } from './pattern.j
 /** A JSON Schema (draft 2020-12) of type object, as a seller sent it. */
 export type SellerSchema = Readonly<Record<string, unknown>>
 
-/** Schemas that may apply at most, those referred to counted each time, and how deep they may lie in one another. */
-const SCHEMAS = 2000
-const DEPTH = 64
-/** Of all patterns together. */
-const PATTERN_STEPS = 600
+/** The most schemas that may apply, counting a referenced schema each time, and how deep they may nest. */
+const MAX_SCHEMAS = 2000
+const MAX_SCHEMA_DEPTH = 64
+/** For all patterns together. */
+const MAX_PATTERN_STEPS = 600
 
 /** Throws `field_invalid`. */
 export const schemaRefused = (what: string): Problem =>
@@ -27,8 +27,8 @@ const isListOf = (check: Check) => (value: unknown) => Array.isArray(value) && v
 const types = ['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']
 const isType: Check = (value) => isText(value) && types.includes(value)
 
-/** Keywords that hold no schemas, and what they may hold. */
-const plain = new Map<string, Check>(
+/** Keywords that contain no schemas, and a check of their values. */
+const valueChecks = new Map<string, Check>(
   Object.entries({
     type: (value) => isType(value) || (isFullList(value) && value.every(isType)),
     enum: (value) => Array.isArray(value),
@@ -52,25 +52,28 @@ const plain = new Map<string, Check>(
   }),
 )
 
-const ofOne = new Set(
+const schemaKeywords = new Set(
   'items contains additionalProperties propertyNames not if then else unevaluatedItems unevaluatedProperties'.split(
     ' ',
   ),
 )
-const ofList = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
-const ofMap = new Set(['properties', 'dependentSchemas', '$defs', 'definitions'])
-const notTaken = new Set(
+const schemaListKeywords = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
+const schemaMapKeywords = new Set(['properties', 'dependentSchemas', '$defs', 'definitions'])
+const unsupportedKeywords = new Set(
   '$id $anchor $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor $vocabulary patternProperties'.split(' '),
 )
-/** Those of the validator that take a time that is in proportion to the text; others are for people to read. */
+/** Formats that the validator checks in time proportional to the text. All others are only documentation. */
 const checkedFormats = new Set(
   'date time date-time duration email hostname ipv4 ipv6 uri uri-reference uuid json-pointer'.split(' '),
 )
 
-/** What a validator does with a schema before it is applied. */
+/** What a validator does with a schema before it applies it. */
 const SCHEMA_STEPS = 10
 
-/** Makes of a seller's schema one that is safe to apply: of known keywords alone, and bounded in size and depth. */
+/**
+ * Compiles a seller's schema into one that is safe to apply: it has only known keywords, and its size and depth are
+ * bounded.
+ */
 export class SchemaCompiler {
   readonly #root: SellerSchema
   readonly #patterns = new Map<string, Pattern>()
@@ -78,7 +81,7 @@ export class SchemaCompiler {
   readonly #effort: Effort
   #patternSteps = 0
 
-  /** What it takes to compile and to run patterns is spent of the effort. */
+  /** Compiling, and running patterns later, spends steps of `effort`. */
   constructor(root: SellerSchema, effort: Effort) {
     this.#root = root
     this.#effort = effort
@@ -88,7 +91,7 @@ export class SchemaCompiler {
   compile(): { compiled: CompiledSchema; patterns: ReadonlyMap<string, Pattern> } {
     const { $schema, $id, ...root } = this.#root
     if ($schema !== undefined && !/^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/.test(String($schema)))
-      throw schemaRefused('must be of draft 2020-12')
+      throw schemaRefused('must use JSON Schema draft 2020-12')
     const compiled = this.#object(root, { at: '#', within: [], depth: 0 })
     return { compiled, patterns: this.#patterns }
   }
@@ -97,14 +100,15 @@ export class SchemaCompiler {
     if (isObject(schema)) return this.#object(schema, place)
     this.#count(place)
     if (typeof schema === 'boolean') return schema
-    throw schemaRefused(`holds something at ${place.at} that is no schema`)
+    throw schemaRefused(`has a value at ${place.at} that is not a schema`)
   }
 
   #count(place: Place): void {
-    if (++this.#schemas > SCHEMAS)
-      throw schemaRefused(`comes to more than ${SCHEMAS} schemas, references counted each time`)
-    if (place.depth > DEPTH) throw schemaRefused(`nests deeper than ${DEPTH} schemas, references followed`)
-    // Places of schemas are written out, so long names count.
+    if (++this.#schemas > MAX_SCHEMAS)
+      throw schemaRefused(`has more than ${MAX_SCHEMAS} schemas, counting a referenced schema each time`)
+    if (place.depth > MAX_SCHEMA_DEPTH)
+      throw schemaRefused(`nests deeper than ${MAX_SCHEMA_DEPTH} schemas, following references`)
+    // // The validator writes out the location of each schema, so long names cost time.
     this.#effort.spend(SCHEMA_STEPS + (place.at.length >> 5))
   }
 
@@ -115,14 +119,15 @@ export class SchemaCompiler {
     for (const [keyword, value] of Object.entries(schema)) {
       const at = `${place.at}/${keyword}`
       const below = { ...place, at, depth: place.depth + 1 }
-      if (notTaken.has(keyword)) throw schemaRefused(`holds "${keyword}" at ${place.at}, which is not taken here`)
+      if (unsupportedKeywords.has(keyword))
+        throw schemaRefused(`has "${keyword}" at ${place.at}, which farthing does not support`)
       if (keyword === 'pattern') also.push({ format: this.#pattern(value, at) })
       else if (keyword === '$ref') compiled.push([keyword, this.#reference(value, below)])
       else if (keyword === 'format' && isText(value) && checkedFormats.has(value)) compiled.push([keyword, value])
-      else if (ofOne.has(keyword) || ofList.has(keyword) || ofMap.has(keyword))
+      else if (schemaKeywords.has(keyword) || schemaListKeywords.has(keyword) || schemaMapKeywords.has(keyword))
         compiled.push([keyword, this.#held(keyword, value, below)])
       else {
-        const check = plain.get(keyword)
+        const check = valueChecks.get(keyword)
         if (check) compiled.push([keyword, checked(check, value, at)])
       }
     }
@@ -131,8 +136,8 @@ export class SchemaCompiler {
   }
 
   #held(keyword: string, value: unknown, place: Place): unknown {
-    if (ofOne.has(keyword)) return this.#schema(value, place)
-    if (ofList.has(keyword)) {
+    if (schemaKeywords.has(keyword)) return this.#schema(value, place)
+    if (schemaListKeywords.has(keyword)) {
       const list = checked(isFullList, value, place.at)
       return list.map((each, n) => this.#schema(each, { ...place, at: `${place.at}/${n}` }))
     }
@@ -144,30 +149,30 @@ export class SchemaCompiler {
     return Object.fromEntries(entries)
   }
 
-  /** What is referred to is counted again here, as it is applied again here. */
+  /** Counts the referenced schema again, because it applies again here. */
   #reference(value: unknown, { at, within, depth }: Place): string {
     const reference = isText(value) ? value : ''
     const [, keyword = '', name = ''] = /^#\/(\$defs|definitions)\/([\w.-]+)$/.exec(reference) ?? []
     const definitions = this.#root[keyword]
     if (!isObject(definitions) || !Object.hasOwn(definitions, name))
-      throw schemaRefused(`refers at ${at} to what is not in its own $defs: write "#/$defs/NAME"`)
+      throw schemaRefused(`has a reference at ${at} that is not in its own $defs: write "#/$defs/NAME"`)
     const target = `${keyword}/${name}`
     if (within.includes(target)) throw schemaRefused(`refers to itself at ${at}`)
     this.#schema(definitions[name], { at: `#/${target}`, within: [...within, target], depth })
     return reference
   }
 
-  /** Gives the name that it has among the formats. */
+  /** Returns the name of the format that stands for the pattern. */
   #pattern(value: unknown, at: string): string {
     const source = checked(isText, value, at)
     try {
-      const pattern = this.#patterns.get(PATTERN + source) ?? compilePattern(source, PATTERN_STEPS, this.#effort)
+      const pattern = this.#patterns.get(PATTERN + source) ?? compilePattern(source, MAX_PATTERN_STEPS, this.#effort)
       this.#patternSteps += pattern.size
-      if (this.#patternSteps > PATTERN_STEPS) throw new PatternFault('is, with the others, of too many steps')
+      if (this.#patternSteps > MAX_PATTERN_STEPS) throw new PatternFault('has, with the other patterns, too many steps')
       this.#patterns.set(PATTERN + source, pattern)
       return PATTERN + source
     } catch (cause) {
-      if (cause instanceof PatternFault) throw schemaRefused(`holds a pattern at ${at} that ${cause.message}`)
+      if (cause instanceof PatternFault) throw schemaRefused(`has a pattern at ${at} that ${cause.message}`)
       throw cause
     }
   }
@@ -175,7 +180,7 @@ export class SchemaCompiler {
 
 interface Place {
   readonly at: string
-  /** The definitions that are being followed. */
+  /** Definitions that are being followed. */
   readonly within: readonly string[]
   readonly depth: number
 }
@@ -184,5 +189,5 @@ function checked<T>(check: (value: unknown) => value is T, value: unknown, at: s
 function checked(check: Check, value: unknown, at: string): unknown
 function checked(check: Check, value: unknown, at: string): unknown {
   if (check(value)) return value
-  throw schemaRefused(`holds something at ${at} that cannot be there`)
+  throw schemaRefused(`has a value at ${at} that is not allowed there`)
 }

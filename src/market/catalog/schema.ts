@@ -1,7 +1,7 @@
 import { format as formats, validate } from '@cfworker/json-schema'
 import { Problem, problem, problemSentence } from '../../base/problem.js'
 import { isObject } from '../../storage/unknown.js'
-import { Effort, EffortExceeded, isDeeper, MOST_STEPS } from './effort.js'
+import { Effort, EffortExceeded, isDeeperThan, MAX_STEPS } from './effort.js'
 import { spendEstimate } from './estimate.js'
 import { PATTERN } from './pattern.js'
 import { SchemaCompiler, type SellerSchema, schemaRefused } from './schema-compiler.js'
@@ -10,16 +10,16 @@ export type { SellerSchema }
 
 export type Arguments = Readonly<Record<string, unknown>>
 
-/** The largest schema, and the largest arguments, in bytes of JSON. */
-const BYTES = 65_536
+/** The most bytes of JSON in a schema, and in arguments. */
+const MAX_BYTES = 65_536
 
 /** How deep a schema, and arguments, may be nested. */
-const DEPTH = 40
+const MAX_DEPTH = 40
 
-/** Throws `field_invalid` for what is no schema of type object, or one whose arguments could take long to check. */
+/** Throws `field_invalid` unless this is a schema of type object whose arguments are quick to check. */
 export function checkSchema(schema: SellerSchema): void {
-  if (isDeeper(schema, DEPTH)) throw schemaRefused(`is nested deeper than ${DEPTH} levels`)
-  if (bytesIn(schema) > BYTES) throw schemaRefused(`takes at most ${BYTES} bytes as JSON`)
+  if (isDeeperThan(schema, MAX_DEPTH)) throw schemaRefused(`is nested deeper than ${MAX_DEPTH} levels`)
+  if (bytesIn(schema) > MAX_BYTES) throw schemaRefused(`must have at most ${MAX_BYTES} bytes as JSON`)
   if (schema.type !== 'object') throw schemaRefused('must be of type "object"')
   try {
     new SchemaCompiler(schema, new Effort()).compile()
@@ -31,7 +31,7 @@ export function checkSchema(schema: SellerSchema): void {
 
 const bytesIn = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length
 
-/** The names of the inputs that a schema requires and declares. */
+/** Names of the inputs that a schema both requires and declares. */
 export function requiredInputs(schema: SellerSchema): string[] {
   return requiredIn(schema).filter((name) => Object.hasOwn(declaredIn(schema), name))
 }
@@ -42,33 +42,34 @@ const requiredIn = ({ required }: SellerSchema): readonly string[] =>
   Array.isArray(required) ? required.map(String) : []
 
 /**
- * Throws `arguments_refused`, which names the first that is not as the schema says, or not declared by it, and for arguments that take too many
- * steps to check; `schema_refused` for a schema of an older row that is not taken any more.
+ * Throws `arguments_refused` for arguments that do not match the schema, naming the first such argument, or that take
+ * too many steps to check. Throws `schema_refused` if an older row has a schema that is no longer accepted.
  */
 export function checkArguments(schema: SellerSchema, args: Arguments, effort = new Effort()): void {
-  if (isDeeper(args, DEPTH)) throw argumentsRefused(null, `They are nested deeper than ${DEPTH} levels.`)
-  if (bytesIn(args) > BYTES) throw argumentsRefused(null, `They take at most ${BYTES} bytes as JSON.`)
+  if (isDeeperThan(args, MAX_DEPTH)) throw argumentsRefused(null, `They are nested deeper than ${MAX_DEPTH} levels.`)
+  if (bytesIn(args) > MAX_BYTES) throw argumentsRefused(null, `They take at most ${MAX_BYTES} bytes as JSON.`)
   for (const name of Object.keys(args))
-    if (!Object.hasOwn(declaredIn(schema), name)) throw argumentsRefused(name, 'The item declares no such argument.')
+    if (!Object.hasOwn(declaredIn(schema), name))
+      throw argumentsRefused(name, 'The item does not declare this argument.')
   for (const name of requiredIn(schema)) if (!Object.hasOwn(args, name)) throw argumentsRefused(name, 'It is missing.')
-  const fault = faultIn(schema, args, effort)
+  const fault = findFault(schema, args, effort)
   if (fault) throw argumentsRefused(fault.argument, fault.reason)
 }
 
-/** `argument`: which, with the way into it: `address/city`; null for all of them. */
+/** `argument`: its path, such as `address/city`, or null for all arguments. */
 export const argumentsRefused = (argument: string | null, reason: string): Problem =>
   problem('arguments_refused', {
     detail: argument === null ? reason : `"${argument}": ${reason}`,
     fields: { argument, reason },
   })
 
-function faultIn(
+function findFault(
   schema: SellerSchema,
   args: Arguments,
   effort: Effort,
 ): { argument: string | null; reason: string } | undefined {
   const { compiled, patterns } = compiledOf(schema, effort)
-  // The validator would run the patterns by the runtime's own expressions, which can take for ever.
+  // // The validator would run patterns with the runtime's own expressions, which can take exponential time.
   for (const [name, pattern] of patterns) formats[name] = (text: string) => pattern.test(text)
   try {
     spendEstimate(compiled, args, effort)
@@ -78,19 +79,19 @@ function faultIn(
       last && { argument: argumentAt(last.instanceLocation), reason: last.error.replace(`format "${PATTERN}`, '"') }
     )
   } catch (error) {
-    if (error instanceof EffortExceeded) return { argument: null, reason: TOO_MUCH }
+    if (error instanceof EffortExceeded) return { argument: null, reason: TOO_MANY_STEPS }
     throw error
   } finally {
     for (const name of patterns.keys()) delete formats[name]
   }
 }
 
-const TOO_MUCH = `They take more than ${MOST_STEPS} steps to check. Send fewer or shorter ones.`
+const TOO_MANY_STEPS = `They take more than ${MAX_STEPS} steps to check. Send fewer or shorter ones.`
 
-/** Throws `schema_refused`: that the schema cannot be checked is its seller's fault. */
+/** Throws `schema_refused`: a schema that cannot be checked is the seller's fault. */
 function compiledOf(schema: SellerSchema, effort: Effort): ReturnType<SchemaCompiler['compile']> {
   try {
-    if (isDeeper(schema, DEPTH)) throw schemaRefused(`is nested deeper than ${DEPTH} levels`)
+    if (isDeeperThan(schema, MAX_DEPTH)) throw schemaRefused(`is nested deeper than ${MAX_DEPTH} levels`)
     return new SchemaCompiler(schema, effort).compile()
   } catch (cause) {
     if (cause instanceof EffortExceeded) throw problem('schema_refused', { cause })

@@ -7,24 +7,24 @@ import type { Key, Reader } from '../../storage/storage.js'
 import { type CatalogItemRow, catalogItems, readItemsTogether, type ShownItem, showItem } from './item.js'
 
 export interface CatalogQuery {
-  /** Words, in any case, all of which occur in an item's name, description or seller. */
+  /** Words that must all occur in an item's name, description or seller. Case is ignored. */
   readonly query?: string | undefined
   readonly limit?: number | undefined
   readonly offset?: number | undefined
   /** Unix milliseconds. */
   readonly createdAfter?: number | undefined
-  /** The account at whose own server is searched: its private items are among the others there. */
+  /** The account whose own server is searched. Its private items are included. */
   readonly within?: number | undefined
 }
 
-/** Of the items that are listed, those that match, newest first, and how many there are in all. */
-export async function searchItems(
+/** Returns one page of the listed items that match, newest first, and how many match in all. */
+export async function listCatalogItems(
   tx: Reader,
   { query = '', limit = 20, offset = 0, createdAfter, within }: CatalogQuery,
 ): Promise<{ items: ShownItem[]; total: number }> {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
   const sold: CatalogItemRow[] = []
-  for await (const row of newestSold(tx, within)) {
+  for await (const row of newestForSale(tx, within)) {
     if (createdAfter !== undefined && row.created_at <= createdAfter) break
     sold.push(row)
   }
@@ -36,8 +36,8 @@ export async function searchItems(
   return { items, total: found.length }
 }
 
-/** What is listed, and in their places among it the private items of one account. */
-async function* newestSold(tx: Reader, within: number | undefined): AsyncGenerator<CatalogItemRow> {
+/** Listed items and the private items of one account, newest first. */
+async function* newestForSale(tx: Reader, within: number | undefined): AsyncGenerator<CatalogItemRow> {
   const own = within === undefined ? [] : await privateItems(tx, within)
   for await (const row of newestListed(tx)) {
     for (let next = own[0]; next && isNewer(next, row); next = own[0]) {
@@ -49,7 +49,7 @@ async function* newestSold(tx: Reader, within: number | undefined): AsyncGenerat
   yield* own
 }
 
-/** Those that are for sale, newest first. */
+/** The private items of an account that are for sale, newest first. */
 async function privateItems(tx: Reader, accountId: number): Promise<CatalogItemRow[]> {
   const found: CatalogItemRow[] = []
   for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] }))
@@ -60,8 +60,10 @@ async function privateItems(tx: Reader, accountId: number): Promise<CatalogItemR
 const isNewer = (a: CatalogItemRow, b: CatalogItemRow): boolean =>
   a.created_at > b.created_at || (a.created_at === b.created_at && a.id > b.id)
 
-/** An item as it is shown where it is sold. Throws `not_found` for a private one of another account's server. */
-export async function soldItem(tx: Reader, id: number, within: number | undefined): Promise<ShownItem> {
+/**
+ * Returns an item that the catalog sells, or the own server of the account `within`. Throws `not_found`.
+ */
+export async function itemForSale(tx: Reader, id: number, within: number | undefined): Promise<ShownItem> {
   const row = await tx.get(catalogItems, id)
   if (!row || (row.private && row.account_id !== within)) throw problem('not_found')
   return showItem(tx, row)
@@ -79,7 +81,7 @@ async function* newestListed(tx: Reader): AsyncGenerator<CatalogItemRow> {
   }
 }
 
-/** The items in which all of the words occur. Sellers are read for those items alone whose own text lacks a word. */
+/** Returns the items in which all of the words occur. Reads the seller of an item only if its own text lacks a word. */
 async function matching(
   tx: Reader,
   rows: readonly CatalogItemRow[],

@@ -10,8 +10,8 @@ import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { ownTwin, primaryTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { openParameters } from '../catalog/parameter.js'
-import { dispatch } from '../purchases/dispatch.js'
+import { decryptParameters } from '../catalog/parameter.js'
+import { endpointRequest } from '../purchases/dispatch.js'
 import { deliver } from '../purchases/fulfilment.js'
 import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
 import { showReceipt } from '../purchases/receipt.js'
@@ -209,7 +209,7 @@ async function begin(tx: Writer, { order, checkout, quote, attempt }: Begin, ser
     const { quantity, amount, commodity } = quote
     const { paymentMethodId } = way
     // No card is charged for what is known not to be delivered.
-    dispatch(quote.item, checkout.arguments, await openParameters(tx, quote.item.id, service))
+    endpointRequest(quote.item, checkout.arguments, await decryptParameters(tx, quote.item.id, service))
     const charge = { payer, quantity, amount, paymentMethodId, description: commodity.descriptor }
     return { kind: 'charge', attempt, message: await beginCharge(tx, trying, charge, service) }
   }

@@ -1,12 +1,12 @@
-/** From `start` until before `end`, in Unix milliseconds. */
+/** From `start` to just before `end`, in Unix milliseconds. */
 export interface BillingPeriod {
   readonly start: number
   readonly end: number
 }
 
 /**
- * The month with that number, from 0, of those that began at `anchor`. Each begins on the anchor's day and time in UTC, or on the last
- * day of a month that has no such day: 31 January, 28 February, 31 March.
+ * Returns the month number `index`, from 0, counted from `anchor`. Each month begins on the anchor's day and time in
+ * UTC, or on its last day if it is too short: 31 January, 28 February, 31 March.
  */
 export const periodOf = (anchor: number, index: number): BillingPeriod => ({
   start: monthsAfter(anchor, index),
@@ -21,25 +21,24 @@ function monthsAfter(anchor: number, months: number): number {
   return Date.UTC(from.getUTCFullYear(), month, Math.min(from.getUTCDate(), lastDay)) + timeOfDay
 }
 
-/** The month of the calendar, in UTC. */
+/** The calendar month that contains a time, in UTC. */
 export function calendarMonth(at: number): BillingPeriod {
   const date = new Date(at)
   return periodOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth()), 0)
 }
 
-/** What a change of plan costs for the rest of a period, in cents: `charge` less `credit` is `total`. */
+/** What a change of plan costs for the rest of a period, in cents. `total` is `charge` minus `credit`. */
 export interface Proration {
   /** For the new plan. */
   readonly charge: bigint
-  /** For the old one. */
+  /** For the old plan. */
   readonly credit: bigint
   readonly total: bigint
 }
 
 /**
- * The rest of a period under a dearer plan in place of a cheaper one, in cents. The difference in price is rounded half up, once: that is
- * the total. The new plan's share is rounded so as well, and the credit is what parts the two, so that they add up to the cent.
- * Each is at least zero, and at most the price that it is a share of.
+ * Prices the rest of a period under a more expensive plan, in cents. `total` and `charge` are each rounded half up, and
+ * `credit` is their difference, so that the three always add up. None is below zero or above its full price.
  */
 export function prorate(
   { from, to }: { from: bigint; to: bigint },

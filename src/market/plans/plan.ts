@@ -1,19 +1,19 @@
 import { toAmount } from '../../money/ledger/amount.js'
 
-/** What an account may use, each counted apart; null is without limit. */
+/** Limits of a plan. Null: no limit. */
 export interface PlanLimits {
   readonly active_items: number | null
   readonly mcp_calls: number | null
 }
 
-/** What an account pays for its own use of the platform. From the least to the most. */
+/** Plans that an account can have, from the smallest to the largest. */
 export const PLAN_IDS = ['free', 'growth', 'scale'] as const
 export type PlanId = (typeof PLAN_IDS)[number]
 
 export interface Plan {
   readonly id: PlanId
   readonly name: string
-  /** In cents, for each month. */
+  /** Cents per month. */
   readonly price: bigint
   readonly limits: PlanLimits
 }
@@ -24,14 +24,14 @@ export const plans: Readonly<Record<PlanId, Plan>> = {
   scale: { id: 'scale', name: 'Scale', price: 19_900n, limits: { active_items: null, mcp_calls: 1_000_000 } },
 }
 
-/** Whether a plan is more than another. */
+/** Whether the second plan is larger than the first. */
 export const isUpgrade = (from: PlanId, to: PlanId): boolean => PLAN_IDS.indexOf(to) > PLAN_IDS.indexOf(from)
 
-/** Platforms bill in US dollars: a count of cents as the JSON number of dollars. */
+/** Converts cents to dollars as a JSON number. */
 export const toDollars = (cents: bigint | string): number => toAmount(cents, 2)
 
 /** Prices are in dollars. */
-export const showPlans = () => ({
+export const listPlans = () => ({
   plans: PLAN_IDS.map((id) => {
     const { name, price, limits } = plans[id]
     return { id, name, price: toDollars(price), currency: 'USD', interval: 'month' as const, limits }

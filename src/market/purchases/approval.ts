@@ -4,7 +4,7 @@ import { priceDetail } from '../../consent/approvals/price-detail.js'
 import type { Arguments } from '../catalog/schema.js'
 import type { Quote } from './purchase.js'
 
-/** What an agent's user approves: the item, its arguments, its price and whom that pays. */
+/** Returns what an agent's user approves: the item, its arguments, its price and the payee. */
 export function purchaseTerms({ item, seller, payee, quantity, amount }: Quote, args: Arguments): ApprovalTerms {
   const value = priceDetail(quantity, amount)
   return {

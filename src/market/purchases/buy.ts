@@ -18,35 +18,36 @@ export interface PurchaseOrder {
   readonly itemId: number
   readonly args: Arguments
   readonly party: Party
-  /** One of the payer's twins; the primary one where absent. */
+  /** One of the payer's twins. Default: the primary one. */
   readonly hostname?: string | undefined
-  /** Of what an agent's user approved. */
+  /** The approval of an agent's user. */
   readonly approvalId?: string | undefined
-  /** The account whose own server it is bought at: its private items are sold there. */
+  /** The account whose own server sells the item, so that its private items are for sale. */
   readonly within?: number | undefined
-  /** Called before anything is held: what it throws refuses the purchase, and what it writes stands with it. */
+  /** Called before anything is held. Throwing refuses the purchase; writes are part of its transaction. */
   readonly admit?: Admission | undefined
-  /** The hash of a spending authority of the party's. */
+  /** Hash of a delegate with a spending authority for the caller. */
   readonly delegate?: string | undefined
   readonly seen?: PriceQuote | undefined
-  /** Of the request, as `hopsIn` counts them. */
+  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
 }
 
 /**
- * Buys an item and gives its receipt.
- * Throws, before anything is held, `too_many_hops` and what `quoteItem`, `checkPrice`, `payerOf` and `beginPurchase` throw; then `upstream_failed`.
+ * Buys an item and returns its receipt.
+ * Throws `too_many_hops` and what `quoteItem`, `checkPrice`, `payerOf` and `beginPurchase` throw, before anything is
+ * held. Throws `upstream_failed` afterwards.
  */
-export async function buy(
+export async function createPurchase(
   order: PurchaseOrder,
   service: ServiceContext,
   keep: KeepAnswer<ShownReceipt | Problem>,
 ): Promise<ShownReceipt> {
   checkHops(order.hops)
   const held = await service.storage.write(async (tx) => {
-    const begun = await begin(tx, order, service)
-    // What stands should this process not live to say more: the purchase is reversed then.
-    await keep(tx, failed(begun.id, 'The call broke off.'), { meanwhile: true })
+    const begun = await holdPrice(tx, order, service)
+    // // If this process ends now, the purchase is reversed, and this is its answer.
+    await keep(tx, failed(begun.id, 'The call was interrupted.'), { meanwhile: true })
     return begun
   })
   const { receipt, failure } = await deliver(service, held, (tx, ...settled) => keep(tx, answerOf(...settled)))
@@ -61,7 +62,7 @@ const answerOf = (receipt: ShownReceipt, failure: string | undefined): ShownRece
 const failed = (transaction_id: number, reason = ''): Problem =>
   problem('upstream_failed', { detail: reason, fields: { transaction_id } })
 
-async function begin(tx: Writer, order: PurchaseOrder, service: ServiceContext): Promise<HeldPurchase> {
+async function holdPrice(tx: Writer, order: PurchaseOrder, service: ServiceContext): Promise<HeldPurchase> {
   const { itemId, args, party, seen = {}, admit, delegate = null, hops } = order
   const at = service.clock.now()
   const { within = party.kind === 'account' ? party.id : undefined } = order
@@ -76,15 +77,17 @@ async function begin(tx: Writer, order: PurchaseOrder, service: ServiceContext):
   )
 }
 
-/** Who gets what a party buys: an account what its pages buy. */
+/** Returns the owner of a purchase. Pages and embeds buy for their account. */
 export const buyerOf = (party: Party): Owner => {
   if (party.kind === 'user' || party.kind === 'agent') return party.owner
   return `account:${party.kind === 'embed' ? party.account_id : party.id}`
 }
 
 /**
- * The twin that a party pays from: the persona's, by a delegate, which is spent; that of a user's agents, by what they approved; else one
- * of the user's. Throws `delegate_refused`, `delegate_required`, `not_found`, `not_owner`, `insufficient_funds`, and what `permittedTwin` throws.
+ * Returns the twin that pays: the persona's, if there is a delegate, which is spent; otherwise the approved twin of an
+ * agent's user, or one of the user's.
+ * Throws `delegate_refused`, `delegate_required`, `not_found`, `not_owner`, `insufficient_funds`, and what
+ * `permittedTwin` throws.
  */
 async function payerOf(
   tx: Writer,

@@ -3,31 +3,32 @@ import { problem } from '../../base/problem.js'
 import { queryText } from '../../jobs/upstream/query.js'
 import { fillEndpoint, inputsIn, PlaceholderFault } from '../catalog/endpoint.js'
 import type { CatalogItemRow } from '../catalog/item.js'
-import type { Dispatch } from '../catalog/parameter.js'
+import type { ParameterValues } from '../catalog/parameter.js'
 import { type Arguments, argumentsRefused } from '../catalog/schema.js'
 
-/** How an item's endpoint is called; it holds the values of dispatch parameters, and is kept nowhere. */
-export interface Dispatched extends Pick<UpstreamRequest, 'url' | 'method' | 'headers' | 'body'> {
-  /** Values that are taken out of what is answered. */
+/** A request to an item's endpoint. It contains secret values of dispatch parameters, so it is never stored. */
+export interface EndpointRequest extends Pick<UpstreamRequest, 'url' | 'method' | 'headers' | 'body'> {
+  /** Values to remove from the answer. */
   readonly sensitive: readonly string[]
 }
 
 /**
- * The request that fulfils a purchase: the arguments, in the query of a GET or else as JSON, and the seller's parameters, which win.
- * Throws `arguments_refused` and `parameter_unreadable` for values that the endpoint's path cannot take.
+ * Builds the request that fulfils a purchase. Arguments go into the query of a GET or a JSON body. The seller's
+ * parameters override them.
+ * Throws `arguments_refused` or `parameter_unreadable` for values that do not fit the endpoint's path.
  */
-export function dispatch(
+export function endpointRequest(
   item: CatalogItemRow,
   args: Arguments,
-  { headers, query, url, sensitive }: Dispatch,
-): Dispatched {
+  { headers, query, url, sensitive }: ParameterValues,
+): EndpointRequest {
   const { service_method: method, external_endpoint: endpoint } = item
   const inPath = inputsIn(endpoint)
   const sent = Object.fromEntries(Object.entries(args).filter(([name]) => !inPath.has(name)))
-  const target = new URL(filled(endpoint, args, url))
+  const target = new URL(filledEndpoint(endpoint, args, url))
   target.hash = ''
   if (method === 'GET')
-    // Lists come as one parameter for each of their values.
+    // // A list becomes one parameter for each of its values.
     for (const [name, value] of Object.entries(sent))
       for (const each of [value].flat()) target.searchParams.append(name, queryText(each))
   for (const [name, value] of query) target.searchParams.set(name, value)
@@ -37,7 +38,7 @@ export function dispatch(
   return { url: target.href, method, headers: own, body: isJson ? JSON.stringify(sent) : null, sensitive }
 }
 
-function filled(endpoint: string, args: Arguments, secrets: Dispatch['url']): string {
+function filledEndpoint(endpoint: string, args: Arguments, secrets: ParameterValues['url']): string {
   try {
     return fillEndpoint(endpoint, (source, name) => {
       const secret = secrets.get(name)

@@ -6,35 +6,39 @@ import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
 import { settlePayment } from '../../payments/payments/held-payment.js'
 import type { Writer } from '../../storage/storage.js'
 import type { HeldPurchase } from './purchase.js'
-import { type Delivered, putResponse, receiptOf, type ShownReceipt, showReceipt } from './receipt.js'
+import { type Delivered, receiptOf, type ShownReceipt, showReceipt, storeResponse } from './receipt.js'
 
-/** Runs in the transaction that settles a purchase, with its receipt, `paid` or `reversed`, and why where it did not go well. */
+/** Runs in the transaction that settles a purchase. `failure` says why its endpoint failed. */
 export type OnSettled = (tx: Writer, receipt: ShownReceipt, failure: string | undefined) => Promise<unknown>
 
-/** What came of a purchase. */
+/** How a purchase ended. */
 export interface Fulfilled {
   /** `paid` or `reversed`. */
   readonly receipt: ShownReceipt
-  /** Why it was reversed, or was paid although nothing came; undefined where it went well. */
+  /** Why the endpoint failed. Undefined: it answered. */
   readonly failure: string | undefined
 }
 
 /**
- * Calls a purchase's endpoint and settles by its answer: posts below 500, else reverses, or posts where the service is set to.
- * Gives the receipt, `paid` or `reversed`.
+ * Calls a purchase's endpoint and settles by its answer: posts below status 500, otherwise reverses, or posts if the
+ * service has `chargeOnUpstreamError`. Returns the receipt.
  */
-export async function fulfil(service: ServiceContext, held: HeldPurchase, settled?: OnSettled): Promise<ShownReceipt> {
-  return (await deliver(service, held, settled)).receipt
+export async function fulfil(
+  service: ServiceContext,
+  held: HeldPurchase,
+  onSettled?: OnSettled,
+): Promise<ShownReceipt> {
+  return (await deliver(service, held, onSettled)).receipt
 }
 
-/** As `fulfil`, and says why. */
+/** Does what `fulfil` does, and returns the reason for a failure too. */
 export function deliver(service: ServiceContext, held: HeldPurchase, settled?: OnSettled): Promise<Fulfilled> {
-  const running = run(service, held, settled).finally(() => service.ongoing.delete(held.token))
+  const running = callAndSettle(service, held, settled).finally(() => service.ongoing.delete(held.token))
   service.ongoing.set(held.token, running)
   return running
 }
 
-async function run(service: ServiceContext, held: HeldPurchase, settled?: OnSettled) {
+async function callAndSettle(service: ServiceContext, held: HeldPurchase, settled?: OnSettled) {
   const answer = await callEndpoint(held, service)
   return service.storage.write(async (tx) => {
     const fulfilled = await settle(tx, held, answer, service)
@@ -53,23 +57,23 @@ async function settle(
   const isPaid = failure === undefined || service.chargeOnUpstreamError
   const status = isPaid ? 'posted' : 'reversed'
   if (!(await settlePayment(tx, held, { status, at: service.clock.now() }))) {
-    // Whoever put another state in place of this one took the purchase with it.
+    // // Somebody replaced the state, and the purchase is no longer in it.
     const receipt = receiptOf(row, { status: 'reversed', decimals, response: null })
-    return { receipt, failure: 'The payment was taken back meanwhile.' }
+    return { receipt, failure: 'The payment was reversed before the upstream service answered.' }
   }
-  if (delivered) await putResponse(tx, id, { delivered, isPaid }, service)
+  if (delivered) await storeResponse(tx, id, { delivered, isPaid }, service)
   return { receipt: await showReceipt(tx, id, { keys: service.keys, for: 'buyer' }), failure }
 }
 
-/** What came of a call. */
+/** How an endpoint answered a call. */
 export interface ServiceAnswer {
-  /** Undefined where no whole answer came. */
+  /** Undefined: no complete answer arrived. */
   readonly delivered: Delivered | undefined
-  /** Why the purchase is not fulfilled; it holds nothing of the request. */
+  /** Why the call failed. Contains nothing of the request. */
   readonly failure: string | undefined
 }
 
-/** Calls an item's endpoint, once. */
+/** Calls an item's endpoint once. */
 export async function callEndpoint(
   { request, hops }: Pick<HeldPurchase, 'request' | 'hops'>,
   service: ServiceContext,
@@ -79,18 +83,19 @@ export async function callEndpoint(
     const answer = await callUpstream(service, { url: checkUpstreamUrl(url, service), method, headers, body, hops })
     const { status, contentType } = answer
     const [bytes, type] = redacted(await readWhole(answer), contentType, request.sensitive)
-    const delivered = { status, content_type: type, ...written(bytes) }
+    const delivered = { status, content_type: type, ...encodedBody(bytes) }
     return { delivered, failure: status < 500 ? undefined : `The upstream service answered ${status}.` }
   } catch (error) {
     if (error instanceof UpstreamFailure) return { delivered: undefined, failure: error.message }
-    if (error instanceof Problem) return { delivered: undefined, failure: 'The upstream service may not be called.' }
+    if (error instanceof Problem)
+      return { delivered: undefined, failure: 'farthing does not call this upstream service.' }
     throw error
   }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function written(bytes: Uint8Array): Pick<Delivered, 'body' | 'body_encoding'> {
+function encodedBody(bytes: Uint8Array): Pick<Delivered, 'body' | 'body_encoding'> {
   try {
     return { body: utf8.decode(bytes) }
   } catch {
@@ -99,15 +104,17 @@ function written(bytes: Uint8Array): Pick<Delivered, 'body' | 'body_encoding'> {
   }
 }
 
-/** Services repeat what they are sent, in errors above all: what only they may know is starred out, wherever it stands. */
+/** Services echo what they are sent, above all in errors, so secret values are replaced by asterisks. */
 function redacted(bytes: Uint8Array, type: string | null, sensitive: readonly string[]): [Uint8Array, string | null] {
   const spellings = [...new Set(sensitive.flatMap(spellingsOf))].sort((a, b) => b.length - a.length)
   const clean = new Uint8Array(bytes)
-  for (const spelling of spellings) for (const secret of bytesOf(spelling)) star(clean, secret)
+  for (const spelling of spellings) for (const secret of bytesOf(spelling)) maskSecret(clean, secret)
   return [clean, spellings.some((spelling) => type?.includes(spelling)) ? null : type]
 }
 
-/** As it is, in a URL, in a form, in JSON and in HTML; of an Authorization also what follows its scheme. */
+/**
+ * A value as it appears in plain text, URLs, forms, JSON and HTML. For an Authorization header also without its scheme.
+ */
 function spellingsOf(value: string): string[] {
   const [, credentials = value] = /^\w+ +(.{8,})$/s.exec(value) ?? []
   return [value, credentials].flatMap((each) => [
@@ -121,18 +128,18 @@ function spellingsOf(value: string): string[] {
 
 const entities: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
 
-/** In UTF-8, and as headers spell what is beyond ASCII. */
+/** In UTF-8, and in Latin-1 as headers encode it. */
 function bytesOf(text: string): Uint8Array[] {
   const inUtf8 = new TextEncoder().encode(text)
   const isLatin = /^[\0-\xff]*[\x80-\xff][\0-\xff]*$/.test(text)
   return isLatin ? [inUtf8, Uint8Array.from(text, (character) => character.charCodeAt(0))] : [inUtf8]
 }
 
-function star(bytes: Uint8Array, secret: Uint8Array): void {
+function maskSecret(bytes: Uint8Array, secret: Uint8Array): void {
   const [first] = secret
   if (first === undefined) return
   for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1))
-    if (secret.every((byte, n) => bytes[at + n] === byte)) bytes.fill(STAR, at, at + secret.length)
+    if (secret.every((byte, n) => bytes[at + n] === byte)) bytes.fill(ASTERISK, at, at + secret.length)
 }
 
-const STAR = 0x2a
+const ASTERISK = 0x2a

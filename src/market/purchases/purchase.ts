@@ -12,37 +12,40 @@ import { payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type CatalogItemRow, catalogItems } from '../catalog/item.js'
-import { openParameters } from '../catalog/parameter.js'
+import { decryptParameters } from '../catalog/parameter.js'
 import { type Arguments, checkArguments } from '../catalog/schema.js'
-import { type Dispatched, dispatch } from './dispatch.js'
+import { type EndpointRequest, endpointRequest } from './dispatch.js'
 import { type PurchaseRow, purchases } from './receipt.js'
 
-/** An item as it is sold now. */
+/** An item with its current price. */
 export interface Quote {
   readonly item: CatalogItemRow
   readonly commodity: CommodityRow
-  /** As buyers see them. */
+  /** The name that buyers see. */
   readonly seller: string
   readonly payee: TwinRow
   readonly quantity: DigitalQuantityRow
-  /** Smallest units; 0 is free. */
+  /** Smallest units. 0: free. */
   readonly amount: bigint
   /** The amount, in the digital quantity. */
   readonly price: number
 }
 
-/** Whether what is about to be bought together may be: in the transaction that holds its price. */
+/** Decides whether a purchase or cart is allowed, in the transaction that holds its price. */
 export type Admission = (tx: Writer, quotes: readonly Quote[]) => Promise<void>
 
-export interface Wanted {
+export interface QuoteRequest {
   readonly itemId: number
   readonly args: Arguments
-  /** The account that sells it itself: private items are sold so alone. */
+  /** The account that sells the item through its own server, so that its private items are for sale. */
   readonly within?: number | undefined
 }
 
-/** Throws `not_found` (for a private item too), `item_inactive`, `arguments_refused`, `schema_refused`. */
-export async function quoteItem(tx: Reader, { itemId, args, within }: Wanted): Promise<Quote> {
+/**
+ * Returns an item with its current price. Throws `not_found` (also for a private item), `item_inactive`,
+ * `arguments_refused`, `schema_refused`.
+ */
+export async function quoteItem(tx: Reader, { itemId, args, within }: QuoteRequest): Promise<Quote> {
   const item = await tx.get(catalogItems, itemId)
   if (!item || (item.private && item.account_id !== within)) throw problem('not_found')
   if (!item.active || item.archived) throw problem('item_inactive')
@@ -60,37 +63,40 @@ export async function quoteItem(tx: Reader, { itemId, args, within }: Wanted): P
   }
 }
 
-/** Throws `price_changed`, which names the present price, if a buyer saw another. */
+/** Throws `price_changed` with the current price if the buyer saw a different one. */
 export const checkPrice = (quote: Quote, seen: PriceQuote): void =>
   checkQuote(seen, quote, { catalog_item_id: quote.item.id })
 
 export interface PurchaseTerms {
   readonly quote: Quote
-  /** Those that were quoted for. */
+  /** The arguments that were quoted. */
   readonly args: Arguments
   readonly payer: TwinRow
-  /** Who gets what is delivered. */
+  /** The owner of the purchase. */
   readonly buyer: Owner
-  /** Who is told to have done it: an owner, or the client id of an app. */
+  /** Actor of the events: an owner, or the client id of an app. */
   readonly actor: string
-  /** The hash of the delegate whose spending authority was spent for it. */
+  /** Hash of the delegate whose spending authority was spent. */
   readonly delegate: string | null
-  /** Of the request that it follows from, as `hopsIn` counts them. */
+  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
   readonly at: number
 }
 
-/** A purchase whose price is held until `fulfil` has settled it. It holds secrets of the seller: it is passed on in memory alone. */
+/**
+ * A purchase whose price is held until `fulfil` settles it. It contains the seller's secrets, so it stays in memory.
+ */
 export interface HeldPurchase extends HeldPayment {
   readonly row: PurchaseRow
   readonly decimals: number
-  readonly request: Dispatched
+  readonly request: EndpointRequest
   readonly hops: number
 }
 
 /**
- * Holds the price of an item in the caller's transaction; `fulfil` it at once after that. One that is not is reversed, by a timer or
- * at the next start. Throws `parameter_unreadable`, `arguments_refused`, `insufficient_funds`, `same_twin`.
+ * Holds the price of an item in the caller's transaction. Call `fulfil` right after it; otherwise a timer or the next
+ * start reverses the purchase.
+ * Throws `parameter_unreadable`, `arguments_refused`, `insufficient_funds`, `same_twin`.
  */
 export async function beginPurchase(
   tx: Writer,
@@ -98,7 +104,7 @@ export async function beginPurchase(
   service: ServiceContext,
 ): Promise<HeldPurchase> {
   const { item, commodity, seller, payee, quantity, amount } = quote
-  const request = dispatch(item, args, await openParameters(tx, item.id, service))
+  const request = endpointRequest(item, args, await decryptParameters(tx, item.id, service))
   const { id: hash, descriptor } = commodity
   const dq = quantity.id
   const held = await holdPayment(
@@ -123,6 +129,6 @@ export async function beginPurchase(
   return { ...held, row, decimals: quantity.decimals, request, hops }
 }
 
-/** Whether a purchase is still to be settled. */
+/** Whether a purchase is not settled yet. */
 export const isPurchaseHeld = async (tx: Reader, id: number): Promise<boolean> =>
   (await tx.get(payments, id))?.status === 'held'

@@ -9,15 +9,15 @@ import { newestOfAll } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
-/** An item that was bought. Whether it is paid, its payment says. */
+/** An item that was bought. The status is that of its payment. */
 export interface PurchaseRow {
-  /** The payment's. */
+  /** The payment's id. */
   readonly id: number
   readonly buyer: Owner
   readonly seller_owner: Owner
   readonly catalog_item_id: number
   readonly commodity_hash: string
-  /** These as they were when it was bought. */
+  /** As of the time of the purchase, like the next two. */
   readonly name: string
   readonly descriptor: string
   readonly seller: string
@@ -32,54 +32,54 @@ export const purchases = collection<PurchaseRow>()('purchases', {
   bySeller: { fields: ['seller_owner'] },
 })
 
-/** What an endpoint answered. */
+/** The answer of an endpoint. */
 export interface Delivered {
   readonly status: number
   readonly content_type: string | null
   readonly body: string
-  /** Where the body is no text. */
+  /** Set if the body is not text. */
   readonly body_encoding?: 'base64'
 }
 
-/** What an endpoint answered to a purchase. Apart from it, so that a list of those does not read it. */
+/** The answer of an endpoint. Stored apart from the purchase, so that lists do not read it. */
 export interface PurchaseResponseRow {
-  /** The purchase's. */
+  /** The purchase's id. */
   readonly id: number
   readonly status: number
   readonly content_type: string | null
-  /** Null where it is not the buyer's, as it was not paid for. */
+  /** Null if the purchase was not paid, because the body is not the buyer's then. */
   readonly body_sealed: string | null
   readonly body_encoding: 'base64' | null
 }
 
 export const purchaseResponses = collection<PurchaseResponseRow>()('purchase_responses', {})
 
-type Sealing = Pick<ServiceContext, 'keys'>
+type Encryption = Pick<ServiceContext, 'keys'>
 
-const sealContext = (id: number): string => `purchase_responses:${id}:body`
+const encryptionContext = (id: number): string => `purchase_responses:${id}:body`
 
-/** Keeps what was answered; its body only where that is the buyer's. */
-export async function putResponse(
+/** Stores the answer of an endpoint, with its body if the purchase was paid. */
+export async function storeResponse(
   tx: Writer,
   id: number,
   { delivered, isPaid }: { delivered: Delivered; isPaid: boolean },
-  { keys }: Sealing,
+  { keys }: Encryption,
 ): Promise<void> {
   const { status, content_type, body, body_encoding } = delivered
   tx.put(purchaseResponses, {
     id,
     status,
     content_type,
-    // As JSON: text that begins with a byte order mark keeps it.
-    body_sealed: isPaid ? await keys.seal(JSON.stringify(body), sealContext(id)) : null,
+    // // As JSON, so that a byte order mark at the beginning stays.
+    body_sealed: isPaid ? await keys.seal(JSON.stringify(body), encryptionContext(id)) : null,
     body_encoding: isPaid ? (body_encoding ?? null) : null,
   })
 }
 
-/** `held` while the item's endpoint is being called. */
+/** `held`: the endpoint is being called. */
 export type PurchaseStatus = 'held' | 'paid' | 'reversed'
 
-const statusOf = (payment: PaymentRow | undefined): PurchaseStatus => {
+const purchaseStatus = (payment: PaymentRow | undefined): PurchaseStatus => {
   if (payment?.status === 'held') return 'held'
   return payment?.status === 'posted' ? 'paid' : 'reversed'
 }
@@ -94,17 +94,17 @@ export interface ShownReceipt {
   dq: string
   status: PurchaseStatus
   commodity_hash: string
-  /** Null where no whole answer came. The body is null for whoever may not see it, and in lists. */
+  /** Null: no complete answer arrived. The body is null in lists, and for everyone but the buyer. */
   response: { status: number; content_type: string | null; body: string | null; body_encoding?: 'base64' } | null
   created_at: number
 }
 
-/** For its buyer a receipt holds what was delivered; for others, and in lists, it does not. */
+/** Whether a receipt includes the delivered body: only for its buyer. */
 export interface ReceiptView extends Pick<ServiceContext, 'keys'> {
   readonly for: 'buyer' | 'others'
 }
 
-/** A reader that has what `showReceipt` shows of each of these purchases. */
+/** Returns a reader that has already read what `showReceipt` needs for these purchases. */
 export async function readReceipts(tx: Reader, ids: readonly number[]): Promise<ReadOnce> {
   const page = new ReadOnce(tx)
   const rows = await page.getMany(purchases, ids)
@@ -117,16 +117,16 @@ export async function readReceipts(tx: Reader, ids: readonly number[]): Promise<
   return page
 }
 
-/** The receipt of a purchase. Throws `not_found`. */
+/** Returns the receipt of a purchase. Throws `not_found`. */
 export async function showReceipt(tx: Reader, id: number, view: ReceiptView): Promise<ShownReceipt> {
   const row = await tx.get(purchases, id)
   if (!row) throw problem('not_found')
-  const status = statusOf(await tx.get(payments, id))
+  const status = purchaseStatus(await tx.get(payments, id))
   const { decimals } = await quantityOf(tx, row.dq)
   return receiptOf(row, { status, decimals, response: await showResponse(tx, id, view) })
 }
 
-/** A receipt, made of what is known of it. */
+/** Builds a receipt. */
 export function receiptOf(
   row: PurchaseRow,
   { status, decimals, response }: Pick<ShownReceipt, 'status' | 'response'> & { readonly decimals: number },
@@ -156,24 +156,26 @@ async function showResponse(
   if (!row) return null
   const { status, content_type, body_sealed, body_encoding } = row
   const isShown = viewer === 'buyer' && body_sealed !== null
-  // One that was sealed under another key is as lost.
-  const body: string | null = JSON.parse((isShown && (await keys.open(body_sealed, sealContext(id)))) || 'null')
+  // // A body that was encrypted with a different key is lost.
+  const body: string | null = JSON.parse((isShown && (await keys.open(body_sealed, encryptionContext(id)))) || 'null')
   return { status, content_type, body, ...(body !== null && body_encoding && { body_encoding }) }
 }
 
-/** A purchase of which the caller is buyer or seller; the seller sees no body. Throws `not_found`, for another's too. */
-export async function readReceipt(tx: Reader, caller: Owner, id: number, { keys }: Sealing): Promise<ShownReceipt> {
+/** Returns a receipt for its buyer or seller. The seller gets no body. Throws `not_found`, also for everyone else. */
+export async function readPurchase(tx: Reader, caller: Owner, id: number, { keys }: Encryption): Promise<ShownReceipt> {
   const row = await tx.get(purchases, id)
   if (!row || (row.buyer !== caller && row.seller_owner !== caller)) throw problem('not_found')
   return showReceipt(tx, id, { keys, for: row.buyer === caller ? 'buyer' : 'others' })
 }
 
-/** Purchases of which the caller is buyer or seller, newest first, without bodies. Throws `cursor_invalid`. */
-export async function listReceipts(
+/**
+ * Returns the receipts of which the caller is buyer or seller, newest first, without bodies. Throws `cursor_invalid`.
+ */
+export async function listPurchases(
   tx: Reader,
   caller: Owner,
   page: { limit?: number | undefined; after?: number | undefined },
-  { keys }: Sealing,
+  { keys }: Encryption,
 ) {
   const places = [
     { index: 'byBuyer', prefix: [caller] },

@@ -1,12 +1,12 @@
 import { hopsIn } from '../../base/via.js'
 import { IdPath, PageQuery, pageOf, ReceiptShape, seenPrice, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { buy } from './buy.js'
-import { listReceipts, readReceipt } from './receipt.js'
+import { createPurchase } from './buy.js'
+import { listPurchases, readPurchase } from './receipt.js'
 
 export const purchaseRoutes = defineRoutes('purchases', {
   createPurchase: route({
-    summary: 'Buy an item of the catalog; the receipt holds what its endpoint answered.',
+    summary: 'Buy a catalog item. The receipt contains the answer of its endpoint.',
     evidence: 'designed',
     method: 'POST',
     path: '/catalog/items/:id/purchases',
@@ -56,12 +56,12 @@ export const purchaseRoutes = defineRoutes('purchases', {
         delegate,
         hops: hopsIn(headers),
       }
-      return buy(order, service, keep)
+      return createPurchase(order, service, keep)
     },
   }),
 
   listPurchases: route({
-    summary: 'List what the caller bought or sold, newest first, without what was delivered.',
+    summary: 'List what the caller bought or sold, newest first, without the delivered content.',
     evidence: 'designed',
     method: 'GET',
     path: '/purchases',
@@ -70,11 +70,11 @@ export const purchaseRoutes = defineRoutes('purchases', {
     query: PageQuery,
     result: pageOf('purchases', ReceiptShape),
     errors: ['cursor_invalid'],
-    read: (tx, { query, principal }, service) => listReceipts(tx, principal.owner, query, service),
+    read: (tx, { query, principal }, service) => listPurchases(tx, principal.owner, query, service),
   }),
 
   readPurchase: route({
-    summary: 'Read the receipt of what the caller bought or sold; its buyer sees what was delivered.',
+    summary: 'Read a receipt as its buyer or seller. Only the buyer sees the delivered content.',
     evidence: 'designed',
     method: 'GET',
     path: '/purchases/:id',
@@ -83,6 +83,6 @@ export const purchaseRoutes = defineRoutes('purchases', {
     params: IdPath,
     result: ReceiptShape,
     errors: ['not_found'],
-    read: (tx, { params, principal }, service) => readReceipt(tx, principal.owner, params.id, service),
+    read: (tx, { params, principal }, service) => readPurchase(tx, principal.owner, params.id, service),
   }),
 })

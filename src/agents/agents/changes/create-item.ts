@@ -1,7 +1,7 @@
 import { required } from '../../../base/required.js'
 import { quoted } from '../../../base/text/quotation.js'
 import { Descriptor, itemFields, z } from '../../../http/fields/schema.js'
-import { createItem } from '../../../market/catalog/item.js'
+import { createCatalogItem } from '../../../market/catalog/item.js'
 import { firstQuantity, quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
 import { createTwin } from '../../../money/twins/twin.js'
 import type { ChangeKind } from './kind.js'
@@ -41,7 +41,7 @@ export const createItemKind: ChangeKind<CreateItem> = {
       name: 'item',
       async make(tx, { accountId, change: { kind: _, ...fields }, made, actor, at }, service) {
         const item = { ...fields, twin_id: made.twin_id, accountId, actor, at }
-        return { item_id: (await createItem(tx, item, service)).id }
+        return { item_id: (await createCatalogItem(tx, item, service)).id }
       },
     },
   ],

@@ -1,7 +1,7 @@
 import { problem } from '../../../base/problem.js'
 import { quoted } from '../../../base/text/quotation.js'
 import { Descriptor, itemFields, z } from '../../../http/fields/schema.js'
-import { ownItem, setArchived, showItem, updateItem } from '../../../market/catalog/item.js'
+import { ownItem, setArchived, showItem, updateCatalogItem } from '../../../market/catalog/item.js'
 import { commodityOf, showCommodity } from '../../../money/commodities/commodity.js'
 import { quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
 import type { Reader } from '../../../storage/storage.js'
@@ -48,7 +48,7 @@ export const updateItemKind: ChangeKind<UpdateItem> = {
       async make(tx, { accountId, change, actor, at }, service) {
         const { catalog_item_id: id, kind: _, archived: __, ...fields } = change
         if (fieldsOf(change, NOT_CHANGED).length > 0)
-          await updateItem(tx, { ...fields, accountId, id, actor, at }, service)
+          await updateCatalogItem(tx, { ...fields, accountId, id, actor, at }, service)
         return undefined
       },
     },

@@ -1,9 +1,9 @@
 import { Amount, CheckoutShape, Email, ItemShape, ReceiptShape, Time, timeOf, z } from '../../../http/fields/schema.js'
 import { keepNothing } from '../../../http/stored-answer.js'
-import { searchItems } from '../../../market/catalog/search.js'
+import { listCatalogItems } from '../../../market/catalog/search.js'
 import { createCheckout } from '../../../market/checkout/checkout.js'
-import { buy } from '../../../market/purchases/buy.js'
-import { listReceipts, readReceipt } from '../../../market/purchases/receipt.js'
+import { createPurchase } from '../../../market/purchases/buy.js'
+import { listPurchases, readPurchase } from '../../../market/purchases/receipt.js'
 import { givenApproval } from './given-approval.js'
 import { approvalId, count, itemArguments, itemId, limit, text } from './input.js'
 import { countSales } from './sales.js'
@@ -24,7 +24,7 @@ const catalogSearch = tool({
   hints: { reads: true },
   async call({ created_after, ...query }, { within, service }) {
     const createdAfter = timeOf('created_after', created_after)
-    return service.storage.read((tx) => searchItems(tx, { ...query, createdAfter, within }))
+    return service.storage.read((tx) => listCatalogItems(tx, { ...query, createdAfter, within }))
   },
 })
 
@@ -55,7 +55,7 @@ const agentCheckout = tool({
       within,
       admit: countSales(visit),
     }
-    return buy(order, service, keepNothing)
+    return createPurchase(order, service, keepNothing)
   },
 })
 
@@ -96,8 +96,8 @@ const purchaseHistory = tool({
   hints: { reads: true },
   call: ({ transaction_id: id, ...page }, { agent, service }) =>
     service.storage.read(async (tx) => {
-      if (id === undefined) return listReceipts(tx, agent.owner, page, service)
-      return { purchases: [await readReceipt(tx, agent.owner, id, service)], next: null }
+      if (id === undefined) return listPurchases(tx, agent.owner, page, service)
+      return { purchases: [await readPurchase(tx, agent.owner, id, service)], next: null }
     }),
 })
 

@@ -3,7 +3,7 @@ import { ReceiptShape, SeenAmount, z } from '../../../http/fields/schema.js'
 import { keepNothing } from '../../../http/stored-answer.js'
 import { type CatalogItemRow, catalogItems, readItemsTogether, showItem } from '../../../market/catalog/item.js'
 import type { SellerSchema } from '../../../market/catalog/schema.js'
-import { buy } from '../../../market/purchases/buy.js'
+import { createPurchase } from '../../../market/purchases/buy.js'
 import type { PriceQuote } from '../../../money/commodities/price-quote.js'
 import { type DigitalQuantityRow, quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../../money/ledger/amount.js'
@@ -63,7 +63,7 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
         within,
         admit: countSales(visit),
       }
-      return buy(order, service, keepNothing)
+      return createPurchase(order, service, keepNothing)
     },
   }
 }

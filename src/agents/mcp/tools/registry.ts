@@ -4,13 +4,13 @@ import { accountOf, updateAccount } from '../../../identity/accounts/account.js'
 import {
   type CatalogItemRow,
   catalogItems,
-  createItem,
+  createCatalogItem,
   ownItem,
   readItemsTogether,
   type ShownItem,
   setArchived,
   showItem,
-  updateItem,
+  updateCatalogItem,
 } from '../../../market/catalog/item.js'
 import type { SellerSchema } from '../../../market/catalog/schema.js'
 import { commodityOf } from '../../../money/commodities/commodity.js'
@@ -53,7 +53,7 @@ export async function createTool(
 ): Promise<ShownTool> {
   await nameAccount(tx, { accountId, provider, at })
   const { name, description, price_per_call: price, service_url, service_method = 'POST', input_schema } = fields
-  const item = await createItem(
+  const item = await createCatalogItem(
     tx,
     {
       ...{ accountId, at, name, description, price, service_method },
@@ -119,7 +119,7 @@ export async function updateTool(
     external_endpoint: service_url,
     service_schema: input_schema,
   }
-  return showTool(tx, await updateItem(tx, { accountId, at, id, ...change }, service))
+  return showTool(tx, await updateCatalogItem(tx, { accountId, at, id, ...change }, service))
 }
 
 /** Archives the item: it is no tool any more, and can be restored as an item. Throws `not_found`. */

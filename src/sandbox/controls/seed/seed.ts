@@ -4,7 +4,7 @@ import type { SandboxContext, ServiceContext } from '../../../http/context.js'
 import { accountByPublicSecret, accounts, createAccount } from '../../../identity/accounts/account.js'
 import { clients, clientsOf, userClientSecret } from '../../../identity/tokens/client.js'
 import { createUser, userByEmail } from '../../../identity/users/user.js'
-import { createItem, type ShownItem } from '../../../market/catalog/item.js'
+import { createCatalogItem, type ShownItem } from '../../../market/catalog/item.js'
 import { commodities, createCommodity, type ShownCommodity } from '../../../money/commodities/commodity.js'
 import {
   allQuantities,
@@ -176,7 +176,7 @@ async function plantItems(tx: Writer, items: Items<'items'>, names: AccountNames
     const { service_method = 'GET', service_schema = { type: 'object', properties: {} }, ...rest } = terms
     const item = { ...rest, description, service_method, service_schema, external_endpoint: called }
     const place = { accountId, at: service.clock.now(), dq: (await quantityNamed(tx, dq)).id, twin_id: twin?.id ?? 0 }
-    made.push(await createItem(tx, { ...item, ...place }, service))
+    made.push(await createCatalogItem(tx, { ...item, ...place }, service))
   }
   return made
 }
