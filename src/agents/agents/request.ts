@@ -16,7 +16,7 @@ import { cartTerms } from '../../market/carts/approval.js'
 import { holderOf, openCart } from '../../market/carts/cart.js'
 import { quoteLines } from '../../market/carts/quote.js'
 import { paywallTerms } from '../../market/paywall/approval.js'
-import { rightOf } from '../../market/paywall/caller.js'
+import { callerFields } from '../../market/paywall/caller.js'
 import { paywallQuote } from '../../market/paywall/order.js'
 import { purchaseTerms } from '../../market/purchases/approval.js'
 import { checkPrice, quoteItem } from '../../market/purchases/purchase.js'
@@ -116,7 +116,7 @@ async function termsOfPaywall(
   service: ServiceContext,
 ): Promise<ApprovalTerms> {
   const { amount, dq, destination, serviceUrl } = wish
-  const right = rightOf(agent, { sessionId: undefined, delegate: undefined, approvalId: undefined, wish })
+  const right = callerFields(agent, { sessionId: undefined, delegate: undefined, approvalId: undefined, request: wish })
   const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
   const order = { amount, dq, destination, url, ...right }
   return paywallTerms(tx, wish, await paywallQuote(tx, order, await agentTwinOf(tx, agent)))

@@ -2,7 +2,7 @@ import type { ApprovalTerms } from '../../consent/approvals/approval.js'
 import { priceDetail } from '../../consent/approvals/price-detail.js'
 import type { QuotedLine } from './quote.js'
 
-/** What an agent's user approves: every line of the cart as it stands, at the prices of now. */
+/** Returns what an agent's user approves: every line of the cart at its current price. */
 export function cartTerms(cartId: number, lines: readonly QuotedLine[]): ApprovalTerms {
   const shown = lines.map(({ row, quote }) => ({
     line: row.line,

@@ -4,10 +4,10 @@ import type { Arguments } from '../catalog/schema.js'
 import { type Quote, quoteItem } from '../purchases/purchase.js'
 import { type CartLineRow, type CartPlace, type CartRow, cartLines, carts, openCart } from './cart.js'
 
-const MOST_LINES = 50
+const MAX_LINES = 50
 
 export const linesOf = (tx: Reader, { id }: Pick<CartRow, 'id'>): Promise<CartLineRow[]> =>
-  tx.find(cartLines, { index: 'byCart', prefix: [id], limit: MOST_LINES })
+  tx.find(cartLines, { index: 'byCart', prefix: [id], limit: MAX_LINES })
 
 export interface NewLine {
   readonly itemId: number
@@ -15,10 +15,13 @@ export interface NewLine {
   readonly quantity: number
 }
 
-/** Throws `not_found`, also for an item that is not there, `cart_closed`, `cart_full`, and what `quoteItem` throws. */
-export async function addLine(tx: Writer, place: CartPlace, { itemId, args, quantity }: NewLine): Promise<CartRow> {
+/**
+ * Adds an item to a cart. Throws `not_found`, also for an unknown item, `cart_closed`, `cart_full`, and what
+ * `quoteItem` throws.
+ */
+export async function addCartItem(tx: Writer, place: CartPlace, { itemId, args, quantity }: NewLine): Promise<CartRow> {
   const cart = await openCart(tx, place)
-  if ((await linesOf(tx, cart)).length >= MOST_LINES) throw problem('cart_full')
+  if ((await linesOf(tx, cart)).length >= MAX_LINES) throw problem('cart_full')
   const quote = await quoteItem(tx, { itemId, args, within: place.within })
   const line = cart.lines_made + 1
   const changed: CartRow = { ...cart, lines_made: line }
@@ -28,7 +31,7 @@ export async function addLine(tx: Writer, place: CartPlace, { itemId, args, quan
     cart_id: cart.id,
     line,
     catalog_item_id: itemId,
-    ...quoted(quote),
+    ...quotedFields(quote),
     quantity,
     arguments: args,
     receipts: [],
@@ -36,24 +39,29 @@ export async function addLine(tx: Writer, place: CartPlace, { itemId, args, quan
   return changed
 }
 
-const quoted = ({ item, seller, amount, quantity }: Quote): Pick<CartLineRow, 'name' | 'seller' | 'price' | 'dq'> => ({
+const quotedFields = ({
+  item,
+  seller,
+  amount,
+  quantity,
+}: Quote): Pick<CartLineRow, 'name' | 'seller' | 'price' | 'dq'> => ({
   name: item.name,
   seller,
   price: String(amount),
   dq: quantity.id,
 })
 
-export interface ChangedLine {
+export interface LineChange {
   readonly args: Arguments | undefined
   readonly quantity: number | undefined
 }
 
-/** The price stays that of when the line was added. Throws as `addLine` does, but for `cart_full`. */
-export async function changeLine(
+/** Changes a line. Its quoted price stays. Throws `not_found`, `cart_closed`, and what `quoteItem` throws. */
+export async function updateCartItem(
   tx: Writer,
   place: CartPlace,
   line: number,
-  { args, quantity }: ChangedLine,
+  { args, quantity }: LineChange,
 ): Promise<CartRow> {
   const { cart, row } = await openLine(tx, place, line)
   if (args !== undefined) await quoteItem(tx, { itemId: row.catalog_item_id, args, within: place.within })
@@ -61,8 +69,8 @@ export async function changeLine(
   return cart
 }
 
-/** Throws `not_found`, `cart_closed`. */
-export async function removeLine(tx: Writer, place: CartPlace, line: number): Promise<CartRow> {
+/** Removes a line. Throws `not_found`, `cart_closed`. */
+export async function deleteCartItem(tx: Writer, place: CartPlace, line: number): Promise<CartRow> {
   const { cart, row } = await openLine(tx, place, line)
   tx.remove(cartLines, row.id)
   return cart
@@ -75,7 +83,7 @@ async function openLine(tx: Reader, place: CartPlace, line: number) {
   return { cart, row }
 }
 
-/** Throws `not_found`, `cart_closed`. */
+/** Deletes an open cart with its lines. Throws `not_found`, `cart_closed`. */
 export async function deleteCart(tx: Writer, place: CartPlace): Promise<void> {
   const cart = await openCart(tx, place)
   for (const { id } of await linesOf(tx, cart)) tx.remove(cartLines, id)

@@ -15,50 +15,51 @@ import { fulfil } from '../purchases/fulfilment.js'
 import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
 import { cartTerms } from './approval.js'
 import { type CartPlace, cartLines, carts, ownCart } from './cart.js'
-import { ofLine, type QuotedLine, quoteLines, type Sums, sumsOf } from './quote.js'
+import { type QuotedLine, quoteLines, type Sums, sumsOf, withLine } from './quote.js'
 import { type ShownCart, showCart } from './show.js'
 
-/** Who pays for a cart: a principal is one. A guest has to sign in first. */
+/** A principal that can pay for a cart. A guest must sign in first. */
 export type CartPayer = Exclude<Party, { kind: 'embed' }> | { readonly kind: 'guest'; readonly user_id: number | null }
 
 export interface CartOrder {
   readonly place: CartPlace
   readonly caller: CartPayer
-  /** One of the payer's twins; the primary one where absent. */
+  /** One of the payer's twins. Default: the primary one. */
   readonly hostname: string | undefined
-  /** Of what an agent's user approved. */
+  /** The approval of an agent's user. */
   readonly approvalId: string | undefined
-  /** The delegate by whose spending authority the caller pays. */
+  /** Hash of a delegate whose spending authority pays. */
   readonly delegate: string | undefined
-  /** Pays what things cost now, whatever was quoted; but never for other lines than those in `seen`. */
+  /** Pays current prices instead of quoted ones, but only for the lines in `seen`, if given. */
   readonly acceptPrices: boolean
-  /** The lines that the payer saw, each with its price. Default: the lines as they were quoted when they were added. */
+  /** The lines that the payer saw, each with its price. Default: the lines as quoted. */
   readonly seen?: readonly SeenLine[] | undefined
-  /** Of the request, as `hopsIn` counts them. */
+  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
-  /** Called before anything is held: what it throws refuses the cart, and what it writes stands with its purchases. */
+  /** Called before anything is held. Throwing refuses the cart; writes are part of the payment's transaction. */
   readonly admit?: Admission | undefined
-  /** Keeps the answer under the caller's key. */
-  keep(tx: Writer, cart: ShownCart): Promise<unknown>
+  /** Stores the answer under the caller's Idempotency-Key. */
+  storeAnswer(tx: Writer, cart: ShownCart): Promise<unknown>
 }
 
-/** A line of a cart with its price, as its payer saw it. */
+/** A line of a cart and its price, as the payer saw them. */
 export interface SeenLine {
   readonly line: number
   readonly quantity: number
-  /** Of one, in the digital quantity. */
+  /** Price of one, in the digital quantity. */
   readonly price: number | string
   readonly dq: string
 }
 
 /** How many endpoints are called at the same time. */
-const AT_ONCE = 4
+const CONCURRENT_CALLS = 4
 
 /**
- * Pays for all of a cart or nothing, in one transaction; then each of its purchases is fulfilled, and posted or reversed, on its own.
- * A cart that was paid before is given as it ended.
- * Throws `too_many_hops`, `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`, `approval_required`, `delegate_required`,
- * and what `quoteItem`, `beginPurchase`, `ownTwin`, `permittedTwin` and `spendAuthority` throw.
+ * Holds all purchases of a cart in one transaction, or none. Then fulfils each one separately, which posts or reverses
+ * it. A cart that was paid before is returned as it is.
+ * Throws `too_many_hops`, `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`,
+ * `approval_required`, `delegate_required`, and what `quoteItem`, `beginPurchase`, `ownTwin`, `permittedTwin` and
+ * `spendAuthority` throw.
  */
 export async function payCart(order: CartOrder, service: ServiceContext): Promise<ShownCart> {
   checkHops(order.hops)
@@ -67,12 +68,12 @@ export async function payCart(order: CartOrder, service: ServiceContext): Promis
   await fulfilAll(purchases, service)
   return storage.write(async (tx) => {
     const shown = await showCart(tx, await ownCart(tx, order.place), service)
-    await order.keep(tx, shown)
+    await order.storeAnswer(tx, shown)
     return shown
   })
 }
 
-/** Holds the price of every purchase of a cart that is open; a cart that was paid has none that are to be fulfilled. */
+/** Holds the price of every purchase of an open cart. Returns nothing for a cart that was paid. */
 async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext): Promise<HeldPurchase[]> {
   const cart = await ownCart(tx, order.place)
   const party = partyOf(order.caller)
@@ -82,7 +83,7 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
   }
   const lines = await quoteLines(tx, cart, order.place)
   if (order.seen) checkSeenLines(lines, order.seen)
-  else if (!order.acceptPrices && !isApproved(order)) await checkPrices(tx, lines)
+  else if (!order.acceptPrices && !isPaidByApproval(order)) await checkPrices(tx, lines)
   await order.admit?.(
     tx,
     lines.map(({ quote }) => quote),
@@ -101,7 +102,7 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
   for (const { row, quote } of lines) {
     const receipts: number[] = []
     for (let unit = 0; unit < row.quantity; unit++) {
-      const purchase = await ofLine(row, beginPurchase(tx, { ...terms, quote, args: row.arguments }, service))
+      const purchase = await withLine(row, beginPurchase(tx, { ...terms, quote, args: row.arguments }, service))
       begun.push(purchase)
       receipts.push(purchase.id)
     }
@@ -111,8 +112,8 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
   return begun
 }
 
-/** An approval is of a cart at its prices, and is spent by the payment: whoever gave it has seen what the cart costs now. */
-const isApproved = ({ caller, delegate, approvalId }: CartOrder): boolean =>
+/** Whether an approval pays. It names the current prices, so the quoted ones need no check. */
+const isPaidByApproval = ({ caller, delegate, approvalId }: CartOrder): boolean =>
   caller.kind === 'agent' && delegate === undefined && approvalId !== undefined
 
 function partyOf(caller: CartPayer): Party {
@@ -132,11 +133,11 @@ async function checkPrices(tx: Reader, lines: readonly QuotedLine[]): Promise<vo
     changed.push({ line, catalog_item_id, name, price: toAmount(price, decimals), dq, ...now })
   }
   if (changed.length === 0) return
-  const detail = `Lines ${changed.map(({ line }) => line).join(', ')} cost something else than was quoted; send accept_prices to pay that.`
+  const detail = `Lines ${changed.map(({ line }) => line).join(', ')} have a new price. Send "accept_prices" to pay it.`
   throw problem('price_changed', { detail, fields: { lines: changed } })
 }
 
-/** Throws `price_changed` with the present lines if the payer saw others. */
+/** Throws `price_changed` with the current lines if the payer saw different ones. */
 function checkSeenLines(lines: readonly QuotedLine[], seen: readonly SeenLine[]): void {
   const present = lines.map(({ row: { line, quantity }, quote }) => ({
     ...{ line, quantity, price: quote.price, dq: quote.quantity.id },
@@ -151,13 +152,13 @@ interface Payment extends Pick<CartOrder, 'place' | 'hostname' | 'delegate' | 'a
   readonly lines: readonly QuotedLine[]
 }
 
-/** The twin that pays: it holds the sums, and its value may be spent so. */
+/** Returns the twin that pays. Its balance covers the sums, and the caller may spend it. */
 async function fundedTwin(tx: Writer, payment: Payment, { sums, at }: { sums: Sums; at: number }): Promise<TwinRow> {
   const twin = await payerOf(tx, payment, { sums, at })
   for (const [dq, sum] of sums)
     if (spendable(await balanceOf(tx, twin.id, dq)) < sum) {
       const { decimals, shortcode } = await quantityOf(tx, dq)
-      throw problem('insufficient_funds', { detail: `It takes ${formatAmount(sum, decimals)} ${shortcode}.` })
+      throw problem('insufficient_funds', { detail: `The cart costs ${formatAmount(sum, decimals)} ${shortcode}.` })
     }
   return twin
 }
@@ -175,7 +176,7 @@ async function payerOf(
   return permittedTwin(tx, party, { terms: cartTerms(place.id, lines), wish, sums, hostname, approvalId, at })
 }
 
-/** An authority is for one digital quantity, so it pays for no cart of several. */
+/** Spends a spending authority. It has one digital quantity, so it cannot pay for a cart with several. */
 async function delegatedTwin(
   tx: Writer,
   { delegate, party }: { delegate: string; party: Party },
@@ -186,7 +187,7 @@ async function delegatedTwin(
   return required(twins[0], 'the twin that pays the cart')
 }
 
-/** Fulfils what is held, some at the same time. Throws what the storage threw at one of them, once all have ended. */
+/** Fulfils held purchases, some at the same time. When all have ended, throws the first error of the storage. */
 async function fulfilAll(purchases: readonly HeldPurchase[], service: ServiceContext): Promise<void> {
   const failures: unknown[] = []
   const waiting = purchases.values()
@@ -200,14 +201,14 @@ async function fulfilAll(purchases: readonly HeldPurchase[], service: ServiceCon
         service.ongoing.delete(purchase.token)
       }
   }
-  const all = Promise.resolve().then(() => Promise.all(Array.from({ length: AT_ONCE }, work)))
-  // Those that wait for their turn are not taken for abandoned here.
+  const all = Promise.resolve().then(() => Promise.all(Array.from({ length: CONCURRENT_CALLS }, work)))
+  // Marks waiting purchases as running, so that nothing reverses them.
   for (const { token } of purchases) service.ongoing.set(token, all)
   await all
   if (failures.length > 0) throw failures[0]
 }
 
-/** Another process over this storage may have taken back what waited long: that is not called. */
+/** Fulfils a purchase, unless a different process reversed it while it waited. */
 async function fulfilHeld(purchase: HeldPurchase, service: ServiceContext): Promise<void> {
   const { id, token } = purchase
   const isHeld = await service.storage.read(async (tx) => (await tx.get(heldCalls, id))?.token === token)

@@ -4,25 +4,25 @@ import { type Quote, quoteItem } from '../purchases/purchase.js'
 import type { CartLineRow, CartPlace, CartRow } from './cart.js'
 import { linesOf } from './line.js'
 
-/** A line, and what it costs now. */
+/** A line with its current price. */
 export interface QuotedLine {
   readonly row: CartLineRow
   readonly quote: Quote
 }
 
-/** The lines as they stand now. Throws `cart_empty` and what `quoteItem` throws, which say which line it is. */
+/** Quotes all lines. Throws `cart_empty`, and what `quoteItem` throws with the line added. */
 export async function quoteLines(tx: Reader, cart: CartRow, { within }: CartPlace): Promise<QuotedLine[]> {
   const lines = []
   for (const row of await linesOf(tx, cart)) {
     const { catalog_item_id: itemId, arguments: args } = row
-    lines.push({ row, quote: await ofLine(row, quoteItem(tx, { itemId, args, within })) })
+    lines.push({ row, quote: await withLine(row, quoteItem(tx, { itemId, args, within })) })
   }
   if (lines.length === 0) throw problem('cart_empty')
   return lines
 }
 
-/** What is refused says which line it is about. */
-export async function ofLine<T>({ line, name }: CartLineRow, step: Promise<T>): Promise<T> {
+/** Adds the number and name of the line to a problem. */
+export async function withLine<T>({ line, name }: CartLineRow, step: Promise<T>): Promise<T> {
   try {
     return await step
   } catch (cause) {

@@ -3,7 +3,7 @@ import { CartShape, IdPath, SeenLines, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { type CartPlace, createCart, holderOf, ownCart } from './cart.js'
-import { addLine, changeLine, deleteCart, removeLine } from './line.js'
+import { addCartItem, deleteCart, deleteCartItem, updateCartItem } from './line.js'
 import { payCart } from './pay.js'
 import { showCart } from './show.js'
 
@@ -14,12 +14,11 @@ const lineShape = {
   quantity: z.optional(z.int().check(z.minimum(1), z.maximum(99))),
 }
 
-/** Whoever can make a cart can reach it, by the same credential. */
-const held = { evidence: 'designed', versions: ['v4'], auth: ['account', 'user', 'agent', 'guest'] } as const
+const cartRoute = { evidence: 'designed', versions: ['v4'], auth: ['account', 'user', 'agent', 'guest'] } as const
 
-type Held = (typeof held)['auth'][number]
+type CartAuth = (typeof cartRoute)['auth'][number]
 
-const placeOf = ({ params, principal, session }: Call<{ id: number }, unknown, unknown, Held>): CartPlace => ({
+const placeOf = ({ params, principal, session }: Call<{ id: number }, unknown, unknown, CartAuth>): CartPlace => ({
   id: params.id,
   holder: holderOf(principal, session?.id ?? ''),
   within: principal.kind === 'account' ? principal.id : undefined,
@@ -27,9 +26,8 @@ const placeOf = ({ params, principal, session }: Call<{ id: number }, unknown, u
 
 export const cartRoutes = defineRoutes('carts', {
   createCart: route({
-    ...held,
-    summary:
-      'Make a cart, which the same access token (with those that it is refreshed to) or session alone can reach.',
+    ...cartRoute,
+    summary: 'Create a cart. Only the same session or access token, also after a refresh, can use it.',
     method: 'POST',
     path: '/carts',
     status: 201,
@@ -42,8 +40,8 @@ export const cartRoutes = defineRoutes('carts', {
   }),
 
   readCart: route({
-    ...held,
-    summary: 'Read a cart: its lines with their prices as quoted, and once it is paid with their receipts.',
+    ...cartRoute,
+    summary: 'Read a cart with the quoted price of each line, and its receipts once it is paid.',
     method: 'GET',
     path: '/carts/:id',
     params: IdPath,
@@ -53,8 +51,8 @@ export const cartRoutes = defineRoutes('carts', {
   }),
 
   deleteCart: route({
-    ...held,
-    summary: 'Throw an open cart away.',
+    ...cartRoute,
+    summary: 'Delete an open cart.',
     method: 'DELETE',
     path: '/carts/:id',
     params: IdPath,
@@ -67,9 +65,8 @@ export const cartRoutes = defineRoutes('carts', {
   }),
 
   addCartItem: route({
-    ...held,
-    summary:
-      'Put a catalog item into a cart, at the price that it has now; each of its quantity is a purchase of its own.',
+    ...cartRoute,
+    summary: 'Add a catalog item to a cart at its current price. A quantity of 3 becomes three purchases.',
     method: 'POST',
     path: '/carts/:id/items',
     params: IdPath,
@@ -80,13 +77,13 @@ export const cartRoutes = defineRoutes('carts', {
     idempotent: true,
     async write(tx, call, service) {
       const { catalog_item_id: itemId, arguments: args = {}, quantity = 1 } = call.body
-      return showCart(tx, await addLine(tx, placeOf(call), { itemId, args, quantity }), service)
+      return showCart(tx, await addCartItem(tx, placeOf(call), { itemId, args, quantity }), service)
     },
   }),
 
   updateCartItem: route({
-    ...held,
-    summary: 'Change the quantity or the arguments of a line; its price stays as it was quoted.',
+    ...cartRoute,
+    summary: 'Change the quantity or the arguments of a line. Its quoted price stays.',
     method: 'PUT',
     path: '/carts/:id/items/:line',
     params: LinePath,
@@ -95,25 +92,26 @@ export const cartRoutes = defineRoutes('carts', {
     errors: ['not_found', 'cart_closed', 'item_inactive', 'arguments_refused', 'schema_refused'],
     async write(tx, call, service) {
       const { arguments: args, quantity } = call.body
-      return showCart(tx, await changeLine(tx, placeOf(call), call.params.line, { args, quantity }), service)
+      return showCart(tx, await updateCartItem(tx, placeOf(call), call.params.line, { args, quantity }), service)
     },
   }),
 
   deleteCartItem: route({
-    ...held,
-    summary: 'Take a line out of a cart.',
+    ...cartRoute,
+    summary: 'Remove a line from a cart.',
     method: 'DELETE',
     path: '/carts/:id/items/:line',
     params: LinePath,
     result: CartShape,
     errors: ['not_found', 'cart_closed'],
-    write: async (tx, call, service) => showCart(tx, await removeLine(tx, placeOf(call), call.params.line), service),
+    write: async (tx, call, service) =>
+      showCart(tx, await deleteCartItem(tx, placeOf(call), call.params.line), service),
   }),
 
   payCart: route({
-    ...held,
+    ...cartRoute,
     summary:
-      'Pay for all of a cart or nothing: then each of its purchases is fulfilled, and posted or reversed, on its own. A cart that was paid is answered as it is.',
+      'Pay for a whole cart or nothing. farthing then fulfils each purchase separately, and posts or reverses it. A paid cart is returned as it is.',
     method: 'POST',
     path: '/carts/:id/pay',
     params: IdPath,
@@ -158,7 +156,7 @@ export const cartRoutes = defineRoutes('carts', {
       const { principal: caller, keep } = call
       const hops = hopsIn(call.headers)
       return payCart(
-        { place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, seen, hops, keep },
+        { place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, seen, hops, storeAnswer: keep },
         service,
       )
     },

@@ -8,7 +8,7 @@ import { type PurchaseStatus, readReceipts, type ShownReceipt, showReceipt } fro
 import type { CartLineRow, CartRow } from './cart.js'
 import { linesOf } from './line.js'
 
-/** `paying` while its endpoint is being called; `partly_paid` and `reversed` say that it was not delivered every time, or ever. */
+/** `paying`: the endpoint is being called. `partly_paid`, `reversed`: some, or all, of its purchases failed. */
 type LineStatus = 'open' | 'paying' | 'paid' | 'partly_paid' | 'reversed'
 
 export interface ShownLine {
@@ -16,7 +16,7 @@ export interface ShownLine {
   catalog_item_id: number
   name: string
   seller: string
-  /** Of one, as it was quoted, or then paid. */
+  /** Price of one, as quoted or paid. */
   price: number
   dq: string
   quantity: number
@@ -29,19 +29,19 @@ export interface ShownCart {
   id: number
   status: 'open' | 'paying' | 'paid' | 'partly_paid' | 'failed'
   items: ShownLine[]
-  /** By digital quantity: what all of it costs. */
+  /** The cost of the whole cart by digital quantity. */
   totals: Record<string, number>
   created_at: number
 }
 
-/** How many characters of what was delivered a cart shows at most; what is left out, its receipt has. */
-const MOST_DELIVERED = 1_048_576
+/** The most characters of delivered content that a cart shows. Receipts show the rest. */
+const MAX_DELIVERED = 1_048_576
 
-/** A cart with its receipts. Nothing is kept of how it ends: its purchases say that, whoever settled them and when. */
+/** Shows a cart with its receipts. Its status is computed from its purchases, whoever settles them. */
 export async function showCart(tx: Reader, cart: CartRow, { keys }: Pick<ServiceContext, 'keys'>): Promise<ShownCart> {
   const items: ShownLine[] = []
   const sums = new Map<string, bigint>()
-  let left = MOST_DELIVERED
+  let left = MAX_DELIVERED
   const lines = await linesOf(tx, cart)
   const page = await readReceipts(
     tx,
@@ -60,7 +60,7 @@ export async function showCart(tx: Reader, cart: CartRow, { keys }: Pick<Service
   }
   const totals: Record<string, number> = {}
   for (const [dq, sum] of sums) totals[dq] = toAmount(sum, (await quantityOf(page, dq)).decimals)
-  return { id: cart.id, status: statusOf(cart, items), items, totals, created_at: seconds(cart.created_at) }
+  return { id: cart.id, status: cartStatus(cart, items), items, totals, created_at: seconds(cart.created_at) }
 }
 
 async function showLine(tx: Reader, row: CartLineRow, receipts: ShownReceipt[]): Promise<ShownLine> {
@@ -77,7 +77,7 @@ function lineStatus(purchases: readonly PurchaseStatus[]): LineStatus {
   return purchases.includes('paid') ? 'partly_paid' : 'reversed'
 }
 
-function statusOf({ ordered_at }: CartRow, items: readonly ShownLine[]): ShownCart['status'] {
+function cartStatus({ ordered_at }: CartRow, items: readonly ShownLine[]): ShownCart['status'] {
   if (ordered_at === null) return 'open'
   const statuses = new Set(items.map(({ status }) => status))
   if (statuses.has('paying')) return 'paying'

@@ -49,7 +49,7 @@ class Estimate {
   }
 
   #text({ format, minLength, maxLength }: CompiledSchema, text: string): void {
-    // // A pattern spends its own steps when it runs.
+    // A pattern spends its own steps when it runs.
     if (typeof format === 'string' && !format.startsWith(PATTERN)) this.#effort.spend(text.length >> 3)
     if (minLength !== undefined || maxLength !== undefined) this.#effort.spend(text.length >> 6)
   }
@@ -66,7 +66,7 @@ class Estimate {
     if (uniqueItems !== true) return
     const pairs = list.length * list.length
     const isPlain = list.every((each) => typeof each !== 'object' || each === null)
-    // // The validator compares two objects part by part, as long as they are equal.
+    // The validator compares two objects part by part, as long as they are equal.
     this.#effort.spend(isPlain ? pairs >> 5 : (pairs >> 1) + list.length * (JSON.stringify(list).length >> 6))
   }
 
@@ -101,7 +101,7 @@ class Estimate {
     const known = this.#fixed.get(schema)
     if (known !== undefined) return known
     const { enum: choices, const: only, required, dependentRequired, multipleOf, properties, dependentSchemas } = schema
-    // // An error message quotes the allowed values.
+    // An error message quotes the allowed values.
     const written = [choices, only].map((each) => (each === undefined ? 0 : JSON.stringify(each).length >> 6))
     const lists = [required, ...Object.values(fieldsOf(dependentRequired))]
     const maps = [properties, dependentRequired, dependentSchemas].map((each) => Object.keys(fieldsOf(each)).length)

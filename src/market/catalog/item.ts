@@ -208,10 +208,10 @@ export async function updateCatalogItem(
   const { price: cost, dq, descriptor, twin_id: twinId, ...own } = change
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
   const renamed: CatalogItemRow = { ...was, ...given, updated_at: at }
-  // // Agents know the tool by its name, so a name that still fits stays, and no tool gets a name that another had.
+  // Agents know the tool by its name, so a name that still fits stays, and no tool gets a name that another had.
   const isSame = fitsToolName(was.tool_name, renamed.name)
   const changed = isSame ? renamed : { ...renamed, tool_name: await freeToolName(tx, accountId, renamed.name) }
-  // // An older schema that is no longer accepted stays, so that the rest of the item can be changed.
+  // An older schema that is no longer accepted stays, so that the rest of the item can be changed.
   if (change.service_schema !== undefined) checkSchema(changed.service_schema)
   const calledAt = checkEndpoint(changed.external_endpoint, changed.service_schema, service)
   if (changed.active && !was.active) await checkMayBeActive(tx, accountId)

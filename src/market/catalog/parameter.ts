@@ -95,7 +95,7 @@ const refused = (field: string | null, what: string): Problem => {
 function checkDistinct(inputs: readonly ParameterInput[]): void {
   const seen = new Set<string | number>()
   for (const [n, { id, kind, name }] of inputs.entries()) {
-    // // HTTP header names ignore case.
+    // HTTP header names ignore case.
     const key = `${kind}:${kind === 'header' ? name.toLowerCase() : name}`
     if (seen.has(key)) throw refused(`${n}.name`, 'occurs twice')
     if (typeof id === 'number' && seen.has(id)) throw refused(`${n}.id`, 'occurs twice')
@@ -127,7 +127,7 @@ async function changedParameter(
   if (kind === 'header' && isReserved(name))
     throw refused(`${n}.name`, 'is a header that farthing does not let you set')
   const kept = was && (await keys.open(was.value_sealed, encryptionContext(was.id)))
-  // // The kind may have changed, so a stored value must be checked again.
+  // The kind may have changed, so a stored value must be checked again.
   const value = given ?? kept ?? ''
   checkValue(kind, value, n)
   if (was && (given === undefined || given === kept)) {

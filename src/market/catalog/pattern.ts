@@ -245,7 +245,7 @@ function run(steps: readonly Step[], text: readonly string[], effort: Pick<Effor
   }
   let visits = 0
   for (let at = 0; ; at++) {
-    // // The number of visits for one character is at most the number of steps.
+    // The number of visits for one character is at most the number of steps.
     effort.spend(visits / VISITS_PER_STEP)
     visits = reached.length
     const before = reached

@@ -108,7 +108,7 @@ export class SchemaCompiler {
       throw schemaRefused(`has more than ${MAX_SCHEMAS} schemas, counting a referenced schema each time`)
     if (place.depth > MAX_SCHEMA_DEPTH)
       throw schemaRefused(`nests deeper than ${MAX_SCHEMA_DEPTH} schemas, following references`)
-    // // The validator writes out the location of each schema, so long names cost time.
+    // The validator writes out the location of each schema, so long names cost time.
     this.#effort.spend(SCHEMA_STEPS + (place.at.length >> 5))
   }
 

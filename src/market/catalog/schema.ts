@@ -69,7 +69,7 @@ function findFault(
   effort: Effort,
 ): { argument: string | null; reason: string } | undefined {
   const { compiled, patterns } = compiledOf(schema, effort)
-  // // The validator would run patterns with the runtime's own expressions, which can take exponential time.
+  // The validator would run patterns with the runtime's own expressions, which can take exponential time.
   for (const [name, pattern] of patterns) formats[name] = (text: string) => pattern.test(text)
   try {
     spendEstimate(compiled, args, effort)

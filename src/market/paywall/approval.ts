@@ -3,12 +3,12 @@ import type { ApprovalTerms } from '../../consent/approvals/approval.js'
 import { priceDetail } from '../../consent/approvals/price-detail.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import type { Reader } from '../../storage/storage.js'
-import type { PaywallQuote, PaywallWish } from './order.js'
+import type { PaywallQuote, PaywallRequest } from './order.js'
 
-/** What an agent's user approves: the call with its parameters, and whom it pays how much. */
+/** Returns what an agent's user approves: the call with its parameters, the payee and the amount. */
 export async function paywallTerms(
   tx: Reader,
-  { serviceUrl, serviceMethod, additionalParams }: PaywallWish,
+  { serviceUrl, serviceMethod, additionalParams }: PaywallRequest,
   { payee, quantity, amount }: PaywallQuote,
 ): Promise<ApprovalTerms> {
   const seller = await sellerOf(tx, payee)

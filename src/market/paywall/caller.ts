@@ -1,9 +1,9 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { actorOf, type Party } from '../../consent/personas/spending.js'
-import type { PaywallAuthority, PaywallOrder, PaywallWish } from './order.js'
+import type { PaywallAuthority, PaywallOrder, PaywallRequest } from './order.js'
 
-/** A principal that may ask the paywall for payments. */
+/** A principal that can request payments through the paywall. */
 export type PaywallCaller =
   | Exclude<Party, { kind: 'user' }>
   | { readonly kind: 'user'; readonly owner: Owner; readonly id: number; readonly via: 'token' | 'session' }
@@ -15,28 +15,28 @@ export type PaywallCaller =
       readonly origin: string
     }
 
-/** What a caller brings beside who they are. */
-export interface Brought {
+/** What a caller sends apart from their identity. */
+export interface CallerInput {
   readonly sessionId: string | undefined
   readonly delegate: string | undefined
-  /** Of what an agent's user approved. */
+  /** The approval of an agent's user. */
   readonly approvalId: string | undefined
-  readonly wish: PaywallWish
+  readonly request: PaywallRequest
 }
 
-/** By what right a caller has a user pay. Throws `delegate_required`. */
-export function rightOf(
+/** Returns the authority by which a caller makes a user pay. Throws `delegate_required`. */
+export function callerFields(
   caller: PaywallCaller,
-  { sessionId = '', ...brought }: Brought,
+  { sessionId = '', ...input }: CallerInput,
 ): Pick<PaywallOrder, 'authority' | 'actor' | 'sellerId' | 'origin'> {
   if (caller.kind === 'page') {
     const { owner: payer, user_id: userId, account_id: sellerId, origin } = caller
-    // A page has what it was given and nothing more: a delegate is no way around its reader's approval.
+    // A page cannot use a delegate, because that would bypass the user's approval.
     return { authority: { by: 'session', payer, userId, sessionId }, actor: payer, sellerId, origin }
   }
   const sellerId = caller.kind === 'embed' ? caller.account_id : undefined
   return {
-    authority: authorityOf(caller, { ...brought, sessionId }),
+    authority: authorityOf(caller, { ...input, sessionId }),
     actor: actorOf(caller),
     sellerId,
     origin: undefined,
@@ -45,14 +45,14 @@ export function rightOf(
 
 function authorityOf(
   caller: Exclude<PaywallCaller, { kind: 'page' }>,
-  brought: Brought & { sessionId: string },
+  input: CallerInput & { sessionId: string },
 ): PaywallAuthority {
-  const { sessionId, delegate, approvalId, wish } = brought
+  const { sessionId, delegate, approvalId, request } = input
   if (delegate !== undefined) return { by: 'delegate', hash: delegate, party: caller }
   if (caller.kind === 'user') {
     const { owner: payer, id: userId } = caller
     return caller.via === 'token' ? { by: 'token', payer } : { by: 'session', payer, userId, sessionId }
   }
-  if (caller.kind === 'agent') return { by: 'agent', agent: caller, wish, approvalId }
+  if (caller.kind === 'agent') return { by: 'agent', agent: caller, request, approvalId }
   throw problem('delegate_required')
 }

@@ -10,19 +10,24 @@ import { primaryTwin, type TwinRow, twinByHostname, twins } from '../../money/tw
 import type { Reader } from '../../storage/storage.js'
 import { checkEndpointForSale, itemCalledAt } from '../catalog/for-sale.js'
 
-/** By what right a caller has a user pay. */
+/** The authority by which a caller makes a user pay. */
 export type PaywallAuthority =
   /** The user's own token. */
   | { readonly by: 'token'; readonly payer: Owner }
-  /** A session of theirs: they are asked each time. */
+  /** The user's session. The user approves each payment by second factor. */
   | { readonly by: 'session'; readonly payer: Owner; readonly userId: number; readonly sessionId: string }
-  /** An agent of theirs, by what they approved. */
-  | { readonly by: 'agent'; readonly agent: Agent; readonly wish: PaywallWish; readonly approvalId: string | undefined }
-  /** A delegate of a persona of theirs, spent by its party. */
+  /** The user's agent, with an approval. */
+  | {
+      readonly by: 'agent'
+      readonly agent: Agent
+      readonly request: PaywallRequest
+      readonly approvalId: string | undefined
+    }
+  /** A delegate of the user's persona, which the caller spends. */
   | { readonly by: 'delegate'; readonly hash: string; readonly party: Party }
 
-/** What somebody asks the paywall for, as it is sent. */
-export interface PaywallWish {
+/** A request to the paywall as the caller sent it. */
+export interface PaywallRequest {
   readonly amount: number
   readonly dq?: string | undefined
   readonly destination?: string | undefined
@@ -31,26 +36,26 @@ export interface PaywallWish {
   readonly additionalParams?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** What is to be paid, to whom, and for what. */
+/** What to pay, to whom, and for what. */
 export interface PaywallOrder {
   readonly authority: PaywallAuthority
-  /** Who is told to have done it: an owner, or the client id of an app. */
+  /** Actor of the events: an owner, or the client id of an app. */
   readonly actor: string
   /** In the digital quantity. */
   readonly amount: number
-  /** Default: that of the twin that pays. */
+  /** Default: that of the paying twin. */
   readonly dq: string | undefined
-  /** Hostname of the twin that is paid. Default: that of the catalog item which is called at `url`. */
+  /** Hostname of the payee's twin. Default: the twin of the catalog item whose endpoint is `url`. */
   readonly destination: string | undefined
-  /** The account whose embed or publishable secret the caller came by; its primary twin is paid where nothing else says who is. */
+  /** The account of the embed or publishable secret. Default payee: its primary twin. */
   readonly sellerId: number | undefined
-  /** Of the page that asks. */
+  /** Origin of the calling page. */
   readonly origin: string | undefined
-  /** The upstream service to be called, judged already. */
+  /** The upstream service to call, already checked. */
   readonly url: URL | undefined
 }
 
-/** An order as it stands now. */
+/** An order with its current payer, payee and amount. */
 export interface PaywallQuote {
   readonly payer: TwinRow
   readonly payee: TwinRow
@@ -76,18 +81,18 @@ export async function checkFunds(tx: Reader, { payer, quantity, amount }: Paywal
 export async function paywallPrice(tx: Reader, order: Pick<PaywallOrder, 'amount' | 'dq'>, defaultDq: string) {
   const quantity = await quantityOf(tx, order.dq ?? defaultDq)
   const amount = toUnits(order.amount, quantity.decimals)
-  if (amount === 0n) throw problem('amount_invalid', { detail: 'It must be above zero.' })
+  if (amount === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
   return { quantity, amount }
 }
 
 async function payeeOf(tx: Reader, order: PaywallOrder): Promise<TwinRow> {
-  const payee = await namedPayee(tx, order)
+  const payee = await findPayee(tx, order)
   if (!payee) throw problem('destination_unknown')
   if (order.url) await checkEndpointForSale(tx, order.url, payee.owner)
   return payee
 }
 
-async function namedPayee(tx: Reader, { destination, sellerId, url }: PaywallOrder): Promise<TwinRow | undefined> {
+async function findPayee(tx: Reader, { destination, sellerId, url }: PaywallOrder): Promise<TwinRow | undefined> {
   if (destination !== undefined) {
     const named = await twinByHostname(tx, destination)
     if (named && isAccountOrUser(named.owner)) return named
@@ -98,7 +103,7 @@ async function namedPayee(tx: Reader, { destination, sellerId, url }: PaywallOrd
   return sellerId === undefined ? undefined : primaryTwin(tx, `account:${sellerId}`)
 }
 
-/** What a payer is asked to approve: exactly what is then paid. */
+/** Returns what a payer is asked to approve. Exactly this is paid. */
 export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { payee, quantity, amount }: PaywallQuote) {
   const merchant_url = origin ?? url?.origin
   return {

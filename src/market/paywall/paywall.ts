@@ -30,11 +30,11 @@ import {
 } from './order.js'
 import { type ServiceCall, upstreamRequest } from './service-call.js'
 
-/** What came of a call of the paywall. */
+/** How a call of the paywall ended. */
 export type PaywallOutcome =
-  /** Nothing was to be called. */
+  /** There was no upstream service to call. */
   | { readonly kind: 'approved'; readonly payment: ShownPayment }
-  /** What the upstream service answered. */
+  /** The upstream service answered. */
   | {
       readonly kind: 'answered'
       readonly paymentId: number
@@ -43,91 +43,97 @@ export type PaywallOutcome =
       readonly contentType: string | null
       readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
     }
-  /** It gave no answer that could be passed on. */
+  /** The upstream service gave no complete answer. */
   | { readonly kind: 'failed'; readonly paymentId: number; readonly reason: string }
 
-/** Keeps what is answered under the caller's key, in the transaction of what it tells. */
-export type KeepOutcome = (tx: Writer, outcome: PaywallOutcome, options?: { meanwhile: boolean }) => Promise<unknown>
+/** Stores the answer under the caller's Idempotency-Key, in the transaction of the payment. */
+export type StoreOutcome = (tx: Writer, outcome: PaywallOutcome, options?: { meanwhile: boolean }) => Promise<unknown>
 
 export interface PaywallCall {
   readonly order: Omit<PaywallOrder, 'url'>
-  /** Of the upstream service to be called, as the caller sent it. */
+  /** URL of the upstream service, as the caller sent it. */
   readonly serviceUrl: string | undefined
   readonly call: ServiceCall
-  /** Of the request, as `hopsIn` counts them. */
+  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
-  /** Whether the answer has to be there in one piece, as it is kept. */
+  /** Whether the answer must be read completely because it will be stored. */
   readonly whole: boolean
-  readonly keep: KeepOutcome
+  readonly storeOutcome: StoreOutcome
 }
 
 /**
- * Has a payer pay, and where an upstream service is named calls that: it is paid when it answers below 500.
- * Throws, before anything has moved, `too_many_hops`, `upstream_refused` and what `quoteOf`, `askAndWait` and `spendAuthority` throw.
+ * Takes a payment, and calls the upstream service if one is named. An answer below status 500 posts the payment, any
+ * other reverses it.
+ * Throws `too_many_hops`, `upstream_refused`, and what `paywallQuote`, `awaitSecondFactor` and `spendAuthority` throw, before
+ * any value moves.
  */
 export async function callPaywall(paywall: PaywallCall, service: ServiceContext): Promise<PaywallOutcome> {
-  const { serviceUrl, keep, hops } = paywall
+  const { serviceUrl, storeOutcome, hops } = paywall
   if (serviceUrl !== undefined) checkHops(hops)
   const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
   const order = { ...paywall.order, url }
-  const asked = await askPayer(order, service)
-  if (!url) return service.storage.write((tx) => pay(tx, order, { asked, keep }, service))
-  const held = await service.storage.write((tx) => holdAmount(tx, order, { asked, keep }, service))
+  const approved = await requestSecondFactor(order, service)
+  if (!url) return service.storage.write((tx) => postAmount(tx, order, { approved, storeOutcome }, service))
+  const held = await service.storage.write((tx) => holdAmount(tx, order, { approved, storeOutcome }, service))
   const proxying = proxy({ ...paywall, url }, held, service).finally(() => service.ongoing.delete(held.token))
   service.ongoing.set(held.token, proxying)
   return proxying
 }
 
-type Asked = AuthenticationRequestRow | undefined
+type Approved = AuthenticationRequestRow | undefined
 
-/** The second factor of a session: asked for once it is known that nothing else stands in the way. */
-async function askPayer(order: PaywallOrder, service: ServiceContext): Promise<Asked> {
+/** Asks a session's user for their second factor, once everything else allows the payment. */
+async function requestSecondFactor(order: PaywallOrder, service: ServiceContext): Promise<Approved> {
   const { authority } = order
   if (authority.by !== 'session') return undefined
   const asking = await service.storage.read(async (tx) =>
-    askingFor(tx, order, await fundedQuote(tx, order, await payingTwin(tx, authority.payer)), authority),
+    secondFactorRequest(tx, order, await fundedQuote(tx, order, await payingTwin(tx, authority.payer)), authority),
   )
   return awaitSecondFactor(service, asking)
 }
 
-const askingFor = async (
+const secondFactorRequest = async (
   tx: Reader,
   order: PaywallOrder,
   quote: PaywallQuote,
   { userId, sessionId }: PaywallAuthority & { by: 'session' },
 ) => ({ userId, sessionId, action: 'paywall', detail: await detailOf(tx, order, quote), asker: askerOf(order) })
 
-/** What a page asks counts apart from what the user does. */
+/** Limits for a page's requests are separate from those of the user. */
 const askerOf = ({ origin, sellerId }: PaywallOrder): string | undefined =>
   origin === undefined ? undefined : `page:${sellerId}:${origin}`
 
 interface Step {
-  readonly asked: Asked
-  readonly keep: KeepOutcome
+  readonly approved: Approved
+  readonly storeOutcome: StoreOutcome
 }
 
-async function pay(tx: Writer, order: PaywallOrder, { asked, keep }: Step, service: ServiceContext) {
-  const payment = await postPayment(tx, await termsOf(tx, order, asked, service.clock.now()))
+async function postAmount(tx: Writer, order: PaywallOrder, { approved, storeOutcome }: Step, service: ServiceContext) {
+  const payment = await postPayment(tx, await termsOf(tx, order, approved, service.clock.now()))
   const outcome = { kind: 'approved', payment } as const
-  await keep(tx, outcome)
+  await storeOutcome(tx, outcome)
   return outcome
 }
 
-async function holdAmount(tx: Writer, order: PaywallOrder, { asked, keep }: Step, service: ServiceContext) {
-  const held = await holdPayment(tx, await termsOf(tx, order, asked, service.clock.now()), service)
-  // What stands should this process not live to say more: the payment is reversed then.
-  await keep(tx, { kind: 'failed', paymentId: held.id, reason: 'The call broke off.' }, { meanwhile: true })
+async function holdAmount(tx: Writer, order: PaywallOrder, { approved, storeOutcome }: Step, service: ServiceContext) {
+  const held = await holdPayment(tx, await termsOf(tx, order, approved, service.clock.now()), service)
+  // If this process ends now, the payment is reversed, and this is its answer.
+  await storeOutcome(
+    tx,
+    { kind: 'failed', paymentId: held.id, reason: 'The call was interrupted.' },
+    { meanwhile: true },
+  )
   return held
 }
 
-/** What is paid, by an authority that is spent here. */
-async function termsOf(tx: Writer, order: PaywallOrder, asked: Asked, at: number): Promise<PaymentTerms> {
+/** Returns the terms of the payment and spends its authority. */
+async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaymentTerms> {
   const { authority, actor } = order
   const payer = await payerOf(tx, order, at)
   const quote = authority.by === 'agent' ? await paywallQuote(tx, order, payer) : await fundedQuote(tx, order, payer)
-  if (asked && authority.by === 'session')
-    await spendAwaited(tx, asked, await askingFor(tx, order, quote, authority), at)
-  if (authority.by === 'agent') await permit(tx, authority, quote, at)
+  if (approved && authority.by === 'session')
+    await spendAwaited(tx, approved, await secondFactorRequest(tx, order, quote, authority), at)
+  if (authority.by === 'agent') await spendAgentApproval(tx, authority, quote, at)
   const { payee, quantity, amount, descriptor } = quote
   const delegate = authority.by === 'delegate' ? authority.hash : null
   return { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
@@ -139,16 +145,16 @@ async function fundedQuote(tx: Reader, order: PaywallOrder, payer: TwinRow): Pro
   return quote
 }
 
-async function permit(
+async function spendAgentApproval(
   tx: Writer,
-  right: PaywallAuthority & { by: 'agent' },
+  authority: PaywallAuthority & { by: 'agent' },
   quote: PaywallQuote,
   at: number,
 ): Promise<void> {
-  const { agent, wish, approvalId } = right
-  const terms = await paywallTerms(tx, wish, quote)
+  const { agent, request, approvalId } = authority
+  const terms = await paywallTerms(tx, request, quote)
   const sums = new Map([[quote.quantity.id, quote.amount]])
-  await permittedTwin(tx, agent, { terms, wish: { kind: 'paywall', ...wish }, sums, approvalId, at })
+  await permittedTwin(tx, agent, { terms, wish: { kind: 'paywall', ...request }, sums, approvalId, at })
 }
 
 async function payerOf(tx: Writer, order: PaywallOrder, at: number): Promise<TwinRow> {
@@ -161,23 +167,25 @@ async function payerOf(tx: Writer, order: PaywallOrder, at: number): Promise<Twi
   return spendAuthority(tx, { delegate, party, dq: quantity.id, amount, at })
 }
 
-/** Calls the upstream service, and settles the payment by how it answers. */
+/** Calls the upstream service and settles the payment by its answer. */
 async function proxy(
-  { url, call, whole, keep, hops }: PaywallCall & { readonly url: URL },
+  { url, call, whole, storeOutcome, hops }: PaywallCall & { readonly url: URL },
   held: HeldPayment,
   service: ServiceContext,
 ): Promise<PaywallOutcome> {
   const settle = (status: 'posted' | 'reversed', outcome: (settled: 'posted' | 'reversed') => PaywallOutcome) =>
     service.storage.write(async (tx) => {
-      // Whoever put another state in place of this one took the payment with it.
+      // False if somebody replaced the state, because the payment is no longer in it then.
       const settled = await settlePayment(tx, held, { status, at: service.clock.now() })
-      const told = settled ? outcome(status) : failed(held, 'The payment was taken back meanwhile.')
-      await keep(tx, told)
-      return told
+      const final = settled
+        ? outcome(status)
+        : failed(held, 'The payment was reversed before the upstream service answered.')
+      await storeOutcome(tx, final)
+      return final
     })
   try {
     const answer = await callUpstream(service, { ...upstreamRequest(url, call), hops })
-    // An answer is seen to be whole before it is paid for, unless it is of those that are read as they come.
+    // Reads the whole answer before it settles the payment. Event streams are relayed as they arrive.
     const body = whole || !isStream(answer) ? await readWhole(answer) : answer.body
     return await settle(answer.status < 500 ? 'posted' : 'reversed', (status) => answered(held, answer, body, status))
   } catch (error) {
@@ -186,7 +194,7 @@ async function proxy(
   }
 }
 
-/** Media types of one part after the other, each of which is of use by itself. */
+/** Media types of which each part is useful by itself. */
 const isStream = ({ contentType }: UpstreamAnswer): boolean =>
   /^(text\/event-stream|application\/(x-ndjson|jsonl|json-seq|stream\+json)|multipart\/x-mixed-replace)\b/i.test(
     contentType ?? '',

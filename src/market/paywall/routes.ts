@@ -3,7 +3,7 @@ import { hopsIn } from '../../base/via.js'
 import { Amount, ContentHash, PaymentShape, z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { rightOf } from './caller.js'
+import { callerFields } from './caller.js'
 import { callPaywall, type PaywallOutcome } from './paywall.js'
 
 const PaywallBody = z.object({
@@ -20,7 +20,7 @@ const PaywallBody = z.object({
 
 export const paywallRoutes = defineRoutes('paywall', {
   callPaywall: route({
-    summary: 'Have a user pay, and call the service that is paid for, whose answer is passed on.',
+    summary: 'Take a payment from a user, call the service that they pay for, and relay its answer.',
     evidence: 'documented',
     method: 'POST',
     path: '/paywall',
@@ -53,21 +53,21 @@ export const paywallRoutes = defineRoutes('paywall', {
     idempotent: true,
     async handle({ body, principal, session, headers, keep }, service) {
       const { amount, dq, destination, serviceUrl, serviceMethod = 'GET', additionalParams } = body
-      const wish = { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
-      const right = rightOf(principal, {
+      const request = { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
+      const fields = callerFields(principal, {
         sessionId: session?.id,
         delegate: body.persona_delegate,
         approvalId: body.approval_id,
-        wish,
+        request,
       })
       const outcome = await callPaywall(
         {
-          order: { amount, dq, destination, ...right },
+          order: { amount, dq, destination, ...fields },
           serviceUrl,
           call: { method: serviceMethod, params: additionalParams },
           hops: hopsIn(headers),
           whole: headers.has('idempotency-key'),
-          keep: (tx, told, options) => keep(tx, answerOf(told), options),
+          storeOutcome: (tx, outcome, options) => keep(tx, answerOf(outcome), options),
         },
         service,
       )
@@ -88,7 +88,7 @@ function answerOf(outcome: PaywallOutcome) {
     return problem('upstream_failed', { detail: reason, headers: paymentHeaders(paymentId, 'reversed') })
   }
   const { paymentId, paymentStatus, status, contentType, body } = outcome
-  const headers = { ...paymentHeaders(paymentId, paymentStatus), ...foreign, ...typed(contentType) }
+  const headers = { ...paymentHeaders(paymentId, paymentStatus), ...sandboxed, ...typeHeader(contentType) }
   return reply({ status, headers, body: hasNoBody(status) ? null : body })
 }
 
@@ -97,9 +97,9 @@ const paymentHeaders = (id: number, status: 'posted' | 'reversed') => ({
   'x-payment-status': status,
 })
 
-/** What others wrote is no page of the service's: should a browser show it, it has no origin and runs nothing. */
-const foreign = { 'content-security-policy': "sandbox; default-src 'none'" }
+/** An upstream answer is not a page of the service: in a browser it gets no origin and runs no script. */
+const sandboxed = { 'content-security-policy': "sandbox; default-src 'none'" }
 
-const typed = (contentType: string | null) => ({ 'content-type': contentType ?? 'application/octet-stream' })
+const typeHeader = (contentType: string | null) => ({ 'content-type': contentType ?? 'application/octet-stream' })
 
 const hasNoBody = (status: number): boolean => [204, 205, 304].includes(status)

@@ -46,7 +46,7 @@ export async function createPurchase(
   checkHops(order.hops)
   const held = await service.storage.write(async (tx) => {
     const begun = await holdPrice(tx, order, service)
-    // // If this process ends now, the purchase is reversed, and this is its answer.
+    // If this process ends now, the purchase is reversed, and this is its answer.
     await keep(tx, failed(begun.id, 'The call was interrupted.'), { meanwhile: true })
     return begun
   })

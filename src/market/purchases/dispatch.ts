@@ -28,7 +28,7 @@ export function endpointRequest(
   const target = new URL(filledEndpoint(endpoint, args, url))
   target.hash = ''
   if (method === 'GET')
-    // // A list becomes one parameter for each of its values.
+    // A list becomes one parameter for each of its values.
     for (const [name, value] of Object.entries(sent))
       for (const each of [value].flat()) target.searchParams.append(name, queryText(each))
   for (const [name, value] of query) target.searchParams.set(name, value)

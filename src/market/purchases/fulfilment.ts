@@ -57,7 +57,7 @@ async function settle(
   const isPaid = failure === undefined || service.chargeOnUpstreamError
   const status = isPaid ? 'posted' : 'reversed'
   if (!(await settlePayment(tx, held, { status, at: service.clock.now() }))) {
-    // // Somebody replaced the state, and the purchase is no longer in it.
+    // Somebody replaced the state, and the purchase is no longer in it.
     const receipt = receiptOf(row, { status: 'reversed', decimals, response: null })
     return { receipt, failure: 'The payment was reversed before the upstream service answered.' }
   }

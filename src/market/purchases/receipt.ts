@@ -70,7 +70,7 @@ export async function storeResponse(
     id,
     status,
     content_type,
-    // // As JSON, so that a byte order mark at the beginning stays.
+    // As JSON, so that a byte order mark at the beginning stays.
     body_sealed: isPaid ? await keys.seal(JSON.stringify(body), encryptionContext(id)) : null,
     body_encoding: isPaid ? (body_encoding ?? null) : null,
   })
@@ -156,7 +156,7 @@ async function showResponse(
   if (!row) return null
   const { status, content_type, body_sealed, body_encoding } = row
   const isShown = viewer === 'buyer' && body_sealed !== null
-  // // A body that was encrypted with a different key is lost.
+  // A body that was encrypted with a different key is lost.
   const body: string | null = JSON.parse((isShown && (await keys.open(body_sealed, encryptionContext(id)))) || 'null')
   return { status, content_type, body, ...(body !== null && body_encoding && { body_encoding }) }
 }

@@ -1,7 +1,7 @@
 import { CartShape, SeenLines, z } from '../../../http/fields/schema.js'
 import { keepNothing } from '../../../http/stored-answer.js'
 import { type CartPlace, createCart, holderOf, ownCart } from '../../../market/carts/cart.js'
-import { addLine, removeLine } from '../../../market/carts/line.js'
+import { addCartItem, deleteCartItem } from '../../../market/carts/line.js'
 import { payCart } from '../../../market/carts/pay.js'
 import { showCart } from '../../../market/carts/show.js'
 import { givenApproval } from './given-approval.js'
@@ -28,7 +28,7 @@ const cartAdd = tool({
     call.service.storage.write(async (tx) => {
       const holder = holderOf(call.agent, '')
       const id = cart_id ?? (await createCart(tx, { holder, at: call.service.clock.now() })).id
-      return showCart(tx, await addLine(tx, placeOf(id, call), { itemId, args, quantity }), call.service)
+      return showCart(tx, await addCartItem(tx, placeOf(id, call), { itemId, args, quantity }), call.service)
     }),
 })
 
@@ -52,7 +52,7 @@ const cartRemove = tool({
   hints: {},
   call: ({ cart_id, line }, call) =>
     call.service.storage.write(async (tx) =>
-      showCart(tx, await removeLine(tx, placeOf(cart_id, call), line), call.service),
+      showCart(tx, await deleteCartItem(tx, placeOf(cart_id, call), line), call.service),
     ),
 })
 
@@ -78,7 +78,7 @@ const cartPay = tool({
     const approvalId = await givenApproval(call, approval_id)
     const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices, seen, hops }
     return payCart(
-      { place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), keep: keepNothing },
+      { place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), storeAnswer: keepNothing },
       service,
     )
   },
