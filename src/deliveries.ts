@@ -3,7 +3,7 @@ import { mailDeliveryHandler } from './identity/users/mail-delivery.js'
 import type { DeliveryHandlers } from './jobs/outbox/outbox.js'
 import { loseInvoiceCharge, settleInvoiceCharge } from './market/billing/settle.js'
 import { loseCheckoutCharge, settleCheckoutCharge } from './market/checkout/card.js'
-import { loseCheckoutRefund, settleCheckoutRefund } from './market/checkout/refund.js'
+import { endCheckoutRefund, loseCheckoutRefund } from './market/checkout/refund.js'
 import { cardDeliveryHandler, refundDeliveryHandler } from './money/cards/charge.js'
 import { loseTopup, settleTopup } from './payments/topups/topup.js'
 
@@ -15,5 +15,5 @@ export const deliveryHandlers: DeliveryHandlers = {
     { topup: settleTopup, checkout: settleCheckoutCharge, invoice: settleInvoiceCharge },
     { topup: loseTopup, checkout: loseCheckoutCharge, invoice: loseInvoiceCharge },
   ),
-  refund: refundDeliveryHandler({ checkout: settleCheckoutRefund }, { checkout: loseCheckoutRefund }),
+  refund: refundDeliveryHandler({ checkout: endCheckoutRefund }, { checkout: loseCheckoutRefund }),
 }

@@ -6,11 +6,11 @@ import { revokeDelegatesOf } from './consent/personas/delegate.js'
 import { rejectRequestsOf } from './consent/second-factor/request.js'
 import type { OnDisconnect, OnFirstProof, OnSignIn } from './http/context.js'
 import { moveCartsAtSignIn } from './market/carts/cart.js'
-import { keepPayer } from './market/checkout/payer.js'
+import { moveCheckoutsAtSignIn } from './market/checkout/payer.js'
 import { claimInvitations } from './payments/transfers/invitation.js'
 
 /** What features do when somebody signs in, in this order. */
-export const onSignIn: readonly OnSignIn[] = [claimInvitations, moveCartsAtSignIn, keepPayer]
+export const onSignIn: readonly OnSignIn[] = [claimInvitations, moveCartsAtSignIn, moveCheckoutsAtSignIn]
 
 /** What features end with the connection of an app. */
 export const onDisconnect: readonly OnDisconnect[] = [

@@ -4,7 +4,7 @@ import { PHONE_ANSWERS } from './consent/second-factor/phone.js'
 import type { TimerJob } from './jobs/schedule/timer.js'
 import { endPeriod, tryInvoiceAgain } from './market/billing/renewal.js'
 import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './market/billing/settle.js'
-import { CHECKOUT_TRY_ENDS, endOverdueTry, expireCheckout } from './market/checkout/attempt.js'
+import { CHECKOUT_ATTEMPT_ENDS, endOverdueAttempt, expireCheckout } from './market/checkout/attempt.js'
 import { CHECKOUT_EXPIRES } from './market/checkout/checkout.js'
 import { HELD_TOO_LONG, reverseOverdue } from './payments/payments/held-payment.js'
 import { expireTransfer, TRANSFER_EXPIRES } from './payments/transfers/invitation.js'
@@ -15,7 +15,7 @@ export const timerJobs: Readonly<Record<string, TimerJob>> = {
   [HELD_TOO_LONG]: reverseOverdue,
   [TRANSFER_EXPIRES]: expireTransfer,
   [CHECKOUT_EXPIRES]: expireCheckout,
-  [CHECKOUT_TRY_ENDS]: endOverdueTry,
+  [CHECKOUT_ATTEMPT_ENDS]: endOverdueAttempt,
   [BILLING_PERIOD_ENDS]: endPeriod,
   [BILLING_TRY_AGAIN]: tryInvoiceAgain,
   [APPROVAL_EXPIRES]: expireApproval,

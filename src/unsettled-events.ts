@@ -3,12 +3,12 @@ import type { ParkedWork } from './http/context.js'
 import { recordEvent } from './jobs/events/event.js'
 import { invoices } from './market/billing/invoice.js'
 import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './market/billing/settle.js'
-import { CHECKOUT_TRY_ENDS } from './market/checkout/attempt.js'
+import { CHECKOUT_ATTEMPT_ENDS } from './market/checkout/attempt.js'
 import { checkoutCharges } from './market/checkout/charge.js'
 import {
   CHECKOUT_EXPIRES,
   type CheckoutRow,
-  checkoutOfTry,
+  checkoutOfAttempt,
   checkoutSeller,
   checkouts,
   isUser,
@@ -74,7 +74,7 @@ const concerns: Readonly<Record<string, Concerning>> = {
   refund_checkout: ofCharge,
   [HELD_TOO_LONG]: ofPayment,
   [CHECKOUT_EXPIRES]: async (tx, id) => ofCheckout(tx, await tx.get(checkouts, Number(id))),
-  [CHECKOUT_TRY_ENDS]: async (tx, attempt) => ofCheckout(tx, await checkoutOfTry(tx, attempt)),
+  [CHECKOUT_ATTEMPT_ENDS]: async (tx, attempt) => ofCheckout(tx, await checkoutOfAttempt(tx, attempt)),
   [BILLING_PERIOD_ENDS]: ofAccount,
   [BILLING_TRY_AGAIN]: ofInvoice,
   [TRANSFER_EXPIRES]: ofTransfer,

@@ -116,6 +116,6 @@ test('the page and the test values of a sandbox offer no test cards that Stripe 
   for (const step of ['', '?step=card']) {
     const page = await call('GET', `/checkout/${token}${step}`, { headers: { accept: 'text/html' } })
     expect([page.status, /pm_|Test cards|step=card/.exec(page.text)?.[0]]).toEqual([200, undefined])
-    expect(page.text).toContain('Cards are paid with where the site that sent you here takes them')
+    expect(page.text).toContain('To pay by card, go back to the site that sent you here')
   }
 })

@@ -157,5 +157,5 @@ test('the page of a link refuses the eleventh card, and says when to come back',
   for (let n = 0; n < 10; n++) expect((await send(BAD)).status).toBe(402)
   const refused = await send('pm_card_visa')
   expect(refused.status).toBe(429)
-  expect(refused.text).toContain('Too many cards were declined here.')
+  expect(refused.text).toContain('Too many cards were declined.')
 })

@@ -7,43 +7,46 @@ import { isPurchaseHeld } from '../purchases/purchase.js'
 import { checkoutCharges, openCharges, putCharge } from './charge.js'
 import {
   type CheckoutRow,
-  checkoutOfTry,
+  checkoutOfAttempt,
   checkoutStatus,
   checkouts,
   isUser,
   type Payer,
-  tellCheckout,
+  recordCheckoutEvent,
 } from './checkout.js'
 import { refundCharges } from './refund.js'
 
-/** The kind of timer that looks after a try that should be over; its subject is the try's token. */
-export const CHECKOUT_TRY_ENDS = 'checkout_try_ends'
+/** Kind of the timer for an attempt that should have ended. Its subject is the attempt's token. */
+export const CHECKOUT_ATTEMPT_ENDS = 'checkout_try_ends'
 
-/** How long past the longest charge and call a try may run. */
+/** How long past the longest charge and call an attempt may run. */
 const GRACE_MS = 40_000
 
 type Refunding = Pick<ServiceContext, 'clock' | 'random'>
 
-/** How long a try may run at most. */
-export const longestTry = ({ limits }: Pick<ServiceContext, 'limits'>): number =>
+/** Longest time that an attempt may run, in milliseconds. */
+export const maxAttemptMs = ({ limits }: Pick<ServiceContext, 'limits'>): number =>
   limits.cardMs + limits.upstreamMs + GRACE_MS
 
-/** Takes the checkout for a try, so that no other runs beside it. */
-export async function beginTry(
+/** Starts an attempt. No other attempt runs at the same time. */
+export async function beginAttempt(
   tx: Writer,
   checkout: CheckoutRow,
   attempt: string,
   service: Pick<ServiceContext, 'clock' | 'limits'>,
 ): Promise<CheckoutRow> {
   const now = service.clock.now()
-  const trying: CheckoutRow = { ...checkout, status: 'paying', attempt, attempt_at: now, attempt_beat: 0 }
-  tx.put(checkouts, trying)
-  await setTimer(tx, { kind: CHECKOUT_TRY_ENDS, subject: attempt, at: now + longestTry(service) })
-  return trying
+  const attempted: CheckoutRow = { ...checkout, status: 'paying', attempt, attempt_at: now, attempt_beat: 0 }
+  tx.put(checkouts, attempted)
+  await setTimer(tx, { kind: CHECKOUT_ATTEMPT_ENDS, subject: attempt, at: now + maxAttemptMs(service) })
+  return attempted
 }
 
-/** A try that failed leaves the checkout unpaid; where its time is over, expired; and paying while a card may yet be charged. */
-export async function endTry(tx: Writer, checkout: CheckoutRow, service: Refunding): Promise<void> {
+/**
+ * Ends a failed attempt. The checkout is unpaid again, or expired, or still paying while the outcome of a charge is
+ * unknown.
+ */
+export async function endAttempt(tx: Writer, checkout: CheckoutRow, service: Refunding): Promise<void> {
   const charges = await openCharges(tx, checkout)
   const status = charges.some(({ status }) => status === 'pending') ? 'paying' : 'unpaid'
   const ended: CheckoutRow = { ...checkout, status, attempt: null, receipt_id: null }
@@ -54,22 +57,22 @@ export async function endTry(tx: Writer, checkout: CheckoutRow, service: Refundi
 async function expire(tx: Writer, checkout: CheckoutRow, service: Refunding): Promise<void> {
   tx.put(checkouts, { ...checkout, status: 'expired' })
   await refundCharges(tx, checkout, service)
-  await tellCheckout(tx, 'expired', checkout, { actor: 'service', at: service.clock.now() })
+  await recordCheckoutEvent(tx, 'expired', checkout, { actor: 'service', at: service.clock.now() })
 }
 
-export interface PaidTry {
-  /** Who paid from a wallet; by card, it is whoever the charge is by now: they may have signed in meanwhile. */
+export interface SuccessfulAttempt {
+  /** Whoever paid from a wallet. After a charge, the charge names the payer, who may have signed in since. */
   readonly payer: Payer
   readonly receiptId: number
-  /** Of the charge that paid, where a card did. */
+  /** The charge that paid. Undefined: a wallet paid. */
   readonly chargeId: number | undefined
 }
 
-/** The try paid; what other cards were charged goes back to them. */
-export async function endPaid(
+/** Ends a successful attempt. Refunds other cards that were charged. */
+export async function endPaidAttempt(
   tx: Writer,
   checkout: CheckoutRow,
-  { payer: began, receiptId, chargeId }: PaidTry,
+  { payer: began, receiptId, chargeId }: SuccessfulAttempt,
   service: Refunding,
 ): Promise<CheckoutRow> {
   const charge = chargeId === undefined ? undefined : await tx.get(checkoutCharges, chargeId)
@@ -78,49 +81,52 @@ export async function endPaid(
   tx.put(checkouts, paid)
   if (charge) putCharge(tx, { ...charge, status: 'spent' })
   await refundCharges(tx, paid, service)
-  await tellCheckout(tx, 'paid', paid, { actor: isUser(payer) ? payer : 'guest', at: service.clock.now() })
+  await recordCheckoutEvent(tx, 'paid', paid, { actor: isUser(payer) ? payer : 'guest', at: service.clock.now() })
   return paid
 }
 
-/** An unpaid checkout ends on time; one that is being tried, when that has failed. */
+/** Expires an unpaid checkout. A checkout that is being paid expires when its attempt fails. */
 export const expireCheckout: TimerJob = async (tx, subject, service) => {
   const checkout = await tx.get(checkouts, Number(subject))
   if (checkout?.status === 'unpaid' && checkoutStatus(checkout, service.clock.now()) === 'expired')
     await expire(tx, checkout, service)
 }
 
-/** A try that nobody makes any more has failed, once the purchase that it began is reversed. */
-export const endOverdueTry: TimerJob = async (tx, attempt, service) => {
-  const checkout = await checkoutOfTry(tx, attempt)
+/** Ends an attempt that takes too long, once its purchase is reversed. */
+export const endOverdueAttempt: TimerJob = async (tx, attempt, service) => {
+  const checkout = await checkoutOfAttempt(tx, attempt)
   if (!checkout) return
-  // A clock that was moved does not end a try that runs; as far as it was moved, it is not asked again at each step of it.
+  // A sandbox's clock may jump, so a running attempt continues. The delay grows with the jump, to set few timers.
   const now = service.clock.now()
-  const again = now + Math.max(GRACE_MS, now - (checkout.attempt_at ?? now))
+  const retryAt = now + Math.max(GRACE_MS, now - (checkout.attempt_at ?? now))
   if (service.ongoing.has(attempt) || (await isHeld(tx, checkout)))
-    await setTimer(tx, { kind: CHECKOUT_TRY_ENDS, subject: attempt, at: again })
-  else await endTry(tx, checkout, service)
+    await setTimer(tx, { kind: CHECKOUT_ATTEMPT_ENDS, subject: attempt, at: retryAt })
+  else await endAttempt(tx, checkout, service)
 }
 
-/** Ends the tries that are not made here, where nobody else makes any and their purchases are reversed. */
-export async function endAbandonedTries(tx: Writer, service: Refunding & Pick<ServiceContext, 'ongoing'>) {
+/** Ends attempts of processes that are gone, once their purchases are reversed. */
+export async function endAbandonedAttempts(tx: Writer, service: Refunding & Pick<ServiceContext, 'ongoing'>) {
   for await (const checkout of allRows(tx, checkouts, { index: 'byAttempt', prefix: [] }))
     if (checkout.attempt !== null && !service.ongoing.has(checkout.attempt) && !(await isHeld(tx, checkout)))
-      await endTry(tx, checkout, service)
+      await endAttempt(tx, checkout, service)
 }
 
-/** Whether the purchase that a try began is not settled yet. */
+/** Whether the purchase of an attempt is not settled yet. */
 const isHeld = async (tx: Reader, { receipt_id }: CheckoutRow): Promise<boolean> =>
   receipt_id !== null && isPurchaseHeld(tx, receipt_id)
 
-/** Ends a try whose process is gone, with the purchase that it began: should it live after all, it finds both taken back. */
-export async function endDeadTry(
+/**
+ * Ends the attempt of a process that is gone, and reverses its purchase. If the process continues after all, it finds
+ * both ended.
+ */
+export async function endDeadAttempt(
   tx: Writer,
   { attempt, attempt_beat }: Pick<CheckoutRow, 'attempt' | 'attempt_beat'>,
   service: Refunding,
 ): Promise<void> {
-  const checkout = attempt === null ? undefined : await checkoutOfTry(tx, attempt)
+  const checkout = attempt === null ? undefined : await checkoutOfAttempt(tx, attempt)
   if (!checkout || checkout.attempt_beat !== attempt_beat) return
   const call = checkout.receipt_id === null ? undefined : await tx.get(heldCalls, checkout.receipt_id)
   if (call) await settlePayment(tx, call, { status: 'reversed', at: service.clock.now() })
-  await endTry(tx, checkout, service)
+  await endAttempt(tx, checkout, service)
 }

@@ -10,7 +10,7 @@ import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/t
 import { createPendingPayment, loseTopup, settleTopup } from '../../payments/topups/topup.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { endTry } from './attempt.js'
+import { endAttempt } from './attempt.js'
 import { checkoutCharges, putCharge } from './charge.js'
 import {
   type CheckoutRow,
@@ -18,11 +18,11 @@ import {
   checkouts,
   isUser,
   type Payer,
+  recordCheckoutEvent,
   sellerIdOf,
-  tellCheckout,
 } from './checkout.js'
 
-/** Cards are charged whole cents, and a half of one of the digital quantity at least. */
+/** Whether a card can be charged this amount: whole cents, and at least half a unit of the digital quantity. */
 export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRow, 'decimals'>): boolean {
   const one = 10n ** BigInt(decimals)
   const cent = decimals > 2 ? 10n ** BigInt(decimals - 2) : 1n
@@ -33,7 +33,7 @@ export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRo
 function checkChargeable(units: bigint, quantity: DigitalQuantityRow): void {
   if (isChargeable(units, quantity)) return
   const { decimals, shortcode } = quantity
-  throw problem('card_minimum', { detail: `This costs ${formatAmount(units, decimals)} ${shortcode}.` })
+  throw problem('card_minimum', { detail: `The price is ${formatAmount(units, decimals)} ${shortcode}.` })
 }
 
 export interface CardOrder {
@@ -45,8 +45,8 @@ export interface CardOrder {
 }
 
 /**
- * Writes the charge that the checkout is to be paid from, for the caller to make.
- * Throws `card_minimum`, `too_many_declines`, `processor_failed` where no card can be charged.
+ * Writes the charge that pays for a checkout. The caller charges it.
+ * Throws `card_minimum`, `too_many_declines`, and `processor_failed` if there is no card processor.
  */
 export async function beginCharge(
   tx: Writer,
@@ -92,14 +92,14 @@ async function twinOf(
   return twin
 }
 
-/** A guest is known by the email that the link was made for, if any. */
+/** A guest's email is the one that the link was made for, if any. */
 async function addressOf(tx: Reader, { email }: CheckoutRow, payer: Payer, { hostname }: TwinRow): Promise<string> {
   return (await emailOf(tx, payer)) ?? email ?? hostname
 }
 
 /**
- * Issues what was charged to the checkout's twin. Where nobody waits to go on, the checkout is unpaid again, and whoever was charged
- * pays it by that; where it has expired meanwhile, the card gets it back.
+ * Issues the charged value to the checkout's twin. If no request is waiting for it, the checkout becomes unpaid again
+ * and the payer can pay with that value, or the card is refunded if the checkout has expired.
  */
 export const settleCheckoutCharge: SettleCharge = async (tx, { id, result }, service) => {
   const charge = await tx.get(checkoutCharges, id)
@@ -109,18 +109,18 @@ export const settleCheckoutCharge: SettleCharge = async (tx, { id, result }, ser
   const charge_id = isCharged ? result.charge_id : null
   putCharge(tx, { ...charge, status: isCharged ? 'charged' : 'failed', charge_id })
   const checkout = await getExisting(tx, checkouts, charge.checkout_id)
-  if (checkout.status === 'paying' && (checkout.attempt === null || !isCharged)) await endTry(tx, checkout, service)
+  if (checkout.status === 'paying' && (checkout.attempt === null || !isCharged)) await endAttempt(tx, checkout, service)
 }
 
-/** A charge of which nothing is heard for days ends the try: the link can be paid again, or has expired. */
+/** Ends the attempt of a charge whose outcome stayed unknown for days. The link can be paid again, or has expired. */
 export const loseCheckoutCharge: GiveUpCharge = async (tx, { id, chargeId }, service) => {
   const charge = await tx.get(checkoutCharges, id)
   if (charge?.status !== 'pending') return
   await loseTopup(tx, { id, chargeId }, service)
   putCharge(tx, { ...charge, status: 'lost' })
   const checkout = await getExisting(tx, checkouts, charge.checkout_id)
-  const told = { unknown_charge: chargeId }
-  const telling = { actor: 'service', to: await checkoutSeller(tx, checkout), payer: charge.payer } as const
-  await tellCheckout(tx, 'charge_lost', checkout, { ...telling, at: service.clock.now(), told })
-  if (checkout.status === 'paying') await endTry(tx, checkout, service)
+  const data = { unknown_charge: chargeId }
+  const event = { actor: 'service', to: await checkoutSeller(tx, checkout), payer: charge.payer } as const
+  await recordCheckoutEvent(tx, 'charge_lost', checkout, { ...event, at: service.clock.now(), data })
+  if (checkout.status === 'paying') await endAttempt(tx, checkout, service)
 }

@@ -3,10 +3,10 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { CheckoutRow, Payer } from './checkout.js'
 
 /**
- * `pending`: it is not known yet whether the card is charged; then `failed`, `lost` where that stays unknown, or `charged`: the value
- * waits in the checkout's twin. From there it is `spent`, or `refunding` and at last `refunded`. `unrefunded` (the processor refuses the
- * refund) and `refund_lost` (it stays unknown whether the card got it) wait for an operator, who ends them as `refunded`, as
- * `credited` to the payer's wallet, or as `refunding` again.
+ * `pending`: the outcome is unknown. Then `failed`, `lost` (the outcome stays unknown) or `charged` (the value is in
+ * the checkout's twin). From `charged`: `spent`, or `refunding` and then `refunded`. `unrefunded` (the processor
+ * refused the refund) and `refund_lost` (its outcome stays unknown) wait for the seller, who changes them to
+ * `refunded`, `credited` (to the payer's wallet) or `refunding` again.
  */
 export type ChargeStatus =
   | 'pending'
@@ -20,25 +20,25 @@ export type ChargeStatus =
   | 'refund_lost'
   | 'credited'
 
-/** A charge of somebody's card for a checkout. The id is that of the payment by which the value is issued. */
+/** A charge of a card for a checkout. The id is that of the payment that issues the value. */
 export interface CheckoutChargeRow {
   readonly id: number
   readonly checkout_id: number
-  /** The checkout's id, while it is pending or charged. */
+  /** The checkout's id while the charge is pending or charged. */
   readonly open_of: number | null
   readonly payer: Payer
   readonly status: ChargeStatus
   /** Smallest units of the checkout's digital quantity. */
   readonly amount: string
-  /** Whom it concerns, as the outbox addresses that. */
+  /** Recipient of the outbox message. */
   readonly to: string
-  /** The processor's name for it, once it is charged. */
+  /** The processor's id of the charge, once it is charged. */
   readonly charge_id: string | null
-  /** What holds the value while it is refunded. */
+  /** The movement that holds the value during a refund. */
   readonly movement_id: number | null
-  /** The id of the account that sells what the link is for; absent in older rows. */
+  /** Id of the account that sells the item. Older rows lack it. */
   readonly seller_id?: number
-  /** Names the refund to the processor; absent before there is one, and in older rows. */
+  /** Id of the refund at the processor. Missing before a refund, and in older rows. */
   readonly refund_id?: string
   /** Why the processor refused the refund. */
   readonly refusal?: string
@@ -55,14 +55,14 @@ export function putCharge(tx: Writer, charge: Omit<CheckoutChargeRow, 'open_of'>
   tx.put(checkoutCharges, { ...charge, open_of: isOpen ? charge.checkout_id : null })
 }
 
-/** The charges of a checkout of which something is yet to come: those that are pending, and those that are charged and not spent. */
+/** Returns the charges of a checkout that are pending, or charged and not spent. */
 export async function openCharges(tx: Reader, { id }: CheckoutRow): Promise<CheckoutChargeRow[]> {
   const open: CheckoutChargeRow[] = []
   for await (const charge of allRows(tx, checkoutCharges, { index: 'openByCheckout', prefix: [id] })) open.push(charge)
   return open
 }
 
-/** What the payer's card was charged before and is not spent: it pays, and no card is charged again. */
+/** Returns an earlier charge of this payer that is not spent. It pays, so the card is not charged again. */
 export const chargedFor = async (
   tx: Reader,
   checkout: CheckoutRow,

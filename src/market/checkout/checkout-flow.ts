@@ -6,10 +6,10 @@ import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import type { Writer } from '../../storage/storage.js'
 import { checkoutByToken, payerOfSession } from './checkout.js'
 import { checkoutPages, checkoutSentence, checkoutTitle } from './checkout-page.js'
-import { completeCheckout, type Way } from './complete.js'
-import { type CheckoutVisit, lookAtCheckout } from './visit.js'
+import { completeCheckout, type PaymentMethod } from './complete.js'
+import { type CheckoutVisit, checkoutStep } from './visit.js'
 
-/** With the quote that the page showed. */
+/** A form, with the quote that the page showed. */
 interface FilledCheckout extends FilledSignIn, PriceQuote {
   readonly payment_method_id?: string | undefined
 }
@@ -17,10 +17,10 @@ interface FilledCheckout extends FilledSignIn, PriceQuote {
 async function pay(
   { token, sessionId, userId, hops }: CheckoutVisit,
   { price, dq }: FilledCheckout,
-  way: Way,
+  method: PaymentMethod,
   service: ServiceContext,
 ): Promise<Next | Problem> {
-  const order = { token, payer: payerOfSession(sessionId, userId), hops, seen: { price, dq }, way }
+  const order = { token, payer: payerOfSession(sessionId, userId), hops, seen: { price, dq }, method }
   try {
     await completeCheckout(order, service)
     return new Next()
@@ -30,18 +30,18 @@ async function pay(
   }
 }
 
-const noCard = (): Problem =>
+const missingCard = (): Problem =>
   problem('field_invalid', { detail: '"payment_method_id" is missing.', fields: { field: 'payment_method_id' } })
 
 export const checkoutFlow = formFlow({
   path: '/checkout/:token',
   check: (tx: Writer, { token }: CheckoutVisit) => checkoutByToken(tx, token),
   signedIn: resumePageSignIn,
-  look: lookAtCheckout,
+  look: checkoutStep,
   pages: checkoutPages,
   sentence: checkoutSentence,
   refusedTitle: checkoutTitle,
-  // The page stays where its address says.
+  // The page stays at its address.
   refusedAt: (_, { step }) => step,
   answers: {
     continue: signInAnswers.continue,
@@ -53,7 +53,9 @@ export const checkoutFlow = formFlow({
     card: {
       async handle(visit: CheckoutVisit, filled: FilledCheckout, service: ServiceContext) {
         const { payment_method_id: paymentMethodId } = filled
-        return paymentMethodId === undefined ? noCard() : pay(visit, filled, { by: 'card', paymentMethodId }, service)
+        return paymentMethodId === undefined
+          ? missingCard()
+          : pay(visit, filled, { by: 'card', paymentMethodId }, service)
       },
     },
     async cancel(tx: Writer, { token }: CheckoutVisit) {

@@ -2,33 +2,33 @@ import { type Problem, type ProblemCode, problemSentence } from '../../base/prob
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import { ANY_SITE, type FormPage } from '../../http/pages/form-page.js'
 import { Actions, AmountText, Button, Facts, Form, Onward } from '../../http/pages/parts.js'
-import { OtherWay, WayForm } from './forms.js'
+import { OtherPaymentMethod, PaymentForm } from './forms.js'
 import type { CheckoutStep } from './visit.js'
 
-/** What people are told in place of the sentence for programs. */
-const toPeople: Partial<Record<ProblemCode, string>> = {
+/** Sentences for people, instead of those for programs. */
+const sentences: Partial<Record<ProblemCode, string>> = {
   insufficient_funds: 'Your wallet does not hold enough for this. Nothing was charged.',
-  item_inactive: 'This is not sold any more. Nothing was charged.',
-  parameter_unreadable: 'The seller cannot deliver this at the moment. Nothing was charged.',
-  schema_refused: 'The seller cannot deliver this at the moment. Nothing was charged.',
-  arguments_refused: 'The seller does not take this order any more as it was made. Nothing was charged.',
-  not_found: 'This is no link to pay by: open it as you were given it.',
-  checkout_paid: 'This is paid. Whoever paid it sees the receipt here, signed in or in the same browser.',
-  too_many_declines: 'Too many cards were declined here. Nothing was charged: try again in a quarter of an hour.',
+  item_inactive: 'This is no longer for sale. Nothing was charged.',
+  parameter_unreadable: 'The seller cannot deliver this right now. Nothing was charged.',
+  schema_refused: 'The seller cannot deliver this right now. Nothing was charged.',
+  arguments_refused: 'The seller no longer accepts this order. Nothing was charged.',
+  not_found: 'This payment link is incomplete or wrong. Open the whole link that you were given.',
+  checkout_paid: 'This is already paid. The payer sees the receipt here when signed in, or in the same browser.',
+  too_many_declines: 'Too many cards were declined. Nothing was charged. Try again in 15 minutes.',
   rejected: 'You rejected the sign-in on your device. Nothing was charged.',
-  sign_in_required: 'Sign in first: your session is over.',
+  sign_in_required: 'Your session has ended. Sign in again.',
   upstream_failed: 'The seller did not deliver, so nothing was charged. Try again.',
 }
 
 export function checkoutSentence({ code, message }: Problem, shown?: CheckoutStep): string | undefined {
-  if (code === 'upstream_failed' && shown?.step === 'offer' && shown.way.step === 'card')
-    return 'The seller did not deliver. What your card was charged waits here: try again, and it is not charged again.'
+  if (code === 'upstream_failed' && shown?.step === 'offer' && shown.payment.step === 'card')
+    return 'The seller did not deliver. Try again: your card is not charged a second time.'
   if (code === 'price_changed')
-    return `The price has changed since this link was made.${message.slice(problemSentence(code).length)}`
-  return toPeople[code]
+    return `The price has changed since this link was created.${message.slice(problemSentence(code).length)}`
+  return sentences[code]
 }
 
-const offerPage = ({ offer, way }: At<CheckoutStep, 'offer'>, { poll, ...view }: View): FormPage => ({
+const offerPage = ({ offer, payment }: At<CheckoutStep, 'offer'>, { poll, ...view }: View): FormPage => ({
   title: `Pay for ${offer.name}`,
   kicker: (
     <>
@@ -43,22 +43,22 @@ const offerPage = ({ offer, way }: At<CheckoutStep, 'offer'>, { poll, ...view }:
       <Facts facts={[['On your receipt', offer.descriptor], ...offer.arguments]} />
     </>
   ),
-  refresh: way.step === 'device' ? poll : undefined,
+  refresh: payment.step === 'device' ? poll : undefined,
   leadsTo: offer.canCancel ? ANY_SITE : undefined,
   body: (
     <>
-      <WayForm way={way} offer={offer} {...view} />
-      <OtherWay way={way} {...offer} />
+      <PaymentForm payment={payment} offer={offer} {...view} />
+      <OtherPaymentMethod payment={payment} {...offer} />
     </>
   ),
 })
 
-/** Longer answers are for programs. */
-const MOST_CHARACTERS = 4000
+/** Longer content is meant for programs. */
+const MAX_CHARACTERS = 4000
 
 function paidPage({ receipt, amount, successUrl }: At<CheckoutStep, 'paid'>): FormPage {
   const { body } = receipt.response ?? {}
-  const isShort = typeof body === 'string' && body !== '' && body.length <= MOST_CHARACTERS
+  const isShort = typeof body === 'string' && body !== '' && body.length <= MAX_CHARACTERS
   const isText = receipt.response?.body_encoding === undefined
   return {
     title: 'Paid',
@@ -94,11 +94,11 @@ function paidPage({ receipt, amount, successUrl }: At<CheckoutStep, 'paid'>): Fo
   }
 }
 
-/** The page by which a checkout is paid. */
+/** The pages of a checkout, by step. */
 export const checkoutPages: Pages<CheckoutStep> = {
   offer: offerPage,
   over: ({ name, why, canCancel }) => ({
-    title: 'This link cannot be paid any more',
+    title: 'This link can no longer be paid',
     kicker: name,
     alert: checkoutSentence(why) ?? why.message,
     leadsTo: canCancel ? ANY_SITE : undefined,
@@ -118,8 +118,8 @@ export const checkoutPages: Pages<CheckoutStep> = {
     body: (
       <p role="status">
         {unknown
-          ? 'The card processor has not said yet whether a card was charged. Nobody is charged twice for it. This page looks again by itself.'
-          : 'Somebody is paying at this moment. This page goes on by itself.'}
+          ? 'The card processor has not confirmed the charge yet. You are not charged twice. This page updates by itself.'
+          : 'Somebody is paying right now. This page updates by itself.'}
       </p>
     ),
   }),
@@ -127,10 +127,10 @@ export const checkoutPages: Pages<CheckoutStep> = {
 }
 
 const titles: Partial<Record<ProblemCode, string>> = {
-  checkout_paid: 'This is paid',
+  checkout_paid: 'This is already paid',
   checkout_expired: 'This link has expired',
   not_found: 'Nothing to pay here',
 }
 
-/** Of the page in place of what cannot be paid. */
-export const checkoutTitle = ({ code }: Problem): string => titles[code] ?? 'This cannot go on'
+/** Title of a page that says why a checkout cannot be paid. */
+export const checkoutTitle = ({ code }: Problem): string => titles[code] ?? 'This payment cannot continue'

@@ -16,50 +16,50 @@ import { catalogItems } from '../catalog/item.js'
 import { quoteItem } from '../purchases/purchase.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 
-const LIFETIME = 24 * 3_600_000
+const LIFETIME_MS = 24 * 3_600_000
 
-/** The kind of timer by which a checkout ends; its subject is the checkout's id. */
+/** Kind of the timer that expires a checkout. Its subject is the checkout's id. */
 export const CHECKOUT_EXPIRES = 'checkout_expires'
 
-/** `paying`: somebody tries to, or a card may have been charged. */
+/** `paying`: somebody is paying, or the outcome of a charge is unknown. */
 export type CheckoutStatus = 'unpaid' | 'paying' | 'paid' | 'expired'
 
-/** Who pays: a user, or a guest by the digest of their session's id. */
+/** A user, or a guest by the digest of their session id. */
 export type Payer = `user:${number}` | `guest:${string}`
 
-/** A link by which one purchase can be paid, by whoever has it. */
+/** A link that pays for one purchase. Whoever has it can pay. */
 export interface CheckoutRow {
   readonly id: number
-  /** Of the secret in the link, which rests nowhere: whoever asks for the checkout brings it. */
+  /** Digest of the secret in the link. The secret itself is not stored. */
   readonly token_digest: string
-  /** As last written: an unpaid one past its time has expired (`statusOf`). */
+  /** As last written. `checkoutStatus` returns `expired` for an unpaid checkout past its time. */
   readonly status: CheckoutStatus
   readonly catalog_item_id: number
-  /** The item's, as it was then. */
+  /** The item's name when the link was created. */
   readonly name: string
   readonly arguments: Readonly<Record<string, unknown>>
-  /** The account at whose own server the link was made, which sells its private items so; null for none. */
+  /** The account whose own server created the link, so that its private items are for sale. Null: none. */
   readonly within: number | null
   readonly dq: string
-  /** Smallest units: what the link is for, and no other price. */
+  /** The price of the link in smallest units. It never changes. */
   readonly price: string
-  /** Whom it was made for, where that was said. */
+  /** The email that the link was made for, if one was given. */
   readonly email: string | null
   readonly success_url: string | null
   readonly cancel_url: string | null
-  /** Who made it; null for a guest. */
+  /** Who created the link. Null: a guest. */
   readonly maker: Owner | null
-  /** Names the one try that runs; null when none does. */
+  /** Token of the attempt that is running. Null: none. */
   readonly attempt: string | null
-  /** When that try began; absent in older rows. */
+  /** When that attempt began. Older rows lack it. */
   readonly attempt_at?: number
-  /** Goes up while the process that makes the try lives; absent in older rows. */
+  /** Counts up while the process of the attempt lives. Older rows lack it. */
   readonly attempt_beat?: number
-  /** The receipt of the purchase that paid it, or that the try has begun. */
+  /** Receipt of the purchase that paid, or that the attempt began. */
   readonly receipt_id: number | null
   /** Who paid. */
   readonly payer: Payer | null
-  /** Holds what cards were charged, once one was to be. */
+  /** The twin that holds charged value. Null: no card was used yet. */
   readonly twin_id: number | null
   readonly expires_at: number
   readonly created_at: number
@@ -67,9 +67,9 @@ export interface CheckoutRow {
 
 export const checkouts = collection<CheckoutRow>()('checkouts', {
   byToken: { fields: ['token_digest'], unique: true },
-  // Holds only those that are being tried.
+  // Only checkouts with an attempt are in this index.
   byAttempt: { fields: ['attempt'], unique: true },
-  // Holds only those that are paid.
+  // Only paid checkouts are in this index.
   byPayer: { fields: ['payer'] },
 })
 
@@ -77,7 +77,7 @@ export interface NewCheckout {
   readonly maker: Owner | null
   readonly itemId: number
   readonly args: Readonly<Record<string, unknown>>
-  /** The account at whose own server it is made. */
+  /** The account whose own server creates the link. */
   readonly within?: number | undefined
   readonly email: string | undefined
   readonly successUrl: string | undefined
@@ -85,14 +85,16 @@ export interface NewCheckout {
   readonly at: number
 }
 
-/** Throws what `quoteItem` throws, and `field_invalid` for an address that no link should lead to. */
+/**
+ * Creates a link that pays for one purchase. Throws what `quoteItem` throws, and `field_invalid` for an unusable URL.
+ */
 export async function createCheckout(
   tx: Writer,
   { maker, itemId, args, within, email, successUrl, cancelUrl, at }: NewCheckout,
   { random, baseUrl }: Pick<ServiceContext, 'random' | 'baseUrl'>,
 ): Promise<ShownCheckout> {
-  const success_url = linkOf('success_url', successUrl)
-  const cancel_url = linkOf('cancel_url', cancelUrl)
+  const success_url = checkedUrl('success_url', successUrl)
+  const cancel_url = checkedUrl('cancel_url', cancelUrl)
   const { item, amount, quantity } = await quoteItem(tx, { itemId, args, within })
   const token = `co_${base64url(random.bytes(24))}`
   const checkout: CheckoutRow = {
@@ -113,43 +115,43 @@ export async function createCheckout(
     receipt_id: null,
     payer: null,
     twin_id: null,
-    expires_at: at + LIFETIME,
+    expires_at: at + LIFETIME_MS,
     created_at: at,
   }
   tx.put(checkouts, checkout)
   await setTimer(tx, { kind: CHECKOUT_EXPIRES, subject: String(checkout.id), at: checkout.expires_at })
-  await tellCheckout(tx, 'created', checkout, { actor: maker ?? 'guest', at })
+  await recordCheckoutEvent(tx, 'created', checkout, { actor: maker ?? 'guest', at })
   return showCheckout(tx, checkout, { token, baseUrl, at })
 }
 
-const LONGEST_LINK = 2048
+const MAX_URL_LENGTH = 2048
 
-/** Whoever pays is led there: to a site, by an address that shows which. Throws `field_invalid`. */
-function linkOf(field: string, text: string | undefined): string | null {
+/** Checks the URL of a site to which a payer is sent. Throws `field_invalid`. */
+function checkedUrl(field: string, text: string | undefined): string | null {
   if (text === undefined) return null
   const url = URL.canParse(text) && !/[\s\p{Cc}]/u.test(text) ? new URL(text) : undefined
   const isLink = url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
-  if (isLink && url.href.length <= LONGEST_LINK) return url.href
+  if (isLink && url.href.length <= MAX_URL_LENGTH) return url.href
   throw problem('field_invalid', {
-    detail: `"${field}" must be an http or https URL without user name and password, of at most ${LONGEST_LINK} characters.`,
+    detail: `"${field}" must be an http or https URL without user name and password, of at most ${MAX_URL_LENGTH} characters.`,
     fields: { field },
   })
 }
 
-/** Throws `not_found`. */
+/** Returns the checkout of a link. Throws `not_found`. */
 export async function checkoutByToken(tx: Reader, token: string): Promise<CheckoutRow> {
   const [checkout] = await tx.find(checkouts, { index: 'byToken', prefix: [digest(token)], limit: 1 })
   if (!checkout) throw problem('not_found')
   return checkout
 }
 
-/** The checkout that a try is made of, while it is. */
-export async function checkoutOfTry(tx: Reader, attempt: string): Promise<CheckoutRow | undefined> {
+/** Returns the checkout that has this attempt. */
+export async function checkoutOfAttempt(tx: Reader, attempt: string): Promise<CheckoutRow | undefined> {
   const [checkout] = await tx.find(checkouts, { index: 'byAttempt', prefix: [attempt], limit: 1 })
   return checkout
 }
 
-/** What the checkout is at that moment: an unpaid one ends on time, whenever that is written down. */
+/** Returns the status at a time. An unpaid checkout expires on time, even before that is written. */
 export const checkoutStatus = ({ status, expires_at }: CheckoutRow, at: number): CheckoutStatus =>
   status === 'unpaid' && expires_at <= at ? 'expired' : status
 
@@ -158,18 +160,20 @@ export const payerOfSession = (sessionId: string, userId: number | null): Payer 
 
 export const isUser = (payer: Payer): payer is `user:${number}` => payer.startsWith('user:')
 
-/** Who buys, as purchases name owners: a guest has no name but the checkout's. */
+/** Returns the owner of the purchase. For a guest this is the checkout. */
 export const ownerOf = ({ id }: Pick<CheckoutRow, 'id'>, payer: Payer): Owner =>
   isUser(payer) ? payer : `checkout:${id}`
 
-/** The receipt of what paid a checkout. Throws an Error for one that has none. */
+/** Returns the id of the receipt. Throws an Error if there is none. */
 export const receiptIdOf = ({ id, receipt_id }: CheckoutRow): number =>
   required(receipt_id, `the receipt of checkout ${id}`)
 
-/** The twin that holds what cards were charged for a checkout. Throws an Error for one that has none. */
+/** Returns the id of the twin that holds charged value. Throws an Error if there is none. */
 export const twinIdOf = ({ id, twin_id }: CheckoutRow): number => required(twin_id, `the twin of checkout ${id}`)
 
-/** A checkout for whoever has its link; what was delivered is shown to its payer alone. Throws `not_found`, `checkout_expired`. */
+/**
+ * Returns a checkout for anyone with its link, without the delivered content. Throws `not_found`, `checkout_expired`.
+ */
 export async function readCheckout(
   tx: Reader,
   token: string,
@@ -197,7 +201,7 @@ export interface ShownCheckout {
   created_at: number
 }
 
-/** Unix seconds; `price` in the digital quantity. */
+/** Shows a checkout. Times are in Unix seconds, `price` is in the digital quantity. */
 export async function showCheckout(
   tx: Reader,
   checkout: CheckoutRow,
@@ -220,10 +224,10 @@ export async function showCheckout(
 }
 
 /**
- * `charge_lost`, `refund_lost`: the processor did not say what came of it, for as long as it was asked. `refund_settled`: an operator
- * said what became of a refund that the card did not get.
+ * `charge_lost`, `refund_lost`: the processor never said how it ended. `refund_settled`: the seller settled a failed
+ * refund.
  */
-export type CheckoutAct =
+export type CheckoutEventType =
   | 'created'
   | 'paid'
   | 'expired'
@@ -233,12 +237,12 @@ export type CheckoutAct =
   | 'refund_lost'
   | 'refund_settled'
 
-/** Tells whoever made it, and the user who pays or paid; the link's secret is told to nobody. */
-export async function tellCheckout(
+/** Records an event for the maker of a checkout and for its payer. It does not contain the link's secret. */
+export async function recordCheckoutEvent(
   tx: Writer,
-  act: CheckoutAct,
+  act: CheckoutEventType,
   checkout: CheckoutRow,
-  { actor, to, payer = checkout.payer, at, told }: Telling,
+  { actor, to, payer = checkout.payer, at, data }: CheckoutEvent,
 ): Promise<void> {
   const { id, catalog_item_id, name, dq, price, maker } = checkout
   const own: Owner = `checkout:${id}`
@@ -248,25 +252,25 @@ export async function tellCheckout(
     type: `checkout.${act}`,
     actor,
     subject: `checkout:${id}`,
-    data: { catalog_item_id, name, dq, amount, ...told },
+    data: { catalog_item_id, name, dq, amount, ...data },
     at,
   })
 }
 
-/** The id of the account that sells what the link is for. */
+/** Returns the id of the account that sells the item. */
 export const sellerIdOf = async (tx: Reader, { catalog_item_id }: CheckoutRow): Promise<number> =>
   (await getExisting(tx, catalogItems, catalog_item_id)).account_id
 
 export const checkoutSeller = async (tx: Reader, checkout: CheckoutRow): Promise<Owner> =>
   `account:${await sellerIdOf(tx, checkout)}`
 
-interface Telling {
+interface CheckoutEvent {
   readonly actor: string
-  /** Who is told in place of the maker. */
+  /** Owner of the event instead of the maker. */
   readonly to?: Owner
-  /** Whom it concerns beside the maker; who paid, where absent. */
+  /** Payer of the event. Default: whoever paid. */
   readonly payer?: Payer | null
   readonly at: number
-  /** Told beside the checkout. */
-  readonly told?: Readonly<Record<string, unknown>>
+  /** Further data of the event. */
+  readonly data?: Readonly<Record<string, unknown>>
 }

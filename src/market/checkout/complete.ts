@@ -15,13 +15,13 @@ import { endpointRequest } from '../purchases/dispatch.js'
 import { deliver } from '../purchases/fulfilment.js'
 import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
 import { showReceipt } from '../purchases/receipt.js'
-import { beginTry, endDeadTry, endPaid, endTry } from './attempt.js'
+import { beginAttempt, endAttempt, endDeadAttempt, endPaidAttempt } from './attempt.js'
 import { beginCharge } from './card.js'
 import { chargedFor, checkoutCharges } from './charge.js'
 import {
   type CheckoutRow,
   checkoutByToken,
-  checkoutOfTry,
+  checkoutOfAttempt,
   checkoutStatus,
   checkouts,
   isUser,
@@ -33,77 +33,80 @@ import {
   twinIdOf,
 } from './checkout.js'
 import { refundCharges } from './refund.js'
-import { tryWatch, underway } from './watch.js'
+import { runAttempt, watchAttempt } from './watch.js'
 
-/** How a checkout is paid: from a wallet of the user who pays, their first where none is named, or by card. */
-export type Way =
+/** How a checkout is paid. `hostname` default: the user's first wallet. */
+export type PaymentMethod =
   | { readonly by: 'wallet'; readonly hostname: string | undefined }
   | { readonly by: 'card'; readonly paymentMethodId: string }
 
 export interface Completion {
-  /** Of the link. */
+  /** The secret of the link. */
   readonly token: string
   readonly payer: Payer
-  readonly way: Way
+  readonly method: PaymentMethod
   readonly seen?: PriceQuote | undefined
-  /** Of the request, as `hopsIn` counts them. */
+  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
 }
 
-/** How often a try that another process makes is looked for. */
-const LOOK_MS = 1000
+/** How often to check an attempt of a different process. */
+const CHECK_MS = 1000
 
 /**
- * Pays a checkout and has what is bought delivered: once, whoever asks and however often. While one tries, others wait; the payer is
- * given the same receipt each time. Throws `too_many_hops`, `not_found`, `sign_in_required`, `checkout_paid` for anybody else, `checkout_paying` while a card may have
- * been charged, `checkout_expired`, `price_changed`, `card_minimum`, `too_many_declines`, `card_declined`, `processor_failed`, `upstream_failed`, and what
- * `quoteItem`, `ownTwin` and `beginPurchase` throw: the checkout is unpaid then as before.
+ * Pays a checkout once and delivers what is bought. Concurrent calls wait for the running attempt. The payer gets the
+ * same receipt each time.
+ * Throws `too_many_hops`, `not_found`, `sign_in_required`, `checkout_paid` for anyone but the payer, `checkout_paying`
+ * while the outcome of a charge is unknown, `checkout_expired`, `price_changed`, `card_minimum`, `too_many_declines`,
+ * `card_declined`, `processor_failed`, `upstream_failed`, and what `quoteItem`, `ownTwin` and `beginPurchase` throw.
+ * The checkout is unpaid again then.
  */
 export async function completeCheckout(order: Completion, service: ServiceContext): Promise<ShownCheckout> {
   checkHops(order.hops)
-  // A guest has no wallet; what is theirs in the checkout's is spent by card.
-  if (order.way.by === 'wallet' && !isUser(order.payer)) throw problem('sign_in_required')
-  const watch = tryWatch(service)
+  // A guest has no wallet. Value that their card was charged is spent as a card payment.
+  if (order.method.by === 'wallet' && !isUser(order.payer)) throw problem('sign_in_required')
+  const watch = watchAttempt(service)
   try {
     for (;;) {
       const checkout = await service.storage.read((tx) => checkoutByToken(tx, order.token))
-      const sign = watch.look(checkout)
-      if (sign === 'stuck') throw paying(SLOW)
-      if (sign === 'dead') await service.storage.write((tx) => endDeadTry(tx, checkout, service))
-      const isFree = checkout.attempt === null || sign === 'dead'
-      const paid = isFree ? await tryOnce(order, service) : undefined
+      const state = watch.check(checkout)
+      if (state === 'stuck') throw checkoutPaying(SOMEBODY_PAYS)
+      if (state === 'dead') await service.storage.write((tx) => endDeadAttempt(tx, checkout, service))
+      const isFree = checkout.attempt === null || state === 'dead'
+      const paid = isFree ? await attemptOnce(order, service) : undefined
       if (paid) return paid
-      if (!(await service.background.nextWrite([events.name], LOOK_MS))) throw paying(SLOW)
+      if (!(await service.background.nextWrite([events.name], CHECK_MS))) throw checkoutPaying(SOMEBODY_PAYS)
     }
   } finally {
     watch.stop()
   }
 }
 
-/** Takes the checkout and goes through with that; undefined where another try was faster. */
-function tryOnce(order: Completion, service: ServiceContext): Promise<ShownCheckout | undefined> {
+/** Runs one attempt. Returns undefined if a different attempt was faster. */
+function attemptOnce(order: Completion, service: ServiceContext): Promise<ShownCheckout | undefined> {
   const attempt = randomHex(service.random, 16)
-  const trying = async () => {
+  const run = async () => {
     const claimed = await service.storage.write((tx) => claim(tx, order, { attempt }, service))
     if (claimed.kind === 'paid') return claimed.checkout
     if (claimed.kind === 'refused') throw claimed.refused
     return claimed.kind === 'wait' ? undefined : proceed(order, claimed, service)
   }
-  return underway(attempt, trying(), service)
+  return runAttempt(attempt, run(), service)
 }
 
-const SLOW = 'Somebody is paying at this moment. Send the same request again in 5 seconds.'
-const UNKNOWN =
-  'It is not known yet whether a card was charged. The service asks the card processor again by itself, and nobody is charged twice. Send the same request again later.'
+const SOMEBODY_PAYS = 'Somebody is paying right now. Send the same request again in 5 seconds.'
+const OUTCOME_UNKNOWN =
+  'It is not known yet whether a card was charged. farthing asks the card processor again, and nobody is charged twice. Send the same request again later.'
 
-const paying = (detail: string): Problem => problem('checkout_paying', { detail, headers: { 'retry-after': '5' } })
+const checkoutPaying = (detail: string): Problem =>
+  problem('checkout_paying', { detail, headers: { 'retry-after': '5' } })
 
-/** A try that has begun: a card to be charged, or a purchase to be delivered. */
-type Begun =
+/** An attempt that has begun: a card to charge, or a purchase to deliver. */
+type BegunAttempt =
   | { readonly kind: 'charge'; readonly attempt: string; readonly message: CardRow }
   | (Purchasing & { readonly kind: 'fulfil' })
 
-/** `chargeId`: of the charge that pays for it, where a card does. */
+/** `chargeId`: the charge that pays. Undefined: a wallet pays. */
 interface Purchasing {
   readonly attempt: string
   readonly held: HeldPurchase
@@ -111,49 +114,49 @@ interface Purchasing {
 }
 
 type Claimed =
-  | Begun
+  | BegunAttempt
   | { readonly kind: 'paid'; readonly checkout: ShownCheckout }
   | { readonly kind: 'wait' }
   | { readonly kind: 'refused'; readonly refused: Problem }
 
 const WAIT = { kind: 'wait' } as const
 
-/** A try; with the charge that it has made, where it goes on after one. */
-interface Trying {
+/** An attempt. `chargeId` is set if it has charged a card. */
+interface Attempt {
   readonly attempt: string
   readonly chargeId?: number
 }
 
-/** Takes the checkout for a try, or goes on with one that has charged a card. */
+/** Begins an attempt, or continues one that has charged a card. */
 async function claim(
   tx: Writer,
   order: Completion,
-  { attempt, chargeId }: Trying,
+  { attempt, chargeId }: Attempt,
   service: ServiceContext,
 ): Promise<Claimed> {
   const checkout = await checkoutByToken(tx, order.token)
   const status = checkoutStatus(checkout, service.clock.now())
   if (status === 'expired') throw problem('checkout_expired')
-  if (status === 'paid') return { kind: 'paid', checkout: await paidBy(tx, checkout, order, service) }
-  if (status === 'paying' && checkout.attempt === null) throw paying(UNKNOWN)
+  if (status === 'paid') return { kind: 'paid', checkout: await showToPayer(tx, checkout, order, service) }
+  if (status === 'paying' && checkout.attempt === null) throw checkoutPaying(OUTCOME_UNKNOWN)
   if (status === 'paying' && checkout.attempt !== attempt) return WAIT
   const quote = await quoteOf(tx, checkout)
-  // Nobody will ever pay by this link: cards that were charged for it get that back.
-  if (quote instanceof Problem) return refuse(tx, checkout, quote, service)
+  // This link can never be paid, so charged cards are refunded.
+  if (quote instanceof Problem) return refuseAttempt(tx, checkout, quote, service)
   checkPrice(quote, order.seen ?? {})
-  // Whose card was charged may have signed in meanwhile.
+  // The payer may have signed in since the card was charged.
   const charge = chargeId === undefined ? undefined : await tx.get(checkoutCharges, chargeId)
   const payer = charge?.payer ?? order.payer
   try {
-    return await begin(tx, { order: { ...order, payer }, checkout, quote, attempt }, service)
+    return await beginPayment(tx, { order: { ...order, payer }, checkout, quote, attempt }, service)
   } catch (error) {
-    // Nobody is left charged for what turned out not to be had: before that, it is as if nothing had been written.
+    // A charged card is refunded. Without a charge, throwing undoes the transaction.
     if (chargeId === undefined || !(error instanceof Problem)) throw error
-    return refuse(tx, checkout, error, service)
+    return refuseAttempt(tx, checkout, error, service)
   }
 }
 
-async function paidBy(
+async function showToPayer(
   tx: Reader,
   checkout: CheckoutRow,
   { token, payer }: Pick<Completion, 'token' | 'payer'>,
@@ -164,7 +167,7 @@ async function paidBy(
   return showCheckout(tx, checkout, { token, baseUrl, at: clock.now(), receipt })
 }
 
-/** What the link is for, or why it can no longer be had so. */
+/** Returns the quote of a link, or the problem that makes it unusable. */
 export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote | Problem> {
   const { catalog_item_id: itemId, arguments: args, within, dq, price } = checkout
   try {
@@ -174,7 +177,7 @@ export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote 
     const now = `${formatAmount(quote.amount, decimals)} ${shortcode}`
     const fields = { catalog_item_id: itemId, price: quote.price, dq: quote.quantity.id }
     const { decimals: places, shortcode: unit } = await quantityOf(tx, dq)
-    const detail = `It costs ${now} now, and this link is for ${formatAmount(price, places)} ${unit}: ask for a new one.`
+    const detail = `The price is now ${now}, but this link is for ${formatAmount(price, places)} ${unit}. Ask for a new link.`
     return problem('price_changed', { detail, fields })
   } catch (error) {
     if (error instanceof Problem) return error
@@ -182,13 +185,13 @@ export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote 
   }
 }
 
-async function refuse(
+async function refuseAttempt(
   tx: Writer,
   checkout: CheckoutRow,
   refused: Problem,
   service: ServiceContext,
 ): Promise<Extract<Claimed, { kind: 'refused' }>> {
-  await endTry(tx, checkout, service)
+  await endAttempt(tx, checkout, service)
   await refundCharges(tx, checkout, service)
   return { kind: 'refused', refused }
 }
@@ -200,53 +203,65 @@ interface Begin {
   readonly attempt: string
 }
 
-async function begin(tx: Writer, { order, checkout, quote, attempt }: Begin, service: ServiceContext): Promise<Begun> {
-  const { payer, way } = order
-  const charged = way.by === 'card' ? await chargedFor(tx, checkout, payer) : undefined
+async function beginPayment(
+  tx: Writer,
+  { order, checkout, quote, attempt }: Begin,
+  service: ServiceContext,
+): Promise<BegunAttempt> {
+  const { payer, method } = order
+  const charged = method.by === 'card' ? await chargedFor(tx, checkout, payer) : undefined
   const twin = charged ? await tx.get(twins, twinIdOf(checkout)) : await payersTwin(tx, checkout, order)
-  const trying = checkout.attempt === attempt ? checkout : await beginTry(tx, checkout, attempt, service)
-  if (!twin && way.by === 'card') {
+  const attempted = checkout.attempt === attempt ? checkout : await beginAttempt(tx, checkout, attempt, service)
+  if (!twin && method.by === 'card') {
     const { quantity, amount, commodity } = quote
-    const { paymentMethodId } = way
-    // No card is charged for what is known not to be delivered.
+    const { paymentMethodId } = method
+    // Refuses a request that cannot be delivered before a card is charged.
     endpointRequest(quote.item, checkout.arguments, await decryptParameters(tx, quote.item.id, service))
     const charge = { payer, quantity, amount, paymentMethodId, description: commodity.descriptor }
-    return { kind: 'charge', attempt, message: await beginCharge(tx, trying, charge, service) }
+    return { kind: 'charge', attempt, message: await beginCharge(tx, attempted, charge, service) }
   }
-  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
+  if (!twin) throw problem('insufficient_funds', { detail: 'The payer has no twin.' })
   const buyer = ownerOf(checkout, payer)
   const terms = { quote, args: checkout.arguments, payer: twin, buyer, actor: buyer, delegate: null, hops: order.hops }
   const held = await beginPurchase(tx, { ...terms, at: service.clock.now() }, service)
-  tx.put(checkouts, { ...trying, receipt_id: held.id })
+  tx.put(checkouts, { ...attempted, receipt_id: held.id })
   return { kind: 'fulfil', attempt, held, chargeId: charged?.id }
 }
 
-/** The wallet that pays, where a wallet does. */
-async function payersTwin(tx: Reader, checkout: CheckoutRow, { payer, way }: Completion): Promise<TwinRow | undefined> {
-  if (way.by === 'card') return undefined
+/** Returns the paying twin, or undefined for a payment by card. */
+async function payersTwin(
+  tx: Reader,
+  checkout: CheckoutRow,
+  { payer, method }: Completion,
+): Promise<TwinRow | undefined> {
+  if (method.by === 'card') return undefined
   const owner = ownerOf(checkout, payer)
-  return way.hostname === undefined ? primaryTwin(tx, owner) : ownTwin(tx, owner, way.hostname)
+  return method.hostname === undefined ? primaryTwin(tx, owner) : ownTwin(tx, owner, method.hostname)
 }
 
-/** Goes through with a try. What breaks it off leaves the checkout as it was. */
-async function proceed(order: Completion, begun: Begun, service: ServiceContext): Promise<ShownCheckout> {
+/** Finishes an attempt. An error leaves the checkout as it was. */
+async function proceed(order: Completion, begun: BegunAttempt, service: ServiceContext): Promise<ShownCheckout> {
   const { attempt } = begun
   try {
-    return await buy(order, begun.kind === 'fulfil' ? begun : await payByCard(order, begun, service), service)
+    return await deliverPurchase(
+      order,
+      begun.kind === 'fulfil' ? begun : await payByCard(order, begun, service),
+      service,
+    )
   } catch (error) {
     await service.storage.write(async (tx) => {
-      const checkout = await checkoutOfTry(tx, attempt)
-      // A purchase that was begun and could not be settled is reversed by itself, and the try ends after it.
-      if (checkout?.receipt_id === null) await endTry(tx, checkout, service)
+      const checkout = await checkoutOfAttempt(tx, attempt)
+      // A purchase that could not be settled is reversed by a timer, and the attempt ends after it.
+      if (checkout?.receipt_id === null) await endAttempt(tx, checkout, service)
     })
     throw error
   }
 }
 
-/** Charges the card, and begins the purchase that is paid from it. */
+/** Charges the card and begins the purchase. */
 async function payByCard(
   order: Completion,
-  { attempt, message }: Extract<Begun, { kind: 'charge' }>,
+  { attempt, message }: Extract<BegunAttempt, { kind: 'charge' }>,
   service: ServiceContext,
 ): Promise<Purchasing> {
   const { storage } = service
@@ -255,41 +270,41 @@ async function payByCard(
   if (charge?.status === 'failed')
     throw result?.status === 'declined'
       ? cardDeclined(result.reason)
-      : problem('processor_failed', { detail: 'Nothing was charged: try again later.', fields: { outcome: 'failed' } })
+      : problem('processor_failed', { detail: 'Nothing was charged. Try again later.', fields: { outcome: 'failed' } })
   if (charge?.status !== 'charged')
     throw problem('processor_failed', {
-      detail: UNKNOWN,
+      detail: OUTCOME_UNKNOWN,
       fields: { outcome: 'unknown' },
     })
   const own = { attempt, chargeId: message.purpose_id }
   const claimed = await storage.write((tx) => claim(tx, order, own, service))
   if (claimed.kind === 'fulfil') return claimed
-  throw claimed.kind === 'refused' ? claimed.refused : paying(SLOW)
+  throw claimed.kind === 'refused' ? claimed.refused : checkoutPaying(SOMEBODY_PAYS)
 }
 
-/** Has what is bought delivered: the checkout is paid in the transaction that settles that. */
-async function buy(
+/** Delivers the purchase. The transaction that settles it marks the checkout as paid. */
+async function deliverPurchase(
   order: Completion,
   { attempt, held, chargeId }: Purchasing,
   service: ServiceContext,
 ): Promise<ShownCheckout> {
-  const { payer, way } = order
+  const { payer, method } = order
   const { receipt, failure } = await deliver(service, held, async (tx, { status }) => {
-    const checkout = await checkoutOfTry(tx, attempt)
-    // Nothing is paid beside its checkout: that undoes the posting, and what is held is reversed in time.
+    const checkout = await checkoutOfAttempt(tx, attempt)
+    // Without its checkout the purchase must not be paid. Throwing undoes the posting, and a timer reverses the hold.
     if (!checkout && status === 'paid') throw new Error(`purchase ${held.id} outlived the try that began it`)
     if (!checkout) return
     const purchase = { payer, receiptId: held.id, chargeId }
-    await (status === 'paid' ? endPaid(tx, checkout, purchase, service) : endTry(tx, checkout, service))
+    await (status === 'paid' ? endPaidAttempt(tx, checkout, purchase, service) : endAttempt(tx, checkout, service))
   })
-  if (receipt.status !== 'paid') throw problem('upstream_failed', { detail: `${failure} ${reversedText(way)}` })
+  if (receipt.status !== 'paid') throw problem('upstream_failed', { detail: `${failure} ${reversedText(method)}` })
   const checkout = await service.storage.read((tx) => checkoutByToken(tx, order.token))
-  // By now the payer may be known by another name: whoever signed in meanwhile.
+  // The payer may have signed in meanwhile and so have a new name.
   const paidOrder = { ...order, payer: checkout.payer ?? payer }
-  return service.storage.read((tx) => paidBy(tx, checkout, paidOrder, service))
+  return service.storage.read((tx) => showToPayer(tx, checkout, paidOrder, service))
 }
 
-const reversedText = ({ by }: Way): string =>
+const reversedText = ({ by }: PaymentMethod): string =>
   by === 'wallet'
-    ? 'Nothing was charged: try again.'
-    : 'What your card was charged waits here: try again, and it is not charged again; else it goes back to the card.'
+    ? 'Nothing was charged. Try again.'
+    : 'Try again: your card is not charged a second time. If you do not, the amount is refunded.'

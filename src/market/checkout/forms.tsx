@@ -2,33 +2,33 @@ import type { VNode } from 'preact'
 import type { View } from '../../http/pages/form-flow.js'
 import { Choices, Form, GoOn, QuoteFields } from '../../http/pages/parts.js'
 import { SignedInAs, SignInForms } from '../../http/pages/sign-in-forms.js'
-import type { Offer, PayingBy } from './visit.js'
+import type { Offer, PaymentStep } from './visit.js'
 
-interface WayParts extends Omit<View, 'poll'> {
-  readonly way: PayingBy
+interface PaymentFormProps extends Omit<View, 'poll'> {
+  readonly payment: PaymentStep
   readonly offer: Offer
 }
 
-/** What is filled in, or pressed, on the way that whoever looks is on. */
-export function WayForm({ way, offer, ...view }: WayParts): VNode {
-  switch (way.step) {
+/** The form of the current step. */
+export function PaymentForm({ payment, offer, ...view }: PaymentFormProps): VNode {
+  switch (payment.step) {
     case 'email':
     case 'code':
     case 'device':
       return (
         <SignInForms
-          at={way}
+          at={payment}
           {...view}
-          note="Pay from your wallet: you get a code by mail, there is no password."
+          note="Pay from your wallet: we mail you a code, so there is no password."
           another={<a href="?step=email">Use another email</a>}
           cancel={offer.canCancel}
           autofocus={false}
         />
       )
     case 'wallet':
-      return <WalletForm {...way} {...offer} />
+      return <WalletForm {...payment} {...offer} />
     case 'card':
-      return <CardForm {...way} {...offer} />
+      return <CardForm {...payment} {...offer} />
   }
 }
 
@@ -38,13 +38,13 @@ const WalletForm = ({
   isEnough,
   quote,
   canCancel,
-}: Extract<PayingBy, { step: 'wallet' }> & Pick<Offer, 'quote' | 'canCancel'>) => (
+}: Extract<PaymentStep, { step: 'wallet' }> & Pick<Offer, 'quote' | 'canCancel'>) => (
   <>
     <SignedInAs email={email} another={<a href="?step=email">Not you?</a>} />
     <Form>
       <QuoteFields {...quote} />
       <p class="balance">BALANCE {balance}</p>
-      {!isEnough && <p class="muted">Your wallet does not hold enough for this yet.</p>}
+      {!isEnough && <p class="muted">Your wallet does not have enough for this yet.</p>}
       <GoOn answer="pay" cancel={canCancel}>
         Pay
       </GoOn>
@@ -58,19 +58,19 @@ const CardForm = ({
   price,
   quote,
   canCancel,
-}: Extract<PayingBy, { step: 'card' }> & Pick<Offer, 'price' | 'quote' | 'canCancel'>) => (
+}: Extract<PaymentStep, { step: 'card' }> & Pick<Offer, 'price' | 'quote' | 'canCancel'>) => (
   <Form>
     <QuoteFields {...quote} />
     {charged ? (
       <>
         <input type="hidden" name="payment_method_id" value="charged" />
-        <p>Your card was charged {price} before: that pays, and your card is not charged again.</p>
+        <p>Your card was already charged {price}. It is not charged again.</p>
       </>
     ) : (
       <Choices
         field="payment_method_id"
         legend="Test cards"
-        note="This is a sandbox: these charge nobody. Card numbers are never typed here."
+        note="This is a sandbox: these cards are never charged. Do not type a real card number."
         options={methods.map(({ value, does }) => ({ value, label: value, note: does }))}
       />
     )}
@@ -80,9 +80,13 @@ const CardForm = ({
   </Form>
 )
 
-/** The link to the other way: from a wallet or by card. */
-export const OtherWay = ({ way, byCard, testMethods }: { way: PayingBy } & Pick<Offer, 'byCard' | 'testMethods'>) => {
-  if (way.step === 'card')
+/** Link to the other payment method. */
+export const OtherPaymentMethod = ({
+  payment,
+  byCard,
+  testMethods,
+}: { payment: PaymentStep } & Pick<Offer, 'byCard' | 'testMethods'>) => {
+  if (payment.step === 'card')
     return (
       <p class="more">
         <a href="?step=wallet">Pay from a wallet</a>
@@ -94,6 +98,6 @@ export const OtherWay = ({ way, byCard, testMethods }: { way: PayingBy } & Pick<
       <a href="?step=card">Pay by card</a>
     </p>
   ) : (
-    <p class="muted">Cards are paid with where the site that sent you here takes them: no card number is typed here.</p>
+    <p class="muted">To pay by card, go back to the site that sent you here. This page never asks for a card number.</p>
   )
 }

@@ -7,13 +7,13 @@ import { billingEmails } from '../billing/profile.js'
 import type { CheckoutChargeRow } from './charge.js'
 import { type CheckoutRow, sellerIdOf } from './checkout.js'
 
-interface Mailing {
+interface RefundMail {
   readonly why: string
   readonly at: number
   readonly baseUrl: string
 }
 
-/** The email of the user who pays, else the one that the link was made for. */
+/** The email of the paying user. Default: the email that the link was made for. */
 const payersEmail = async (tx: Reader, { payer }: CheckoutChargeRow, { email }: CheckoutRow): Promise<string | null> =>
   (await emailOf(tx, payer)) ?? email
 
@@ -22,31 +22,31 @@ async function shownAmount(tx: Reader, { amount }: CheckoutChargeRow, { dq }: Ch
   return `${formatAmount(amount, decimals)} ${shortcode}`
 }
 
-/** Tells the payer, where their email is known, and the seller that a card did not get its refund. */
+/** Mails the payer, if their email is known, and the seller that a refund failed. */
 export async function mailUnrefunded(
   tx: Writer,
   charge: CheckoutChargeRow,
   checkout: CheckoutRow,
-  { why, at, baseUrl }: Mailing,
+  { why, at, baseUrl }: RefundMail,
 ): Promise<void> {
   const shown = await shownAmount(tx, charge, checkout)
   const what = `“${checkout.name}”: ${shown}`
   const subject = `Refund of ${shown} failed`
   const to = await payersEmail(tx, charge, checkout)
-  const waits = 'The amount is kept for you, and the seller was asked to settle it.'
+  const waits = 'farthing keeps the amount for you and has asked the seller to settle it.'
   if (to !== null)
-    await postMail(tx, { to, subject, text: `${what} could not be given back to your card. ${why} ${waits}`, at })
-  const settle = `Settle it: POST ${baseUrl}/v4/checkout/refunds/${charge.id}/settle. GET ${baseUrl}/v4/checkout/refunds lists what waits.`
+    await postMail(tx, { to, subject, text: `${what} could not be refunded to your card. ${why} ${waits}`, at })
+  const settle = `To settle it, call POST ${baseUrl}/v4/checkout/refunds/${charge.id}/settle. GET ${baseUrl}/v4/checkout/refunds lists all failed refunds.`
   for (const owner of await billingEmails(tx, await sellerIdOf(tx, checkout)))
     await postMail(tx, {
       to: owner,
       subject,
-      text: `${what} could not be given back to the payer's card. ${why} ${settle}`,
+      text: `${what} could not be refunded to the payer's card. ${why} ${settle}`,
       at,
     })
 }
 
-/** Tells the payer, where their email is known, how the seller settled it. */
+/** Mails the payer, if their email is known, how the seller settled a refund. */
 export async function mailSettled(
   tx: Writer,
   charge: CheckoutChargeRow,

@@ -9,10 +9,10 @@ import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { type CheckoutChargeRow, checkoutCharges, openCharges, putCharge } from './charge.js'
-import { type CheckoutRow, checkoutSeller, checkouts, tellCheckout, twinIdOf } from './checkout.js'
+import { type CheckoutRow, checkoutSeller, checkouts, recordCheckoutEvent, twinIdOf } from './checkout.js'
 import { mailUnrefunded } from './refund-mail.js'
 
-/** Gives back to their cards what waits in the checkout's twin. */
+/** Refunds the charges of a checkout that are not spent. */
 export async function refundCharges(
   tx: Writer,
   checkout: CheckoutRow,
@@ -22,7 +22,7 @@ export async function refundCharges(
     if (charge.status === 'charged') await refundCharge(tx, charge, checkout, service)
 }
 
-/** Holds what a charge left in the checkout's twin, and asks the processor to give it back. */
+/** Holds the value of a charge in the checkout's twin and requests its refund. */
 export async function refundCharge(
   tx: Writer,
   charge: CheckoutChargeRow,
@@ -35,11 +35,11 @@ export async function refundCharge(
   const parties = { payerTwinId: twinIdOf(checkout), payeeTwinId: issuer_twin_id }
   const movement = await hold(tx, { kind: 'refund', dq, amount, ...parties, at })
   const refund_id = `refund_${randomHex(random, 16)}`
-  await askRefund(tx, { ...charge, movement_id: movement.id, refund_id }, checkout, at)
+  await requestRefund(tx, { ...charge, movement_id: movement.id, refund_id }, checkout, at)
 }
 
-/** Asks the processor for the refund that the charge names: again, where it was asked before. */
-export async function askRefund(
+/** Sends a refund to the processor, or sends it again under the same id. */
+export async function requestRefund(
   tx: Writer,
   charge: CheckoutChargeRow & { readonly refund_id: string },
   checkout: CheckoutRow,
@@ -51,7 +51,7 @@ export async function askRefund(
   await postRefund(tx, {
     to: charge.to,
     subject: `Refund ${shown}`,
-    text: `${checkout.name}: ${shown} goes back to the card that it was charged to.`,
+    text: `${checkout.name}: ${shown} is refunded to the card.`,
     refund: {
       id: charge.refund_id,
       charge_id: required(charge.charge_id, `the processor's name for charge ${charge.id}`),
@@ -65,8 +65,8 @@ export async function askRefund(
   })
 }
 
-/** What was refunded goes back to the issuer; what the processor refuses to refund stays in the checkout's twin. */
-export const settleCheckoutRefund: SettleRefund = async (tx, { id, result }, service) => {
+/** Ends a refund: gives the value to the issuer, or keeps it in the checkout's twin if the processor refused. */
+export const endCheckoutRefund: SettleRefund = async (tx, { id, result }, service) => {
   const charge = await tx.get(checkoutCharges, id)
   if (charge?.status !== 'refunding' || charge.movement_id === null) return
   const at = service.clock.now()
@@ -74,19 +74,26 @@ export const settleCheckoutRefund: SettleRefund = async (tx, { id, result }, ser
   if (result.status === 'refunded') {
     await postHold(tx, charge.movement_id, at)
     putCharge(tx, { ...charge, status: 'refunded' })
-    return tellCheckout(tx, 'refunded', checkout, { actor: 'service', payer: charge.payer, at })
+    return recordCheckoutEvent(tx, 'refunded', checkout, { actor: 'service', payer: charge.payer, at })
   }
   await reverseHold(tx, charge.movement_id, at)
   const { reason } = result
   const refused: CheckoutChargeRow = { ...charge, status: 'unrefunded', movement_id: null, refusal: reason }
   putCharge(tx, refused)
-  const told = { reason, charge_id: charge.charge_id, refund: charge.id }
-  const telling = { actor: 'service', to: await checkoutSeller(tx, checkout), payer: charge.payer } as const
-  await tellCheckout(tx, 'refund_refused', checkout, { ...telling, at, told })
-  await mailUnrefunded(tx, refused, checkout, { why: `The reason given: ${reason}.`, at, baseUrl: service.baseUrl })
+  const data = { reason, charge_id: charge.charge_id, refund: charge.id }
+  const event = { actor: 'service', to: await checkoutSeller(tx, checkout), payer: charge.payer } as const
+  await recordCheckoutEvent(tx, 'refund_refused', checkout, { ...event, at, data })
+  await mailUnrefunded(tx, refused, checkout, {
+    why: `The card processor's reason: ${reason}.`,
+    at,
+    baseUrl: service.baseUrl,
+  })
 }
 
-/** The card may have got it, so the value stays held; asking again by another name might give it back twice. */
+/**
+ * Records that the outcome of a refund stays unknown. The value stays held, because a second refund under a new id
+ * might pay twice.
+ */
 export const loseCheckoutRefund: GiveUpRefund = async (tx, { id, refundId }, { clock, baseUrl }) => {
   const charge = await tx.get(checkoutCharges, id)
   if (charge?.status !== 'refunding') return
@@ -94,9 +101,9 @@ export const loseCheckoutRefund: GiveUpRefund = async (tx, { id, refundId }, { c
   putCharge(tx, lost)
   const at = clock.now()
   const checkout = await getExisting(tx, checkouts, charge.checkout_id)
-  const told = { unknown_refund: refundId, charge_id: charge.charge_id, refund: charge.id }
-  const telling = { actor: 'service', to: await checkoutSeller(tx, checkout), payer: charge.payer } as const
-  await tellCheckout(tx, 'refund_lost', checkout, { ...telling, at, told })
-  const why = 'The card processor did not say whether the card got it.'
+  const data = { unknown_refund: refundId, charge_id: charge.charge_id, refund: charge.id }
+  const event = { actor: 'service', to: await checkoutSeller(tx, checkout), payer: charge.payer } as const
+  await recordCheckoutEvent(tx, 'refund_lost', checkout, { ...event, at, data })
+  const why = 'The card processor did not confirm the refund.'
   await mailUnrefunded(tx, lost, checkout, { why, at, baseUrl })
 }

@@ -36,7 +36,7 @@ const checkoutPage = { ...checkoutFlow.page, params: TokenPath, redirects: true 
 
 export const checkoutRoutes = defineRoutes('checkout', {
   createCheckout: route({
-    summary: 'Make a link by which a purchase can be paid once, within 24 hours, by whoever has it.',
+    summary: 'Create a link that pays for one purchase. Whoever has it can pay within 24 hours.',
     evidence: 'designed',
     method: 'POST',
     path: '/checkout',
@@ -80,7 +80,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
   }),
 
   completeCheckout: route({
-    summary: "Pay a checkout from one of the caller's wallets or by card, and have what is bought delivered: once.",
+    summary: "Pay a checkout once, from one of the caller's wallets or by card, and deliver what it sells.",
     evidence: 'designed',
     method: 'POST',
     path: '/checkout/:token/complete',
@@ -100,7 +100,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
           : payerOfSession((session as { id: string }).id, principal.user_id)
       const { price, dq } = body
       return completeCheckout(
-        { ...params, payer, way: wayOf(body), seen: { price, dq }, hops: hopsIn(headers) },
+        { ...params, payer, method: paymentMethodOf(body), seen: { price, dq }, hops: hopsIn(headers) },
         service,
       )
     },
@@ -108,7 +108,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
 
   openCheckout: route({
     ...checkoutPage,
-    summary: 'The page of a checkout: what is sold, by whom and for how much, and the ways to pay it.',
+    summary: 'Open the page of a checkout. It shows the item, its seller and its price, and takes the payment.',
     method: 'GET',
     errors: ['not_found', 'checkout_paid', 'checkout_expired', 'rejected', 'code_expired'],
     write: checkoutFlow.open,
@@ -116,8 +116,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
 
   answerCheckout: route({
     ...checkoutPage,
-    summary:
-      'Have a code mailed, sign in by it, pay from a wallet or by card, or leave, as the buttons of the page say.',
+    summary: 'Send a form of the checkout page: mail a code, sign in, pay from a wallet or by card, or cancel.',
     method: 'POST',
     body: z.object({
       answer: z.enum(checkoutFlow.answers),
@@ -141,7 +140,10 @@ export const checkoutRoutes = defineRoutes('checkout', {
   }),
 })
 
-function wayOf(body: { hostname?: string | undefined; payment_method_id?: string | undefined }): Completion['way'] {
+function paymentMethodOf(body: {
+  hostname?: string | undefined
+  payment_method_id?: string | undefined
+}): Completion['method'] {
   const { hostname, payment_method_id: paymentMethodId } = body
   if (paymentMethodId === undefined) return { by: 'wallet', hostname }
   if (hostname === undefined) return { by: 'card', paymentMethodId }

@@ -24,40 +24,40 @@ import {
 } from './checkout.js'
 import { quoteOf } from './complete.js'
 
-/** What is to be paid, as people are told. */
+/** What is for sale, as people read it. */
 export interface Offer {
   readonly name: string
   readonly description: string
   readonly seller: string
-  /** With the shortcode of the digital quantity. */
+  /** The price with its shortcode. */
   readonly price: string
-  /** The same, as the page's form sends it. */
+  /** The same price, as the page's form sends it. */
   readonly quote: { readonly price: number; readonly dq: string }
-  /** What stands on receipts. */
+  /** Text on receipts. */
   readonly descriptor: string
-  /** Names and values. */
+  /** Pairs of name and value. */
   readonly arguments: readonly (readonly [string, string])[]
   readonly canCancel: boolean
-  /** Whether a card can be charged that much. */
+  /** Whether a card can be charged this amount. */
   readonly byCard: boolean
   readonly sandbox: boolean
-  /** Test cards to pick from on the page: none where it is not a sandbox, or its card processor has none. */
+  /** Test cards on the page. Empty outside of a sandbox, or if the card processor has none. */
   readonly testMethods: readonly TestPaymentMethod[]
 }
 
-/** How it can be paid, and where whoever looks is on that way. */
-export type PayingBy =
+/** How the visitor pays, and the current step. */
+export type PaymentStep =
   | SignInStep
   | { readonly step: 'wallet'; readonly email: string; readonly balance: string; readonly isEnough: boolean }
-  /** `charged`: what the payer's card was charged before pays; no card is asked for. */
+  /** `charged`: an earlier charge of the payer's card pays, so the page does not ask for a card. */
   | { readonly step: 'card'; readonly methods: readonly TestPaymentMethod[]; readonly charged: boolean }
 
 /** What the page of a checkout shows. */
 export type CheckoutStep =
-  | { readonly step: 'offer'; readonly offer: Offer; readonly way: PayingBy }
-  /** It can no longer be had by this link. */
+  | { readonly step: 'offer'; readonly offer: Offer; readonly payment: PaymentStep }
+  /** The link can no longer be paid. */
   | { readonly step: 'over'; readonly name: string; readonly why: Problem; readonly canCancel: boolean }
-  /** `unknown`: a card may have been charged; else somebody pays at this moment. */
+  /** `unknown`: the outcome of a charge is unknown. Otherwise somebody is paying right now. */
   | { readonly step: 'paying'; readonly name: string; readonly unknown: boolean }
   | {
       readonly step: 'paid'
@@ -66,13 +66,16 @@ export type CheckoutStep =
       readonly successUrl: string | null
     }
 
-/** By the secret of the link. */
+/** A visit with the secret of the link. */
 export type CheckoutVisit = Visit<{ readonly token: string }>
 
 type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys' | 'cards'>
 
-/** Throws `not_found`, `checkout_expired`; `checkout_paid` where another paid. */
-export async function lookAtCheckout(tx: Reader, visit: CheckoutVisit, context: Context): Promise<CheckoutStep | Next> {
+/**
+ * Returns the current step of a checkout page. Throws `not_found`, `checkout_expired`, and `checkout_paid` if somebody
+ * else paid.
+ */
+export async function checkoutStep(tx: Reader, visit: CheckoutVisit, context: Context): Promise<CheckoutStep | Next> {
   const at = context.clock.now()
   const { token, sessionId, refused } = visit
   const checkout = await checkoutByToken(tx, token)
@@ -84,7 +87,7 @@ export async function lookAtCheckout(tx: Reader, visit: CheckoutVisit, context: 
       throw problem('checkout_expired')
     case 'paid': {
       const step = await paid(tx, checkout, payer, context)
-      // Another call of the same payer's was faster.
+      // A concurrent request of the same payer was faster.
       return refused ? new Next() : step
     }
     case 'paying':
@@ -105,15 +108,15 @@ const priceOf = async (tx: Reader, { dq, price }: Pick<CheckoutRow, 'dq' | 'pric
   return `${formatAmount(price, decimals)} ${shortcode}`
 }
 
-interface Looking {
+interface CheckoutState {
   readonly visit: CheckoutVisit
   readonly checkout: CheckoutRow
   readonly session: SessionRow | undefined
   readonly payer: Payer
 }
 
-async function unpaid(tx: Reader, looking: Looking, context: Context): Promise<CheckoutStep> {
-  const { checkout } = looking
+async function unpaid(tx: Reader, state: CheckoutState, context: Context): Promise<CheckoutStep> {
+  const { checkout } = state
   const canCancel = checkout.cancel_url !== null
   const quote = await quoteOf(tx, checkout)
   if (quote instanceof Problem) return { step: 'over', name: checkout.name, why: quote, canCancel }
@@ -130,22 +133,26 @@ async function unpaid(tx: Reader, looking: Looking, context: Context): Promise<C
     sandbox: context.sandbox !== undefined,
     testMethods: (context.sandbox && context.cards?.testMethods) ?? [],
   }
-  return { step: 'offer', offer, way: await wayOf(tx, { ...looking, offer }, context) }
+  return { step: 'offer', offer, payment: await paymentStep(tx, { ...state, offer }, context) }
 }
 
-/** Longer ones are cut off. */
-const MOST_CHARACTERS = 500
+/** Longer values are shortened. */
+const MAX_CHARACTERS = 500
 
 function textOf(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text
 }
 
-/** Where the page's own links lead. */
+/** Steps to which the page itself links. */
 const steps = ['email', 'code', 'device', 'wallet', 'card'] as const
 
-async function wayOf(tx: Reader, looking: Looking & { readonly offer: Offer }, { clock }: Context): Promise<PayingBy> {
-  const { checkout, session, payer, offer, visit } = looking
+async function paymentStep(
+  tx: Reader,
+  state: CheckoutState & { readonly offer: Offer },
+  { clock }: Context,
+): Promise<PaymentStep> {
+  const { checkout, session, payer, offer, visit } = state
   const step = steps.find((each) => each === visit.step)
   const charged = (await chargedFor(tx, checkout, payer)) !== undefined
   const { testMethods: methods, byCard } = offer

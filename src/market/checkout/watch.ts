@@ -1,20 +1,23 @@
 import type { ServiceContext } from '../../http/context.js'
-import { longestTry } from './attempt.js'
-import { type CheckoutRow, checkoutOfTry, checkouts } from './checkout.js'
+import { maxAttemptMs } from './attempt.js'
+import { type CheckoutRow, checkoutOfAttempt, checkouts } from './checkout.js'
 
-/** How often a try says that its process lives, and how long it may say nothing before others take it for dead. */
+/** How often an attempt shows that its process lives, and how long it may be silent before others consider it dead. */
 const BEAT_MS = 1000
 const DEAD_MS = 10_000
 
-/** Runs a try. A service that closes waits for it, no timer takes it for dead, and other processes over the storage see that it lives. */
-export function underway<T>(attempt: string, trying: Promise<T>, service: ServiceContext): Promise<T> {
+/**
+ * Runs an attempt. While it runs, closing the service waits for it, timers leave it alone, and other processes see that
+ * it lives.
+ */
+export function runAttempt<T>(attempt: string, running: Promise<T>, service: ServiceContext): Promise<T> {
   const stopBeating = service.storage.exclusive ? () => {} : beat(attempt, service)
-  const tried = trying.finally(() => {
+  const tracked = running.finally(() => {
     stopBeating()
     service.ongoing.delete(attempt)
   })
-  service.ongoing.set(attempt, tried)
-  return tried
+  service.ongoing.set(attempt, tracked)
+  return tracked
 }
 
 function beat(attempt: string, service: ServiceContext): () => void {
@@ -25,10 +28,10 @@ function beat(attempt: string, service: ServiceContext): () => void {
     cancel = alarm.set(BEAT_MS, () => {
       storage
         .write(async (tx) => {
-          const checkout = await checkoutOfTry(tx, attempt)
+          const checkout = await checkoutOfAttempt(tx, attempt)
           if (checkout) tx.put(checkouts, { ...checkout, attempt_beat: (checkout.attempt_beat ?? 0) + 1 })
         })
-        .catch((cause: unknown) => log.error('a checkout could not be marked as being paid', cause))
+        .catch((cause: unknown) => log.error('cannot mark a checkout as being paid', cause))
         .finally(() => !isOver && next())
     })
   }
@@ -41,8 +44,8 @@ function beat(attempt: string, service: ServiceContext): () => void {
 
 export type Sign = 'alive' | 'dead' | 'stuck'
 
-/** Tells from look to look whether the try that a checkout is taken for is still made: in real time, whatever the service's clock does. */
-export function tryWatch(service: ServiceContext) {
+/** Reports whether the attempt of a checkout is still running. Uses real time, whatever the service's clock says. */
+export function watchAttempt(service: ServiceContext) {
   const { alarm, ongoing, storage } = service
   let seen: { attempt: string | null; attempt_beat: number | undefined } = { attempt: null, attempt_beat: undefined }
   let isSilent = false
@@ -50,19 +53,19 @@ export function tryWatch(service: ServiceContext) {
   let cancelSilent = () => {}
   let cancelLate = () => {}
 
-  function note({ attempt, attempt_beat }: CheckoutRow): void {
+  function observe({ attempt, attempt_beat }: CheckoutRow): void {
     if (attempt !== seen.attempt) {
       cancelLate()
       isLate = false
-      cancelLate = alarm.set(longestTry(service), () => {
+      cancelLate = alarm.set(maxAttemptMs(service), () => {
         isLate = true
       })
     }
     if (attempt !== seen.attempt || attempt_beat !== seen.attempt_beat) {
       cancelSilent()
       isSilent = false
-      // A try of an older version says nothing while it runs.
-      const wait = attempt_beat === undefined ? longestTry(service) : DEAD_MS
+      // Older versions do not write a heartbeat.
+      const wait = attempt_beat === undefined ? maxAttemptMs(service) : DEAD_MS
       cancelSilent = alarm.set(wait, () => {
         isSilent = true
       })
@@ -71,10 +74,10 @@ export function tryWatch(service: ServiceContext) {
   }
 
   return {
-    /** `stuck`: its process lives, and it takes longer than any try may. */
-    look(checkout: CheckoutRow): Sign {
+    /** `stuck`: the process lives, but the attempt takes longer than any may. */
+    check(checkout: CheckoutRow): Sign {
       if (checkout.attempt === null) return 'alive'
-      note(checkout)
+      observe(checkout)
       if (ongoing.has(checkout.attempt)) return isLate ? 'stuck' : 'alive'
       if (storage.exclusive || isSilent) return 'dead'
       return isLate ? 'stuck' : 'alive'

@@ -1,7 +1,7 @@
 import type { Random } from '../../base/ports.js'
 import { type Keyring, keyring, randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
-import { endAbandonedTries } from '../../market/checkout/attempt.js'
+import { endAbandonedAttempts } from '../../market/checkout/attempt.js'
 import { defaultQuantity, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { reverseAbandoned } from '../../payments/payments/held-payment.js'
 import type { Row, State, Writer } from '../../storage/storage.js'
@@ -30,7 +30,7 @@ export async function begin(service: ServiceContext, alone = service.storage.exc
   if (!alone) return
   await storage.write(async (tx) => {
     await reverseAbandoned(tx, service)
-    await endAbandonedTries(tx, service)
+    await endAbandonedAttempts(tx, service)
   })
 }
 

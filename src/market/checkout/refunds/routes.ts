@@ -1,6 +1,6 @@
 import { Amount, ContentHash, IdPath, PageQuery, pageOf, z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
-import { listRefunds, outcomes, settleRefund } from './settle.js'
+import { listCheckoutRefunds, outcomes, settleCheckoutRefund } from './settle.js'
 
 const Refund = z.object({
   id: z.int(),
@@ -22,7 +22,7 @@ const Outcome = z.enum(outcomes)
 export const checkoutRefundRoutes = defineRoutes('checkout', {
   listCheckoutRefunds: route({
     summary:
-      "List the refunds of the caller's sales that cards did not get, newest first; their value waits until it is settled.",
+      "List the failed refunds of the caller's sales, newest first. farthing keeps their value until you settle them.",
     evidence: 'designed',
     method: 'GET',
     path: '/checkout/refunds',
@@ -30,12 +30,12 @@ export const checkoutRefundRoutes = defineRoutes('checkout', {
     auth: ['account'],
     query: PageQuery,
     result: pageOf('refunds', Refund),
-    read: (tx, { query, principal }) => listRefunds(tx, principal.id, query),
+    read: (tx, { query, principal }) => listCheckoutRefunds(tx, principal.id, query),
   }),
 
   settleCheckoutRefund: route({
     summary:
-      'Settle such a refund: the payer has the money (`returned`), gets the value in their wallet (`wallet`), or the card processor is asked `again`.',
+      'Settle a failed refund. `returned`: the payer has the money. `wallet`: credit the wallet of the payer. `again`: ask the card processor again.',
     evidence: 'designed',
     method: 'POST',
     path: '/checkout/refunds/:id/settle',
@@ -47,6 +47,6 @@ export const checkoutRefundRoutes = defineRoutes('checkout', {
     errors: ['not_found', 'refund_settled', 'refund_outcome_refused'],
     idempotent: true,
     write: (tx, { params, body, principal }, service) =>
-      settleRefund(tx, { accountId: principal.id, id: params.id, outcome: body.outcome }, service),
+      settleCheckoutRefund(tx, { accountId: principal.id, id: params.id, outcome: body.outcome }, service),
   }),
 })

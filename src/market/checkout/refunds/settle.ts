@@ -10,11 +10,19 @@ import { ReadOnce } from '../../../storage/read-once.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { catalogItems } from '../../catalog/item.js'
 import { type CheckoutChargeRow, checkoutCharges, putCharge } from '../charge.js'
-import { type CheckoutRow, checkoutSeller, checkouts, isUser, sellerIdOf, tellCheckout, twinIdOf } from '../checkout.js'
-import { askRefund, refundCharge } from '../refund.js'
+import {
+  type CheckoutRow,
+  checkoutSeller,
+  checkouts,
+  isUser,
+  recordCheckoutEvent,
+  sellerIdOf,
+  twinIdOf,
+} from '../checkout.js'
+import { refundCharge, requestRefund } from '../refund.js'
 import { mailSettled } from '../refund-mail.js'
 
-/** A refund that the card did not get, or may not have got: its value waits in the checkout's twin. */
+/** A refund that failed, or whose outcome is unknown. Its value is in the checkout's twin. */
 export interface ShownRefund {
   readonly id: number
   readonly checkout_id: number
@@ -22,14 +30,14 @@ export interface ShownRefund {
   readonly name: string
   readonly amount: number
   readonly dq: string
-  /** `refused` by the card processor; `unknown` where it never said. */
+  /** `refused`: by the card processor. `unknown`: the processor never said how it ended. */
   readonly status: 'refused' | 'unknown'
   readonly reason: string | null
-  /** The processor's names for the charge and the refund. */
+  /** The processor's ids of the charge and the refund. */
   readonly charge_id: string | null
   readonly refund_id: string | null
   readonly payer: 'user' | 'guest'
-  /** Whom the link was made for. */
+  /** The email that the link was made for. */
   readonly email: string | null
 }
 
@@ -38,14 +46,14 @@ interface Found {
   readonly checkout: CheckoutRow
 }
 
-/** The refunds that a seller has to settle, newest first. */
-export async function listRefunds(
+/** Returns the failed refunds of a seller, newest first. */
+export async function listCheckoutRefunds(
   tx: Reader,
   accountId: number,
   { limit = 20, after }: { readonly limit?: number | undefined; readonly after?: number | undefined },
 ): Promise<{ refunds: ShownRefund[]; next: number | null }> {
   const waiting: CheckoutChargeRow[] = []
-  // Such rows are few: processors rarely refuse a refund, and each is gone from here once it is settled.
+  // There are few of these rows: processors rarely refuse a refund, and settling removes it from the list.
   for (const status of ['unrefunded', 'refund_lost'] as const)
     for await (const charge of allRows(tx, checkoutCharges, { index: 'byStatus', prefix: [status] }))
       waiting.push(charge)
@@ -63,7 +71,10 @@ export async function listRefunds(
   return { refunds, next: found.length > limit ? (refunds.at(-1)?.id ?? null) : null }
 }
 
-/** Reads the checkouts of several charges together, with their digital quantities, and the items of those charges that do not name their seller. */
+/**
+ * Reads what `show` needs for these charges: checkouts, digital quantities, and items of charges that do not name their
+ * seller.
+ */
 async function readCheckouts(page: ReadOnce, charges: readonly CheckoutChargeRow[]): Promise<void> {
   const read = await page.getMany(
     checkouts,
@@ -100,8 +111,8 @@ async function show(tx: Reader, { charge, checkout }: Found): Promise<ShownRefun
 }
 
 /**
- * `returned`: the payer has the money, from the card processor or otherwise, and the value is gone. `wallet`: the value moves to the
- * payer's wallet. `again`: the card processor is asked again.
+ * `returned`: the payer has the money, and the value goes to the issuer. `wallet`: the value goes to the payer's
+ * wallet. `again`: farthing asks the card processor again.
  */
 export const outcomes = ['returned', 'wallet', 'again'] as const
 export type RefundOutcome = (typeof outcomes)[number]
@@ -113,36 +124,36 @@ export interface Settlement {
 }
 
 /**
- * Settles a refund that waits, once. The value moves through the ledger: to its issuer or to the payer, never to the seller.
- * Throws `not_found` (for another's too), `refund_settled`, `refund_outcome_refused`.
+ * Settles a failed refund once. The value goes to its issuer or to the payer, never to the seller.
+ * Throws `not_found`, `refund_settled`, `refund_outcome_refused`.
  */
-export async function settleRefund(
+export async function settleCheckoutRefund(
   tx: Writer,
   { accountId, id, outcome }: Settlement,
   service: Pick<ServiceContext, 'clock' | 'random'>,
 ): Promise<{ id: number; outcome: RefundOutcome }> {
   const found = await waitingRefund(tx, accountId, id)
   const at = service.clock.now()
-  if (outcome === 'again') await again(tx, found, service)
+  if (outcome === 'again') await retryRefund(tx, found, service)
   else if (outcome === 'wallet') await credit(tx, found, at)
   else await giveToIssuer(tx, found, at)
   const { charge, checkout } = found
   const actor = `account:${accountId}` as const
-  const telling = {
+  const event = {
     actor,
     to: await checkoutSeller(tx, checkout),
     payer: charge.payer,
     at,
-    told: { refund: id, outcome },
+    data: { refund: id, outcome },
   }
-  await tellCheckout(tx, 'refund_settled', checkout, telling)
-  if (outcome !== 'again') await mailSettled(tx, charge, checkout, { how: told[outcome], at })
+  await recordCheckoutEvent(tx, 'refund_settled', checkout, event)
+  if (outcome !== 'again') await mailSettled(tx, charge, checkout, { how: sentences[outcome], at })
   return { id, outcome }
 }
 
-const told: Readonly<Record<Exclude<RefundOutcome, 'again'>, string>> = {
-  returned: 'the seller says that you have your money back. If you do not, ask the seller.',
-  wallet: 'what your card was charged is in your wallet now.',
+const sentences: Readonly<Record<Exclude<RefundOutcome, 'again'>, string>> = {
+  returned: 'the seller says that you have your money back. If you do not, contact the seller.',
+  wallet: 'the amount is now in your wallet.',
 }
 
 async function waitingRefund(tx: Reader, accountId: number, id: number): Promise<Found> {
@@ -153,23 +164,23 @@ async function waitingRefund(tx: Reader, accountId: number, id: number): Promise
   throw charge.refund_id === undefined ? problem('not_found') : problem('refund_settled')
 }
 
-async function again(tx: Writer, { charge, checkout }: Found, service: Pick<ServiceContext, 'clock' | 'random'>) {
+async function retryRefund(tx: Writer, { charge, checkout }: Found, service: Pick<ServiceContext, 'clock' | 'random'>) {
   if (charge.status === 'unrefunded') return refundCharge(tx, charge, checkout, service)
   const { refund_id } = charge
-  // By another name the processor might give it back twice.
-  if (refund_id === undefined) throw problem('refund_outcome_refused', { detail: LOOK_IT_UP })
-  await askRefund(tx, { ...charge, refund_id }, checkout, service.clock.now())
+  // A refund under a new id might pay twice.
+  if (refund_id === undefined) throw problem('refund_outcome_refused', { detail: OUTCOME_UNKNOWN })
+  await requestRefund(tx, { ...charge, refund_id }, checkout, service.clock.now())
 }
 
-const LOOK_IT_UP =
-  'It is not known whether the card got the refund: look it up at the card processor, and send `returned` once the payer has the money.'
+const OUTCOME_UNKNOWN =
+  'It is unknown whether the card was refunded. Look it up at the card processor, and send `returned` once the payer has the money.'
 
 async function credit(tx: Writer, { charge, checkout }: Found, at: number): Promise<void> {
-  if (charge.status !== 'unrefunded') throw problem('refund_outcome_refused', { detail: LOOK_IT_UP })
+  if (charge.status !== 'unrefunded') throw problem('refund_outcome_refused', { detail: OUTCOME_UNKNOWN })
   const wallet = isUser(charge.payer) ? await primaryTwin(tx, charge.payer) : undefined
   if (!wallet)
     throw problem('refund_outcome_refused', {
-      detail: 'A guest paid, who has no wallet. Return the money and send `returned`, or send `again`.',
+      detail: 'The payer is a guest and has no wallet. Return the money and send `returned`, or send `again`.',
     })
   const parties = { payerTwinId: twinIdOf(checkout), payeeTwinId: wallet.id }
   await post(tx, { kind: 'transfer', dq: checkout.dq, amount: BigInt(charge.amount), ...parties, at })

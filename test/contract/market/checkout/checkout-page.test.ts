@@ -156,7 +156,7 @@ contract('openCheckout', (start) => {
     expect([other.status, buttonsIn(other)]).toEqual([200, ['Cancel']])
     expect(alertIn(other)).toContain('It costs 3.000 USD now, and this link is for 2.000 USD: ask for a new one.')
     const paid = await open(call, link, await guest(call))
-    expect([paid.status, alertIn(paid)]).toEqual([409, expect.stringContaining('This is paid. Whoever paid')])
+    expect([paid.status, alertIn(paid)]).toEqual([409, expect.stringContaining('This is already paid. The payer')])
     expect(paid.text).not.toContain('The whole story.')
     expectProblem(await call('GET', `/checkout/${link.token}`), 409, 'checkout_paid')
     await setClock(call, at + DAY)
@@ -258,7 +258,10 @@ contract('answerCheckout', (start) => {
     expect([undelivered.status, alertIn(undelivered)]).toEqual([502, expect.stringContaining('nothing was charged')])
     expect(buttonsIn(undelivered)).toEqual(['Pay', 'Cancel'])
     const charged = await press(call, link, reader, { answer: 'card', payment_method_id: 'pm_card_visa' }, 'card')
-    expect([charged.status, alertIn(charged)]).toEqual([502, expect.stringContaining('it is not charged again')])
+    expect([charged.status, alertIn(charged)]).toEqual([
+      502,
+      expect.stringContaining('your card is not charged a second time'),
+    ])
     expect(textOf(charged)).toContain('Your card was charged 2.000 USD before')
     expect(charged.text).not.toContain('pm_card_visa')
     await deliverBy('ok')
@@ -309,7 +312,7 @@ contract('answerCheckout', (start) => {
     for (let tries = 0; tries < 10; tries++) await post(call, spoilt, reader, declined)
     expectProblem(await post(call, spoilt, reader, card), 429, 'too_many_declines')
     const waiting = await press(call, spoilt, reader, { answer: 'card', payment_method_id: 'pm_card_visa' }, 'card')
-    expect([waiting.status, alertIn(waiting)]).toEqual([429, expect.stringContaining('a quarter of an hour')])
+    expect([waiting.status, alertIn(waiting)]).toEqual([429, expect.stringContaining('Try again in 15 minutes')])
     for (const [price, status, code] of [
       [0.25, 422, 'card_minimum'],
       [9007199254740, 400, 'amount_invalid'],
@@ -341,7 +344,7 @@ contract('answerCheckout', (start) => {
     const { call, link } = await prepared(start, { options: { limits: { cardMs: 300 } } })
     const reader = await guest(call)
     const slow = await press(call, link, reader, { answer: 'card', payment_method_id: 'pm_processor_slow' }, 'card')
-    expect([slow.status, textOf(slow)]).toEqual([502, expect.stringContaining('has not said yet whether a card was')])
+    expect([slow.status, textOf(slow)]).toEqual([502, expect.stringContaining('has not confirmed the charge yet')])
     const card = { answer: 'card', payment_method_id: 'pm_card_visa' }
     expectProblem(await post(call, link, reader, card), 409, 'checkout_paying')
     expect(await cardMessages(call, 'card')).toHaveLength(1)
