@@ -2,8 +2,8 @@ import { APPROVAL_EXPIRES, APPROVAL_FORGOTTEN, expireApproval, forgetApproval } 
 import { answerAsPhone } from './consent/second-factor/answer.js'
 import { PHONE_ANSWERS } from './consent/second-factor/phone.js'
 import type { TimerJob } from './jobs/schedule/timer.js'
-import { endPeriod, tryInvoiceAgain } from './market/billing/renewal.js'
-import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './market/billing/settle.js'
+import { endPeriod, retryInvoice } from './market/billing/renewal.js'
+import { BILLING_PERIOD_ENDS, BILLING_RETRY } from './market/billing/settle.js'
 import { CHECKOUT_ATTEMPT_ENDS, endOverdueAttempt, expireCheckout } from './market/checkout/attempt.js'
 import { CHECKOUT_EXPIRES } from './market/checkout/checkout.js'
 import { HELD_TOO_LONG, reverseOverdue } from './payments/payments/held-payment.js'
@@ -17,7 +17,7 @@ export const timerJobs: Readonly<Record<string, TimerJob>> = {
   [CHECKOUT_EXPIRES]: expireCheckout,
   [CHECKOUT_ATTEMPT_ENDS]: endOverdueAttempt,
   [BILLING_PERIOD_ENDS]: endPeriod,
-  [BILLING_TRY_AGAIN]: tryInvoiceAgain,
+  [BILLING_RETRY]: retryInvoice,
   [APPROVAL_EXPIRES]: expireApproval,
   [APPROVAL_FORGOTTEN]: forgetApproval,
 }

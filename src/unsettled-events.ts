@@ -2,7 +2,7 @@ import type { Owner } from './base/owner.js'
 import type { ParkedWork } from './http/context.js'
 import { recordEvent } from './jobs/events/event.js'
 import { invoices } from './market/billing/invoice.js'
-import { BILLING_PERIOD_ENDS, BILLING_TRY_AGAIN } from './market/billing/settle.js'
+import { BILLING_PERIOD_ENDS, BILLING_RETRY } from './market/billing/settle.js'
 import { CHECKOUT_ATTEMPT_ENDS } from './market/checkout/attempt.js'
 import { checkoutCharges } from './market/checkout/charge.js'
 import {
@@ -76,7 +76,7 @@ const concerns: Readonly<Record<string, Concerning>> = {
   [CHECKOUT_EXPIRES]: async (tx, id) => ofCheckout(tx, await tx.get(checkouts, Number(id))),
   [CHECKOUT_ATTEMPT_ENDS]: async (tx, attempt) => ofCheckout(tx, await checkoutOfAttempt(tx, attempt)),
   [BILLING_PERIOD_ENDS]: ofAccount,
-  [BILLING_TRY_AGAIN]: ofInvoice,
+  [BILLING_RETRY]: ofInvoice,
   [TRANSFER_EXPIRES]: ofTransfer,
 }
 

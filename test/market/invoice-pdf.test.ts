@@ -82,7 +82,7 @@ function expectWhole(bytes: Uint8Array) {
 /** As `readPdf` gives it. */
 const missing = MISSING.normalize('NFKC')
 
-const NOTE = /^No font here has some letters of this invoice/
+const NOTE = /^The fonts of this document lack some letters of the invoice/
 
 describe('The PDF of an invoice', () => {
   test('says what the invoice does, in order, on one page', async () => {

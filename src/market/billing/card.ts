@@ -12,11 +12,11 @@ import {
   subscriptionOf,
   subscriptions,
 } from '../plans/subscription.js'
+import { readBilling } from './billing.js'
 import { unpaidInvoice } from './invoice.js'
-import { readBilling } from './show.js'
 
-/** Has the card processor keep a card for an account. Throws `too_many_declines`, `card_declined`, `processor_failed`. */
-export async function keepCard(
+/** Saves an account's card at the card processor. Throws `too_many_declines`, `card_declined`, `processor_failed`. */
+export async function saveAccountCard(
   accountId: number,
   paymentMethodId: string,
   service: ServiceContext,
@@ -31,41 +31,41 @@ export async function keepCard(
   if (result.status === 'saved') return { payment_method_id: result.payment_method_id, card: result.card }
   if (result.status === 'unavailable')
     throw problem('processor_failed', {
-      detail: 'The card was not put on file, and nothing was charged: try again later.',
+      detail: 'The card was not saved, and nothing was charged. Try again later.',
     })
   throw cardDeclined(result.reason)
 }
 
 /**
- * Puts an account's card on file, in place of the one before. Nothing is charged now: what is owed is tried by the new card next time.
+ * Replaces an account's card on file. Nothing is charged now. The next charge uses the new card.
  * Throws `too_many_declines`, `card_declined`, `processor_failed`, `charge_pending`.
  */
-export async function replaceCard(accountId: number, paymentMethodId: string, service: ServiceContext) {
-  const card = await keepCard(accountId, paymentMethodId, service)
+export async function updateCard(accountId: number, paymentMethodId: string, service: ServiceContext) {
+  const card = await saveAccountCard(accountId, paymentMethodId, service)
   return service.storage.write(async (tx) => {
     const at = service.clock.now()
     const subscription = await subscriptionOf(tx, accountId)
-    await putCard(tx, subscription, { card, at })
+    await storeCard(tx, subscription, { card, at })
     return readBilling(tx, accountId, at)
   })
 }
 
-/** Throws `charge_pending`. */
-export async function putCard(
+/** Stores a card on file. Throws `charge_pending`. */
+export async function storeCard(
   tx: Writer,
   subscription: SubscriptionRow,
   { card, at }: { readonly card: CardOnFile; readonly at: number },
 ): Promise<void> {
   const unpaid = await unpaidInvoice(tx, subscription)
-  // The card that the account pays by now is put on file by that.
+  // The charge that is pending stores its own card when it succeeds.
   if (unpaid?.charge?.by === 'account') throw problem('charge_pending', { fields: { invoice_id: unpaid.id } })
   tx.put(subscriptions, { ...subscription, card })
-  const told = { card: { ...card.card } }
-  await recordBillingEvent(tx, subscription.id, { type: 'billing.card_updated', by: 'account', data: told, at })
+  const data = { card: { ...card.card } }
+  await recordBillingEvent(tx, subscription.id, { type: 'billing.card_updated', by: 'account', data, at })
 }
 
-/** Takes an account's card off file, if it has one. Throws `card_in_use`. */
-export async function removeCard(tx: Writer, accountId: number, at: number) {
+/** Removes the card on file, if there is one. Throws `card_in_use`. */
+export async function deleteCard(tx: Writer, accountId: number, at: number) {
   const subscription = await subscriptionOf(tx, accountId)
   if (subscription.plan !== 'free' || subscription.unpaid_invoice_id !== null) throw problem('card_in_use')
   if (subscription.card) {

@@ -14,36 +14,37 @@ import {
   subscriptionOf,
   subscriptions,
 } from '../plans/subscription.js'
-import { keepCard, putCard } from './card.js'
+import { readBilling } from './billing.js'
+import { saveAccountCard, storeCard } from './card.js'
 import { postInvoiceCharge, unpaidProblem } from './charge.js'
 import { draftInvoice, type InvoiceLine, type InvoiceRow, invoiceLine, invoices, unpaidInvoice } from './invoice.js'
 import { settlePaid } from './settle.js'
-import { readBilling } from './show.js'
 
 export interface PlanChange {
   readonly accountId: number
   readonly plan: PlanId
-  /** A card to put on file with it: once it is charged, where it is to be. */
+  /** A card to store on file. If the change costs something, it is stored once it is charged. */
   readonly paymentMethodId?: string | undefined
 }
 
-/** An invoice whose card is yet to be charged, with the charge. */
-interface Begun {
+/** An invoice with the charge that is to pay it. */
+interface ChargedInvoice {
   readonly invoice: InvoiceRow
   readonly message: CardRow
 }
 
 /**
- * Changes an account's plan: a dearer one at once, once its card is charged for what is left of the period; a cheaper one when the
- * period ends; to the plan that it has, which undoes a change that waits. Gives how the account then stands. Throws `card_required`,
- * `too_many_declines`, `card_declined`, `invoice_unpaid`, `charge_pending`; `processor_failed` where nothing was charged, and also where that is not
- * known yet: the outbox then goes on to settle the invoice, and the plan with it. Where it throws, the plan is as it was.
+ * Changes an account's plan. An upgrade applies at once, after a charge for the rest of the period. A downgrade applies
+ * when the period ends. Choosing the current plan cancels a scheduled change. Returns the account's billing.
+ * Throws `card_required`, `too_many_declines`, `card_declined`, `invoice_unpaid`, `charge_pending`, and
+ * `processor_failed` if nothing was charged or the outcome is unknown. The plan stays as it was then. The outbox
+ * settles an unknown outcome later, and the plan with it.
  */
-export async function changePlan({ accountId, plan, paymentMethodId }: PlanChange, service: ServiceContext) {
+export async function updatePlan({ accountId, plan, paymentMethodId }: PlanChange, service: ServiceContext) {
   const { storage, clock } = service
   await storage.read((tx) => checkChangeable(tx, accountId, { plan, hasCard: paymentMethodId !== undefined }))
-  const card = paymentMethodId === undefined ? undefined : await keepCard(accountId, paymentMethodId, service)
-  const begun = await storage.write((tx) => begin(tx, { accountId, plan, card }, service))
+  const card = paymentMethodId === undefined ? undefined : await saveAccountCard(accountId, paymentMethodId, service)
+  const begun = await storage.write((tx) => beginChange(tx, { accountId, plan, card }, service))
   const result = begun && (await chargeNow(begun.message, service))
   const answer = await storage.read(async (tx) => {
     const invoice = begun && (await tx.get(invoices, begun.invoice.id))
@@ -54,7 +55,7 @@ export async function changePlan({ accountId, plan, paymentMethodId }: PlanChang
   return answer
 }
 
-/** Throws what forbids the change, before a card is put on file for it. */
+/** Throws what prevents the change, before a card is stored for it. */
 async function checkChangeable(
   tx: Reader,
   accountId: number,
@@ -67,7 +68,7 @@ async function checkChangeable(
     throw problem('charge_pending', { fields: { invoice_id: unpaid.id } })
   if (unpaid && isDearer)
     throw problem('invoice_unpaid', {
-      detail: `POST /v4/billing/invoices/${unpaid.id}/pay does that.`,
+      detail: `Pay it with POST /v4/billing/invoices/${unpaid.id}/pay.`,
       fields: { invoice_id: unpaid.id },
     })
   if (isDearer && !hasCard && !subscription.card)
@@ -75,7 +76,7 @@ async function checkChangeable(
   return subscription
 }
 
-async function begin(
+async function beginChange(
   tx: Writer,
   {
     accountId,
@@ -83,24 +84,24 @@ async function begin(
     card,
   }: { readonly accountId: number; readonly plan: PlanId; readonly card: CardOnFile | undefined },
   service: ServiceContext,
-): Promise<Begun | undefined> {
+): Promise<ChargedInvoice | undefined> {
   const subscription = await checkChangeable(tx, accountId, { plan, hasCard: card !== undefined })
   const at = service.clock.now()
   if (isUpgrade(subscription.plan, plan)) return beginUpgrade(tx, subscription, { plan, card, at }, service)
-  if (card) await putCard(tx, subscription, { card, at })
+  if (card) await storeCard(tx, subscription, { card, at })
   await scheduleChange(tx, accountId, plan, at)
   return undefined
 }
 
-/** What is paid for stays until the period ends. */
+/** Schedules a downgrade. The paid plan stays until the period ends. */
 async function scheduleChange(tx: Writer, accountId: number, plan: PlanId, at: number): Promise<void> {
   const subscription = await subscriptionOf(tx, accountId)
   const next_plan = plan === subscription.plan ? null : plan
   if (next_plan === subscription.next_plan) return
   tx.put(subscriptions, { ...subscription, next_plan })
-  const told = { from: subscription.plan, to: plan }
+  const data = { from: subscription.plan, to: plan }
   const type = next_plan === null ? 'billing.plan_change_undone' : 'billing.plan_change_scheduled'
-  await recordBillingEvent(tx, accountId, { type, by: 'account', data: told, at })
+  await recordBillingEvent(tx, accountId, { type, by: 'account', data, at })
 }
 
 async function beginUpgrade(
@@ -108,9 +109,9 @@ async function beginUpgrade(
   subscription: SubscriptionRow,
   { plan, card, at }: { readonly plan: PlanId; readonly card: CardOnFile | undefined; readonly at: number },
   service: ServiceContext,
-): Promise<Begun | undefined> {
+): Promise<ChargedInvoice | undefined> {
   checkProcessor(service)
-  const lines = linesOf(subscription, plan, at)
+  const lines = upgradeLines(subscription, plan, at)
   const draft = await draftInvoice(tx, subscription.id, { reason: 'upgrade', plan, lines, at })
   const onFile = card ?? cardOf(subscription)
   if (draft.total === '0') {
@@ -122,8 +123,11 @@ async function beginUpgrade(
   return { invoice: draft, message }
 }
 
-/** A first month, or the rest of the one that runs. Throws `charge_pending` where that has ended and is about to be renewed. */
-function linesOf(subscription: SubscriptionRow, plan: PlanId, at: number): readonly InvoiceLine[] {
+/**
+ * Returns the lines for a first month or for the rest of the current one. Throws `charge_pending` if the period has
+ * ended and its renewal is due.
+ */
+function upgradeLines(subscription: SubscriptionRow, plan: PlanId, at: number): readonly InvoiceLine[] {
   const { name, price } = plans[plan]
   const period = paidPeriod(subscription)
   if (!period) return [invoiceLine(`${name} plan`, price, periodOf(at, 0))]

@@ -13,8 +13,8 @@ import { cardName, formatDollars, type InvoiceRow, invoiceName, invoices, type P
 import { billingEmails } from './profile.js'
 
 /**
- * Writes the charge that an invoice is to be paid by, and the invoice that waits for it: for the caller to make, or,
- * where no caller waits, for the outbox. The message itself says so by its `purpose_id`, and one charge runs at a time.
+ * Writes the charge of an invoice. The caller sends it, or the outbox if no caller waits. The message has the invoice's
+ * id as `purpose_id`, and an invoice has one charge at a time.
  * Throws `too_many_declines`.
  */
 export async function postInvoiceCharge(
@@ -26,7 +26,7 @@ export async function postInvoiceCharge(
   const { id, account_id, plan, total } = invoice
   const charge: PendingCharge = { ...card, id: `invoice_${randomHex(random, 16)}`, by }
   tx.put(invoices, { ...invoice, charge, next_try_at: by === 'account' ? invoice.next_try_at : null })
-  // What the service charges of itself is no try of the account's.
+  // The service's own charges do not count against the account's limit of declines.
   const subjects = by === 'account' ? ([`account:${account_id}`] as const) : []
   await beginCardTry(tx, { subjects, at })
   const [to = `account ${account_id}`] = await billingEmails(tx, account_id)
@@ -35,7 +35,7 @@ export async function postInvoiceCharge(
   return postCharge(tx, {
     to,
     subject: `Charge ${formatDollars(total)}`,
-    text: `${description}: ${formatDollars(total)}, charged to the card on file: ${cardName(card.card)}.`,
+    text: `${description}: ${formatDollars(total)}, charged to the card on file, ${cardName(card.card)}.`,
     charge: {
       id: charge.id,
       payment_method_id,
@@ -53,14 +53,17 @@ export async function postInvoiceCharge(
   })
 }
 
-/** Why an invoice is not paid: `card_declined`, or `processor_failed`, which says whether a card may yet be charged for it. */
+/**
+ * Says why an invoice is not paid: `card_declined`, or `processor_failed`, whose `outcome` says whether the card may
+ * still be charged.
+ */
 export function unpaidProblem({ id, charge }: InvoiceRow, result: ChargeResult | undefined) {
   if (charge === null && result?.status === 'declined') return cardDeclined(result.reason, { invoice_id: id })
   return problem('processor_failed', {
     detail:
       charge === null
-        ? 'Nothing was charged. Try again later; a new try takes a new Idempotency-Key.'
-        : `Whether the card was charged is not known yet: invoice ${id} is settled by itself, and the card is never charged twice for it; GET /v4/billing/invoices/${id} tells.`,
+        ? 'Nothing was charged. Try again later with a new Idempotency-Key.'
+        : `It is not known yet whether the card was charged. farthing settles invoice ${id} by itself and never charges twice for it. Read its status with GET /v4/billing/invoices/${id}.`,
     fields: { invoice_id: id, outcome: charge === null ? 'failed' : 'unknown' },
   })
 }

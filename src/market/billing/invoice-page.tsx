@@ -3,11 +3,11 @@ import { page } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import type { InvoiceRow } from './invoice.js'
 import { invoiceStyle } from './invoice-style.js'
-import { paperOf } from './paper.js'
+import { invoiceText } from './invoice-text.js'
 
-/** An invoice to be read on a screen, or printed. It needs no script. */
+/** An invoice as a page for screen and paper. It needs no script. */
 export function invoicePage(invoice: InvoiceRow, issuer: string): Reply {
-  const { title, status, isSettled, from, to, facts, lines, total } = paperOf(invoice, issuer)
+  const { title, status, isSettled, from, to, facts, lines, total } = invoiceText(invoice, issuer)
   return page({
     title,
     styles: [cardStyle, invoiceStyle],

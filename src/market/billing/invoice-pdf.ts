@@ -1,6 +1,6 @@
 import type { Fonts, Log } from '../../base/ports.js'
 import type { InvoiceRow } from './invoice.js'
-import { type Paper, paperOf } from './paper.js'
+import { type InvoiceText, invoiceText } from './invoice-text.js'
 import { PAGE, PdfDocument, type TextStyle, wrapped } from './pdf/document.js'
 import { MISSING, typefaceFor } from './pdf/typeface.js'
 
@@ -12,25 +12,25 @@ const plain: TextStyle = { size: 10.5 }
 const bold: TextStyle = { size: 10.5, weight: 'bold' }
 const muted: TextStyle = { size: 9, grey: 0.35 }
 
-/** Space between lines of text, and between parts, in points. */
+/** Space between lines of text and between sections, in points. */
 const LINE = 15
 const PART = 30
-/** What the amounts take of a line. */
+/** Width of the column of amounts, in points. */
 const AMOUNTS = 130
 
 interface Printing {
-  /** Where the service is reached. */
+  /** The service's base URL. */
   readonly baseUrl: string
   readonly fonts: Fonts | undefined
   readonly log: Log
 }
 
-/** An invoice on paper. The page of it says the same, in any script. */
+/** Prints an invoice as PDF. Its page shows the same in every script. */
 export async function invoicePdf(
   invoice: InvoiceRow,
   { baseUrl, fonts, log }: Printing,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const paper = paperOf(invoice, new URL(baseUrl).host)
+  const paper = invoiceText(invoice, new URL(baseUrl).host)
   const texts = [
     ...paper.from,
     ...paper.to,
@@ -59,7 +59,7 @@ function writeParty(pdf: PdfDocument, heading: string, lines: readonly string[])
   }
 }
 
-function writeFacts(pdf: PdfDocument, { facts }: Paper): void {
+function writeFacts(pdf: PdfDocument, { facts }: InvoiceText): void {
   pdf.down(PART - LINE)
   for (const [name, value] of facts)
     wrapped(value, WIDTH - 80, { ...plain, typeface: pdf.typeface }).forEach((line, n) => {
@@ -69,7 +69,7 @@ function writeFacts(pdf: PdfDocument, { facts }: Paper): void {
     })
 }
 
-function writeLines(pdf: PdfDocument, { lines, total }: Paper): void {
+function writeLines(pdf: PdfDocument, { lines, total }: InvoiceText): void {
   pdf.down(PART)
   pdf.text('What for', { x: LEFT, ...muted })
   pdf.text('Amount', { x: RIGHT, right: true, ...muted })
@@ -92,7 +92,7 @@ function writeLines(pdf: PdfDocument, { lines, total }: Paper): void {
 }
 
 function writeNote(pdf: PdfDocument, page: string): void {
-  const note = `No font here has some letters of this invoice. Other letters, or ${MISSING}, stand for them. This page shows them all: ${page}`
+  const note = `The fonts of this document lack some letters of the invoice. They are replaced by other letters or ${MISSING}. This page shows the original: ${page}`
   pdf.down(PART - LINE)
   for (const line of wrapped(note, WIDTH, { ...muted, typeface: pdf.typeface })) {
     pdf.down(LINE)

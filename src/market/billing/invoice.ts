@@ -17,48 +17,48 @@ import {
 import { type Profile, profileOf } from './profile.js'
 
 /**
- * `draft`: a change of plan whose card is being charged; it has no number yet. Then `open`: issued, and owed; at last `paid`,
- * `void`: nothing is owed, or `uncollectible`: the plan was cancelled over it.
+ * `draft`: for a change of plan whose card is being charged. It has no number. `open`: issued and owed. Then `paid`,
+ * `void` (nothing is owed) or `uncollectible` (the plan was cancelled over it).
  */
 export type InvoiceStatus = 'draft' | 'open' | 'paid' | 'void' | 'uncollectible'
 
 export interface InvoiceLine {
   readonly description: string
-  /** Cents; below zero for what is taken off. */
+  /** Cents. Negative for a credit. */
   readonly amount: string
   readonly period_start: number
   readonly period_end: number
 }
 
-/** A charge of which it is not known yet what comes of it. */
+/** A charge whose outcome is unknown. */
 export interface PendingCharge extends CardOnFile {
   /** Its idempotency key at the processor. */
   readonly id: string
-  /** `service`: nobody waits for it, and a refusal is followed by further tries. */
+  /** `service`: no caller waits, and the service tries again after a failure. */
   readonly by: 'account' | 'service'
 }
 
 export interface InvoiceRow {
   readonly id: number
   readonly account_id: number
-  /** Counted from 1 for each account, without gaps, once it is issued. */
+  /** Numbered from 1 for each account, without gaps. Null: not issued. */
   readonly number: number | null
   readonly status: InvoiceStatus
-  /** What it is paid for: to change to the plan, or to go on with it. */
+  /** What it pays for: a change to the plan, or its renewal. */
   readonly reason: 'upgrade' | 'renewal'
   readonly plan: PlanId
   readonly lines: readonly InvoiceLine[]
   /** Cents. */
   readonly total: string
-  /** As it was when the invoice was made. */
+  /** As of the time when the invoice was created. */
   readonly profile: Profile
   readonly charge: PendingCharge | null
-  /** What it was paid by, where a card was charged. */
+  /** The charge that paid, if a card was charged. */
   readonly charge_id: string | null
   readonly card: ChargedCard | null
-  /** How often the service charged a card for it in vain. */
+  /** How many charges by the service failed. */
   readonly failures: number
-  /** When that was first. */
+  /** When the first of them failed. */
   readonly failed_at: number | null
   readonly next_try_at: number | null
   readonly created_at: number
@@ -68,7 +68,7 @@ export interface InvoiceRow {
 
 export const invoices = collection<InvoiceRow>()('invoices', { byAccount: { fields: ['account_id'] } })
 
-/** A line of a period. */
+/** Creates an invoice line for a period. */
 export const invoiceLine = (description: string, cents: bigint, { start, end }: BillingPeriod): InvoiceLine => ({
   description,
   amount: String(cents),
@@ -76,10 +76,10 @@ export const invoiceLine = (description: string, cents: bigint, { start, end }: 
   period_end: end,
 })
 
-/** Cards are charged this many cents at least; what is less is waived. */
-const LEAST_CHARGE = 50n
+/** The smallest amount that cards are charged, in cents. Less is waived. */
+const MIN_CHARGE = 50n
 
-/** An invoice that is not in the collection yet. What is too little for a card is taken off, by a line of its own. */
+/** Creates an invoice without storing it. An amount that is too small for a card is waived by a line of its own. */
 export async function draftInvoice(
   tx: Writer,
   accountId: number,
@@ -88,7 +88,7 @@ export async function draftInvoice(
   const sum = lines.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
   const { period_start: start, period_end: end } = required(lines[0], 'the first line of an invoice')
   const waived =
-    sum > 0n && sum < LEAST_CHARGE ? [invoiceLine('Waived: too little to charge a card', -sum, { start, end })] : []
+    sum > 0n && sum < MIN_CHARGE ? [invoiceLine('Waived: too small to charge a card', -sum, { start, end })] : []
   return {
     id: await tx.nextId('invoices'),
     account_id: accountId,
@@ -111,70 +111,74 @@ export async function draftInvoice(
   }
 }
 
-/** Gives a draft the account's next number; from then on it is owed. Writes neither the invoice nor that it is unpaid. */
-export async function issue(tx: Writer, draft: InvoiceRow, at: number): Promise<InvoiceRow> {
+/**
+ * Gives a draft the account's next number, so that it is owed. The caller stores the invoice and marks the subscription
+ * as unpaid.
+ */
+export async function issueInvoice(tx: Writer, draft: InvoiceRow, at: number): Promise<InvoiceRow> {
   const subscription = await subscriptionOf(tx, draft.account_id)
   const number = subscription.invoices + 1
   tx.put(subscriptions, { ...subscription, invoices: number })
   const invoice: InvoiceRow = { ...draft, number, status: 'open', issued_at: at }
-  await tellInvoice(tx, invoice, { type: 'billing.invoice_issued', at })
+  await recordInvoiceEvent(tx, invoice, { type: 'billing.invoice_issued', at })
   return invoice
 }
 
-export const tellInvoice = (
+export const recordInvoiceEvent = (
   tx: Writer,
   { id, account_id, number, total, reason, plan }: InvoiceRow,
-  { type, told, by = 'service', at }: TellInvoice,
+  { type, data, by = 'service', at }: InvoiceEvent,
 ): Promise<void> =>
   recordBillingEvent(tx, account_id, {
     type,
     by,
     subject: `invoice:${id}`,
     data: {
-      number: number === null ? null : numberOf(account_id, number),
+      number: number === null ? null : invoiceNumber(account_id, number),
       total: toDollars(total),
       reason,
       plan,
-      ...told,
+      ...data,
     },
     at,
   })
 
-interface TellInvoice {
+interface InvoiceEvent {
   readonly type: `billing.${string}`
-  readonly told?: Readonly<Record<string, unknown>>
+  readonly data?: Readonly<Record<string, unknown>>
   readonly by?: 'account' | 'service'
   readonly at: number
 }
 
-/** As it stands on paper: no other account's invoice has it. */
-export const numberOf = (accountId: number, number: number): string => `${accountId}-${String(number).padStart(4, '0')}`
+/** The number on the document. It is unique among all accounts. */
+export const invoiceNumber = (accountId: number, number: number): string =>
+  `${accountId}-${String(number).padStart(4, '0')}`
 
-/** The invoice's number as it stands on paper; a draft's is its id's. */
+/** The name on the document: the number, or the id of a draft. */
 export const invoiceName = ({ id, account_id, number }: InvoiceRow): string =>
-  number === null ? `draft ${id}` : numberOf(account_id, number)
+  number === null ? `draft ${id}` : invoiceNumber(account_id, number)
 
 /** `Visa ending in 4242`. */
 export const cardName = ({ brand, last4 }: ChargedCard): string =>
   `${brand.charAt(0).toUpperCase()}${brand.slice(1)} ending in ${last4}`
 
-/** Dollars, as people read them: `-12.50 USD`. */
+/** Dollars for people: `-12.50 USD`. */
 export const formatDollars = (cents: bigint | string): string => `${formatAmount(cents, 2)} USD`
 
-/** The account's. Throws `not_found`, for another's too. */
+/** Returns an account's invoice. Throws `not_found`. */
 export async function ownInvoice(tx: Reader, accountId: number, id: number): Promise<InvoiceRow> {
   const invoice = await tx.get(invoices, id)
   if (invoice?.account_id !== accountId) throw problem('not_found')
   return invoice
 }
 
-/** What is owed, or being charged. */
+/** Returns the invoice that is owed or being charged. */
 export const unpaidInvoice = async (
   tx: Reader,
   { unpaid_invoice_id }: SubscriptionRow,
 ): Promise<InvoiceRow | undefined> => (unpaid_invoice_id === null ? undefined : tx.get(invoices, unpaid_invoice_id))
 
-/** Newest first. Throws `cursor_invalid`. */
+/** Returns an account's invoices, newest first. Throws `cursor_invalid`. */
 export async function listInvoices(
   tx: Reader,
   accountId: number,
@@ -188,7 +192,7 @@ export type ShownInvoice = ReturnType<typeof showInvoice>
 
 const secondsOrNull = (ms: number | null) => (ms === null ? null : seconds(ms))
 
-/** Amounts are in dollars. `charging`: a card may be charged for it at this moment. */
+/** Shows an invoice. Amounts are in dollars. `charging`: the outcome of a charge is unknown. */
 export const showInvoice = (invoice: InvoiceRow) => ({
   id: invoice.id,
   number: invoice.number === null ? null : invoiceName(invoice),

@@ -8,28 +8,28 @@ import { plans } from '../plans/plan.js'
 import { cardName, formatDollars, type InvoiceRow, invoiceName } from './invoice.js'
 import { billingEmails } from './profile.js'
 
-interface Letter {
+interface BillingMail {
   readonly subject: string
   readonly paragraphs: readonly string[]
 }
 
-async function mailTo(tx: Writer, accountId: number, { subject, paragraphs }: Letter, at: number): Promise<void> {
+async function mailTo(tx: Writer, accountId: number, { subject, paragraphs }: BillingMail, at: number): Promise<void> {
   for (const to of await billingEmails(tx, accountId))
     if (await spendLetter(tx, { accountId, to, at }))
       await postMail(tx, { to, subject, text: paragraphs.join('\n\n'), at })
 }
 
-const readAt = ({ id }: InvoiceRow, baseUrl: string): string =>
-  `The invoice, as the account's programs read it: ${baseUrl}/v4/billing/invoices/${id}.pdf`
+const invoiceLink = ({ id }: InvoiceRow, baseUrl: string): string =>
+  `Your invoice, with the account's credentials: ${baseUrl}/v4/billing/invoices/${id}.pdf`
 
-/** That an invoice is paid. */
+/** Mails that an invoice is paid. */
 export function mailReceipt(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: Mailing): Promise<void> {
   const { card, total } = invoice
   const lines = invoice.lines.map(({ description, amount }) => `${description}: ${formatDollars(amount)}`)
   const paid = card
-    ? `We charged ${formatDollars(total)} to your card: ${cardName(card)}.`
-    : `Nothing was to be charged: ${formatDollars(total)}.`
-  const paragraphs = [`Thank you. ${paid}`, lines.join('\n'), readAt(invoice, baseUrl)]
+    ? `We charged ${formatDollars(total)} to your card, ${cardName(card)}.`
+    : `There was nothing to charge: ${formatDollars(total)}.`
+  const paragraphs = [`Thank you. ${paid}`, lines.join('\n'), invoiceLink(invoice, baseUrl)]
   return mailTo(tx, invoice.account_id, { subject: `Receipt for invoice ${invoiceName(invoice)}`, paragraphs }, at)
 }
 
@@ -40,7 +40,9 @@ interface Mailing {
 
 export type FailedCharge = Exclude<ChargeResult, { status: 'succeeded' }>
 
-/** That a card was charged in vain, and when it is tried next: at last by saying that the plan ends where that fails. */
+/**
+ * Mails that a charge failed and when the next one is. The last mail says that the plan ends if the next charge fails.
+ */
 export function mailFailure(
   tx: Writer,
   invoice: InvoiceRow,
@@ -50,13 +52,13 @@ export function mailFailure(
   const when = dayOf(required(next_try_at, `the next try of invoice ${invoice.id}`))
   const isDeclined = result.status === 'declined'
   const why = isDeclined
-    ? `${formatDollars(total)} could not be charged to your card. The reason given: ${result.reason}.`
-    : `${formatDollars(total)} could not be charged, as the card processor was not available. Nothing is wrong with your card.`
+    ? `We could not charge ${formatDollars(total)} to your card. The card processor's reason: ${result.reason}.`
+    : `We could not charge ${formatDollars(total)} because the card processor was not available. Nothing is wrong with your card.`
   const outlook = isLast
-    ? `We try once more on ${when}. If your card is declined then, the ${plans[plan].name} plan is cancelled and the account goes back to the free plan.`
-    : `We try again on ${when}. Nothing changes until then.`
+    ? `We will try once more on ${when}. If your card is declined then, we cancel the ${plans[plan].name} plan and the account returns to the free plan.`
+    : `We will try again on ${when}. Nothing changes until then.`
   const sooner = isDeclined
-    ? 'To pay sooner, pay the invoice by another card'
+    ? 'To pay sooner, pay the invoice with a different card'
     : 'To pay sooner, pay the invoice yourself'
   return mailTo(
     tx,
@@ -68,14 +70,14 @@ export function mailFailure(
       paragraphs: [
         why,
         `${outlook} ${sooner}: POST ${baseUrl}/v4/billing/invoices/${invoice.id}/pay.`,
-        readAt(invoice, baseUrl),
+        invoiceLink(invoice, baseUrl),
       ],
     },
     at,
   )
 }
 
-/** That the plan ended over an unpaid invoice. */
+/** Mails that a plan ended over an unpaid invoice. */
 export function mailCancelled(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: Mailing): Promise<void> {
   const { plan, total } = invoice
   const { name } = plans[plan]
@@ -85,9 +87,9 @@ export function mailCancelled(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: 
     {
       subject: `Your ${name} plan is cancelled`,
       paragraphs: [
-        `Invoice ${invoiceName(invoice)} over ${formatDollars(total)} stayed unpaid, so the ${name} plan is cancelled and the account is on the free plan. Nothing more is charged.`,
-        `What you made stays. To go on, choose a plan with another card: PUT ${baseUrl}/v4/billing/plan.`,
-        readAt(invoice, baseUrl),
+        `Invoice ${invoiceName(invoice)} for ${formatDollars(total)} was not paid, so we cancelled the ${name} plan. Your account is now on the free plan, and we charge nothing more.`,
+        `Everything you created stays. To continue, choose a plan with a different card: PUT ${baseUrl}/v4/billing/plan.`,
+        invoiceLink(invoice, baseUrl),
       ],
     },
     at,

@@ -6,20 +6,21 @@ import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type CardOnFile, cardOf, subscriptionOf } from '../plans/subscription.js'
-import { keepCard } from './card.js'
+import { saveAccountCard } from './card.js'
 import { postInvoiceCharge, unpaidProblem } from './charge.js'
 import { type InvoiceRow, invoices, ownInvoice, type ShownInvoice, showInvoice } from './invoice.js'
 
 export interface InvoicePayment {
   readonly accountId: number
   readonly id: number
-  /** Another card than is on file, which takes its place once it is charged. */
+  /** A card to use instead of the one on file. It is stored on file once it is charged. */
   readonly paymentMethodId?: string | undefined
 }
 
 /**
- * Charges a card for an invoice that is owed. Gives the invoice, paid. Throws `not_found`, `invoice_not_open`,
- * `charge_pending`, `too_many_declines`, `card_declined`; `processor_failed` where nothing was charged, and also where that is not known yet.
+ * Charges a card for an invoice that is owed, and returns the paid invoice.
+ * Throws `not_found`, `invoice_not_open`, `charge_pending`, `too_many_declines`, `card_declined`, and
+ * `processor_failed` if nothing was charged or the outcome is unknown.
  */
 export async function payInvoice(
   { accountId, id, paymentMethodId }: InvoicePayment,
@@ -28,10 +29,10 @@ export async function payInvoice(
 ): Promise<ShownInvoice> {
   const { storage, log } = service
   checkProcessor(service)
-  await storage.read((tx) => payable(tx, accountId, id))
-  const card = paymentMethodId === undefined ? undefined : await keepCard(accountId, paymentMethodId, service)
+  await storage.read((tx) => payableInvoice(tx, accountId, id))
+  const card = paymentMethodId === undefined ? undefined : await saveAccountCard(accountId, paymentMethodId, service)
   const message = await storage.write(async (tx) => {
-    const message = await begin(tx, await payable(tx, accountId, id), { card }, service)
+    const message = await beginPayment(tx, await payableInvoice(tx, accountId, id), { card }, service)
     await keep(tx, unpaidProblem(await getExisting(tx, invoices, id), undefined), { meanwhile: true })
     return message
   })
@@ -42,21 +43,21 @@ export async function payInvoice(
   })
   await storage
     .write((tx) => keep(tx, answer))
-    // The one that was kept meanwhile says where to look.
-    .catch((cause: unknown) => log.error(`the answer of paying invoice ${id} could not be kept`, cause))
+    // The provisional answer tells the caller where to look.
+    .catch((cause: unknown) => log.error(`cannot store the answer to paying invoice ${id}`, cause))
   if (answer instanceof Problem) throw answer
   return answer
 }
 
-async function payable(tx: Reader, accountId: number, id: number): Promise<InvoiceRow> {
+async function payableInvoice(tx: Reader, accountId: number, id: number): Promise<InvoiceRow> {
   const invoice = await ownInvoice(tx, accountId, id)
   if (invoice.charge) throw problem('charge_pending', { fields: { invoice_id: id } })
   if (invoice.status === 'open') return invoice
   const { status } = invoice
-  throw problem('invoice_not_open', { detail: `This one is ${status}.`, fields: { invoice_status: status } })
+  throw problem('invoice_not_open', { detail: `The invoice is ${status}.`, fields: { invoice_status: status } })
 }
 
-async function begin(
+async function beginPayment(
   tx: Writer,
   invoice: InvoiceRow,
   { card }: { readonly card: CardOnFile | undefined },

@@ -4,18 +4,18 @@ import { users } from '../../identity/users/user.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { recordBillingEvent } from '../plans/subscription.js'
 
-/** Who an account's invoices are for. */
+/** The name and addresses on an account's invoices. */
 export interface Profile {
-  /** The account's own, which buyers see too. */
+  /** Also shown to buyers. */
   readonly business_name: string | null
   readonly business_address: string | null
   readonly billing_email: string | null
   readonly tax_number: string | null
 }
 
-/** What of it the account itself does not hold. */
+/** The part that is not stored with the account. */
 export interface ProfileRow extends Omit<Profile, 'business_name'> {
-  /** The account's. */
+  /** The account's id. */
   readonly id: number
 }
 
@@ -29,11 +29,11 @@ export async function profileOf(tx: Reader, accountId: number): Promise<Profile>
   return { business_name, business_address, billing_email, tax_number }
 }
 
-/** What is undefined stays, what is null is cleared. */
+/** Undefined: unchanged. Null: cleared. */
 export type ProfileChanges = { readonly [K in keyof Profile]?: Profile[K] | undefined }
 
-/** Changes whom an account's next invoices are for; those that were issued stay as they are. `actor`: who does so, where not the account. */
-export async function updateProfile(
+/** Changes the profile on future invoices. Issued invoices stay as they are. `actor` default: the account. */
+export async function updateBillingProfile(
   tx: Writer,
   accountId: number,
   changes: ProfileChanges,
@@ -43,26 +43,26 @@ export async function updateProfile(
   const { business_name: businessName } = changes
   if (businessName !== undefined) await updateAccount(tx, accountId, { businessName, actor, at })
   const was = await profileOf(tx, accountId)
-  const given = Object.entries(normal(changes)).filter(([, value]) => value !== undefined)
+  const given = Object.entries(normalized(changes)).filter(([, value]) => value !== undefined)
   const profile: Profile = { ...was, ...Object.fromEntries(given) }
   const { business_name, ...kept } = profile
   tx.put(billingProfiles, { id: accountId, ...kept })
-  const told = { changed: given.map(([name]) => name) }
-  await recordBillingEvent(tx, accountId, { type: 'billing.profile_updated', by: 'account', actor, data: told, at })
+  const data = { changed: given.map(([name]) => name) }
+  await recordBillingEvent(tx, accountId, { type: 'billing.profile_updated', by: 'account', actor, data, at })
   return profile
 }
 
-const normal = (changes: ProfileChanges): ProfileChanges =>
+const normalized = (changes: ProfileChanges): ProfileChanges =>
   changes.billing_email ? { ...changes, billing_email: normalEmail(changes.billing_email) } : changes
 
 /** More owners than any account has. */
-const MOST_OWNERS = 100
+const MAX_OWNERS = 100
 
-/** Whom mail on billing goes to: the billing email, else the users who own the account; nobody, where there are none. */
+/** Returns who gets mail about billing: the billing email, otherwise the users who own the account. */
 export async function billingEmails(tx: Reader, accountId: number): Promise<string[]> {
   const { billing_email } = await profileOf(tx, accountId)
   if (billing_email !== null) return [normalEmail(billing_email)]
-  const owners = await tx.find(memberships, { index: 'byAccount', prefix: [accountId], limit: MOST_OWNERS })
+  const owners = await tx.find(memberships, { index: 'byAccount', prefix: [accountId], limit: MAX_OWNERS })
   const found = await Promise.all(owners.map(({ user_id }) => tx.get(users, user_id)))
   return found.flatMap((user) => (user && user.deleted_at === null ? [user.email] : []))
 }

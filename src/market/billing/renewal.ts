@@ -13,25 +13,25 @@ import {
   subscriptions,
 } from '../plans/subscription.js'
 import { postInvoiceCharge } from './charge.js'
-import { draftInvoice, invoiceLine, invoices, issue, unpaidInvoice } from './invoice.js'
-import { BILLING_PERIOD_ENDS, cancelSubscription, isTried, setPeriodTimer, tellPlan } from './settle.js'
+import { draftInvoice, invoiceLine, invoices, issueInvoice, unpaidInvoice } from './invoice.js'
+import { BILLING_PERIOD_ENDS, cancelSubscription, hasNoRetryLeft, recordPlanChange, setPeriodTimer } from './settle.js'
 
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 
 /**
- * Begins an account's next period, or ends its plan. While a card may be charged for an invoice, now or by a try to come, the period
- * that runs goes on, however late those come.
+ * Begins an account's next period or ends its plan. While an invoice may still be charged, the current period
+ * continues.
  */
 export const endPeriod: TimerJob = async (tx, subject, service) => {
   const now = service.clock.now()
   const subscription = await subscriptionOf(tx, Number(subject))
   const period = paidPeriod(subscription)
-  // Of a plan that was cancelled, or chosen anew, since the timer was set.
+  // The plan was cancelled or chosen again since the timer was set.
   if (!period || period.end > now) return
   const unpaid = await unpaidInvoice(tx, subscription)
-  if (unpaid && (unpaid.charge || !isTried(unpaid))) {
+  if (unpaid && (unpaid.charge || !hasNoRetryLeft(unpaid))) {
     const settled = Math.max(unpaid.next_try_at ?? now, now)
-    await setTimer(tx, { kind: BILLING_PERIOD_ENDS, subject, at: settled + HOUR })
+    await setTimer(tx, { kind: BILLING_PERIOD_ENDS, subject, at: settled + HOUR_MS })
     return
   }
   if (unpaid) return cancelSubscription(tx, unpaid, service)
@@ -42,7 +42,7 @@ export const endPeriod: TimerJob = async (tx, subject, service) => {
 
 async function endPaidPlan(tx: Writer, subscription: SubscriptionRow, at: number): Promise<void> {
   tx.put(subscriptions, { ...subscription, ...FREE_PLAN })
-  await tellPlan(tx, subscription, { to: 'free', by: 'service', at })
+  await recordPlanChange(tx, subscription, { to: 'free', by: 'service', at })
 }
 
 async function renew(tx: Writer, subscription: SubscriptionRow, plan: PlanId, service: ServiceContext): Promise<void> {
@@ -52,17 +52,17 @@ async function renew(tx: Writer, subscription: SubscriptionRow, plan: PlanId, se
   const period = periodOf(required(anchor_at, `the start of the plan of account ${id}`), number)
   const { name, price } = plans[plan]
   const lines = [invoiceLine(`${name} plan`, price, period)]
-  const invoice = await issue(tx, await draftInvoice(tx, id, { reason: 'renewal', plan, lines, at }), at)
+  const invoice = await issueInvoice(tx, await draftInvoice(tx, id, { reason: 'renewal', plan, lines, at }), at)
   const { invoices: issued } = await subscriptionOf(tx, id)
   const renewed = { plan, next_plan: null, period: number, unpaid_invoice_id: invoice.id, invoices: issued }
   tx.put(subscriptions, { ...subscription, ...renewed })
-  if (plan !== subscription.plan) await tellPlan(tx, subscription, { to: plan, by: 'service', at })
+  if (plan !== subscription.plan) await recordPlanChange(tx, subscription, { to: plan, by: 'service', at })
   await setPeriodTimer(tx, id, period.end)
   await postInvoiceCharge(tx, invoice, { card: cardOf(subscription), by: 'service', at }, service)
 }
 
-/** Charges the card on file again for an invoice that is owed. */
-export const tryInvoiceAgain: TimerJob = async (tx, subject, service) => {
+/** Charges the card on file for an open invoice again. */
+export const retryInvoice: TimerJob = async (tx, subject, service) => {
   const at = service.clock.now()
   const invoice = await tx.get(invoices, Number(subject))
   if (invoice?.status !== 'open' || invoice.charge || invoice.next_try_at === null || invoice.next_try_at > at) return

@@ -10,18 +10,18 @@ import {
 } from '../../http/fields/schema.js'
 import { type Reply, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { removeCard, replaceCard } from './card.js'
-import { changePlan } from './change-plan.js'
+import { PLAN_IDS, readBilling, showPlans } from './billing.js'
+import { deleteCard, updateCard } from './card.js'
+import { updatePlan } from './change-plan.js'
 import { invoiceName, listInvoices, ownInvoice, showInvoice } from './invoice.js'
 import { invoicePage } from './invoice-page.js'
 import { invoicePdf } from './invoice-pdf.js'
 import { payInvoice } from './pay.js'
-import { profileOf, updateProfile } from './profile.js'
-import { PLAN_IDS, readBilling, showPlans } from './show.js'
+import { profileOf, updateBillingProfile } from './profile.js'
 
 const PlanId = z.enum(PLAN_IDS)
 
-/** Null is without limit. */
+/** Null: no limit. */
 const Limit = z.nullable(z.int())
 
 const Used = z.object({ used: z.int(), limit: Limit })
@@ -71,8 +71,7 @@ const billing = { evidence: 'designed', versions: ['v4'], auth: ['account'] } as
 export const billingRoutes = defineRoutes('billing', {
   listPlans: route({
     ...billing,
-    summary:
-      'The plans that an account can have, what they cost in dollars, and what they take; a limit of null is none.',
+    summary: 'List the plans with their prices in dollars and their limits. A limit of null means no limit.',
     method: 'GET',
     path: '/billing/plans',
     auth: ['none', 'account'],
@@ -94,8 +93,7 @@ export const billingRoutes = defineRoutes('billing', {
 
   readBilling: route({
     ...billing,
-    summary:
-      "How the caller's account stands with the platform: plan, card on file, what comes next, and what is used.",
+    summary: "Read the account's plan, card on file, next invoice and usage.",
     method: 'GET',
     path: '/billing',
     result: Billing,
@@ -105,7 +103,7 @@ export const billingRoutes = defineRoutes('billing', {
   updatePlan: route({
     ...billing,
     summary:
-      'Change the plan: to a dearer one at once, billing the rest of the month; to a cheaper one when the month ends; to the one it is, and no change waits.',
+      'Change the plan. An upgrade applies at once and bills the rest of the month. A downgrade applies when the month ends. Choose the current plan to cancel a scheduled change.',
     method: 'PUT',
     path: '/billing/plan',
     body: z.object({ plan: PlanId, payment_method_id: z.optional(PaymentMethodId) }),
@@ -121,13 +119,12 @@ export const billingRoutes = defineRoutes('billing', {
     refusesCardData: true,
     idempotent: true,
     handle: ({ body, principal }, service) =>
-      changePlan({ accountId: principal.id, plan: body.plan, paymentMethodId: body.payment_method_id }, service),
+      updatePlan({ accountId: principal.id, plan: body.plan, paymentMethodId: body.payment_method_id }, service),
   }),
 
   updateCard: route({
     ...billing,
-    summary:
-      'Put a card on file in place of the one before; nothing is charged now, and what is owed can be paid by it.',
+    summary: 'Replace the card on file. Nothing is charged now. The next charge uses the new card.',
     method: 'PUT',
     path: '/billing/card',
     body: z.object({ payment_method_id: PaymentMethodId }),
@@ -135,22 +132,22 @@ export const billingRoutes = defineRoutes('billing', {
     errors: ['too_many_declines', 'card_declined', 'charge_pending', 'processor_failed'],
     refusesCardData: true,
     idempotent: true,
-    handle: ({ body, principal }, service) => replaceCard(principal.id, body.payment_method_id, service),
+    handle: ({ body, principal }, service) => updateCard(principal.id, body.payment_method_id, service),
   }),
 
   deleteCard: route({
     ...billing,
-    summary: 'Take the card off file.',
+    summary: 'Remove the card on file.',
     method: 'DELETE',
     path: '/billing/card',
     result: Billing,
     errors: ['card_in_use'],
-    write: (tx, { principal }, { clock }) => removeCard(tx, principal.id, clock.now()),
+    write: (tx, { principal }, { clock }) => deleteCard(tx, principal.id, clock.now()),
   }),
 
   readBillingProfile: route({
     ...billing,
-    summary: 'Read whom the invoices are for, and where mail on billing goes.',
+    summary: 'Read the name and addresses on invoices, and the email for mail about billing.',
     method: 'GET',
     path: '/billing/profile',
     result: z.object(profileShape),
@@ -160,13 +157,13 @@ export const billingRoutes = defineRoutes('billing', {
   updateBillingProfile: route({
     ...billing,
     summary:
-      'Set whom the next invoices are for; null clears a field, one left out stays. Buyers see the business name.',
+      'Change the name and addresses on future invoices. Null clears a field. A missing field stays. Buyers see the business name.',
     method: 'PUT',
     path: '/billing/profile',
     body: z.object(profileFields),
     result: z.object(profileShape),
     refusesCardData: true,
-    write: (tx, { body, principal }, { clock }) => updateProfile(tx, principal.id, body, clock.now()),
+    write: (tx, { body, principal }, { clock }) => updateBillingProfile(tx, principal.id, body, clock.now()),
   }),
 
   listInvoices: route({
@@ -182,7 +179,7 @@ export const billingRoutes = defineRoutes('billing', {
 
   readInvoicePdf: route({
     ...billing,
-    summary: 'An invoice on paper, as PDF.',
+    summary: 'Read an invoice as PDF.',
     method: 'GET',
     path: '/billing/invoices/:id.pdf',
     params: IdPath,
@@ -198,7 +195,7 @@ export const billingRoutes = defineRoutes('billing', {
 
   readInvoicePage: route({
     ...billing,
-    summary: 'An invoice as a page, to be read or printed.',
+    summary: 'Read an invoice as a page for screen and paper.',
     method: 'GET',
     path: '/billing/invoices/:id.html',
     params: IdPath,
@@ -221,7 +218,7 @@ export const billingRoutes = defineRoutes('billing', {
 
   payInvoice: route({
     ...billing,
-    summary: 'Pay an invoice that is owed: by the card on file, or by another, which takes its place.',
+    summary: 'Pay an open invoice with the card on file, or with a new card that replaces it.',
     method: 'POST',
     path: '/billing/invoices/:id/pay',
     params: IdPath,

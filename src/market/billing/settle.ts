@@ -12,24 +12,24 @@ import {
   subscriptionOf,
   subscriptions,
 } from '../plans/subscription.js'
-import { type InvoiceRow, invoices, issue, type PendingCharge, tellInvoice } from './invoice.js'
+import { type InvoiceRow, invoices, issueInvoice, type PendingCharge, recordInvoiceEvent } from './invoice.js'
 import { type FailedCharge, mailCancelled, mailFailure, mailReceipt } from './mail.js'
 
-/** The kind of timer that ends a paid period; its subject is the account's id. */
+/** Kind of the timer that ends a paid period. Its subject is the account's id. */
 export const BILLING_PERIOD_ENDS = 'billing_period_ends'
-/** The kind of timer that charges a card again; its subject is the invoice's id. */
-export const BILLING_TRY_AGAIN = 'billing_try_again'
+/** Kind of the timer that charges a card again. Its subject is the invoice's id. */
+export const BILLING_RETRY = 'billing_try_again'
 
-const DAY = 86_400_000
-/** How long after each charge in vain the next one comes: 1, 3 and 7 days after the first, and later where the service slept over one. */
-const GAPS = [DAY, 2 * DAY, 4 * DAY]
+const DAY_MS = 86_400_000
+/** Delays between failed charges: 1, 3 and 7 days after the first one, or later if the service was not running. */
+const RETRY_DELAYS_MS = [DAY_MS, 2 * DAY_MS, 4 * DAY_MS]
 
-/** Whether the service has made all of its tries for an invoice: the first charge, and one after each gap. */
-export const isTried = ({ failures }: InvoiceRow): boolean => failures > GAPS.length
+/** Whether the service has made all of its charges for an invoice: the first one and one after each delay. */
+export const hasNoRetryLeft = ({ failures }: InvoiceRow): boolean => failures > RETRY_DELAYS_MS.length
 
 type Settling = Pick<ServiceContext, 'clock' | 'baseUrl'>
 
-/** Notes what came of an invoice's charge: once, however it is called. */
+/** Records the outcome of an invoice's charge, once. */
 export const settleInvoiceCharge: SettleCharge = async (tx, { id, result }, service) => {
   const invoice = await tx.get(invoices, id)
   if (!invoice?.charge) return
@@ -42,31 +42,31 @@ export const settleInvoiceCharge: SettleCharge = async (tx, { id, result }, serv
   await settleFailed(tx, settled, { charge, result }, service)
 }
 
-/** Marks an invoice as paid, whose card was charged or that was over nothing, and gives what it is for. */
+/** Marks an invoice as paid and applies what it pays for. */
 export async function settlePaid(
   tx: Writer,
   invoice: InvoiceRow,
   { onFile, by, clock, baseUrl }: Settling & { readonly onFile: CardOnFile; readonly by: PendingCharge['by'] },
 ): Promise<void> {
   const at = clock.now()
-  const issued = invoice.number === null ? await issue(tx, invoice, at) : invoice
+  const issued = invoice.number === null ? await issueInvoice(tx, invoice, at) : invoice
   const paid: InvoiceRow = { ...issued, status: 'paid', paid_at: at, next_try_at: null }
   tx.put(invoices, paid)
   const { charge_id, card } = paid
-  const told = charge_id === null ? {} : { charge_id, card: card && { ...card } }
-  await tellInvoice(tx, paid, { type: 'billing.invoice_paid', told, by, at })
+  const data = charge_id === null ? {} : { charge_id, card: card && { ...card } }
+  await recordInvoiceEvent(tx, paid, { type: 'billing.invoice_paid', data, by, at })
   const subscription = await subscriptionOf(tx, paid.account_id)
   const current: SubscriptionRow = { ...subscription, status: 'active', unpaid_invoice_id: null }
-  // The account's own card may be another than was on file; the service's own tries may find that replaced meanwhile.
-  const kept = by === 'account' ? { ...current, card: keptOf(onFile) } : current
+  // The account may have paid with a new card. The service's own charges never replace the card on file.
+  const kept = by === 'account' ? { ...current, card: cardFieldsOf(onFile) } : current
   if (paid.reason === 'renewal') tx.put(subscriptions, kept)
   else await upgrade(tx, kept, { to: paid.plan, from: paid.created_at, at })
   await mailReceipt(tx, paid, { baseUrl, at })
 }
 
-const keptOf = ({ payment_method_id, card }: CardOnFile): CardOnFile => ({ payment_method_id, card })
+const cardFieldsOf = ({ payment_method_id, card }: CardOnFile): CardOnFile => ({ payment_method_id, card })
 
-/** `from`: when the plan was asked for, which begins the first paid period. */
+/** `from`: when the plan was requested. The first paid period begins then. */
 async function upgrade(
   tx: Writer,
   subscription: SubscriptionRow,
@@ -75,13 +75,13 @@ async function upgrade(
   const anchor_at = subscription.anchor_at ?? from
   tx.put(subscriptions, { ...subscription, plan: to, next_plan: null, anchor_at })
   if (subscription.anchor_at === null) await setPeriodTimer(tx, subscription.id, periodOf(from, 0).end)
-  await tellPlan(tx, subscription, { to, by: 'account', at })
+  await recordPlanChange(tx, subscription, { to, by: 'account', at })
 }
 
 export const setPeriodTimer = (tx: Writer, accountId: number, at: number): Promise<number> =>
   setTimer(tx, { kind: BILLING_PERIOD_ENDS, subject: String(accountId), at })
 
-export const tellPlan = (
+export const recordPlanChange = (
   tx: Writer,
   { id, plan: from }: SubscriptionRow,
   { to, by, at }: { readonly to: PlanId; readonly by: 'account' | 'service'; readonly at: number },
@@ -98,21 +98,24 @@ async function settleFailed(
 ): Promise<void> {
   const at = service.clock.now()
   const reason = reasonOf(result)
-  const told = { reason, card: { ...charge.card } }
-  await tellInvoice(tx, invoice, { type: 'billing.payment_failed', told, by: charge.by, at })
+  const data = { reason, card: { ...charge.card } }
+  await recordInvoiceEvent(tx, invoice, { type: 'billing.payment_failed', data, by: charge.by, at })
   if (invoice.status === 'draft') await voidInvoice(tx, invoice, { at })
-  else if (charge.by === 'account') await stayOpen(tx, invoice, at)
+  else if (charge.by === 'account') await keepOpen(tx, invoice, at)
   else await settleOverdue(tx, invoice, result, service)
 }
 
-/** What the account tries itself puts off no try of the service, and hastens none: one that fell due meanwhile comes now. */
-async function stayOpen(tx: Writer, invoice: InvoiceRow, at: number): Promise<void> {
+/**
+ * Keeps an invoice open after the account's own charge failed. The service's schedule stays. A charge that was due
+ * meanwhile comes now.
+ */
+async function keepOpen(tx: Writer, invoice: InvoiceRow, at: number): Promise<void> {
   tx.put(invoices, invoice)
   if (invoice.next_try_at !== null && invoice.next_try_at <= at)
-    await setTimer(tx, { kind: BILLING_TRY_AGAIN, subject: String(invoice.id), at })
+    await setTimer(tx, { kind: BILLING_RETRY, subject: String(invoice.id), at })
 }
 
-/** A renewal that the service charged in vain: it is tried again, and cancelled at last. */
+/** Handles a failed charge of a renewal: tries again later, and finally cancels the plan. */
 async function settleOverdue(
   tx: Writer,
   invoice: InvoiceRow,
@@ -123,50 +126,50 @@ async function settleOverdue(
   const isFirst = invoice.failed_at === null
   const failed_at = invoice.failed_at ?? at
   const failures = invoice.failures + 1
-  const isOver = isTried({ ...invoice, failures })
+  const isOver = hasNoRetryLeft({ ...invoice, failures })
   if (isOver && result.status === 'declined') return cancelSubscription(tx, invoice, { clock, baseUrl })
-  // A processor that is out of order cancels no plan.
-  const next_try_at = at + (GAPS[failures - 1] ?? DAY)
+  // A processor that is unavailable never cancels a plan.
+  const next_try_at = at + (RETRY_DELAYS_MS[failures - 1] ?? DAY_MS)
   const failed: InvoiceRow = { ...invoice, failures, failed_at, next_try_at }
   tx.put(invoices, failed)
-  await setTimer(tx, { kind: BILLING_TRY_AGAIN, subject: String(invoice.id), at: next_try_at })
+  await setTimer(tx, { kind: BILLING_RETRY, subject: String(invoice.id), at: next_try_at })
   const subscription = await subscriptionOf(tx, invoice.account_id)
   tx.put(subscriptions, { ...subscription, status: 'past_due' })
-  if (isFirst) await tellInvoice(tx, failed, { type: 'billing.past_due', at })
-  // Of each day that a processor stays out of order nobody needs a mail.
+  if (isFirst) await recordInvoiceEvent(tx, failed, { type: 'billing.past_due', at })
+  // One mail is enough while a processor stays unavailable for days.
   if (isOver) return
-  const isLast = failures === GAPS.length
+  const isLast = failures === RETRY_DELAYS_MS.length
   await mailFailure(tx, failed, { result, isLast, baseUrl, at })
 }
 
-/** Ends a plan over an invoice that is not paid: the account is back on the free one. */
+/** Cancels a plan over an unpaid invoice. The account is on the free plan afterwards. */
 export async function cancelSubscription(tx: Writer, invoice: InvoiceRow, { clock, baseUrl }: Settling): Promise<void> {
   const at = clock.now()
   const lost: InvoiceRow = { ...invoice, status: 'uncollectible', next_try_at: null }
   tx.put(invoices, lost)
   const subscription = await subscriptionOf(tx, invoice.account_id)
   tx.put(subscriptions, { ...subscription, ...FREE_PLAN, status: 'cancelled', unpaid_invoice_id: null })
-  await tellInvoice(tx, lost, { type: 'billing.cancelled', at })
-  await tellPlan(tx, subscription, { to: 'free', by: 'service', at })
+  await recordInvoiceEvent(tx, lost, { type: 'billing.cancelled', at })
+  await recordPlanChange(tx, subscription, { to: 'free', by: 'service', at })
   await mailCancelled(tx, lost, { baseUrl, at })
 }
 
-/** Nothing is owed for it any more. A draft that was never issued takes no number. */
-async function voidInvoice(tx: Writer, invoice: InvoiceRow, { told = {}, at }: { told?: object; at: number }) {
+/** Voids an invoice, so that nothing is owed. A draft keeps no number. */
+async function voidInvoice(tx: Writer, invoice: InvoiceRow, { data = {}, at }: { data?: object; at: number }) {
   const voided: InvoiceRow = { ...invoice, status: 'void', charge: null, next_try_at: null }
   tx.put(invoices, voided)
   const subscription = await subscriptionOf(tx, invoice.account_id)
   const status = subscription.status === 'past_due' ? 'active' : subscription.status
   tx.put(subscriptions, { ...subscription, status, unpaid_invoice_id: null })
-  await tellInvoice(tx, voided, { type: 'billing.invoice_voided', told: { ...told }, at })
+  await recordInvoiceEvent(tx, voided, { type: 'billing.invoice_voided', data: { ...data }, at })
 }
 
 /**
- * A processor that said nothing for days may have charged the card, and asking again might charge it twice: so nothing more is asked
- * for the invoice, and whoever runs the service looks up what came of the charge that the event names.
+ * Voids an invoice whose charge has an unknown outcome for days. A new charge might charge the card twice, so the
+ * operator must look up the charge that the event names.
  */
 export const loseInvoiceCharge: GiveUpCharge = async (tx, { id, chargeId }, { clock }) => {
   const invoice = await tx.get(invoices, id)
   if (!invoice?.charge) return
-  await voidInvoice(tx, invoice, { told: { unknown_charge: chargeId }, at: clock.now() })
+  await voidInvoice(tx, invoice, { data: { unknown_charge: chargeId }, at: clock.now() })
 }

@@ -16,7 +16,7 @@ import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/p
 import { cartTerms } from './approval.js'
 import { type CartPlace, cartLines, carts, ownCart } from './cart.js'
 import { type QuotedLine, quoteLines, type Sums, sumsOf, withLine } from './quote.js'
-import { type ShownCart, showCart } from './show.js'
+import { type ShownCart, showCart } from './shown-cart.js'
 
 /** A principal that can pay for a cart. A guest must sign in first. */
 export type CartPayer = Exclude<Party, { kind: 'embed' }> | { readonly kind: 'guest'; readonly user_id: number | null }

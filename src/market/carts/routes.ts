@@ -5,7 +5,7 @@ import { type Call, defineRoutes, route } from '../../http/route.js'
 import { type CartPlace, createCart, holderOf, ownCart } from './cart.js'
 import { addCartItem, deleteCart, deleteCartItem, updateCartItem } from './line.js'
 import { payCart } from './pay.js'
-import { showCart } from './show.js'
+import { showCart } from './shown-cart.js'
 
 const LinePath = z.object({ id: z.int(), line: z.int() })
 

@@ -16,6 +16,7 @@ import { deliver } from '../purchases/fulfilment.js'
 import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
 import { showReceipt } from '../purchases/receipt.js'
 import { beginAttempt, endAttempt, endDeadAttempt, endPaidAttempt } from './attempt.js'
+import { runAttempt, watchAttempt } from './attempt-watch.js'
 import { beginCharge } from './card.js'
 import { chargedFor, checkoutCharges } from './charge.js'
 import {
@@ -33,7 +34,6 @@ import {
   twinIdOf,
 } from './checkout.js'
 import { refundCharges } from './refund.js'
-import { runAttempt, watchAttempt } from './watch.js'
 
 /** How a checkout is paid. `hostname` default: the user's first wallet. */
 export type PaymentMethod =

@@ -76,9 +76,9 @@ export interface BillingEvent {
 export async function recordBillingEvent(
   tx: Writer,
   accountId: number,
-  { type, by, actor: app, subject, data: told = {}, at }: BillingEvent,
+  { type, by, actor: app, subject, data = {}, at }: BillingEvent,
 ): Promise<void> {
   const owner = `account:${accountId}` as const
   const actor = app ?? (by === 'account' ? owner : 'service')
-  await recordEvent(tx, { owners: [owner], type, actor, subject: subject ?? owner, data: told, at })
+  await recordEvent(tx, { owners: [owner], type, actor, subject: subject ?? owner, data, at })
 }

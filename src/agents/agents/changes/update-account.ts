@@ -2,7 +2,7 @@ import { problem } from '../../../base/problem.js'
 import { checkNoCardData } from '../../../http/fields/card-data.js'
 import { AccountName, profileFields, z } from '../../../http/fields/schema.js'
 import { accountOf, updateAccount } from '../../../identity/accounts/account.js'
-import { profileOf, updateProfile } from '../../../market/billing/profile.js'
+import { profileOf, updateBillingProfile } from '../../../market/billing/profile.js'
 import type { Reader } from '../../../storage/storage.js'
 import { type ChangeKind, fieldsOf } from './kind.js'
 import { listed } from './wording.js'
@@ -29,7 +29,7 @@ export const updateAccountKind: ChangeKind<UpdateAccount> = {
     {
       name: 'profile',
       async make(tx, { accountId, change: { kind: _, name: __, ...profile }, actor, at }) {
-        if (fieldsOf({ kind: '', ...profile }).length > 0) await updateProfile(tx, accountId, profile, at, actor)
+        if (fieldsOf({ kind: '', ...profile }).length > 0) await updateBillingProfile(tx, accountId, profile, at, actor)
         return undefined
       },
     },

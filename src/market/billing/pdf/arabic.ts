@@ -1,13 +1,13 @@
-/** What stands on paper for some text: one character. Joined Arabic letters have characters of their own for each shape. */
+/** A character as it is printed. Arabic letters have a character for each joined shape. */
 export interface ArabicSign {
   readonly shown: string
   readonly text: string
 }
 
-/** The shapes of a letter: alone, after one that joins, before one, between two. Two shapes: it joins to the one before only. */
+/** Shapes of a letter: isolated, final, initial, medial. A letter with two shapes joins only to the one before. */
 type Shapes = readonly string[]
 
-/** The presentation forms (Unicode 16, 9.2) come in that order for each letter, or pair of letters. */
+/** Presentation forms (Unicode 16, section 9.2) in this order for each letter or ligature. */
 const BLOCKS = [
   [0xfe80, 0xfefc],
   [0xfb50, 0xfbb1],
@@ -29,11 +29,11 @@ function shapesByText(): ReadonlyMap<string, Shapes> {
   return (known = shapes)
 }
 
-/** Joins to both sides, and keeps its shape. */
+/** Joins on both sides without changing its shape. */
 const STRETCH = 'ـ'
 const ARABIC = /\p{Script=Arabic}/u
 
-/** Text as signs, in the order in which it is read: Arabic letters in the shapes that their neighbours give them, others as they are. */
+/** Returns the signs of a text in reading order. Arabic letters have the shapes that their neighbours require. */
 export function joined(text: string): ArabicSign[] {
   if (!ARABIC.test(text)) return [...text].map((shown) => ({ shown, text: shown }))
   const shapes = shapesByText()
@@ -44,12 +44,12 @@ export function joined(text: string): ArabicSign[] {
     const after = joinsNext(letters[n - 1]) && joinsPrevious(letter)
     const before = joinsNext(letter) && joinsPrevious(letters[n + 1])
     const shown = shapes.get(letter)?.[(before ? 2 : 0) + (after ? 1 : 0)] ?? letter
-    // Programs read a line of these from its end: a pair that is one character stays in its own order.
+    // Programs that extract the text reverse it, so the letters of a ligature need their own order.
     return { shown, text: letter.length > 1 ? shown : letter }
   })
 }
 
-/** Lam and alef are written as one. */
+/** Joins lam and alef into one ligature. */
 function paired(characters: readonly string[], shapes: ReadonlyMap<string, Shapes>): string[] {
   const letters: string[] = []
   for (const character of characters) {

@@ -1,9 +1,9 @@
-/** What the standard fonts of PDF can show, by WinAnsiEncoding (ISO 32000-1, annex D), and how wide it is. */
+/** Characters of WinAnsiEncoding (ISO 32000-1, annex D), which the standard fonts of PDF have. */
 
-/** Those of the codes 128 to 159, where it parts from ISO 8859-1; a space where there is none. */
+/** Characters of the codes 128 to 159, which differ from ISO 8859-1. A space: no character. */
 const HIGH = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
 
-/** The code of a character; undefined where the encoding lacks it. */
+/** Returns the code of a character, or undefined if the encoding lacks it. */
 export function codeOf(character: string): number | undefined {
   const code = character.codePointAt(0)
   if (code === undefined) return undefined
@@ -14,8 +14,8 @@ export function codeOf(character: string): number | undefined {
 }
 
 /**
- * Other letters for one that no font has; itself where there are none. A letter loses the mark that no font shows (ğ: g), and Greek and
- * Cyrillic are written in Latin letters. Marks without a letter, and what is never seen, are nothing.
+ * Returns a replacement for a character that no font has, or the character itself. Letters lose their marks (ğ: g),
+ * Greek and Cyrillic become Latin letters, and invisible characters become an empty string.
  */
 export function latinOf(character: string): string {
   const bare = character.normalize('NFKD').replace(/[\p{M}\p{Cf}]/gu, '')

@@ -8,23 +8,23 @@ export const PAGE = { width: 595, height: 842, margin: 56 } as const
 export interface TextStyle {
   readonly size: number
   readonly weight?: Weight
-  /** From 0, black, to 1, white. */
+  /** From 0 (black) to 1 (white). */
   readonly grey?: number
 }
 
-/** Text in points from the left, or, where `right` is set, up to there. */
+/** `x` is in points from the left. `right`: the text ends there. */
 export interface PlacedText extends TextStyle {
   readonly x: number
   readonly right?: boolean
 }
 
 /**
- * A PDF document of text and lines, written from the top of A4 pages to their bottom. It is in Helvetica, which every reader has;
- * lines with letters that this lacks are in fonts of which the document holds the glyphs that it uses.
+ * Writes a PDF document of text and lines on A4 pages, from top to bottom. It uses Helvetica, which every reader has.
+ * Lines with other letters use embedded subsets of fonts.
  */
 export class PdfDocument {
   readonly #pages: string[] = []
-  /** How far down the page the last line of text stands: its baseline, in points from the bottom. */
+  /** Baseline of the last line of text, in points from the bottom. */
   #y: number = PAGE.height - PAGE.margin
 
   constructor(
@@ -34,7 +34,7 @@ export class PdfDocument {
     this.#pages.push('')
   }
 
-  /** Goes down by that many points: to the next page where this one is full. */
+  /** Moves down by a number of points, to the next page if this one is full. */
   down(points: number): void {
     this.#y -= points
     if (this.#y >= PAGE.margin) return
@@ -42,13 +42,13 @@ export class PdfDocument {
     this.#y = PAGE.height - PAGE.margin - points
   }
 
-  /** Writes one line where the document stands. */
+  /** Writes one line of text at the current position. */
   text(text: string, { x, right = false, size, weight = 'regular', grey = 0 }: PlacedText): void {
     const { runs, width, actual } = this.typeface.set(text, weight)
     const left = right ? x - (width * size) / 1000 : x
     const shows = runs.map((run) => `/${this.#fontOf(run, weight)} ${size} Tf ${shown(run)} Tj`).join(' ')
     const drawn = `${grey} g BT ${points(left)} ${points(this.#y)} Td ${shows} ET`
-    // What is copied and searched is the text itself.
+    // Readers copy and search this text instead of the glyphs.
     this.#draw(actual === undefined ? drawn : `/Span << /ActualText ${utf16(actual)} >> BDC ${drawn} EMC`)
   }
 
@@ -61,7 +61,7 @@ export class PdfDocument {
     return `F${this.typeface.subsets.indexOf(subset) + FIRST_EMBEDDED}`
   }
 
-  /** Draws a line across the page, between its margins. */
+  /** Draws a horizontal line between the margins. */
   rule(): void {
     const y = points(this.#y)
     this.#draw(`0.75 G 0.5 w ${PAGE.margin} ${y} m ${PAGE.width - PAGE.margin} ${y} l S`)
@@ -92,17 +92,17 @@ export class PdfDocument {
   }
 }
 
-/** `F1` and `F2` are Helvetica and its bold. */
+/** `F1` and `F2` are Helvetica and Helvetica Bold. */
 const FIRST_EMBEDDED = 3
 const OBJECTS_PER_FONT = 5
 
 const stream = (content: string): string => `<< /Length ${content.length} >>\nstream\n${content}endstream`
 
-/** A font of the document's own (ISO 32000-1, 9.7): its glyphs by their numbers, and the text that each stands for. */
+/** Objects of an embedded font (ISO 32000-1, section 9.7): its glyphs by number and the text that each one means. */
 function fontObjects(subset: Subset, first: number, n: number): string[] {
   const { font, uses } = subset
   const { head, hhea } = font.tables
-  // Six letters say that it is a part of a font; each part has others.
+  // A prefix of six letters marks a subset. Each subset needs its own.
   const name = `/AAAAA${String.fromCharCode(65 + n)}+Part`
   const box = [36, 38, 40, 42].map((at) => font.thousandths(head.getInt16(at))).join(' ')
   const [ascent, descent] = [4, 6].map((at) => font.thousandths(hhea.getInt16(at)))
@@ -115,12 +115,14 @@ function fontObjects(subset: Subset, first: number, n: number): string[] {
   ]
 }
 
-/** How many lines one list of a character map has at most. */
-const LIST = 100
+/** The most lines in one list of a character map. */
+const MAX_LIST_LINES = 100
 
 function toUnicode(texts: readonly string[]): string {
   const lines = texts.map((text, n) => `<${hex(n + 1)}> <${hexUnits(text)}>`)
-  const lists = Array.from({ length: Math.ceil(lines.length / LIST) }, (_, n) => lines.slice(n * LIST, (n + 1) * LIST))
+  const lists = Array.from({ length: Math.ceil(lines.length / MAX_LIST_LINES) }, (_, n) =>
+    lines.slice(n * MAX_LIST_LINES, (n + 1) * MAX_LIST_LINES),
+  )
   return `/CIDInit /ProcSet findresource begin 12 dict begin begincmap
 /CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def /CMapName /Adobe-Identity-UCS def /CMapType 2 def
 1 begincodespacerange <0000> <ffff> endcodespacerange
@@ -132,26 +134,29 @@ const hex = (number: number): string => number.toString(16).padStart(4, '0')
 
 const latin1 = (bytes: Uint8Array): string => Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
 
-/** A string of a content stream. */
+/** A string in a content stream. */
 const shown = (run: GlyphRun): string =>
   run.font === 'standard' ? `(${literal(run.numbers)})` : `<${run.numbers.map(hex).join('')}>`
 
-/** Numbers in a content stream, to a hundredth. */
+/** Formats a number for a content stream, to a hundredth. */
 const points = (value: number): string => String(Math.round(value * 100) / 100)
 
-/** What stands between parentheses: one character for each byte. */
+/** A string in parentheses, one character for each byte. */
 const literal = (codes: readonly number[]): string =>
   codes.map((code) => String.fromCharCode(code).replace(/[\\()]/, '\\$&')).join('')
 
-/** A text string beyond the page's fonts: any character. */
+/** A text string that may contain any character. */
 const utf16 = (text: string): string => `<feff${hexUnits(text)}>`
 
 const hexUnits = (text: string): string =>
   Array.from({ length: text.length }, (_, n) => hex(text.charCodeAt(n))).join('')
 
-/** The objects, numbered from 1, with the table of where each begins: the first is the catalog, the fifth says what the file is. */
+/**
+ * Writes objects, numbered from 1, with their cross-reference table. The first is the catalog, the fifth describes the
+ * file.
+ */
 function assembled(objects: readonly string[]): Uint8Array<ArrayBuffer> {
-  // The second line says that the file is not text.
+  // The second line marks the file as binary.
   let file = '%PDF-1.4\n%\xe2\xe3\xcf\xd3\n'
   const offsets = objects.map((object, n) => {
     const offset = file.length
@@ -163,7 +168,7 @@ function assembled(objects: readonly string[]): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(file, (character) => character.charCodeAt(0))
 }
 
-/** Text as lines that are no wider than so many points: broken between words, and within those that are too long. */
+/** Breaks a text into lines of at most `width` points, between words if possible. */
 export function wrapped(
   text: string,
   width: number,

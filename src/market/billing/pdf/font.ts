@@ -1,11 +1,11 @@
-/** What of a font file is read here. */
+/** Tables that are read from a font file. */
 const TABLES = ['head', 'hhea', 'maxp', 'hmtx', 'loca', 'glyf', 'cmap'] as const
 
 export type TableName = (typeof TABLES)[number]
 
 const isTable = (name: string): name is TableName => TABLES.some((each) => each === name)
 
-/** A font with TrueType outlines, as OpenType 1.9 has it: glyphs by character, without features. */
+/** A font with TrueType outlines (OpenType 1.9), without layout features. */
 export class Font {
   readonly #glyphs: ReadonlyMap<number, number>
   readonly #unitsPerEm: number
@@ -19,13 +19,13 @@ export class Font {
     this.#hasLongOffsets = tables.head.getInt16(50) === 1
   }
 
-  /** Reads a `.ttf` file, or a `.woff` file of one. Throws where it is neither. */
+  /** Reads a `.ttf` file or a `.woff` file. Throws for any other file. */
   static async read(file: Uint8Array<ArrayBuffer>): Promise<Font> {
     const found = await tablesOf(new DataView(file.buffer, file.byteOffset, file.byteLength))
     const tableOf = (name: TableName): DataView => {
       const table = found.get(name)
       if (table) return table
-      throw new TypeError(`The font has no table "${name}": give a .ttf or .woff file with TrueType outlines.`)
+      throw new TypeError(`The font has no table "${name}". Use a .ttf or .woff file with TrueType outlines.`)
     }
     return new Font({
       head: tableOf('head'),
@@ -38,7 +38,7 @@ export class Font {
     })
   }
 
-  /** The glyph of a character, which is never 0; undefined where the font has none. */
+  /** Returns the glyph of a character, which is never 0, or undefined if the font lacks it. */
   glyphOf(character: string): number | undefined {
     return this.#glyphs.get(character.codePointAt(0) ?? 0)
   }
@@ -100,7 +100,7 @@ async function inflated(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<Arra
   return new Uint8Array(await new Response(stream).arrayBuffer())
 }
 
-/** Unicode subtables of these formats, the fuller first. */
+/** Unicode subtables in these formats, the most complete first. */
 function glyphsByCharacter(cmap: DataView): ReadonlyMap<number, number> {
   const offsets = Array.from({ length: cmap.getUint16(2) }, (_, n) => cmap.getUint32(4 + n * 8 + 4))
   const glyphs = new Map<number, number>()

@@ -1,13 +1,13 @@
 import type { Font } from './font.js'
 
-/** Glyphs of a font that a document uses: numbered from 1, in the order in which they were asked for. */
+/** The glyphs of a font that a document uses, numbered from 1 in order of first use. */
 export class Subset {
   readonly #uses: { readonly glyph: number; readonly text: string }[] = []
   readonly #numbers = new Map<string, number>()
 
   constructor(readonly font: Font) {}
 
-  /** The number of a glyph that stands for this text. */
+  /** Returns the number of a glyph that means this text. */
   numberOf(glyph: number, text: string): number {
     const key = `${glyph} ${text}`
     const known = this.#numbers.get(key)
@@ -21,15 +21,15 @@ export class Subset {
     return this.#uses.length > 0
   }
 
-  /** In the order of their numbers: how wide each is, in thousandths, and what text it stands for. */
+  /** In order of their numbers: the width of each glyph in thousandths, and its text. */
   get uses(): readonly { readonly width: number; readonly text: string }[] {
     return this.#uses.map(({ glyph, text }) => ({ width: this.font.widthOf(glyph), text }))
   }
 
-  /** A TrueType font file of these glyphs alone, with no more than PDF asks for (ISO 32000-1, 9.9). */
+  /** Returns a TrueType font with only these glyphs and only the tables that PDF needs (ISO 32000-1, section 9.9). */
   toBytes(): Uint8Array<ArrayBuffer> {
     const { font } = this
-    // Parts of composed glyphs come last: no text names them.
+    // Components of composite glyphs come last, because no text refers to them.
     const glyphs = [0, ...this.#uses.map(({ glyph }) => glyph)]
     const outlines: Uint8Array[] = []
     for (let n = 0; n < glyphs.length; n++)
@@ -52,7 +52,7 @@ export class Subset {
       hhea: changed(hhea, { 34: glyphs.length }),
       hmtx: bytesOf(hmtx),
       loca: bytesOf(loca),
-      // Zones, storage and the like: instructions need them, and there are none.
+      // These limits belong to hinting instructions, and there are none.
       maxp: changed(maxp, { 4: glyphs.length, 14: 1, 16: 0, 18: 0, 20: 0, 22: 0, 24: 0, 26: 0 }),
     })
   }
@@ -63,7 +63,7 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: DataView): Uint8Array =>
 
 const padded = (length: number): number => Math.ceil(length / 4) * 4
 
-/** A copy with other 16-bit numbers at these places, or 32-bit ones where `widths` says 4. */
+/** Copies a table with new 16-bit numbers at these offsets, or 32-bit ones if `widths` is 4. */
 function changed(
   table: DataView,
   numbers: Readonly<Record<number, number>>,
@@ -77,10 +77,13 @@ function changed(
   return copy
 }
 
-/** Flags of a composed glyph's parts. */
+/** Flags of the components of a composite glyph. */
 const [WORDS, SCALE, MORE, TWO_SCALES, MATRIX, INSTRUCTIONS] = [0x01, 0x08, 0x20, 0x40, 0x80, 0x100]
 
-/** An outline without its instructions: these need tables of the whole font. `renumber` takes a part of it in, and says its number. */
+/**
+ * Removes hinting instructions, because they need tables of the whole font. `renumber` adds a component and returns its
+ * number.
+ */
 function withoutHints(outline: DataView, renumber: (glyph: number) => number): Uint8Array {
   const bytes = bytesOf(outline).slice()
   if (bytes.length === 0) return bytes
@@ -103,7 +106,7 @@ function withoutHints(outline: DataView, renumber: (glyph: number) => number): U
   return bytes.subarray(0, at)
 }
 
-/** Tables, named in the order of their names. */
+/** Writes a font file from tables, sorted by name. */
 function fontFile(tables: Readonly<Record<string, Uint8Array>>): Uint8Array<ArrayBuffer> {
   const entries = Object.entries(tables)
   const starts: number[] = []

@@ -2,22 +2,22 @@ import type { Fonts, Log } from '../../../base/ports.js'
 import { type ArabicSign, joined } from './arabic.js'
 import { codeOf, latinOf } from './characters.js'
 import { Font } from './font.js'
-import { ownFonts } from './own-fonts.js'
+import { packagedFonts } from './packaged-fonts.js'
 import { Subset } from './subset.js'
 import { type Weight, widthOf } from './widths.js'
 import { inWritingOrder } from './writing-order.js'
 
-/** Stands for letters that no font has. */
+/** Replaces letters that no font has. */
 export const MISSING = '[…]'
 
-/** Scripts whose letters stand side by side as they are, or as `joined` has them. Those of India and their like need more than that. */
+/** Scripts that need no shaping, or only that of `joined`. Indic scripts need more. */
 const SETTABLE =
   /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Armenian}\p{Script=Georgian}\p{Script=Common}\p{Script=Inherited}]/u
 
-/** How many font files a document takes from its host: letters of further ones are as those that no font has. */
-const MOST_FILES = 40
+/** The most font files of the host that one document uses. Letters beyond them count as missing. */
+const MAX_FILES = 40
 
-/** Signs in one font, as they stand on a line: by their codes in the standard fonts, or by their numbers in a subset. */
+/** Glyphs of one font in line order: WinAnsi codes of a standard font, or numbers in a subset. */
 export interface GlyphRun {
   readonly font: 'standard' | Subset
   readonly numbers: readonly number[]
@@ -27,7 +27,7 @@ export interface SetText {
   readonly runs: readonly GlyphRun[]
   /** In thousandths of the size. */
   readonly width: number
-  /** What the text is, where other letters stand for some of it. */
+  /** The original text, if some of it was replaced. */
   readonly actual: string | undefined
 }
 
@@ -54,18 +54,18 @@ function runsOf(placed: readonly Placed[]): GlyphRun[] {
   return runs
 }
 
-/** The fonts of one document: Helvetica, which every reader has, and parts of others for what that lacks. */
+/** The fonts of one document: Helvetica, and subsets of other fonts for letters that it lacks. */
 export class Typeface {
   readonly subsets: readonly Subset[]
   readonly #written = new Map<string, string>()
-  /** Other letters stand somewhere for what no font has. */
+  /** Whether some letters were replaced because no font has them. */
   lacks = false
 
   constructor(fonts: readonly Font[]) {
     this.subsets = fonts.map((font) => new Subset(font))
   }
 
-  /** Sets one line of text, from left to right as it is written. */
+  /** Sets one line of text, in visual order from left to right. */
   set(text: string, weight: Weight): SetText {
     const plain = plainText(text)
     const written = this.#writtenFor(plain)
@@ -80,7 +80,7 @@ export class Typeface {
     return { runs: runsOf(placed), width, actual: isActual ? undefined : plain }
   }
 
-  /** What is between words stays in the font of what is before it, so that a line is not cut in pieces. */
+  /** Keeps spaces in the font of the text before them, so that a line has few runs. */
   #placed(sign: ArabicSign, weight: Weight, previous: Placed | undefined): Placed {
     const { shown, text } = sign
     const before =
@@ -91,7 +91,7 @@ export class Typeface {
     return { font: subset, number: subset.numberOf(glyph, text), width: subset.font.widthOf(glyph) }
   }
 
-  /** Of one character, in thousandths of the size: joined to others it may be less wide. */
+  /** Width of one character in thousandths of the size. Joined to others it may be narrower. */
   widthOf(character: string, weight: Weight): number {
     const shown = this.#writtenOf(character)
     const subset = codeOf(shown) === undefined ? this.#subsetOf(shown) : undefined
@@ -109,7 +109,7 @@ export class Typeface {
       .replaceAll(/(\[…\]\s*)*\[…\]/gu, MISSING)
   }
 
-  /** What stands on paper for a character: itself, or other letters. */
+  /** Returns the printed form of a character: itself, or a replacement. */
   #writtenOf(character: string): string {
     const known = this.#written.get(character)
     if (known) return known
@@ -130,14 +130,14 @@ export class Typeface {
     return this.subsets.find(({ font }) => font.glyphOf(character) !== undefined)
   }
 
-  /** A shape that the fonts lack is written as the letters it is made of. */
+  /** Splits a shape that the fonts lack into the letters it consists of. */
   #available(sign: ArabicSign): ArabicSign[] {
     if (codeOf(sign.shown) !== undefined || this.#subsetOf(sign.shown)) return [sign]
     return [...sign.text.normalize('NFKC')].map((shown) => ({ shown, text: shown }))
   }
 }
 
-/** One line as it is set: without what is never seen, and without the vowel signs of Arabic and Hebrew, which need not be written. */
+/** Prepares a line: removes invisible characters, and the optional vowel signs of Arabic and Hebrew. */
 export const plainText = (text: string): string =>
   text
     .normalize('NFC')
@@ -145,7 +145,7 @@ export const plainText = (text: string): string =>
     .replaceAll(/\p{C}/gu, '')
     .replaceAll(/[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]/gu, '')
 
-/** The fonts that these texts need. A font that cannot be had is told to the log, and gone without. */
+/** Returns the fonts for these texts. A font that cannot be loaded is logged and skipped. */
 export async function typefaceFor(
   texts: readonly string[],
   { fonts, log }: { readonly fonts: Fonts | undefined; readonly log: Log },
@@ -159,8 +159,8 @@ export async function typefaceFor(
     return []
   }
   const read = async (files: readonly Uint8Array<ArrayBuffer>[]) =>
-    (await Promise.all(files.slice(0, MOST_FILES).map((file) => Font.read(file).catch(without)))).flat()
-  const own = await ownFonts(needed).then(read).catch(without)
+    (await Promise.all(files.slice(0, MAX_FILES).map((file) => Font.read(file).catch(without)))).flat()
+  const own = await packagedFonts(needed).then(read).catch(without)
   const rest = needed.filter((character) => own.every((font) => font.glyphOf(character) === undefined))
   if (rest.length === 0 || !fonts) return new Typeface(own)
   return new Typeface([...own, ...(await fonts.find(rest).then(read).catch(without))])

@@ -3,11 +3,11 @@ import type { ArabicSign } from './arabic.js'
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u
 const LETTER = /\p{L}/u
 const DIGIT = /\p{Nd}/u
-/** Between two digits it is part of their number. */
+/** Part of a number if it is between two digits. */
 const SEPARATOR = /[.,:/+-]/
 
-/** The way a sign is written: `number` goes left to right within either. */
-type Way = 'left' | 'right' | 'number' | 'neutral'
+/** Direction of a sign. `number` is written left to right in every direction. */
+type Direction = 'left' | 'right' | 'number' | 'neutral'
 
 const MIRRORED: Readonly<Record<string, string>> = {
   '(': ')',
@@ -23,8 +23,9 @@ const MIRRORED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Signs of one line from left to right. The Unicode Bidirectional Algorithm (UAX 9) for text without marks that direct it:
- * the first letter says which way the line goes, numbers stay whole, and what stands between takes the way of its neighbours, or the line's.
+ * Orders the signs of one line from left to right by the Unicode Bidirectional Algorithm (UAX 9), for text without
+ * directional marks: the first letter sets the direction of the line, numbers stay whole, and neutral signs follow
+ * their neighbours or the line.
  */
 export function inWritingOrder(signs: readonly ArabicSign[]): ArabicSign[] {
   if (!signs.some(({ text }) => RIGHT_TO_LEFT.test(text))) return [...signs]
@@ -41,8 +42,8 @@ export function inWritingOrder(signs: readonly ArabicSign[]): ArabicSign[] {
 
 const isOdd = (level = 0): boolean => level % 2 === 1
 
-function waysOf(signs: readonly ArabicSign[]): Way[] {
-  const ways = signs.map(({ text }): Way => {
+function waysOf(signs: readonly ArabicSign[]): Direction[] {
+  const ways = signs.map(({ text }): Direction => {
     if (DIGIT.test(text)) return 'number'
     if (RIGHT_TO_LEFT.test(text)) return 'right'
     return LETTER.test(text) ? 'left' : 'neutral'
@@ -53,15 +54,15 @@ function waysOf(signs: readonly ArabicSign[]): Way[] {
   return ways
 }
 
-function levelsOf(ways: readonly Way[], base: 0 | 1): number[] {
+function levelsOf(ways: readonly Direction[], base: 0 | 1): number[] {
   const line = base === 1 ? 'right' : 'left'
-  // Numbers after letters that go left are of these; after others they are numbers among them.
-  let last: Way = line
+  // A number after left-to-right letters belongs to them. After others it stays a number.
+  let last: Direction = line
   const strong = ways.map((way) => {
     if (way === 'left' || way === 'right') last = way
     return way === 'number' && last === 'left' ? 'left' : way
   })
-  const sideOf = (way: Way | undefined) => (way === undefined ? line : way === 'number' ? 'right' : way)
+  const sideOf = (way: Direction | undefined) => (way === undefined ? line : way === 'number' ? 'right' : way)
   return strong.map((way, n) => {
     if (way === 'number') return 2
     const before = strong.slice(0, n).findLast((each) => each !== 'neutral')
@@ -72,7 +73,7 @@ function levelsOf(ways: readonly Way[], base: 0 | 1): number[] {
   })
 }
 
-/** Turns round each run of this level and above, with the levels. */
+/** Reverses each run of this level and above, with the levels. */
 function reverseRuns(line: ArabicSign[], levels: number[], level: number): void {
   for (let start = 0; start < line.length; start++) {
     let end = start

@@ -10,7 +10,7 @@ import {
   tellDone,
 } from './parent.client.js'
 import { cancelPayment, Refused } from './service.client.js'
-import { ignore, isDoubtful, isSeen, isSeenPress, watchSight } from './sight.client.js'
+import { ignore, isDoubtful, isSeen, isSeenPress, watchSight } from './visibility.client.js'
 
 /** The closed button and the dialog that it grows into, whatever the dialog is for. */
 

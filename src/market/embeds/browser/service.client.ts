@@ -1,4 +1,4 @@
-import { Kept } from './kept.client.js'
+import { Kept } from './stored-value.client.js'
 
 /** Why a call did not do what it was for. */
 export class Refused extends Error {

@@ -16,7 +16,7 @@ export { listPlans as showPlans, PLAN_IDS } from '../plans/plan.js'
 
 interface Used {
   used: number
-  /** Null is without limit. */
+  /** Null: no limit. */
   limit: number | null
 }
 
@@ -25,16 +25,16 @@ export interface ShownBilling {
   status: SubscriptionStatus
   card: ChargedCard | null
   current_period_end: number | null
-  /** What the plan changes to then. */
+  /** The plan from the end of the period on. */
   next_plan: PlanId | null
-  /** In dollars, when the period ends. */
+  /** The amount is in dollars. It is due when the period ends. */
   next_invoice: { plan: PlanId; amount: number; at: number } | null
-  /** The invoice that is owed, or being charged. */
+  /** The invoice that is owed or being charged. */
   unpaid_invoice_id: number | null
   usage: { active_items: Used; mcp_calls: Used }
 }
 
-/** How an account stands with the platform. */
+/** Returns an account's plan, card, next invoice and usage. */
 export async function readBilling(tx: Reader, accountId: number, at: number): Promise<ShownBilling> {
   const subscription = await subscriptionOf(tx, accountId)
   const { plan, status, card, next_plan, unpaid_invoice_id } = subscription

@@ -1,7 +1,7 @@
-/** Arimo, which is as wide as Helvetica, letter by letter: the font that this package brings, in parts that are loaded when they are needed. */
+/** Arimo, which has the metrics of Helvetica. The package contains it in parts that are loaded when needed. */
 const PARTS = [
   {
-    // Vietnamese letters are among the extended ones, their later marks are not.
+    // Vietnamese letters are in the extended range. Their later marks are not.
     has: /[\u0100-\u02ff\u1e00-\u1eff\u2000-\u20cf\u2100-\u21ff\u2c60-\u2c7f\ua720-\ua7ff]/u,
     load: () => import('@fontsource/arimo/files/arimo-latin-ext-400-normal.woff?font'),
   },
@@ -33,8 +33,8 @@ const PARTS = [
 
 const loadLatin = () => import('@fontsource/arimo/files/arimo-latin-400-normal.woff?font')
 
-/** The parts that these characters need, with the one of plain Latin letters, which they stand among. */
-export async function ownFonts(characters: readonly string[]): Promise<Uint8Array<ArrayBuffer>[]> {
+/** Returns the parts that these characters need, and the part with Latin letters. */
+export async function packagedFonts(characters: readonly string[]): Promise<Uint8Array<ArrayBuffer>[]> {
   const text = characters.join('')
   const parts = PARTS.filter(({ has }) => has.test(text))
   const modules = await Promise.all([loadLatin(), ...parts.map(({ load }) => load())])

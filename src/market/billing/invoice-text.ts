@@ -2,13 +2,13 @@ import { dayOf } from '../plans/period.js'
 import { plans } from '../plans/plan.js'
 import { cardName, formatDollars, type InvoiceRow, type InvoiceStatus, invoiceName } from './invoice.js'
 
-/** An invoice in words, as it stands on paper, whatever that is made of. Times are days in UTC. */
-export interface Paper {
+/** The text of an invoice, for page and PDF. Times are days in UTC. */
+export interface InvoiceText {
   readonly title: string
   /** `Paid on 2031-05-01`. */
   readonly status: string
   readonly isSettled: boolean
-  /** Who bills, and who is billed: lines of text. */
+  /** Lines of text: the issuer and the payer. */
   readonly from: readonly string[]
   readonly to: readonly string[]
   readonly facts: readonly (readonly [name: string, value: string])[]
@@ -16,12 +16,12 @@ export interface Paper {
   readonly total: string
 }
 
-/** `issuer`: the host of the service. */
-export function paperOf(invoice: InvoiceRow, issuer: string): Paper {
+/** Writes an invoice as text. `issuer`: the host of the service. */
+export function invoiceText(invoice: InvoiceRow, issuer: string): InvoiceText {
   const { status, total, lines } = invoice
   return {
     title: invoice.number === null ? 'Draft of an invoice' : `Invoice ${invoiceName(invoice)}`,
-    status: statusOf(invoice),
+    status: statusText(invoice),
     isSettled: status === 'paid' || status === 'void',
     from: [issuer],
     to: billedTo(invoice),
@@ -35,16 +35,16 @@ export function paperOf(invoice: InvoiceRow, issuer: string): Paper {
   }
 }
 
-const words: Readonly<Record<InvoiceStatus, string>> = {
-  draft: 'Draft: nothing is owed for it yet',
-  open: 'To be paid',
+const statusTexts: Readonly<Record<InvoiceStatus, string>> = {
+  draft: 'Draft: nothing is owed yet',
+  open: 'Not paid yet',
   paid: 'Paid',
-  void: 'Void: nothing is owed for it',
-  uncollectible: 'Not paid, and given up',
+  void: 'Void: nothing is owed',
+  uncollectible: 'Not paid: we no longer collect it',
 }
 
-const statusOf = ({ status, paid_at }: InvoiceRow): string =>
-  status === 'paid' && paid_at !== null ? `Paid on ${dayOf(paid_at)}` : words[status]
+const statusText = ({ status, paid_at }: InvoiceRow): string =>
+  status === 'paid' && paid_at !== null ? `Paid on ${dayOf(paid_at)}` : statusTexts[status]
 
 function billedTo({ account_id, profile }: InvoiceRow): string[] {
   const { business_name, business_address, billing_email, tax_number } = profile
@@ -59,7 +59,7 @@ function billedTo({ account_id, profile }: InvoiceRow): string[] {
 
 function factsOf({ created_at, issued_at, plan, card }: InvoiceRow): [string, string][] {
   const facts: [string, string][] = [
-    issued_at === null ? ['Made', dayOf(created_at)] : ['Issued', dayOf(issued_at)],
+    issued_at === null ? ['Created', dayOf(created_at)] : ['Issued', dayOf(issued_at)],
     ['Plan', plans[plan].name],
   ]
   return card ? [...facts, ['Paid by', cardName(card)]] : facts
