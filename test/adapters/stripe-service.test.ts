@@ -97,7 +97,7 @@ test("nobody is charged by the name of another's card on file, and no message te
   await account.chosen('growth', 'pm_card_visa')
   const [kept] = stripe.charged()
   const { messages } = await service.sandbox.outbox({ kind: 'card' })
-  expect(messages).toMatchObject([{ text: expect.stringContaining('the card on file: Visa ending in 4242.') }])
+  expect(messages).toMatchObject([{ text: expect.stringContaining('the card on file, Visa ending in 4242.') }])
   expect(JSON.stringify(messages)).not.toContain(kept?.customer)
   const name = `${kept?.customer}:${kept?.payment_method}`
   const declined = await topUp(name)

@@ -154,7 +154,7 @@ describe('The PDF of an invoice', () => {
     const { texts } = await readPdf(bytes)
     expect(texts).toContain(`${missing} Ltd ${missing}`)
     const note = texts.slice(texts.findIndex((text) => NOTE.test(text))).join(' ')
-    expect(note).toContain('This page shows them all: https://pay.example.test/v4/billing/invoices/7.html')
+    expect(note).toContain('This page shows the original: https://pay.example.test/v4/billing/invoices/7.html')
     expect(texts.join('')).not.toContain('?')
     // What is copied of that line is the name itself.
     expect(rawOf(bytes)).toContain('/ActualText <feff67714eac0020004c007400640020d83ddc4d>')

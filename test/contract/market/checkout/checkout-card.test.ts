@@ -157,7 +157,7 @@ contract('completeCheckout, by card', (start) => {
     for (let tries = 0; tries < 3; tries++) {
       const refused = await withCard(call, link, reader)
       expectProblem(refused, 502, 'upstream_failed')
-      expect(refused.body.error).toContain('not charged again')
+      expect(refused.body.error).toContain('your card is not charged a second time')
       expect(await statusOf(call, link)).toBe('unpaid')
       expect(await settled(call, shop)).toEqual({ seller: 0, payer: 10, issued: 12 })
     }

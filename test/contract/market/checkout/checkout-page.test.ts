@@ -116,7 +116,7 @@ contract('openCheckout', (start) => {
     expect(textOf(page)).toContain('BALANCE 10.000 USD')
     expect(buttonsIn(page)).toEqual(['Pay', 'Cancel'])
     const poor = await open(call, link, { session: await newSession(call, 'poor@example.test') })
-    expect(textOf(poor)).toContain('BALANCE 0.000 USD Your wallet does not hold enough for this yet.')
+    expect(textOf(poor)).toContain('BALANCE 0.000 USD Your wallet does not have enough for this yet.')
     expect(buttonsIn(await open(call, link, payer, 'email'))).toEqual(['Continue', 'Cancel'])
   })
 
@@ -147,7 +147,7 @@ contract('openCheckout', (start) => {
 
   it('tells people when it is paid by another, expired, unknown or of another price', async () => {
     const { call, at, link, shop } = await prepared(start)
-    expect(alertIn(await open(call, { token: 'x' }))).toContain('no link to pay by')
+    expect(alertIn(await open(call, { token: 'x' }))).toContain('This payment link is incomplete or wrong')
     expectProblem(await call('GET', '/checkout/x'), 404, 'not_found')
     const [changed, lapsed] = [await newCheckout(call, shop, { cancel_url: BACK }), await newCheckout(call, shop)]
     expect((await complete(call, link, shop.payer)).status).toBe(200)
@@ -262,7 +262,7 @@ contract('answerCheckout', (start) => {
       502,
       expect.stringContaining('your card is not charged a second time'),
     ])
-    expect(textOf(charged)).toContain('Your card was charged 2.000 USD before')
+    expect(textOf(charged)).toContain('Your card was already charged 2.000 USD')
     expect(charged.text).not.toContain('pm_card_visa')
     await deliverBy('ok')
     expect((await press(call, link, reader, { answer: 'card', payment_method_id: 'charged' })).status).toBe(303)
