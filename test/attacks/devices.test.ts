@@ -152,7 +152,7 @@ describe('whoever has a session of a user with a device', () => {
     await registerDevice(call, { session }, 'thiefs-device')
     await call('DELETE', `${REGISTRATIONS}/${device}`, { session })
     const told = (await mails(call)).map(({ subject }) => subject).filter((subject) => !subject.includes('code'))
-    expect(told).toEqual(['Confirm that a device is removed', 'Confirm a new device', 'A device was added'])
+    expect(told).toEqual(['Confirm the removal of a device', 'Confirm a new device', 'A device was added'])
     const [removal, addition] = (await mails(call)).flatMap(({ links }) => links) as [string, string]
     for (const [link, answer, status] of [
       [removal, 'confirm', 409],
@@ -191,7 +191,7 @@ test('the device that a user has adds and removes others, and every change is ma
   const told = (await mails(call)).map(({ subject }) => subject).filter((subject) => !subject.includes('code'))
   expect(told.slice(0, 4)).toEqual([
     'A device was removed',
-    'Confirm that a device is removed',
+    'Confirm the removal of a device',
     'A device was added',
     'Confirm a new device',
   ])

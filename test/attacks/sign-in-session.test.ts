@@ -82,7 +82,7 @@ describe('the id that a session had before sign-in', () => {
     const { body } = await verify(call, before, EMAIL, await mailedCode(call, EMAIL))
     const refused = await call('GET', '/v4/twins', { session: before })
     expectProblem(refused, 401, 'sign_in_required')
-    expect(refused.body.error).toContain('Its id changed when its user signed in')
+    expect(refused.body.error).toContain('The id of this session changed when its user signed in')
     expect(refused.text).not.toContain(body.session_id)
     expect(JSON.stringify(await state())).not.toContain(before)
     const never = await call('GET', '/v4/twins', { session: await newGuest(call) })

@@ -68,7 +68,7 @@ for (const javaScriptEnabled of [true, false])
     if (javaScriptEnabled) await tabTo(page, 'Approve')
     else await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await page.getByText('Approved: go back to your app.').waitFor()
+    await page.getByText('Approved. Go back to your app.').waitFor()
     expect(await statusOf()).toBe('approved')
   })
 
@@ -98,7 +98,7 @@ test('the page goes on by itself once the device has approved', async () => {
   await signIn(page, call, OWNER, onDevice)
   await parts(page).approve.click()
   await onDevice()
-  await page.getByText('Approved: go back to your app.').waitFor()
+  await page.getByText('Approved. Go back to your app.').waitFor()
   expect(await statusOf()).toBe('approved')
 })
 

@@ -22,36 +22,36 @@ import { approvalPages, approvalSentence } from './approval-page.js'
 import { approvedPrice, checkApprovedPrice } from './approved-price.js'
 import { appNameOf, secondFactorDetail } from './second-factor.js'
 
-/** What an agent asks, as its user reads it. */
+/** What an agent wants to do, as the page shows it. */
 export interface AskedApproval {
   readonly app: string
   readonly kind: ApprovalRow['kind']
   readonly summary: string
   readonly detail: Readonly<Record<string, unknown>>
-  /** What an account change replaces. */
+  /** The current values that an account change replaces. */
   readonly now: Readonly<Record<string, unknown>> | undefined
-  /** What it pays, in the digital quantity; undefined where it pays nothing. */
+  /** The total price, in the digital quantity. Undefined if nothing is paid. */
   readonly quote: { readonly price: number; readonly dq: string } | undefined
-  /** Of the user. */
+  /** The user's email. */
   readonly email: string
   /** In UTC, to the minute. */
   readonly until: string
 }
 
-/** What whoever opened the page is shown. */
+/** What the page shows its visitor. */
 export type ApprovalStep = { readonly refused?: Problem | undefined } & (
   | SignInStep
-  /** To everybody but the user whom it asks, whether it exists or not. */
+  /** Everybody but the user sees this, whether the approval exists or not. */
   | { readonly step: 'nothing'; readonly email: string }
   | { readonly step: 'asked'; readonly asked: AskedApproval }
-  /** `by`: what the request was sent to. */
+  /** `by`: where the authentication request went. */
   | { readonly step: 'wait'; readonly asked: AskedApproval; readonly by: 'device' | 'mail' }
   | { readonly step: 'over'; readonly asked: AskedApproval; readonly status: Exclude<ApprovalStatus, 'pending'> }
 )
 
 type ApprovalVisit = Visit<{ readonly id: string }>
 
-/** Approves what the visitor's second factor has approved since. */
+/** Shows the approval. Approves it if the visitor's second factor was approved since the last visit. */
 async function look(tx: Writer, visit: ApprovalVisit, service: ServiceContext): Promise<ApprovalStep> {
   const { id, sessionId, step, refused } = visit
   const now = service.clock.now()
@@ -104,7 +104,7 @@ const orderOf = async (tx: Reader, { row, sessionId }: ApprovalSession) => ({
   sessionId,
 })
 
-/** What became of the last request of this session's: `approved` once, which spends it; undefined where there is none. */
+/** The state of this session's last authentication request. Spends an approved one. Returns undefined if there is none. */
 async function readSecondFactor(
   tx: Writer,
   session: ApprovalSession,
@@ -119,7 +119,7 @@ async function readSecondFactor(
   return status
 }
 
-/** What the visitor may decide now, or why nothing. */
+/** The approval that the visitor may decide, or why they may not. */
 async function findDecidable(tx: Reader, { id, sessionId }: ApprovalVisit, at: number) {
   const session = await findSession(tx, sessionId, at)
   if (!session) return problem('sign_in_required')
@@ -134,7 +134,7 @@ async function reject(tx: Writer, visit: ApprovalVisit, _: object, { clock }: Se
   return found instanceof Problem ? found : leadOn(await decideApproval(tx, found.row, { decision: 'rejected', at }))
 }
 
-/** With the quote that the page showed. */
+/** Includes the quote that the page showed. */
 interface FilledApproval extends FilledSignIn, PriceQuote {}
 
 async function approve(
@@ -170,12 +170,12 @@ async function problemOf(step: Promise<unknown>): Promise<Problem | undefined> {
 
 const leadOn = (decided: ApprovalRow | Problem): Next | Problem => (decided instanceof Problem ? decided : new Next())
 
-/** How long a code counts. */
+/** How long a code counts as a second factor. */
 const CODE_COUNTS_FOR = 5 * 60_000
 
 /**
- * Whoever has no device is asked by a link in their mail, which shows that they read it: a code from there that they filled
- * in a moment ago, in this very session, shows the same.
+ * Whether the visitor just signed in with a mailed code and has no device. Their second factor would be a mailed link, and
+ * the code already proves that they read that mail.
  */
 const isJustSignedIn = async (tx: Reader, { user_id, by, created_at }: SessionRow, at: number): Promise<boolean> =>
   by === 'code' && at - created_at < CODE_COUNTS_FOR && !(await hasDevice(tx, user_id))

@@ -18,10 +18,10 @@ const kindTitles: Record<AskedApproval['kind'], string> = {
 }
 
 const sentences: Partial<Record<ProblemCode, string>> = {
-  not_found: 'What apps ask is shown to the user whom they ask, and to nobody else.',
-  rejected: 'You rejected the request on your device: nothing was approved.',
-  approval_timeout: 'The request for your second factor was not answered in time. Approve again.',
-  sign_in_required: 'Sign in first: your session is over.',
+  not_found: 'Only the user whom an app asks can see its request.',
+  rejected: 'You rejected the request on your device. Nothing was approved.',
+  approval_timeout: 'You did not answer the second request in time. Approve again.',
+  sign_in_required: 'Your session has ended. Sign in again.',
 }
 
 export const approvalSentence = ({ code }: Problem): string | undefined => sentences[code]
@@ -35,7 +35,7 @@ const signInPage = (shown: At<ApprovalStep, 'email' | 'code' | 'device'>, { poll
   body: <SignInForms at={shown} {...view} />,
 })
 
-/** Who asks, for what. */
+/** Which app asks, and for what. */
 const head = ({ app, summary }: AskedApproval) => ({
   kicker: (
     <>
@@ -61,7 +61,7 @@ function askedPage({ asked }: At<ApprovalStep, 'asked'>): FormPage {
     body: (
       <>
         <Detail asked={asked} />
-        <p class="muted">Answer until {asked.until}. Approved, it can be done once, within the hour, and exactly so.</p>
+        <p class="muted">Answer by {asked.until}. If you approve, the app can do exactly this, once, within an hour.</p>
         <Form>
           {asked.quote && <QuoteFields {...asked.quote} />}
           <Actions>
@@ -77,11 +77,11 @@ function askedPage({ asked }: At<ApprovalStep, 'asked'>): FormPage {
   }
 }
 
-/** All that is approved. */
+/** Everything that the user approves. */
 function Detail({ asked: { kind, detail, now } }: { asked: AskedApproval }): VNode {
   if (kind !== 'account_change') return <AllFields of={detail} />
   const { change, new_price, ...about } = detail
-  // What is changed stands above already, and a price reads better with its shortcode.
+  // The summary above already names the item, and a price reads better with its shortcode.
   const { kind: _, catalog_item_id: __, hostname: ___, ...fields } = isObject(change) ? change : {}
   return (
     <>
@@ -92,18 +92,18 @@ function Detail({ asked: { kind, detail, now } }: { asked: AskedApproval }): VNo
 }
 
 const ends: Record<At<ApprovalStep, 'over'>['status'], readonly [title: string, what: string]> = {
-  approved: ['Approved', 'Approved: go back to your app.'],
-  rejected: ['Rejected', 'You rejected this. Nothing was moved or changed.'],
-  expired: ['Expired', 'This has expired, and can no longer be approved or used. The app can ask again.'],
-  spent: ['Done', 'You approved this, and the app has used it: it cannot be used again.'],
+  approved: ['Approved', 'Approved. Go back to your app.'],
+  rejected: ['Rejected', 'You rejected this. Nothing was paid or changed.'],
+  expired: ['Expired', 'This request has expired. The app can ask again.'],
+  spent: ['Done', 'You approved this, and the app has used it. It cannot use it again.'],
 }
 
-/** The page at which a user answers an agent. */
+/** The page on which a user answers an agent. */
 export const approvalPages: Pages<ApprovalStep> = {
   email: signInPage,
   code: signInPage,
   device: signInPage,
-  nothing: ({ email }) => ({ title: 'Nothing waits for you here', body: <SignedInAs email={email} /> }),
+  nothing: ({ email }) => ({ title: 'Nothing to approve here', body: <SignedInAs email={email} /> }),
   asked: askedPage,
   wait: ({ asked, by }, { poll }) => ({
     title: by === 'device' ? 'Approve on your device' : 'Approve by mail',
@@ -115,8 +115,8 @@ export const approvalPages: Pages<ApprovalStep> = {
           <WaitsForDevice />
         ) : (
           <p role="status">
-            We mailed you a link. Open it in another browser or on another device, and approve it there: this page goes
-            on by itself.
+            We mailed you a link. Open it in a different browser or on a different device, and approve it there. This
+            page continues by itself.
           </p>
         )}
         <Form>

@@ -9,26 +9,26 @@ import { allRows, newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { currentGrant } from '../oidc/agent.js'
 
-/** How long an approval waits for its user. */
+/** How long a user has to answer. */
 const PENDING_FOR = 15 * 60_000
-/** How long after that it can be spent. */
+/** How long after that the agent can spend it. */
 const SPENDABLE_FOR = 60 * 60_000
-/** How many of a connection may wait at once: a user is not to be worn down. */
+/** How many approvals a connection may have pending. More would wear the user down. */
 const MAX_PENDING = 20
 
-/** How long one that has ended can still be found. */
+/** How long an ended approval stays readable. */
 const STORED_FOR = 30 * 24 * 60 * 60_000
-/** Of JSON: what people approve, they read. The fifty lines of a full cart fit. */
+/** Limit on the JSON of a detail, because people read it. A full cart of fifty lines fits. */
 const MAX_CHARACTERS = 32 * 1024
 
-/** The kinds of timers by which an approval ends, and is forgotten; their subject is the approval's id. */
+/** Kinds of the timers that expire and delete an approval. Their subject is its id. */
 export const APPROVAL_EXPIRES = 'approval_expires'
 export const APPROVAL_FORGOTTEN = 'approval_forgotten'
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired', 'spent'] as const
 export type ApprovalStatus = (typeof approvalStatuses)[number]
 
-/** An app that acts for a user; the principal of its calls is one. */
+/** An app that acts for a user. */
 export interface Agent {
   readonly user_id: number
   readonly client_id: string
@@ -37,9 +37,9 @@ export interface Agent {
   readonly account_id: number | null
 }
 
-/** What an agent wants to do: exactly this is approved, and nothing else. */
+/** What an agent wants to do. The user approves exactly this. */
 export type ApprovalTerms = {
-  /** What it replaces, as it is now: shown to the user, and not to the agent. */
+  /** The current values that a change replaces. Only the user sees them. */
   readonly now?: Readonly<Record<string, unknown>> | undefined
   /** One line for people. */
   readonly summary: string
@@ -51,14 +51,14 @@ export type ApprovalTerms = {
 
 export type ApprovalKind = ApprovalTerms['kind']
 
-/** What is paid, as people read it and as programs do: `amount` in the digital quantity. */
+/** A price as text for people and as numbers for programs. `amount` is in the digital quantity. */
 interface Price {
   readonly price: string
   readonly amount: number
   readonly dq: string
 }
 
-/** Plain JSON, as every detail: all there is to know of what is approved. */
+/** Plain JSON, with everything that the user approves. */
 interface PaymentDetail extends Price {
   readonly payee: string
   readonly [field: string]: unknown
@@ -84,21 +84,21 @@ export interface ChangeDetail {
   readonly account: { readonly id: number; readonly name: string | null }
   readonly item?: { readonly id: number; readonly name: string }
   readonly new_price?: string
-  /** As it is made. */
+  /** The fields of the change. */
   readonly change: { readonly kind: string; readonly [field: string]: unknown }
   readonly [field: string]: unknown
 }
 
-/** What an agent asked its user for. Kind, detail, now and summary never change. */
+/** What an agent wants to do, and whether its user agreed. `kind`, `detail`, `now` and `summary` never change. */
 export type ApprovalRow = ApprovalTerms & Agent & ApprovalState
 
 interface ApprovalState {
   readonly id: string
-  /** Counts up: the order that they were asked for in. */
+  /** Ascending number, in the order of the requests. */
   readonly number: number
-  /** SHA-256 of the canonical JSON of who may do what: it is spent for nothing else. */
+  /** SHA-256 of the canonical JSON of agent and terms. The approval can be spent for nothing else. */
   readonly binding: string
-  /** As last written: one past its time has expired (`approvalStatus`). */
+  /** The stored status. Use `approvalStatus`, which knows when an approval has expired. */
   readonly status: ApprovalStatus
   readonly expires_at: number
   readonly created_at: number
@@ -112,17 +112,17 @@ export const approvals = collection<ApprovalRow>()('approvals', {
   byConnection: { fields: ['connection_id', 'status'] },
 })
 
-/** Names who may do what, whatever the order of its fields. */
+/** Hashes who may do what. The order of fields does not matter. */
 function bindingOf({ user_id, client_id, account_id }: Agent, { kind, detail }: ApprovalTerms): string {
   const account = kind === 'account_change' ? account_id : null
   return digest(canonicalJson({ client: client_id, user: user_id, account, kind, detail }))
 }
 
-/** What the approval is at that moment. */
+/** The status of an approval at a time, in Unix milliseconds. */
 export const approvalStatus = ({ status, expires_at }: ApprovalRow, at: number): ApprovalStatus =>
   (status === 'pending' || status === 'approved') && expires_at <= at ? 'expired' : status
 
-/** Asks an agent's user to approve something. Throws `field_invalid`, `too_many_pending`. */
+/** Creates an approval that waits for the agent's user. Throws `field_invalid`, `too_many_pending`. */
 export async function createPendingApproval(
   tx: Writer,
   agent: Agent,
@@ -155,7 +155,7 @@ export async function createPendingApproval(
 function checkLength({ detail }: ApprovalTerms): void {
   if (JSON.stringify(detail).length <= MAX_CHARACTERS) return
   throw problem('field_invalid', {
-    detail: `"detail" must be at most ${MAX_CHARACTERS} characters of JSON: ask for something smaller.`,
+    detail: `"detail" must be at most ${MAX_CHARACTERS} characters of JSON. Request something smaller.`,
     fields: { field: 'detail' },
   })
 }
@@ -168,21 +168,21 @@ async function checkPending(tx: Reader, { connection_id }: Agent, at: number): P
   throw problem('too_many_pending', { headers: { 'retry-after': String(Math.ceil((first - at) / 1000)) } })
 }
 
-/** Throws `not_found`, for another agent's too. */
+/** An approval of the agent's connection. Throws `not_found`, also for an approval of a different agent. */
 export async function approvalOfAgent(tx: Reader, agent: Agent, id: string): Promise<ApprovalRow> {
   const row = await tx.get(approvals, id)
   if (row?.connection_id !== agent.connection_id) throw problem('not_found')
   return row
 }
 
-/** Throws `not_found`, for another user's too. */
+/** An approval of the user. Throws `not_found`, also for an approval of a different user. */
 export async function approvalOfUser(tx: Reader, userId: number, id: string): Promise<ApprovalRow> {
   const row = await tx.get(approvals, id)
   if (row?.user_id !== userId) throw problem('not_found')
   return row
 }
 
-/** A user's approvals, newest first; `status` narrows. Throws `cursor_invalid`. */
+/** A user's approvals, newest first. `status` filters them. Throws `cursor_invalid`. */
 export async function listApprovals(
   tx: Reader,
   userId: number,
@@ -201,7 +201,7 @@ export async function listApprovals(
   return { approvals: rows.map((row) => showToUser(row, context)), next }
 }
 
-/** The user's answer, for good. Gives `not_pending` where there is none to be given any more. */
+/** Stores the user's final answer. Returns `not_pending` if the approval does not wait for one. */
 export async function decideApproval(
   tx: Writer,
   row: ApprovalRow,
@@ -220,7 +220,7 @@ export async function decideApproval(
 }
 
 /**
- * Spends an approval of exactly these terms, in the transaction of what it is for: once.
+ * Spends an approval of exactly these terms, in the transaction of the action that needs it.
  * Throws `token_invalid`, `not_found`, `approval_mismatch`, `approval_spent`, `approval_not_given`.
  */
 export async function spendApproval(
@@ -237,7 +237,7 @@ export async function spendApproval(
   await recordApprovalEvent(tx, spent, { act: 'spent', actor: row.client_id, at })
 }
 
-/** Throws `approval_spent`, `approval_not_given`, which say what to do. */
+/** Checks that an approval can be spent. Throws `approval_spent`, `approval_not_given`. */
 export function checkApproved(row: ApprovalRow, at: number): void {
   const status = approvalStatus(row, at)
   if (status === 'approved') return
@@ -247,16 +247,16 @@ export function checkApproved(row: ApprovalRow, at: number): void {
 }
 
 const notApproved = {
-  pending: 'The user has not answered yet: wait, and do the same again.',
+  pending: 'The user has not answered yet. Retry later.',
   rejected: 'The user rejected it.',
-  expired: 'It has expired: ask for another one.',
+  expired: 'The approval has expired. Request a new one.',
 } as const
 
-/** An approval that was not spent in time has expired; the moment is written down, and told. What has ended is forgotten later. */
+/** Expires an approval that was not spent in time, and schedules its deletion. */
 export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   const at = clock.now()
   const row = await tx.get(approvals, subject)
-  // One that was approved meanwhile has another timer.
+  // An approved one has a second, later timer.
   if (!row || approvalStatus(row, at) === 'approved') return
   if (row.status === 'pending' || row.status === 'approved') await expire(tx, row, at)
   await setTimer(tx, { kind: APPROVAL_FORGOTTEN, subject, at: at + STORED_FOR })
@@ -264,7 +264,7 @@ export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
 
 export const forgetApproval: TimerJob = async (tx, subject) => tx.remove(approvals, subject)
 
-/** Ends all that an app asked for and could still do, or be allowed. */
+/** Expires every pending or approved request of a connection. */
 export async function expireApprovalsOf(tx: Writer, connectionId: number, at: number): Promise<void> {
   for (const status of ['pending', 'approved'])
     for await (const row of allRows(tx, approvals, { index: 'byConnection', prefix: [connectionId, status] }))
@@ -283,14 +283,14 @@ export interface ShownApproval {
   status: ApprovalStatus
   detail: Record<string, unknown>
   summary: string
-  /** Where the user approves. */
+  /** The page on which the user answers. */
   url: string
   expires_at: number
   created_at: number
   spent_at: number | null
 }
 
-/** As its agent sees it. Unix seconds. */
+/** An approval as its agent sees it. Times are Unix seconds. */
 export function showApproval(
   row: ApprovalRow,
   { baseUrl, clock }: Pick<ServiceContext, 'baseUrl' | 'clock'>,
@@ -309,7 +309,7 @@ export function showApproval(
   }
 }
 
-/** With what it replaces, which is nobody else's to know. */
+/** An approval as its user sees it: with the current values that it would replace. */
 export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'baseUrl' | 'clock'>): ShownApproval {
   const shown = showApproval(row, context)
   return row.now ? { ...shown, detail: { ...row.detail, now: row.now } } : shown

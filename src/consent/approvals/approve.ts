@@ -9,7 +9,10 @@ import { checkApprovedPrice } from './approved-price.js'
 import { secondFactorDetail, thresholdDetail } from './second-factor.js'
 import { isRaised, type NewThresholds, setThresholds } from './settings.js'
 
-/** Approves as the user's token says, or a session of theirs once a second device did. Throws `not_found`, `not_pending`, `price_changed` and as `awaitSecondFactor`. */
+/**
+ * Approves what an agent requested. With a session it first waits for the user's second factor.
+ * Throws `not_found`, `not_pending`, `price_changed`, and everything that `awaitSecondFactor` throws.
+ */
 export async function approveApproval(
   service: ServiceContext,
   { id, userId, session, seen }: { id: string; userId: number; session: UserSession | undefined; seen: PriceQuote },
@@ -40,7 +43,10 @@ export async function approveApproval(
   })
 }
 
-/** Changes thresholds; for a session that raises one, once a second device approved. Throws as `updateAgentSettings` and `awaitSecondFactor`. */
+/**
+ * Stores new thresholds. A session that raises one first waits for the user's second factor.
+ * Throws like `setThresholds` and `awaitSecondFactor`.
+ */
 export async function updateAgentSettings(
   service: ServiceContext,
   { userId, thresholds, session }: { userId: number; thresholds: NewThresholds; session: UserSession | undefined },
@@ -51,13 +57,13 @@ export async function updateAgentSettings(
   return storage.write(async (tx) => {
     const at = clock.now()
     if (asked && order) await spendAwaited(tx, asked, order, at)
-    // What was lowered meanwhile would be raised by this.
+    // If another request lowered a threshold meanwhile, this one would raise it without a second factor.
     else if (session && (await isRaised(tx, userId, thresholds))) throw problem('approval_timeout')
     return setThresholds(tx, userId, { thresholds, at })
   })
 }
 
-/** What a session is to have approved that raises a threshold; undefined where it raises none. */
+/** The second factor that a session needs to raise a threshold. Returns undefined if it raises none. */
 async function secondFactorOrderOf(tx: Reader, thresholds: NewThresholds, { userId, sessionId }: UserSession) {
   if (!(await isRaised(tx, userId, thresholds))) return undefined
   return { userId, sessionId, action: 'agent_settings', detail: await thresholdDetail(tx, thresholds) }

@@ -4,7 +4,7 @@ import { toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
 import type { ApprovalRow } from './approval.js'
 
-/** A part of what is approved, as the detail of an approval names it. */
+/** One amount in the detail of an approval. */
 interface PaidPart {
   readonly amount: number
   readonly dq: string
@@ -12,8 +12,8 @@ interface PaidPart {
 }
 
 /**
- * What an approval lets an agent pay in all, in the digital quantity named, or else in that of its first part. Undefined for a change
- * of the account, which pays nothing.
+ * The total that an approval lets an agent pay in a digital quantity. Default: the quantity of its first amount.
+ * Returns undefined for a change of an account, which pays nothing.
  */
 export async function approvedPrice(
   tx: Reader,
@@ -31,7 +31,7 @@ export async function approvedPrice(
   return { quantity, amount: amounts.reduce((sum, amount) => sum + amount, 0n) }
 }
 
-/** Throws `price_changed` if the user saw another price than the one that they approve. */
+/** Throws `price_changed` if the quote that the user saw differs from the approved price. */
 export async function checkApprovedPrice(tx: Reader, row: ApprovalRow, seen: PriceQuote): Promise<void> {
   const price = await approvedPrice(tx, row, seen.dq)
   if (price) checkQuote(seen, price)

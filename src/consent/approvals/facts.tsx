@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { revealInvisible } from '../../base/text/invisible-characters.js'
 import { labelOf } from '../second-factor/wording.js'
 
-/** All fields of something, as they are: whatever others wrote stays text. */
+/** All fields of an object. Values that others wrote are shown as plain text. */
 export const AllFields = ({ of: fields }: { of: Readonly<Record<string, unknown>> }) => (
   <dl>
     {Object.entries(fields).map(([name, value]) => (
@@ -16,7 +16,7 @@ export const AllFields = ({ of: fields }: { of: Readonly<Record<string, unknown>
   </dl>
 )
 
-/** What becomes of each field, beside what it is now. */
+/** Each changed field, with its current and its new value. */
 export const Change = ({
   change,
   now,
@@ -46,7 +46,7 @@ export const Change = ({
   </>
 )
 
-/** One line of text, or JSON where there is more to it. */
+/** One line of text, or JSON for anything longer. */
 function Value({ value }: { value: unknown }): VNode {
   if (value === null || value === '') return <em>{value === null ? 'none' : 'empty'}</em>
   if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>
@@ -57,11 +57,11 @@ function Value({ value }: { value: unknown }): VNode {
 
 const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** How deep something is: an object of plain values is 1. */
+/** Levels of nesting. An object of plain values has 1. */
 const depthOf = (value: unknown): number =>
   isNested(value) ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
 
-/** As far as people can follow it, a list of fields; what goes deeper, as JSON. */
+/** A list of fields, or JSON if the value is nested too deep to read. */
 const Fields = ({ fields }: { fields: object }) => {
   const entries = Object.entries(fields)
   if (entries.length === 0) return <em>none</em>

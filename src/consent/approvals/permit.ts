@@ -6,24 +6,25 @@ import { findAgentTwin } from '../oidc/connection.js'
 import { type Agent, type ApprovalTerms, spendApproval } from './approval.js'
 import { thresholdOf } from './settings.js'
 
-/** A payment that an agent asks for. */
+/** A payment that an agent wants to make. */
 export interface AgentPayment {
-  /** Exactly what it pays for, as its user is asked to approve it. */
+  /** Exactly what the user approves. */
   readonly terms: ApprovalTerms
-  /** What to ask approval for: the body of `POST /v4/agent/approvals`. */
+  /** The body for `POST /v4/agent/approvals` that requests this approval. */
   readonly wish: Readonly<Record<string, unknown>>
   /** Smallest units by digital quantity. */
   readonly sums: ReadonlyMap<string, bigint>
-  /** Of the twin that was named to pay it. */
+  /** The twin that the agent named as payer. */
   readonly hostname?: string | undefined
-  /** Of the approval that is to be spent for it. */
+  /** The approval to spend. */
   readonly approvalId: string | undefined
   readonly at: number
 }
 
 /**
- * The agent twin, for a payment that the user approved, which is spent here, or that needs no approval: one within the user's threshold,
- * or of nothing. Throws `token_invalid`, `approval_required`, which says what to ask for, `insufficient_funds` (no twin), `not_owner` and what `spendApproval` throws.
+ * Spends the approval of a payment, or checks that it is within the user's threshold. Returns the agent twin, which pays.
+ * Throws `token_invalid`, `approval_required` with the body that requests the approval, `insufficient_funds` (no twin),
+ * `not_owner`, and everything that `spendApproval` throws.
  */
 export async function permittedTwin(tx: Writer, agent: Agent, payment: AgentPayment): Promise<TwinRow> {
   const { terms, wish, approvalId: id, at } = payment
@@ -32,14 +33,14 @@ export async function permittedTwin(tx: Writer, agent: Agent, payment: AgentPaym
     throw problem('approval_required', { fields: { approval: wish } })
   const twin = await agentTwinOf(tx, agent)
   if (payment.hostname !== undefined && payment.hostname !== twin.hostname)
-    throw problem('not_owner', { detail: `An agent pays from the agent twin, ${twin.hostname}.` })
+    throw problem('not_owner', { detail: `An agent can only pay from the agent twin, ${twin.hostname}.` })
   return twin
 }
 
-/** The twin that a user's agents pay from. Throws `insufficient_funds` where there is none. */
+/** The twin that a user's agents pay from. Throws `insufficient_funds` if there is none. */
 export async function agentTwinOf(tx: Reader, { user_id }: Pick<Agent, 'user_id'>): Promise<TwinRow> {
   const twin = await findAgentTwin(tx, user_id)
-  if (!twin) throw problem('insufficient_funds', { detail: 'The user has no twin for agents.' })
+  if (!twin) throw problem('insufficient_funds', { detail: 'The user has no agent twin.' })
   return twin
 }
 

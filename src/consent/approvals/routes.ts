@@ -7,10 +7,10 @@ import { readAgentSettings } from './settings.js'
 
 const ApprovalPath = z.object({ id: z.string() })
 
-/** Who answers: a user, by their own token or in a browser. */
+/** Users answer with their own token or in a browser. */
 const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
 
-/** A session that asks for what takes a second device. */
+/** The session of a caller who needs a second factor. */
 const sessionOf = ({ principal, session }: Call<unknown, unknown, unknown, 'user' | 'session'>) =>
   principal.via === 'session' ? { userId: principal.id, sessionId: session?.id } : undefined
 
@@ -21,7 +21,7 @@ const approvalPage = { ...approvalFlow.page, params: ApprovalPath, redirects: tr
 export const approvalRoutes = defineRoutes('approvals', {
   listApprovals: route({
     ...users,
-    summary: "List what the user's agents asked approval for, newest first.",
+    summary: "List the approvals that the user's agents requested, newest first.",
     method: 'GET',
     path: '/approvals',
     query: z.object({
@@ -37,7 +37,7 @@ export const approvalRoutes = defineRoutes('approvals', {
   approveApproval: route({
     ...users,
     summary:
-      'Let the agent do once, within an hour, exactly what it asked for. A session waits for the user’s second factor.',
+      'Approve what an agent requested. The agent can do exactly this, once, within an hour. With a session, the request waits for the user’s second factor.',
     method: 'POST',
     path: '/approvals/:id/approve',
     params: ApprovalPath,
@@ -65,7 +65,7 @@ export const approvalRoutes = defineRoutes('approvals', {
 
   rejectApproval: route({
     ...users,
-    summary: 'Refuse what an agent asked for.',
+    summary: 'Reject what an agent requested.',
     method: 'POST',
     path: '/approvals/:id/reject',
     params: ApprovalPath,
@@ -81,7 +81,7 @@ export const approvalRoutes = defineRoutes('approvals', {
 
   readAgentSettings: route({
     ...users,
-    summary: "How much the user's agents may pay without asking, by digital quantity; nothing where none is named.",
+    summary: "Read how much the user's agents may pay without an approval, by digital quantity. Default: 0.",
     method: 'GET',
     path: '/agent/settings',
     result: AgentSettings,
@@ -91,7 +91,7 @@ export const approvalRoutes = defineRoutes('approvals', {
   updateAgentSettings: route({
     ...users,
     summary:
-      'Set up to which amount an agent pays from the agent twin without asking, by digital quantity. A session that raises one waits for the user’s second factor.',
+      'Set the amounts up to which agents pay from the agent twin without an approval, by digital quantity. With a session, raising an amount waits for the user’s second factor.',
     method: 'PUT',
     path: '/agent/settings',
     body: AgentSettings,
@@ -107,7 +107,7 @@ export const approvalRoutes = defineRoutes('approvals', {
 
   openApproval: route({
     ...approvalPage,
-    summary: 'The page at which a user reads what an agent asks, signed in as the very user, and answers it.',
+    summary: 'Open the page on which a user signs in, reads what an agent requested, and answers it.',
     method: 'GET',
     errors: ['not_found', 'rejected', 'approval_timeout', 'code_expired'],
     write: approvalFlow.open,
@@ -115,7 +115,7 @@ export const approvalRoutes = defineRoutes('approvals', {
 
   answerApproval: route({
     ...approvalPage,
-    summary: 'Sign in by a mailed code, approve by the second factor, or reject, as the buttons of the page say.',
+    summary: 'Send a form of this page: sign in with a mailed code, approve, or reject.',
     method: 'POST',
     body: z.object({
       answer: z.enum(approvalFlow.answers),

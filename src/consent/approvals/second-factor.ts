@@ -7,7 +7,7 @@ import type { ApprovalRow, CartDetail, ChangeDetail } from './approval.js'
 import { approvalAmountText } from './price-detail.js'
 import type { NewThresholds } from './settings.js'
 
-/** What a second device shows of an approval: all that is approved by it, payee and amount first (areas.md 6). */
+/** What the second factor shows of an approval: everything that it allows, payee and amount first. */
 export const secondFactorDetail = async (tx: Reader, row: ApprovalRow): Promise<Detail> => ({
   app: await appNameOf(tx, row),
   request: row.summary,
@@ -15,7 +15,7 @@ export const secondFactorDetail = async (tx: Reader, row: ApprovalRow): Promise<
   approval: row.id,
 })
 
-/** The name of the app that asks. */
+/** The name of the app that requested the approval. */
 export async function appNameOf(tx: Reader, { client_id }: ApprovalRow): Promise<string> {
   const client = await tx.get(oidcClients, client_id)
   return client ? appName(client) : client_id
@@ -28,7 +28,7 @@ function describeTerms({ kind, detail }: ApprovalRow): Detail {
   return { payee, amount: price, ...more }
 }
 
-/** What sellers wrote stands at the end of a line, where it is taken for nothing else. */
+/** Text of sellers comes last in each line, so that it cannot pass for a price or a payee. */
 const describeCart = ({ total, lines }: CartDetail): Detail => ({
   payees: [...new Set(lines.map(({ payee }) => payee))].join(', '),
   amount: total,
@@ -50,7 +50,7 @@ function describeChange({ account, item, new_price, change }: ChangeDetail): Det
   }
 }
 
-/** What a second device shows of thresholds: `1.000 USD`. Throws `dq_unknown`, `amount_invalid`. */
+/** What the second factor shows of thresholds: `1.000 USD`. Throws `dq_unknown`, `amount_invalid`. */
 export async function thresholdDetail(tx: Reader, thresholds: NewThresholds): Promise<Detail> {
   const prices: string[] = []
   for (const [dq, amount] of Object.entries(thresholds)) {

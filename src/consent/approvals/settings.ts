@@ -3,16 +3,16 @@ import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount, toUnits } from '../../money/ledger/amount.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
-/** What a user lets their agents do without asking. The id is the user's. */
+/** What a user's agents may do without an approval. The id is the user's. */
 export interface AgentSettingsRow {
   readonly id: number
-  /** By digital quantity, in smallest units: up to this, a payment from the agent twin needs no approval. None is 0. */
+  /** By digital quantity, in smallest units. A payment up to this amount needs no approval. Default: 0. */
   readonly thresholds: Readonly<Record<string, string>>
 }
 
 export const agentSettings = collection<AgentSettingsRow>()('agent_settings', {})
 
-/** Smallest units; 0 where the user has set none. */
+/** The user's threshold in smallest units. Default: 0. */
 export async function thresholdOf(tx: Reader, userId: number, dq: string): Promise<bigint> {
   return BigInt((await tx.get(agentSettings, userId))?.thresholds[dq] ?? 0)
 }
@@ -21,7 +21,7 @@ export interface ShownAgentSettings {
   approval_threshold: Record<string, number>
 }
 
-/** By digital quantity, in it. */
+/** The user's thresholds, by digital quantity and in that quantity. */
 export async function readAgentSettings(tx: Reader, userId: number): Promise<ShownAgentSettings> {
   const approval_threshold: Record<string, number> = {}
   for (const [dq, units] of Object.entries((await tx.get(agentSettings, userId))?.thresholds ?? {}))
@@ -29,16 +29,16 @@ export async function readAgentSettings(tx: Reader, userId: number): Promise<Sho
   return { approval_threshold }
 }
 
-/** Thresholds as they are to be, by digital quantity and in it; 0 takes one away, what is not named stays. */
+/** New thresholds, by digital quantity and in that quantity. 0 removes a threshold. Quantities that are not listed keep theirs. */
 export type NewThresholds = Readonly<Record<string, number>>
 
-/** Whether any would be higher than now. Throws as `updateAgentSettings`. */
+/** Whether any threshold would go up. Throws like `setThresholds`. */
 export async function isRaised(tx: Reader, userId: number, thresholds: NewThresholds): Promise<boolean> {
   for (const [dq, units] of await unitsOf(tx, thresholds)) if (units > (await thresholdOf(tx, userId, dq))) return true
   return false
 }
 
-/** Throws `dq_unknown`, `amount_invalid`. */
+/** Stores new thresholds. Throws `dq_unknown`, `amount_invalid`. */
 export async function setThresholds(
   tx: Writer,
   userId: number,
@@ -68,7 +68,7 @@ async function unitsOf(tx: Reader, thresholds: NewThresholds): Promise<[dq: stri
   return units
 }
 
-/** Gives how many thresholds the user had set. */
+/** Removes all thresholds of a user. Returns how many there were. */
 export async function removeThresholds(tx: Writer, userId: number): Promise<number> {
   const settings = await tx.get(agentSettings, userId)
   if (settings) tx.remove(agentSettings, userId)

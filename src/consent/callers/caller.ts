@@ -19,8 +19,8 @@ import { metadataAddress } from '../oidc/issuer.js'
 type Context = Pick<ServiceContext, 'clock' | 'random' | 'baseUrl'>
 
 /**
- * Finds the principal that a route accepts, by the first credential sent: Authorization, X-Session-ID, public_secret,
- * session cookie. A browser adds the cookie by itself, so what a page sends on purpose comes before it.
+ * Finds the caller of a route by the first credential in this order: `Authorization`, `X-Session-ID`, `public_secret`,
+ * session cookie. The cookie comes last because a browser adds it by itself.
  */
 export async function authenticate(
   tx: Reader,
@@ -49,7 +49,7 @@ export async function authenticate(
 
 const NO_CALLER: Caller = { principal: { kind: 'none' }, session: undefined }
 
-/** Whoever calls: by a good token of another kind they see what everybody sees. */
+/** Authenticates a caller of a public route. A valid token of a kind that the route does not list counts as no caller. */
 async function authenticateOptional(
   tx: Reader,
   auth: readonly Auth[],
@@ -61,15 +61,15 @@ async function authenticateOptional(
   return { principal: requireScope(principal, presented, context), session: undefined }
 }
 
-/** The principal, unless it is an agent whose token is not of the scope that is needed: `insufficient_scope`. */
+/** Returns the principal. Throws `insufficient_scope` for an agent whose token lacks the scope. */
 function requireScope(principal: Principal, asked: Requirement, context: Context): Principal {
   const { agentScope } = asked
   if (principal.kind !== 'agent' || principal.scopes.includes(agentScope)) return principal
-  const detail = `It needs \`${agentScope}\`: ask the user for it, by \`scope\` at /v4/oidc/auth.`
+  const detail = `The token needs the scope \`${agentScope}\`. Request it with \`scope\` at /v4/oidc/auth.`
   throw problem('insufficient_scope', { detail, ...challenge(asked, context, 'insufficient_scope') })
 }
 
-/** What somebody may send to be known. */
+/** The credentials that a route accepts, for an error message. */
 function describeCredentials(auth: readonly Auth[]): string {
   const ways = []
   if (auth.some(usesToken)) ways.push(auth.every((kind) => kind === 'agent') ? AGENT_TOKEN : 'a Bearer access token')
@@ -85,8 +85,8 @@ const usesToken = (kind: Auth): boolean => kind === 'account' || kind === 'user'
 type Requirement = Pick<SentCredentials, 'resource' | 'agentScope'>
 
 /**
- * RFC 6750 section 3; a resource says where its metadata is (RFC 9728 section 5.1). Whoever has no token yet reads there what to ask
- * for: a scope named here is all that many clients would ask for, which would leave them without a refresh token.
+ * The `WWW-Authenticate` header (RFC 6750 section 3), with the address of a resource's metadata (RFC 9728 section 5.1).
+ * It names no scope without a token: many clients would request only that one, and get no refresh token.
  */
 function challenge(
   { resource, agentScope }: Requirement,
@@ -103,11 +103,14 @@ function challenge(
 function authorizationOf({ headers, formToken }: SentCredentials): string | null {
   const authorization = headers.get('authorization')
   if (typeof formToken !== 'string') return authorization
-  if (authorization !== null) throw problem('invalid_request', { detail: 'Send the access token in one place.' })
+  if (authorization !== null)
+    throw problem('invalid_request', {
+      detail: 'Send the access token either in the `Authorization` header or in the form, not both.',
+    })
   return `Bearer ${formToken}`
 }
 
-/** What the token endpoint takes (interface.md 4.1 rules 4, 5 and 7). */
+/** Reads the credentials of a token request (Micro Payment Service Interface, section 4.1). */
 function exchangePrincipal(authorization: string | null): Principal {
   if (!authorization?.trim()) throw problem('credentials_missing', { headers: { 'www-authenticate': 'Basic, Bearer' } })
   const [, scheme = '', credentials = ''] = /^(\S+)\s*(.*)$/.exec(authorization) ?? []
@@ -123,7 +126,7 @@ function decodeBase64(text: string): string {
   try {
     return atob(text)
   } catch {
-    throw problem('client_unknown', { detail: 'The Basic credentials are not base64.' })
+    throw problem('client_unknown', { detail: 'The Basic credentials must be base64.' })
   }
 }
 
@@ -139,13 +142,13 @@ async function authenticateToken(
 ): Promise<Principal> {
   const [, accessToken] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? []
   if (accessToken === undefined) throw problem('bearer_required', challenge(asked, context))
-  // Those of agents are JWTs; no other holds a dot.
+  // Only tokens of agents are JWTs, and only JWTs contain a dot.
   if (accessToken.includes('.')) return authenticateAgent(tx, auth, { ...asked, accessToken }, context)
   const token = await findAccessToken(tx, accessToken, context.clock.now())
   const challenged = () => challenge(asked, context, 'invalid_token')
   if (!token) {
     const isAgents = auth.every((kind) => kind === 'agent')
-    const detail = `POST ${isAgents ? '/v4/oidc/token' : '/v4/account/oauth/token'} issues one.`
+    const detail = `Get one from POST ${isAgents ? '/v4/oidc/token' : '/v4/account/oauth/token'}.`
     throw problem('token_invalid', { detail, ...challenged() })
   }
   if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', challenged())
@@ -165,8 +168,8 @@ async function authenticateAgent(
   const found = await findAgentToken(tx, accessToken, { at: context.clock.now(), baseUrl: context.baseUrl, resource })
   if (!found || 'audience' in found) {
     const detail = found
-      ? `It is for ${found.audience} alone: ask at /v4/oidc/auth for one whose \`resource\` is ${resource ?? context.baseUrl}.`
-      : 'POST /v4/oidc/token issues one.'
+      ? `The token is only valid for ${found.audience}. Request one at /v4/oidc/auth with \`resource\` ${resource ?? context.baseUrl}.`
+      : 'Get one from POST /v4/oidc/token.'
     throw problem('token_invalid', { detail, ...challenge(asked, context, 'invalid_token') })
   }
   if (!auth.includes('agent')) throw problem(wrongCaller(auth))
@@ -208,9 +211,9 @@ async function authenticateSession(
 }
 
 const SESSION_ID_CHANGED =
-  'Its id changed when its user signed in: send the `session_id` that POST /v4/session/verify answered with, and later the one in the X-Session-ID header of each answer.'
+  'The id of this session changed when its user signed in. Send the `session_id` from POST /v4/session/verify, or the latest `X-Session-ID` response header.'
 
-/** Browsers say which page asks, but for what a page asks of its own origin. */
+/** Browsers send no `Origin` with some requests to the page's own origin. */
 function pagePrincipal(
   { user_id, page: { account_id, origin } }: PageSessionRow,
   headers: SentCredentials['headers'],
@@ -219,7 +222,7 @@ function pagePrincipal(
   return { kind: 'page', owner: `user:${user_id}`, user_id, account_id, origin }
 }
 
-/** A session is issued where none is sent, and where what is sent cannot be one. */
+/** Issues a new session if the request sends none, or something that is not a session id. */
 async function authenticateGuest(
   tx: Reader,
   auth: readonly Auth[],
@@ -232,7 +235,7 @@ async function authenticateGuest(
   const row = known ? await findSession(tx, id, context.clock.now()) : undefined
   const canBeRefused = auth.includes('page') || auth.some(usesToken)
   const pageSession = known && canBeRefused ? await findPageSession(tx, id, context.clock.now()) : undefined
-  // What others reach by a token is not among what a page was given.
+  // A page session may not call routes that also accept tokens, unless they list pages.
   if (pageSession && !auth.includes('page')) throw problem(wrongCaller(auth))
   if (pageSession) return { principal: pagePrincipal(pageSession, sent.headers), session: { id, issued: false } }
   return { principal: { kind: 'guest', user_id: row?.user_id ?? null }, session: { id, issued: !known } }

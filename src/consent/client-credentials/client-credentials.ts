@@ -13,17 +13,17 @@ import {
   type UserSession,
 } from '../second-factor/await-second-factor.js'
 
-/** The newest go on working beside new ones, so that nobody who changes over is locked out, even if they lose the answer. */
+/** The newest existing credentials keep working, so that a user who loses the answer is not locked out. */
 const MAX_OLDER = 1
 
 const secondFactorOrderOf = ({ userId, sessionId }: UserSession) => ({
   userId,
   sessionId,
   action: 'client_credentials',
-  detail: { request: 'Make new client credentials, by which programs use your wallet' },
+  detail: { request: 'Create new client credentials, with which programs can use your wallet' },
 })
 
-/** Waits until the user has approved it. Throws as `awaitSecondFactor`. */
+/** Waits until the user approves new client credentials. Throws like `awaitSecondFactor`. */
 export const awaitSecretsApproval = async (
   service: ServiceContext,
   session: UserSession,
@@ -33,8 +33,8 @@ export const awaitSecretsApproval = async (
 })
 
 /**
- * Makes a user new client credentials and ends those before their newest; the user is told by mail.
- * Spends the second factor, where one was asked for: throws `rejected`, `approval_timeout`.
+ * Creates client credentials for a user, deletes all but the newest existing ones, and mails the user.
+ * Spends the second factor if there is one. Throws `rejected`, `approval_timeout`.
  */
 export async function createUserSecrets(
   tx: Writer,
@@ -69,8 +69,8 @@ async function notifyUser(tx: Writer, { userId, clientId, ended, at }: CreatedSe
   const user = await getExisting(tx, users, userId)
   if (!isProven(user)) return
   const text = [
-    `New client credentials were made for your wallet: ${clientId}. Programs that have them can pay from it.`,
-    'If that was not you, sign in and make new ones twice: that ends these and the ones before.',
+    `New client credentials were created for your wallet: ${clientId}. Programs that have them can pay from it.`,
+    'If this was not you, sign in and create new ones twice. Then these and all earlier ones stop working.',
   ].join('\n\n')
   await postMail(tx, { to: user.email, subject: 'New client credentials for your wallet', text, at })
 }

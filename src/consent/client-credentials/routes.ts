@@ -5,7 +5,7 @@ import { awaitSecretsApproval, createUserSecrets } from './client-credentials.js
 export const clientCredentialRoutes = defineRoutes('users', {
   createUserSecrets: route({
     summary:
-      'Make new client credentials for yourself. The newest before them go on working, older ones end. A session waits for the second factor of its user.',
+      'Create client credentials for the caller. The newest existing ones keep working, older ones are deleted. With a session, the request waits for the second factor of the user.',
     evidence: 'designed',
     method: 'POST',
     path: '/user/secrets',

@@ -14,35 +14,35 @@ export const platforms = ['ios', 'android', 'web'] as const
 export type Platform = (typeof platforms)[number]
 
 const MAX_DEVICES = 20
-/** Beside them, those that nobody has confirmed; the oldest goes when one more comes. */
+/** Limit on unconfirmed devices, counted separately. A new one removes the oldest. */
 const MAX_UNCONFIRMED = 5
 
-/** A device that a user has registered to be asked on. */
+/** A device on which a user answers authentication requests. */
 export interface DeviceRow {
   readonly id: number
   readonly user_id: number
   readonly platform: Platform
   readonly name: string | null
-  /** What the device calls itself, where it says so. */
+  /** The device's own id for itself, if it sent one. */
   readonly device_id: string | null
-  /** Compared with the `X-Device-Token` of an answer. */
+  /** Digest of the token that the device sends as `X-Device-Token`. */
   readonly token_digest: string
-  /** What a push needs, encrypted. */
+  /** The push token, encrypted. */
   readonly token_sealed: string
   readonly created_at: number
-  /** What is to be confirmed of it. Absent in rows of older versions, whose devices are active. */
+  /** The change that waits for confirmation. Rows of older versions lack it: their devices are active. */
   readonly change?: DeviceChange | null
 }
 
-/** An active device of the user's confirms it by answering a request, or they themselves by a mailed link. */
+/** A change that the user confirms on an active device or by a mailed link. */
 export interface DeviceChange {
-  /** A device that is to be added is asked nothing and answers nothing. */
+  /** Until it is confirmed, an added device gets no requests and cannot answer any. */
   readonly kind: 'add' | 'remove'
-  /** The device that is removed when this one is added. */
+  /** Id of the device that this one replaces. */
   readonly replaces: number | null
-  /** Of the mailed link's token. */
+  /** Digest of the token in the mailed link. */
   readonly link_digest: string
-  /** When the link begins to confirm, and when it ends. */
+  /** The period in which the link can confirm, in Unix milliseconds. */
   readonly link_from: number
   readonly link_until: number
 }
@@ -58,16 +58,19 @@ export interface NewDevice {
   readonly at: number
 }
 
-/** A registration, before it is decided whether it needs to be confirmed. */
+/** A registration that is not stored yet. */
 export interface DeviceRegistration {
   readonly row: DeviceRow
-  /** Registered before, by the same token: another name or platform is all that changes. */
+  /** True if the token is registered already. Then only the name and platform change. */
   readonly isKnown: boolean
-  /** The device that the new one takes the place of, as it comes back with another token. */
+  /** The device that this one replaces: same `device_id`, different token. */
   readonly former: DeviceRow | undefined
 }
 
-/** A new token is a new id, so that whoever sets it answers nothing that was asked before. Throws `too_many_devices`. */
+/**
+ * Prepares a registration without storing it. A new token always gets a new id, so that it cannot answer earlier requests.
+ * Throws `too_many_devices`.
+ */
 export async function planRegistration(
   tx: Writer,
   { userId, platform, token, name, deviceId, at }: NewDevice,
@@ -93,7 +96,7 @@ export async function planRegistration(
   return { row, isKnown: known !== undefined, former: known ? undefined : former }
 }
 
-/** Adds a device that needs no confirmation, or puts a known one under its new name. */
+/** Stores a device, or the new name of a known one. */
 export async function addDevice(
   tx: Writer,
   { row, isKnown, former }: DeviceRegistration,
@@ -108,7 +111,7 @@ export async function addDevice(
   return row
 }
 
-/** Keeps a device, or its removal, until it is confirmed, and mails the link that can do so. */
+/** Stores a change that waits for confirmation, and mails the user a link to confirm it. */
 export async function storeChange(
   tx: Writer,
   { change, ...device }: DeviceRow & { readonly change: DeviceChange },
@@ -122,7 +125,7 @@ export async function storeChange(
   await mailUser(tx, device, { what: change.kind, link, from: change.link_from }, at)
 }
 
-/** Makes a change that was confirmed, or drops one that was rejected. */
+/** Applies a confirmed change, or discards a rejected one. */
 export async function settleChange(
   tx: Writer,
   { change, ...device }: DeviceRow,
@@ -142,13 +145,13 @@ export async function settleChange(
   await addDevice(tx, { row: { ...device, change: null }, isKnown: false, former }, { at, isMailed: true })
 }
 
-/** Takes a device from its user. */
+/** Removes a device. If it was active, mails its user. */
 export async function removeDevice(tx: Writer, device: DeviceRow, at: number): Promise<void> {
   await remove(tx, device, at)
   if (isActive(device)) await mailUser(tx, device, { what: 'removed' }, at)
 }
 
-/** Takes every device from a user whom somebody else had before, who is told so by whoever calls. Gives how many were active. */
+/** Removes every device of a user without mailing them. Returns how many were active. */
 export async function removeAllDevices(tx: Writer, userId: number, at: number): Promise<number> {
   const own = await rowsOf(tx, userId)
   for (const device of own) await remove(tx, device, at)
@@ -162,7 +165,7 @@ async function remove(tx: Writer, device: DeviceRow, at: number): Promise<void> 
   await recordDeviceEvent(tx, 'device_removed', device, at)
 }
 
-/** Throws `not_found`, for another's too. */
+/** A device of the user. Throws `not_found`, also for a device of a different user. */
 export async function ownDevice(tx: Reader, userId: number, id: number): Promise<DeviceRow> {
   const device = await tx.get(devices, id)
   if (device?.user_id !== userId) throw problem('not_found')
@@ -181,11 +184,11 @@ export async function listRegistrations(
 
 const isActive = ({ change }: DeviceRow): boolean => change?.kind !== 'add'
 
-/** The user's devices that are asked, and answer. */
+/** The devices on which the user answers requests. */
 export const activeDevicesOf = async (tx: Reader, userId: number): Promise<DeviceRow[]> =>
   (await rowsOf(tx, userId)).filter(isActive)
 
-/** Those too that wait to be confirmed, and still can be. */
+/** Active and unconfirmed devices. Removes the unconfirmed ones whose link has expired. */
 async function currentDevicesOf(tx: Writer, userId: number, at: number): Promise<DeviceRow[]> {
   const own = await rowsOf(tx, userId)
   const isOver = (device: DeviceRow) => !isActive(device) && (device.change?.link_until ?? 0) <= at
@@ -196,23 +199,23 @@ async function currentDevicesOf(tx: Writer, userId: number, at: number): Promise
 const rowsOf = (tx: Reader, userId: number): Promise<DeviceRow[]> =>
   tx.find(devices, { index: 'byUser', prefix: [userId], limit: 2 * (MAX_DEVICES + MAX_UNCONFIRMED) })
 
-/** Whether the user can be asked by a push; one without is asked by mail. */
+/** Whether the user has an active device. Users without one get requests by mail. */
 export const hasDevice = async (tx: Reader, userId: number): Promise<boolean> =>
   (await activeDevicesOf(tx, userId)).length > 0
 
-/** The user's active device of that token. */
+/** The user's active device with this token. */
 export async function deviceByToken(tx: Reader, userId: number, token: string): Promise<DeviceRow | undefined> {
   const presented = digest(token)
   return (await activeDevicesOf(tx, userId)).find((device) => sameSecret(device.token_digest, presented))
 }
 
-/** The token that a push is sent to, or undefined where it was sealed under another key. */
+/** The push token of a device, or undefined if a different key encrypted it. */
 export const pushToken = (device: DeviceRow, { keys }: Pick<ServiceContext, 'keys'>): Promise<string | undefined> =>
   keys.open(device.token_sealed, sealContext(device.id))
 
 const sealContext = (id: number): string => `devices:${id}:token`
 
-/** A user's record says which platforms they have a device of. */
+/** Updates the platforms that the user's record lists. */
 async function updatePlatforms(tx: Writer, userId: number, at: number): Promise<void> {
   const user = await getExisting(tx, users, userId)
   const own = await activeDevicesOf(tx, userId)
@@ -237,7 +240,7 @@ const recordDeviceEvent = (
     at,
   })
 
-/** A notice about the user's security: no limit keeps it away. */
+/** Security mails are sent without a limit. */
 async function mailUser(tx: Writer, device: DeviceRow, letter: DeviceMail, at: number): Promise<void> {
   const { email: to } = await getExisting(tx, users, device.user_id)
   await postMail(tx, { to, ...deviceMail(device, letter), at })

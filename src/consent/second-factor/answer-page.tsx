@@ -5,12 +5,12 @@ import type { Reply } from '../../http/reply.js'
 import type { AuthenticationRequestRow } from './request.js'
 import { actionTitle, CALLER_WARNING, callerText, detailLines } from './wording.js'
 
-/** What a mailed link opens: exactly what is asked, and two buttons. It needs no script. */
+/** The page of a mailed link: what the user approves, and two buttons. It needs no script. */
 export function answerPage(request: AuthenticationRequestRow, token: string, at: number): Reply {
   const title = actionTitle(request)
   return formPage({
     title: `Approve or reject: ${title}`,
-    kicker: 'This waits for your answer',
+    kicker: 'This request needs your answer',
     heading: title,
     about: <Detail request={request} />,
     body: (
@@ -25,7 +25,7 @@ export function answerPage(request: AuthenticationRequestRow, token: string, at:
             </Button>
           </Actions>
         </form>
-        <p class="muted">{Math.ceil((request.expires_at - at) / 1000)} seconds were left when this page was opened.</p>
+        <p class="muted">{Math.ceil((request.expires_at - at) / 1000)} seconds were left when this page opened.</p>
       </>
     ),
   })
@@ -40,9 +40,9 @@ export const answeredPage = (request: AuthenticationRequestRow): Reply =>
     body: <p>You can close this page.</p>,
   })
 
-/** In place of the question, to people; what they can do is in the sentence. */
+/** Shown instead of a request that cannot be answered. The message says what to do. */
 export const refusedAnswerPage = (refused: Problem): Reply =>
-  formPage({ title: 'No answer is taken', heading: 'No answer is taken here', alert: refused.message, refused })
+  formPage({ title: 'Request closed', heading: 'You cannot answer this request', alert: refused.message, refused })
 
 const Detail = ({ request }: { request: AuthenticationRequestRow }) => {
   if (request.by_caller) return <Quotation by={CALLER_WARNING}>{callerText(request.detail)}</Quotation>

@@ -15,7 +15,7 @@ import {
 const answers = ['approved', 'rejected'] as const
 export type SecondFactorAnswer = (typeof answers)[number]
 
-/** Refusals that come with a request found expired are given, not thrown: that it has expired is written down. */
+/** Problems are returned, not thrown, so that the transaction stores that the request has expired. */
 type Answered = AuthenticationRequestRow | Problem
 
 export interface DeviceAnswer {
@@ -24,14 +24,14 @@ export interface DeviceAnswer {
   readonly answer: SecondFactorAnswer
   /** `X-Device-Token`. */
   readonly deviceToken: string | null
-  /** Of the caller, where a session calls. */
+  /** The caller's session, if there is one. */
   readonly sessionId: string | undefined
   readonly at: number
 }
 
 /**
- * The user's answer from a device that was asked.
- * Throws `not_found`, `self_approval`, `device_refused`; gives `not_pending`.
+ * Stores the answer from a device that got the request.
+ * Throws `not_found`, `self_approval`, `device_refused`. Returns `not_pending`.
  */
 export async function answerFromDevice(
   tx: Writer,
@@ -44,7 +44,7 @@ export async function answerFromDevice(
   return answerPending(tx, request, { answer, by: `device:${device}`, at })
 }
 
-/** The id of the device that a token belongs to, where the request went to that device. */
+/** The id of the device with this token, if the request went to that device. */
 export async function findAskedDevice(
   tx: Reader,
   { user_id, device_ids }: AuthenticationRequestRow,
@@ -57,11 +57,11 @@ export async function findAskedDevice(
 export interface MailedLink {
   readonly id: number
   readonly token: string
-  /** Of the browser that opened it. */
+  /** The session of the browser that opened the link. */
   readonly sessionId: string
 }
 
-/** The request that a mailed link asks about. Throws `not_found` for a wrong token too, and `self_approval`. */
+/** The request of a mailed link. Throws `not_found`, also for a wrong token, and `self_approval`. */
 export async function requestOfLink(
   tx: Reader,
   { id, token, sessionId }: MailedLink,
@@ -73,7 +73,7 @@ export async function requestOfLink(
   return request
 }
 
-/** The user's answer by the mailed link, once. Throws as `requestOfLink`; gives `link_expired`. */
+/** Stores the answer from a mailed link, which works once. Throws like `requestOfLink`. Returns `link_expired`. */
 export async function answerMailedRequest(
   tx: Writer,
   { answer, at, ...link }: MailedLink & { readonly answer: SecondFactorAnswer; readonly at: number },
@@ -88,7 +88,7 @@ function refuseSameSession({ session_digest }: AuthenticationRequestRow, session
     throw problem('self_approval')
 }
 
-/** Answers what still waits; gives `not_pending` where nothing does. */
+/** Answers a pending request. Returns `not_pending` for any other. */
 export async function answerPending(
   tx: Writer,
   request: AuthenticationRequestRow,
@@ -98,13 +98,13 @@ export async function answerPending(
   return seen.status === 'pending' ? recordAnswer(tx, seen, { status: answer, by, at }) : problem('not_pending')
 }
 
-/** A sandbox's phone answers after the time that its user takes. */
+/** Answers a request as the phone that a sandbox plays. */
 export const answerAsPhone: TimerJob = async (tx, subject, { sandbox, clock }) => {
   const [said, id] = subject.split(':')
   const answer = answers.find((each) => each === said)
   const request = await tx.get(authenticationRequests, Number(id))
   const at = clock.now()
-  // A state that a sandbox left behind does not answer for people.
+  // A state that moved out of a sandbox must not answer for people.
   if (sandbox && answer && request && requestStatus(request, at) === 'pending')
     await recordAnswer(tx, request, { status: answer, by: 'phone', at })
 }

@@ -14,7 +14,7 @@ import {
   requestStatus,
 } from './request.js'
 
-/** The requests that a paywall makes, as an existing client sees and answers them: with the user's token alone. */
+/** Existing clients answer the requests of a paywall with only the user's token. */
 const ACTION = 'paywall'
 
 export async function listAuthorizations(
@@ -33,7 +33,7 @@ interface AuthorizationOrder {
   readonly at: number
 }
 
-/** The user's answer. Throws `not_found`; gives `not_pending`. */
+/** Stores the user's answer to an authorization. Throws `not_found`. Returns `not_pending`. */
 export async function answerAuthorization(
   tx: Writer,
   { userId, id, answer, at }: AuthorizationOrder & { readonly answer: SecondFactorAnswer },
@@ -41,7 +41,7 @@ export async function answerAuthorization(
   return answerPending(tx, await paywallRequest(tx, userId, id), { answer, by: 'token', at })
 }
 
-/** Takes an authorization back that was not used yet. Throws `not_found`; gives `not_pending`. */
+/** Withdraws an authorization that is not used yet. Throws `not_found`. Returns `not_pending`. */
 export async function deleteAuthorization(
   tx: Writer,
   { userId, id, at }: AuthorizationOrder,
@@ -60,7 +60,7 @@ async function paywallRequest(tx: Reader, userId: number, id: number): Promise<A
 
 type AuthorizationStatus = Exclude<RequestStatus, 'rejected'> | 'denied'
 
-/** What existing clients call the states. */
+/** Existing clients say `denied` for `rejected`. */
 const authorizationStatus = (request: AuthenticationRequestRow, at: number): AuthorizationStatus => {
   const status = requestStatus(request, at)
   return status === 'rejected' ? 'denied' : status

@@ -17,12 +17,12 @@ import {
   spendSecondFactor,
 } from './request.js'
 
-/** How often an answer is looked for that another process over the same storage may have written. */
+/** How often to read the request, because a different process may have written the answer to the same storage. */
 const POLL_MS = 1000
 
 type AwaitedOrder = Omit<SecondFactorOrder, 'at'>
 
-/** The session of a user, who is to approve on a second device what it asks for. */
+/** A session whose user must approve with a second factor. */
 export interface UserSession {
   readonly userId: number
   readonly sessionId: string | undefined
@@ -30,18 +30,18 @@ export interface UserSession {
 
 type OrderSession = Pick<AwaitedOrder, 'userId' | 'sessionId'>
 
-/** What the user of such a session approved. */
+/** A second factor that the user of a session approved. */
 export interface ApprovedSecondFactor extends UserSession {
   readonly request: AuthenticationRequestRow
 }
 
 /**
- * Asks a user to approve an action, and waits for the answer as long as the request lives.
- * Gives the approved request, which the action spends. Throws `rejected`, `approval_timeout`, `too_many_pending`, and
- * `sign_in_required` once the session that asks has ended.
+ * Asks a user to approve an action, and waits for the answer until the request expires.
+ * Returns the approved request, which the action must spend. Throws `rejected`, `approval_timeout`, `too_many_pending`,
+ * `too_many_mails`, and `sign_in_required` if the session ends.
  */
 export async function awaitSecondFactor(given: ServiceContext, order: AwaitedOrder): Promise<AuthenticationRequestRow> {
-  // A question changes nothing: whoever was not answered in time may ask again under the same key.
+  // Asking changes nothing for the caller, so the same Idempotency-Key may ask again after a timeout.
   const service = unwatched(given)
   const { storage, clock } = service
   const asked = await storage.write(async (tx) => {
@@ -60,8 +60,8 @@ export async function awaitSecondFactor(given: ServiceContext, order: AwaitedOrd
 const REPEAT_MS = 2000
 
 /**
- * Whether this was asked for a moment ago and not answered: browsers send a request that they sent over a connection of old
- * again by themselves when it is answered by 408, once, and nobody is to be asked twice for that.
+ * Whether a browser repeats a call that just timed out. Browsers resend a request once, by themselves, when a reused
+ * connection answers 408. The user must not be asked twice for that.
  */
 async function isRepeated(
   tx: Writer,
@@ -77,7 +77,7 @@ async function isRepeated(
   return true
 }
 
-/** The request once it is answered or has expired; as it is, where the service closes; undefined where it is gone. */
+/** Waits until a request is answered or expires, or the service closes. Returns undefined if the request is deleted. */
 async function awaitAnswer(
   id: number,
   session: OrderSession,
@@ -96,14 +96,14 @@ async function awaitAnswer(
   }
 }
 
-/** Whether the session that asks is still its user's; true where it was no session. */
+/** Whether the session still belongs to the user. True if there is no session. */
 async function isStillSignedIn(tx: Reader, { sessionId, userId }: OrderSession, at: number): Promise<boolean> {
   if (sessionId === undefined) return true
   const session = (await findSession(tx, sessionId, at)) ?? (await findPageSession(tx, sessionId, at))
   return session?.user_id === userId
 }
 
-/** Takes back what was asked by a session that has ended: nobody waits for the answer. Throws `sign_in_required`. */
+/** Rejects the request of a session that has ended. Throws `sign_in_required`. */
 async function withdraw(id: number, { storage, clock }: ServiceContext): Promise<never> {
   await storage.write(async (tx) => {
     const request = await tx.get(authenticationRequests, id)
@@ -115,8 +115,8 @@ async function withdraw(id: number, { storage, clock }: ServiceContext): Promise
 }
 
 /**
- * Spends what `awaitSecondFactor` gave, in the transaction of the action itself. Throws `rejected` where the user took it back,
- * `approval_timeout` where it is no longer there to be spent, and `sign_in_required` where the session has ended meanwhile.
+ * Spends the request from `awaitSecondFactor` in the transaction of the action. Throws `rejected` if the user withdrew the
+ * approval, `approval_timeout` if it can no longer be spent, and `sign_in_required` if the session has ended.
  */
 export async function spendAwaited(tx: Writer, { id }: AuthenticationRequestRow, order: AwaitedOrder, at: number) {
   if (!(await isStillSignedIn(tx, order, at))) throw problem('sign_in_required')

@@ -10,18 +10,18 @@ import {
   type SecondFactorOrder,
 } from './request.js'
 
-/** More requests than a session makes for one action while they can be spent. */
+/** More than a session can make for one action before the first of them expires. */
 const MAX_REQUESTS = 50
 
-/** A request as it stands: what is `approved` can be spent. */
+/** The last request and its current status. An `approved` request can be spent. */
 export interface LastRequest {
   readonly request: AuthenticationRequestRow
   readonly status: RequestStatus
 }
 
 /**
- * What this session asked last for exactly this action: pages that look again find their request by it.
- * Undefined also where it was spent, or approved too long ago: it is to be asked anew then.
+ * Finds the last request of this session for exactly this action, so that a page that reloads finds its own.
+ * Returns undefined if there is none, it is spent, or its approval is too old. Then make a new request.
  */
 export async function findLastRequest(
   tx: Reader,

@@ -18,44 +18,44 @@ import { requestMail, requestPush } from './wording.js'
 
 const LIFETIME = 2 * 60_000
 const PAYWALL_LIFETIME = 30_000
-/** How long after its approval an action may still spend it. */
+/** How long after the approval the action can spend it. */
 const SPENDABLE_FOR = 5 * 60_000
 const MAX_PENDING = 5
 /** Seconds between polls. */
 const INTERVAL = 2
-/** A poll this much early, in milliseconds, is on time: timers and networks are not exact. */
+/** How many milliseconds early a poll may come. Timers and networks are not exact. */
 const POLL_TOLERANCE = 250
 
 export type RequestStatus = 'pending' | 'approved' | 'rejected' | 'expired'
 
-/** An action that waits for its user's second factor. Neither action nor detail ever change. */
+/** An action that needs its user's second factor. `action` and `detail` never change. */
 export interface AuthenticationRequestRow {
   readonly id: number
   readonly user_id: number
   readonly action: string
   readonly detail: Detail
-  /** As last written: a pending one past its time has expired (`requestStatus`). */
+  /** The stored status. Use `requestStatus`, which knows when a pending request has expired. */
   readonly status: RequestStatus
-  /** Until when it waits; null once it was answered or seen to have expired. */
+  /** When a pending request expires. Null once it is answered or marked as expired. */
   readonly pending_until: number | null
-  /** Of the session that asked, which may not answer. */
+  /** Digest of the session that created the request. That session cannot answer it. */
   readonly session_digest: string | null
-  /** Those that were asked and may answer; none where the user was asked by mail. */
+  /** The devices that can answer. Empty if the request went out by mail. */
   readonly device_ids: readonly number[]
-  /** Of the mailed link's token. */
+  /** Digest of the token in the mailed link. */
   readonly link_digest: string | null
   readonly created_at: number
   readonly expires_at: number
   readonly polled_at: number | null
   readonly answered_at: number | null
   readonly spent_at: number | null
-  /** When the same was asked for again at once, after nobody had answered this. */
+  /** When a browser repeated the call, right after this request had expired. */
   readonly repeated_at: number | null
-  /** Its words are a caller's: no action of the service is approved by it. Absent where they are the service's own. */
+  /** A caller wrote `action` and `detail`. Such a request approves no action of farthing itself. */
   readonly by_caller?: true
-  /** The device whose addition or removal it confirms. */
+  /** Id of the device whose addition or removal this request confirms. */
   readonly device_id?: number
-  /** Who is counted to have asked; absent in rows of older versions. */
+  /** Whose limit the request counts against. Rows of older versions lack it. */
   readonly asker?: string
 }
 
@@ -66,18 +66,18 @@ export const authenticationRequests = collection<AuthenticationRequestRow>()('au
 
 export interface SecondFactorOrder {
   readonly userId: number
-  /** A snake_case word: `sign_in`, `paywall`, `transfer` and so on. */
+  /** In snake_case: `sign_in`, `paywall`, `transfer` and so on. */
   readonly action: string
   readonly detail: Detail
-  /** Of the session that asks: it can't answer, and it alone spends the approval. */
+  /** The session that makes the request. It cannot answer, and only it can spend the approval. */
   readonly sessionId?: string | undefined
-  /** Default two minutes; 30 seconds for a paywall. */
+  /** Default: two minutes, or 30 seconds for a paywall. */
   readonly lifetimeMs?: number | undefined
-  /** Words of whoever called. */
+  /** True if a caller wrote `action` and `detail`. */
   readonly byCaller?: true
-  /** The device whose addition or removal the answer settles. */
+  /** Id of the device whose addition or removal the answer confirms. */
   readonly deviceId?: number
-  /** Whose requests this counts among (`too_many_mails`); the user's own where absent. */
+  /** Whose limit the request counts against (`too_many_mails`). Default: the user's. */
   readonly asker?: string | undefined
   readonly at: number
 }
@@ -85,8 +85,8 @@ export interface SecondFactorOrder {
 export type SecondFactorContext = Pick<ServiceContext, 'random' | 'baseUrl'>
 
 /**
- * Asks a user to approve an action: by a push to each of their devices, or by a mailed link where they have none.
- * Gives the request, to be polled (`requestStatus`) and then spent (`spendSecondFactor`). Throws `too_many_pending`, `too_many_mails`.
+ * Asks a user to approve an action: with a push to each of their devices, or with a mailed link if they have none.
+ * Poll the request (`requestStatus`), then spend it (`spendSecondFactor`). Throws `too_many_pending`, `too_many_mails`.
  */
 export async function requireSecondFactor(
   tx: Writer,
@@ -146,7 +146,7 @@ async function checkPending(tx: Reader, userId: number, at: number): Promise<voi
   throw problem('too_many_pending', { headers: retryAfter(first.expires_at - at) })
 }
 
-/** The user's pending requests, those that expire first before others. */
+/** The user's pending requests, ordered by when they expire. */
 export const pendingOf = (tx: Reader, userId: number, at: number): Promise<AuthenticationRequestRow[]> =>
   tx.find(authenticationRequests, {
     index: 'pending',
@@ -155,7 +155,7 @@ export const pendingOf = (tx: Reader, userId: number, at: number): Promise<Authe
     limit: MAX_PENDING,
   })
 
-/** What the request is at that moment: one that nobody answered in time has expired. */
+/** The status of a request at a time, in Unix milliseconds. */
 export const requestStatus = ({ status, expires_at }: AuthenticationRequestRow, at: number): RequestStatus =>
   status === 'pending' && expires_at <= at ? 'expired' : status
 
@@ -163,23 +163,23 @@ export const requestStatus = ({ status, expires_at }: AuthenticationRequestRow, 
 export const isStale = (request: AuthenticationRequestRow, at: number): boolean =>
   request.status === 'approved' && answeredAt(request) + SPENDABLE_FOR <= at
 
-/** When an answered request was answered. Throws an Error for one that was not. */
+/** When a request was answered, in Unix milliseconds. Throws an Error if it was not. */
 export const answeredAt = ({ id, answered_at }: AuthenticationRequestRow): number =>
   required(answered_at, `the answer to authentication request ${id}`)
 
-/** Throws `link_expired` where nobody can answer any more. */
+/** Throws `link_expired` if the request is not pending. */
 export function checkOpen(request: AuthenticationRequestRow, at: number): void {
   if (requestStatus(request, at) !== 'pending') throw problem('link_expired')
 }
 
-/** A user's request. Throws `not_found`, for another's too. */
+/** A request of the user. Throws `not_found`, also for a request of a different user. */
 export async function requestOf(tx: Reader, userId: number, id: number): Promise<AuthenticationRequestRow> {
   const request = await tx.get(authenticationRequests, id)
   if (request?.user_id !== userId) throw problem('not_found')
   return request
 }
 
-/** One look of somebody who waits for the answer. Throws `slow_down` when it comes too early after the last. */
+/** Records a poll for the answer. Throws `slow_down` if it comes too soon after the last one. */
 export async function pollRequest(
   tx: Writer,
   request: AuthenticationRequestRow,
@@ -196,7 +196,7 @@ export async function pollRequest(
 
 const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) })
 
-/** Writes down that a request has expired, the first time that this is seen. */
+/** Stores that a request has expired, if it is still stored as pending. */
 export async function expireIfDue(
   tx: Writer,
   request: AuthenticationRequestRow,
@@ -214,7 +214,7 @@ async function expireDueRequests(tx: Writer, userId: number, at: number): Promis
   for (const request of waiting) await expireIfDue(tx, request, at)
 }
 
-/** Approves or rejects for good. Whoever calls has seen that this may be done. `by`: `device:ID`, `link`, `token`, `phone` or `service`. */
+/** Stores the final answer. The caller has checked that it is allowed. `by`: `device:ID`, `link`, `token`, `phone` or `service`. */
 export async function recordAnswer(
   tx: Writer,
   request: AuthenticationRequestRow,
@@ -230,7 +230,7 @@ export async function recordAnswer(
   return answered
 }
 
-/** Refuses all that waits for a user's answer, or was approved and not yet done. Gives how many that were. */
+/** Rejects every request of a user that is pending, or approved and not spent. Returns how many there were. */
 export async function rejectRequestsOf(tx: Writer, userId: number, at: number): Promise<number> {
   let count = 0
   for await (const request of allRows(tx, authenticationRequests, { index: 'byUser', prefix: [userId] })) {
@@ -258,24 +258,24 @@ const recordRequestEvent = (
     at,
   })
 
-/** What an action finds when it asks for its second factor; `approved` once only, as that spends it. */
+/** The result of spending a second factor. It is `approved` only once. */
 export type SpendResult = 'approved' | 'pending' | 'rejected' | 'expired' | 'spent' | 'mismatch'
 
 export interface ApprovedAction {
-  /** The request's. */
+  /** The request's id. */
   readonly id: number
   readonly userId: number
   readonly action: string
   readonly detail: Detail
-  /** Of the session that asked, where one did. */
+  /** The session that made the request, if one did. */
   readonly sessionId?: string | undefined
   readonly at: number
 }
 
 /**
- * Spends the second factor of exactly this action, in the transaction of the action itself.
- * `mismatch`: there is no such request, or it is another user's, session's, action's or detail's. `expired`: nobody answered
- * in time, or it was approved more than five minutes ago.
+ * Spends the second factor of exactly this action, in the transaction of the action.
+ * Returns `mismatch` if the request does not exist or differs in user, session, action or detail, and `expired` if nobody
+ * answered in time or the approval is older than five minutes.
  */
 export async function spendSecondFactor(
   tx: Writer,

@@ -62,14 +62,14 @@ const AnsweredAuthorization = z.object({
 export const secondFactorRoutes = defineRoutes('second factor', {
   createAuthenticationRequest: route({
     summary:
-      'Ask the user to approve an action by a second factor: their devices, or a mailed link where they have none.',
+      'Ask the user to approve an action with a second factor: on their devices, or with a mailed link if they have none.',
     evidence: 'designed',
     method: 'POST',
     path: '/authentication-requests',
     versions: ['v4'],
     auth: ['user', 'session'],
     body: z.object({
-      action: z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, 'a snake_case word')),
+      action: z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, 'a snake_case name')),
       detail: z.record(z.string(), z.unknown()),
     }),
     status: 201,
@@ -86,7 +86,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
 
   readAuthenticationRequest: route({
     summary:
-      'Poll a request for its answer, every `interval` seconds; a device that was asked may look whenever it likes.',
+      'Poll a request for its answer every `interval` seconds. A device that got the request may read it at any time.',
     evidence: 'designed',
     method: 'GET',
     path: '/authentication-requests/:id',
@@ -106,16 +106,13 @@ export const secondFactorRoutes = defineRoutes('second factor', {
 
   approveAuthenticationRequest: answeringRoute(
     'approve',
-    'Approve a request, from a registered device that was asked (X-Device-Token).',
+    'Approve a request from a device that got it (X-Device-Token).',
   ),
 
-  rejectAuthenticationRequest: answeringRoute(
-    'reject',
-    'Reject a request, from a registered device that was asked (X-Device-Token).',
-  ),
+  rejectAuthenticationRequest: answeringRoute('reject', 'Reject a request from a device that got it (X-Device-Token).'),
 
   openMailedRequest: route({
-    summary: 'The page that a mailed link opens: what is asked, and the buttons Approve and Reject.',
+    summary: 'Open the page of a mailed link: the request, and the buttons Approve and Reject.',
     evidence: 'designed',
     method: 'GET',
     path: '/authentication-requests/:id/answer',
@@ -135,7 +132,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
   }),
 
   answerMailedRequest: route({
-    summary: 'Answer a request by the mailed link, once.',
+    summary: 'Answer a request through the mailed link. The link works once.',
     evidence: 'designed',
     method: 'POST',
     path: '/authentication-requests/:id/answer',
@@ -179,7 +176,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
 
   answerAuthorization: route({
     ...authorizationRoute,
-    summary: 'Approve or deny a payment that a paywall asks for.',
+    summary: 'Approve or deny a payment for a paywall.',
     method: 'PUT',
     auth: ['user'],
     body: z.object({ authorizationId: z.int(), approved: z.boolean() }),
@@ -195,7 +192,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
 
   deleteAuthorization: route({
     ...authorizationRoute,
-    summary: 'Take an authorization back before it is used: pending or approved, it is denied.',
+    summary: 'Withdraw an authorization before it is used. Its status becomes `denied`.',
     method: 'DELETE',
     auth: ['user'],
     body: z.object({ authorizationId: z.int() }),

@@ -17,7 +17,6 @@ const titles = new Map([
   ['remove_device', 'Removal of a device'],
 ])
 
-/** Of an authentication request, what is told of it. */
 interface DescribedRequest {
   readonly id: number
   readonly user_id: number
@@ -26,17 +25,17 @@ interface DescribedRequest {
   readonly by_caller?: true
 }
 
-/** What people are told the action is. */
+/** The action in text for people. An action that a caller named is quoted. */
 export const actionTitle = ({ action, by_caller }: Pick<DescribedRequest, 'action' | 'by_caller'>): string =>
   by_caller ? quoted(withoutLinks(titleFromName(action))) : (titles.get(action) ?? titleFromName(action))
 
-/** The detail as people read it: everything that is approved, and nothing else. */
+/** The detail in text for people: everything that they approve, and nothing else. */
 export const detailLines = (detail: Detail): readonly (readonly [label: string, value: string])[] =>
   Object.entries(detail).map(([name, value]) => [labelOf(name), shownValue(value)] as const)
 
 const MAX_QUOTED = 200
 
-/** The detail of a request that a caller made: the service knows nothing of what is behind it. */
+/** The detail that a caller wrote, quoted. farthing cannot know whether it is true. */
 export const callerText = (detail: Detail): string =>
   quoted(withoutLinks(linesOf(detail).replaceAll('\n', '; ')), MAX_QUOTED - 1)
 
@@ -58,7 +57,7 @@ const labels = new Map([
   ['additionalParams', 'Sent with it'],
 ])
 
-/** `billing_email` as people read it. */
+/** A field name in text for people: `billing_email` becomes "Billing email". */
 export const labelOf = (name: string): string => labels.get(name) ?? titleFromName(name)
 
 const titleFromName = (name: string): string => {
@@ -66,7 +65,7 @@ const titleFromName = (name: string): string => {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** No value can look like a line of its own. */
+/** Keeps a value on one line, so that it cannot pass for a line of ours. */
 const shownValue = (value: unknown): string => {
   if (typeof value !== 'string') return revealInvisibleLine(JSON.stringify(value))
   return /^\S+@\S+$/.test(value) ? shownAddress(value) : revealInvisibleLine(value)
@@ -74,7 +73,7 @@ const shownValue = (value: unknown): string => {
 
 const MAX_CHARACTERS = 2048
 
-/** What people are asked about must be short enough to be read. Throws `field_invalid`. */
+/** Checks that a detail is short enough for people to read. Throws `field_invalid`. */
 export function checkDetail(detail: Detail): void {
   if (JSON.stringify(detail).length <= MAX_CHARACTERS) return
   throw problem('field_invalid', {
@@ -85,8 +84,8 @@ export function checkDetail(detail: Detail): void {
 
 const subjectOf = (request: DescribedRequest): string => `Approve or reject: ${actionTitle(request)}`
 
-/** Stands before the words of a caller. */
-export const CALLER_WARNING = 'Something that acts for you asks this. The words are its own:'
+/** Comes before text that a caller wrote. */
+export const CALLER_WARNING = 'A program that acts for you sent this request, and wrote this text:'
 
 export const requestPush = (request: DescribedRequest) => ({
   subject: subjectOf(request),
@@ -94,10 +93,10 @@ export const requestPush = (request: DescribedRequest) => ({
   data: { authentication_request_id: String(request.id), user_id: String(request.user_id), action: request.action },
 })
 
-/** Wallets, whose hostnames the service gives, and people. */
+/** Fields with hostnames or email addresses, which farthing has checked. */
 const PARTIES = new Set(['payee', 'payees', 'given_to'])
 
-/** What others wrote of it is no link to click in a mail of ours. */
+/** Other fields may hold text of strangers, which must not become a link in a mail of ours. */
 const mailedDetail = (detail: Detail): Detail =>
   Object.fromEntries(
     Object.entries(detail).map(([name, value]) =>
@@ -110,9 +109,9 @@ export function requestMail(request: DescribedRequest, token: string, { baseUrl 
   const { by_caller, detail } = request
   const asked = by_caller ? [CALLER_WARNING, callerText(detail)] : [linesOf(mailedDetail(detail))]
   const text = [
-    'This waits for your answer:',
+    'This request needs your answer:',
     [actionTitle(request), ...asked].filter(Boolean).join('\n'),
-    `Approve or reject it here, once, in another browser or on another device than the one that asked:\n${link}`,
+    `Approve or reject it here. Use a different browser or device from the one that you started it on:\n${link}`,
     'If you did not start this, reject it.',
   ].join('\n\n')
   return { subject: subjectOf(request), text }

@@ -21,10 +21,10 @@ import {
   spendSecondFactor,
 } from '../second-factor/request.js'
 
-/** Who signs in, and where that is a session of which nobody knows more than that a code was mailed for it. */
+/** A sign-in in a session. */
 export interface SigningIn {
   readonly sessionId: string
-  /** Shown on the device beside the address: what the sign-in is for. */
+  /** What the sign-in is for. The device shows it next to the address. */
   readonly detail?: Detail | undefined
   readonly at: number
 }
@@ -32,24 +32,25 @@ export interface SigningIn {
 export interface FilledCode extends SigningIn {
   readonly email: string
   readonly code: string
-  /** Of the request that was answered with, where the code was sent before. */
+  /** Id of the authentication request from the first call with this code. */
   readonly requestId?: number | undefined
 }
 
 type SignedIn = Awaited<ReturnType<typeof signIn>>
 
-/** A request that the user has yet to approve on their device. */
+/** The user has not approved this request on their device yet. */
 interface WaitingSignIn {
   readonly waits: ReturnType<typeof showRequest>
 }
 
-/** The session that goes on, what is waited for, or why neither. */
+/** The new session, the request that is pending, or why the sign-in failed. */
 export type SignInOutcome = SignedIn | WaitingSignIn | Problem
 
 /**
- * Signs in by a mailed code. A user with a device approves it there too, once, unless the session is theirs already: the code then
- * belongs to that request and to no other. Gives `code_wrong`, `code_expired`, `too_many_tries`, `rejected`, rather than throwing
- * them; throws `field_invalid` for another request, `too_many_pending`, `too_many_mails`.
+ * Signs in with a mailed code. A user with a device also approves the sign-in there, unless this is already their session.
+ * From then on the code works with that request only.
+ * Returns `code_wrong`, `code_expired`, `too_many_tries` and `rejected`, so that the transaction keeps the failed try.
+ * Throws `field_invalid` for a wrong `requestId`, `too_many_pending`, `too_many_mails`.
  */
 export async function signInByCode(
   tx: Writer,
@@ -62,7 +63,7 @@ export async function signInByCode(
   return finishSignIn(tx, code, filled, service)
 }
 
-/** Goes on with a sign-in of this session that waited for the device; undefined where none does. Gives and throws as `signInByCode`. */
+/** Continues a sign-in that waits for the user's device. Returns undefined if none does, else the same as `signInByCode`. */
 export async function continueSignIn(
   tx: Writer,
   signingIn: SigningIn,
@@ -94,7 +95,7 @@ async function finishSignIn(
   return signIn(tx, { email, previousSessionId: sessionId, at }, service)
 }
 
-/** The request that the user is asked by, where they have a device and this session is not theirs. */
+/** Sends a request to the user's devices. Returns undefined if the user has none, or this is already their session. */
 async function requestDeviceApproval(
   tx: Writer,
   code: SignInCodeRow,
@@ -102,7 +103,7 @@ async function requestDeviceApproval(
   service: ServiceContext,
 ): Promise<AuthenticationRequestRow | undefined> {
   const user = await userByEmail(tx, code.email)
-  // A device of whoever made a user for an address says nothing of the one who reads its mail.
+  // Until the address is proven, the device may belong to somebody who does not read its mail.
   if (
     !user ||
     !isProven(user) ||
@@ -110,7 +111,7 @@ async function requestDeviceApproval(
     (await isSessionOfUser(tx, sessionId, user.id, at))
   )
     return undefined
-  // Whoever reads the user's mail must not use up what the user may ask for.
+  // Counts separately, so that somebody who reads the user's mail cannot use up the user's own requests.
   const order = { userId: user.id, action: 'sign_in', asker: 'sign_in', sessionId, at }
   const request = await requireSecondFactor(tx, { ...order, detail: { email: code.email, ...detail } }, service)
   bindCode(tx, code, request.id)
@@ -120,7 +121,7 @@ async function requestDeviceApproval(
 const isSessionOfUser = async (tx: Reader, sessionId: string, userId: number, at: number): Promise<boolean> =>
   (await findSession(tx, sessionId, at))?.user_id === userId
 
-/** What became of the request, which is spent once it was approved: undefined then. */
+/** Spends an approved request and returns undefined. Otherwise says why it cannot be spent. */
 async function spendAnswer(
   tx: Writer,
   id: number,
@@ -137,6 +138,6 @@ async function spendAnswer(
 
 const otherRequest = (): Problem =>
   problem('field_invalid', {
-    detail: '"request_id" must be the id of the request that this code was answered with.',
+    detail: '"request_id" must be the id of the request that the first call with this code returned.',
     fields: { field: 'request_id' },
   })

@@ -7,7 +7,7 @@ import { signInByCode } from './code-sign-in.js'
 export const signInRoutes = defineRoutes('sessions', {
   verifySessionCode: route({
     summary:
-      'Sign in by the mailed code; the session goes on under a new id. For a user with a device it answers 202 with the request that they are asked by there: once it is approved, the same call with its id as `request_id` signs in.',
+      'Sign in with the mailed code. The session gets a new id. If the user has a device, the answer is 202 with an authentication request: when the user has approved it, repeat the call with its id as `request_id`.',
     evidence: 'designed',
     method: 'POST',
     path: '/session/verify',

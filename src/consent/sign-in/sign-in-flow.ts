@@ -7,9 +7,7 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import type { Detail } from '../second-factor/detail.js'
 import { continueSignIn, type SignInOutcome, signInByCode } from './code-sign-in.js'
 
-/** Sign-in by a mailed code, as pages without a script take it: what is refused is given, not thrown, as there is a page for that. */
-
-/** Mails a code to what was filled in. Gives the address, or why not: `field_invalid`, `too_many_codes`. */
+/** Mails a code to an address. Returns the address, or a problem that the page shows: `field_invalid`, `too_many_codes`. */
 export async function mailCode(
   tx: Writer,
   { email, sessionId }: { readonly email: string; readonly sessionId: string },
@@ -27,7 +25,7 @@ export async function mailCode(
   }
 }
 
-/** Mails a code. Leads to the step `code`, or gives why not, as `mailCode`. */
+/** Mails a code and leads to the step `code`. Returns the same problems as `mailCode`. */
 export async function sendPageCode(
   tx: Writer,
   filled: { readonly email: string; readonly sessionId: string },
@@ -38,24 +36,24 @@ export async function sendPageCode(
 }
 
 interface FilledPageCode {
-  /** Where none is named, that to which a code was mailed last. */
+  /** Default: the address of the last mailed code. */
   readonly email?: string | undefined
   readonly code: string
   readonly sessionId: string
-  /** Shown on the device beside the address. */
+  /** Shown on the device next to the address. */
   readonly detail?: Detail | undefined
 }
 
 /**
- * Signs in by the code that was mailed in this session. Leads on as the session that is signed in, or to the step `device` where the
- * user has to approve it there. Gives why not: `code_wrong`, `code_expired`, `too_many_tries`, `too_many_pending`, `too_many_mails`.
+ * Signs in with the code that was mailed in this session. Leads on with the new session, or to the step `device` if the user
+ * must approve there. Returns `code_wrong`, `code_expired`, `too_many_tries`, `too_many_pending`, `too_many_mails`.
  */
 export async function verifyCode(
   tx: Writer,
   { email, ...filled }: FilledPageCode,
   service: ServiceContext,
 ): Promise<Next | Problem> {
-  // It was entered before: the page that waits says what becomes of it.
+  // The code was entered already. The step `device` shows what happens next.
   if (await waitingCode(tx, filled.sessionId)) return new Next({ step: 'device' })
   const address = email ?? (await lastCode(tx, filled.sessionId))?.email
   if (address === undefined) return noCodeProblem()
@@ -64,8 +62,8 @@ export async function verifyCode(
 }
 
 /**
- * Whether the device has approved a sign-in that waits in this session: leads on as `verifyCode` does, or gives why not, `rejected` or
- * `code_expired`. Undefined where no sign-in waits.
+ * Continues a sign-in that waits for the user's device. Leads on like `verifyCode`, or returns `rejected` or `code_expired`.
+ * Returns undefined if no sign-in waits in this session.
  */
 export async function resumeCodeSignIn(
   tx: Writer,
@@ -79,7 +77,7 @@ export async function resumeCodeSignIn(
   })
 }
 
-/** The same for a page at its step `device`; undefined also while the device has not answered. */
+/** Continues the sign-in of a page at its step `device`. Returns undefined while the device has not answered. */
 export async function resumePageSignIn(
   tx: Writer,
   { sessionId, step }: Visitor,
@@ -100,11 +98,11 @@ async function nextOf(sign: () => Promise<SignInOutcome>): Promise<Next | Proble
   }
 }
 
-/** People are told of cookies where programs are told of headers. */
+/** Without a session there is no code: programs read about headers elsewhere, people about cookies. */
 const noCodeProblem = () =>
-  problem('code_wrong', { detail: 'Ask for a new one. If this happens again, allow cookies for this site.' })
+  problem('code_wrong', { detail: 'Request a new code. If this happens again, allow cookies for this site.' })
 
-/** The address whose code can still be filled in, in this session. */
+/** The address of the last code, if the code still works. */
 async function awaitedEmail(tx: Reader, sessionId: string, at: number): Promise<string | undefined> {
   const code = await lastCode(tx, sessionId)
   return code && !code.used && code.expires_at > at ? code.email : undefined
@@ -115,7 +113,7 @@ export interface FilledSignIn {
   readonly code?: string | undefined
 }
 
-/** What the buttons of the sign-in forms do: parts of a flow's `answers`. */
+/** What the buttons of the sign-in forms do. A flow adds them to its `answers`. */
 export const signInAnswers = {
   continue: (tx: Writer, { sessionId }: Visitor, { email = '' }: FilledSignIn, service: ServiceContext) =>
     sendPageCode(tx, { email, sessionId }, service),
@@ -125,19 +123,19 @@ export const signInAnswers = {
   switch: async () => new Next({ step: 'email' }),
 }
 
-/** The step at which an answer of theirs was filled in. */
+/** The step that shows the form of an answer. */
 export const signInRefusedAt = (answer: string): SignInStep['step'] | undefined =>
   answer === 'verify' ? 'code' : answer === 'continue' ? 'email' : undefined
 
-/** Where somebody is on the way of signing in on a page. */
+/** A step of the sign-in on a page. */
 export type SignInStep =
-  /** What stands in the field at first. */
+  /** `email` fills the field in advance. */
   | { readonly step: 'email'; readonly email: string }
   | { readonly step: 'code'; readonly email: string }
-  /** The code was right: the user's device is asked. */
+  /** The code was right, and the user must approve on their device. */
   | { readonly step: 'device'; readonly email: string }
 
-/** The step that a page's own links lead to: `code` once one was mailed and can still be filled in, `device` while that is asked. */
+/** The sign-in step of a page: `code` while a mailed code still works, `device` while a request is pending, else `email`. */
 export async function signInStep(
   tx: Reader,
   { sessionId, step, email = '' }: Pick<Visitor, 'sessionId' | 'step' | 'email'>,

@@ -41,7 +41,7 @@ contract('openApproval', (start) => {
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
     expect((await pressApproval(call, session, id, { answer: 'approve' })).status).toBe(303)
     expect(await statusOf()).toBe('approved')
-    expect((await call('GET', path, { session })).text).toContain('Approved: go back to your app.')
+    expect((await call('GET', path, { session })).text).toContain('Approved. Go back to your app.')
     expectProblem(await pressApproval(call, session, id, { answer: 'reject' }), 409, 'not_pending')
   })
 
@@ -105,7 +105,7 @@ contract('answerApproval', (start) => {
     const other = await newSession(call, payer.email)
     expect(buttonsOf(await call('GET', path, { session: other }))[0]).toBe('Approve')
     expect(await statusOf()).toBe('pending')
-    expect((await call('GET', `${path}?step=wait`, { session })).text).toContain('Approved: go back to your app.')
+    expect((await call('GET', `${path}?step=wait`, { session })).text).toContain('Approved. Go back to your app.')
     expect(await statusOf()).toBe('approved')
   })
 
@@ -140,7 +140,7 @@ contract('answerApproval', (start) => {
     const { body } = await requestApproval(call, agent, { kind: 'purchase', catalog_item_id: item.id, ...OSLO })
     await advance(call, '15m')
     const page = await call('GET', `/approvals/${body.approval_id}`, { session })
-    expect([page.status, page.text]).toEqual([200, expect.stringContaining('This has expired')])
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining('This request has expired')])
     expectProblem(await answerApproval(call, payer, body.approval_id), 409, 'not_pending')
   })
 

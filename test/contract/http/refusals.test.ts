@@ -239,7 +239,7 @@ contract('every operation that asks who is calling', (start) => {
       await allRefuse(started, asked, [401, 'token_invalid'], () => ({ token }))
       await forAll(asked, async ({ route, absent }) =>
         expect(sentenceOf(await started.call(route.method, absent, { token }))).toContain(
-          'POST /v4/oidc/token issues one.',
+          'Get one from POST /v4/oidc/token.',
         ),
       )
     }
