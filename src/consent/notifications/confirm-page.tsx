@@ -7,7 +7,7 @@ import { deviceText, minuteText } from '../devices/wording.js'
 
 type ChangingDevice = DeviceRow & { readonly change: DeviceChange }
 
-/** What a mailed link opens: the change, and what can be done about it now. It needs no script. */
+/** The page of a mailed link: the change, and buttons to confirm or reject it. It needs no script. */
 export function confirmPage(device: ChangingDevice, token: string, at: number): Reply {
   const { kind, link_from } = device.change
   const isEarly = link_from > at
@@ -22,7 +22,7 @@ export function confirmPage(device: ChangingDevice, token: string, at: number): 
       <>
         <p>
           {isEarly
-            ? `You can confirm this here from ${minuteText(link_from)} on, or at once on a device that you have.`
+            ? `You can confirm this now on one of your devices, or here from ${minuteText(link_from)}.`
             : 'If this was not you, reject it.'}
         </p>
         <form method="post">
@@ -50,13 +50,13 @@ export const confirmedPage = ({ change }: ChangingDevice, answer: 'confirm' | 'r
     body: <p role="status">{answer === 'confirm' ? doneTexts[change.kind] : 'Nothing was changed.'}</p>,
   })
 
-/** In place of the change, to people. */
+/** Shown instead of a change that cannot be confirmed. */
 export const refusedChangePage = (refused: Problem): Reply =>
   formPage({
     title: 'Nothing to confirm here',
     refused,
     alert:
       refused.code === 'not_found'
-        ? 'This is no link that we mailed, or the change was confirmed or rejected.'
+        ? 'This link is wrong, or the change was already confirmed or rejected.'
         : refused.message,
   })

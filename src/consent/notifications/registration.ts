@@ -21,15 +21,15 @@ import { deviceText } from '../devices/wording.js'
 import { requireSecondFactor } from '../second-factor/request.js'
 
 const DAY = 24 * 3_600_000
-/** How long a mailed link confirms a change, once it does. */
+/** How long a mailed link works, once it starts to. */
 const LINK_LIFETIME = 7 * DAY
 
-/** Who wants to change a user's devices. */
+/** The caller who changes a user's devices. */
 export interface DeviceChanger {
   readonly userId: number
-  /** `X-Device-Token`, by which a device of theirs says that it is the one. */
+  /** `X-Device-Token`: proves that the call comes from a device of the user. */
   readonly deviceToken: string | null
-  /** Of the caller, where a session calls. */
+  /** The caller's session, if there is one. */
   readonly sessionId: string | undefined
   readonly at: number
 }
@@ -39,8 +39,8 @@ export { listRegistrations, platforms, showDevice } from '../devices/device.js'
 type Context = Pick<ServiceContext, 'keys' | 'random' | 'baseUrl'>
 
 /**
- * Registers a device. A user's first is active at once, as is one that an active device registers; any other waits until an active
- * device or a mailed link confirms it. Throws `too_many_devices`, `too_many_pending`, `too_many_mails`.
+ * Registers a device. It is active at once if it is the user's first, or if an active device registers it. Otherwise an active
+ * device or a mailed link must confirm it. Throws `too_many_devices`, `too_many_pending`, `too_many_mails`.
  */
 export async function createRegistration(
   tx: Writer,
@@ -56,8 +56,8 @@ export async function createRegistration(
 }
 
 /**
- * Removes a device, in the same way: one that is not active yet at once, as whatever an active device removes.
- * Throws `not_found`, for another's too, `too_many_pending`, `too_many_mails`.
+ * Removes a device. This happens at once if it is not active yet, or if an active device removes it. Otherwise an active device
+ * or a mailed link must confirm it. Throws `not_found`, also for a device of a different user, `too_many_pending`, `too_many_mails`.
  */
 export async function deleteRegistration(
   tx: Writer,
@@ -70,7 +70,7 @@ export async function deleteRegistration(
   await awaitConfirmation(tx, device, { ...changing, kind: 'remove', replaces: null }, context)
 }
 
-/** Whether the caller has yet to show that they hold a device of the user's. */
+/** Whether a device or a mailed link must confirm the change. */
 const needsConfirmation = async (tx: Reader, { userId, deviceToken }: DeviceChanger): Promise<boolean> =>
   (await hasDevice(tx, userId)) && !(deviceToken && (await deviceByToken(tx, userId, deviceToken)))
 
@@ -89,7 +89,7 @@ async function awaitConfirmation(
   await requireSecondFactor(tx, { ...order, deviceId: device.id }, { random, baseUrl })
 }
 
-/** The device that a mailed link is about, and what it would confirm. Throws `not_found`, for a wrong token too, and `link_expired`. */
+/** The device of a mailed link, and the change that it confirms. Throws `not_found`, also for a wrong token, and `link_expired`. */
 export async function changeOfLink(
   tx: Reader,
   { id, token, at }: { id: number; token: string; at: number },
@@ -101,7 +101,7 @@ export async function changeOfLink(
   return { ...device, change }
 }
 
-/** The answer by a mailed link. Throws as `changeOfLink`, and `link_early` for a confirmation that comes too soon. */
+/** Confirms or rejects a change through a mailed link. Throws like `changeOfLink`, and `link_early` for a confirmation that comes too soon. */
 export async function answerDeviceLink(
   tx: Writer,
   { answer, ...link }: { id: number; token: string; answer: 'confirm' | 'reject'; at: number },

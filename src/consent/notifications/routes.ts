@@ -18,7 +18,7 @@ import {
 
 const Platform = z.enum(platforms)
 
-/** As it can be sent back in a header. */
+/** Every token fits in a header, because answers send it as `X-Device-Token`. */
 const Token = z.string().check(z.regex(/^[\x21-\x7e]{1,4096}$/, '1 to 4096 printable ASCII characters without spaces'))
 
 const Name = lineOf(255, 0)
@@ -52,7 +52,7 @@ const link = {
 export const notificationRoutes = defineRoutes('notifications', {
   createRegistration: route({
     summary:
-      'Register a device to be asked on; the same token again changes its name and platform. One beside the first stays inactive until an active device, or after 24 hours a mailed link, confirms it; with X-Device-Token of an active device it is active at once.',
+      'Register a device on which the user answers requests. Sending the same token again changes its name and platform. The first device is active at once, and so is one registered with X-Device-Token of an active device. Any other must be confirmed on an active device, or after 24 hours through a mailed link.',
     evidence: 'designed',
     method: 'POST',
     path: '/notifications/registrations',
@@ -70,7 +70,7 @@ export const notificationRoutes = defineRoutes('notifications', {
   }),
 
   listRegistrations: route({
-    summary: "List the user's devices, newest first; `active: false` stands at those that nobody has confirmed.",
+    summary: "List the user's devices, newest first. Devices that nobody has confirmed have `active: false`.",
     evidence: 'designed',
     method: 'GET',
     path: '/notifications/registrations',
@@ -84,7 +84,7 @@ export const notificationRoutes = defineRoutes('notifications', {
 
   deleteRegistration: route({
     summary:
-      'Remove a device: it is asked no more, and answers nothing, once an active device, or after 24 hours a mailed link, confirms that; with X-Device-Token of an active device at once.',
+      'Remove a device. With X-Device-Token of an active device this happens at once. Otherwise it must be confirmed on an active device, or after 24 hours through a mailed link.',
     evidence: 'designed',
     method: 'DELETE',
     path: '/notifications/registrations/:id',
@@ -101,7 +101,7 @@ export const notificationRoutes = defineRoutes('notifications', {
   }),
 
   registerPushToken: route({
-    summary: 'Register a device by its FCM token, in place of the one that it registered before.',
+    summary: 'Register a device by its FCM token. This replaces the token that the device registered before.',
     evidence: 'observed',
     method: 'POST',
     path: '/pay/notifications/register',
@@ -133,8 +133,7 @@ export const notificationRoutes = defineRoutes('notifications', {
 
   openDeviceLink: route({
     ...link,
-    summary:
-      'The page that a mailed link opens: a device that is to be added or removed, and the buttons Confirm and Reject.',
+    summary: 'Open the page of a mailed link: the device to add or remove, and the buttons Confirm and Reject.',
     method: 'GET',
     query: z.object({ token: z.string() }),
     errors: ['not_found', 'link_expired'],
@@ -146,7 +145,7 @@ export const notificationRoutes = defineRoutes('notifications', {
 
   answerDeviceLink: route({
     ...link,
-    summary: 'Confirm a change of the devices by the mailed link, from 24 hours after it on, or reject it.',
+    summary: 'Reject a change of devices through the mailed link, or confirm it after 24 hours.',
     method: 'POST',
     body: z.object({ token: z.string(), answer: z.enum(['confirm', 'reject']) }),
     errors: ['not_found', 'link_early', 'link_expired'],

@@ -5,8 +5,8 @@ import { isInterfaceAudience } from './issuer.js'
 import { findOidcAccessToken, type OidcTokenRow } from './token.js'
 
 /**
- * Whose agent an access token makes its bearer at the interface, or at one resource of the service's; the audience alone of one
- * that is good elsewhere only, and undefined for none.
+ * Finds the connection of an access token for the interface or for `resource`. Returns only the audience of a token that is for
+ * something else, and undefined for an unknown or expired one.
  */
 export async function findAgentToken(
   tx: Reader,
@@ -24,14 +24,15 @@ export async function findAgentToken(
 }
 
 /**
- * What an agent's user grants it at this moment: a call that waited reads it again in the transaction in which it acts.
- * Throws `token_invalid` once the app is disconnected.
+ * What a user currently grants an agent. A call that waited must read it again in the transaction in which it acts.
+ * Throws `token_invalid` if the app is disconnected.
  */
 export async function currentGrant(
   tx: Reader,
   { connection_id }: { readonly connection_id: number },
 ): Promise<{ account_id: number | null }> {
   const connection = await tx.get(oidcConnections, connection_id)
-  if (!connection) throw problem('token_invalid', { detail: 'The user disconnected the app.' })
+  if (!connection)
+    throw problem('token_invalid', { detail: 'The user disconnected the app. Ask the user to connect it again.' })
   return { account_id: await grantedAccountId(tx, connection) }
 }

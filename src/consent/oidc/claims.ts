@@ -5,7 +5,7 @@ import { primaryTwin, twinKey } from '../../money/twins/twin.js'
 import type { Reader } from '../../storage/storage.js'
 import { findAgentTwin } from './connection.js'
 
-/** What scopes show of a user. */
+/** The claims about a user that scopes allow. */
 export interface Claims {
   sub: string
   name?: string
@@ -14,11 +14,11 @@ export interface Claims {
   email_verified?: boolean
   twin_hostname?: string | null
   agent_twin_hostname?: string | null
-  /** Only where a key may be shown: never in an id token. */
+  /** Never in an id token. */
   agent_twin_key?: string | null
 }
 
-/** The claims that scopes give; the agent twin's key only where `keys` are given to derive it with. */
+/** The claims that scopes allow. Pass `keys` to include the agent twin's key. */
 export async function claimsOf(
   tx: Reader,
   { userId, scopes }: { userId: number; scopes: readonly string[] },

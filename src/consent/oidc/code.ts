@@ -4,7 +4,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 const LIFETIME = 60_000
-/** A used code stays known for as long as what came of it may live, so that it is noticed when it comes again. */
+/** How long a used code is stored. Its tokens live no longer, so any reuse that matters is noticed. */
 const STORED_FOR = 25 * 3_600_000
 
 /** An authorization code. The id is its digest. */
@@ -14,7 +14,7 @@ export interface OidcCodeRow {
   readonly client_id: string
   readonly user_id: number
   readonly redirect_uri: string
-  /** By S256 (RFC 7636). */
+  /** The S256 challenge (RFC 7636). */
   readonly code_challenge: string
   readonly scopes: readonly string[]
   readonly resource: string | null
@@ -22,7 +22,7 @@ export interface OidcCodeRow {
   readonly auth_time: number
   readonly amr: readonly string[]
   readonly expires_at: number
-  /** The family of the tokens that it was exchanged for. */
+  /** The family of its tokens. Null until the code is used. */
   readonly family_id: string | null
 }
 
@@ -31,7 +31,7 @@ export const oidcCodes = collection<OidcCodeRow>()('oidc_codes', {
   byConnection: { fields: ['connection_id'] },
 })
 
-/** Makes a code that works once, within a minute. */
+/** Issues a code that works once, within a minute. */
 export async function issueCode(
   tx: Writer,
   facts: Omit<OidcCodeRow, 'id' | 'expires_at' | 'family_id'>,
@@ -47,6 +47,6 @@ export async function issueCode(
 
 export const findCode = (tx: Reader, code: string): Promise<OidcCodeRow | undefined> => tx.get(oidcCodes, digest(code))
 
-/** From here on the code is used. */
+/** Marks a code as used. */
 export const spendAuthorizationCode = (tx: Writer, row: OidcCodeRow, familyId: string): void =>
   tx.put(oidcCodes, { ...row, family_id: familyId })

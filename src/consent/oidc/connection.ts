@@ -8,14 +8,14 @@ import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { appName, type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
 
-/** What a user allowed an app: one row for both, until the user takes it back. */
+/** What a user allows an app. There is one row per user and app, until the user disconnects it. */
 export interface ConnectionRow {
   readonly id: number
   readonly user_id: number
   readonly client_id: string
   /** The business account that the user granted. */
   readonly account_id: number | null
-  /** All that was ever allowed. */
+  /** All scopes that the user ever allowed. */
   readonly scopes: readonly string[]
   readonly created_at: number
   readonly updated_at: number
@@ -27,7 +27,7 @@ export const oidcConnections = collection<ConnectionRow>()('oidc_connections', {
   byClient: { fields: ['client_id'] },
 })
 
-/** The twin that a user's agents pay from: made at the first connection. The id is the user's. */
+/** The twin that a user's agents pay from. The first connection creates it. The id is the user's. */
 export interface AgentTwinRow {
   readonly id: number
   readonly twin_id: number
@@ -40,7 +40,7 @@ export async function connectionOf(tx: Reader, userId: number, clientId: string)
   return row
 }
 
-/** Keeps what a user allows an app, beside what they allowed it before; makes their agent twin where they have none. */
+/** Stores what a user allows an app, in addition to what they allowed before. Creates their agent twin if they have none. */
 export async function connectApp(
   tx: Writer,
   {
@@ -121,7 +121,7 @@ export async function grantableAccounts(tx: Reader, userId: number): Promise<Acc
   return found
 }
 
-/** The account that a connection grants: null also once the user does not belong to it any more. */
+/** The account that a connection grants. Null also if the user no longer owns it. */
 export async function grantedAccountId(
   tx: Reader,
   { account_id, user_id }: Pick<ConnectionRow, 'account_id' | 'user_id'>,
@@ -130,7 +130,7 @@ export async function grantedAccountId(
   return (await isOwner(tx, account_id, user_id)) ? account_id : null
 }
 
-/** That account, as it stands now, and whether there is one to choose (interface.md 4.7 rule 1). */
+/** The granted account, and whether the user has any to grant (Micro Payment Service Interface, section 4.7). */
 export async function grantedAccount(
   tx: Reader,
   { user_id, account_id }: { user_id: number; account_id: number | null },

@@ -7,7 +7,7 @@ import { setUnusedSince } from './clients/client.js'
 import { type ConnectionRow, oidcConnections } from './connection.js'
 import { revokeConnection } from './token.js'
 
-/** Ends a connection: every token and code of it is dead at once, and so is what the app asked for. `actor` is who ended it. */
+/** Ends a connection: revokes its tokens and codes, and ends the app's pending requests. `actor` is who ended it. */
 export async function endConnection(
   tx: Writer,
   { id, user_id, client_id }: ConnectionRow,
@@ -41,7 +41,7 @@ export async function deleteConnection(
   await endConnection(tx, row, { actor: `user:${userId}`, at }, context)
 }
 
-/** Ends every connection of a user. Gives how many that were. */
+/** Ends every connection of a user. Returns how many there were. */
 export async function endConnectionsOf(
   tx: Writer,
   { userId, at }: { userId: number; at: number },

@@ -2,7 +2,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { authMethods } from './clients/client.js'
 import { issuerOf, scopesSupported } from './issuer.js'
 
-/** OpenID Connect Discovery 1.0 section 3 and RFC 8414 section 2: every address by the service's own base URL. */
+/** The provider metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). */
 export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl'>) {
   const issuer = issuerOf(context)
   return {

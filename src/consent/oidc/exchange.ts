@@ -47,8 +47,8 @@ export interface TokenResponse {
 type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
 
 /**
- * Exchanges a code or a refresh token. Gives rather than throws the problems that something must be written of:
- * a wrong client secret counts, and what came before of a code or refresh token that is used twice is revoked.
+ * Exchanges a code or a refresh token. Returns the problems whose effects must be stored: a wrong client secret counts, and
+ * reuse of a code or refresh token revokes its family. Throws all others.
  */
 export async function createOidcToken(
   tx: Writer,
@@ -58,21 +58,21 @@ export async function createOidcToken(
   const client = await authenticateClient(tx, sent, context.clock.now())
   if (client instanceof Problem) return client
   const { grant_type } = request
-  if (grant_type === undefined) throw problem('invalid_request', { detail: 'Give `grant_type`.' })
+  if (grant_type === undefined) throw problem('invalid_request', { detail: 'Send `grant_type`.' })
   if (grant_type === 'authorization_code') return exchangeCode(tx, client, request, context)
   if (grant_type === 'refresh_token') return refresh(tx, client, request, context)
   throw problem('unsupported_grant_type')
 }
 
-/** The credentials that a request shows, to which its Idempotency-Key belongs: nobody replays an answer by the key alone. */
+/** The credentials of a request. Its Idempotency-Key belongs to them, so that the key alone replays nothing. */
 export const presentedCredentials = (
   { authorization, client_id, client_secret }: SentClient,
   { grant_type, code, refresh_token }: TokenRequest,
 ): (string | undefined)[] => [authorization ?? undefined, client_id, client_secret, grant_type, code, refresh_token]
 
 /**
- * Lets an answer be given again while its tokens are as they were issued. Throws `invalid_grant` once one of them has been
- * used or revoked, and what is wrong with the client.
+ * Checks that a stored answer can be sent again: its tokens must be unused and not revoked. Otherwise throws `invalid_grant`.
+ * Throws problems of the client too.
  */
 export async function checkTokenReplay(
   tx: Writer,
@@ -92,8 +92,8 @@ async function exchangeCode(
   context: Context,
 ): Promise<TokenResponse | Problem> {
   const at = context.clock.now()
-  if (code === undefined) throw problem('invalid_request', { detail: 'Give `code`.' })
-  if (code_verifier === undefined) throw problem('invalid_request', { detail: 'Give `code_verifier`.' })
+  if (code === undefined) throw problem('invalid_request', { detail: 'Send `code`.' })
+  if (code_verifier === undefined) throw problem('invalid_request', { detail: 'Send `code_verifier`.' })
   const row = await findCode(tx, code)
   if (!row || row.client_id !== client.id) throw problem('invalid_grant')
   if (row.family_id !== null) return revokeReused(tx, row, row.family_id, at)
@@ -107,7 +107,7 @@ async function exchangeCode(
   return tokenResponse(tx, grant, { scopes, nonce: row.nonce }, context)
 }
 
-/** What a code and all the tokens that come of it have in common. */
+/** What a code shares with all of its tokens. */
 const grantOf = ({ connection_id, client_id, user_id, resource, auth_time, amr }: OidcCodeRow | OidcTokenRow) => ({
   ...{ connection_id, client_id, user_id, resource, auth_time, amr },
 })
@@ -125,7 +125,7 @@ async function refresh(
   context: Context,
 ): Promise<TokenResponse | Problem> {
   const at = context.clock.now()
-  if (refresh_token === undefined) throw problem('invalid_request', { detail: 'Give `refresh_token`.' })
+  if (refresh_token === undefined) throw problem('invalid_request', { detail: 'Send `refresh_token`.' })
   if (!mayRefresh(client)) throw problem('unauthorized_client')
   const row = await findOidcRefreshToken(tx, refresh_token)
   if (!row || row.client_id !== client.id) throw problem('invalid_grant')
@@ -144,7 +144,7 @@ async function refresh(
   return tokenResponse(tx, grant, { scopes, nonce: null }, context)
 }
 
-/** What was granted, or the part of it that is asked for. Throws `invalid_scope`. */
+/** The granted scopes, or the requested part of them. Throws `invalid_scope`. */
 function narrowScopes({ scopes }: OidcTokenRow, scope: string | undefined): readonly string[] {
   if (scope === undefined) return scopes
   const requested = splitOnSpaces(scope)
@@ -152,7 +152,7 @@ function narrowScopes({ scopes }: OidcTokenRow, scope: string | undefined): read
   return requested
 }
 
-/** Whom a token is for: the authorization's resource, which one of the service's own may narrow where it named none. */
+/** The audience of a token: the authorization's resource, or, if it named none, that of the token request. Throws `invalid_target`. */
 function chooseAudience(granted: string | null, asked: string | undefined, context: Context): string {
   const narrower = asked === undefined ? undefined : audienceOf(asked, context)
   if (asked !== undefined && (narrower === undefined || (granted !== null && granted !== narrower)))
@@ -160,7 +160,7 @@ function chooseAudience(granted: string | null, asked: string | undefined, conte
   return narrower ?? granted ?? issuerOf(context)
 }
 
-/** One of them was stolen, the one that came first or this: nothing of the family works any more. */
+/** Somebody stole the code or refresh token, so the whole family is revoked (RFC 9700 section 4.14.2). */
 async function revokeReused(
   tx: Writer,
   { user_id, client_id, connection_id }: Pick<OidcTokenRow, 'user_id' | 'client_id' | 'connection_id'>,

@@ -15,7 +15,7 @@ import {
 
 type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock'>
 
-/** RFC 7662 section 2.2, with the claims that the token's scopes give. */
+/** RFC 7662 section 2.2, with the claims that the token's scopes allow. */
 export interface Introspection extends Partial<Claims> {
   active: boolean
   token_type?: 'Bearer' | 'refresh_token'
@@ -29,8 +29,8 @@ export interface Introspection extends Partial<Claims> {
 }
 
 /**
- * Tells a confidential client about a token of its own; of any other, and of one that no longer works, only that it is not active.
- * Gives `invalid_client` and `too_many_failures`, so that a wrong secret counts. Throws `unauthorized_client` for a public client.
+ * Describes a token to the confidential client that owns it. Any other token, and an expired one, is just not active.
+ * Returns `invalid_client` and `too_many_failures`, so that a wrong secret counts. Throws `invalid_client` for a public client.
  */
 export async function introspectOidcToken(
   tx: Writer,
@@ -41,7 +41,8 @@ export async function introspectOidcToken(
   const client = await authenticateClient(tx, sent, at)
   if (client instanceof Problem) return client
   // A client id alone is no authentication, which section 2.1 asks for.
-  if (client.secret_digest === null) throw problem('invalid_client', { detail: 'Public clients read /v4/oidc/me.' })
+  if (client.secret_digest === null)
+    throw problem('invalid_client', { detail: 'Public clients cannot introspect tokens. Read /v4/oidc/me instead.' })
   const found = await findToken(tx, token, at)
   return found?.row.client_id === client.id ? describe(tx, found, context) : { active: false }
 }
@@ -77,8 +78,8 @@ async function describe(tx: Reader, { row, kind }: Found, context: Context): Pro
 }
 
 /**
- * Revokes a token (RFC 7009): an access token alone, a refresh token with all that came of its code.
- * A token that nobody has is revoked already. Gives problems as `introspectOidcToken`; throws `unauthorized_client` for another client's token.
+ * Revokes a token (RFC 7009). A refresh token also revokes every token of the same code. An unknown token counts as revoked.
+ * Returns problems like `introspectOidcToken`. Throws `unauthorized_client` for a token of a different client.
  */
 export async function revokeOidcToken(
   tx: Writer,

@@ -13,12 +13,12 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
 
 const ALGORITHM = 'ES256' as const
-/** How long the public half of a key stays published after its last signature. */
+/** How long a public key stays published after its last signature. */
 const PUBLISHED_FOR = 24 * 3_600_000
-/** As many as a service has at once: a key retires at each rotation and goes a day later. */
+/** More keys than a service has at once: each is removed a day after its rotation. */
 const MAX_KEYS = 1000
 
-/** The public half of a P-256 key, as it is published. */
+/** A published P-256 public key. */
 export interface PublicJwk {
   readonly kty: 'EC'
   readonly crv: 'P-256'
@@ -33,7 +33,7 @@ export interface OidcKeyRow {
   /** The private JWK, encrypted. */
   readonly sealed: string
   readonly created_at: number
-  /** Null while it signs. */
+  /** Null while this key signs. */
   readonly retired_at: number | null
 }
 
@@ -45,7 +45,7 @@ const allKeys = (tx: Reader) => tx.find(oidcKeys, { index: 'byAge', prefix: [], 
 
 const sealedFieldOf = (kid: string): string => `oidc_keys.${kid}.private`
 
-/** The key set that others check signatures with (RFC 7517): the key that signs, first, and those retired within a day. */
+/** The key set that verifies signatures (RFC 7517): first the current key, then those retired within a day. */
 export async function publishedKeys(tx: Reader, at: number) {
   const rows = (await allKeys(tx)).filter(({ retired_at }) => retired_at === null || retired_at + PUBLISHED_FOR > at)
   return rows
@@ -53,7 +53,7 @@ export async function publishedKeys(tx: Reader, at: number) {
     .map(({ id, public_jwk }) => ({ ...public_jwk, kid: id, alg: ALGORITHM, use: 'sig' as const }))
 }
 
-/** Makes the first key where none signs yet, or none that can be opened: a state may have been moved without its key. */
+/** Returns the current key. Creates one if there is none, or if it cannot be decrypted because the state was moved without its key. */
 export async function ensureKey(
   tx: Writer,
   at: number,
@@ -66,7 +66,7 @@ export async function ensureKey(
   return { kid: made.id, privateJwk: required(await openKey(made, context), `the private half of key ${made.id}`) }
 }
 
-/** Has a new key sign from now on; the one before stays published for a day. Gives the new one. */
+/** Creates a new key that signs from now on, and returns it. The old one stays published for a day. */
 export async function rotateKeys(tx: Writer, at: number, { keys }: KeyContext): Promise<OidcKeyRow> {
   for (const old of await allKeys(tx)) {
     if (old.retired_at === null) tx.put(oidcKeys, { ...old, retired_at: at })
@@ -106,7 +106,7 @@ export async function sign(
     .sign(key)
 }
 
-/** The claims of a JWT of a type that one of the service's own keys signed, expired or not; else undefined. */
+/** The claims of a JWT of this type that one of our keys signed, expired or not. Otherwise undefined. */
 export async function signedClaims(
   tx: Reader,
   jwt: string,

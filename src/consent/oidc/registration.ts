@@ -16,9 +16,9 @@ import { isScope, issuerOf, scopesSupported, splitOnSpaces } from './issuer.js'
 
 type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
-/** Metadata as it was sent: every field of the right type, and nothing more known of it. */
+/** Metadata as sent. Only the types of its fields are checked. */
 export type SentMetadata = Undefinable<Omit<ClientMetadata, 'token_endpoint_auth_method' | 'jwks'>> & {
-  /** As sent: nothing of it is checked. */
+  /** Not checked yet. */
   readonly jwks?: object | undefined
   readonly token_endpoint_auth_method?: string | undefined
   readonly id_token_signed_response_alg?: string | undefined
@@ -45,13 +45,13 @@ export async function registerOidcClient(tx: Writer, sent: SentMetadata, context
   return showClient(row, registrationToken(id, context), context)
 }
 
-/** A registration, and the token that manages it. */
+/** A registration, and its registration access token. */
 export interface ManagedClient {
   readonly row: OidcClientRow
   readonly token: string
 }
 
-/** The registration that a token manages (RFC 7592). Throws `token_invalid`, alike for an id that nobody has. */
+/** The registration that a token manages (RFC 7592). Throws `token_invalid`, also for an unknown id. */
 export async function managedClient(tx: Reader, id: string, authorization: string | null): Promise<ManagedClient> {
   const [, token = ''] = /^Bearer\s+(\S+)$/i.exec(authorization ?? '') ?? []
   const row = await tx.get(oidcClients, id)
@@ -65,8 +65,8 @@ export async function managedClient(tx: Reader, id: string, authorization: strin
 export const readOidcClient = ({ row, token }: ManagedClient, context: Context) => showClient(row, token, context)
 
 /**
- * Puts other metadata in the place of a client's. Throws as `registerOidcClient`, and `invalid_request` for another client_id.
- * A client that becomes confidential gets a secret; one that becomes public loses it.
+ * Replaces a client's metadata. A client that becomes confidential gets a secret, and one that becomes public loses it.
+ * Throws like `registerOidcClient`, and `invalid_request` for a wrong client_id or client_secret.
  */
 export function updateOidcClient(
   tx: Writer,
@@ -75,7 +75,9 @@ export function updateOidcClient(
   context: Context,
 ) {
   if (client_id !== row.id || (client_secret !== undefined && digest(client_secret) !== row.secret_digest))
-    throw problem('invalid_request', { detail: 'client_id and client_secret are those that the client has.' })
+    throw problem('invalid_request', {
+      detail: '`client_id` and `client_secret` must be those of the registered client.',
+    })
   const metadata = checkMetadata(sent)
   const secret_digest = metadata.token_endpoint_auth_method === 'none' ? null : digest(clientSecret(row.id, context))
   const isUnused = typeof row.unused_since === 'number'
@@ -87,7 +89,7 @@ export function updateOidcClient(
   return showClient(updated, token, context)
 }
 
-/** Deletes a client with all that users allowed it. */
+/** Deletes a client and every connection to it. */
 export async function deleteOidcClient(
   tx: Writer,
   { row: { id } }: ManagedClient,
@@ -99,10 +101,10 @@ export async function deleteOidcClient(
   removeClient(tx, id)
 }
 
-/** How long a client stays registered that no user has connected. */
+/** How long a client that no user has connected stays registered. */
 const UNUSED_FOR = 30 * 24 * 3_600_000
 
-/** A few at a time, so that no registration pays for all. */
+/** Removes only a few at a time, so that each registration stays fast. */
 async function removeUnused(tx: Writer, at: number): Promise<void> {
   for (const { id, unused_since } of await tx.find(oidcClients, { index: 'unused', prefix: [], limit: 5 }))
     if ((unused_since ?? at) + UNUSED_FOR <= at) removeClient(tx, id)
@@ -125,7 +127,7 @@ function showClient({ id, secret_digest, metadata, created_at }: OidcClientRow, 
   return {
     client_id: id,
     client_id_issued_at: seconds(created_at),
-    // A state that was moved without its key cannot show again what was made under that.
+    // A state that was moved without its key cannot derive its old secrets again.
     ...(secret_digest === digest(secret) && { client_secret: secret }),
     ...(secret_digest !== null && { client_secret_expires_at: 0 }),
     registration_access_token: token,
@@ -140,13 +142,14 @@ const metadataProblem = (detail: string) => problem('invalid_client_metadata', {
 
 function checkMetadata(sent: SentMetadata): ClientMetadata {
   const { subject_type, id_token_signed_response_alg, jwks, ...rest } = sent
-  if ((subject_type ?? 'public') !== 'public') throw metadataProblem('`subject_type` is public.')
-  if ((id_token_signed_response_alg ?? 'ES256') !== 'ES256') throw metadataProblem('Id tokens are signed with ES256.')
-  if (jwks && sent.jwks_uri) throw metadataProblem('Give `jwks` or `jwks_uri`, not both.')
+  if ((subject_type ?? 'public') !== 'public') throw metadataProblem('`subject_type` must be public.')
+  if ((id_token_signed_response_alg ?? 'ES256') !== 'ES256')
+    throw metadataProblem('`id_token_signed_response_alg` must be ES256.')
+  if (jwks && sent.jwks_uri) throw metadataProblem('Send either `jwks` or `jwks_uri`, not both.')
   const redirect_uris = checkRedirects(sent)
   for (const name of ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri'] as const)
     if (sent[name] !== undefined && !isWebAddress(sent[name]))
-      throw metadataProblem(`\`${name}\` is an https or http URL.`)
+      throw metadataProblem(`\`${name}\` must be an https or http URL.`)
   const metadata = {
     ...withoutUndefined(rest),
     redirect_uris,
@@ -172,21 +175,21 @@ function checkKeys(jwks: object): { readonly keys: readonly object[] } {
 }
 
 function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: SentMetadata): readonly string[] {
-  if (redirect_uris.length === 0) throw problem('invalid_redirect_uri', { detail: 'Give at least one.' })
+  if (redirect_uris.length === 0) throw problem('invalid_redirect_uri', { detail: 'Send at least one redirect URI.' })
   const all = [...redirect_uris, ...post_logout_redirect_uris]
   if (all.length > MAX_URIS)
-    throw problem('invalid_redirect_uri', { detail: `A client registers at most ${MAX_URIS} of them.` })
+    throw problem('invalid_redirect_uri', { detail: `A client can register at most ${MAX_URIS} redirect URIs.` })
   const wrong = all.find((uri) => !isRedirectUri(uri))
   if (wrong === undefined) return redirect_uris
   throw problem('invalid_redirect_uri', {
-    detail: `${JSON.stringify(wrong)} is none. Use https, http on localhost, or a scheme of the app's own such as com.example.app:, without a fragment, user, wildcard or dot segment.`,
+    detail: `${JSON.stringify(wrong)} is not allowed. Use https, http on localhost, or the app's own scheme such as com.example.app:, without a fragment, user, wildcard or dot segment.`,
   })
 }
 
 function checkAuthMethod(method = 'client_secret_basic'): AuthMethod {
   const known = authMethods.find((each) => each === method)
   if (known) return known
-  throw metadataProblem(`\`token_endpoint_auth_method\` is one of ${authMethods.join(', ')}.`)
+  throw metadataProblem(`\`token_endpoint_auth_method\` must be one of ${authMethods.join(', ')}.`)
 }
 
 function checkGrants({
@@ -195,16 +198,16 @@ function checkGrants({
 }: SentMetadata) {
   const known = grant_types.every((type) => type === 'authorization_code' || type === 'refresh_token')
   if (!known || !grant_types.includes('authorization_code'))
-    throw metadataProblem('`grant_types` holds authorization_code and may hold refresh_token.')
+    throw metadataProblem('`grant_types` must contain authorization_code, and may contain refresh_token.')
   if (response_types.length !== 1 || response_types[0] !== 'code')
-    throw metadataProblem('`response_types` is ["code"].')
+    throw metadataProblem('`response_types` must be ["code"].')
   return { grant_types, response_types }
 }
 
-/** A client is registered for what is known of the scopes that it names; where it names none, for all. */
+/** The supported scopes among those sent. Default: all. */
 function checkScope(scope = scopesSupported.join(' ')): string {
   const known = splitOnSpaces(scope).filter(isScope)
-  if (known.length === 0) throw metadataProblem(`\`scope\` is of ${scopesSupported.join(', ')}.`)
+  if (known.length === 0) throw metadataProblem(`\`scope\` must contain some of ${scopesSupported.join(', ')}.`)
   return known.join(' ')
 }
 

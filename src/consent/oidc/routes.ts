@@ -64,7 +64,7 @@ const readClaims = (
 export const oidcRoutes = defineRoutes('oidc', {
   readOpenidConfiguration: route({
     ...discovery,
-    summary: 'What the OpenID Connect provider can do, and where.',
+    summary: 'Read the OpenID Connect provider metadata.',
     evidence: 'documented',
     path: '/oidc/.well-known/openid-configuration',
     versions: ['v4'],
@@ -72,7 +72,7 @@ export const oidcRoutes = defineRoutes('oidc', {
 
   readAuthorizationServer: route({
     ...discovery,
-    summary: 'The same, as OAuth authorization server metadata.',
+    summary: 'Read the same as OAuth authorization server metadata.',
     evidence: 'designed',
     path: '/oidc/.well-known/oauth-authorization-server',
     versions: ['v4'],
@@ -80,20 +80,20 @@ export const oidcRoutes = defineRoutes('oidc', {
 
   readInsertedAuthorizationServer: route({
     ...discovery,
-    summary: "The same, where RFC 8414 section 3.1 has it: before the issuer's path.",
+    summary: "Read the same before the issuer's path (RFC 8414 section 3.1).",
     evidence: 'designed',
     path: '/.well-known/oauth-authorization-server/v4/oidc',
   }),
 
   readInsertedOpenidConfiguration: route({
     ...discovery,
-    summary: "The same, before the issuer's path.",
+    summary: "Read the OpenID Connect provider metadata before the issuer's path.",
     evidence: 'designed',
     path: '/.well-known/openid-configuration/v4/oidc',
   }),
 
   readJwks: route({
-    summary: 'The public keys that tokens are checked with; one that was rotated out stays for a day.',
+    summary: 'Read the public keys that verify tokens. A rotated key stays listed for a day.',
     evidence: 'documented',
     method: 'GET',
     path: '/oidc/jwks',
@@ -124,7 +124,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     errors: metadataErrors,
     refused: registrationRefusal,
     idempotent: true,
-    // A client that was deleted since is registered anew.
+    // If the client was deleted since, it is registered again.
     stands: async (tx, _call, stored) =>
       (await clientById(tx, shape.Registration.parse(stored).client_id)) !== undefined,
     write: (tx, { body }, service) => registerOidcClient(tx, body, service),
@@ -132,7 +132,7 @@ export const oidcRoutes = defineRoutes('oidc', {
 
   readOidcClient: route({
     ...open,
-    summary: "Read an app's registration, by its registration access token (RFC 7592).",
+    summary: "Read an app's registration with its registration access token (RFC 7592).",
     evidence: 'designed',
     method: 'GET',
     path: '/oidc/reg/:client_id',
@@ -145,7 +145,7 @@ export const oidcRoutes = defineRoutes('oidc', {
 
   updateOidcClient: route({
     ...open,
-    summary: "Replace an app's metadata, by its registration access token (RFC 7592).",
+    summary: "Replace an app's metadata with its registration access token (RFC 7592).",
     evidence: 'designed',
     method: 'PUT',
     path: '/oidc/reg/:client_id',
@@ -162,7 +162,7 @@ export const oidcRoutes = defineRoutes('oidc', {
 
   deleteOidcClient: route({
     ...open,
-    summary: 'Delete an app with all that users allowed it, by its registration access token (RFC 7592).',
+    summary: 'Delete an app and its connections with its registration access token (RFC 7592).',
     evidence: 'designed',
     method: 'DELETE',
     path: '/oidc/reg/:client_id',
@@ -178,7 +178,7 @@ export const oidcRoutes = defineRoutes('oidc', {
 
   createOidcToken: route({
     ...open,
-    summary: 'Exchange a code, with PKCE, or a refresh token, which works once.',
+    summary: 'Exchange a code (with PKCE) or a refresh token for tokens. Each works once.',
     evidence: 'documented',
     method: 'POST',
     path: '/oidc/token',
@@ -203,7 +203,7 @@ export const oidcRoutes = defineRoutes('oidc', {
 
   introspectOidcToken: route({
     ...open,
-    summary: 'Tell a confidential client about a token of its own (RFC 7662).',
+    summary: 'Describe a token to the confidential client that owns it (RFC 7662).',
     evidence: 'documented',
     method: 'POST',
     path: '/oidc/token/introspection',
@@ -216,7 +216,7 @@ export const oidcRoutes = defineRoutes('oidc', {
 
   revokeOidcToken: route({
     ...open,
-    summary: 'Revoke an access token, or a refresh token with all that came of its code (RFC 7009).',
+    summary: 'Revoke an access token, or a refresh token and every token of the same code (RFC 7009).',
     evidence: 'designed',
     method: 'POST',
     path: '/oidc/token/revocation',
@@ -229,7 +229,7 @@ export const oidcRoutes = defineRoutes('oidc', {
 
   readUserinfo: route({
     ...userinfo,
-    summary: "What the access token's scopes show of its user.",
+    summary: "Read the claims about the user that the access token's scopes allow.",
     evidence: 'designed',
     method: 'GET',
     read: readClaims,
@@ -237,7 +237,7 @@ export const oidcRoutes = defineRoutes('oidc', {
 
   readUserinfoByForm: route({
     ...userinfo,
-    summary: 'The same, with the access token in the header or in a form.',
+    summary: 'Read the same claims with the access token in the header or in a form.',
     evidence: 'designed',
     method: 'POST',
     body: z.object({ access_token: z.optional(z.string()) }),
@@ -270,7 +270,7 @@ export const oidcRoutes = defineRoutes('oidc', {
   }),
 
   deleteConnection: route({
-    summary: 'Disconnect an app: all of its tokens are dead at once, and what it asked approval for has expired.',
+    summary: 'Disconnect an app. Its tokens stop working at once, and its approvals expire.',
     evidence: 'designed',
     method: 'DELETE',
     path: '/connections/:id',

@@ -1,7 +1,5 @@
 import { lineOf, z } from '../../http/fields/schema.js'
 
-/** Wire shapes of the provider. */
-
 const Text = z.string().check(z.maxLength(2048))
 const Texts = z.array(Text).check(z.maxLength(100))
 
@@ -76,7 +74,7 @@ const metadata = {
 /** Client metadata (RFC 7591 section 2). */
 export const Metadata = z.object(metadata)
 
-/** The whole of it, to put in the place of what there is (RFC 7592 section 2.2). */
+/** Complete metadata that replaces the existing one (RFC 7592 section 2.2). */
 export const Replacement = z.object({ ...metadata, client_id: z.string(), client_secret: z.optional(z.string()) })
 
 export const Registration = z.object({
@@ -89,10 +87,10 @@ export const Registration = z.object({
   registration_client_uri: z.string(),
 })
 
-/** They are kept, and sent back. */
+/** The length is limited because parameters are stored and sent back. */
 const Parameter = z.optional(z.string().check(z.maxLength(8192)))
 
-/** An authorization request; what does not fit is answered by the provider's own rules. */
+/** An authorization request. Invalid values pass here: `authorizeOidc` reports them in OAuth's own form. */
 export const Authorization = z.object({
   client_id: Parameter,
   redirect_uri: Parameter,
@@ -113,7 +111,7 @@ export const Authorization = z.object({
   registration: Parameter,
 })
 
-/** Ids in paths are words; nothing else names anything. */
+/** An id in a path. */
 export const ClientId = z.string().check(z.regex(/^\w{1,64}$/))
 
 const clientFields = { client_id: z.optional(z.string()), client_secret: z.optional(z.string()) }

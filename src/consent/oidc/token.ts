@@ -12,30 +12,30 @@ const HOUR = 3_600_000
 export const ACCESS_LIFETIME = HOUR
 const REFRESH_LIFETIME = 24 * HOUR
 
-/** An access token and perhaps its refresh token. All that came of one code are a family. The id is the access token's `jti`. */
+/** An access token, and its refresh token if it has one. All tokens of one code are a family. The id is the access token's `jti`. */
 export interface OidcTokenRow {
   readonly id: string
   readonly family_id: string
   readonly connection_id: number
   readonly client_id: string
   readonly user_id: number
-  /** All that the family was granted: what a refresh token may ask for again. */
+  /** All scopes of the family. A refresh token can request them again. */
   readonly scopes: readonly string[]
-  /** Those of the access token. */
+  /** The scopes of the access token. */
   readonly access_scopes: readonly string[]
   readonly audience: string
-  /** The resource of the authorization; null where it named none, so that any may be asked for. */
+  /** The resource of the authorization. If null, a token request can name any resource. */
   readonly resource: string | null
-  /** When and how the user signed in, for the id tokens of refreshed ones. */
+  /** When and how the user signed in. Later id tokens repeat it. */
   readonly auth_time: number
   readonly amr: readonly string[]
-  /** Null once it was revoked. */
+  /** Null once it is revoked. */
   readonly access_digest: string | null
   readonly issued_at: number
   readonly access_expires_at: number
-  /** Null where none was issued. */
+  /** Null if no refresh token was issued. */
   readonly refresh_digest: string | null
-  /** A used one stays known, so that it is noticed when it comes again. */
+  /** A used refresh token stays stored, so that its reuse is noticed. */
   readonly refresh_used: boolean
   readonly refresh_expires_at: number
 }
@@ -55,7 +55,7 @@ export type Grant = Pick<
 
 type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl'>
 
-/** Issues an access token (RFC 9068) for all that was granted or part of it, and a refresh token for all where that holds offline access. */
+/** Issues an access token (RFC 9068) for `scopes`, and a refresh token for the whole grant if it includes `offline_access`. */
 export async function issueTokens(
   tx: Writer,
   grant: Grant,
@@ -99,7 +99,7 @@ const accessClaims = (jti: string, grant: Grant, at: number, context: Context) =
 /** An agent sends the same access token many times. */
 const accessDigest = memoize(digest, 2 << 20)
 
-/** A living access token by the token itself, whole: nothing of it is believed, so no signature needs to be checked. */
+/** Finds an access token that has not expired. The lookup uses the whole token, so its signature does not matter. */
 export async function findOidcAccessToken(
   tx: Reader,
   accessToken: string,
@@ -114,7 +114,7 @@ export async function findOidcRefreshToken(tx: Reader, refreshToken: string): Pr
   return row
 }
 
-/** Whether tokens that were issued together are neither used nor revoked, and one of them still lives. */
+/** Whether tokens that were issued together are unused, not revoked and not all expired. */
 export async function areTokensUnused(
   tx: Reader,
   { access_token, refresh_token }: { access_token: string; refresh_token?: string | undefined },
@@ -128,20 +128,20 @@ export async function areTokensUnused(
 export const revokeOidcAccessToken = (tx: Writer, row: OidcTokenRow): void =>
   tx.put(oidcTokens, { ...row, access_digest: null })
 
-/** Ends everything that came of one code. */
+/** Deletes every token of one code. */
 export async function revokeOidcFamily(tx: Writer, familyId: string): Promise<void> {
   for await (const { id } of allRows(tx, oidcTokens, { index: 'byFamily', prefix: [familyId] }))
     tx.remove(oidcTokens, id)
 }
 
-/** Ends every token and code of a connection. */
+/** Deletes every token and code of a connection. */
 export async function revokeConnection(tx: Writer, connectionId: number): Promise<void> {
   const prefix = [connectionId]
   for await (const { id } of allRows(tx, oidcTokens, { index: 'byConnection', prefix })) tx.remove(oidcTokens, id)
   for await (const { id } of allRows(tx, oidcCodes, { index: 'byConnection', prefix })) tx.remove(oidcCodes, id)
 }
 
-/** Rows of a connection that are of no more use go as others come, oldest first, so they don't pile up. */
+/** Deletes expired tokens of a connection, a few at a time, oldest first. */
 export async function removeExpiredTokens(tx: Writer, connectionId: number, at: number): Promise<void> {
   for (const old of await tx.find(oidcTokens, { index: 'byConnection', prefix: [connectionId], limit: 20 }))
     if (old.access_expires_at <= at && (old.refresh_digest === null || old.refresh_expires_at <= at))

@@ -12,10 +12,10 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { ownPersona, type PersonaRow, personaOf, personas } from './persona.js'
 import { type SpendingAuthority, showSpendingAuthority } from './spending-authority.js'
 
-/** What a persona gave to a twin: it verifies, and may let a party spend, until it is revoked. The id is its hash. */
+/** What a persona gave to a twin. Until it is revoked, it can be verified and may let a party spend. The id is its hash. */
 export interface DelegateRow {
   readonly id: string
-  /** Counts delegates in the order they were made. */
+  /** Ascending number, in the order of creation. */
   readonly number: number
   /** The persona's hash. */
   readonly persona: string
@@ -23,12 +23,12 @@ export interface DelegateRow {
   /** The twin that received it. */
   readonly twin_id: number
   readonly hostname: string
-  /** Whom the persona's owner means by it. */
+  /** The holder, as the persona's owner names them. */
   readonly name: string | null
   readonly email: string | null
-  /** 1, 2, 3 … per persona. */
+  /** Counts 1, 2, 3 … per persona. */
   readonly issue: number
-  /** Part of its hash, so that nobody can work that out from what is public. */
+  /** Part of the hash, so that nobody can compute the hash from public data. */
   readonly salt: string
   readonly spend: SpendingAuthority | null
   readonly created_at: number
@@ -48,10 +48,10 @@ export const delegateHash = (
   { address }: TwinRow,
 ): string => contentHash({ persona, twin: address, issue, salt, spend, created_at })
 
-/** Whether a delegate of the twin's is still what its hash says. */
+/** Whether a delegate still matches its hash. */
 export const hasValidHash = (row: DelegateRow, twin: TwinRow): boolean => delegateHash(row, twin) === row.id
 
-/** Tells the persona's owner and the twin's. */
+/** Records an event for the persona's owner and the twin's owner. */
 export const recordDelegateEvent = (
   tx: Writer,
   type: string,
@@ -68,7 +68,7 @@ export const recordDelegateEvent = (
     at,
   })
 
-/** Ends a delegate of the owner's persona: it verifies and spends no more. Throws `not_found`, also once it is revoked, and `not_owner`. */
+/** Revokes a delegate of the owner's persona. Throws `not_found`, also if it is revoked already, and `not_owner`. */
 export async function deleteDelegate(
   tx: Writer,
   { persona, delegate, owner, at }: { persona: string; delegate: string; owner: Owner; at: number },
@@ -81,7 +81,7 @@ export async function deleteDelegate(
   await recordDelegateEvent(tx, 'delegate.revoked', revoked, await getExisting(tx, twins, row.twin_id), at)
 }
 
-/** Ends every delegate of all the owner's personas. Gives how many that were. */
+/** Revokes every delegate of the owner's personas. Returns how many there were. */
 export async function revokeDelegatesOf(tx: Writer, owner: Owner, at: number): Promise<number> {
   let count = 0
   for await (const { id: persona } of allRows(tx, personas, { index: 'byOwner', prefix: [owner] }))
@@ -93,7 +93,7 @@ export async function revokeDelegatesOf(tx: Writer, owner: Owner, at: number): P
   return count
 }
 
-/** Every delegate of the owner's persona, revoked ones too, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */
+/** Every delegate of the owner's persona, including revoked ones, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */
 export async function listDelegates(
   tx: Reader,
   {
@@ -126,13 +126,13 @@ const showDelegate = async (tx: Reader, row: DelegateRow) => ({
   created_at: seconds(row.created_at),
 })
 
-/** The delegates that a twin holds now, in the order it received them. */
+/** The delegates that a twin holds now, oldest first. */
 export async function* delegatesHeld(tx: Reader, { id }: TwinRow): AsyncGenerator<DelegateRow> {
   for await (const row of allRows(tx, delegates, { index: 'byTwin', prefix: [id] }))
     if (row.revoked_at === null) yield row
 }
 
-/** By persona, the delegates that all twins of an owner hold now (interface.md section 2). */
+/** The delegates that all twins of an owner hold now, by persona (Micro Payment Service Interface, section 2). */
 export async function listDelegateMapping(tx: Reader, owner: Owner): Promise<Record<string, string[]>> {
   const mapping: Record<string, string[]> = {}
   for await (const twin of allRows(tx, twins, { index: 'byOwner', prefix: [owner] }))
@@ -146,16 +146,16 @@ export async function listDelegateMapping(tx: Reader, owner: Owner): Promise<Rec
 export interface Verification {
   readonly persona: string
   readonly twinId: number
-  /** Who asks, where that is an owner of twins. */
+  /** The caller, if they own twins. */
   readonly caller: Owner | undefined
-  /** Both included. */
+  /** Inclusive. */
   readonly issueMin?: number | undefined
   readonly issueMax?: number | undefined
 }
 
 /**
- * The delegates of a persona that a twin holds now (interface.md 4.6). Those by which a publishable secret may spend let
- * whoever knows them spend, so only their two sides are shown them. Throws `not_found` for an unknown persona or twin.
+ * The delegates of a persona that a twin holds now (Micro Payment Service Interface, section 4.6). Anybody who knows a delegate
+ * for a publishable secret can spend with it, so only its two sides see it. Throws `not_found` for an unknown persona or twin.
  */
 export async function verifyPersona(tx: Reader, { persona: hash, twinId, caller, issueMin, issueMax }: Verification) {
   const persona = await personaOf(tx, hash)
@@ -174,5 +174,5 @@ const isBearerDelegate = ({ spend }: DelegateRow): boolean => spend !== null && 
 
 const describeResult = ({ name }: PersonaRow, count: number) =>
   count > 0
-    ? { status: 200, message: `The twin holds ${count} of the delegates of "${name}" that were asked for.` }
-    : { status: 404, message: `The twin holds none of the delegates of "${name}" that were asked for.` }
+    ? { status: 200, message: `The twin holds ${count} of the requested delegates of "${name}".` }
+    : { status: 404, message: `The twin holds none of the requested delegates of "${name}".` }

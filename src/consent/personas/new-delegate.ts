@@ -9,8 +9,8 @@ import { personas } from './persona.js'
 import { type NewDelegate, planDelegate, secondFactorOrder } from './second-factor.js'
 
 /**
- * Gives a twin a delegate of a persona, and tells both sides.
- * Spends the second factor, where one was asked for. Throws as `planDelegate`, `rejected`, `approval_timeout`.
+ * Gives a twin a delegate of a persona. Spends the second factor if there is one.
+ * Throws like `planDelegate`, and `rejected`, `approval_timeout`.
  */
 export async function createDelegate(
   tx: Writer,

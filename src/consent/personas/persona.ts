@@ -10,16 +10,16 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 /** An identity, anchored to a twin, that gives delegates to others. The id is its hash. */
 export interface PersonaRow {
   readonly id: string
-  /** Counts personas in the order they were made. */
+  /** Ascending number, in the order of creation. */
   readonly number: number
   readonly name: string
   readonly description: string | null
   readonly twin_id: number
-  /** Of the twin. */
+  /** The twin's owner. */
   readonly owner: Owner
-  /** Of the twin. */
+  /** The twin's hostname. */
   readonly hostname: string
-  /** How many delegates it has given so far, revoked ones counted. */
+  /** How many delegates it has given so far, including revoked ones. */
   readonly issued: number
   readonly created_at: number
 }
@@ -34,7 +34,7 @@ export interface NewPersona {
   readonly at: number
 }
 
-/** Throws `twin_unknown` for a twin that is not the owner's. */
+/** Creates a persona that is anchored to a twin of the owner. Throws `twin_unknown` for any other twin. */
 export async function createPersona(
   tx: Writer,
   { owner, name, description, twinId, at }: NewPersona,
@@ -57,14 +57,14 @@ export async function createPersona(
   return showPersona(row)
 }
 
-/** Throws `not_found`. */
+/** The persona with this hash. Throws `not_found`. */
 export async function personaOf(tx: Reader, hash: string): Promise<PersonaRow> {
   const row = await tx.get(personas, hash)
   if (!row) throw problem('not_found')
   return row
 }
 
-/** Throws `not_found`, `not_owner`. */
+/** The owner's persona with this hash. Throws `not_found`, `not_owner`. */
 export async function ownPersona(tx: Reader, owner: Owner, hash: string): Promise<PersonaRow> {
   const row = await personaOf(tx, hash)
   if (row.owner !== owner) throw problem('not_owner')
@@ -79,7 +79,7 @@ export interface ShownPersona {
   created_at: number
 }
 
-/** What anyone may see of it. */
+/** What anybody may see of a persona. */
 export const showPersona = ({ id: hash, name, description, hostname, created_at }: PersonaRow): ShownPersona => ({
   hash,
   name,

@@ -59,7 +59,7 @@ const Delegate = z.object({
 
 export const personaRoutes = defineRoutes('personas', {
   createPersona: route({
-    summary: 'Make a persona, anchored to one of your twins.',
+    summary: 'Create a persona that is anchored to one of your twins.',
     evidence: 'designed',
     method: 'POST',
     path: '/persona',
@@ -79,7 +79,7 @@ export const personaRoutes = defineRoutes('personas', {
   }),
 
   listDelegateMapping: route({
-    summary: "The delegates that the caller's twins hold now, by the persona that gave them.",
+    summary: "List the delegates that the caller's twins hold now, by persona.",
     evidence: 'documented',
     method: 'GET',
     path: '/persona/delegates',
@@ -104,7 +104,7 @@ export const personaRoutes = defineRoutes('personas', {
   }),
 
   verifyPersona: route({
-    summary: 'Check whether a twin holds delegates of a persona; `status` in the answer is 404 where it holds none.',
+    summary: 'Check whether a twin holds delegates of a persona. If it holds none, `status` in the answer is 404.',
     evidence: 'documented',
     method: 'GET',
     path: '/persona/:hash/verify',
@@ -116,7 +116,7 @@ export const personaRoutes = defineRoutes('personas', {
       issue_min: z.optional(z.int()),
       issue_max: z.optional(z.int()),
       public_secret: z.optional(z.string()),
-      /** Only what anybody may be shown, whoever asks. */
+      /** Return only what anybody may see. */
       disclosable: z.optional(z.boolean()),
     }),
     queryInBody: true,
@@ -126,7 +126,7 @@ export const personaRoutes = defineRoutes('personas', {
       verifyPersona(tx, {
         persona: params.hash,
         twinId: query.twin_id,
-        // A publishable secret is everybody's: who sends it is no side.
+        // Everybody can read a publishable secret, so it proves nothing about the caller.
         caller: principal.kind === 'embed' || query.disclosable ? undefined : principal.owner,
         issueMin: query.issue_min,
         issueMax: query.issue_max,
@@ -135,7 +135,7 @@ export const personaRoutes = defineRoutes('personas', {
 
   createDelegate: route({
     summary:
-      'Give a twin a delegate of your persona, which may let a party spend from the twin of the persona: for that, a session waits for the user’s second factor.',
+      'Give a twin a delegate of your persona. With `spend`, a party can spend from the twin of the persona. Then a request with a session waits for the user’s second factor.',
     evidence: 'observed',
     method: 'POST',
     path: '/persona/:hash/delegate',
@@ -181,7 +181,7 @@ export const personaRoutes = defineRoutes('personas', {
   }),
 
   listDelegates: route({
-    summary: 'List the delegates of your persona, revoked ones too, newest first.',
+    summary: 'List the delegates of your persona, including revoked ones, newest first.',
     evidence: 'designed',
     method: 'GET',
     path: '/persona/:hash/delegates',
@@ -196,7 +196,7 @@ export const personaRoutes = defineRoutes('personas', {
   }),
 
   deleteDelegate: route({
-    summary: 'Revoke a delegate of your persona: it verifies and spends no more.',
+    summary: 'Revoke a delegate of your persona. It can no longer be verified or used to spend.',
     evidence: 'designed',
     method: 'DELETE',
     path: '/persona/:hash/delegates/:delegate',

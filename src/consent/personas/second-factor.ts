@@ -12,23 +12,23 @@ import { checkSpendingAuthority, type NewSpendingAuthority, type SpendingAuthori
 export interface NewDelegate {
   /** The persona's hash. */
   readonly persona: string
-  /** Who gives it: the persona's owner. */
+  /** The persona's owner. */
   readonly owner: Owner
-  /** Of the twin that receives it. */
+  /** The twin that receives it. */
   readonly hostname: string
   readonly name?: string | null | undefined
   readonly email?: string | null | undefined
   readonly spend?: NewSpendingAuthority | null | undefined
 }
 
-/** A delegate as it is to be given. */
+/** A checked order for a delegate. */
 export interface DelegatePlan {
   readonly persona: PersonaRow
   readonly twin: TwinRow
   readonly spend: SpendingAuthority | null
 }
 
-/** Throws `not_found` for an unknown persona or twin, `not_owner`, and what `checkSpendingAuthority` throws. */
+/** Checks an order. Throws `not_found` for an unknown persona or twin, `not_owner`, and everything that `checkSpendingAuthority` throws. */
 export async function planDelegate(tx: Reader, order: NewDelegate, at: number): Promise<DelegatePlan> {
   const persona = await ownPersona(tx, order.owner, order.persona)
   const twin = await twinByHostname(tx, order.hostname)
@@ -36,7 +36,7 @@ export async function planDelegate(tx: Reader, order: NewDelegate, at: number): 
   return { persona, twin, spend: order.spend ? await checkSpendingAuthority(tx, order.spend, at) : null }
 }
 
-/** Waits until the user has approved what lets others spend; a delegate that does not needs no approval. Throws as `planDelegate` and `awaitSecondFactor`. */
+/** Waits until the user approves a delegate that lets others spend. Other delegates need no approval. Throws like `planDelegate` and `awaitSecondFactor`. */
 export async function awaitDelegateApproval(
   service: ServiceContext,
   order: NewDelegate,
@@ -50,7 +50,7 @@ export async function awaitDelegateApproval(
   return { ...session, request: await awaitSecondFactor(service, asked) }
 }
 
-/** What a user approves: who may then spend how much of what is theirs. */
+/** The second factor for a delegate: who may spend how much of the user's value. */
 export async function secondFactorOrder(tx: Reader, { persona, twin, spend }: DelegatePlan, session: UserSession) {
   const { userId, sessionId } = session
   const detail = { persona: persona.name, given_to: twin.hostname, ...(spend && (await authorityDetail(tx, spend))) }

@@ -7,7 +7,7 @@ import { toAmount, toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
 import { clientById } from '../oidc/clients/client.js'
 
-/** Who may spend, by the credential that they show. */
+/** The party that may spend, named by its credential. */
 export type NamedParty = { readonly client_id: string } | { readonly public_secret: string }
 
 /** A calendar day or month in UTC. */
@@ -17,7 +17,7 @@ export type SpendingPeriod = 'day' | 'month'
 export interface SpendingAuthority {
   readonly party: NamedParty
   readonly dq: string
-  /** Smallest units, in each period; in all where there is none. */
+  /** Smallest units per period, or in total if there is no period. */
   readonly limit: string
   readonly period: SpendingPeriod | null
   readonly expires_at: number | null
@@ -33,7 +33,7 @@ export interface NewSpendingAuthority {
   readonly expiresAt?: number | undefined
 }
 
-/** A spending authority as it is kept. Throws `field_invalid` for a party there is not or a time gone by, `dq_unknown`, `amount_invalid`. */
+/** Returns the spending authority to store. Throws `field_invalid` for an unknown party or a past time, `dq_unknown`, `amount_invalid`. */
 export async function checkSpendingAuthority(
   tx: Reader,
   spend: NewSpendingAuthority,
@@ -42,7 +42,7 @@ export async function checkSpendingAuthority(
   const party = await namedParty(tx, spend.party)
   const { decimals } = await quantityOf(tx, spend.dq)
   const limit = toUnits(spend.limit, decimals)
-  if (limit === 0n) throw problem('amount_invalid', { detail: 'A limit is above zero.' })
+  if (limit === 0n) throw problem('amount_invalid', { detail: 'The limit must be above zero.' })
   const { expiresAt = null } = spend
   if (expiresAt !== null && expiresAt <= at) throw refused('spend.expires_at', 'must be in the future')
   return { party, dq: spend.dq, limit: String(limit), period: spend.period ?? null, expires_at: expiresAt }
@@ -55,19 +55,19 @@ async function namedParty(
   if (client_id !== undefined && public_secret === undefined) {
     const client = await tx.get(clients, client_id)
     if (client?.deleted_at === null || (await clientById(tx, client_id))) return { client_id }
-    throw refused('spend.party.client_id', 'is not the id of a client')
+    throw refused('spend.party.client_id', 'must be the id of a client')
   }
   if (public_secret !== undefined && client_id === undefined) {
     if (await accountByPublicSecret(tx, public_secret)) return { public_secret }
-    throw refused('spend.party.public_secret', 'is not the public_secret of an account')
+    throw refused('spend.party.public_secret', 'must be the public_secret of an account')
   }
-  throw refused('spend.party', 'must hold one of client_id and public_secret')
+  throw refused('spend.party', 'must hold either client_id or public_secret')
 }
 
 const refused = (field: string, what: string): Problem =>
   problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
 
-/** As the persona's owner gave it. */
+/** A spending authority as the persona's owner sees it: `limit` in the digital quantity, Unix seconds. */
 export async function showSpendingAuthority(tx: Reader, { party, dq, limit, period, expires_at }: SpendingAuthority) {
   const { decimals } = await quantityOf(tx, dq)
   return {

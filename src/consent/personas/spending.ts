@@ -12,7 +12,7 @@ import { type DelegateRow, delegates } from './delegate.js'
 import { personaOf } from './persona.js'
 import type { NamedParty, SpendingAuthority, SpendingPeriod } from './spending-authority.js'
 
-/** Who spends, as the principal of a call is. */
+/** Who spends: the principal of a call. */
 export type Party =
   | { readonly kind: 'account'; readonly id: number }
   | { readonly kind: 'user'; readonly id: number; readonly owner: Owner }
@@ -20,13 +20,13 @@ export type Party =
   | (Agent & { readonly kind: 'agent'; readonly owner: Owner })
   | { readonly kind: 'embed'; readonly account_id: number }
 
-/** A party as events name who did something. */
+/** The `actor` of an event for a party. */
 export function actorOf(party: Party): string {
   if (party.kind === 'agent') return party.client_id
   return party.kind === 'user' ? party.owner : `account:${party.kind === 'embed' ? party.account_id : party.id}`
 }
 
-/** What was spent by a delegate in one period. The id is the delegate's hash and the period's start, or `all`. */
+/** What a delegate's holder spent in one period. The id is the delegate's hash and the period's start, or `all`. */
 export interface DelegateSpendingRow {
   readonly id: string
   /** Smallest units. */
@@ -40,13 +40,13 @@ export interface AuthoritySpending {
   readonly delegate: string
   readonly party: Party
   readonly dq: string
-  /** Smallest units; 0 spends nothing, and asks for the authority all the same. */
+  /** Smallest units. 0 spends nothing, but still needs a valid authority. */
   readonly amount: bigint
   readonly at: number
 }
 
 /**
- * Counts an amount as spent by a delegate's spending authority. Gives the persona's twin, which pays it in this same transaction.
+ * Counts an amount against a delegate's spending authority. Returns the persona's twin, which pays in the same transaction.
  * Throws `delegate_refused`.
  */
 export async function spendAuthority(
@@ -56,10 +56,10 @@ export async function spendAuthority(
   const row = await tx.get(delegates, delegate)
   const { spend = null } = row ?? {}
   if (!row || !spend || !(await isParty(tx, row, spend.party, party)))
-    throw refused('It is unknown, or no spending authority of yours.')
-  if (row.revoked_at !== null) throw refused('It was revoked.')
-  if (spend.expires_at !== null && spend.expires_at <= at) throw refused('It has expired.')
-  if (spend.dq !== dq) throw refused('It is for another digital quantity.')
+    throw refused('The delegate is unknown, or does not let you spend.')
+  if (row.revoked_at !== null) throw refused('The delegate was revoked.')
+  if (spend.expires_at !== null && spend.expires_at <= at) throw refused('The spending authority has expired.')
+  if (spend.dq !== dq) throw refused('The spending authority is for a different digital quantity.')
   if (amount > 0n) await countSpending(tx, row.id, spend, { amount, at })
   const { twin_id } = await personaOf(tx, row.persona)
   return await getExisting(tx, twins, twin_id)
@@ -71,7 +71,7 @@ async function isParty(tx: Reader, row: DelegateRow, named: NamedParty, party: P
   if ('public_secret' in named)
     return party.kind === 'embed' && (await accountByPublicSecret(tx, named.public_secret))?.id === party.account_id
   if (party.kind === 'embed') return false
-  // Anyone can connect to an app and be one of its agents: only those of the two sides are meant.
+  // Anybody can connect an app and become its user. Only the persona's owner and the twin's owner count.
   if (party.kind === 'agent') return party.client_id === named.client_id && isSide(tx, row, party.owner)
   const client = await tx.get(clients, named.client_id)
   return client?.deleted_at === null && client.owner_kind === party.kind && client.owner_id === party.id
@@ -92,18 +92,18 @@ async function countSpending(
   if (amount > left) {
     const { decimals, shortcode } = await quantityOf(tx, spend.dq)
     const until = spend.period === null ? '' : ` for this ${spend.period}`
-    throw refused(`It has ${toAmount(left, decimals)} ${shortcode} left${until}.`)
+    throw refused(`The spending authority has ${toAmount(left, decimals)} ${shortcode} left${until}.`)
   }
   tx.put(delegateSpendings, { id, spent: String(spent + amount) })
 }
 
-/** Days and months as ISO 8601 writes them. */
+/** Days and months in ISO 8601. */
 function counterOf(delegate: string, period: SpendingPeriod | null, at: number): string {
   if (period === null) return `${delegate}:all`
   return `${delegate}:${new Date(at).toISOString().slice(0, period === 'day' ? 10 : 7)}`
 }
 
-/** Takes back what was counted as spent `at` a time and then was not: it is left again for the period of that time. */
+/** Restores an amount that was counted `at` a time and then not spent. It counts for the period of that time. */
 export async function restoreAuthority(
   tx: Writer,
   { delegate, amount, at }: { delegate: string; amount: bigint; at: number },

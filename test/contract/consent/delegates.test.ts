@@ -218,7 +218,7 @@ contract('verifyPersona', (start) => {
         200,
         {
           status: 404,
-          message: 'The twin holds none of the delegates of "Club" that were asked for.',
+          message: 'The twin holds none of the requested delegates of "Club".',
           hostname: holder.hostname,
           instances: [],
         },
@@ -229,7 +229,7 @@ contract('verifyPersona', (start) => {
         200,
         {
           status: 200,
-          message: 'The twin holds 2 of the delegates of "Club" that were asked for.',
+          message: 'The twin holds 2 of the requested delegates of "Club".',
           hostname: holder.hostname,
           instances: given,
         },

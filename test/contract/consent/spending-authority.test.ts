@@ -122,7 +122,7 @@ contract('createPayment, by a spending authority', (start) => {
     const before = (await state()).rows
     const unknown = await spend(UNKNOWN_HASH)
     expectProblem(unknown, 403, 'delegate_refused')
-    expect(detailOf(unknown)).toBe('It is unknown, or no spending authority of yours.')
+    expect(detailOf(unknown)).toBe('The delegate is unknown, or does not let you spend.')
     expect((await spend(plain.hash)).text).toBe(unknown.text)
     for (const delegate of [living, revoked]) expect((await spend(delegate, eve)).text).toBe(unknown.text)
     expect((await state()).rows).toEqual(before)
@@ -137,11 +137,11 @@ contract('createPayment, by a spending authority', (start) => {
     await setClock(call, at + 60_000)
     const expired = await spend(first)
     expectProblem(expired, 403, 'delegate_refused')
-    expect(detailOf(expired)).toBe('It has expired.')
+    expect(detailOf(expired)).toBe('The spending authority has expired.')
     await call('DELETE', `/v4/persona/${persona.hash}/delegates/${second}`, { token: ada.token })
     const revoked = await spend(second)
     expectProblem(revoked, 403, 'delegate_refused')
-    expect(detailOf(revoked)).toBe('It was revoked.')
+    expect(detailOf(revoked)).toBe('The delegate was revoked.')
     expect(await left()).toBe(4.5)
   })
 
@@ -151,7 +151,7 @@ contract('createPayment, by a spending authority', (start) => {
     await fund(call, ada.hostname, 10, points)
     const refused = await spend(await allow({ dq: points, limit: 10 }))
     expectProblem(refused, 403, 'delegate_refused')
-    expect(detailOf(refused)).toBe('It is for another digital quantity.')
+    expect(detailOf(refused)).toBe('The spending authority is for a different digital quantity.')
   })
 
   test('without a period, is for what it says and no more, ever', async () => {
@@ -162,7 +162,7 @@ contract('createPayment, by a spending authority', (start) => {
     const token = await tokenFor(call, spender.clientId, spender.clientSecret)
     const refused = await spend(delegate, { token })
     expectProblem(refused, 403, 'delegate_refused')
-    expect(detailOf(refused)).toBe('It has 0.1 USD left.')
+    expect(detailOf(refused)).toBe('The spending authority has 0.1 USD left.')
   })
 
   for (const [period, from, until] of [
@@ -180,7 +180,7 @@ contract('createPayment, by a spending authority', (start) => {
       expect((await spendAt(until - 1)).status).toBe(202)
       const refused = await spendAt(until - 1)
       expectProblem(refused, 403, 'delegate_refused')
-      expect(detailOf(refused)).toBe(`It has 0 USD left for this ${period}.`)
+      expect(detailOf(refused)).toBe(`The spending authority has 0 USD left for this ${period}.`)
       expect((await spendAt(until)).status).toBe(202)
       expect((await spendAt(until)).status).toBe(202)
       expectProblem(await spendAt(until), 403, 'delegate_refused')

@@ -10,10 +10,10 @@ import { sameRedirectUri, withParameters } from '../clients/redirect-uri.js'
 import { audienceOf, isScope, issuerOf, splitOnSpaces } from '../issuer.js'
 import { signedClaims } from '../keys.js'
 
-/** As long as somebody may take over one sign-in and consent. */
+/** How long a user has for sign-in and consent. */
 const LIFETIME = 3_600_000
 
-/** An authorization request that was found to be in order (OpenID Connect Core 1.0 section 3.1.2.1). */
+/** A valid authorization request (OpenID Connect Core 1.0 section 3.1.2.1). */
 export interface AuthorizationRequest {
   readonly client_id: string
   readonly redirect_uri: string
@@ -25,26 +25,26 @@ export interface AuthorizationRequest {
   /** In seconds. */
   readonly max_age: number | null
   readonly login_hint: string | null
-  /** Whom `id_token_hint` is about. */
+  /** The user of `id_token_hint`. */
   readonly hinted_user_id: number | null
   readonly resource: string | null
 }
 
-/** An authorization request on its way through sign-in and consent. The id is part of the address of its pages. */
+/** An authorization request and its progress through sign-in and consent. The id is part of the address of its pages. */
 export interface InteractionRow {
   readonly id: string
   readonly request: AuthorizationRequest
   readonly expires_at: number
-  /** The session that goes through it, by digest, with how far it came; another session begins anew. */
+  /** Digest of the session that made this progress. A different session starts from the beginning. */
   readonly session_digest: string | null
-  /** To which a code was mailed. */
+  /** The address that a code was mailed to. */
   readonly email: string | null
-  /** Whether the session signed in here, as `prompt=login` asks. */
+  /** Whether the session signed in during this interaction. `prompt=login` needs that. */
   readonly signed_in: boolean
-  /** The request for a second factor that was made, by id. */
+  /** Id of the authentication request. */
   readonly second_factor_id: number | null
   readonly second_factor_passed: boolean
-  /** What is wrong with the request; null, or absent in older rows, where nothing is. */
+  /** What is wrong with the request. Null if it is valid. Older rows lack it, and are valid. */
   readonly refused?: AuthorizationAnswer | null
 }
 
@@ -52,7 +52,7 @@ export const oidcInteractions = collection<InteractionRow>()('oidc_interactions'
   byExpiry: { fields: ['expires_at'] },
 })
 
-/** All that is read of a request; anything else is ignored. */
+/** The parameters of an authorization request. Any others are ignored. */
 export type AuthorizationParameters = {
   readonly [name in
     | 'client_id'
@@ -77,9 +77,9 @@ export type AuthorizationParameters = {
 type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock'>
 
 /**
- * Where a browser that comes with an authorization request goes on: to the pages that sign in and ask, which also say what is
- * wrong with it. A silent request that is wrong goes back to the client with the error.
- * Throws `invalid_request` for an unknown client, or an address that it did not register.
+ * Starts an authorization request and returns the address that the browser goes to. That is the sign-in and consent pages, which
+ * also show errors. An invalid request with `prompt=none` goes back to the client with the error.
+ * Throws `invalid_request` for an unknown client or an unregistered `redirect_uri`.
  */
 export async function authorizeOidc(
   tx: Writer,
@@ -88,12 +88,13 @@ export async function authorizeOidc(
 ): Promise<string> {
   const at = context.clock.now()
   const client = await clientById(tx, parameters.client_id ?? '')
-  if (!client) throw problem('invalid_request', { detail: '`client_id` names no client; register it at /v4/oidc/reg.' })
+  if (!client)
+    throw problem('invalid_request', { detail: '`client_id` is unknown. Register the client at /v4/oidc/reg.' })
   const redirect_uri = checkRedirectUri(client, parameters.redirect_uri)
   const answered = { redirect_uri, state: parameters.state ?? null }
   const hinted = await readHint(tx, parameters, client, context)
   const refused = parameterError(parameters, client, context) ?? (hinted === undefined ? WRONG_HINT : undefined)
-  // OpenID Connect Core 1.0 section 3.1.2.1: a silent request is answered without a page, whatever the answer is.
+  // OpenID Connect Core 1.0 section 3.1.2.1: `prompt=none` never shows a page.
   if (refused && parameters.prompt === 'none') return answerAddress(answered, refused, context)
   await removeExpiredInteractions(tx, at)
   const id = randomHex(context.random, 16)
@@ -107,13 +108,13 @@ export async function authorizeOidc(
   return `${issuerOf(context)}/interaction/${id}`
 }
 
-/** What a request asks that is refused. */
+/** Stored in place of an invalid request's parameters. */
 const EMPTY_REQUEST = {
   ...{ scopes: [], nonce: null, code_challenge: '', prompt: [], max_age: null },
   ...{ login_hint: null, hinted_user_id: null, resource: null },
 }
 
-/** Whom `id_token_hint` is about: null where there is none, undefined where it is no id token of the client's. */
+/** The user of `id_token_hint`. Null if it is not sent, undefined if it is not an id token of the client. */
 async function readHint(
   tx: Reader,
   { id_token_hint: hint }: AuthorizationParameters,
@@ -126,17 +127,17 @@ async function readHint(
 function checkRedirectUri({ metadata }: OidcClientRow, asked: string | undefined): string {
   if (asked !== undefined && metadata.redirect_uris.some((registered) => sameRedirectUri(registered, asked)))
     return asked
-  throw problem('invalid_request', { detail: '`redirect_uri` is none of those that the client registered.' })
+  throw problem('invalid_request', { detail: '`redirect_uri` must be one that the client registered.' })
 }
 
-/** What an answer to a client carries: an error, or a code. */
+/** The parameters of an authorization response: an error, or a code. */
 export interface AuthorizationAnswer {
   readonly error?: string
   readonly error_description?: string
   readonly code?: string
 }
 
-/** The client's address with an answer, the state that it sent, and who answers (RFC 9207). */
+/** The client's redirect URI with the response, `state` and `iss` (RFC 9207). */
 export const answerAddress = (
   { redirect_uri, state }: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
   answer: AuthorizationAnswer,
@@ -148,9 +149,9 @@ const invalidRequest = (error_description: string): AuthorizationAnswer => ({
   error_description,
 })
 
-const WRONG_HINT = invalidRequest('`id_token_hint` is not an id token of this client.')
+const WRONG_HINT = invalidRequest('`id_token_hint` must be an id token of this client.')
 
-/** The first thing about a request that its client must be told. */
+/** The first error of a request, or undefined. */
 function parameterError(
   sent: AuthorizationParameters,
   client: OidcClientRow,
@@ -158,21 +159,23 @@ function parameterError(
 ): AuthorizationAnswer | undefined {
   for (const name of ['request', 'request_uri', 'registration'] as const)
     if (sent[name] !== undefined) return { error: `${name}_not_supported` }
-  if (sent.response_type === undefined) return invalidRequest('Give `response_type`.')
+  if (sent.response_type === undefined) return invalidRequest('Send `response_type`.')
   if (sent.response_type !== 'code')
     return { error: 'unsupported_response_type', error_description: '`response_type` must be `code`.' }
-  if ((sent.response_mode ?? 'query') !== 'query') return invalidRequest('`response_mode` is query.')
+  if ((sent.response_mode ?? 'query') !== 'query') return invalidRequest('`response_mode` must be query.')
   if (!/^[A-Za-z0-9_-]{43}$/.test(sent.code_challenge ?? ''))
-    return invalidRequest('PKCE is required: give `code_challenge`, 43 characters of base64url.')
-  if (sent.code_challenge_method !== 'S256') return invalidRequest('`code_challenge_method` is S256.')
+    return invalidRequest('PKCE is required. Send `code_challenge` with 43 characters of base64url.')
+  if (sent.code_challenge_method !== 'S256') return invalidRequest('`code_challenge_method` must be S256.')
   const prompt = splitOnSpaces(sent.prompt ?? '')
   if (!prompt.every((word) => prompts.includes(word)) || (prompt.includes('none') && prompt.length > 1))
-    return invalidRequest('`prompt` is none, or some of login, consent and select_account.')
-  if (!/^\d{0,9}$/.test(sent.max_age ?? '')) return invalidRequest('`max_age` is a number of seconds.')
-  if (!isPlainLine(sent.login_hint ?? ''))
-    return invalidRequest('`login_hint` holds characters that people cannot see.')
+    return invalidRequest('`prompt` must be none, or some of login, consent and select_account.')
+  if (!/^\d{0,9}$/.test(sent.max_age ?? '')) return invalidRequest('`max_age` must be a number of seconds.')
+  if (!isPlainLine(sent.login_hint ?? '')) return invalidRequest('`login_hint` must not contain invisible characters.')
   if (sent.resource !== undefined && audienceOf(sent.resource, context) === undefined)
-    return { error: 'invalid_target', error_description: '`resource` names nothing that tokens are issued for here.' }
+    return {
+      error: 'invalid_target',
+      error_description: '`resource` is unknown. Send the URL of this service or of one of its MCP servers.',
+    }
   return scopeError(sent, client)
 }
 
@@ -181,10 +184,13 @@ const prompts = ['none', 'login', 'consent', 'select_account']
 function scopeError({ scope }: AuthorizationParameters, client: OidcClientRow): AuthorizationAnswer | undefined {
   if (scope === undefined) return undefined
   const registered = splitOnSpaces(client.metadata.scope)
-  // Scopes that nobody knows are ignored (OpenID Connect Core 1.0 section 3.1.2.1).
+  // Unknown scopes are ignored (OpenID Connect Core 1.0 section 3.1.2.1).
   const known = splitOnSpaces(scope).filter(isScope)
   if (known.length > 0 && known.every((word) => registered.includes(word))) return undefined
-  return { error: 'invalid_scope', error_description: `The client is registered for: ${registered.join(' ')}.` }
+  return {
+    error: 'invalid_scope',
+    error_description: `\`scope\` must contain some of the client's scopes: ${registered.join(' ')}.`,
+  }
 }
 
 function parseRequest(sent: AuthorizationParameters, client: OidcClientRow, context: Pick<ServiceContext, 'baseUrl'>) {
@@ -200,7 +206,7 @@ function parseRequest(sent: AuthorizationParameters, client: OidcClientRow, cont
   }
 }
 
-/** The user whom an id token of the client's, expired or not, is about; undefined where it is no such token. */
+/** The user of an id token of the client, expired or not. Returns undefined for any other token. */
 export async function hintedUser(
   tx: Reader,
   idToken: string,

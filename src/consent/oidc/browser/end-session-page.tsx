@@ -3,7 +3,7 @@ import { Actions, Button, Onward } from '../../../http/pages/parts.js'
 import type { Reply } from '../../../http/reply.js'
 import type { EndSessionOutcome, EndSessionRequest } from './end-session.js'
 
-/** Asks whoever is signed in, as any page could have sent them here. */
+/** Asks the user to confirm, because any page could have sent them here. */
 export const signOutPage = (
   { email, onward }: Extract<EndSessionOutcome, { ended: false }>,
   request: EndSessionRequest,
@@ -17,7 +17,7 @@ export const signOutPage = (
         <p>
           You are signed in as <strong>{email}</strong>.
         </p>
-        {onward && <p class="muted">An app asks for this. Afterwards it leads to {onward.place}.</p>}
+        {onward && <p class="muted">An app asked for this. Afterwards you can continue to {onward.place}.</p>}
         <form method="post" action="end/confirm">
           {Object.entries(request).map(([name, value]) => value && <input type="hidden" name={name} value={value} />)}
           <Actions>

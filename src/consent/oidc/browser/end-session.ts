@@ -18,26 +18,26 @@ export interface EndSessionRequest {
   readonly state?: string | undefined
 }
 
-/** Where a client asks to have the browser sent afterwards. */
+/** Where the browser goes after signing out. */
 export interface PostLogoutRedirect {
   readonly location: string
-  /** The place, as people are told. */
+  /** The location in text for people. */
   readonly place: string
-  /** Whether whoever signed out has the client connected. Anybody can register one, so people go on to any other by themselves. */
+  /** Whether the user has the client connected. Anybody can register a client, so others get a link instead of a redirect. */
   readonly isTrusted: boolean
 }
 
 export type EndSessionOutcome =
-  /** Nobody is signed in any more. */
+  /** Nobody is signed in now. */
   | { readonly ended: true; readonly onward: PostLogoutRedirect | undefined }
-  /** Somebody is, and must be asked: any page could have sent them here. */
+  /** The user must confirm, because any page could have sent them here. */
   | { readonly ended: false; readonly email: string; readonly onward: PostLogoutRedirect | undefined }
 
 type Context = Pick<ServiceContext, 'baseUrl' | 'clock'>
 
 /**
- * Signs out: at once where a client that the user has connected shows an id token of theirs, else once they were asked, as
- * `confirmed` says. Throws `invalid_request` for an address that the client did not register, and for what is no id token of its.
+ * Signs out at once if a client that the user has connected sends an id token of theirs. Otherwise the user must confirm first.
+ * Throws `invalid_request` for an unregistered `post_logout_redirect_uri`, or an id token that is not the client's.
  */
 export async function endOidcSession(
   tx: Writer,
@@ -57,13 +57,13 @@ export async function endOidcSession(
   return { ended: true, onward }
 }
 
-/** The client that asks, and whom its id token is about. */
+/** The client of the request, and the user of its id token. */
 async function readClient(tx: Reader, { id_token_hint: hint, client_id }: EndSessionRequest, context: Context) {
   const audience = hint === undefined ? undefined : (await signedClaims(tx, hint, 'JWT'))?.aud
   const client = await clientById(tx, client_id ?? (typeof audience === 'string' ? audience : ''))
   const hinted = hint === undefined || !client ? undefined : await hintedUser(tx, hint, client, context)
   if (hint !== undefined && hinted === undefined)
-    throw problem('invalid_request', { detail: '`id_token_hint` is not an id token of the client.' })
+    throw problem('invalid_request', { detail: '`id_token_hint` must be an id token of the client.' })
   return { client, hinted }
 }
 
@@ -74,11 +74,11 @@ function checkPostLogoutUri(
   if (asked === undefined) return undefined
   const registered = client?.metadata.post_logout_redirect_uris ?? []
   if (!registered.some((uri) => sameRedirectUri(uri, asked)))
-    throw problem('invalid_request', { detail: 'The client did not register this `post_logout_redirect_uri`.' })
+    throw problem('invalid_request', { detail: '`post_logout_redirect_uri` must be one that the client registered.' })
   return { location: withParameters(asked, { state }), place: redirectOrigin(asked) }
 }
 
-/** The same request, to be asked again by GET. */
+/** The address that repeats the request by GET. */
 export const endSessionAddress = (
   { id_token_hint, client_id, post_logout_redirect_uri, state }: EndSessionRequest,
   context: Pick<ServiceContext, 'baseUrl'>,

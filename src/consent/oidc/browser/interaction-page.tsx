@@ -6,19 +6,19 @@ import { accountChoiceFields } from '../pages/account-choice-fields.js'
 import type { ShownInteraction } from './interaction.js'
 
 const scopeTexts: Readonly<Record<string, readonly string[]>> = {
-  openid: ['Know that it is you each time'],
+  openid: ['Recognize you each time'],
   profile: ['See your name'],
   email: ['See your email address'],
   twin: [
-    'See your wallets and what was bought',
+    'See your wallets and purchases',
     'Hold the key of the wallet that your agents pay from',
-    'Pay from that without asking, up to the amount that you set: none at first',
+    'Pay from that wallet up to the amount that you set. At first this is 0',
     'Ask you to approve everything else',
   ],
   offline_access: ['Stay connected while you are away'],
 }
 
-/** An answer redirects to the client, wherever that is, perhaps to be redirected again. */
+/** An answer redirects to the client's site, which may redirect further. */
 const frame = ({ app, origin, scheme }: ShownInteraction): Pick<FormPage, 'about' | 'leadsTo'> => ({
   about: (
     <p class="muted">
@@ -33,7 +33,7 @@ const signInForms = ({ step, email }: At<ShownInteraction, 'email' | 'code'>, { 
     at={{ step, email }}
     isRefused={isRefused}
     outbox={outbox}
-    note="You get a code by mail; there is no password. An address that is new here signs up."
+    note="You get a code by mail and need no password. With a new address you sign up."
     resend="resend"
     cancel
   />
@@ -52,11 +52,11 @@ export const interactionPages: Pages<ShownInteraction> = {
     ),
   }),
   ask_again: (shown) => ({
-    title: 'Your device did not answer',
+    title: 'You did not answer on your device',
     ...frame(shown),
     body: (
       <Form>
-        <p>The request on your device was not answered in time.</p>
+        <p>The request on your device has expired. Continue to get a new one.</p>
         <GoOn answer="ask_again" cancel>
           Continue
         </GoOn>
@@ -67,11 +67,11 @@ export const interactionPages: Pages<ShownInteraction> = {
     title: 'Connect an app',
     heading: `Connect ${shown.app}`,
     ...frame(shown),
-    about: <p class="muted">Its answer goes to {shown.origin}</p>,
+    about: <p class="muted">The answer goes to {shown.origin}</p>,
     body: <Consent {...shown} />,
   }),
   turned_back: ({ app, origin, why, location }) => ({
-    title: 'The app sent a wrong request',
+    title: 'The app sent an invalid request',
     status: 400,
     alert: why,
     leadsTo: ANY_SITE,

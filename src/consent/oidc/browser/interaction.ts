@@ -16,7 +16,7 @@ import { type AuthorizationAnswer, answerAddress, type InteractionRow, oidcInter
 import { interactionPages } from './interaction-page.js'
 import { emailHint, mustSignIn } from './must-sign-in.js'
 
-/** What somebody who came with an authorization request is to do next. */
+/** The next step of an authorization request. */
 type Step =
   | { readonly step: 'email'; readonly email: string }
   | { readonly step: 'code'; readonly email: string }
@@ -30,16 +30,16 @@ interface Consent {
   readonly email: string
   readonly scopes: readonly string[]
   readonly accounts: readonly { readonly id: number; readonly name: string }[]
-  /** Granted before. */
+  /** The account that is granted now. */
   readonly accountId: number | null
 }
 
-/** What stands on every page of an interaction. */
+/** What every page of an interaction shows. */
 interface InteractionFrame {
   readonly app: string
-  /** Where the answer goes, as people are told. */
+  /** Where the answer goes, in text for people. */
   readonly origin: string
-  /** The scheme of that address. */
+  /** The scheme of the redirect URI. */
   readonly scheme: string
   readonly refused?: Problem | undefined
   /** The session that signed in. */
@@ -65,7 +65,7 @@ interface Interaction {
 /** Throws `interaction_expired`, `too_many_pending`. */
 async function look(tx: Writer, visit: InteractionVisit, service: ServiceContext): Promise<ShownInteraction | Next> {
   const interaction = await openInteraction(tx, visit, service)
-  // The sign-in that waits for a device, where one does here.
+  // A sign-in may be waiting for the user's device.
   const since = interaction.row.email === null ? undefined : await resumeCodeSignIn(tx, visit.sessionId, service)
   if (since === undefined) return show(interaction, await proceed(tx, interaction, service))
   if (since instanceof Next) return proceedSignedIn(tx, interaction, { since, byDevice: true }, service)
@@ -81,7 +81,7 @@ type AnswerHandler = (
   service: ServiceContext,
 ) => Promise<ShownInteraction | Next>
 
-/** An answer to what is asked; a wrong request asks nothing. */
+/** Handles an answer. An invalid request takes none. */
 const answerWith =
   (take: AnswerHandler) =>
   async (tx: Writer, visit: InteractionVisit, filled: FilledInteraction, service: ServiceContext) => {
@@ -90,7 +90,7 @@ const answerWith =
     return take(tx, interaction, filled, service)
   }
 
-/** An answer that changes how far the interaction is. */
+/** Handles an answer that changes the progress. */
 const answerByChange = (changes: (row: InteractionRow) => Partial<InteractionRow>) =>
   answerWith((tx, interaction, _, service) => changeAndProceed(tx, interaction, changes(interaction.row), service))
 
@@ -133,7 +133,7 @@ async function openInteraction(
   if (!client || row.expires_at <= clock.now()) throw problem('interaction_expired')
   const session = await findSession(tx, sessionId, clock.now())
   const session_digest = digest(sessionId)
-  // How far another session came is no business of this one.
+  // A different session starts from the beginning.
   const own = row.session_digest === session_digest ? row : { ...row, ...NO_PROGRESS, session_digest }
   return { row: own, client, sessionId, session }
 }
@@ -158,7 +158,7 @@ async function changeAndProceed(
   return show(interaction, await proceed(tx, { ...interaction, row }, service))
 }
 
-/** The steps, in order: sign-in, second factor, consent, and back to the client with a code. */
+/** Goes through the steps in order: sign-in, second factor, consent, and back to the client with a code. */
 async function proceed(tx: Writer, interaction: Interaction, service: ServiceContext): Promise<Step | Next> {
   const { row, client, session } = interaction
   const { request } = row
@@ -180,8 +180,8 @@ async function proceed(tx: Writer, interaction: Interaction, service: ServiceCon
 }
 
 /**
- * A client that the user has connected is told at once what is wrong with its request. Anybody can register a client, so to
- * where any other leads only people go on by themselves (RFC 9700 section 4.11.2).
+ * Redirects an error to a client that the user has connected. Anybody can register a client, so for any other the page shows
+ * a link instead (RFC 9700 section 4.11.2).
  */
 async function refuseRequest(
   tx: Writer,
@@ -195,8 +195,8 @@ async function refuseRequest(
 }
 
 /**
- * Whether it is the client that gets the answer: it has to authenticate, or it is reached at a site of its own. Any app on
- * a device may take another's place there, so its user is asked each time (RFC 8252 section 8.6).
+ * Whether the answer can only reach this client: it authenticates, or has a web site of its own. Other apps on a device could
+ * take its place, so then the user must consent each time (RFC 8252 section 8.6).
  */
 const isKnownReceiver = ({ secret_digest }: OidcClientRow, { request }: InteractionRow): boolean =>
   secret_digest !== null || request.redirect_uri.startsWith('https:')
@@ -224,7 +224,7 @@ async function verify(
   return proceedSignedIn(tx, interaction, { since, byDevice: false }, service)
 }
 
-/** Goes on as the session that has signed in, if one has. `byDevice`: its user approved that on a device, who is not asked there again. */
+/** Continues with the session that just signed in. `byDevice`: the user approved on a device, and is not asked there again. */
 async function proceedSignedIn(
   tx: Writer,
   interaction: Interaction,
@@ -243,13 +243,13 @@ async function proceedSignedIn(
   return shown instanceof Next ? shown.as(sessionId) : { ...shown, session: sessionId }
 }
 
-/** The app that somebody signs in for. */
+/** The app, as the user's device shows it. */
 const appDetail = ({ row, client }: Pick<Interaction, 'row' | 'client'>) => ({
   app: appName(client),
   answer_goes_to: redirectOrigin(row.request.redirect_uri),
 })
 
-/** What is still to be waited for, where the user has a device to be asked on; else how far the interaction is. */
+/** Asks a user with a device for their second factor. Returns the step that waits for it, or the interaction if it is passed. */
 async function passSecondFactor(
   tx: Writer,
   { row, client, sessionId }: Interaction,
@@ -295,11 +295,11 @@ async function allow(
 ): Promise<ShownInteraction | Next> {
   const next = await proceed(tx, interaction, service)
   const { session, client } = interaction
-  // Nobody allows what they are not asked.
+  // Only the consent step can be allowed.
   if (next instanceof Next || next.step !== 'consent' || !session) return show(interaction, next)
   const granted = account === 'none' ? undefined : next.accounts.find(({ id }) => String(id) === account)
   if (account !== 'none' && !granted) {
-    const detail = '"account" must be none, or one of your accounts.'
+    const detail = '"account" must be none or the id of one of your accounts.'
     return show(interaction, next, problem('field_invalid', { detail, fields: { field: 'account' } }))
   }
   const { user_id: userId } = session
@@ -322,7 +322,7 @@ async function finishWithCode(
     connection_id: connection.id,
     user_id: session.user_id,
     auth_time: session.created_at,
-    // RFC 8176: a code that was mailed, and a device that was asked beside it.
+    // RFC 8176: a mailed code, and also a device.
     amr: row.second_factor_passed ? ['otp', 'mfa'] : ['otp'],
   }
   return returnToClient(tx, row, { code: await issueCode(tx, facts, service.clock.now(), service) }, service)

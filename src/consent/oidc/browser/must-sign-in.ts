@@ -3,7 +3,7 @@ import { users } from '../../../identity/users/user.js'
 import type { Reader } from '../../../storage/storage.js'
 import type { AuthorizationRequest, InteractionRow } from './authorization.js'
 
-/** Whether whoever is signed in has to do so again: as another user, or because it was too long ago or is asked for. */
+/** Whether the user must sign in again: as a different user, because it was too long ago, or because the request demands it. */
 export function mustSignIn({ request, signed_in }: InteractionRow, session: SessionRow, at: number): boolean {
   const { hinted_user_id, prompt, max_age } = request
   if (hinted_user_id !== null && hinted_user_id !== session.user_id) return true
@@ -12,7 +12,7 @@ export function mustSignIn({ request, signed_in }: InteractionRow, session: Sess
   return stale || prompt.includes('login') || prompt.includes('select_account')
 }
 
-/** The address that the request expects. */
+/** The email address that the sign-in form starts with. */
 export async function emailHint(tx: Reader, { hinted_user_id, login_hint }: AuthorizationRequest): Promise<string> {
   const hinted = hinted_user_id === null ? undefined : await tx.get(users, hinted_user_id)
   return hinted?.email ?? login_hint ?? ''

@@ -8,8 +8,6 @@ import { type EndSessionOutcome, endOidcSession, endSessionAddress } from './end
 import { signedOutPage, signOutPage, stillSignedInPage } from './end-session-page.js'
 import { interactionFlow } from './interaction.js'
 
-/** What browsers are sent to, rather than what programs call. */
-
 const authorization = {
   versions: ['v4'],
   path: '/oidc/auth',
@@ -43,7 +41,7 @@ const interactionPage = {
 export const oidcBrowserRoutes = defineRoutes('oidc', {
   authorizeOidc: route({
     ...authorization,
-    summary: 'Send a browser here to ask a user for a code; it goes on to sign-in and consent.',
+    summary: 'Send a browser here to get a code. It continues to sign-in and consent.',
     evidence: 'observed',
     method: 'GET',
     query: shape.Authorization,
@@ -52,7 +50,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
 
   authorizeOidcByForm: route({
     ...authorization,
-    summary: 'The same, with the request in a form.',
+    summary: 'Send the same request in a form.',
     evidence: 'designed',
     method: 'POST',
     body: shape.Authorization,
@@ -61,8 +59,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
 
   endOidcSession: route({
     ...endSessionRoute,
-    summary:
-      'Sign out: at once for a client that shows the id token of whoever is signed in and has connected it, else after asking them.',
+    summary: 'Sign out. A client that the user has connected can send their id token to skip the confirmation.',
     evidence: 'designed',
     method: 'GET',
     path: '/oidc/session/end',
@@ -75,7 +72,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
 
   endOidcSessionByForm: route({
     summary:
-      "The same, with the request in a form: of any site's, so it is asked again by GET, which shows the session.",
+      'Send the same request in a form. It redirects to GET, because browsers send no session cookie with a form of a different site.',
     evidence: 'designed',
     method: 'POST',
     path: '/oidc/session/end',
@@ -90,7 +87,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
 
   confirmEndOidcSession: route({
     ...endSessionRoute,
-    summary: 'The answer of somebody who was asked whether to sign out.',
+    summary: 'Confirm or cancel signing out.',
     evidence: 'designed',
     method: 'POST',
     path: '/oidc/session/end/confirm',
@@ -104,7 +101,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
 
   readInteraction: route({
     ...interactionPage,
-    summary: 'The pages of sign-in, second factor and consent; from the last one, back to the client.',
+    summary: 'Open the pages of sign-in, second factor and consent. The last one leads back to the client.',
     method: 'GET',
     errors: ['interaction_expired', 'too_many_pending', 'too_many_mails', 'code_expired'],
     write: interactionFlow.open,
@@ -112,7 +109,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
 
   answerInteraction: route({
     ...interactionPage,
-    summary: 'What somebody filled in on a page of sign-in or consent, and the button that they pressed.',
+    summary: 'Send a form of a sign-in or consent page.',
     method: 'POST',
     body: z.object({
       answer: z.enum(interactionFlow.answers),

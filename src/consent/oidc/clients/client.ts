@@ -7,7 +7,7 @@ import { collection, type Reader, type Writer } from '../../../storage/storage.j
 export const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const
 export type AuthMethod = (typeof authMethods)[number]
 
-/** What of RFC 7591 section 2 is kept. Addresses are shown or redirected to, never fetched. */
+/** Stored client metadata (RFC 7591 section 2). URLs are shown or redirected to, never fetched. */
 export interface ClientMetadata {
   readonly redirect_uris: readonly string[]
   readonly token_endpoint_auth_method: AuthMethod
@@ -37,13 +37,13 @@ export interface OidcClientRow {
   readonly registration_digest: string
   readonly metadata: ClientMetadata
   readonly created_at: number
-  /** While no user has it connected; null, or absent in older rows, where one may have. */
+  /** Since when no user has it connected. Null if a user may have; older rows lack it. */
   readonly unused_since?: number | null
 }
 
 export const oidcClients = collection<OidcClientRow>()('oidc_clients', { unused: { fields: ['unused_since'] } })
 
-/** Writes down whether a user has a client connected: one that nobody has is removed after a while. */
+/** Stores since when no user has a client connected. Unused clients are removed later. */
 export async function setUnusedSince(
   tx: Writer,
   id: string,
@@ -53,7 +53,7 @@ export async function setUnusedSince(
   if (client && client.unused_since !== unusedSince) tx.put(oidcClients, { ...client, unused_since: unusedSince })
 }
 
-/** How a client may show who it is: in the Authorization header, or in the body. */
+/** Credentials of a client, in the `Authorization` header or in the body. */
 export interface SentClient {
   readonly authorization: string | null
   readonly client_id: string | undefined
@@ -61,8 +61,8 @@ export interface SentClient {
 }
 
 /**
- * The client that a request to the token endpoint, and those beside it, comes from (RFC 6749 section 2.3).
- * Gives `invalid_client` and `too_many_failures` rather than throwing them, as a wrong secret must count. Throws `invalid_request`.
+ * Authenticates a client (RFC 6749 section 2.3). Returns `invalid_client` and `too_many_failures`, so that a wrong secret counts.
+ * Throws `invalid_request`.
  */
 export async function authenticateClient(tx: Writer, sent: SentClient, at: number): Promise<OidcClientRow | Problem> {
   const { id, secret, method } = readClientCredentials(sent)
@@ -70,7 +70,7 @@ export async function authenticateClient(tx: Writer, sent: SentClient, at: numbe
   const matches = sameSecret(digest(secret), client?.secret_digest ?? digest(''))
   const refused = problem('invalid_client', sent.authorization === null ? {} : BASIC)
   if (!client) return refused
-  // Without a secret there is none to guess.
+  // A public client has no secret to guess, so nothing is counted.
   if (client.secret_digest === null) return method === 'none' ? client : refused
   const isRight = matches && method === client.metadata.token_endpoint_auth_method
   const tried = await countTry(tx, client.id, isRight, at)
@@ -87,11 +87,13 @@ function readClientCredentials({ authorization, client_id, client_secret }: Sent
   }
   const [id, secret] = basicPair(authorization)
   if (client_secret !== undefined || (client_id !== undefined && client_id !== id))
-    throw problem('invalid_request', { detail: 'Authenticate the client in one place.' })
+    throw problem('invalid_request', {
+      detail: 'Send the client credentials either in the `Authorization` header or in the body, not both.',
+    })
   return { id, secret, method: 'client_secret_basic' as const }
 }
 
-/** Id and secret, each form-encoded before they were joined (RFC 6749 section 2.3.1). */
+/** Decodes Basic credentials, whose parts are form-encoded (RFC 6749 section 2.3.1). */
 function basicPair(authorization: string): [id: string, secret: string] {
   try {
     const pair = atob(/^Basic\s+(\S+)$/i.exec(authorization)?.[1] ?? '')
@@ -106,7 +108,7 @@ function basicPair(authorization: string): [id: string, secret: string] {
   }
 }
 
-/** The name that people are shown: the client's own, which anyone may have given it, with nothing hidden in it. */
+/** The name of a client for people. Anybody may have chosen it, so invisible characters are made visible. */
 export const appName = ({ id, metadata }: OidcClientRow): string =>
   metadata.client_name === undefined ? `The app ${id.slice(0, 12)}…` : revealInvisible(metadata.client_name)
 

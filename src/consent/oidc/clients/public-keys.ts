@@ -1,6 +1,6 @@
 import { z } from '../../../http/fields/schema.js'
 
-/** Members of a JWK that only the owner of the key may know (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
+/** Secret members of a JWK (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 const MAX_KEYS = 16
@@ -15,7 +15,7 @@ const keyDescription = {
   key_ops: z.optional(z.array(z.string().check(z.maxLength(32))).check(z.maxLength(8))),
 }
 
-/** Public keys as clients register them; other members are dropped. An RSA modulus has 2048 to 8192 bits. */
+/** A public key that a client registers. Unknown members are dropped. An RSA modulus has 2048 to 8192 bits. */
 const PublicKey = z.union([
   z.object({ kty: z.literal('RSA'), n: base64url(342, 1366), e: base64url(1, 8), ...keyDescription }),
   z.object({
@@ -33,7 +33,7 @@ const PublicKey = z.union([
   }),
 ])
 
-/** A key set that a client sent: its public keys, or what is wrong with it. */
+/** Checks a key set. Returns its public keys, or what is wrong with it. */
 export function checkPublicKeys({ keys }: { readonly keys?: unknown }): { keys: object[] } | { wrong: string } {
   if (!Array.isArray(keys)) return { wrong: '`jwks` needs `keys`, an array of public keys.' }
   const sent: readonly unknown[] = keys

@@ -1,4 +1,4 @@
-/** Apps own the schemes of reverse domain names (RFC 8252 section 7.1). A browser runs or opens most schemes without a dot. */
+/** Schemes of apps are reversed domain names (RFC 8252 section 7.1). Browsers use most schemes without a dot themselves. */
 const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
 
 /** Editors whose schemes have no dot. */
@@ -9,8 +9,8 @@ const EDITORS: readonly string[] = [
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|(?:[a-z0-9-]+\.)*localhost))(?::\d{1,5})?(?=[/?]|$)/
 
 /**
- * Whether a client can register an address: https, http on this computer, or a scheme of its own. The address has no
- * fragment, user, wildcard or path segment that a server reads as another path.
+ * Whether a client can register a URI: https, http on this computer, or the app's own scheme. The URI has no fragment,
+ * user, wildcard, or path segment that a server would resolve to a different path.
  */
 export function isRedirectUri(uri: string): boolean {
   if (!/^[\x21-\x7e]{1,2048}$/.test(uri) || uri.includes('#') || !URL.canParse(uri)) return false
@@ -20,13 +20,13 @@ export function isRedirectUri(uri: string): boolean {
   return protocol === 'http:' ? LOOPBACK.test(uri) : PRIVATE_USE.test(protocol) || EDITORS.includes(protocol)
 }
 
-/** Dot segments, however they are written, and escaped slashes. */
+/** Whether a path has dot segments, escaped or not, or escaped slashes. */
 function changesPath(uri: string): boolean {
   const [path = ''] = uri.replace(/^[^:]*:(\/\/[^/?]*)?/, '').split('?')
   return /(^|\/)(\.|%2e){1,2}(;|\/|$)/i.test(path) || /%(2f|5c|00)/i.test(path)
 }
 
-/** Character by character; but an app on this computer may listen on any port (RFC 8252 section 7.3). */
+/** Compares every character. Only an app on this computer may use any port (RFC 8252 section 7.3). */
 export const sameRedirectUri = (registered: string, asked: string): boolean =>
   registered === asked ||
   (LOOPBACK.test(registered) &&
@@ -36,7 +36,7 @@ export const sameRedirectUri = (registered: string, asked: string): boolean =>
 
 const withoutPort = (uri: string): string => uri.replace(LOOPBACK, '$1')
 
-/** An address with parameters added to its query; those that are undefined are left out. */
+/** Adds parameters to the query of a URI. Skips undefined values. */
 export function withParameters(uri: string, parameters: Readonly<Record<string, string | undefined>>): string {
   const added = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) added.append(name, value)
@@ -45,7 +45,7 @@ export function withParameters(uri: string, parameters: Readonly<Record<string, 
   return `${uri}${uri.includes('?') ? (/[?&]$/.test(uri) ? '' : '&') : '?'}${text}`
 }
 
-/** What people are shown of where an answer goes: a web site's host, this computer, or an app's scheme. */
+/** The target of a redirect in text for people: a host, this computer, or an app's scheme. */
 export function redirectOrigin(uri: string): string {
   if (LOOPBACK.test(uri)) return 'this computer'
   const { protocol, host } = new URL(uri)

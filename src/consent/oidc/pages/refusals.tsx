@@ -3,7 +3,7 @@ import { ANY_SITE, formPage } from '../../../http/pages/form-page.js'
 import { wantsPage } from '../../../http/pages/html.js'
 import { type Reply, reply } from '../../../http/reply.js'
 
-/** Problems whose codes are OAuth's own words, or stand for one of them. */
+/** OAuth's error code for each problem. */
 const oauthCodes: Partial<Record<ProblemCode, string>> = {
   invalid_grant: 'invalid_grant',
   unauthorized_client: 'unauthorized_client',
@@ -23,22 +23,22 @@ const oauthCodes: Partial<Record<ProblemCode, string>> = {
 const oauthCodeOf = ({ code, status }: Problem): string =>
   oauthCodes[code] ?? (status >= 500 ? 'server_error' : 'invalid_request')
 
-/** OAuth's error body (RFC 6749 section 5.2), with the status and code that every refusal of the service has. */
+/** An error body of OAuth (RFC 6749 section 5.2), with farthing's own status and code added. */
 export const oauthRefusal = (refused: Problem): Reply<object> =>
   reply({ value: { ...refused.body, error: oauthCodeOf(refused), error_description: refused.message } })
 
-/** RFC 7591 section 3.2.2: metadata that cannot be read is invalid metadata. */
+/** An error of client registration (RFC 7591 section 3.2.2). A malformed body counts as invalid metadata. */
 export function registrationRefusal(refused: Problem): Reply<object> {
   const isMetadata = refused.code === 'field_invalid' || refused.code === 'body_malformed'
   const error = isMetadata ? 'invalid_client_metadata' : oauthCodeOf(refused)
   return reply({ value: { ...refused.body, error, error_description: refused.message } })
 }
 
-/** In place of a page that cannot be had: for people a page, for programs OAuth's JSON. */
+/** An error of a page: a page for people, OAuth's JSON for programs. */
 export const pageRefusal = (refused: Problem, headers: Pick<Headers, 'get'>): Reply<object> =>
   wantsPage(headers)
     ? formPage({
-        title: 'This cannot go on',
+        title: 'Something went wrong',
         alert: refused.message,
         refused,
         leadsTo: ANY_SITE,

@@ -72,13 +72,13 @@ contract('an interaction', (start) => {
       return [...text.matchAll(/<li>([^<]*)<\/li>/g)].map(([, said]) => said)
     }
     const wallets = [
-      'See your wallets and what was bought',
+      'See your wallets and purchases',
       'Hold the key of the wallet that your agents pay from',
-      'Pay from that without asking, up to the amount that you set: none at first',
+      'Pay from that wallet up to the amount that you set. At first this is 0',
       'Ask you to approve everything else',
     ]
     expect(await asked('twin')).toEqual(wallets)
-    expect(await asked('openid')).toEqual(['Know that it is you each time'])
+    expect(await asked('openid')).toEqual(['Recognize you each time'])
     expect(await asked(undefined)).toEqual(expect.arrayContaining(wallets))
   })
 

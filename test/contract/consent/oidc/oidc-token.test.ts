@@ -246,7 +246,7 @@ contract('createOidcToken', (start) => {
     const { call } = await start()
     const answer = await asClient(call, await newApp(call), 'token', form)
     expectOAuthError(answer, 400, 'invalid_request')
-    expect(answer.body.error_description).toContain('Give `')
+    expect(answer.body.error_description).toContain('Send `')
   })
 
   it.each(['password', 'client_credentials', 'implicit', 'urn:ietf:params:oauth:grant-type:device_code'])(
