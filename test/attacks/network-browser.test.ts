@@ -116,7 +116,7 @@ test('the pages of a sandbox in a container work once they are given the control
   await page.goto(`${url}/`)
   await page.getByText('To see them from another machine').waitFor()
   await page.goto(`${url}/phone`)
-  await page.getByText('open this page once with ?control_token=').first().waitFor()
+  await page.getByText('add ?control_token=').first().waitFor()
 
   await page.goto(`${url}/?control_token=${TOKEN}`)
   expect(page.url()).toBe(`${url}/`)

@@ -20,7 +20,7 @@ async function post(path: string, body: object = {}) {
   return answer.json()
 }
 
-// The page under test: yours is a module of its own. The reader is signed in by the service's cookie.
+// The page under test. Yours is in a module of its own. The service's cookie signs the reader in.
 function openArticle(hash: string) {
   document.body.innerHTML = `<article>The first lines are free.</article>
     <form><label>Email <input name="email"></label> <label>Code <input name="code"></label> <button>Continue</button></form>`
@@ -49,7 +49,7 @@ test('a reader signs in, pays and reads on', async () => {
     users: [{ email: 'reader@example.test', balance: 1 }],
     commodities: [{ account: 'The Daily Farthing', descriptor: 'NEWS.ARTICLE', cost: 0.25, hash }],
   })
-  // Your server, as the page sees it: it gives the story away for a payment that validates.
+  // Plays your server. It sends the story if the payment is valid.
   const basic = btoa(`${accounts[0]?.client_id}:${accounts[0]?.client_secret}`)
   const ask = (path: string, authorization: string, body = '') =>
     service.fetch(new Request(service.baseUrl + path, { method: 'POST', headers: { ...json, authorization }, body }))
