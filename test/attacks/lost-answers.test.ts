@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { inProcess } from '../runtimes/in-process.js'
-import type { Running } from '../runtimes/runtime.js'
-import { type Answer, type Call, caller } from '../support/api.js'
+import { describe, expect, it } from 'vitest'
+import type { Answer } from '../support/api.js'
+import { attackedEach } from '../support/scenes/attacked.js'
 import { advance, expectProblem, stopClock } from '../support/scenes/market.js'
 import {
   type App,
@@ -24,13 +23,7 @@ import { basic, newPayer, newSeller } from '../support/scenes/world.js'
 
 const KEY = 'a-key-of-the-client'
 
-let running: Running
-let call: Call
-beforeEach(async () => {
-  running = await inProcess.start({})
-  call = caller(running)
-})
-afterEach(() => running.close())
+const { running, call } = attackedEach()
 
 const isReplay = ({ headers }: Answer) => headers.get('idempotent-replayed') === 'true'
 
@@ -249,7 +242,7 @@ describe('POST /v4/oidc/token', () => {
   it('writes no token down in clear text', async () => {
     const { app, refreshToken } = await newAgent(call)
     const { body } = await keyed(app, refreshing(refreshToken))
-    const state = JSON.stringify(await running.state())
+    const state = JSON.stringify(await running().state())
     for (const secret of [refreshToken, body.refresh_token, body.access_token, KEY]) expect(state).not.toContain(secret)
   })
 })

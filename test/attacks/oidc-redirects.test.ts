@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { inProcess } from '../runtimes/in-process.js'
-import type { Running } from '../runtimes/runtime.js'
-import { type Answer, type Call, caller } from '../support/api.js'
+import { describe, expect, it } from 'vitest'
+import type { Answer } from '../support/api.js'
+import { attackedEach } from '../support/scenes/attacked.js'
 import { advance, stopClock } from '../support/scenes/market.js'
 import {
   type App,
@@ -24,13 +23,7 @@ import { newSession } from '../support/scenes/world.js'
 
 const EVIL = 'https://evil.example.test/phish'
 
-let running: Running
-let call: Call
-beforeEach(async () => {
-  running = await inProcess.start({})
-  call = caller(running)
-})
-afterEach(() => running.close())
+const { running, call } = attackedEach()
 
 const evilApp = (metadata: object = {}): Promise<App> =>
   newApp(call, { redirect_uris: [EVIL], post_logout_redirect_uris: [EVIL], ...metadata })
@@ -87,7 +80,7 @@ describe('an authorization request of a client that nobody connected', () => {
     const session = await newSession(call, 'ada@example.test')
     const path = locationOf(await call('GET', authorization(app, { redirect_uri: EVIL, scope: 'root' }))).pathname
     await call('POST', path, { session, form: { answer: 'allow', account: 'none' } })
-    expect((await running.state()).rows.oidc_codes ?? []).toEqual([])
+    expect((await running().state()).rows.oidc_codes ?? []).toEqual([])
   })
 
   it('is answered where OpenID Connect asks for it: prompt=none brings login_required', async () => {
@@ -250,7 +243,7 @@ describe('a registration', () => {
   ])('is refused with %s', async (_, metadata) => {
     const { status, body } = await register(metadata)
     expect([status, /^invalid_(redirect_uri|client_metadata)$/.test(body.error)]).toEqual([400, true])
-    expect((await running.state()).rows.oidc_clients ?? []).toEqual([])
+    expect((await running().state()).rows.oidc_clients ?? []).toEqual([])
   })
 
   it('keeps of a key only what is public and known', async () => {

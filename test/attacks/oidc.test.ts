@@ -1,9 +1,8 @@
 import { CompactSign, generateKeyPair } from 'jose'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { inProcess } from '../runtimes/in-process.js'
-import type { Running } from '../runtimes/runtime.js'
-import { type Call, type CallOptions, caller } from '../support/api.js'
+import { describe, expect, it } from 'vitest'
+import type { CallOptions } from '../support/api.js'
 import { send } from '../support/mcp/mcp.js'
+import { attackedEach } from '../support/scenes/attacked.js'
 import { expectProblem } from '../support/scenes/market.js'
 import {
   asClient,
@@ -29,13 +28,7 @@ import { newSeller, newSession } from '../support/scenes/world.js'
 
 /** What RFC 9700 and the authorization specification of MCP warn of, tried against the provider and the MCP servers. */
 
-let running: Running
-let call: Call
-beforeEach(async () => {
-  running = await inProcess.start({})
-  call = caller(running)
-})
-afterEach(() => running.close())
+const { running, call } = attackedEach()
 
 const ping = (path: string, options: CallOptions) => send(call, { id: 1, method: 'ping' }, { path, ...options })
 const userinfo = (token: string) => call('GET', '/v4/oidc/me', { token })
@@ -71,7 +64,7 @@ describe('a token for one resource', () => {
     const [first, second] = [await newSeller(call), await newSeller(call)]
     const servers = ['/mcp', `/mcp/${first.id}`, `/mcp/${second.id}`]
     for (const own of servers) {
-      const resource = `${running.url}${own}`
+      const resource = `${running().url}${own}`
       const { accessToken: token } = await newAgent(call, { app: await newApp(call), resource })
       for (const path of servers)
         expect([own, path, (await ping(path, { token })).status]).toEqual([own, path, path === own ? 200 : 401])
@@ -82,8 +75,13 @@ describe('a token for one resource', () => {
 
   it('is not refreshed to one for another', async () => {
     const app = await newApp(call)
-    const { refreshToken } = await newAgent(call, { app, resource: `${running.url}/mcp/1` })
-    for (const resource of [`${running.url}/mcp/2`, `${running.url}/mcp`, running.url, 'https://evil.example.test'])
+    const { refreshToken } = await newAgent(call, { app, resource: `${running().url}/mcp/1` })
+    for (const resource of [
+      `${running().url}/mcp/2`,
+      `${running().url}/mcp`,
+      running().url,
+      'https://evil.example.test',
+    ])
       expectOAuthError(await refreshWith(call, app, refreshToken, { resource }), 400, 'invalid_target')
     expect((await refreshWith(call, app, refreshToken)).status).toBe(200)
   })
@@ -101,7 +99,7 @@ describe('a token for one resource', () => {
   ])('is not issued for what only looks like one: %s', async (tail) => {
     const app = await newApp(call)
     const { session } = await authorizeApp(call, app)
-    const path = await startInteraction(call, app, { resource: `${running.url}${tail}` })
+    const path = await startInteraction(call, app, { resource: `${running().url}${tail}` })
     const { searchParams } = new URL((await call('GET', path, { session })).headers.get('location') as string)
     expect([searchParams.get('error'), searchParams.get('code')]).toEqual(['invalid_target', null])
   })

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, FrameLocator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { demo } from '../../../sandbox/seed/demo.js'
 import { changeItem, type Item, newItem } from '../scenes/catalog.js'
 import { type Parts, parts, sellerToken } from '../scenes/journey.js'
@@ -8,7 +9,7 @@ import { launchBrowser } from './browser.js'
 import { type Host, startHost } from './host.js'
 
 /** A shop of another site whose page may do anything with the frame that it holds, and a reader who is signed in there. */
-export interface HostileShop {
+interface HostileShop {
   readonly service: Host
   readonly context: BrowserContext
   /** An item of the shop, for 0.25 unless `fields` say otherwise. */
@@ -21,7 +22,7 @@ export interface HostileShop {
   close(): Promise<void>
 }
 
-export interface VisitOptions {
+interface VisitOptions {
   /** The style of a frame that the page does not let grow. */
   readonly box?: string
   readonly path?: string
@@ -55,7 +56,7 @@ const html = (src: string, box: string) => `<!doctype html>
   })
 </script></body></html>`
 
-export async function openHostileShop(): Promise<HostileShop> {
+async function openHostileShop(): Promise<HostileShop> {
   const service = await startHost()
   await service.call('POST', '/_sandbox/seed', { body: demo.seed })
   await service.call('POST', '/_sandbox/fund', { body: { hostname: demo.payer.hostname, amount: 500 } })
@@ -122,3 +123,66 @@ export async function signInAs(shown: Parts): Promise<void> {
   await shown.verify.click()
   await shown.balance.waitFor()
 }
+
+/** Opens a hostile shop for all tests of a file. Each test leaves only the page open that `keepOpen` returns. */
+export function attackedFrame({ keepOpen }: { keepOpen?: () => Page | undefined } = {}) {
+  let hostileShop: HostileShop | undefined
+  let before = 0
+  const shop = () => {
+    if (!hostileShop) throw new Error('The shop is open only during a test.')
+    return hostileShop
+  }
+  beforeAll(async () => {
+    hostileShop = await openHostileShop()
+  })
+  afterEach(async () => {
+    for (const page of shop().context.pages()) if (page !== keepOpen?.()) await page.close()
+    before = await shop().paid()
+  })
+  afterAll(() => hostileShop?.close())
+  return {
+    shop,
+    /** The number of payments in this test. */
+    paidNow: async () => (await shop().paid()) - before,
+    /** Counts the payments of this test from now on. */
+    async countFromNow() {
+      before = await shop().paid()
+    },
+    /** Opens the frame of an item for 0.25 up to its pay button. */
+    async opened(options: VisitOptions = {}): Promise<Visited> {
+      const visited = await shop().visit(await shop().sell(), options)
+      await visited.shown.open.click()
+      await visited.shown.balance.waitFor()
+      return visited
+    },
+  }
+}
+
+export const isEnabled = (visited: Visited) => visited.shown.pay.isEnabled({ timeout: 2000 })
+
+export async function expectEnabled(visited: Visited, enabled = true): Promise<void> {
+  await expect.poll(() => isEnabled(visited), { timeout: 10_000 }).toBe(enabled)
+}
+
+/** The middle of the pay button in the window. */
+export async function middleOf({ shown }: Visited): Promise<[number, number]> {
+  const box = await shown.pay.boundingBox()
+  if (!box) throw new Error('Pay is not shown.')
+  return [box.x + box.width / 2, box.y + box.height / 2]
+}
+
+export async function press({ page }: Pick<Visited, 'page'>, [x, y]: [number, number]): Promise<void> {
+  await page.mouse.move(x, y)
+  await page.mouse.down()
+  await page.mouse.up()
+}
+
+/** Makes the frame's half second last two seconds, so that tests are in time on a busy machine too. */
+export const slowly = {
+  init: `{ const [now, later] = [performance.now.bind(performance), setTimeout]
+    performance.now = () => now() / 4
+    window.setTimeout = (then, ms = 0, ...rest) => later(then, ms * 4, ...rest) }`,
+}
+
+/** Long enough for a payment. */
+export const SETTLED_MS = 300

@@ -1,5 +1,6 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type Served, serve } from '../../../adapters/node.js'
 import { sandboxPages } from '../../../sandbox/pages/pages.js'
 import { demo } from '../../../sandbox/seed/demo.js'
@@ -49,6 +50,37 @@ export async function startTarget(options: Omit<ServiceOptions, 'storage'> = {},
       await started.close()
     },
   }
+}
+
+/**
+ * Starts a sandbox for all tests of a file. `refused` sends a request that the sandbox must refuse: after the test, the state is as it
+ * was before its first such request.
+ */
+export function attackedSandbox(options: Omit<ServiceOptions, 'storage'> = {}) {
+  let started: Target | undefined
+  let before: unknown
+  const target = () => {
+    if (!started) throw new Error('The sandbox runs only during a test.')
+    return started
+  }
+  beforeAll(async () => {
+    started = await startTarget(options)
+  })
+  afterAll(() => started?.close())
+  beforeEach(() => {
+    before = undefined
+  })
+  afterEach(async () => {
+    if (before) expect(await target().state()).toEqual(before)
+  })
+  async function refused(first: string, headers: readonly string[] = [], body = '') {
+    before ??= await target().state()
+    const answer = await target().send(first, headers, body)
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined()
+    expect(answer.headers['set-cookie']).toBeUndefined()
+    return answer
+  }
+  return { target, refused }
 }
 
 /** What stands before a container: it passes requests on as they are, and says for whom. */
