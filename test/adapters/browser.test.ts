@@ -15,7 +15,7 @@ async function usePage(browser: Browser): Promise<{ name: string | null; shot: B
 
 const isPng = (shot: Buffer) => shot.subarray(1, 4).toString() === 'PNG' && shot.length > 1000
 
-test('launchBrowser gives a page that runs scripts and can be seen', async () => {
+test('launchBrowser opens a visible page that runs scripts', async () => {
   const { name, shot } = await usePage(await launchBrowser())
   expect(name).toBe('Farthing')
   expect(isPng(shot)).toBe(true)

@@ -74,7 +74,7 @@ async function nextText(reader: ReadableStreamDefaultReader<Uint8Array>): Promis
 }
 
 describe('handlers answer', () => {
-  test('what is asked at the base URL or below it, and nothing beside it', async () => {
+  test('requests at or below the base URL, and no others', async () => {
     const seen: string[] = []
     server.use(http.all('*', () => HttpResponse.text('not the service')))
     server.use(
@@ -113,7 +113,7 @@ describe('handlers answer', () => {
       expect([url, await at(url)]).toEqual([url, 'not the service'])
   })
 
-  test('forms with every header that they were sent with', async () => {
+  test('forms, with all headers of the request', async () => {
     const { call, service } = mocked('https://pay.example.test')
     const { token } = await newSeller(call)
     const body = new URLSearchParams({ email: 'ada@example.test' })
@@ -122,7 +122,7 @@ describe('handlers answer', () => {
     expect((await fetch(request)).status).toBe(201)
   })
 
-  test('nothing that MSW is to refuse as unhandled', async () => {
+  test('no request that MSW must refuse as unhandled', async () => {
     mocked('https://pay.example.test')
     const complained = vi.spyOn(console, 'error').mockImplementation(() => {})
     await expect(fetch('https://shop.example.test/')).rejects.toThrow()
@@ -130,7 +130,7 @@ describe('handlers answer', () => {
     complained.mockRestore()
   })
 
-  test('for services side by side, each under an address of its own', async () => {
+  test('for several services, each at its own address', async () => {
     const one = mocked('https://pay.example.test/x')
     const two = mocked('https://pay.example.test/xy')
     await newSeller(two.call)
@@ -139,7 +139,7 @@ describe('handlers answer', () => {
     expect((await newSeller(two.call)).id).toBe(3)
   })
 
-  test("Node's own client as they do fetch", async () => {
+  test("Node's own HTTP client like fetch", async () => {
     mocked('http://pay.example.test')
     const sent = nodeHttp.request('http://pay.example.test/v4/account', { method: 'POST' })
     const answered = once(sent, 'response')
@@ -149,7 +149,7 @@ describe('handlers answer', () => {
     expect(JSON.parse((await response.setEncoding('utf8').toArray()).join('')).id).toBe(1)
   })
 
-  test('refuse what is no URL where they are made', () => {
+  test('refuse an invalid base URL when they are created', () => {
     expect(() =>
       handlers(
         answerer(() => new Response()),
@@ -159,10 +159,10 @@ describe('handlers answer', () => {
   })
 })
 
-describe('a service reached at another address than its own', () => {
+describe('a service at a different address than its base URL', () => {
   const [own, reached] = ['https://pay.example.test/money', 'http://localhost:5173/api/pay/']
 
-  test('works there as it does at its own', async () => {
+  test('works the same as at its base URL', async () => {
     const { service, call: below } = mocked(own, reached)
     const call: typeof below = (method, path, options) => below(method, path.slice(1), options)
     const seller = await newSeller(call)
@@ -175,7 +175,7 @@ describe('a service reached at another address than its own', () => {
     expect((await call('GET', '/v4/openapi.json')).body.servers).toEqual([{ url: own }])
   })
 
-  test('gives its cookie for that address, and takes a page of it for its own', async () => {
+  test('sets its cookie for that address, and treats its pages as same-origin', async () => {
     mocked(own, reached)
     const issued = await fetch(`${reached}v4/session`)
     const { session_id } = await issued.json()
@@ -187,8 +187,8 @@ describe('a service reached at another address than its own', () => {
   })
 })
 
-describe('in Node, where no page is', () => {
-  test('a session cookie reaches the caller, who sends it back or does not', async () => {
+describe('in Node, without a page', () => {
+  test('the caller gets the session cookie and decides whether to send it back', async () => {
     const { call } = mocked('https://pay.example.test')
     const issued = await call('GET', '/v4/session')
     expect(issued.headers.getSetCookie()).toEqual([expect.stringMatching(/^session_id=ms_\w+; Path=\/; HttpOnly/)])
@@ -208,7 +208,7 @@ describe('in Node, where no page is', () => {
     }
   })
 
-  test('sessions of one test are unknown to the next service at the same address', async () => {
+  test('the next service at the same address does not know the sessions of an earlier test', async () => {
     const first = mocked('https://pay.example.test')
     await newSession(first.call, 'reader@example.test')
     server.resetHandlers()
@@ -216,7 +216,7 @@ describe('in Node, where no page is', () => {
     expect((await second.call('GET', '/v4/session')).body.user).toBeNull()
   })
 
-  test('no Origin is made up', async () => {
+  test('the handlers add no Origin', async () => {
     const { call } = mocked('https://pay.example.test')
     const { headers } = await call('GET', '/v4/dq')
     expect(headers.get('access-control-allow-origin')).toBeNull()
@@ -227,7 +227,7 @@ describe('in Node, where no page is', () => {
 })
 
 describe('an answer', () => {
-  test('without a body has none', async () => {
+  test('without a body stays without one', async () => {
     const { call } = mocked('https://pay.example.test')
     const head = await call('HEAD', '/v4/dq')
     expect([head.status, head.text, head.headers.get('content-type')]).toEqual([200, '', 'application/json'])
@@ -239,7 +239,7 @@ describe('an answer', () => {
     expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag])
   })
 
-  test('that sends elsewhere is left to the caller', async () => {
+  test('that redirects is left to the caller', async () => {
     const location = 'https://shop.example.test/done?a=1'
     server.use(
       ...handlers(
@@ -255,7 +255,7 @@ describe('an answer', () => {
     expect(await (await fetch('https://pay.example.test/go')).text()).toBe('done')
   })
 
-  test('that is a stream arrives piece by piece', async () => {
+  test('that is a stream arrives in pieces', async () => {
     const { stream, give, close } = told()
     server.use(...handlers(streaming(stream)))
     const reader = (await fetch('https://pay.example.test/')).body?.getReader() as ReadableStreamDefaultReader
@@ -267,7 +267,7 @@ describe('an answer', () => {
     expect(await nextText(reader)).toBeUndefined()
   })
 
-  test('that is a binder as CSV comes whole', async () => {
+  test('that is a binder as CSV arrives whole', async () => {
     const { call } = mocked('https://pay.example.test')
     const seller = await newSeller(call)
     const { token, hostname } = await newPayer(call, seller, { balance: 1 })
@@ -276,7 +276,7 @@ describe('an answer', () => {
     expect(answer.text.trimEnd().split('\n')).toHaveLength(2)
   })
 
-  test('that fails midway is an error for the caller', async () => {
+  test('that fails midway throws for the caller', async () => {
     const { stream, give, fail } = told()
     server.use(...handlers(streaming(stream)))
     const reader = (await fetch('https://pay.example.test/')).body?.getReader() as ReadableStreamDefaultReader
@@ -286,7 +286,7 @@ describe('an answer', () => {
     await expect(reader.read()).rejects.toThrow('the disk is gone')
   })
 
-  test('ends with the abort of its caller, and is made no further', async () => {
+  test('stops when its caller aborts', async () => {
     const { stream, give, cancelled } = told()
     server.use(...handlers(streaming(stream)))
     const caller = new AbortController()
@@ -299,7 +299,7 @@ describe('an answer', () => {
     await expect(cancelled).resolves.toMatchObject({ name: 'AbortError' })
   })
 
-  test('that is still waited for ends with the abort of its caller', async () => {
+  test('that has not begun stops when its caller aborts', async () => {
     const asked = deferred<void>()
     const waiting = deferred<Response>()
     server.use(
@@ -319,7 +319,7 @@ describe('an answer', () => {
   })
 })
 
-test('the body of a request reaches the service piece by piece', async () => {
+test('the body of a request reaches the service in pieces', async () => {
   const { stream, give, close } = told()
   const heard: string[] = []
   const one = deferred<void>()
@@ -346,7 +346,7 @@ test('the body of a request reaches the service piece by piece', async () => {
   expect(heard.join('')).toBe('onetwo')
 })
 
-test('a process that used it ends by itself', async () => {
+test('does not keep the process alive', async () => {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const run = promisify(execFile)
   await run(process.execPath, [join(root, 'scripts', 'setup.mjs')])

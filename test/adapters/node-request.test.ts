@@ -11,7 +11,7 @@ async function seen(look: (request: Request) => unknown, path = '/a%20b?c=d', in
   return (await fetch(served.url + path, init)).json()
 }
 
-test('a handler is given a request with all that fetch gives it', async () => {
+test('a handler gets the same request as from fetch', async () => {
   const init = { method: 'POST', headers: { 'X-One': '1', 'content-type': 'application/json' }, body: '{"paid":true}' }
   const look = async (request: Request) => ({
     method: request.method,
@@ -37,13 +37,13 @@ test('a handler is given a request with all that fetch gives it', async () => {
   })
 })
 
-test('a GET has no body there, and a caller without a Host is answered', async () => {
+test('a GET request has no body, and a request without a Host gets an answer', async () => {
   expect(await seen(({ body, method }) => ({ body, method }))).toEqual({ body: null, method: 'GET' })
   const { status } = await sendNode(`${served?.url}/x`, { headers: { host: '' } })
   expect(status).toBe(200)
 })
 
-test('a handler is told when its caller goes away', async () => {
+test('the signal of the request aborts when the caller disconnects', async () => {
   const gone = deferred()
   const handler: Handler = {
     fetch: ({ signal }) =>

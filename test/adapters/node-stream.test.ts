@@ -45,7 +45,7 @@ afterEach(async () => {
   vi.restoreAllMocks()
 })
 
-test('an answer whose storage fails midway breaks off, rather than end as if it were whole', async () => {
+test('an answer breaks off if its storage fails midway, instead of ending as if it were whole', async () => {
   storage.failAfter = storage.reads + 4
   const response = await fetch(binder.url, { headers: binder.headers })
   expect(response.status).toBe(200)
@@ -56,7 +56,7 @@ test('an answer whose storage fails midway breaks off, rather than end as if it 
   expect(whole.trimEnd().split('\n')).toHaveLength(1 + 200 * PIECES)
 })
 
-test('an answer that the caller no longer reads is no longer made', async () => {
+test('an answer stops when the caller no longer reads it', async () => {
   const before = storage.reads
   const response = await fetch(binder.url, { headers: binder.headers })
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
@@ -67,7 +67,7 @@ test('an answer that the caller no longer reads is no longer made', async () => 
   expect(complaints).toEqual([])
 })
 
-test('an answer that follows events ends when the server closes, which does not wait for it', async () => {
+test('a stream of events ends when the server closes, which does not wait for it', async () => {
   const service = createService({ sandbox: true })
   const served = await serve(service, { port: 0 })
   const { users } = await service.sandbox.seed({ users: [{ email: 'ada@example.test' }] })
@@ -83,7 +83,7 @@ test('an answer that follows events ends when the server closes, which does not 
   await service.close()
 })
 
-test('an answer that follows events ends when its service closes, and does not break off', async () => {
+test('a stream of events ends cleanly when its service closes', async () => {
   const service = createService({ sandbox: true })
   const { users } = await service.sandbox.seed({ users: [{ email: 'ada@example.test' }] })
   const ask = (path: string, init: RequestInit) => service.fetch(new Request(service.baseUrl + path, init))

@@ -88,14 +88,14 @@ describe('A name', () => {
     ['to a private network after a public one', ['8.8.8.8', '192.168.0.1'], serious],
     ['to metadata after this machine', ['127.0.0.1', '169.254.169.254'], allowing],
     ['nowhere', [], allowing],
-  ])('that leads %s is connected to nowhere', async (_, addresses, policy) => {
+  ])('that resolves %s gets no connection', async (_, addresses, policy) => {
     const { port, sockets } = await listening()
     const lookup = names(addresses)
     expect(await failureOf(call(`https://shop.example.test:${port}/`, lookup, policy))).toMatchObject(refusal)
     expect([lookup.asked, sockets]).toEqual([['shop.example.test'], []])
   })
 
-  test('that leads elsewhere once it was judged gains nothing', async () => {
+  test('that resolves to a different address after the check gains nothing', async () => {
     const port = await serving((_, res) => res.end('the one that was judged'))
     const lookup = names(['127.0.0.1'], ['169.254.169.254'])
     expect(await textOf(await call(`http://shop.example.test:${port}/`, lookup))).toBe('the one that was judged')
@@ -105,24 +105,24 @@ describe('A name', () => {
     expect(lookup.asked).toHaveLength(2)
   })
 
-  test('is connected to at another address where the first answers not', async () => {
+  test('is tried at its next address if the first does not answer', async () => {
     const port = await serving((_, res) => res.end('the second'))
     const lookup = names(['::1', '127.0.0.1'])
     expect(await textOf(await call(`http://shop.example.test:${port}/`, lookup))).toBe('the second')
   })
 
-  test('is looked up as the system does, where nothing else is said', async () => {
+  test("is looked up by the system's resolver by default", async () => {
     const port = await serving((req, res) => res.end(req.headers.host))
     expect(await textOf(await call(`http://localhost:${port}/`))).toBe(`localhost:${port}`)
   })
 
-  test('that nobody has is unreachable', async () => {
+  test('that does not exist is unreachable', async () => {
     const lookup = () => Promise.reject(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }))
     const failure = await failureOf(call('http://shop.example.test/', lookup))
     expect(failure).toMatchObject({ reason: 'unreachable', cause: { code: 'ENOTFOUND' } })
   })
 
-  test('is told to the server, as Host and in TLS', async () => {
+  test('is sent to the server, as Host and in TLS', async () => {
     const port = await serving((req, res) => res.end(req.headers.host))
     const lookup = names(['127.0.0.1'])
     expect(await textOf(await call(`http://shop.example.test:${port}/`, lookup))).toBe(`shop.example.test:${port}`)
@@ -138,7 +138,7 @@ describe('A name', () => {
   })
 })
 
-test('An address in a URL is judged too, and not looked up', async () => {
+test('An address in a URL is checked too, and not looked up', async () => {
   const lookup = names(['127.0.0.1'])
   const { port, sockets } = await listening()
   for (const [host, address] of [
@@ -154,7 +154,7 @@ test('An address in a URL is judged too, and not looked up', async () => {
   expect(lookup.asked).toEqual([])
 })
 
-test('A call that was ended while its name was looked up makes no connection', async () => {
+test('A call that is aborted during its lookup opens no connection', async () => {
   const { port, sockets } = await listening()
   const ending = new AbortController()
   const lookup = async () => {
@@ -166,7 +166,7 @@ test('A call that was ended while its name was looked up makes no connection', a
   expect(sockets).toEqual([])
 })
 
-test('A certificate that nobody vouches for is refused', async () => {
+test('A certificate of an unknown authority is refused', async () => {
   // Its own, that it made for itself.
   const server = new SMTPServer({ secure: true, logger: false })
   server.on('error', () => {})
@@ -178,7 +178,7 @@ test('A certificate that nobody vouches for is refused', async () => {
   expect(failure).toMatchObject({ reason: 'unreachable', cause: { code: expect.stringMatching(/CERT|SIGNED/) } })
 })
 
-test('No proxy is used, and no connection twice', async () => {
+test('Calls use no proxy and never reuse a connection', async () => {
   const proxy = await listening()
   for (const name of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY']) vi.stubEnv(name, `http://127.0.0.1:${proxy.port}`)
   vi.stubEnv('NODE_USE_ENV_PROXY', '1')
@@ -205,7 +205,7 @@ describe('A body', () => {
     }/`
   const gzip = gzipSync('x'.repeat(1000))
 
-  test('never ends well where the connection is reset', async () => {
+  test('throws if the connection is reset', async () => {
     const { port } = await listening((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\nhalf')
       setTimeout(() => socket.resetAndDestroy(), 30)
@@ -219,7 +219,7 @@ describe('A body', () => {
     expect(await failureOf(readWhole(answer))).toMatchObject(reset)
   })
 
-  test('that has neither length nor chunks ends with its connection', async () => {
+  test('without a length or chunks ends with its connection', async () => {
     expect(await textOf(await call(await answering('', 'all of it')))).toBe('all of it')
   })
 
@@ -234,12 +234,12 @@ describe('A body', () => {
     ['is not what it says', 'content-encoding: br\r\n', 'plain text'],
     ['is not what it says', 'content-encoding: deflate\r\n', 'plain text'],
     ['is shorter than its chunks say', 'content-encoding: gzip\r\ntransfer-encoding: chunked\r\n', 'fff\r\n'],
-  ])('never ends well where it %s: %s', async (_, head, body) => {
+  ])('throws if it %s: %s', async (_, head, body) => {
     const answer = await call(await answering(head, body))
     expect((await failureOf(readWhole(answer))).reason).toBe('broken_off')
   })
 
-  test.each(['zstd', 'compress', 'gzip, gzip', 'constructor'])('encoded as %s is not taken', async (coding) => {
+  test.each(['zstd', 'compress', 'gzip, gzip', 'constructor'])('encoded as %s is refused', async (coding) => {
     const url = await answering(`content-encoding: ${coding}\r\n`, gzipSync(gzip))
     expect((await failureOf(call(url))).reason).toBe('unreachable')
   })
@@ -248,11 +248,11 @@ describe('A body', () => {
     ['identity', 'plain'],
     ['GZIP', gzipSync('plain')],
     ['x-gzip', gzipSync('plain')],
-  ])('encoded as %s is taken', async (coding, body) => {
+  ])('encoded as %s is decoded', async (coding, body) => {
     expect(await textOf(await call(await answering(`content-encoding: ${coding}\r\n`, body)))).toBe('plain')
   })
 
-  test('that is encoded and nobody reads any more lets its connection go', async () => {
+  test('that is encoded closes its connection when nobody reads it any more', async () => {
     const { port, sockets } = await listening((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n')
       socket.write(gzip.subarray(0, -8))
@@ -265,7 +265,7 @@ describe('A body', () => {
     expect(socket.destroyed).toBe(true)
   })
 
-  test('that breaks off before it is read fails no one but its reader', async () => {
+  test('that breaks off before anybody reads it fails only its reader', async () => {
     const unheard = vi.fn()
     process.on('uncaughtException', unheard)
     const answer = await call(await answering('content-encoding: gzip\r\ncontent-length: 99\r\n', 'plain text'))

@@ -42,7 +42,7 @@ function mailer(url: string) {
 
 const mail = { id: '7', to: 'ada@example.test', subject: 'Your code: ä', text: 'It is 123456.\n.\nEnd' }
 
-test('sends mail as it was written, under an id that stays the same', async () => {
+test('sends a mail unchanged, always with the same id', async () => {
   const { taken, host } = await mailServer()
   const { send } = mailer(`smtp://pay:secret@${host}`)
   await send(mail)
@@ -57,7 +57,7 @@ test('sends mail as it was written, under an id that stays the same', async () =
   for (const each of taken) expect(each.text).toContain('Message-ID: <farthing.7@example.test>')
 })
 
-test('puts nothing of an address or a subject into other headers, and nobody besides on the envelope', async () => {
+test('keeps addresses and subjects out of other headers, and adds nobody to the envelope', async () => {
   const { taken, host } = await mailServer()
   const hostile = {
     ...mail,
@@ -71,14 +71,14 @@ test('puts nothing of an address or a subject into other headers, and nobody bes
   for (const { text } of taken) expect(text).not.toMatch(/^Bcc:/m)
 })
 
-test('rejects where the server refuses, the password is wrong or nobody listens', async () => {
+test('rejects if the server refuses, the password is wrong or nobody listens', async () => {
   const { host } = await mailServer(() => new Error('the mailbox is full'))
   await expect(mailer(`smtp://${host}`).send(mail)).rejects.toThrow('the mailbox is full')
   await expect(mailer(`smtp://pay:wrong@${host}`).send(mail)).rejects.toThrow(/wrong password/)
   await expect(mailer('smtp://127.0.0.1:1').send(mail)).rejects.toThrow(/ECONNREFUSED/)
 })
 
-test('a service keeps what the server does not take, and sends it once when it does', async () => {
+test('a service retries a mail that the server refused, until it is sent once', async () => {
   let full = true
   const { taken, host } = await mailServer(() => (full ? new Error('try again later') : undefined))
   const service = createService({ sandbox: true, mailer: mailer(`smtp://${host}`), log: { error: () => {} } })

@@ -12,7 +12,7 @@ const operationsOf = ({ requests }: { requests: { operation: StripeOperation }[]
   requests.map(({ operation }) => operation)
 
 describe('a charge', () => {
-  test('is a PaymentIntent that bears its id, made and then confirmed under keys of its own', async () => {
+  test('is a PaymentIntent with its id, which is created and confirmed under its own keys', async () => {
     const { stripe, cards } = await started()
     const charge = chargeOf('pm_card_visa', { id: 'topup_1' })
     await cards.charge(charge)
@@ -38,7 +38,7 @@ describe('a charge', () => {
   test.each([
     ['pm_card_chargeDeclinedStolenCard', 'declined by the bank'],
     ['pm_card_authenticationRequired', 'authentication required'],
-  ])('that is declined says no more than who pays may know: %s', async (method, reason) => {
+  ])('that is declined tells the payer only what they may know: %s', async (method, reason) => {
     const { stripe, cards } = await started()
     const charge = chargeOf(method)
     expect(await cards.charge(charge)).toEqual({ status: 'declined', reason })
@@ -46,7 +46,7 @@ describe('a charge', () => {
     expect(await cards.charge(charge)).toEqual({ status: 'declined', reason })
   })
 
-  test('whose answer is lost is known by a call a moment later, and by one three days later', async () => {
+  test('whose answer is lost is found by a call a moment later, and by one three days later', async () => {
     for (const later of [1000, 2 * MINUTE, 23 * HOUR, 25 * HOUR, 72 * HOUR]) {
       const { stripe, cards } = await started()
       const charge = chargeOf('pm_card_visa')
@@ -58,7 +58,7 @@ describe('a charge', () => {
     }
   })
 
-  test('whose connection is reset is asked for again at once, under the same key', async () => {
+  test('whose connection is reset is retried at once under the same key', async () => {
     const { stripe, cards } = await started()
     stripe.fail('confirm', 'reset')
     idOf(await cards.charge(chargeOf('pm_card_visa')))
@@ -66,7 +66,7 @@ describe('a charge', () => {
     expect(operationsOf(stripe)).toEqual(['search', 'create', 'confirm', 'confirm'])
   })
 
-  test('at which Stripe breaks down is told by what came of it, and else called off', async () => {
+  test('during which Stripe fails is looked up, and cancelled if it did not succeed', async () => {
     const { stripe, cards } = await started()
     stripe.fail('confirm', 'broken after', 'broken')
     idOf(await cards.charge(chargeOf('pm_card_visa')))
@@ -79,7 +79,7 @@ describe('a charge', () => {
     expect([...stripe.intents.values()].map(({ status }) => status)).toEqual(['succeeded', 'canceled'])
   })
 
-  test('that Stripe asks to be asked for later is not known', async () => {
+  test('that Stripe wants retried later is unknown', async () => {
     const { stripe, cards } = await started()
     for (const operation of ['search', 'create', 'confirm'] as const) {
       const charge = chargeOf('pm_card_visa')
@@ -90,7 +90,7 @@ describe('a charge', () => {
     expect(stripe.charged()).toHaveLength(3)
   })
 
-  test('that Stripe is still making is not known, nor made again', async () => {
+  test('that Stripe is still processing is unknown, and is not repeated', async () => {
     const { stripe, cards } = await started({ timeoutMs: 200 })
     let go = () => {}
     stripe.fail('confirm', new Promise<void>((resolve) => (go = resolve)))
@@ -104,13 +104,13 @@ describe('a charge', () => {
     expect(idOf(await cards.charge(charge))).toBe(stripe.charged()[0]?.id)
   })
 
-  test('is not known where nobody listens: it may be that somebody did', async () => {
+  test('is unknown if Stripe is unreachable, because it may have arrived', async () => {
     const { stripe } = await started()
     const nobody = stripeCards({ ...stripe.options, port: 1 })
     await expect(nobody.charge(chargeOf('pm_card_visa'))).rejects.toThrow('StripeConnectionError, ECONNREFUSED')
   })
 
-  test('of a card that Stripe lets nobody charge again is declined, and by later calls', async () => {
+  test('of a card that Stripe blocks is declined, also by later calls', async () => {
     const { stripe, cards } = await started()
     await cards.charge(chargeOf('pm_card_visa'))
     const used = [...stripe.intents.values()][0]?.payment_method
@@ -122,7 +122,7 @@ describe('a charge', () => {
     expect(stripe.charged()).toHaveLength(1)
   })
 
-  test('is found again by just its id, whatever is in it', async () => {
+  test('is found by its id alone, whatever it contains', async () => {
     const { stripe, cards } = await started()
     const ids = ['topup_a', 'topup_A', 'topup_"\\', 'topup_" OR status:"succeeded']
     const charged = []
@@ -142,7 +142,7 @@ describe('a charge', () => {
     ]),
   )
 
-  test('is made once or not at all, whatever fails and whenever it is called again, and is told the same for ever', async () => {
+  test('happens at most once and always has the same outcome, whatever fails and however often it is retried', async () => {
     const { stripe, cards } = await started({ searchLagMs: HOUR })
     const pauses = fc.constantFrom(1000, MINUTE, HOUR - 1, 6 * HOUR, 23 * HOUR, 25 * HOUR)
     const tries = fc.array(fc.tuple(fc.subarray(faults, { maxLength: 4 }), pauses), { minLength: 1, maxLength: 6 })

@@ -37,7 +37,7 @@ async function prepared({ delivers = true } = {}) {
   }
 }
 
-test("a top-up and a checkout are charged once each, although Stripe's first answers are lost", async () => {
+test("charges a top-up and a checkout once each, although Stripe's first answers are lost", async () => {
   const { stripe, service, call, shop, errors, topUp, charged } = await prepared()
   stripe.fail('confirm', 'lost')
   const unknown = await topUp('pm_card_visa')
@@ -64,7 +64,7 @@ test("a top-up and a checkout are charged once each, although Stripe's first ans
   ])
 })
 
-test('a card that is declined pays for nothing, and the next one does', async () => {
+test('issues nothing for a declined card, and issues value for the next one', async () => {
   const { stripe, call, shop, topUp, charged } = await prepared()
   const declined = await topUp('pm_card_chargeDeclinedInsufficientFunds')
   expectProblem(declined, 402, 'card_declined')
@@ -78,7 +78,7 @@ test('a card that is declined pays for nothing, and the next one does', async ()
   expect(await settled(call, shop)).toEqual({ seller: 0, payer: 15, issued: 15 })
 })
 
-test('a card is given back once what it was charged for a link that expires, although the first answer is lost', async () => {
+test('refunds the charge of an expired link once, although the first answer is lost', async () => {
   const { stripe, service, call, shop, errors } = await prepared({ delivers: false })
   const [link, reader] = [await newCheckout(call, shop), await guest(call)]
   expectProblem(await withCard(call, link, reader), 502, 'upstream_failed')
@@ -91,7 +91,7 @@ test('a card is given back once what it was charged for a link that expires, alt
   expect(await settled(call, { ...shop, seller, payer })).toEqual({ seller: 0, payer: 10, issued: 10 })
 })
 
-test("nobody is charged by the name of another's card on file, and no message tells it", async () => {
+test("charges nobody's card on file by its name, and shows that name in no message", async () => {
   const { stripe, service, call, shop, topUp } = await prepared()
   const account = new Subscriber(call, await newSeller(call))
   await account.chosen('growth', 'pm_card_visa')
@@ -109,7 +109,7 @@ test("nobody is charged by the name of another's card on file, and no message te
   expect(stripe.charged()).toHaveLength(1)
 })
 
-test('the page and the test values of a sandbox offer no test cards that Stripe does not know', async () => {
+test('offers only test cards that Stripe knows, on the page and in the test values', async () => {
   const { call, shop } = await prepared()
   expect((await call('GET', '/_sandbox/test-values')).body.payment_methods).toEqual([])
   const { token } = await newCheckout(call, shop)

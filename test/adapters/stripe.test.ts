@@ -17,21 +17,18 @@ describe('a key', () => {
     'sk_test_',
   ]
 
-  test.each([...live, undefined as never])(
-    'of another kind than the test mode of Stripe is refused unseen: %s',
-    (apiKey) => {
-      const refused = () => stripeCards({ apiKey })
-      expect(refused).toThrow(TypeError)
-      expect(refused).toThrow(/begins with sk_test_ or rk_test_\.$/)
-      expect(refused).toThrow(expect.objectContaining({ message: expect.not.stringContaining('Secret') }))
-    },
-  )
+  test.each([...live, undefined as never])('that is not of the test mode is refused without a call: %s', (apiKey) => {
+    const refused = () => stripeCards({ apiKey })
+    expect(refused).toThrow(TypeError)
+    expect(refused).toThrow(/begins with sk_test_ or rk_test_\.$/)
+    expect(refused).toThrow(expect.objectContaining({ message: expect.not.stringContaining('Secret') }))
+  })
 
-  test('that may do what is needed and no more is taken', () => {
+  test('with only the permissions that are needed is accepted', () => {
     expect(Object.keys(stripeCards({ apiKey: 'rk_test_51Secret' }))).toEqual(['save', 'charge', 'refund'])
   })
 
-  test('shows nowhere, nor does anything of a card, where Stripe tells of it', async () => {
+  test('and the data of a card never show, even if Stripe repeats them', async () => {
     const { stripe, cards } = await started()
     const wrong = stripeCards({ ...stripe.options, apiKey: 'sk_test_51Wrong' })
     const rejected = await wrong.charge(chargeOf('pm_card_visa')).catch((error: Error) => error)
@@ -64,7 +61,7 @@ describe('an amount', () => {
     ['500 JPY, which has no hundredths', { amount: '50000', decimals: 2, currency: 'JPY' }, '500'],
     ['5.12 KWD, which has thousandths', { amount: '512', decimals: 2, currency: 'KWD' }, '5120'],
     ['5 ISK, which Stripe counts in hundredths', { amount: '500', decimals: 2, currency: 'ISK' }, '500'],
-  ])('is counted as Stripe counts it: %s', async (_, fields, sent) => expect(await amountSent(fields)).toBe(sent))
+  ])("uses Stripe's units: %s", async (_, fields, sent) => expect(await amountSent(fields)).toBe(sent))
 
   test.each([
     ['a tenth of a cent', { amount: '5001', decimals: 3, currency: 'USD' }],
@@ -75,11 +72,11 @@ describe('an amount', () => {
     ['less', { amount: '-500', decimals: 2, currency: 'USD' }],
     ['a fraction', { amount: '5.5', decimals: 2, currency: 'USD' }],
     ['more than a float can count', { amount: '9007199254740993', decimals: 2, currency: 'USD' }],
-  ])('that no card can be charged is declined, and Stripe not asked: %s', async (_, fields) => {
+  ])('that no card can be charged is declined without a call to Stripe: %s', async (_, fields) => {
     expect(await amountSent(fields)).toEqual({ status: 'declined', reason: 'cards are not charged such an amount' })
   })
 
-  test('that Stripe does not take is declined', async () => {
+  test('that Stripe refuses is declined', async () => {
     const { cards } = await started()
     const little = await cards.charge(chargeOf('pm_card_visa', { amount: '100' }))
     expect(little).toEqual({ status: 'declined', reason: 'refused by Stripe, amount too small' })
@@ -95,7 +92,7 @@ describe('a refund', () => {
     return { ...running, charge, charge_id: idOf(await running.cards.charge(charge)) }
   }
 
-  test('whose answer is lost is known by a call a moment later, and by one three days later', async () => {
+  test('whose answer is lost is found by a call a moment later, and by one three days later', async () => {
     for (const later of [0, 23 * HOUR, 25 * HOUR, 72 * HOUR]) {
       const { stripe, cards, charge, charge_id } = await charged()
       const refund = refundOf(charge, charge_id)
@@ -107,7 +104,7 @@ describe('a refund', () => {
     }
   })
 
-  test.each(['refunds', 'refund'] as const)('that fails in any way is given once in the end: %s', async (operation) => {
+  test.each(['refunds', 'refund'] as const)('that fails in any way is paid once in the end: %s', async (operation) => {
     for (const fault of ['lost', 'limited', 'broken', 'broken after'] as const) {
       const { stripe, cards, charge, charge_id } = await charged()
       const refund = refundOf(charge, charge_id)
@@ -119,14 +116,14 @@ describe('a refund', () => {
     }
   })
 
-  test('of what was given back by hand is given no second time', async () => {
+  test('is not paid again after a refund by hand', async () => {
     const { stripe, cards, charge, charge_id } = await charged()
     const [first, second] = ['200', '300'].map((amount) => stripe.createRefund({ charge: charge_id, amount }))
     expect(await cards.refund(refundOf(charge, charge_id))).toEqual({ status: 'refunded', refund_id: second?.id })
     expect(stripe.refunds).toEqual([first, second])
   })
 
-  test('that Stripe refuses is refused, and one that an empty account does not bear is tried again', async () => {
+  test('that Stripe refuses is refused, and one that exceeds the balance is retried', async () => {
     const { stripe, cards, charge, charge_id } = await charged()
     const refund = refundOf(charge, charge_id)
     const message = 'Insufficient funds in your Stripe balance to refund this amount.'
@@ -141,7 +138,7 @@ describe('a refund', () => {
     expect(stripe.refunds).toEqual([])
   })
 
-  test('that its bank sends back is refused', async () => {
+  test('that the bank returns is refused', async () => {
     const { stripe, cards, charge, charge_id } = await charged()
     const refund = refundOf(charge, charge_id)
     await cards.refund(refund)
@@ -150,8 +147,8 @@ describe('a refund', () => {
   })
 })
 
-describe('a card that is kept', () => {
-  test('belongs to a Customer of its own, for whom alone it is charged', async () => {
+describe('a card on file', () => {
+  test('belongs to its own Customer and is charged only for that one', async () => {
     const { stripe, cards } = await started()
     const saved = await cards.save(saveOf('pm_card_visa'))
     expect(saved).toMatchObject({ payment_method_id: expect.stringMatching(/^cus_\w+:pm_\w+$/) })
@@ -168,7 +165,7 @@ describe('a card that is kept', () => {
     expect(stripe.charged()).toHaveLength(1)
   })
 
-  test('is none where its bank would ask its holder first, nor where it was charged before', async () => {
+  test('is not stored if its bank wants to ask its holder, or if it was charged before', async () => {
     const { stripe, cards } = await started()
     const asked = await cards.save(saveOf('pm_card_authenticationRequired'))
     expect(asked).toEqual({ status: 'declined', reason: 'authentication required' })
@@ -177,7 +174,7 @@ describe('a card that is kept', () => {
     expect(await cards.save(saveOf(used))).toEqual({ status: 'declined', reason: 'refused by Stripe' })
   })
 
-  test('is kept once though the answer is lost', async () => {
+  test('is stored once although the answer is lost', async () => {
     const { stripe, cards } = await started()
     const card = saveOf('pm_card_visa')
     for (const operation of ['customer', 'setup'] as const) {

@@ -75,7 +75,7 @@ it('a reader of the event log finds no code in the subject of a mail', async () 
   expect(text).not.toContain(mail?.codes[0])
 })
 
-it('a reader of the data file and its journal does not find the key that opens them', async () => {
+it('a reader of the data file and its journal does not find their key', async () => {
   const { service } = await open()
   const { value } = keyOf(await service.sandbox.snapshot()) as { value: string }
   expect(value).toMatch(/^[0-9a-f]{64}$/)
@@ -85,7 +85,7 @@ it('a reader of the data file and its journal does not find the key that opens t
   expect(await everything(['data.json.key'])).toContain(value)
 })
 
-it('another user of the machine can read none of the files', async () => {
+it('other users of the machine cannot read any of the files', async () => {
   const { call } = await open()
   await newSeller(call)
   const isPrivate = async (name: string) => ((await stat(join(files.directory, name))).mode & 0o077) === 0
@@ -95,7 +95,7 @@ it('another user of the machine can read none of the files', async () => {
   for (const name of ['data.json', 'data.json.journal', 'data.json.key']) expect(await isPrivate(name), name).toBe(true)
 })
 
-it("a reader of last year's data file finds no key in it once it was opened", async () => {
+it("a reader of last year's data file finds no key in it after it was opened", async () => {
   await copyFile(fileURLToPath(new URL('../states/v1.json', import.meta.url)), files.file)
   const before = JSON.parse(await readFile(files.file, 'utf8')) as State
   const old = before.rows.settings?.find(({ id }) => id === 'key') as unknown as { value: string }
@@ -107,7 +107,7 @@ it("a reader of last year's data file finds no key in it once it was opened", as
   expect(await everything()).not.toContain(old.value)
 })
 
-it('a snapshot without its key opens nothing that it seals', async () => {
+it('a snapshot without its key does not decrypt its fields', async () => {
   const { call, service } = await open()
   const secrets = await mailSecrets(call)
   const { value } = keyOf(await service.sandbox.snapshot()) as { value: string }
@@ -122,7 +122,7 @@ it('a snapshot without its key opens nothing that it seals', async () => {
   for (const secret of secrets) expect(JSON.stringify(messages)).not.toContain(secret)
 })
 
-it('a snapshot without its key goes back to where it came from with all that it seals', async () => {
+it('a snapshot without its key decrypts again in the sandbox that it came from', async () => {
   const { call, service } = await open()
   await mailSecrets(call)
   const { messages } = await service.sandbox.outbox()
@@ -132,7 +132,7 @@ it('a snapshot without its key goes back to where it came from with all that it 
   expect((await service.sandbox.outbox()).messages).toEqual(messages)
 })
 
-it('a snapshot with its key opens in another sandbox, whatever its storage', async () => {
+it('a snapshot with its key opens in a different sandbox with any storage', async () => {
   const { call, service } = await open()
   await mailSecrets(call)
   const { messages } = await service.sandbox.outbox()
@@ -142,7 +142,7 @@ it('a snapshot with its key opens in another sandbox, whatever its storage', asy
   expect((await other.sandbox.outbox()).messages).toEqual(messages)
 })
 
-it('a data file without its key file opens, tells that its key is missing, and keeps its money', async () => {
+it('a data file without its key file opens, reports the missing key, and still has its balances', async () => {
   const { call } = await open()
   const seller = await newSeller(call)
   const payer = await newPayer(call, seller, { balance: 3 })
@@ -155,7 +155,7 @@ it('a data file without its key file opens, tells that its key is missing, and k
   expect(Object.values(body.balances)).toEqual([3])
 })
 
-it('a data file that is imported brings the key that lies beside it', async () => {
+it('an import of a data file also reads the key file next to it', async () => {
   const { call } = await open()
   await mailSecrets(call)
   const { messages } = (await call('GET', '/_sandbox/outbox')).body
@@ -166,7 +166,7 @@ it('a data file that is imported brings the key that lies beside it', async () =
   expect(JSON.parse(JSON.stringify((await other.sandbox.outbox()).messages))).toEqual(messages)
 })
 
-it('a crash between the key file and the data file leaves the state with the key that sealed it', async () => {
+it('a crash between writing the key file and the data file leaves a state that its key decrypts', async () => {
   const { service, call } = await open()
   await mailSecrets(call)
   const { messages } = await service.sandbox.outbox()

@@ -25,7 +25,7 @@ const declined = async (times: number, ask: () => Promise<Answer>) => {
   for (let n = 0; n < times; n++) expectProblem(await ask(), 402, 'card_declined')
 }
 
-test('the eleventh card that a user tries on top-ups is not tried, and says when to come back', async () => {
+test("refuses a user's eleventh card on top-ups, and says when to retry", async () => {
   const { call, shop, topUp, asked } = await prepared()
   const { payer } = shop
   await declined(9, () => topUp(payer))
@@ -43,7 +43,7 @@ test('the eleventh card that a user tries on top-ups is not tried, and says when
   expect((await topUp(await again(call, payer), 'pm_card_visa')).status).toBe(201)
 })
 
-test('new links do not let a user try more cards, nor do top-ups and links together', async () => {
+test('counts the cards of a user over all links and top-ups together', async () => {
   const { call, shop, topUp, payLink, asked } = await prepared()
   const { payer } = shop
   const session = { session: await newSession(call, payer.email) }
@@ -55,7 +55,7 @@ test('new links do not let a user try more cards, nor do top-ups and links toget
   expect(asked).toHaveLength(10)
 })
 
-test('new sessions and new links do not let guests try more than 100 cards with one seller', async () => {
+test('lets guests try at most 100 cards with one seller, over all sessions and links', async () => {
   const { call, shop, payLink, asked } = await prepared()
   await declined(100, async () => payLink(await guest(call)))
   const refused = await payLink(await guest(call), 'pm_card_visa')
@@ -76,7 +76,7 @@ const renewed = async (call: Parameters<typeof again>[0], { seller, item }: Awai
   item,
 })
 
-test('cards of an account are counted together: on file, for a plan, for an invoice and on top-ups', async () => {
+test('counts the cards of an account together: on file, for a plan, for an invoice and on top-ups', async () => {
   const { call, shop, topUp, billing, asked } = await prepared()
   const { token } = shop.seller
   const { hostname } = shop.item
@@ -101,7 +101,7 @@ test('cards of an account are counted together: on file, for a plan, for an invo
   ).toBe(200)
 })
 
-test('an invoice that is owed lets an account try ten cards, and the service goes on to charge the one on file', async () => {
+test('lets an account try ten cards on an invoice, and still charges the card on file', async () => {
   const { call, shop, billing, service, asked } = await prepared()
   const ask = async (method: string, path: string, body: object) =>
     billing((await again(call, shop.seller)).token, method, path, body)
@@ -118,7 +118,7 @@ test('an invoice that is owed lets an account try ten cards, and the service goe
   expect(asked.length).toBeGreaterThan(before)
 })
 
-test('forty cards at once get no further than twice the limit', async () => {
+test('lets forty cards at once reach at most twice the limit', async () => {
   const let_ = gate()
   const { shop, topUp, asked } = await prepared({
     async charge() {
@@ -138,7 +138,7 @@ test('forty cards at once get no further than twice the limit', async () => {
   expect(asked).toHaveLength(20)
 })
 
-test('cards that were charged, and a processor that is down, count for nothing', async () => {
+test('does not count charged cards, nor failures of the processor', async () => {
   const { call, shop, topUp, payLink } = await prepared()
   for (let n = 0; n < 12; n++) {
     expect((await topUp(shop.payer, 'pm_card_visa')).status).toBe(201)
@@ -147,7 +147,7 @@ test('cards that were charged, and a processor that is down, count for nothing',
   expect((await payLink(await guest(call), 'pm_card_visa')).status).toBe(200)
 })
 
-test('the page of a link refuses the eleventh card, and says when to come back', async () => {
+test('refuses the eleventh card on the page of a link, and says when to retry', async () => {
   const { call, shop } = await prepared()
   const link = await newCheckout(call, shop)
   const reader = await guest(call)

@@ -34,7 +34,7 @@ function slow() {
   return { charge, open: let_.open }
 }
 
-test('no card is charged for supply that another charge has reserved', async () => {
+test('charges no card for supply that is reserved for a different charge', async () => {
   const { charge, open } = slow()
   const running = await prepared(7, { charge })
   const { call, payer, asked } = running
@@ -49,7 +49,7 @@ test('no card is charged for supply that another charge has reserved', async () 
   await expectSoundLedger(call)
 })
 
-test('nobody is issued the supply that a pending charge has reserved', async () => {
+test('issues to nobody the supply that a pending charge has reserved', async () => {
   const { charge, open } = slow()
   const running = await prepared(7, { charge })
   const { call, payer, full, asked } = running
@@ -64,7 +64,7 @@ test('nobody is issued the supply that a pending charge has reserved', async () 
   expect((await expectSoundLedger(call)).digital_quantities[0].issued).toBe(issuedBut(0))
 })
 
-test('a card that is charged for a checkout has its value reserved, too', async () => {
+test('reserves the value of a charge for a checkout too', async () => {
   const { charge, open } = slow()
   const running = await prepared(3, { charge })
   const { call, payer, full, asked } = running
@@ -80,14 +80,14 @@ test('a card that is charged for a checkout has its value reserved, too', async 
   await expectSoundLedger(call)
 })
 
-test.each(['pm_card_chargeDeclined', 'pm_processor_down'])('%s keeps no supply from others', async (method) => {
+test.each(['pm_card_chargeDeclined', 'pm_processor_down'])('%s reserves no supply', async (method) => {
   const running = await prepared(5)
   expect((await topUp(running, running.payer, 5, method)).status).toBeGreaterThan(400)
   expect((await topUp(running, running.payer, 5)).status).toBe(201)
   await expectSoundLedger(running.call)
 })
 
-test('a charge that is given up keeps no supply from others', async () => {
+test('frees the supply of a charge that the service gave up', async () => {
   let isThere = false
   const running = await prepared(5, {
     charge: async ({ id }) => {
@@ -103,7 +103,7 @@ test('a charge that is given up keeps no supply from others', async () => {
   await expectSoundLedger(running.call)
 })
 
-test('a reservation outlives the process that made it', async () => {
+test('keeps a reservation after its process dies', async () => {
   const storage = sharedStorage(true)
   const dead = await prepared(5, { storage, charge: () => new Promise<never>(() => {}), limits: { cardMs: 50 } })
   expectProblem(await topUp(dead, dead.payer, 5), 502, 'processor_failed')
@@ -134,7 +134,7 @@ async function takenOver(left: number, played: Parameters<typeof cardService>[0]
   return { ...running, payer: old.payer, full: old.full }
 }
 
-test('a charge that an older version left pending is issued', async () => {
+test('issues the value of a charge that an older version left pending', async () => {
   const { service, call, payer } = await takenOver(5)
   await expectSoundLedger(call)
   await service.sandbox.advance('1m')
@@ -142,7 +142,7 @@ test('a charge that an older version left pending is issued', async () => {
   await expectSoundLedger(call)
 })
 
-test('a settlement that throws stops neither the clock nor other work, and waits for an operator at last', async () => {
+test('a settlement that throws stops neither the clock nor other work, and finally waits for an operator', async () => {
   const { service, call, payer, full, asked } = await takenOver(5)
   expect((await fund(call, full.hostname, 5)).status).toBe(200)
   const other = await newPayer(call, await newSeller(call))
@@ -172,7 +172,7 @@ test('a settlement that throws stops neither the clock nor other work, and waits
   await expectSoundLedger(call)
 })
 
-test('what waits for an operator is settled once there is supply for it, and the card is charged once', async () => {
+test('settles a charge that waits for an operator after supply arrives, and charges the card once', async () => {
   const { service, call, payer, asked } = await takenOver(5, {
     upstream: { fetch: async () => new Response('', { status: 503 }) },
     refund: async () => ({ status: 'refused', reason: 'too long ago' }),
@@ -198,7 +198,7 @@ test('what waits for an operator is settled once there is supply for it, and the
   await expectSoundLedger(call)
 })
 
-test('a mail server that never answers holds up neither the clock nor other work', async () => {
+test('a mail server that never answers delays neither the clock nor other work', async () => {
   const running = await cardService({
     mailer: { send: () => new Promise<never>(() => {}) },
     alarm: fastAlarm,

@@ -44,7 +44,7 @@ async function charged() {
   return running
 }
 
-test('what a guest was charged pays for them after they sign in, and a retry gives the same receipt', async () => {
+test("uses a guest's charge after they sign in, and answers a retry with the same receipt", async () => {
   const running = await charged()
   const { call, link, shop, asked } = running
   const user = await signIn(running, running.reader)
@@ -55,7 +55,7 @@ test('what a guest was charged pays for them after they sign in, and a retry giv
   expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
 })
 
-test('a guest who signs in on the page keeps the charge that they started', async () => {
+test('keeps the charge of a guest who signs in on the page', async () => {
   const running = await charged()
   const { call, link, reader } = running
   const page = `/checkout/${link.token}`
@@ -69,7 +69,7 @@ test('a guest who signs in on the page keeps the charge that they started', asyn
   expect(running.asked).toHaveLength(1)
 })
 
-test("a guest's old session id, another guest and another user cannot use the charge of one who signed in", async () => {
+test("lets nobody else use the charge: not the guest's old session id, another guest or another user", async () => {
   const running = await charged()
   const { call, link, reader, asked } = running
   const user = await signIn(running, reader)
@@ -83,7 +83,7 @@ test("a guest's old session id, another guest and another user cannot use the ch
   expect(asked).toHaveLength(4)
 })
 
-test('what a guest paid shows its receipt to them once they signed in, and not to their old session id', async () => {
+test('shows the receipt to a guest after their sign-in, and not to their old session id', async () => {
   const running = await prepared()
   const { call, link, reader } = running
   const paid = await withCard(call, link, reader)
@@ -92,7 +92,7 @@ test('what a guest paid shows its receipt to them once they signed in, and not t
   expectProblem(await withCard(call, link, reader), 409, 'checkout_paid')
 })
 
-test('signing in while a card is charged neither loses the charge nor makes another', async () => {
+test('neither loses nor repeats the charge if the guest signs in during it', async () => {
   const let_ = gate()
   const running = await prepared({
     async charge({ id }) {
@@ -112,7 +112,7 @@ test('signing in while a card is charged neither loses the charge nor makes anot
   expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
 })
 
-test('signing in while it is delivered neither loses the charge nor gives it back', async () => {
+test('neither loses nor refunds the charge if the guest signs in during the delivery', async () => {
   const let_ = gate()
   const fetched = vi.fn()
   const running = await prepared({
@@ -138,7 +138,7 @@ test('signing in while it is delivered neither loses the charge nor gives it bac
   expect((await cardMessages(call, 'refund')).length).toBe(0)
 })
 
-test('one who signed in and pays from the wallet has what the card was charged given back', async () => {
+test('refunds the card if the payer signs in and pays from the wallet instead', async () => {
   const running = await charged()
   const { call, link, shop, reader } = running
   const user = await signIn(running, reader, shop.payer.email)
@@ -147,7 +147,7 @@ test('one who signed in and pays from the wallet has what the card was charged g
   await expect.poll(() => settled(call, shop).catch(() => null)).toEqual({ seller: 2, payer: 8, issued: 10 })
 })
 
-test('a session that was signed in already carries nothing of its user to the next', async () => {
+test('carries nothing from a signed-in session to its next user', async () => {
   const running = await charged()
   const { call, link, reader, asked } = running
   const ada = await signIn(running, reader)

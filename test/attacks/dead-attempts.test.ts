@@ -28,7 +28,7 @@ async function died(storage: Storage, played: Parameters<typeof cardService>[0])
   return running
 }
 
-test('a try whose process died beside others is ended by the next completion, while the clock stands still', async () => {
+test('the next completion ends an attempt whose process died, even while the clock stands still', async () => {
   const storage = sharedStorage(false)
   const dead = await died(storage, { upstream: { fetch: never } })
   void complete(dead.call, dead.link, dead.shop.payer)
@@ -39,7 +39,7 @@ test('a try whose process died beside others is ended by the next completion, wh
   expect(await settled(next.call, dead.shop)).toEqual({ seller: 2, payer: 8, issued: 10 })
 })
 
-test('a dead try that may have charged a card is answered, not waited for, and nobody is charged twice', async () => {
+test('a completion answers for a dead attempt that may have charged a card, and charges nobody twice', async () => {
   const storage = sharedStorage(false)
   const dead = await died(storage, { charge: never })
   void withCard(dead.call, dead.link, dead.reader)
@@ -76,7 +76,7 @@ function handAlarm() {
   }
 }
 
-test('a try that another process makes is not taken for dead while that says that it lives', async () => {
+test('an attempt is not dead while its process reports that it lives', async () => {
   const storage = sharedStorage(false)
   const let_ = gate()
   const fetched = vi.fn()
@@ -114,7 +114,7 @@ test('a try that another process makes is not taken for dead while that says tha
   expect(fetched).toHaveBeenCalledTimes(1)
 })
 
-test('a try that was taken for dead and lives after all takes no money', async () => {
+test('an attempt that was declared dead charges nothing if it lives after all', async () => {
   const storage = sharedStorage(false)
   const let_ = gate()
   let calls = 0
@@ -149,7 +149,7 @@ function breaking() {
   return storage
 }
 
-test('a try whose end could not be written does not hold up the next completion', async () => {
+test('an attempt whose end could not be written does not delay the next completion', async () => {
   const storage = breaking()
   let calls = 0
   const { call, link, shop } = await prepared({
@@ -169,7 +169,7 @@ test('a try whose end could not be written does not hold up the next completion'
 test.each([
   ['that is kept for the next try', 1, 1],
   ['that is lost', 2, 2],
-])('a card whose answer could not be noted, %s, is charged once and pays', async (_, failures, times) => {
+])('a card is charged once and pays although its answer could not be recorded, %s', async (_, failures, times) => {
   const storage = breaking()
   const { call, service, link, shop, reader, asked } = await prepared({
     storage,
@@ -186,7 +186,7 @@ test.each([
   expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
 })
 
-test('a completion does not wait for longer than any try may take', async () => {
+test('a completion waits no longer than an attempt may take', async () => {
   const storage = breaking()
   const fetched = vi.fn()
   const let_ = gate()

@@ -37,7 +37,7 @@ const devicesOf = async (call: Call, caller: CallOptions) =>
   (await call('GET', REGISTRATIONS, caller)).body.registrations as { id: number; active?: false }[]
 
 describe('whoever reads the mail of a user with a device', () => {
-  it('is not signed in by a mailed code alone', async () => {
+  it('cannot sign in with a mailed code alone', async () => {
     const { call } = await world()
     const { session, answer } = await signInByMail(call)
     expect([answer.status, answer.body.session_id]).toEqual([202, undefined])
@@ -45,7 +45,7 @@ describe('whoever reads the mail of a user with a device', () => {
     expectProblem(await call('GET', '/v4/twins', { session }), 401, 'sign_in_required')
   })
 
-  it('does not approve their own sign-in: not in that session, not without a device', async () => {
+  it('cannot approve their own sign-in in that session or without a device', async () => {
     const { call, user, session: own } = await world()
     const { session, code, answer } = await signInByMail(call)
     const { id } = answer.body.request
@@ -55,7 +55,7 @@ describe('whoever reads the mail of a user with a device', () => {
     expect((await again(call, session, code, id)).status).toBe(202)
   })
 
-  it('asks the device once for a code, however often it is sent', async () => {
+  it('causes one request on the device for each code, however often they send it', async () => {
     const { call } = await world()
     const { session, code } = await signInByMail(call)
     const answers = await Promise.all(Array.from({ length: 6 }, () => again(call, session, code)))
@@ -64,7 +64,7 @@ describe('whoever reads the mail of a user with a device', () => {
     expect(messages).toHaveLength(1)
   })
 
-  it('gets nothing from an approval in another session, of another code or for something else', async () => {
+  it('gets nothing from an approval in a different session, for a different code or for a different action', async () => {
     const { call, user } = await world()
     const first = await signInByMail(call)
     const second = await signInByMail(call)
@@ -80,7 +80,7 @@ describe('whoever reads the mail of a user with a device', () => {
     expect((await again(call, second.session, second.code, id)).status).not.toBe(200)
   })
 
-  it('has one answer for a code: a rejected one starts no other request', async () => {
+  it('cannot start a second request with a rejected code', async () => {
     const { call, user } = await world()
     const { session, code, answer } = await signInByMail(call)
     await call('POST', `/_sandbox/devices/${user.id}/reject`)
@@ -88,7 +88,7 @@ describe('whoever reads the mail of a user with a device', () => {
     expectProblem(await again(call, session, code), 410, 'code_expired')
   })
 
-  it('does not wear the user down: five sign-ins that nobody approved are all that is asked', async () => {
+  it('cannot wear the user down: the service asks about five unapproved sign-ins at most', async () => {
     const { call, user } = await world()
     for (let n = 0; n < 5; n++) {
       await signInByMail(call)
@@ -100,7 +100,7 @@ describe('whoever reads the mail of a user with a device', () => {
     expect(messages).toHaveLength(5)
   })
 
-  it('does not keep the user from approving what they do themselves', async () => {
+  it('cannot keep the user from approving their own actions', async () => {
     const { call, user } = await world()
     for (let n = 0; n < 4; n++) await signInByMail(call)
     expect((await ask(call, user)).status).toBe(201)
@@ -108,7 +108,7 @@ describe('whoever reads the mail of a user with a device', () => {
 })
 
 describe('whoever has a session of a user with a device', () => {
-  it('adds no device that answers, and cannot add one in the place of another', async () => {
+  it('cannot add a device that answers, and cannot replace a device', async () => {
     const { call, user, session } = await world()
     const path = '/v3/pay/notifications/register'
     const known = { fcmToken: 'first', deviceId: 'phone' }
@@ -123,14 +123,14 @@ describe('whoever has a session of a user with a device', () => {
     expect((await answerFromDevice(call, user, { id, device: 'first' })).status).toBe(200)
   })
 
-  it('claims to hold no device by the token of one that waits', async () => {
+  it('cannot claim a device with the token of a waiting one', async () => {
     const { call, session } = await world()
     await registerDevice(call, { session }, 'thiefs-device')
     const id = await registerDevice(call, { session }, 'thiefs-second', { from: 'thiefs-device' })
     expect((await devicesOf(call, { session })).find((device) => device.id === id)?.active).toBe(false)
   })
 
-  it('approves its own device neither by its session nor by that device', async () => {
+  it('cannot approve its own device with its session or that device', async () => {
     const { call, user, session } = await world()
     await registerDevice(call, { session }, 'thiefs-device')
     const [push] = (await call('GET', `/_sandbox/outbox?to=${EMAIL}&kind=push`)).body.messages
@@ -140,14 +140,14 @@ describe('whoever has a session of a user with a device', () => {
     expect((await devicesOf(call, user)).filter(({ active }) => active === undefined)).toHaveLength(1)
   })
 
-  it('removes no device, and so signs in no browser without it', async () => {
+  it('cannot remove a device to sign in without it', async () => {
     const { call, session, device } = await world()
     expect((await call('DELETE', `${REGISTRATIONS}/${device}`, { session })).status).toBe(204)
     expect(await devicesOf(call, { session })).toEqual([expect.objectContaining({ id: device })])
     expect((await signInByMail(call)).answer.status).toBe(202)
   })
 
-  it('is found out: each try is mailed, with a link that can reject it at once and confirm it after a day', async () => {
+  it('cannot hide: each try is mailed, with a link that rejects it at once or confirms it after a day', async () => {
     const { call, session, device } = await world()
     await registerDevice(call, { session }, 'thiefs-device')
     await call('DELETE', `${REGISTRATIONS}/${device}`, { session })
@@ -167,7 +167,7 @@ describe('whoever has a session of a user with a device', () => {
     expect(await devicesOf(call, { session })).toEqual([expect.objectContaining({ id: device })])
   })
 
-  it('has a stranger’s words in no notice: the name of a device is no link', async () => {
+  it('cannot put a link into a notice through the name of a device', async () => {
     const { call, session } = await world()
     const body = { platform: 'web', token: 'thiefs', name: 'https://evil.example/x' }
     await call('POST', REGISTRATIONS, { session, body })
@@ -177,7 +177,7 @@ describe('whoever has a session of a user with a device', () => {
   })
 })
 
-test('the device that a user has adds and removes others, and every change is mailed', async () => {
+test("the user's device adds and removes others, and every change is mailed", async () => {
   const { call, user, session, device } = await world()
   const next = await registerDevice(call, { session }, 'next')
   await approveOnPhone(call, EMAIL)
@@ -197,14 +197,14 @@ test('the device that a user has adds and removes others, and every change is ma
   ])
 })
 
-test('a device that the user rejects is gone', async () => {
+test('a device disappears when the user rejects it', async () => {
   const { call, user, session } = await world()
   await registerDevice(call, { session }, 'thiefs-device')
   await call('POST', `/_sandbox/devices/${user.id}/reject`)
   expect(await devicesOf(call, user)).toHaveLength(1)
 })
 
-test('a notice of a device is not kept away by invitations, requests or codes', async () => {
+test('invitations, requests and codes do not use up the notices about devices', async () => {
   const { call, user, session } = await world()
   const sender = await newPayer(call, await newSeller(call), { balance: 10 })
   for (let n = 0; n < 6; n++) {
@@ -218,7 +218,7 @@ test('a notice of a device is not kept away by invitations, requests or codes', 
   expect((await mails(call))[0]?.subject).toBe('A device was added')
 })
 
-test('a device of an older version goes on answering, and is asked at a sign-in', async () => {
+test('a device from an older version still answers, and is asked at a sign-in', async () => {
   const { call, user } = await world()
   const snapshot = (await call('GET', '/_sandbox/snapshot')).body
   for (const row of snapshot.rows.devices) delete row.change
@@ -231,7 +231,7 @@ test('a device of an older version goes on answering, and is asked at a sign-in'
   expect((await again(call, session, code, id)).status).toBe(200)
 })
 
-test('whoever makes a user for an address keeps nobody out of it by a device of their own', async () => {
+test('whoever creates a user for an address cannot lock out its owner with a device', async () => {
   const { call } = await startHere()
   const thief = await newPayer(call, await newSeller(call), { email: EMAIL })
   await registerDevice(call, thief, 'thiefs-device')

@@ -65,7 +65,7 @@ describe('an event stream', () => {
         return call('POST', '/v4/session/verify', { session, body: { email, code } })
       },
     ],
-  ])('of a session ends when that is %s, and tells nothing of afterwards', async (_, end) => {
+  ])('of a session ends when it is %s, and shows no later event', async (_, end) => {
     const payer = await newPayer(call, await newSeller(call), { email: 'ada@example.test' })
     const session = await newSession(call, payer.email)
     const { rest } = await follow({ session })
@@ -76,28 +76,25 @@ describe('an event stream', () => {
     expect([told.includes('client.before'), told.includes('client.after')]).toEqual([true, false])
   })
 
-  it.each(['account', 'user', 'session'] as const)(
-    'of an expired %s ends, and tells nothing of afterwards',
-    async (kind) => {
-      await stopClock(call)
-      const seller = await newSeller(call)
-      const payer = await newPayer(call, seller)
-      const credentials = {
-        account: async () => ({ token: seller.token }),
-        user: async () => ({ token: payer.token }),
-        session: async () => ({ session: await newSession(call, payer.email) }),
-      }
-      const { rest } = await follow(await credentials[kind]())
-      await advance(call, kind === 'session' ? '1d' : '1h')
-      const { clientId, clientSecret } = kind === 'account' ? seller : payer
-      const headers = { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` }
-      const { body } = await call('POST', '/v4/account/oauth/token', { headers })
-      await note({ token: body.access_token }, 'client.after')
-      expect(await rest).not.toContain('client.after')
-    },
-  )
+  it.each(['account', 'user', 'session'] as const)('of an expired %s ends, and shows no later event', async (kind) => {
+    await stopClock(call)
+    const seller = await newSeller(call)
+    const payer = await newPayer(call, seller)
+    const credentials = {
+      account: async () => ({ token: seller.token }),
+      user: async () => ({ token: payer.token }),
+      session: async () => ({ session: await newSession(call, payer.email) }),
+    }
+    const { rest } = await follow(await credentials[kind]())
+    await advance(call, kind === 'session' ? '1d' : '1h')
+    const { clientId, clientSecret } = kind === 'account' ? seller : payer
+    const headers = { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` }
+    const { body } = await call('POST', '/v4/account/oauth/token', { headers })
+    await note({ token: body.access_token }, 'client.after')
+    expect(await rest).not.toContain('client.after')
+  })
 
-  it('goes on while its credential does, whatever ends beside it', async () => {
+  it('continues while its credential is valid, whatever else ends', async () => {
     const payer = await newPayer(call, await newSeller(call), { email: 'ada@example.test' })
     const [session, other] = [await newSession(call, payer.email), await newSession(call, payer.email)]
     const { rest } = await follow({ session })
@@ -109,7 +106,7 @@ describe('an event stream', () => {
 })
 
 describe('a payment that waits for its user', () => {
-  it('is not made once the session is signed out that a page got its own from', async () => {
+  it('does not happen after the user signs out of the session behind a page session', async () => {
     const market = await newMarket(call)
     const page = await newPage(call, market)
     const answer = paywall(call, page, { amount: 0.5 })
@@ -124,7 +121,7 @@ describe('a payment that waits for its user', () => {
     expect(await settledBalances(call, market)).toEqual([10, 0])
   })
 
-  it('is not made when its user approves and signs out before it goes on', async () => {
+  it('does not happen if its user approves it and then signs out', async () => {
     const market = await newMarket(call)
     const session = await newSession(call, market.payer.email)
     await registerDevice(call, { session })
@@ -144,7 +141,7 @@ describe('a payment that waits for its user', () => {
     expect([status, ...balances]).toEqual(status === 200 ? [200, 9.5, 0.5] : [401, 10, 0])
   })
 
-  it('is no transfer either', async () => {
+  it('does not become a transfer either', async () => {
     const market = await newMarket(call)
     const session = await newSession(call, market.payer.email)
     await registerDevice(call, { session })
@@ -167,7 +164,7 @@ describe('a payment that waits for its user', () => {
 })
 
 describe('an agent', () => {
-  it.each(['revoked', 'disconnected', 'expired'] as const)('hears no more once its token is %s', async (how) => {
+  it.each(['revoked', 'disconnected', 'expired'] as const)('gets no more events once its token is %s', async (how) => {
     await stopClock(call)
     const app = await newApp(call)
     const { accessToken: token, session } = await newAgent(call, { app })
@@ -190,7 +187,7 @@ describe('an agent', () => {
     expectProblem(await call('GET', '/v4/agent/account', { token }), 401, 'token_invalid')
   })
 
-  it('buys nothing in a call that waited for its user while its token was revoked', async () => {
+  it('buys nothing if its token is revoked while the call waits for its user', async () => {
     const shop = await newMcpShop({}, { alarm })
     const { token } = shop.agent
     const args = { catalog_item_id: shop.item.id, arguments: { city: 'Oslo' } }

@@ -33,8 +33,8 @@ async function impostor() {
 const bySession = async ({ call }: Pick<Production, 'call'>, token: string): Promise<string> =>
   (await call('POST', '/v4/session', { token })).body.session_id
 
-describe('what an impostor made before the owner first signs in', () => {
-  it('no access token, refresh token or client secret works afterwards', async () => {
+describe('after the owner first signs in, what an impostor created', () => {
+  it('includes no working access token, refresh token or client secret', async () => {
     const { call, fake, rich, proves } = await impostor()
     const made = await call('POST', '/v4/user/secrets', { token: fake.token })
     const { client_id, client_secret } = made.body.secrets[0]
@@ -57,7 +57,7 @@ describe('what an impostor made before the owner first signs in', () => {
       expectProblem(await call('POST', path, { headers: basic(id, secret) }), 401, 'client_unknown')
   })
 
-  it('no session that was made by a token lives on, nor that of a page', async () => {
+  it('includes no session from a token and no page session', async () => {
     const { call, fake, thief, proves, production } = await impostor()
     const { hash } = await newCommodity(call, thief)
     const own = await bySession(production, fake.token)
@@ -70,7 +70,7 @@ describe('what an impostor made before the owner first signs in', () => {
     }
   })
 
-  it('no app that was connected meanwhile acts, refreshes or comes back without being allowed again', async () => {
+  it('includes no app that acts, refreshes or returns without a new consent', async () => {
     const { call, fake, proves, production } = await impostor()
     const app = await newApp(call)
     const own = await bySession(production, fake.token)
@@ -86,7 +86,7 @@ describe('what an impostor made before the owner first signs in', () => {
     expect((await call('GET', again, { session })).text).toContain('Allow')
   })
 
-  it('no delegate that was given spends from the wallet or verifies', async () => {
+  it('includes no delegate that spends from the twin or verifies', async () => {
     const { call, fake, thief, rich, proves } = await impostor()
     const dq = await defaultDq(call)
     const persona = await newPersona(call, fake)
@@ -110,7 +110,7 @@ describe('what an impostor made before the owner first signs in', () => {
     expect(await walletOf(call, { session })).toBe(7)
   })
 
-  it('no device that was registered answers for the owner, or keeps them from signing in', async () => {
+  it('includes no device that answers for the owner or locks them out', async () => {
     const { call, fake, rich, proves, production } = await impostor()
     await registerDevice(call, { token: fake.token })
     await send(call, rich, { address: VICTIM, amount: 7 })
@@ -121,7 +121,7 @@ describe('what an impostor made before the owner first signs in', () => {
     expect((await sending).status).toBe(201)
   })
 
-  it('nothing that waited for an approval is done with what is delivered', async () => {
+  it('includes no waiting approval that spends the delivered value', async () => {
     const { call, fake, rich, thief, proves, production, operate } = await impostor()
     await operate('POST', '/_sandbox/fund', { body: { hostname: fake.hostname, amount: 7 } })
     await send(call, rich, { address: VICTIM, amount: 7 })
@@ -137,7 +137,7 @@ describe('what an impostor made before the owner first signs in', () => {
     expect(await walletOf(call, { session })).toBe(14)
   })
 
-  it('no threshold lets an app of the owner pay unasked', async () => {
+  it("includes no threshold that lets the owner's apps pay without an approval", async () => {
     const { call, fake, proves } = await impostor()
     const dq = await defaultDq(call)
     const body = { approval_threshold: { [dq]: 100 } }
@@ -146,7 +146,7 @@ describe('what an impostor made before the owner first signs in', () => {
     expect((await call('GET', '/v4/agent/settings', { session })).body.approval_threshold).toEqual({})
   })
 
-  it('no nonce shows the wallet to be under the control of an impostor', async () => {
+  it('includes no nonce that proves control of the twin', async () => {
     const { call, fake, proves } = await impostor()
     const body = { hostname: fake.hostname }
     const { nonce } = (await call('POST', '/v2/twin/nonce', { token: fake.token, body })).body
@@ -155,7 +155,7 @@ describe('what an impostor made before the owner first signs in', () => {
     expectProblem(await call('PUT', '/v2/twin/nonce', proof), 400, 'twin_nonce_refused')
   })
 
-  it('no cart of a session that was planted on the owner follows them', async () => {
+  it('includes no cart of a planted session', async () => {
     const { call, fake, production } = await impostor()
     const planted = await bySession(production, fake.token)
     const cart = (await call('POST', '/v4/carts', { session: planted })).body
@@ -167,7 +167,7 @@ describe('what an impostor made before the owner first signs in', () => {
 })
 
 describe('the owner', () => {
-  it('is told by mail what ended and how to go on, once', async () => {
+  it('gets one mail about what ended and what to do', async () => {
     const { call, fake, proves, production, mails } = await impostor()
     await bySession(production, fake.token)
     await registerDevice(call, { token: fake.token })
@@ -181,7 +181,7 @@ describe('the owner', () => {
     expect(mails.filter(({ subject }) => subject === mail.subject)).toHaveLength(1)
   })
 
-  it('keeps what they made themselves when they sign in again', async () => {
+  it('keeps what they created when they sign in again', async () => {
     const { call, proves, production } = await impostor()
     const session = await proves()
     const making = call('POST', '/v4/user/secrets', { session })
@@ -195,7 +195,7 @@ describe('the owner', () => {
     expect((await call('GET', '/v4/twins', { session })).status).toBe(200)
   })
 
-  it('of an account that somebody registered with their address is told that others have its credentials', async () => {
+  it('learns that others have the credentials of an account that was registered with their address', async () => {
     const { call, production } = await impostor()
     const body = { dq: await defaultDq(call), email: 'owner@example.test' }
     const { account } = (await call('POST', '/v4/account/register', { body })).body
@@ -214,7 +214,7 @@ describe('a state that an older version wrote', () => {
       return JSON.parse(JSON.stringify({ counters, rows: { ...rows, users } }))
     })
 
-  it('delivers nothing to a user whom an account made, until a code is entered', async () => {
+  it('delivers nothing to a user whom an account created until a code is entered', async () => {
     const { call, production, fake, rich, proves } = await impostor()
     await aged(production)
     expect((await send(call, rich, { address: VICTIM, amount: 7 })).body.status).toBe('invited')
@@ -223,7 +223,7 @@ describe('a state that an older version wrote', () => {
     expectProblem(await call('GET', '/v4/twins', { token: fake.token }), 401, 'token_invalid')
   })
 
-  it('goes on delivering to a user who signed up by a code, and takes nothing of theirs', async () => {
+  it('still delivers to a user who signed up with a code, and ends nothing of theirs', async () => {
     const { call, production, rich } = await impostor()
     const session = await signInByMail(production, 'ada@example.test')
     const agent = await newAgent(call, { session })
@@ -235,8 +235,8 @@ describe('a state that an older version wrote', () => {
   })
 })
 
-describe('calls of an impostor that are under way when the owner signs in', () => {
-  it('take nothing of what is delivered, however many there are', async () => {
+describe('calls of an impostor that run while the owner signs in', () => {
+  it('cannot take the delivered value, however many there are', async () => {
     const { call, operate, fake, rich, thief, production } = await impostor()
     const { hostname } = (await call('POST', '/v4/twin', { token: thief.token, body: { dq: await defaultDq(call) } }))
       .body

@@ -43,7 +43,7 @@ describe('a seller who changes the price after it was shown', () => {
     expect(await paidNow()).toBe(0)
   })
 
-  it('cannot charge for Continue', async () => {
+  it('cannot charge for a click on Continue', async () => {
     const item = await shop().sell({ price: 0 })
     const { shown } = await shop().visit(item)
     await shown.open.click()
@@ -58,7 +58,7 @@ describe('a seller who changes the price after it was shown', () => {
     expect(await shown.done.textContent()).toBe('Paid 15.00 USD.')
   })
 
-  it('cannot charge for what they took out of sale', async () => {
+  it('cannot charge for an item that is no longer for sale', async () => {
     const item = await shop().sell()
     const { page, shown, frame, told } = await shop().visit(item)
     await shown.open.click()

@@ -48,7 +48,7 @@ describe('a page that hides the frame', () => {
     lasting = visited.page
   })
 
-  it.each(covers)('cannot have its reader pay: %s', async (_, hide, undo) => {
+  it.each(covers)('cannot make its reader pay: %s', async (_, hide, undo) => {
     await expectEnabled(visited)
     const pay = await middleOf(visited)
     await visited.act(hide)
@@ -61,7 +61,7 @@ describe('a page that hides the frame', () => {
     await expectEnabled(visited)
   })
 
-  it('cannot show it at the last moment', async () => {
+  it('cannot show it just before a click', async () => {
     const slow = await opened(slowly)
     await expectEnabled(slow)
     const pay = await middleOf(slow)
@@ -73,7 +73,7 @@ describe('a page that hides the frame', () => {
     expect(await paidNow()).toBe(0)
   })
 
-  it('cannot show the button without the price: the frame is no larger than the closed one', async () => {
+  it('cannot show the button without the price by keeping the frame small', async () => {
     const visited = await opened({ box: 'width:137px;height:48px' })
     await visited.frame.getByRole('button', { name: 'Open a new window' }).waitFor()
     expect(await isEnabled(visited)).toBe(false)
@@ -82,7 +82,7 @@ describe('a page that hides the frame', () => {
     expect(await paidNow()).toBe(0)
   })
 
-  it('cannot use a browser that tells a frame less: size and time still count', async () => {
+  it('cannot use a browser that tells frames less: the frame still checks size and time', async () => {
     const visited = await opened({ init: 'delete IntersectionObserverEntry.prototype.isVisible' })
     await expectEnabled(visited)
     await visited.act(`frame.style.left = '600px'`)
@@ -100,8 +100,8 @@ describe('a page that hides the frame', () => {
   })
 })
 
-describe('a page that has its reader press something else', () => {
-  it('cannot have the click that opens the frame pay, however often it is repeated', async () => {
+describe('a page that lets its reader press something else', () => {
+  it('cannot pay with the click that opens the frame, however often it is repeated', async () => {
     const visited = await shop().visit(await shop().sell(), slowly)
     await visited.shown.open.click()
     await visited.shown.pay.waitFor()
@@ -134,7 +134,7 @@ describe('a page that has its reader press something else', () => {
     expect(await paidNow()).toBe(0)
   })
 
-  it('cannot put the frame before a pointer that is on its way', async () => {
+  it('cannot put the frame under a moving pointer', async () => {
     const visited = await opened({ ...slowly, box: 'position:fixed;left:480px;top:60px;width:400px;height:600px' })
     await visited.page.mouse.move(100, 100)
     await expectEnabled(visited)
@@ -146,7 +146,7 @@ describe('a page that has its reader press something else', () => {
     expect(await paidNow()).toBe(0)
   })
 
-  it('cannot take the frame away and put it back under the pointer', async () => {
+  it('cannot remove the frame and put it back under the pointer', async () => {
     const visited = await opened(slowly)
     await expectEnabled(visited)
     const pay = await middleOf(visited)
@@ -163,7 +163,7 @@ describe('a page that has its reader press something else', () => {
     expect(await paidNow()).toBe(0)
   })
 
-  it('cannot move the focus of whoever types into the frame', async () => {
+  it('cannot move the focus of a typing reader into the frame', async () => {
     const visited = await shop().visit(await shop().sell(), slowly)
     const { page, shown } = visited
     await page.getByLabel('Chat').focus()
@@ -193,7 +193,7 @@ describe('a page that has its reader press something else', () => {
     expect(await paidNow()).toBe(1)
   })
 
-  it('cannot use a key that is held down', async () => {
+  it('cannot pay with a key that is held down', async () => {
     const visited = await shop().visit(await shop().sell())
     await visited.shown.open.focus()
     for (let repeats = 0; repeats < 24; repeats++) {
@@ -209,7 +209,7 @@ describe('a page that has its reader press something else', () => {
     expect(await paidNow()).toBe(1)
   })
 
-  it('cannot pay by a click that no reader made', async () => {
+  it('cannot pay with a scripted click', async () => {
     const visited = await opened()
     await expectEnabled(visited)
     await visited.shown.pay.evaluate((button: HTMLButtonElement) => button.click())
@@ -219,7 +219,7 @@ describe('a page that has its reader press something else', () => {
     expect(await paidNow()).toBe(0)
   })
 
-  it('cannot pay by a message, nor pretend to be the window that the frame opened', async () => {
+  it('cannot pay with a message, nor pretend to be the window that the frame opened', async () => {
     const visited = await opened()
     await expectEnabled(visited)
     const forged = [
@@ -236,7 +236,7 @@ describe('a page that has its reader press something else', () => {
     expect(await visited.shown.done.textContent()).toBe('')
   })
 
-  it('cannot have its reader consent to a payback unseen', async () => {
+  it('cannot make its reader consent to a hidden payback', async () => {
     const { hash } = await newPayback(shop().service.call)
     await countFromNow()
     const visited = await shop().visit({ commodity_hash: hash }, { path: 'v3/payback/embed' })
@@ -251,7 +251,7 @@ describe('a page that has its reader press something else', () => {
 })
 
 describe('a page that wants to know who its reader is', () => {
-  it('cannot have them show a delegate unseen', async () => {
+  it('cannot make them reveal a delegate with a hidden frame', async () => {
     const { hash } = await newPersona(shop().service.call, { name: 'Press pass' })
     const visited = await shop().visit({ commodity_hash: hash }, { path: 'v3/verify/embed' })
     await visited.act(`frame.contentWindow.postMessage('_TQMToggle', '*')`)
@@ -264,7 +264,7 @@ describe('a page that wants to know who its reader is', () => {
   })
 })
 
-describe('a window of its own', () => {
+describe("the frame's own window", () => {
   /** A page that fades what it holds never lets the frame prove that it is seen. */
   const faded = { box: 'position:fixed;inset:0;width:100%;height:100%;opacity:0.9' }
 
@@ -283,7 +283,7 @@ describe('a window of its own', () => {
     return { visited, own, page, inside }
   }
 
-  it('lets a reader pay by keyboard where the page fades the frame, and tells the page as the frame would', async () => {
+  it('lets a reader pay by keyboard while the page fades the frame, and notifies the page like the frame', async () => {
     const { visited, page, inside } = await openedWindow()
     expect(await isEnabled(visited)).toBe(false)
     await enter(inside)
@@ -299,7 +299,7 @@ describe('a window of its own', () => {
     expect(await paidNow()).toBe(1)
   })
 
-  it('does not pay when the page that it is for is gone', async () => {
+  it('does not pay after its page is gone', async () => {
     const { visited, page, inside } = await openedWindow()
     await enter(inside)
     await visited.act('frame.remove()')
@@ -311,7 +311,7 @@ describe('a window of its own', () => {
     await Promise.all([page.waitForEvent('close'), inside.cancel.click()])
   })
 
-  it('tells nothing to a stranger who opens it, and does not pay for them', async () => {
+  it('neither pays for a stranger who opens it nor tells them anything', async () => {
     const item = await shop().sell()
     const visited = await shop().visit(item)
     const url = `${shop().service.url}/v2/embed/${item.commodity_hash}#window`

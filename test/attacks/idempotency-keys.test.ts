@@ -30,8 +30,8 @@ const keyed = (options: CallOptions, key: string): CallOptions => ({
   headers: { ...options.headers, 'idempotency-key': key },
 })
 
-describe('whose an Idempotency-Key is', () => {
-  it('a page does not read what its user was answered', async () => {
+describe('the owner of an Idempotency-Key', () => {
+  it('a page cannot read the answer to its user', async () => {
     const market = await newMarket(call)
     const page = await newPage(call, market, 'reject')
     const order = { amount: 0.5, destination: market.shop, serviceUrl: `${upstream.url}/ok` }
@@ -41,7 +41,7 @@ describe('whose an Idempotency-Key is', () => {
     expectProblem(stolen, 403, 'rejected')
   })
 
-  it('a user is not told what was answered to a page', async () => {
+  it('a user cannot read the answer to a page', async () => {
     const market = await newMarket(call)
     const page = await newPage(call, market, 'approve')
     const order = { amount: 0.5, destination: market.shop }
@@ -51,7 +51,7 @@ describe('whose an Idempotency-Key is', () => {
     expect([own.status, isReplay(own)]).toEqual([200, false])
   })
 
-  it('a page of another origin or account does not read what a page was answered', async () => {
+  it('a page of another origin or account cannot read the answer to a page', async () => {
     const market = await newMarket(call)
     const page = await newPage(call, market, 'approve')
     const order = { amount: 0.5, destination: market.shop }
@@ -69,7 +69,7 @@ describe('whose an Idempotency-Key is', () => {
     }
   })
 
-  it('who knows the public secret does not read what was bought by a delegate', async () => {
+  it('the public secret does not show what a delegate bought', async () => {
     const { hash, payer, seller } = await newMarket(call)
     const { hash: persona, hostname } = await newPersona(call, payer)
     const spend = { party: { public_secret: seller.publicSecret }, dq: await defaultDq(call), limit: 5 }
@@ -88,7 +88,7 @@ describe('whose an Idempotency-Key is', () => {
     expect(isReplay(await call('POST', `/v4/payment/${hash}`, { ...keyed({}, 'k'), body }))).toBe(true)
   })
 
-  it('a key that can be guessed gives nobody the account that another made', async () => {
+  it('a guessable key does not give away an account', async () => {
     const guessable = [
       await call('POST', '/v4/account', keyed({}, '1')),
       await call('POST', '/v4/account', keyed({}, '1')),
@@ -100,7 +100,7 @@ describe('whose an Idempotency-Key is', () => {
     expect([again.text, isReplay(again)]).toEqual([made.text, true])
   })
 
-  it('a guest is not told what another guest was answered', async () => {
+  it('a guest cannot read the answer to another guest', async () => {
     const carts = []
     for (let guest = 0; guest < 2; guest++) {
       const session = (await call('GET', '/v4/session')).body.session_id
@@ -110,7 +110,7 @@ describe('whose an Idempotency-Key is', () => {
     expect(new Set(carts.map(({ body }) => body.id)).size).toBe(2)
   })
 
-  it('whoever kept the session id of a guest does not read what was answered after the sign-in', async () => {
+  it("a guest's old session id does not read answers from after the sign-in", async () => {
     const { hash, payer } = await newMarket(call)
     const before = (await call('GET', '/v4/session')).body.session_id
     await call('POST', '/v4/session/code', { session: before, body: { email: payer.email } })
@@ -124,7 +124,7 @@ describe('whose an Idempotency-Key is', () => {
     expectProblem(await call('POST', `/v4/payment/${hash}`, keyed({ session: before }, 'k')), 401, 'sign_in_required')
   })
 
-  it("a replay sets no cookie and names no session but its caller's", async () => {
+  it("a replay sets no cookie and names only its caller's session", async () => {
     const { payer } = await newMarket(call)
     const made = await call('POST', '/v4/session', keyed({ token: payer.token }, 'k'))
     const again = await call('POST', '/v4/session', keyed({ token: payer.token }, 'k'))
@@ -133,8 +133,8 @@ describe('whose an Idempotency-Key is', () => {
   })
 })
 
-describe('what an Idempotency-Key answers', () => {
-  it('a refusal that changed nothing holds no key: the same one pays after a top-up', async () => {
+describe('a call with an Idempotency-Key', () => {
+  it('that was refused and changed nothing leaves the key free: it pays after a top-up', async () => {
     const seller = await newSeller(call)
     const { hash } = await newCommodity(call, seller)
     const poor = await newPayer(call, seller)
@@ -145,7 +145,7 @@ describe('what an Idempotency-Key answers', () => {
     expect([paid.status, isReplay(paid), again.text, isReplay(again)]).toEqual([202, false, paid.text, true])
   })
 
-  it('a wrong client secret that is counted holds no key', async () => {
+  it('that counted a wrong client secret leaves the key free', async () => {
     const { clientId } = await newSeller(call)
     const before = (await service.sandbox.snapshot()).rows.idempotency?.length
     const authorization = `Basic ${btoa(`${clientId}:wrong`)}`
@@ -154,7 +154,7 @@ describe('what an Idempotency-Key answers', () => {
     expect((await service.sandbox.snapshot()).rows.idempotency?.length).toBe(before)
   })
 
-  it('a declined card is not asked again under the same key', async () => {
+  it('does not charge a declined card again', async () => {
     const { payer } = await newMarket(call)
     const path = `/v4/twin/${payer.hostname}/topup`
     const body = { amount: 5, payment_method_id: 'pm_card_chargeDeclined' }
@@ -166,7 +166,7 @@ describe('what an Idempotency-Key answers', () => {
     expect(payments.filter(({ kind }: { kind: string }) => kind === 'topup')).toHaveLength(1)
   })
 
-  it('a card that is declined before anything is written is not asked again under the same key', async () => {
+  it('does not charge a card again that was declined before the first write', async () => {
     const asked: string[] = []
     const cards = {
       save: async ({ payment_method_id }: { payment_method_id: string }) => {
@@ -187,7 +187,7 @@ describe('what an Idempotency-Key answers', () => {
     await own.close()
   })
 
-  it('an upstream service that failed is not called again under the same key', async () => {
+  it('does not call a failed endpoint again', async () => {
     const { payer, shop } = await newMarket(call)
     upstream.requests.length = 0
     const order = { amount: 1, destination: shop, serviceUrl: `${upstream.url}/status/500` }
@@ -198,7 +198,7 @@ describe('what an Idempotency-Key answers', () => {
     expect(await balanceOf(call, payer.token, payer.hostname)).toBe(10)
   })
 
-  it('a question that nobody approved holds no key', async () => {
+  it('that nobody approved leaves the key free', async () => {
     const market = await newMarket(call)
     const page = await newPage(call, market, 'reject')
     const order = { amount: 0.5, destination: market.shop }
@@ -208,7 +208,7 @@ describe('what an Idempotency-Key answers', () => {
     expect([paid.status, isReplay(paid)]).toEqual([200, false])
   })
 
-  it('a nonce validates again under the key of its first validation, and under no other', async () => {
+  it('validates a nonce again only with the key of the first validation', async () => {
     const { seller, payer, hash } = await newMarket(call)
     const { nonce, timestamp } = (await call('POST', `/v4/payment/${hash}`, { token: payer.token })).body
     const validate = (options: CallOptions) =>
@@ -220,7 +220,7 @@ describe('what an Idempotency-Key answers', () => {
     expectProblem(await validate(keyed({ token: seller.token }, 'k2')), 400, 'nonce_used')
   })
 
-  it('a claim and a cancellation whose answers were lost are answered again, and move value once', async () => {
+  it('answers a claim and a cancellation again after a lost answer, and moves value once', async () => {
     const seller = await newSeller(call)
     const sender = await newPayer(call, seller, { balance: 3 })
     const send = async (address: string) =>
@@ -238,7 +238,7 @@ describe('what an Idempotency-Key answers', () => {
     await expectSoundLedger(call)
   })
 
-  it('twins, users and lines of a cart are not made twice', async () => {
+  it('creates twins, users and cart lines once', async () => {
     const seller = await newSeller(call)
     const { payer } = await newMarket(call)
     const dq = await defaultDq(call)
@@ -255,7 +255,7 @@ describe('what an Idempotency-Key answers', () => {
     }
   })
 
-  it('an approval by a mailed link is not asked for twice under one key', async () => {
+  it('mails one link for an approval', async () => {
     const { payer } = await newMarket(call)
     const body = { action: 'transfer', detail: { amount: 1 } }
     const ask = () => call('POST', '/v4/authentication-requests', { ...keyed({ token: payer.token }, 'k'), body })
@@ -316,8 +316,8 @@ const unkeyed: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-describe('every operation that is no GET', () => {
-  it('takes an Idempotency-Key, or is one of those that need none', () => {
+describe('every operation except GET', () => {
+  it('takes an Idempotency-Key, or is on the list of those that need none', () => {
     const without = routeList.filter(
       ({ method, idempotent, scope }) => method !== 'GET' && !idempotent && scope !== 'sandbox',
     )

@@ -59,7 +59,7 @@ describe('a payment by hash', () => {
     expect(await sums()).toEqual([9.5, 0.5])
   })
 
-  it('a payment that was made before stays valid, and is validated once', async () => {
+  it('an earlier payment stays valid, and is validated once', async () => {
     const { call, seller, item, pay, move } = await start()
     const { nonce, timestamp } = (await pay()).body
     await move('archive')
@@ -69,7 +69,7 @@ describe('a payment by hash', () => {
     expectProblem(await validate(), 400, 'nonce_used')
   })
 
-  it('payments that race an archive are whole, or refused', async () => {
+  it('payments that race an archival either succeed or are refused', async () => {
     const { pay, move, sums } = await start()
     const [archived, ...paid] = await Promise.all([move('archive'), ...Array.from({ length: 6 }, () => pay())])
     const charged = paid.filter(({ status }) => status === 202).length
@@ -77,14 +77,14 @@ describe('a payment by hash', () => {
     expectProblem(await pay(), 409, 'item_inactive')
   })
 
-  it('a stranger cannot pay for a private item, which the seller sells at their own server alone', async () => {
+  it("a stranger cannot pay for a private item, which only the seller's own server sells", async () => {
     const { call, seller, item, pay, sums } = await start()
     await changeItem(call, seller, item, { private: true })
     expectProblem(await pay(), 409, 'item_inactive')
     expect(await sums()).toEqual([10, 0])
   })
 
-  it('a commodity without an item is paid for as before', async () => {
+  it('a commodity without an item still takes payments', async () => {
     const { call, seller, payer } = await start()
     const { hash } = await newCommodity(call, seller)
     expect((await call('POST', `/v4/payment/${hash}`, { token: payer.token })).status).toBe(202)
@@ -92,7 +92,7 @@ describe('a payment by hash', () => {
 })
 
 describe('the paywall', () => {
-  it('the endpoint of an inactive item is not paid for there, whoever is named as payee of its seller', async () => {
+  it("takes no payment for the endpoint of an inactive item, whichever of the seller's twins is the payee", async () => {
     const { call, shop, seller, item, payer, endpoint, move, sums } = await start()
     const order = { amount: 1, serviceUrl: endpoint }
     const page = await newPage(call, { ...shop, shop: item.hostname, hash: item.commodity_hash })
@@ -110,7 +110,7 @@ describe('the paywall', () => {
     expect(await sums()).toEqual([9, 1])
   })
 
-  it('an inactive item of a stranger does not keep others from selling at that URL', async () => {
+  it('an inactive item does not stop other sellers from using its URL', async () => {
     const { call, payer, endpoint, item, sums } = await start()
     const { token } = await newSeller(call)
     await newItem(call, { token }, { external_endpoint: endpoint, active: false })
@@ -121,7 +121,7 @@ describe('the paywall', () => {
     expect(await sums()).toEqual([8, 2])
   })
 
-  it('an agent is not let ask approval for the endpoint of an inactive item', async () => {
+  it('refuses an approval for the endpoint of an inactive item', async () => {
     const { call, agent, item, seller } = await newAgentShop(startService)
     await changeItem(call, seller, item, { active: false })
     const serviceUrl = 'https://api.example.test/weather'

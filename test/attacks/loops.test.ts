@@ -46,7 +46,7 @@ function unfolded(answer: { status: number; body: any }): [depth: number, status
 }
 
 describe('an item that buys itself', () => {
-  it('comes to its end after 3 calls, through a real server', async () => {
+  it('stops after 3 calls through a real server', async () => {
     const running = await nodeServer.start({})
     onTestFinished(() => running.close())
     const call = caller(running)
@@ -57,7 +57,7 @@ describe('an item that buys itself', () => {
     expect((await call('GET', '/v4/purchases', { token: shop.payer.token })).body.purchases).toHaveLength(3)
   })
 
-  it('comes to its end after 3 calls, where the service is called in its own process', async () => {
+  it('stops after 3 calls in process', async () => {
     const upstream = { fetch: ({ url, ...asked }: { url: string }) => service.fetch(new Request(url, asked)) }
     const service: Service = createService({ sandbox: true, upstream })
     onTestFinished(() => service.close())
@@ -67,7 +67,7 @@ describe('an item that buys itself', () => {
     expect(await settledSums(call, shop)).toEqual([7, 3])
   })
 
-  it('several Via headers count together, by a real server', async () => {
+  it('several Via headers count together, through a real server', async () => {
     const running = await nodeServer.start({})
     onTestFinished(() => running.close())
     const call = caller(running)
@@ -91,7 +91,7 @@ describe('an item that buys itself', () => {
 describe('a request that came through 3 upstream calls', () => {
   const headers = { via: THREE }
 
-  it('begins no upstream call by any way of paying, and pays nothing', async () => {
+  it('starts no upstream call with any kind of payment, and pays nothing', async () => {
     const { call } = await startService()
     const shop = await newShop(call, { service_schema: { type: 'object' }, external_endpoint: `${upstream.url}/ok` })
     const { payer, item } = shop
@@ -124,7 +124,7 @@ describe('a request that came through 3 upstream calls', () => {
     expect((await call('POST', `/v4/payment/${item.commodity_hash}`, user)).status).toBe(202)
   })
 
-  it('begins none by any tool', async () => {
+  it('starts none with any tool', async () => {
     const shop = await newMcpShop({ featured: true })
     onTestFinished(() => shop.close())
     const { call, payer, item, own, agent } = shop
@@ -151,14 +151,14 @@ describe('a request that came through 3 upstream calls', () => {
 describe('the hops of a request', () => {
   const counted = (via: string): number => hopsIn(new Headers({ via }))
 
-  it('are counted in every spelling of the header', () => {
+  it('count in every spelling of the header', () => {
     expect(counted(viaAfter(0))).toBe(1)
     expect(counted(viaAfter(2))).toBe(3)
     expect(counted('HTTP/1.1 FARTHING (a proxy),1.1 farthing,2 Farthing\t,h2/2.0 farthing')).toBe(4)
     expect(hopsIn(new Headers())).toBe(0)
   })
 
-  it('are not those of services by other names', () => {
+  it('do not include other services', () => {
     for (const via of ['', '1.1 proxy', '1.1 farthing.example.test', '1.1 far-thing', '1.1 notfarthing', 'farthing'])
       expect([via, counted(via)]).toEqual([via, 0])
   })

@@ -37,7 +37,7 @@ describe.each(['/v4/account/oauth/token', '/v4/user/oauth/token', '/v2/account/o
     return (await call('POST', path, { headers: basic(clientId, clientSecret) })).body.refresh_token
   }
 
-  it('answers a retry of a lost answer the same, and the tokens work', async () => {
+  it('answers a retry after a lost answer with the same tokens, which work', async () => {
     const first = await refreshToken()
     const lost = await refresh(first, KEY)
     const again = await refresh(first, KEY)
@@ -47,13 +47,13 @@ describe.each(['/v4/account/oauth/token', '/v4/user/oauth/token', '/v2/account/o
     expect((await refresh(again.body.refresh_token)).status).toBe(200)
   })
 
-  it('gives two calls at once one pair', async () => {
+  it('returns one pair to two calls at once', async () => {
     const first = await refreshToken()
     const [one, other] = await Promise.all([refresh(first, KEY), refresh(first, KEY)])
     expect([one.status, other.body]).toEqual([200, one.body])
   })
 
-  it('refuses the used token with another key, with none, and after its successor was used', async () => {
+  it('refuses the used token with another key, without a key, and after its successor was used', async () => {
     const first = await refreshToken()
     const { body } = await refresh(first, KEY)
     expectProblem(await refresh(first, 'another-key'), 401, 'refresh_token_invalid')
@@ -63,13 +63,13 @@ describe.each(['/v4/account/oauth/token', '/v4/user/oauth/token', '/v2/account/o
     expectProblem(await refresh(first, KEY), 401, 'refresh_token_invalid')
   })
 
-  it('refuses another body under the same key', async () => {
+  it('refuses a different body with the same key', async () => {
     const first = await refreshToken()
     await refresh(first, KEY)
     expectProblem(await refresh(first, KEY, { grant_type: 'other' }), 422, 'idempotency_mismatch')
   })
 
-  it('gives nothing to who knows the key and not the token', async () => {
+  it('returns nothing to callers who know the key but not the token', async () => {
     const [first, other] = [await refreshToken(), await refreshToken()]
     const { body } = await refresh(first, KEY)
     for (const token of ['tqmt_0', body.access_token, first.toUpperCase()])
@@ -79,7 +79,7 @@ describe.each(['/v4/account/oauth/token', '/v4/user/oauth/token', '/v2/account/o
     expectProblem(await call('POST', path, { headers: { 'idempotency-key': KEY } }), 401, 'credentials_missing')
   })
 
-  it('ends the stored answer with its tokens', async () => {
+  it('drops the stored answer when its tokens end', async () => {
     await stopClock(call)
     const first = await refreshToken()
     await refresh(first, KEY)
@@ -89,7 +89,7 @@ describe.each(['/v4/account/oauth/token', '/v4/user/oauth/token', '/v2/account/o
 })
 
 describe('client credentials', () => {
-  it('get the same answer by a retry, and nobody else does', async () => {
+  it('get the same answer to a retry, and nobody else does', async () => {
     const { clientId, clientSecret } = await newSeller(call)
     await stopClock(call)
     await advance(call, '1h')
@@ -105,7 +105,7 @@ describe('client credentials', () => {
     expectProblem(await ask(clientSecret, { grant_type: 'password' }), 422, 'idempotency_mismatch')
   })
 
-  it('get new tokens, not a pair that has been used up', async () => {
+  it('get new tokens, not a used pair', async () => {
     const { clientId, clientSecret } = await newSeller(call)
     await stopClock(call)
     await advance(call, '1h')
@@ -119,7 +119,7 @@ describe('client credentials', () => {
     expect((await call('GET', '/v4/account', { token: access_token })).status).toBe(200)
   })
 
-  it('still count wrong secrets that come with a key', async () => {
+  it('count wrong secrets even with a key', async () => {
     const { clientId, clientSecret } = await newSeller(call)
     const ask = (secret: string) =>
       call('POST', '/v4/account/oauth/token', { headers: { ...basic(clientId, secret), 'idempotency-key': KEY } })
@@ -141,20 +141,23 @@ describe('POST /v4/oidc/token', () => {
     ...{ grant_type: 'authorization_code', code, redirect_uri: CALLBACK, code_verifier: VERIFIER },
   })
 
-  it.each(['public', 'confidential'])('answers a retry of a %s client the same, which is no reuse', async (kind) => {
-    const app = await (kind === 'public' ? newApp : newConfidentialApp)(call)
-    const { code } = await authorizeApp(call, app)
-    const exchanged = await keyed(app, exchanging(code))
-    expect((await keyed(app, exchanging(code))).body).toEqual(exchanged.body)
-    const form = refreshing(exchanged.body.refresh_token)
-    const lost = await keyed(app, form)
-    const again = await keyed(app, form)
-    expect([lost.status, isReplay(again), again.body]).toEqual([200, true, lost.body])
-    expect(await worksAt(call, again.body.access_token)).toBe(true)
-    expect((await refreshWith(call, app, again.body.refresh_token)).status).toBe(200)
-    const { events } = (await call('GET', '/v4/events?type=token.reused', await newUserSession())).body
-    expect(events).toEqual([])
-  })
+  it.each(['public', 'confidential'])(
+    'answers a retry of a %s client with the same tokens, without treating it as reuse',
+    async (kind) => {
+      const app = await (kind === 'public' ? newApp : newConfidentialApp)(call)
+      const { code } = await authorizeApp(call, app)
+      const exchanged = await keyed(app, exchanging(code))
+      expect((await keyed(app, exchanging(code))).body).toEqual(exchanged.body)
+      const form = refreshing(exchanged.body.refresh_token)
+      const lost = await keyed(app, form)
+      const again = await keyed(app, form)
+      expect([lost.status, isReplay(again), again.body]).toEqual([200, true, lost.body])
+      expect(await worksAt(call, again.body.access_token)).toBe(true)
+      expect((await refreshWith(call, app, again.body.refresh_token)).status).toBe(200)
+      const { events } = (await call('GET', '/v4/events?type=token.reused', await newUserSession())).body
+      expect(events).toEqual([])
+    },
+  )
 
   const newUserSession = async () => {
     const { session } = await authorizeApp(call, await newApp(call))
@@ -162,7 +165,7 @@ describe('POST /v4/oidc/token', () => {
   }
 
   it.each(['another key', 'no key'])(
-    'takes the used token with %s for stolen, and then gives the stored answer to nobody',
+    'treats the used token with %s as stolen, and then returns the stored answer to nobody',
     async (how) => {
       const { app, refreshToken } = await newAgent(call)
       const form = refreshing(refreshToken)
@@ -174,7 +177,7 @@ describe('POST /v4/oidc/token', () => {
     },
   )
 
-  it('does the same for a code', async () => {
+  it('does the same with a code', async () => {
     const app = await newApp(call)
     const { code } = await authorizeApp(call, app)
     const { body } = await keyed(app, exchanging(code))
@@ -201,7 +204,7 @@ describe('POST /v4/oidc/token', () => {
       },
     ],
     ['the tokens expired', () => advance(call, '24h').then(() => call('GET', '/v4/dq'))],
-  ])('gives no stored answer once %s', async (_, end) => {
+  ])('returns no stored answer once %s', async (_, end) => {
     await stopClock(call)
     const agent = await newAgent(call)
     const form = refreshing(agent.refreshToken)
@@ -210,14 +213,14 @@ describe('POST /v4/oidc/token', () => {
     expectOAuthError(await keyed(agent.app, form), 400, 'invalid_grant')
   })
 
-  it('gives none to a client that was deleted', async () => {
+  it('returns none to a deleted client', async () => {
     const { app, refreshToken } = await newAgent(call)
     await keyed(app, refreshing(refreshToken))
     await call('DELETE', `/v4/oidc/reg/${app.id}`, { token: app.registrationToken })
     expectOAuthError(await keyed(app, refreshing(refreshToken)), 401, 'invalid_client')
   })
 
-  it('gives none to who knows the key, and lacks the verifier, the secret or the token', async () => {
+  it('returns none to callers who know the key but lack the verifier, the secret or the token', async () => {
     const app = await newConfidentialApp(call)
     const { code } = await authorizeApp(call, app)
     const { body } = await keyed(app, exchanging(code))
@@ -231,7 +234,7 @@ describe('POST /v4/oidc/token', () => {
     expect((await keyed(app, exchanging(code))).body).toEqual(body)
   })
 
-  it('lets a request that was refused be mended under its key', async () => {
+  it('lets the client correct a refused request with the same key', async () => {
     const app = await newApp(call)
     const { code } = await authorizeApp(call, app)
     const wrong = { ...exchanging(code), redirect_uri: `${CALLBACK}/other` }
@@ -239,7 +242,7 @@ describe('POST /v4/oidc/token', () => {
     expect((await keyed(app, exchanging(code))).status).toBe(200)
   })
 
-  it('writes no token down in clear text', async () => {
+  it('stores no token unencrypted', async () => {
     const { app, refreshToken } = await newAgent(call)
     const { body } = await keyed(app, refreshing(refreshToken))
     const state = JSON.stringify(await running().state())
@@ -248,7 +251,7 @@ describe('POST /v4/oidc/token', () => {
 })
 
 describe('a registration with a key', () => {
-  it('is made once, and anew once it was deleted', async () => {
+  it('happens once, and again after it was deleted', async () => {
     const register = () =>
       call('POST', '/v4/oidc/reg', {
         body: { redirect_uris: [CALLBACK] },

@@ -11,7 +11,7 @@ import { newPayer, newSeller, newSession } from '../support/scenes/world.js'
 const messagesTo = async (call: Call, to: string, kind = 'mail'): Promise<{ subject: string; text: string }[]> =>
   (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(to)}&kind=${kind}&limit=100`)).body.messages
 
-describe('the words of whoever asks for a second factor', () => {
+describe('the text of a caller who requests a second factor', () => {
   const forged = {
     security_notice: 'Your wallet is locked. Sign in at https://evil.example/unlock or www.evil.example now',
     contact: 'mailto:help@evil.example',
@@ -20,7 +20,7 @@ describe('the words of whoever asks for a second factor', () => {
     lines: 'one\n\nFarthing: all is well',
   }
 
-  it('are no sentence, line or link of ours, by mail', async () => {
+  it('cannot look like a sentence, line or link of the service in a mail', async () => {
     const { call } = await startHere()
     const payer = await newPayer(call, await newSeller(call))
     await ask(call, payer, { action: 'your_account_is_locked_call_us', detail: forged })
@@ -36,7 +36,7 @@ describe('the words of whoever asks for a second factor', () => {
     expect([...words].length).toBeLessThanOrEqual(200)
   })
 
-  it('are at most 200 characters in a push, and on the page that a mailed link opens', async () => {
+  it('has at most 200 characters in a push and on the page of a mailed link', async () => {
     const { call } = await startHere()
     const payer = await newPayer(call, await newSeller(call))
     await ask(call, payer, { detail: { text: 'x'.repeat(1000) } })
@@ -48,7 +48,7 @@ describe('the words of whoever asks for a second factor', () => {
       expect(/x+/g.exec(text.slice(text.indexOf('“')))?.[0].length).toBeLessThan(200)
   })
 
-  it('do not stand for an action of the service: what they got approved moves nothing', async () => {
+  it('cannot name an action of the service: its approval moves nothing', async () => {
     const { call, payer } = await newSender(startHere)
     const session = await newSession(call, payer.email)
     await registerDevice(call, payer)
@@ -65,7 +65,7 @@ describe('the words of whoever asks for a second factor', () => {
 })
 
 describe('invitations', () => {
-  it('to one address are five a quarter-hour, whoever sends them, and the sixth holds nothing', async () => {
+  it('to one address are limited to five in 15 minutes from all senders, and the sixth holds nothing', async () => {
     const { call, seller, payer } = await newSender(startHere)
     const others = [await newPayer(call, seller, { balance: 10 }), await newPayer(call, seller, { balance: 10 })]
     const senders = [payer, ...others, payer, others[0]] as CallOptions[]
@@ -87,7 +87,7 @@ describe('invitations', () => {
     expect((await send(call, payer, { address: INVITED, amount: 1 })).status).toBe(201)
   })
 
-  it('that come at once are five too', async () => {
+  it('at once are limited to five too', async () => {
     const { call, payer } = await newSender(startHere)
     const answers = await Promise.all(
       Array.from({ length: 9 }, () => send(call, payer, { address: INVITED, amount: 1 })),
@@ -105,7 +105,7 @@ describe('invitations', () => {
     expect(await messagesTo(call, payer.email, 'push')).toEqual([])
   })
 
-  it('are not tried again by a key that was refused: the key is free once there is room', async () => {
+  it('leave their key free when they are refused', async () => {
     const { call, payer } = await newSender(startHere)
     for (let n = 0; n < 5; n++) await send(call, payer, { address: INVITED, amount: 1 })
     const keyed = { token: payer.token, headers: { 'idempotency-key': 'one' } }
@@ -114,13 +114,13 @@ describe('invitations', () => {
     expect((await send(call, keyed, { address: INVITED, amount: 1 })).status).toBe(201)
   })
 
-  it('use up none of the sign-in codes of whom they are sent to', async () => {
+  it("do not use up the recipient's sign-in codes", async () => {
     const { call, payer } = await newSender(startHere)
     for (let n = 0; n < 6; n++) await send(call, payer, { address: INVITED, amount: 1 })
     for (let n = 0; n < 5; n++) expect((await askCode(call, await newGuest(call), INVITED)).status).toBe(202)
   })
 
-  it('that nobody claims write to their sender five times at most when they end', async () => {
+  it('that nobody claims cause at most five mails to their sender when they end', async () => {
     const { call, payer } = await newSender(startHere)
     for (let n = 0; n < 8; n++) await send(call, payer, { address: `friend-${n}@example.test`, amount: 1 })
     await advance(call, '30d')
@@ -131,7 +131,7 @@ describe('invitations', () => {
 })
 
 describe('requests for a second factor', () => {
-  it('that nobody approves are five a quarter-hour, however they are answered', async () => {
+  it('that nobody approves are limited to five in 15 minutes, however they are answered', async () => {
     const { call } = await startHere()
     await stopClock(call)
     const payer = await newPayer(call, await newSeller(call))
@@ -149,7 +149,7 @@ describe('requests for a second factor', () => {
     expect((await ask(call, payer)).status).toBe(201)
   })
 
-  it('that are approved are no nuisance: they do not count', async () => {
+  it('that are approved do not count', async () => {
     const { call } = await startHere()
     await stopClock(call)
     const payer = await newPayer(call, await newSeller(call))
@@ -160,7 +160,7 @@ describe('requests for a second factor', () => {
     }
   })
 
-  it('of a page are five a quarter-hour, charge nothing after that, and leave the user’s own alone', async () => {
+  it('of a page are limited to five in 15 minutes, charge nothing after that, and do not count against the user', async () => {
     const { call } = await startHere()
     await stopClock(call)
     const market = await newMarket(call)
@@ -179,7 +179,7 @@ describe('requests for a second factor', () => {
     expect((await ask(call, market.payer)).status).toBe(201)
   })
 
-  it('of a page that the user approves go on', async () => {
+  it('of a page continue while the user approves them', async () => {
     const { call } = await startHere()
     const market = await newMarket(call)
     const page = await newPage(call, market, 'approve')
@@ -188,7 +188,7 @@ describe('requests for a second factor', () => {
   })
 })
 
-test('letters to a stranger’s address stop at five, and no stranger’s invitations stop them', async () => {
+test("to an account's billing address stop at five, and strangers' invitations do not count", async () => {
   const { call, seller, payer } = await newSender(startHere)
   await call('PUT', '/v4/billing/profile', { token: seller.token, body: { billing_email: INVITED } })
   for (let n = 0; n < 5; n++) await send(call, payer, { address: INVITED, amount: 1 })
@@ -201,13 +201,13 @@ test('letters to a stranger’s address stop at five, and no stranger’s invita
 describe('sign-in codes', () => {
   const EMAIL = 'ada@example.test'
 
-  it('that were used do not keep a person out: they sign in as often as they like', async () => {
+  it('that were used do not count: a person signs in as often as they like', async () => {
     const { call } = await startHere()
     await stopClock(call)
     for (let n = 0; n < 12; n++) expect(await newSession(call, EMAIL)).toMatch(/^ms_/)
   })
 
-  it('that nobody used are five a quarter-hour, and the refusal says when to come back', async () => {
+  it('that nobody used are limited to five in 15 minutes, and the refusal says when to retry', async () => {
     const { call } = await startHere()
     await stopClock(call)
     await newSession(call, EMAIL)
@@ -217,7 +217,7 @@ describe('sign-in codes', () => {
     expect(refused.body.error).toContain('Try again in 900 seconds.')
   })
 
-  it('a wrong code frees none, nor a code that was used twice', async () => {
+  it('are not freed by a wrong code, nor by a code that is used twice', async () => {
     const { call } = await startHere()
     await stopClock(call)
     const session = await newGuest(call)
@@ -232,7 +232,7 @@ describe('sign-in codes', () => {
     expectProblem(await askCode(call, await newGuest(call), EMAIL), 429, 'too_many_codes')
   })
 
-  it('that others ask for do not keep a person out of the browser that they were signed in with', async () => {
+  it('that others request do not lock a person out of a browser that they used before', async () => {
     const { call } = await startHere()
     await stopClock(call)
     const own = await newSession(call, EMAIL)
@@ -243,7 +243,7 @@ describe('sign-in codes', () => {
     expect((await verify(call, own, EMAIL, await mailedCode(call, EMAIL))).status).toBe(200)
   })
 
-  it('of that browser have a limit too, and it asks for no other address beyond the limit', async () => {
+  it('of that browser are limited too, and it cannot exceed the limit of a different address', async () => {
     const { call } = await startHere()
     await stopClock(call)
     const own = await newSession(call, EMAIL)
@@ -253,7 +253,7 @@ describe('sign-in codes', () => {
     expectProblem(await askCode(call, own, 'eve@example.test'), 429, 'too_many_codes')
   })
 
-  it('a service may allow fewer of them, and a sandbox’s own addresses have none to run out of', async () => {
+  it("can be limited further by an option, and a sandbox's special addresses have no limit", async () => {
     const { call } = await startHere({ limits: { codes: 2 } })
     for (const status of [202, 202, 429]) expect((await askCode(call, await newGuest(call), EMAIL)).status).toBe(status)
     for (let n = 0; n < 8; n++)

@@ -45,7 +45,7 @@ const ask = (page: Page, url: string, init: object = {}): Promise<number | strin
     [url, init] as const,
   )
 
-test('a page of another site reads and changes nothing, and one of this machine does', async () => {
+test('a page of another site reads and changes nothing, and a page of this machine does both', async () => {
   const target = await startTarget()
   const site = await startSite()
   await target.service.ready()
@@ -91,7 +91,7 @@ test('a page of another site reads and changes nothing, and one of this machine 
   await target.close()
 })
 
-test('a page whose name comes to stand for this machine reads and changes nothing', async () => {
+test('a page whose name is rebound to this machine reads and changes nothing', async () => {
   // The page comes from its own server; all that it asks for after, under the same name and port, from the sandbox.
   const site = await startSite()
   const page = await newPage()
@@ -108,7 +108,7 @@ test('a page whose name comes to stand for this machine reads and changes nothin
   await target.close()
 })
 
-test('the pages of a sandbox in a container work once they are given the control token', async () => {
+test('the pages of a sandbox in a container work with the control token', async () => {
   const target = await startTarget({ controlToken: TOKEN, allowHosts: ['sandbox.example.test'] })
   const proxy = await startProxy(target)
   const url = `http://sandbox.example.test:${proxy.port}`

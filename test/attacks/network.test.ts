@@ -43,7 +43,7 @@ const ofThisMachine = [
 ]
 
 describe('a website', () => {
-  it.each(foreign)('cannot make an account from %s', async (origin) => {
+  it.each(foreign)('cannot create an account from %s', async (origin) => {
     const { status, body } = await refused('POST /v4/account HTTP/1.1', [`Origin: ${origin}`])
     expect([status, body.code]).toEqual([403, 'origin_refused'])
     expect(body.error).toContain('start the sandbox with --allow-origin')
@@ -62,7 +62,7 @@ describe('a website', () => {
       expect((await refused(`${first} HTTP/1.1`, [`Origin: ${origin}`])).body.code).toBe('sandbox_refused')
   })
 
-  it('cannot send a form, whatever it calls its body, nor empty a field by a method of its own', async () => {
+  it('cannot send a form of any content type, nor use an unusual method', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])
       for (const path of ['/v4/account/register', '/v4/session/code', '/v4/oidc/reg', '/v4/oidc/token', '/mcp'])
         for (const origin of [EVIL, 'null']) {
@@ -73,7 +73,7 @@ describe('a website', () => {
     expect((await refused('DELETE /v4/session HTTP/1.1', [`Origin: ${EVIL}`])).status).toBe(403)
   })
 
-  it('cannot leave its Origin out: what says cross-site or same-site is from another page', async () => {
+  it('cannot hide its Origin, because Sec-Fetch-Site still says cross-site or same-site', async () => {
     for (const site of ['cross-site', 'same-site', 'something-new']) {
       const { body } = await refused('POST /v4/account HTTP/1.1', [`Sec-Fetch-Site: ${site}`])
       expect(body.code).toBe('origin_refused')
@@ -86,7 +86,7 @@ describe('a website', () => {
     }
   })
 
-  it('cannot have the browser add credentials: a cookie is none, nor are Basic credentials', async () => {
+  it('cannot use credentials that the browser adds: cookies and Basic credentials do not count', async () => {
     const { client_id, client_secret } = demo.account
     const basic = `Authorization: Basic ${btoa(`${client_id}:${client_secret}`)}`
     for (const path of ['/v4/account', '/v4/account/oauth/token', '/v4/user/oauth/token'])
@@ -105,7 +105,7 @@ describe('a website', () => {
     }
   })
 
-  it('with a token of its own is answered, and may not read it', async () => {
+  it('with its own token gets an answer that it cannot read', async () => {
     const { client_id, client_secret } = demo.account
     const token = await tokenFor(target().call, client_id, client_secret)
     const sent = [`Origin: ${EVIL}`, `Authorization: Bearer ${token}`, 'Content-Type: application/json']
@@ -113,7 +113,7 @@ describe('a website', () => {
     expect([status, headers['access-control-allow-origin']]).toEqual([200, undefined])
   })
 
-  it('may show the payment frame, which calls from its own origin', async () => {
+  it('can show the payment frame, which calls from its own origin', async () => {
     const path = `/v4/embed/${demo.commodities.song}`
     const headers = ['Sec-Fetch-Site: cross-site', 'Sec-Fetch-Dest: iframe', 'Referer: https://evil.example.test/']
     const frame = await target().send(`GET ${path} HTTP/1.1`, headers)
@@ -128,7 +128,7 @@ describe('a website', () => {
   })
 })
 
-describe('a page of this machine, or one that is allowed', () => {
+describe('a page of this machine or of an allowed origin', () => {
   it.each([...ofThisMachine, 'http://shop.test:8080'])('calls and reads from %s', async (origin) => {
     const made = await target().send('POST /v4/account HTTP/1.1', [`Origin: ${origin}`, 'Content-Length: 0'])
     expect([made.status, made.headers['access-control-allow-origin']]).toEqual([201, origin])
@@ -139,8 +139,8 @@ describe('a page of this machine, or one that is allowed', () => {
   })
 })
 
-describe('a service that is no sandbox', () => {
-  it('answers every page, by every name', async () => {
+describe('a service without a sandbox', () => {
+  it('answers pages of every origin, at every host', async () => {
     const service = createService()
     const served = await serve(service, { port: 0 })
     const lines = ['POST /v4/account HTTP/1.1', 'Host: pay.example.test', `Origin: ${EVIL}`, 'Connection: close']
@@ -151,7 +151,7 @@ describe('a service that is no sandbox', () => {
   })
 })
 
-describe("a name of somebody else's", () => {
+describe('a foreign host name', () => {
   const strange = [
     'evil.example.test',
     'localhost.evil.example.test',
@@ -168,7 +168,7 @@ describe("a name of somebody else's", () => {
     `${'a'.repeat(63)}.${'b'.repeat(63)}.example.test`,
   ]
 
-  it.each(strange)('is no way in: %s', async (host) => {
+  it.each(strange)('is refused: %s', async (host) => {
     const { port } = target()
     for (const name of [host, `${host}:${port}`])
       for (const path of ['/', '/v4/dq', '/_sandbox/outbox']) {
@@ -183,14 +183,14 @@ describe("a name of somebody else's", () => {
     expect((await refused('POST /v4/account HTTP/1.1', own)).status).toBe(421)
   })
 
-  it('is told that the sandbox is well, and nothing else', async () => {
+  it('gets only the health of the sandbox', async () => {
     const { status, body } = await refused('GET /_sandbox/health HTTP/1.1', ['Host: sandbox.example.test'])
     expect([status, Object.keys(body).sort()]).toEqual([200, ['clock', 'evidence', 'name', 'ok', 'storage', 'version']])
     expect(JSON.stringify(body)).not.toContain(TOKEN)
   })
 
   it.each(['localhost', 'LOCALHOST', 'localhost.', 'app.localhost', '127.0.0.1', '[::1]', 'sandbox', 'Sandbox.'])(
-    'that is of this machine, or allowed, is answered: %s',
+    'is answered if it names this machine or is allowed: %s',
     async (host) => {
       for (const name of [host, `${host}:99`])
         expect((await target().send('GET /v4/dq HTTP/1.1', [`Host: ${name}`])).status).toBe(200)
@@ -198,7 +198,7 @@ describe("a name of somebody else's", () => {
   )
 })
 
-describe('a proxy, a tunnel or a container beside', () => {
+describe('a proxy, a tunnel or a neighbouring container', () => {
   const passedOn = [
     'Forwarded: for=203.0.113.9',
     'X-Forwarded-For: 127.0.0.1',
@@ -220,7 +220,7 @@ describe('a proxy, a tunnel or a container beside', () => {
     expect((await target().send('GET /v4/dq HTTP/1.1', [header])).status).toBe(200)
   })
 
-  it('uses the controls with the control token, and with nothing like it', async () => {
+  it('can use the controls only with the exact control token', async () => {
     const ask = async (...headers: string[]) =>
       (await target().send('GET /_sandbox/outbox HTTP/1.1', ['X-Forwarded-For: 10.0.0.7', ...headers])).status
     expect(await ask(`X-Control-Token: ${TOKEN}`)).toBe(200)
@@ -234,7 +234,7 @@ describe('a proxy, a tunnel or a container beside', () => {
     ).toBe(403)
   })
 
-  it('by an unknown peer has no controls, nor where no token was set', async () => {
+  it('cannot use the controls from an unknown peer or without a token', async () => {
     const service = createService({ sandbox: true })
     const ask = async (peerAddress: string, headers: Record<string, string> = {}) => {
       const request = new Request(`${service.baseUrl}/_sandbox/outbox`, { headers })
@@ -245,7 +245,7 @@ describe('a proxy, a tunnel or a container beside', () => {
     await service.close()
   })
 
-  it("finds no token in what is stored, nor in a page's links", async () => {
+  it('finds no token in the state or in links of a page', async () => {
     expect(JSON.stringify(await target().state())).not.toContain(TOKEN)
     for (const path of ['/', '/phone', '/v4/openapi.json', '/_sandbox/snapshot'])
       expect((await target().send(`GET ${path} HTTP/1.1`)).text).not.toContain(TOKEN)
@@ -256,7 +256,7 @@ describe('the cookie of the control token', () => {
   const cookie = `Cookie: a=b; control_token=${TOKEN}`
   const beside = 'X-Forwarded-For: 10.0.0.7'
 
-  it('is set by a page that is given the token in its address, which leads on without it', async () => {
+  it('is set by a page with the token in its address, which then redirects to the address without it', async () => {
     const { status, headers } = await target().send(`GET /phone?a=b&control_token=${TOKEN}&c=%0d%0a HTTP/1.1`, [beside])
     expect([status, headers.location]).toEqual([303, '/phone?a=b&c=%0D%0A'])
     expect(headers['set-cookie']).toBe(`control_token=${TOKEN}; Path=/; HttpOnly; SameSite=Strict`)
@@ -284,7 +284,7 @@ describe('the cookie of the control token', () => {
     ).toBe(200)
   })
 
-  it('authorizes no request of another page, nor one that does not say whose it is', async () => {
+  it('does not authorize requests of other pages or of unknown origin', async () => {
     const ask = async (first: string, ...headers: string[]) =>
       (await refused(`${first} HTTP/1.1`, [cookie, beside, ...headers])).status
     for (const origin of [EVIL, 'null', 'http://localhost:5173', 'http://evil.localhost', 'http://shop.test:8080'])

@@ -10,7 +10,7 @@ beforeAll(() => seedSeller(target()))
 const seedSeller = ({ service }: Target) =>
   service.sandbox.seed({ accounts: [{ name: 'A seller', hostname: 'seller.test' }] })
 
-describe('an upstream call of a sandbox that is served', () => {
+describe('an upstream call of a sandbox over HTTP', () => {
   const privateHosts = [
     '10.0.0.1',
     '192.168.1.1',
@@ -39,13 +39,13 @@ describe('an upstream call of a sandbox that is served', () => {
     return [answer.status, answer.body?.code ?? '', answer.body?.error ?? ''] as const
   }
 
-  it.each(privateHosts)('does not reach the network behind it: %s', async (host) => {
+  it.each(privateHosts)('does not reach the private network: %s', async (host) => {
     const [status, code, error] = await order(target(), `http://${host}:81/`)
     expect([status, code]).toEqual([422, 'upstream_refused'])
     expect(error).toContain('start the sandbox with --allow-upstream')
   })
 
-  it('does not reach it by a public name either, and reaches what is allowed', async () => {
+  it('does not reach it through a public name either, and reaches allowed hosts', async () => {
     const connected: string[] = []
     const names: Record<string, string> = {
       'rebound.example.test': '192.168.1.1',
@@ -95,7 +95,7 @@ describe('an upstream call of a sandbox that is served', () => {
     await started.close()
   })
 
-  it('cannot be made one to the controls of the sandbox itself, or of another', async () => {
+  it('cannot reach the controls of this or another sandbox', async () => {
     const other = await startTarget()
     for (const into of [target(), other])
       for (const path of ['/_sandbox/outbox', '/_sandbox/snapshot'])

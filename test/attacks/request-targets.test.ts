@@ -5,7 +5,7 @@ import { attackedSandbox } from '../support/scenes/strangers.js'
 const { target, refused } = attackedSandbox()
 
 describe('a request target', () => {
-  it('with two Hosts, or one that is none, is refused, and its connection closed', async () => {
+  it('with two or invalid Hosts is refused, and its connection is closed', async () => {
     const second = `GET /v4/dq HTTP/1.1\r\nHost: localhost\r\n\r\n`
     for (const hosts of [
       ['Host: 127.0.0.1', 'Host: evil.example.test'],
@@ -32,7 +32,7 @@ describe('a request target', () => {
       }
   })
 
-  it('that is a whole URL names the host, whatever Host says', async () => {
+  it('that is a whole URL overrides the Host header', async () => {
     const { port } = target()
     const ask = async (address: string, ...headers: string[]) =>
       (await target().send(`GET ${address} HTTP/1.1`, headers)).status
@@ -59,7 +59,7 @@ describe('a request target', () => {
     'http:localhost',
     'http://',
     '#',
-  ])('of another form is 400: %s', async (form) => {
+  ])('in any other form is 400: %s', async (form) => {
     expect((await refused(`GET ${form} HTTP/1.1`)).status).toBe(400)
   })
 
@@ -76,11 +76,11 @@ describe('a request target', () => {
     ['a broken escape', 'GET /v4/%zz HTTP/1.1', 404],
     ['a null', 'GET /v4/dq%00 HTTP/1.1', 404],
     ['a fragment', 'GET /v4/dq#a HTTP/1.1', 200],
-  ])('that asks for %s is no failure: %s', async (_, first, status) => {
+  ])('with %s does not fail: %s', async (_, first, status) => {
     expect((await refused(first)).status).toBe(status)
   })
 
-  it('without a Host is served over HTTP/1.0, and refused over 1.1', async () => {
+  it('without a Host is served over HTTP/1.0 and refused over HTTP/1.1', async () => {
     expect(readWire(await sendLines(target().url, ['GET /v4/dq HTTP/1.0'])).status).toBe(200)
     expect(readWire(await sendLines(target().url, ['GET /v4/dq HTTP/1.1'])).status).toBe(400)
     expect((await target().send('GET /v4/dq HTTP/1.1', ['Host:'])).status).toBe(200)
