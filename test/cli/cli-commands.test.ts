@@ -14,7 +14,7 @@ const inDirectory = (file: string) => join(farthing.directory, file)
 const readJson = async (file: string) => JSON.parse(await readFile(inDirectory(file), 'utf8'))
 const calling = ({ url }: Pick<Sandbox, 'url'>) => caller({ url, fetch, close: async () => {} })
 
-test('--version and --help say what there is', async () => {
+test('--version and --help list the version and the commands', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8'))
   expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
   const { code, stdout } = await run(['--help'])
@@ -23,7 +23,7 @@ test('--version and --help say what there is', async () => {
     expect(stdout).toContain(word)
 })
 
-test('init writes a config file that start takes, and never over another', async () => {
+test('init writes a config file that start accepts, and never overwrites one', async () => {
   expect(await run(['init'])).toMatchObject({ code: 0, stderr: '' })
   const written = await readFile(inDirectory('farthing.config.json'), 'utf8')
   expect(JSON.parse(written)).toMatchObject({ port: 4242, seed: 'demo' })
@@ -45,7 +45,7 @@ test('openapi prints the document of the route table', async () => {
 describe('exec', () => {
   const node = (script: string) => ['--', process.execPath, '-e', script]
 
-  test('gives the command a sandbox of its own, and the credentials', async () => {
+  test('gives the command its own sandbox and the credentials', async () => {
     const script = `fetch(process.env.FARTHING_URL + '/v4/account/oauth/token', { method: 'POST', headers: {
       authorization: 'Basic ' + btoa(process.env.FARTHING_CLIENT_ID + ':' + process.env.FARTHING_CLIENT_SECRET) } })
       .then((answer) => console.log(answer.status, process.env.FARTHING_PUBLIC_SECRET, process.env.FARTHING_USER_EMAIL))`
@@ -60,11 +60,11 @@ describe('exec', () => {
     expect(await run(['exec', ...node('process.exit(0)')])).toMatchObject({ code: 0 })
   })
 
-  test('ends by the signal that ended the command', async () => {
+  test('ends with the signal that ended the command', async () => {
     expect(await run(['exec', ...node('process.kill(process.pid, "SIGTERM")')])).toMatchObject({ signal: 'SIGTERM' })
   })
 
-  test('passes a signal on, and waits for the command', async () => {
+  test('forwards a signal and waits for the command', async () => {
     const script = `process.on('SIGTERM', () => setTimeout(() => { console.log('tidied up'); process.exit(3) }, 50))
       console.log('runs'); setInterval(() => {}, 1000)`
     const { child, ended, firstLine } = farthing.spawn(['exec', ...node(script)])
@@ -78,7 +78,7 @@ describe('exec', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '2\n' })
   })
 
-  test('says of a command that there is none, and ends with 127', async () => {
+  test('reports an unknown command, and ends with 127', async () => {
     const { code, stderr } = await run(['exec', '--', 'no-such-command-here'])
     expect({ code, stderr }).toEqual({
       code: 127,
@@ -86,12 +86,12 @@ describe('exec', () => {
     })
   })
 
-  test('does not run the command where the sandbox cannot start', async () => {
+  test('does not run the command if the sandbox cannot start', async () => {
     const { code, stdout } = await run(['exec', '--seed', 'missing.json', ...node('console.log("ran")')])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
 
-  test('keeps its state in a file where told', async () => {
+  test('stores its state in a file with --data', async () => {
     expect(await run(['exec', '--data', 'kept.json', ...node('')])).toMatchObject({ code: 0 })
     expect((await readJson('kept.json')).rows.accounts).toHaveLength(1)
   })
@@ -133,7 +133,7 @@ describe('state', () => {
     expect(second.users).toEqual(first.users)
   })
 
-  test('is carried from one run in memory to the next by --import and --export-on-exit', async () => {
+  test('moves from one run in memory to the next with --import and --export-on-exit', async () => {
     const kept = ['--memory', '--import', 'state.json', '--export-on-exit', 'state.json']
     const first = await used(kept)
     const payments = (await calling(first)('GET', '/v4/payments', { token: first.payer.token })).body
@@ -157,7 +157,7 @@ describe('state', () => {
       expect((await call('GET', '/v4/account', { token: each })).status).toBe(200)
   })
 
-  test('that is none is refused, and what is kept stays', async () => {
+  test('that is invalid is refused, and the stored state stays', async () => {
     const sandbox = await start()
     await sandbox.stop()
     const kept = await readFile(inDirectory('.farthing/data.json'), 'utf8')
@@ -175,7 +175,7 @@ describe('state', () => {
     expect(await readFile(inDirectory('.farthing/data.json'), 'utf8')).toBe(kept)
   })
 
-  test("is not exported over a sandbox's data file, which is told at the start", async () => {
+  test("is not exported over a sandbox's data file, which start refuses at once", async () => {
     await (await start()).stop()
     const data = '.farthing/data.json'
     for (const args of [

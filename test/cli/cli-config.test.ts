@@ -37,7 +37,7 @@ describe('settings', () => {
     expect(await read()).toEqual(defaults)
   })
 
-  test('come from flags before the environment before the config file before defaults', async () => {
+  test('come from flags, then the environment, then the config file, then defaults', async () => {
     await config({ port: 1, host: 'file', seed: 'file.json', evidence: 'observed' })
     const environment = { FARTHING_PORT: '2', FARTHING_HOST: 'environment', FARTHING_SEED: 'environment.json' }
     const flags = { port: '3', host: 'flag' }
@@ -50,7 +50,7 @@ describe('settings', () => {
     })
   })
 
-  test('each have a variable', async () => {
+  test('each have an environment variable', async () => {
     const environment = {
       FARTHING_PORT: '0',
       FARTHING_HOST: '::1',
@@ -88,7 +88,7 @@ describe('settings', () => {
     expect(await read({ environment: { FARTHING_MEMORY: 'true' } })).toEqual({ ...defaults, data: undefined })
   })
 
-  test('that are lists come from the strongest place that names them', async () => {
+  test('that are lists come from the strongest source that sets them', async () => {
     await config({ allowOrigins: ['http://shop.test'], allowUpstream: ['10.0.0.1'] })
     expect(await read()).toEqual({ ...defaults, allowOrigins: ['http://shop.test'], allowUpstream: ['10.0.0.1'] })
     const flags = { allowOrigin: ['http://a.test', 'null'] }
@@ -122,13 +122,13 @@ describe('settings', () => {
     }
   })
 
-  test('take PORT where there is no FARTHING_PORT', async () => {
+  test('use PORT if there is no FARTHING_PORT', async () => {
     expect((await read({ environment: { PORT: '7' } })).port).toBe(7)
     expect((await read({ environment: { PORT: 'x', FARTHING_PORT: '8' } })).port).toBe(8)
     expect((await read({ environment: { PORT: '7', FARTHING_PORT: '' } })).port).toBe(7)
   })
 
-  test('choose between memory and a data file where either is first spoken of', async () => {
+  test('choose between memory and a data file by the strongest source that sets either', async () => {
     await config({ memory: true })
     expect((await read()).data).toBeUndefined()
     expect((await read({ environment: { FARTHING_DATA: 'e.json' } })).data).toBe('e.json')
@@ -137,7 +137,7 @@ describe('settings', () => {
     expect((await read({ environment: { FARTHING_MEMORY: '0' } })).data).toBe('.farthing/data.json')
   })
 
-  test('of a command apart come from its flags and FARTHING_ variables where they would meet another sandbox', async () => {
+  test('of exec use only flags and FARTHING_ variables for what could touch another sandbox', async () => {
     await config({ port: 1, data: 'd.json', seed: 'none' })
     const apart = { ...defaults, port: 0, data: undefined, seed: 'none' }
     expect(await read({ apart: true, environment: { PORT: '7' } })).toEqual(apart)
@@ -152,12 +152,12 @@ describe('the config file', () => {
     expect(await read()).toEqual({ ...defaults, port: 5, seed: { accounts: [{ name: 'A' }] } })
   })
 
-  test('may hold nothing', async () => {
+  test('may be empty', async () => {
     await config('', 'farthing.config.yaml')
     expect(await read()).toEqual(defaults)
   })
 
-  test('is refused where it cannot be read, by what is wrong', async () => {
+  test('is refused with the reason if it cannot be read', async () => {
     const refused = async (content: unknown, message: RegExp | string, name?: string) => {
       await config(content, name)
       await expect(read()).rejects.toThrow(message)

@@ -78,7 +78,7 @@ async function withTakenPort(test: (port: number) => Promise<void>): Promise<voi
 }
 
 describe('start', () => {
-  test('says where it listens, and credentials that work, as one line of JSON', async () => {
+  test('prints its address and working credentials as one line of JSON', async () => {
     const sandbox = await start()
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(sandbox).toMatchObject({ dashboard: `${sandbox.url}/`, data: '.farthing/data.json', pid: sandbox.child.pid })
@@ -91,7 +91,7 @@ describe('start', () => {
     expect({ lines: stdout.split('\n').length, stderr }).toEqual({ lines: 2, stderr: '' })
   })
 
-  test('says the same to people, plainly where that is no terminal', async () => {
+  test('prints the same for people, without colours if there is no terminal', async () => {
     const { child, ended, firstLine } = farthing.spawn(['--port', '0'])
     expect(await firstLine()).toBe(`farthing ${VERSION} is listening`)
     child.kill('SIGTERM')
@@ -103,14 +103,14 @@ describe('start', () => {
     expect(stdout).not.toContain('\u001b')
   })
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at a %s, and lets go of its data', async (signal) => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at a %s, and unlocks its data', async (signal) => {
     const sandbox = await start()
     expect(await sandbox.stop(signal)).toMatchObject({ code: 0, signal: null })
     expect(existsSync(inDirectory('.farthing/data.json.lock'))).toBe(false)
     expect(await readFile(inDirectory('.farthing/data.json.journal'), 'utf8')).toBe('')
   })
 
-  test('answers what is under way before it ends', async () => {
+  test('answers running requests before it ends', async () => {
     const sandbox = await start(['--memory'])
     const slow = await underWay(sandbox, 'POST', '/v4/user')
     const ended = sandbox.stop()
@@ -151,7 +151,7 @@ describe('start', () => {
     expect(await balanceOf(calling(third), payer.token, payer.hostname)).toBe(5)
   })
 
-  test('gives the credentials that a seed leaves open, and the same ones after a reset', async () => {
+  test('prints the credentials that a seed leaves open, and the same ones after a reset', async () => {
     await write('seed.json', { accounts: [{ name: 'A' }, { name: 'A' }], users: [{ email: 'u@example.test' }] })
     const sandbox = await start(['--seed', 'seed.json'])
     expect(sandbox.accounts.map(({ name }) => name)).toEqual(['A', 'A'])
@@ -161,7 +161,7 @@ describe('start', () => {
       expect(await tokenFor(call, client_id, client_secret)).toMatch(/^tqmt_/)
   })
 
-  test('tells no credentials that the data does not know', async () => {
+  test('prints no credentials that the data does not have', async () => {
     await (await start(['--seed', 'none'])).stop()
     const sandbox = await start(['--seed', 'demo'])
     expect(sandbox).toMatchObject({ accounts: [], users: [] })
@@ -186,7 +186,7 @@ describe('start', () => {
     expect((await calling(fourth)('GET', '/_sandbox/clock')).body.mode).toBe('real')
   })
 
-  test('keeps the data from others', async () => {
+  test('makes the data private', async () => {
     await start()
     for (const name of ['data.json', 'data.json.journal'])
       expect((await stat(inDirectory(`.farthing/${name}`))).mode & 0o777).toBe(0o600)
@@ -199,7 +199,7 @@ describe('start', () => {
     expect(existsSync(inDirectory('.farthing'))).toBe(false)
   })
 
-  test('uses --base-url in what it says, and --evidence in what it refuses', async () => {
+  test('prints --base-url, and refuses by --evidence', async () => {
     const { child, ended, firstLine } = farthing.spawn([
       ...['--memory', '--port', '0', '--json', '--base-url', 'https://pay.example.test/', '--evidence', 'documented'],
     ])
@@ -215,14 +215,14 @@ describe('start', () => {
     expect(refused.body.code).toBe('evidence_refused')
   })
 
-  test('warns once where it listens for other machines', async () => {
+  test('warns once if other machines can reach it', async () => {
     const sandbox = await start(['--memory', '--host', '0.0.0.0'])
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:/)
     const { stderr } = await sandbox.stop()
     expect(stderr).toMatch(/^farthing: listening on 0\.0\.0\.0: other machines .* need the control token .*\n$/)
   })
 
-  test('lets in whom its flags name, and says the control token', async () => {
+  test('lets in the callers that its flags name, and prints the control token', async () => {
     const flags = [
       '--allow-origin',
       'http://shop.test:8080',
@@ -262,14 +262,14 @@ describe('start', () => {
   })
 })
 
-describe('what cannot be used is refused in one line, with exit code 2', () => {
-  test('a taken port, before any file is touched', () =>
+describe('refuses invalid input in one line, with exit code 2', () => {
+  test('a port in use, before it touches any file', () =>
     withTakenPort(async (port) => {
       expectRefusal(await run(['--port', String(port)]), new RegExp(`port ${port} on 127.0.0.1 is in use: .*--port`))
       expect(existsSync(inDirectory('.farthing'))).toBe(false)
     }))
 
-  test('an address that is none of this machine', async () => {
+  test('an address of another machine', async () => {
     expectRefusal(await run(['--port', '0', '--host', '192.0.2.1']), /cannot listen on 192\.0\.2\.1 .*--host/)
   })
 
@@ -296,7 +296,7 @@ describe('what cannot be used is refused in one line, with exit code 2', () => {
     expect(existsSync(inDirectory('.farthing'))).toBe(false)
   })
 
-  test('an environment or config file that holds something else', async () => {
+  test('an invalid environment or config file', async () => {
     expectRefusal(await run([], { env: { PORT: 'x' } }), /PORT must be a number from 0 to 65535, not "x"/)
     expectRefusal(await run([], { env: { FARTHING_MEMORY: 'perhaps' } }), /FARTHING_MEMORY must be true or false/)
     await write('farthing.config.json', { prot: 1 })
@@ -305,7 +305,7 @@ describe('what cannot be used is refused in one line, with exit code 2', () => {
     expectRefusal(await run([]), /farthing\.config\.json is not JSON: /)
   })
 
-  test('a seed, by the field that is wrong', async () => {
+  test('a seed, with the name of the wrong field', async () => {
     const refused = async (seed: unknown, line: RegExp) => {
       await write('seed.json', seed)
       expectRefusal(await run(['--port', '0', '--seed', 'seed.json']), line)
@@ -318,7 +318,7 @@ describe('what cannot be used is refused in one line, with exit code 2', () => {
     await refused({ commodities: [{ account: 'B', descriptor: 'X', cost: 1 }] }, /cannot use the seed: .*"?B/)
   })
 
-  test('data of which another process has hold', async () => {
+  test('data that another process uses', async () => {
     const sandbox = await start()
     expectRefusal(await run(['--port', '0']), new RegExp(`in use by process ${sandbox.child.pid} `))
     expectRefusal(await run(['export', 'x.json']), /in use by process/)
@@ -327,7 +327,7 @@ describe('what cannot be used is refused in one line, with exit code 2', () => {
     expect((await calling(sandbox)('GET', '/_sandbox/ledger')).body.ok).toBe(true)
   })
 
-  test('a data file that cannot be read, and leaves it as it is', async () => {
+  test('a damaged data file, which stays unchanged', async () => {
     await write('data.json', 'precious notes')
     expectRefusal(await run(['--port', '0', '--data', 'data.json']), /data\.json: this is not a state/)
     expect(await readFile(inDirectory('data.json'), 'utf8')).toBe('precious notes')

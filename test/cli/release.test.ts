@@ -117,7 +117,7 @@ test.each<[what: string, change: () => Promise<unknown>, refusal: string]>([
   expect(await asked()).toEqual([])
 })
 
-test('refuses to publish where npm cannot attest the build, and names all that is missing', async () => {
+test('refuses to publish if npm cannot attest the build, and names everything that is missing', async () => {
   await write({ 'package.json': JSON.stringify({ ...manifest, repository: undefined }) })
   await commit()
   const { code, lines } = await release()
@@ -153,13 +153,13 @@ test('stops at a check that fails: it publishes and tags nothing', async () => {
   expect(await git('tag', '--list')).toBe('')
 })
 
-test('leaves no tag where publishing fails', async () => {
+test('creates no tag if publishing fails', async () => {
   const publish = 'publish --provenance --access public --ignore-scripts'
   expect((await release([], { ...inActions, NPM_FAILS: publish })).code).toBe(1)
   expect(await git('tag', '--list')).toBe('')
 })
 
-test('a dry run packs with npm, and says what a release would run and what is missing here', async () => {
+test('a dry run packs with npm, and prints what a release runs and what is missing', async () => {
   // npm itself, that of the PATH.
   const { code, stdout, lines } = await release(['--dry-run'], { npm_execpath: '' })
   expect(code).toBe(0)

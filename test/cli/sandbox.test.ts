@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService } from '../../src/index.js'
 
-it('keeps what is done to the clock before the first call, whatever clock was kept from before', async () => {
+it('a change of the clock before the first call wins over the stored clock', async () => {
   const storage = memoryStorage()
   const running = createService({ storage, sandbox: true })
   await running.sandbox.advance('3d')

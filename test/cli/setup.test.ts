@@ -70,7 +70,7 @@ const setUp = (env?: Record<string, string>) => run('setup.mjs', env ? { env } :
 const steps = () => readFile(join(project, 'ran'), 'utf8').then((text) => text.trim().split('\n'))
 const quiet = { code: 0, stdout: '', stderr: '' }
 
-test('a fresh checkout is installed and built, and says so on stderr', async () => {
+test('installs and builds a fresh checkout, and says so on stderr', async () => {
   expect(await setUp()).toEqual({
     code: 0,
     stdout: '',
@@ -79,13 +79,13 @@ test('a fresh checkout is installed and built, and says so on stderr', async () 
   expect(await steps()).toEqual(['npm ci', 'build'])
 })
 
-test('nothing is done and nothing said while nothing changed', async () => {
+test('does nothing and prints nothing if nothing changed', async () => {
   await setUp()
   expect(await setUp()).toEqual(quiet)
   expect(await steps()).toEqual(['npm ci', 'build'])
 })
 
-test('a changed, a new and a removed source are built again', async () => {
+test('builds again after a source changes, appears or disappears', async () => {
   await setUp()
   await writeFile(join(project, 'src', 'index.ts'), 'export const a = 1')
   await setUp()
@@ -98,14 +98,14 @@ test('a changed, a new and a removed source are built again', async () => {
   expect(await steps()).toEqual(['npm ci', 'build', 'build', 'build', 'build', 'build'])
 })
 
-test('a lock file that names other versions is installed', async () => {
+test('installs a changed lock file', async () => {
   await setUp()
   await writeFile(join(project, 'package-lock.json'), lock('4.1.0'))
   await setUp()
   expect(await steps()).toEqual(['npm ci', 'build', 'npm ci', 'build'])
 })
 
-test('what was installed by hand is not installed again', async () => {
+test('keeps an installation by hand', async () => {
   await setUp()
   await rm(join(project, 'node_modules', '.farthing-all'))
   await setUp()
@@ -114,7 +114,7 @@ test('what was installed by hand is not installed again', async () => {
   expect(await steps()).toEqual(['npm ci', 'build', 'build', 'build'])
 })
 
-test('another major version of Node is installed for', async () => {
+test('installs again for a different major version of Node', async () => {
   await setUp()
   const stamp = join(project, 'node_modules', '.farthing-all')
   await writeFile(stamp, (await readFile(stamp, 'utf8')).replace(/-node\d+ /, '-node18 '))
@@ -122,13 +122,13 @@ test('another major version of Node is installed for', async () => {
   expect(await steps()).toEqual(['npm ci', 'build', 'npm ci', 'build'])
 })
 
-test('two at once install and build once', async () => {
+test('installs and builds once if two start at once', async () => {
   const both = await Promise.all([setUp(), setUp()])
   expect(both.map(({ code }) => code)).toEqual([0, 0])
   expect(await steps()).toEqual(['npm ci', 'build'])
 })
 
-test('the lock of a process that is gone holds nobody up', async () => {
+test('ignores the lock of a dead process', async () => {
   await writeFile(join(project, '.setup.lock'), `${hostname()} 999999999`)
   const both = await Promise.all([setUp(), setUp()])
   expect(both.map(({ code }) => code)).toEqual([0, 0])
@@ -142,7 +142,7 @@ test.each([
   ],
   ['npm error code EACCES\nnpm error syscall mkdir\nnpm error no access', 'npm ci failed (EACCES): no access'],
   ['killed', 'npm ci failed (exit 1): no reason given'],
-])('an install that fails with %j gives one line', async (output, line) => {
+])('prints one line if the installation fails with %j', async (output, line) => {
   const { code, stderr } = await setUp({ NPM_FAILS: output })
   expect({ code, stderr }).toEqual({
     code: 1,
@@ -151,7 +151,7 @@ test.each([
   expect((await setUp()).code).toBe(0)
 })
 
-test('a build that fails shows why, and is tried again', async () => {
+test('shows why a build fails, and tries again', async () => {
   const { code, stderr } = await setUp({ BUILD_FAILS: '1' })
   expect(code).toBe(1)
   expect(stderr).toMatch(/src\/index\.ts: no such thing\nfarthing: the build failed, see above\n$/)
@@ -159,14 +159,14 @@ test('a build that fails shows why, and is tried again', async () => {
   expect(await steps()).toEqual(['npm ci', 'build', 'build'])
 })
 
-test('npm start builds the command alone, and runs it with the arguments it was given', async () => {
+test('npm start builds only the command, and runs it with its arguments', async () => {
   const start = (...args: string[]) => run('start.mjs', { args })
   expect(await start('--port', '5000')).toMatchObject({ code: 0, stdout: 'farthing --port 5000\n' })
   expect(await start()).toEqual({ code: 0, stdout: 'farthing\n', stderr: '' })
   expect(await steps()).toEqual(['npm ci', 'build cli'])
 })
 
-test('what was built for the tests is there for a start, and not the other way round', async () => {
+test('a build for the tests serves a start too, but not the other way round', async () => {
   await run('start.mjs')
   await setUp()
   await run('start.mjs')

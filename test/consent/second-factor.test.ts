@@ -33,7 +33,7 @@ async function world() {
   return { storage, service, call, at, payer, require, spend, phone: service.sandbox.phone(payer.id) }
 }
 
-test('an approval is spent once, by exactly the action that it was given for', async () => {
+test('an approval is spent once, by exactly the approved action', async () => {
   const { payer, require, spend, phone } = await world()
   const { id } = await require()
   expect(await spend(id)).toBe('pending')
@@ -53,7 +53,7 @@ test('an approval is spent once, by exactly the action that it was given for', a
   for (let n = 0; n < 2; n++) expect(await spend(id)).toBe('spent')
 })
 
-test('of 20 actions that spend one approval at once, one may', async () => {
+test('one of 20 actions at once spends an approval', async () => {
   const { require, spend, phone } = await world()
   const { id } = await require()
   await phone.approve()
@@ -61,7 +61,7 @@ test('of 20 actions that spend one approval at once, one may', async () => {
   expect(results.toSorted()).toEqual(['approved', ...Array(19).fill('spent')])
 })
 
-test('what was rejected, or answered by nobody in time, is not spent', async () => {
+test('a rejected or unanswered request cannot be spent', async () => {
   const { at, require, spend, phone } = await world()
   const rejected = await require()
   await phone.reject()
@@ -79,7 +79,7 @@ test('an approval lasts five minutes', async () => {
   expect(await spend(second.id, { at: at + 300_000 })).toBe('expired')
 })
 
-test('an approval that a session asked for is spent in that session alone', async () => {
+test('an approval is spent only in the session that requested it', async () => {
   const { require, spend, phone } = await world()
   const { id } = await require({ sessionId: 'ms_one' })
   await phone.approve()
@@ -88,7 +88,7 @@ test('an approval that a session asked for is spent in that session alone', asyn
   expect(await spend(id, { sessionId: 'ms_one' })).toBe('approved')
 })
 
-test('an authorization that was taken back is not spent, and one that was spent is not taken back', async () => {
+test('a deleted authorization cannot be spent, and a spent one cannot be deleted', async () => {
   const { call, payer, require, spend, phone } = await world()
   const [first, second] = [await require({ action: 'paywall' }), await require({ action: 'paywall' })]
   await phone.approve()
@@ -100,7 +100,7 @@ test('an authorization that was taken back is not spent, and one that was spent 
   expect((await withdraw(second.id)).body.code).toBe('not_pending')
 })
 
-test('a request lasts two minutes, a paywall half of one, another as long as it is told to', async () => {
+test('a request lasts two minutes by default, and thirty seconds for a paywall', async () => {
   const { at, require } = await world()
   const lifetimes = []
   for (const order of [{}, { action: 'paywall' }, { action: 'paywall', lifetimeMs: 5000 }]) {
@@ -114,7 +114,7 @@ test('a request lasts two minutes, a paywall half of one, another as long as it 
   expect(lifetimes).toEqual([120_000, 30_000, 5000])
 })
 
-test('whether a user has a device is known before they are asked', async () => {
+test('callers learn whether a user has a device before they ask', async () => {
   const { storage, call, payer } = await world()
   const has = () => storage.read((tx) => hasDevice(tx, payer.id))
   expect(await has()).toBe(false)

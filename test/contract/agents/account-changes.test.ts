@@ -89,7 +89,7 @@ contract('applyAccountChange', (start) => {
     expect(restored.body.result.item).toMatchObject({ archived: false, active: false, name: 'New weather' })
   })
 
-  it('makes an item with a wallet of its own', async () => {
+  it('creates an item with its own twin', async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const { agent, hostname } = business
@@ -105,7 +105,7 @@ contract('applyAccountChange', (start) => {
     expectProblem(await applyChange(call, agent, approval_id), 409, 'approval_spent')
   })
 
-  it('names a wallet, whose four fields stay what they are', async () => {
+  it('names a twin, whose four fields stay the same', async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const { agent, seller, hostname } = business
@@ -118,7 +118,7 @@ contract('applyAccountChange', (start) => {
     expect(events).toMatchObject([{ data: { hostname, name: 'Shop' } }])
   })
 
-  it('changes the account and whom its invoices are for', async () => {
+  it('changes the account and its billing profile', async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const { agent, seller } = business
@@ -137,7 +137,7 @@ contract('applyAccountChange', (start) => {
     expect((await call('GET', '/v4/account', seller)).body).toMatchObject({ name, businessName: 'Weather House' })
   })
 
-  it('stands in the log of the account as the app’s doing', async () => {
+  it("is in the account's log with the app as actor", async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const { agent, seller, email, hostname } = business
@@ -166,7 +166,7 @@ contract('applyAccountChange', (start) => {
     )
   })
 
-  it('tells the agent nothing of the account but what its change named', async () => {
+  it('shows the agent only the fields of the account that its change named', async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const { agent, seller } = business
@@ -177,7 +177,7 @@ contract('applyAccountChange', (start) => {
     expect(body.result).toEqual({ account: { id: seller.id, name: 'Weather' } })
   })
 
-  it('refuses what can no longer be made as approved, and leaves the approval unspent: 400', {
+  it('refuses an approved change that is no longer possible, and leaves the approval unspent: 400', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -202,7 +202,7 @@ contract('applyAccountChange', (start) => {
     expect(await itemsOf(call, business)).toMatchObject([{ name: 'City rain', price: 2 }])
   })
 
-  it('is the very agent’s, for the account that it was granted', async () => {
+  it('works only for the same agent and the account that it was granted', async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const { agent, seller, email, session } = business
@@ -221,7 +221,7 @@ contract('applyAccountChange', (start) => {
     expectProblem(await applyChange(call, agent, body.approval_id), 409, 'approval_mismatch')
   })
 
-  it('is answered again under its Idempotency-Key, whether it is made in one transaction or in several', async () => {
+  it('is answered again with its Idempotency-Key, whether it took one transaction or several', async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const keyed = { ...business.agent, headers: { 'idempotency-key': 'once' } }
@@ -242,7 +242,7 @@ contract('applyAccountChange', (start) => {
     expectProblem(await applyChange(call, keyed, 'apr_none'), 422, 'idempotency_mismatch')
   })
 
-  it('that several ask for at once under one Idempotency-Key is made once: 409 idempotency_in_progress', async () => {
+  it('happens once for several calls at once with one Idempotency-Key: 409 idempotency_in_progress', async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const approval_id = await approvedChange(call, business, NEW_ITEM)
@@ -253,7 +253,7 @@ contract('applyAccountChange', (start) => {
     expect(await itemsOf(call, business)).toHaveLength(1)
   })
 
-  it('that twenty ask for at once is made once', async () => {
+  it('happens once for twenty calls at once', async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const approval_id = await approvedChange(call, business, NEW_ITEM)
@@ -265,7 +265,7 @@ contract('applyAccountChange', (start) => {
 })
 
 contract('the approval of an account change', (start) => {
-  it('is asked for what an agent may propose, and nothing else', async () => {
+  it('covers only changes that an agent may propose', async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const { agent, seller, hostname } = business
@@ -294,7 +294,7 @@ contract('the approval of an account change', (start) => {
     expect((await call('GET', '/v4/approvals', business)).body.approvals).toEqual([])
   })
 
-  it('is refused as the noun that it changes would refuse it', async () => {
+  it('is refused like the direct change', async () => {
     const { call } = await start()
     const business = await newBusiness(call)
     const { agent, seller } = business
@@ -318,7 +318,7 @@ contract('the approval of an account change', (start) => {
   })
 })
 
-test('a change that breaks off part-way keeps what was made, and says so: changed', async () => {
+test('a change that breaks off midway keeps its finished steps, and says so: changed', async () => {
   const running = startFailing()
   const call = caller(running)
   const business = await newBusiness(call)

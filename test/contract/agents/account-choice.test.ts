@@ -16,7 +16,7 @@ const accountOf = async (call: Call, agent: { token: string }) =>
   (await call('GET', '/v4/agent/account', agent)).body.account
 
 contract('createAccountChoice', (start) => {
-  it('POST /v4/agent/account-choice makes a link, good once and for 15 minutes, that applies at once', async () => {
+  it('POST /v4/agent/account-choice creates a link that works once, within 15 minutes, and applies at once', async () => {
     const { call, url } = await start()
     const at = await stopClock(call)
     const { id } = await newOwnAccount(call, EMAIL)
@@ -51,7 +51,7 @@ contract('createAccountChoice', (start) => {
     expect((await call('GET', late, { headers: html })).text).toContain('Nothing to choose here')
   })
 
-  it('refuses where there is none to choose: 409 not_choosable', async () => {
+  it('refuses if there is no account to choose: 409 not_choosable', async () => {
     const { call } = await start()
     const { accessToken } = await newAgent(call, { email: EMAIL })
     expectProblem(await offer(call, { token: accessToken }), 409, 'not_choosable')
@@ -59,7 +59,7 @@ contract('createAccountChoice', (start) => {
 })
 
 contract('the choice of an account', (start) => {
-  it('is that of the user who connected the app: another is told so', { tags: 'everywhere' }, async () => {
+  it('belongs to the user who connected the app: other users are refused', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { agent, session, seller } = await newBusiness(call, EMAIL)
     await newOwnAccount(call, 'eve@example.test')
@@ -80,7 +80,7 @@ contract('the choice of an account', (start) => {
     expectProblem(await call('GET', path, { session }), 410, 'link_expired')
   })
 
-  it('asks for another code where one is wrong, expired or tried too often', async () => {
+  it('asks for a new code if one is wrong, expired or tried too often', async () => {
     const { call } = await start()
     await stopClock(call)
     const { agent } = await newBusiness(call, EMAIL)

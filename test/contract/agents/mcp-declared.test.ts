@@ -5,7 +5,7 @@ import { type Call, caller } from '../../support/api.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { newSeller } from '../../support/scenes/world.js'
 
-it('a tool is registered once under its Idempotency-Key, which another body or encryption key does not open', async () => {
+it('a tool is created once with its Idempotency-Key, which fails with a different body or encryption key', async () => {
   const storage = memoryStorage()
   const [one, other] = ['11', '22'].map((byte) => {
     const service = createService({ storage, sandbox: true, encryptionKey: byte.repeat(32) })

@@ -40,7 +40,7 @@ contract('The registry of tools', (start) => {
     expect((await register(call, seller, { provider: 'Somebody Else' })).body.tool.provider).toBe('Hello Works')
   })
 
-  it('createTool takes a name, a description, a price and an address alone, and a twin by id or hostname', async () => {
+  it('createTool needs only a name, a description, a price and an address, and takes a twin by id or hostname', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const { name, description, price_per_call, service_url } = GREETER
@@ -72,7 +72,7 @@ contract('The registry of tools', (start) => {
     expect((await call('GET', '/v4/mcp/tools', { token: seller.token })).body.tools).toEqual([])
   })
 
-  it('createTool and updateTool make no more active than the plan takes', async () => {
+  it('createTool and updateTool activate no more tools than the plan allows', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const ids: number[] = []
@@ -85,7 +85,7 @@ contract('The registry of tools', (start) => {
     expectProblem(await activate(true), 403, 'plan_limit_reached')
   })
 
-  it('listTools gives the account’s own, newest first, and none that was taken away', async () => {
+  it("listTools lists the account's tools, newest first, without deleted ones", async () => {
     const { call } = await start()
     const [seller, other] = [await newSeller(call), await newSeller(call)]
     const ids: number[] = []
@@ -100,7 +100,7 @@ contract('The registry of tools', (start) => {
     expectProblem(await call('GET', `/v4/mcp/tools?after=${id}`, { token: seller.token }), 400, 'cursor_invalid')
   })
 
-  it('updateTool changes what is given, and refuses what createTool refuses', { tags: 'everywhere' }, async () => {
+  it('updateTool changes the given fields, and refuses what createTool refuses', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const [seller, other] = [await newSeller(call), await newSeller(call)]
     const { tool } = (await register(call, seller)).body

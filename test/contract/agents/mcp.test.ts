@@ -37,7 +37,7 @@ contract('The MCP servers', (start) => {
     expect(called.structuredContent.balances).toMatchObject([{ shortcode: 'USD', amount: 0 }])
   })
 
-  it('callAccountMcp streams changes of the list to who listens, until they stop', { tags: 'everywhere' }, async () => {
+  it('callAccountMcp streams changes of the list to listeners until they stop', { tags: 'everywhere' }, async () => {
     const { call, url, fetch } = await start()
     const seller = await newSeller(call)
     const { accessToken } = await newAgent(call)
@@ -68,7 +68,7 @@ contract('The MCP servers', (start) => {
     void reader.cancel()
   })
 
-  it('say where to get a token: 401 names the metadata of the server that was asked', async () => {
+  it('say where to get a token: 401 names the metadata of the same server', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     for (const path of ['/mcp', `/mcp/${seller.id}`]) {
@@ -96,7 +96,7 @@ contract('The MCP servers', (start) => {
     expect(body.bearer_methods_supported).toEqual(['header'])
   })
 
-  it('take tokens for the interface, and those for themselves alone', async () => {
+  it('take tokens for the interface and tokens for themselves, and no others', async () => {
     const { call } = await start()
     const [one, other] = [await newSeller(call), await newSeller(call)]
     const places = ['/mcp', `/mcp/${one.id}`, `/mcp/${other.id}`, '/v4/agent/account']
@@ -121,7 +121,7 @@ contract('The MCP servers', (start) => {
       expect(await reachedBy((await newAgent(call, { resource: base + path })).accessToken)).toEqual([path])
   })
 
-  it('take agents whose user allowed them the wallets: by that scope alone, and where an app asked for none', async () => {
+  it('take agents with the wallet scope, or whose app requested no scope', async () => {
     const { call } = await start()
     const { id } = await newSeller(call)
     const tokenOf = async (scope: string | undefined) => (await newAgent(call, { scope })).accessToken
@@ -137,7 +137,7 @@ contract('The MCP servers', (start) => {
     }
   })
 
-  it('take calls of no page but their own, those of this machine and those of the app: 403 origin_refused', async () => {
+  it('take calls only from their own pages, pages of this machine and pages of the app: 403 origin_refused', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const { accessToken: token } = await newAgent(call)
@@ -151,7 +151,7 @@ contract('The MCP servers', (start) => {
     }
   })
 
-  it('are no streams to be read, nor sessions to be ended: 405', { tags: 'everywhere' }, async () => {
+  it('have no streams to read and no sessions to delete: 405', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { accessToken: token } = await newAgent(call)
     for (const method of ['GET', 'DELETE']) {

@@ -11,7 +11,7 @@ const sold = () => ({ external_endpoint: `${upstream.url}/ok` })
 const OSLO = { arguments: { city: 'Oslo', hours: 3 } }
 
 contract('an approval', (start) => {
-  it('is asked for nothing that is too long for people to read: 400', { tags: 'everywhere' }, async () => {
+  it('cannot be about a text that is too long for people to read: 400', { tags: 'everywhere' }, async () => {
     const { call, agent, payer, item } = await newAgentShop(start, sold())
     const paywall = { kind: 'paywall', amount: 1, destination: item.hostname, serviceUrl: `${upstream.url}/ok` }
     const ask = (length: number) =>
@@ -23,7 +23,7 @@ contract('an approval', (start) => {
     expect((await call('GET', '/v4/approvals', payer)).body.approvals).toHaveLength(1)
   })
 
-  it('that has ended is found for thirty days more, then no longer', async () => {
+  it('is readable for thirty days after it ended', async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, payer, item } = shop
     const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }

@@ -27,7 +27,7 @@ async function asked(start: Parameters<typeof newAgentShop>[0], fields: object =
 }
 
 contract('openApproval', (start) => {
-  it('GET /approvals/:id shows the user all that is asked, and takes a code of a moment ago for the second factor', async () => {
+  it('GET /approvals/:id shows the user the whole request, and accepts a recent code as the second factor', async () => {
     const { call, payer, path, id, statusOf } = await asked(start, { name: '<b>Sun</b> & moon' })
     await putIntoState(call, '& moon', '& \u202emoon')
     const asks = await call('GET', path)
@@ -45,7 +45,7 @@ contract('openApproval', (start) => {
     expectProblem(await pressApproval(call, session, id, { answer: 'reject' }), 409, 'not_pending')
   })
 
-  it('tells nobody else, nor whether there is anything', async () => {
+  it('shows nobody else whether the approval exists', async () => {
     const { call, path, id, statusOf } = await asked(start)
     const none = '/approvals/apr_00000000000000000000000000000000'
     const bare = ({ text, status }: Answer) => [status, text]
@@ -64,7 +64,7 @@ contract('openApproval', (start) => {
     expect(await statusOf()).toBe('pending')
   })
 
-  it('shows a change beside what is now', async () => {
+  it('shows a change next to the current values', async () => {
     const { call } = await start()
     const { agent, seller, session } = await newBusiness(call)
     const item = await newItem(call, seller)
@@ -80,7 +80,7 @@ contract('openApproval', (start) => {
 })
 
 contract('answerApproval', (start) => {
-  it('POST /approvals/:id asks the device of a user who has one, and goes on once it approved', async () => {
+  it('POST /approvals/:id asks the device of a user who has one, and continues after its approval', async () => {
     const { call, payer, path, id, statusOf } = await asked(start)
     await registerDevice(call, payer)
     const session = await newSession(call, payer.email)
@@ -124,14 +124,14 @@ contract('answerApproval', (start) => {
     expect(await statusOf()).toBe('approved')
   })
 
-  it('asks a session that came of a token, whenever that was', async () => {
+  it('always asks in a session that was created with a token', async () => {
     const { call, payer, id, statusOf } = await asked(start)
     const { session_id } = (await call('POST', '/v4/session', payer)).body
     expect((await pressApproval(call, session_id, id, { answer: 'approve' })).headers.get('location')).toMatch(/wait$/)
     expect(await statusOf()).toBe('pending')
   })
 
-  it('rejects at once, and says what has expired', async () => {
+  it('rejects at once, and reports an expired approval', async () => {
     const { call, agent, payer, item, path, id, statusOf } = await asked(start)
     const session = await newSession(call, payer.email)
     expect((await pressApproval(call, session, id, { answer: 'reject' })).status).toBe(303)
@@ -144,7 +144,7 @@ contract('answerApproval', (start) => {
     expectProblem(await answerApproval(call, payer, body.approval_id), 409, 'not_pending')
   })
 
-  it('asks for another code where one is wrong, expired or tried too often', async () => {
+  it('asks for a new code if one is wrong, expired or tried too often', async () => {
     const { call, payer, path, id } = await asked(start)
     const guest = await newGuest(call)
     const press = (form: Record<string, string>) => pressApproval(call, guest, id, form)
@@ -165,7 +165,7 @@ contract('answerApproval', (start) => {
     expectProblem(await press({ answer: 'continue', email }), 429, 'too_many_codes')
   })
 
-  it('does not ask a user for whom five requests wait', async () => {
+  it('does not ask a user who has five waiting requests', async () => {
     const { call, payer, id } = await asked(start)
     await registerDevice(call, payer)
     const session = await newSession(call, payer.email)

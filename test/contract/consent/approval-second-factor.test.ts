@@ -30,7 +30,7 @@ async function secondFactorOf(
 }
 
 contract('the second factor of an approval', (start) => {
-  it('shows on the second device whom it pays how much, whatever is written in the summary', async () => {
+  it('shows the payee and the amount on the second device, whatever the summary says', async () => {
     const shop = await newAgentShop(start, { ...sold(), name: 'Tea” from “Tea House” for 0.010 USD' })
     const { call, agent, payer, item } = shop
     const session = await newSession(call, payer.email)
@@ -70,7 +70,7 @@ contract('the second factor of an approval', (start) => {
     )
   })
 
-  it('shows on the second device what an account change makes of each field', async () => {
+  it('shows on the second device how an account change sets each field', async () => {
     const { call } = await start()
     const { agent, seller, email, session } = await newBusiness(call)
     const item = await newItem(call, seller)
@@ -89,7 +89,7 @@ contract('the second factor of an approval', (start) => {
     )
   })
 
-  it('cuts what is long between characters, so that a summary stays text', async () => {
+  it('cuts long texts between characters, so that a summary stays text', async () => {
     const { call, agent, item } = await newAgentShop(start, sold())
     const serviceUrl = `${upstream.url}/${'a'.repeat(118 - upstream.url.length)}😀😀`
     const wish = { kind: 'paywall', amount: 1, destination: item.hostname, serviceUrl }

@@ -21,7 +21,7 @@ const sold = () => ({ external_endpoint: `${upstream.url}/ok` })
 const OSLO = { arguments: { city: 'Oslo', hours: 3 } }
 
 contract('createApproval', (start) => {
-  it('POST /v4/agent/approvals asks for exactly what is then bought, once', async () => {
+  it('POST /v4/agent/approvals creates an approval for exactly one purchase', async () => {
     const shop = await newAgentShop(start, sold())
     const { call, at, agent, payer, item, wallet } = shop
     const refused = await purchase(call, agent, item, OSLO)
@@ -71,7 +71,7 @@ contract('createApproval', (start) => {
     await expectSoundLedger(call)
   })
 
-  it('is waited for by the same call again, under an Idempotency-Key too', async () => {
+  it('returns the waiting approval to the same call, also with an Idempotency-Key', async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, payer, item } = shop
     const keyed = { ...agent, headers: { 'idempotency-key': 'once' } }
@@ -87,7 +87,7 @@ contract('createApproval', (start) => {
     expect([await heldBy(call, shop), upstream.requests.length]).toEqual([[9.75, 10], 1])
   })
 
-  it('refuses what the call itself would be refused for, and fields that the kind needs', async () => {
+  it('refuses what the call itself would refuse, and missing fields of the kind', async () => {
     const { call, agent, payer, seller, item } = await newAgentShop(start, sold())
     const refuse = async (wish: object, ...expected: [number, Parameters<typeof expectProblem>[2]]) =>
       expectProblem(await requestApproval(call, agent, wish), ...expected)
@@ -111,7 +111,7 @@ contract('createApproval', (start) => {
     await refuse({ kind: 'purchase', catalog_item_id: item.id, ...OSLO }, 409, 'item_inactive')
   })
 
-  it('lets twenty wait at once: 429', async () => {
+  it('lets at most twenty wait at once: 429', async () => {
     const { call, agent, item } = await newAgentShop(start, sold())
     const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }
     for (let n = 0; n < 20; n++) await requestApproval(call, agent, wish)
@@ -124,7 +124,7 @@ contract('createApproval', (start) => {
 })
 
 contract('an approval', (start) => {
-  it('is good for nothing else: arguments, price, item, kind, agent, and user', async () => {
+  it('works only for the same arguments, price, item, kind, agent and user', async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, payer, seller, item } = shop
     const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }
@@ -148,7 +148,7 @@ contract('an approval', (start) => {
     expect([await heldBy(call, shop), upstream.requests.length]).toEqual([[9.75, 10], 1])
   })
 
-  it('that twenty use at once buys once', async () => {
+  it('buys once for twenty calls at once', async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, item } = shop
     const approval_id = await approved(call, shop, { kind: 'purchase', catalog_item_id: item.id, ...OSLO })
@@ -159,7 +159,7 @@ contract('an approval', (start) => {
     await expectSoundLedger(call)
   })
 
-  it('expires: after 15 minutes unanswered, and an hour after it was given', async () => {
+  it('expires 15 minutes after the request, and an hour after the answer', async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, payer, item } = shop
     const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }
@@ -176,7 +176,7 @@ contract('an approval', (start) => {
     expect(await heldBy(call, { ...shop, payer: user })).toEqual([10, 10])
   })
 
-  it('that is rejected says so, and buys nothing', async () => {
+  it('buys nothing after a rejection, and says so', async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, payer, item } = shop
     const asked = await requestApproval(call, agent, { kind: 'purchase', catalog_item_id: item.id, ...OSLO })
@@ -190,7 +190,7 @@ contract('an approval', (start) => {
     expect(await heldBy(call, shop)).toEqual([10, 10])
   })
 
-  it('of a transfer sends from the user’s own wallet', async () => {
+  it("for a transfer sends from the user's primary twin", async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, payer, wallet, item } = shop
     const order = { address: wallet, amount: 2, memo: 'For errands' }
@@ -210,7 +210,7 @@ contract('an approval', (start) => {
     expectProblem(await call('POST', '/v4/transfer', { ...agent, body: notGiven }), 403, 'approval_not_given')
   })
 
-  it('of a call of the paywall is for its service and parameters', async () => {
+  it('for a paywall call covers its service and parameters', async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, item } = shop
     const order = {
@@ -231,7 +231,7 @@ contract('an approval', (start) => {
     expectProblem(await ask({ approval_id: waiting }), 403, 'approval_not_given')
   })
 
-  it('of a cart is for its lines at the prices of that moment', async () => {
+  it('for a cart covers its lines at their current prices', async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, seller, item } = shop
     const cart = (await call('POST', '/v4/carts', agent)).body.id
@@ -259,7 +259,7 @@ contract('an approval', (start) => {
 })
 
 contract('listApprovals', (start) => {
-  it('GET /v4/approvals lists the user’s, newest first; a status narrows', async () => {
+  it("GET /v4/approvals lists the user's approvals, newest first, and filters by status", async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, payer, seller, item } = shop
     const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }
@@ -277,7 +277,7 @@ contract('listApprovals', (start) => {
 })
 
 contract('approveApproval', (start) => {
-  it('by a session waits for the user’s second factor, which shows what is approved', {
+  it('from a session waits for the second factor, which shows the approved action', {
     tags: 'everywhere',
   }, async () => {
     const { call, agent, payer, item } = await newAgentShop(start, sold())
@@ -293,7 +293,7 @@ contract('approveApproval', (start) => {
     expect((await answerApproval(call, { session }, second, 'reject')).body.status).toBe('rejected')
   })
 
-  it('that the phone rejects, or does not answer, leaves it pending', { tags: 'everywhere' }, async () => {
+  it('leaves the approval pending if the phone rejects or does not answer', { tags: 'everywhere' }, async () => {
     const { call, agent, payer, item } = await newAgentShop(start, sold())
     const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }
     const { approval_id } = (await requestApproval(call, agent, wish)).body
@@ -330,7 +330,7 @@ contract('approveApproval', (start) => {
 })
 
 contract('updateAgentSettings', (start) => {
-  it('PUT /v4/agent/settings lets an agent pay so much from its twin without asking', async () => {
+  it('PUT /v4/agent/settings lets an agent pay up to a threshold from its twin without an approval', async () => {
     const shop = await newAgentShop(start, sold())
     const { call, agent, payer, seller, item } = shop
     const put = (caller: object, thresholds: object) =>
@@ -354,7 +354,7 @@ contract('updateAgentSettings', (start) => {
     expect((await put(payer, { [item.dq]: 0 })).body).toEqual({ approval_threshold: {} })
   })
 
-  it('by a session that raises one waits for the user’s second factor', { tags: 'everywhere' }, async () => {
+  it('from a session waits for the second factor if it raises a threshold', { tags: 'everywhere' }, async () => {
     const { call, payer, item } = await newAgentShop(start, sold())
     const session = await newSession(call, payer.email)
     const put = (amount: number) =>

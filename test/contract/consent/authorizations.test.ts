@@ -31,7 +31,7 @@ const withdraw = (call: Call, { token }: Payer, authorizationId: number, path: s
   call('DELETE', path, { token, body: { authorizationId } })
 
 contract('listAuthorizations', (start) => {
-  it.each(PATHS)("GET %s shows the user's requests of paywalls as an existing client knows them", async (path) => {
+  it.each(PATHS)("GET %s lists the user's paywall requests in the shape that existing clients expect", async (path) => {
     const { call, at, payer } = await world(start)
     const id = await askToPay(call, payer)
     expect(await list(call, payer, path)).toEqual([
@@ -49,7 +49,7 @@ contract('listAuthorizations', (start) => {
     ])
   })
 
-  it('shows no other requests, nor anything of others, and null for what is not known', async () => {
+  it('shows no other requests and nothing of other users, and null for unknown values', async () => {
     const { call, payer } = await world(start)
     const eve = await newPayer(call, await newSeller(call))
     await ask(call, payer)
@@ -60,7 +60,7 @@ contract('listAuthorizations', (start) => {
     expect(await list(call, eve)).toEqual([])
   })
 
-  it('shows what became of each', async () => {
+  it('shows the outcome of each', async () => {
     const { call, at, payer } = await world(start)
     await registerDevice(call, payer)
     const [approved, denied] = [await askToPay(call, payer), await askToPay(call, payer)]
@@ -130,7 +130,7 @@ contract('answerAuthorization', (start) => {
     expect((await list(call, payer)).map(({ status }: { status: string }) => status)).toEqual(['expired', 'denied'])
   })
 
-  it("another's, and what is no request of a paywall, is 404: a sign-in takes a registered device", async () => {
+  it("another user's request and requests of other kinds are 404, because a sign-in needs a registered device", async () => {
     const { call, payer } = await world(start)
     const eve = await newPayer(call, await newSeller(call))
     const id = await askToPay(call, payer)
@@ -143,7 +143,7 @@ contract('answerAuthorization', (start) => {
     for (const each of [id, signIn]) expect((await poll(call, payer, each)).body.status).toBe('pending')
   })
 
-  it('takes no session: a page that asks to pay could answer itself', async () => {
+  it('takes no session, because a page could answer its own request', async () => {
     const { call, payer } = await world(start)
     const session = await newSession(call, payer.email)
     const { id } = (await ask(call, { session }, { action: 'paywall' })).body
@@ -158,7 +158,7 @@ contract('answerAuthorization', (start) => {
 
 contract('deleteAuthorization', (start) => {
   it.each(PATHS)(
-    'DELETE %s takes back what is pending, and what was approved and not used yet',
+    'DELETE %s deletes a pending request, or an approved one that is not used yet',
     { tags: 'everywhere' },
     async (path) => {
       const { call, payer } = await world(start)
@@ -176,7 +176,7 @@ contract('deleteAuthorization', (start) => {
     },
   )
 
-  it('is 404 for others, and 409 once it has expired', async () => {
+  it('is 404 for other users, and 409 after the request expired', async () => {
     const { call, payer } = await world(start)
     const eve = await newPayer(call, await newSeller(call))
     const id = await askToPay(call, payer)

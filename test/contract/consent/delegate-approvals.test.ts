@@ -42,7 +42,7 @@ contract('createDelegate by a session', (start) => {
       expect(push.text).toContain(text)
   })
 
-  it('gives nothing where the user rejects, or does not answer in time', async () => {
+  it('creates nothing if the user rejects or does not answer in time', async () => {
     const { call } = await start()
     await stopClock(call)
     const { give, payer, persona, requests } = await asking(call, 'ignore')
@@ -57,7 +57,7 @@ contract('createDelegate by a session', (start) => {
     expect(delegates).toEqual([])
   })
 
-  it('is told that it waits already, and that too much does', async () => {
+  it('is refused while the same or too many requests wait', async () => {
     const { call } = await start()
     await stopClock(call)
     const { give, payer, requests } = await asking(call, 'ignore')

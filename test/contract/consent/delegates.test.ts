@@ -50,7 +50,7 @@ contract('createDelegate', (start) => {
       expect((await newDelegate(call, seller, { persona: other.hash, hostname: holder.hostname })).issue).toBe(1)
     })
 
-  test('is there for a user, by token and by session', async () => {
+  test('works for users with a token and with a session', async () => {
     const { call, seller, holder } = await withPersona(await start())
     const mine = await newPersona(call, holder)
     const session = await newSession(call, holder.email)
@@ -59,7 +59,7 @@ contract('createDelegate', (start) => {
     expect((await newDelegate(call, { session }, to)).issue).toBe(2)
   })
 
-  test("refuses another's persona, one there is not, and a twin there is not, and counts none of them", async () => {
+  test('refuses unknown personas, personas of others and unknown twins, and counts none of them', async () => {
     const { call, seller, holder, give, state } = await withPersona(await start())
     const before = (await state()).rows
     expectProblem(await give({}, { token: holder.token }), 403, 'not_owner')
@@ -71,7 +71,7 @@ contract('createDelegate', (start) => {
     expect((await give()).body.issue).toBe(1)
   })
 
-  test('names a field that does not do', async () => {
+  test('names an invalid field', async () => {
     const { call, give, seller, at } = await withPersona(await start())
     const party = { client_id: seller.clientId }
     const spend = { party, dq: await defaultDq(call), limit: 1 }
@@ -98,7 +98,7 @@ contract('createDelegate', (start) => {
     expect((await give({ name: null, email: null, spend: null })).body.issue).toBe(1)
   })
 
-  test('given 20 times at once, counts 1 to 20', async () => {
+  test('counts from 1 to 20 in 20 calls at once', async () => {
     const { give } = await withPersona(await start())
     const answers = await Promise.all(Array.from({ length: 20 }, () => give()))
     expect(answers.map(({ body }) => body.issue).sort((a, b) => a - b)).toEqual(
@@ -107,7 +107,7 @@ contract('createDelegate', (start) => {
     expect(new Set(hashes(answers)).size).toBe(20)
   })
 
-  test('gives one under one Idempotency-Key', async () => {
+  test('creates one with one Idempotency-Key', async () => {
     const { give, seller } = await withPersona(await start())
     const keyed = { token: seller.token, headers: { 'idempotency-key': 'one' } }
     const [first, again] = [await give({}, keyed), await give({}, keyed)]
@@ -117,7 +117,7 @@ contract('createDelegate', (start) => {
     expect((await give()).body.issue).toBe(2)
   })
 
-  test("stands in both sides' log, and so does its end", async () => {
+  test('records its creation and its end in the logs of both sides', async () => {
     const { call, seller, holder, persona, give } = await withPersona(await start())
     const { hash } = (await give({ name: 'Bob', email: 'bob@example.test' })).body
     await call('DELETE', `/v4/persona/${persona.hash}/delegates/${hash}`, { token: seller.token })
@@ -236,7 +236,7 @@ contract('verifyPersona', (start) => {
       ])
     })
 
-  test('narrows to issues from issue_min to issue_max, both included', async () => {
+  test('filters by issue from issue_min to issue_max, both included', async () => {
     const { holderId, give, verify } = await withPersona(await start())
     for (let n = 0; n < 4; n++) await give()
     const count = async (query: string) => (await verify(`twin_id=${holderId}&${query}`)).body.instances.length
@@ -248,7 +248,7 @@ contract('verifyPersona', (start) => {
     expectProblem(await verify(`twin_id=${holderId}&issue_min=x`), 400, 'field_invalid')
   })
 
-  test('is there for accounts, users, their sessions and agents, and for pages with a public_secret', async () => {
+  test('works for accounts, users, their sessions and agents, and for pages with a public_secret', async () => {
     const { call, seller, holder, holderId, give, verify } = await withPersona(await start())
     const { hash } = (await give()).body
     const session = await newSession(call, holder.email)
@@ -263,7 +263,7 @@ contract('verifyPersona', (start) => {
     expectProblem(await verify(`twin_id=${holderId}`, { session: page }), 403, 'wrong_principal')
   })
 
-  test('finds no persona and no twin that is not there', async () => {
+  test('refuses unknown personas and twins', async () => {
     const { holderId, verify } = await withPersona(await start())
     expectProblem(await verify(`twin_id=${holderId}`, undefined, UNKNOWN_HASH), 404, 'not_found')
     expectProblem(await verify('twin_id=999999'), 404, 'not_found')
@@ -272,7 +272,7 @@ contract('verifyPersona', (start) => {
     expect(refused.body.field).toBe('twin_id')
   })
 
-  test('shows what a public_secret may spend by to its two sides alone', async () => {
+  test('shows the delegates that a public_secret spends with only to their two sides', async () => {
     const { call, seller, holder, holderId, give, verify } = await withPersona(await start())
     const page = await newSeller(call)
     const spend = { dq: await defaultDq(call), limit: 1 }
@@ -304,7 +304,7 @@ test('verifyPersona takes its fields as a JSON body too', async () => {
 })
 
 describe('an Idempotency-Key of personas and delegates', () => {
-  test('takes no other body, and nothing that was sealed under another encryption key', async () => {
+  test('refuses a different body, and an answer that was encrypted with a different key', async () => {
     const storage = memoryStorage()
     const url = 'http://127.0.0.1:4242'
     const services = ['11', '22'].map((byte) =>

@@ -59,7 +59,7 @@ contract('signing in with a device', (start) => {
     expectProblem(await verify(call, session, id), 410, 'code_expired')
   })
 
-  it('that the device rejects is 403, that nobody answers 410, and the code is used up', async () => {
+  it('is 403 if the device rejects and 410 if nobody answers, and uses up the code', async () => {
     const { call, user } = await world(start)
     const first = await verified(call)
     await reject(call, user)
@@ -119,7 +119,7 @@ async function fillIn(call: Call, path: string) {
 
 for (const [operation, pathOf] of Object.entries(pages))
   contract(`${operation} for a user with a device`, (start) => {
-    it('waits for the device, and goes on as the session that it approved', async () => {
+    it('waits for the device, and continues as the approved session', async () => {
       const made = await world(start)
       const { call, user } = made
       const path = await pathOf(made)
@@ -139,7 +139,7 @@ for (const [operation, pathOf] of Object.entries(pages))
       expect((await call('GET', path, { session: signedIn, headers: html })).status).toBe(status)
     })
 
-    it('says that it was rejected, or not approved in time', async () => {
+    it('reports a rejection, and a late approval', async () => {
       const made = await world(start)
       const { call, user } = made
       const path = await pathOf(made)
@@ -166,8 +166,8 @@ for (const [operation, pathOf] of Object.entries(pages))
     })
   })
 
-contract('a session that is the user’s already', (start) => {
-  it('asks nothing new on their device', async () => {
+contract("a session that is already the user's", (start) => {
+  it('asks nothing on their device', async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     await registerDevice(call, { session })

@@ -57,7 +57,7 @@ contract('createRegistration', (start) => {
     expect(await devicesOf(call, payer)).toEqual(registrations)
   })
 
-  it('a token that is known keeps its device, under the new name and platform', async () => {
+  it('a known token keeps its device and updates its name and platform', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const first = (await register(call, payer, { platform: 'ios', token: 'one', name: 'Old' })).body
@@ -68,7 +68,7 @@ contract('createRegistration', (start) => {
     expect((await register(call, payer, { platform: 'android', token: 'one' })).body.name).toBe('New')
   })
 
-  it('is one device, when it comes 10 times at once', async () => {
+  it('creates one device in 10 calls at once', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const answers = await Promise.all(Array.from({ length: 10 }, () => registerDevice(call, payer)))
@@ -76,7 +76,7 @@ contract('createRegistration', (start) => {
     expect(await devicesOf(call, payer)).toHaveLength(1)
   })
 
-  it('one phone may be of two users, each of whom knows only their own', async () => {
+  it('a phone may belong to two users, and each sees only their own device', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const [ada, bob] = [await newPayer(call, seller), await newPayer(call, seller)]
@@ -85,7 +85,7 @@ contract('createRegistration', (start) => {
     expect((await devicesOf(call, bob)).map(({ id }: { id: number }) => id)).toEqual([ids[1]])
   })
 
-  it('a user has at most 20: one more is 409, and the same again is not', async () => {
+  it('a user has at most 20: a further one is 409, and a known one is not', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const from = 'token-0'
@@ -148,7 +148,7 @@ contract('deleteRegistration', (start) => {
     expect(await flagsOf(call, payer)).toEqual({ is_ios: true, is_android: false })
   })
 
-  it("its coming and going stand in the user's log", async () => {
+  it("the user's log has its registration and its removal", async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const id = await registerDevice(call, payer)
@@ -189,7 +189,7 @@ contract('registerPushToken', (start) => {
     expect(await flagsOf(call, payer)).toEqual({ is_ios: false, is_android: true })
   })
 
-  it('takes the token alone, and names the device by its id', { tags: 'everywhere' }, async () => {
+  it('needs only the token, and names the device by its id', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const { body } = await call('POST', path, { token: payer.token, body: { fcmToken: 'one' } })
@@ -197,7 +197,7 @@ contract('registerPushToken', (start) => {
     expect([body.deviceId, body.platform]).toEqual([String(device.id), 'web'])
   })
 
-  it('a device that comes back with another token takes the place of what it was', async () => {
+  it('a device with a new token replaces its earlier registration', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const send = (body: object, from = '') =>
@@ -212,7 +212,7 @@ contract('registerPushToken', (start) => {
     expect(await devicesOf(call, payer)).toHaveLength(2)
   })
 
-  it('takes no fcmToken, platform or deviceId that is none', async () => {
+  it('refuses an invalid fcmToken, platform or deviceId', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     for (const [field, body] of [
@@ -256,7 +256,7 @@ contract('openDeviceLink', (start) => {
     token: await tokenFor(call, clientId, clientSecret),
   })
 
-  it('GET …/confirm shows the device, and confirms it from 24 hours on', { tags: 'everywhere' }, async () => {
+  it('GET …/confirm shows the device, and confirms it after 24 hours', { tags: 'everywhere' }, async () => {
     const { call, payer, id, path } = await world()
     expect((await devicesOf(call, payer))[0]).toMatchObject({ id, active: false })
     const early = await call('GET', path)
@@ -284,7 +284,7 @@ contract('openDeviceLink', (start) => {
     expect((await call('DELETE', `${REGISTRATIONS}/${other}`, { token, headers })).status).toBe(204)
   })
 
-  it('of a removal confirms that in the same way', async () => {
+  it('confirms a removal in the same way', async () => {
     const { call, payer, path } = await world()
     await answer(call, path, 'reject')
     const [{ id }] = await devicesOf(call, payer)

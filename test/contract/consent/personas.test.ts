@@ -17,7 +17,7 @@ contract('createPersona', (start) => {
     return { ...running, at, seller, twin, create }
   }
 
-  test('answers 201 with the persona, under a hash of its own', async () => {
+  test('answers 201 with the persona and its own hash', async () => {
     const { at, twin, create } = await prepared()
     const { status, body } = await create({ name: ' Ada ', description: 'Reads a lot.' })
     expect(status).toBe(201)
@@ -34,7 +34,7 @@ contract('createPersona', (start) => {
     expect((await create({})).body.description).toBeNull()
   })
 
-  test('is there for users, by token and by session', async () => {
+  test('works for users with a token and with a session', async () => {
     const { call, seller, create } = await prepared()
     const payer = await newPayer(call, seller)
     const [{ id }] = (await call('GET', '/v4/twins', { token: payer.token })).body.twins
@@ -43,7 +43,7 @@ contract('createPersona', (start) => {
       expect((await create({ twin_id: id }, options)).body.hostname).toBe(payer.hostname)
   })
 
-  test("refuses a twin that is not the caller's, as one that is not there", async () => {
+  test('refuses the twin of somebody else like an unknown one', async () => {
     const { call, seller, create, state } = await prepared()
     const other = await newPayer(call, seller)
     const [{ id }] = (await call('GET', '/v4/twins', { token: other.token })).body.twins
@@ -53,7 +53,7 @@ contract('createPersona', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  test('names a field that does not do', async () => {
+  test('names an invalid field', async () => {
     const { create } = await prepared()
     for (const [field, body] of [
       ['name', { name: '' }],
@@ -69,7 +69,7 @@ contract('createPersona', (start) => {
     expect((await create({ name: 'x'.repeat(64), description: 'x'.repeat(1024) })).status).toBe(201)
   })
 
-  test('makes one under one Idempotency-Key', async () => {
+  test('creates one with one Idempotency-Key', async () => {
     const { create, seller, state } = await prepared()
     const options = { token: seller.token, headers: { 'idempotency-key': 'one' } }
     const [first, again] = [await create({}, options), await create({}, options)]
@@ -91,7 +91,7 @@ contract('readPersona', (start) => {
       expectProblem(await call('GET', `/${version}/persona/${UNKNOWN_HASH}`), 404, 'not_found')
     })
 
-  test('may be kept and shared, and answers a page of another origin', { tags: 'everywhere' }, async () => {
+  test('may be cached, and answers pages of every origin', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { hash } = await newPersona(call, await newSeller(call))
     const headers = { origin: 'https://shop.example.test', 'content-type': 'application/json' }
@@ -105,7 +105,7 @@ contract('readPersona', (start) => {
 contract('A snapshot', (start) => {
   const rowsOf = async (call: Call) => (await call('GET', '/_sandbox/snapshot')).body
 
-  test('carries personas and their delegates, which count on', { tags: 'everywhere' }, async () => {
+  test('contains personas and their delegates, which continue to count', { tags: 'everywhere' }, async () => {
     const first = await start()
     const { call } = first
     const seller = await newSeller(call)

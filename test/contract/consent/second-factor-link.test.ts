@@ -37,7 +37,7 @@ const textOf = ({ text }: Answer): string =>
     .replace(/\s+/g, ' ')
 
 contract('openMailedRequest', (start) => {
-  it('GET /v4/authentication-requests/:id/answer shows exactly what is asked, and decides nothing', async () => {
+  it('GET /v4/authentication-requests/:id/answer shows the exact request, and decides nothing', async () => {
     const detail = { payee: '<b>shop</b>', amount: 2.5, lines: [1, { of: 'two' }], line_break: 'a\nb' }
     const { call, payer, id, link } = await world(start, { detail })
     const answer = await call('GET', link.path, { headers: inBrowser })
@@ -52,7 +52,7 @@ contract('openMailedRequest', (start) => {
     expect((await call('HEAD', link.path)).status).toBe(200)
   })
 
-  it('can be framed by nobody, runs nothing, sends its form to itself and tells its address to no other site', {
+  it('cannot be framed, runs no script, sends its form only to itself and hides its address from other sites', {
     tags: 'everywhere',
   }, async () => {
     const { call, link } = await world(start)
@@ -91,7 +91,7 @@ contract('answerMailedRequest', (start) => {
     ])
   })
 
-  it('takes one of two answers, for an answer', async () => {
+  it('accepts only approve or reject', async () => {
     const { call, payer, id, link } = await world(start)
     for (const verb of ['approved', '', 'Approve']) {
       const answer = await answerLink(call, link, verb)
@@ -101,7 +101,7 @@ contract('answerMailedRequest', (start) => {
     expect((await poll(call, payer, id)).body.status).toBe('pending')
   })
 
-  it('takes one of 20 answers that come at once', async () => {
+  it('accepts one of 20 answers at once', async () => {
     const { call, link } = await world(start)
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => answerLink(call, link, n % 2 ? 'approve' : 'reject')),
@@ -163,7 +163,7 @@ contract('a mailed link', (start) => {
     for (const each of [id, other]) expect((await poll(call, payer, each)).body.status).toBe('pending')
   })
 
-  it("is not made for a user with a device: their request's link is 404", async () => {
+  it('does not exist for a user with a device: 404', async () => {
     const { call, payer, link } = await world(start)
     await registerDevice(call, payer)
     const { id } = (await ask(call, payer)).body
@@ -171,7 +171,7 @@ contract('a mailed link', (start) => {
       expectProblem(await call('GET', `/v4/authentication-requests/${id}/answer?token=${token}`), 404, 'not_found')
   })
 
-  it('stays the only way to answer, when a device is registered after it was sent', async () => {
+  it('stays the only way to answer if a device is registered later', async () => {
     const { call, payer, id, link } = await world(start)
     await registerDevice(call, payer)
     expectProblem(await answerFromDevice(call, payer, { id }), 403, 'device_refused')

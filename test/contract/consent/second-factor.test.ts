@@ -24,7 +24,7 @@ async function world(start: Start) {
 }
 
 contract('createAuthenticationRequest', (start) => {
-  it('POST /v4/authentication-requests answers 201 with the request, and pushes what is asked to every device', async () => {
+  it('POST /v4/authentication-requests answers 201 with the request, and pushes it to every device', async () => {
     const { call, at, payer } = await world(start)
     await registerDevice(call, payer, 'another-token', { from: 'device-token' })
     const { status, body } = await ask(call, payer)
@@ -75,7 +75,7 @@ contract('createAuthenticationRequest', (start) => {
     expect((await poll(call, payer, body.id)).body.status).toBe('expired')
   })
 
-  it('is asked in words of its own, whatever the action and the fields are called', async () => {
+  it('shows the names of the action and the fields in its own words', async () => {
     const { call, payer } = await world(start)
     await ask(call, payer, { action: 'constructor', detail: { constructor: 'x', to_string: ['y'] } })
     const [{ subject, text }] = (await call('GET', '/_sandbox/outbox?kind=push')).body.messages
@@ -88,14 +88,14 @@ contract('createAuthenticationRequest', (start) => {
     ['action', { action: '' }],
     ['action', { action: 'a'.repeat(65) }],
     ['detail', { detail: { text: 'x'.repeat(2048) } }],
-  ])('takes a short action and a detail that people can read: a wrong %s is 400', async (field, body) => {
+  ])('requires a short action and a readable detail: a wrong %s is 400', async (field, body) => {
     const { call, payer } = await world(start)
     const answer = await ask(call, payer, body)
     expectProblem(answer, 400, 'field_invalid')
     expect(answer.body.field).toBe(field)
   })
 
-  it('push bombing: at most 5 wait for a user; the sixth is 429, says when to come back, and pushes nothing', async () => {
+  it('push bombing: at most 5 wait for a user; the sixth is 429, says when to retry, and pushes nothing', async () => {
     const { call, payer, session } = await world(start)
     const ids = []
     for (let n = 0; n < 5; n++) {
@@ -119,7 +119,7 @@ contract('createAuthenticationRequest', (start) => {
     expect((await ask(call, payer)).status).toBe(201)
   })
 
-  it('push bombing at once: of 20, five are asked', async () => {
+  it('push bombing: five of 20 requests at once are sent', async () => {
     const { call, payer } = await world(start)
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(call, payer)))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
@@ -128,7 +128,7 @@ contract('createAuthenticationRequest', (start) => {
 })
 
 contract('readAuthenticationRequest', (start) => {
-  it('GET /v4/authentication-requests/:id shows the request to its user alone', async () => {
+  it('GET /v4/authentication-requests/:id shows the request only to its user', async () => {
     const { call, payer, session } = await world(start)
     const asked = (await ask(call, { session })).body
     expect((await poll(call, { session }, asked.id)).body).toEqual(asked)
@@ -145,7 +145,7 @@ contract('readAuthenticationRequest', (start) => {
     expect((await poll(call, eve, asked.id)).text).toBe((await poll(call, eve, 999_999)).text)
   })
 
-  it('fast polling is 429 and says how long to wait; in time it goes on', async () => {
+  it('fast polling is 429 and says how long to wait', async () => {
     const { call, at, payer } = await world(start)
     const { id } = (await ask(call, payer)).body
     expect((await poll(call, payer, id)).status).toBe(200)
@@ -168,7 +168,7 @@ contract('readAuthenticationRequest', (start) => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(429)])
   })
 
-  it('is not slowed down once it is answered, nor for the device that is asked', async () => {
+  it('has no polling limit after the answer, nor for the device', async () => {
     const { call, payer } = await world(start)
     const { id } = (await ask(call, payer)).body
     const asDevice = { token: payer.token, headers: { 'x-device-token': 'device-token' } }
@@ -205,7 +205,7 @@ for (const [verb, status, operation] of [
       expect((await poll(call, { session }, asked.id)).body).toEqual({ ...asked, status })
     })
 
-    it('a second answer is 409, whichever it is', async () => {
+    it('a second answer is always 409', async () => {
       const { call, payer } = await world(start)
       const { id } = (await ask(call, payer)).body
       await answerFromDevice(call, payer, { id, verb })
@@ -222,7 +222,7 @@ for (const [verb, status, operation] of [
       expect((await poll(call, payer, id)).body.status).toBe('expired')
     })
 
-    it('of a request that is not there, or is not the own, is 404', async () => {
+    it("an unknown or another user's request is 404", async () => {
       const { call, payer } = await world(start)
       const eve = await newPayer(call, await newSeller(call))
       await registerDevice(call, eve, 'eves-device')
@@ -233,7 +233,7 @@ for (const [verb, status, operation] of [
       expect((await poll(call, payer, id)).body.status).toBe('pending')
     })
 
-    it("takes no device but the user's own: 403", async () => {
+    it("accepts only the user's own devices: 403", async () => {
       const { call, payer } = await world(start)
       const eve = await newPayer(call, await newSeller(call))
       await registerDevice(call, eve, 'eves-device')
@@ -245,7 +245,7 @@ for (const [verb, status, operation] of [
       expect((await poll(call, payer, id)).body.status).toBe('pending')
     })
 
-    it('the session that asked can not answer, not even from a device: 403', { tags: 'everywhere' }, async () => {
+    it('the session that requested it cannot answer, not even from a device: 403', { tags: 'everywhere' }, async () => {
       const { call, payer, session } = await world(start)
       const { id } = (await ask(call, { session })).body
       expectProblem(await answerFromDevice(call, { session }, { id, verb }), 403, 'self_approval')
@@ -256,7 +256,7 @@ for (const [verb, status, operation] of [
   })
 
 contract('who may answer a request', (start) => {
-  it('is no device that was registered after it was asked', async () => {
+  it('excludes a device that was registered later', async () => {
     const { call, payer, session } = await world(start)
     const { id } = (await ask(call, { session })).body
     await registerDevice(call, { session }, 'thiefs-device')
@@ -265,7 +265,7 @@ contract('who may answer a request', (start) => {
     expect((await answerFromDevice(call, payer, { id })).status).toBe(200)
   })
 
-  it('is no device that took the place of one that was asked', async () => {
+  it('excludes a device that replaced an asked one', async () => {
     const { call, payer, session } = await world(start)
     const path = '/v3/pay/notifications/register'
     await call('POST', path, { token: payer.token, body: { fcmToken: 'first', deviceId: 'phone' } })
@@ -276,7 +276,7 @@ contract('who may answer a request', (start) => {
       expectProblem(await answerFromDevice(call, payer, { id, device }), 403, 'device_refused')
   })
 
-  it('is no device that was removed', async () => {
+  it('excludes a removed device', async () => {
     const { call, payer, device } = await world(start)
     const { id } = (await ask(call, payer)).body
     const headers = { 'x-device-token': 'device-token' }
@@ -286,7 +286,7 @@ contract('who may answer a request', (start) => {
 })
 
 contract('the OpenAPI document', (start) => {
-  it('names the header by which a device answers', async () => {
+  it('names the header that a device answers with', async () => {
     const { call } = await start()
     const { paths } = (await call('GET', '/v4/openapi.json')).body
     const required = (path: string, method: string) =>
@@ -298,7 +298,7 @@ contract('the OpenAPI document', (start) => {
 })
 
 contract('a request', (start) => {
-  it('is never changed: neither by its answer nor by anything sent with it', async () => {
+  it('never changes, whatever its answer contains', async () => {
     const { call, payer, state } = await world(start)
     const asked = (await ask(call, payer)).body
     const body = { action: 'sign_in', detail: { payee: 'thief.example.test' } }
@@ -312,7 +312,7 @@ contract('a request', (start) => {
     expect(row).toMatchObject({ action: 'transfer', detail: DETAIL, status: 'approved' })
   })
 
-  it('is answered by one of 20 answers that come at once', async () => {
+  it('accepts one of 20 answers at once', async () => {
     const { call, payer } = await world(start)
     const { id } = (await ask(call, payer)).body
     const answers = await Promise.all(
@@ -325,7 +325,7 @@ contract('a request', (start) => {
     expect(await secondFactorEvents(call, payer.token)).toHaveLength(2)
   })
 
-  it('is answered or has expired, when both come at once', async () => {
+  it('is either answered or expired if both happen at once', async () => {
     const { call, payer } = await world(start)
     const { id } = (await ask(call, payer)).body
     const [answer] = await Promise.all([answerFromDevice(call, payer, { id }), advance(call, '2m')])
@@ -334,7 +334,7 @@ contract('a request', (start) => {
     expect((await secondFactorEvents(call, payer.token)).map(([type]) => type)).toEqual(['requested', status])
   })
 
-  it("tells its user's log what became of it, once", async () => {
+  it("records its outcome in its user's log once", async () => {
     const { call, payer, session, device } = await world(start)
     const approved = (await ask(call, payer)).body
     await answerFromDevice(call, payer, { id: approved.id })
@@ -362,7 +362,7 @@ contract('a request', (start) => {
     ])
   })
 
-  it('that nobody asked about has expired by the time that the next one is made', async () => {
+  it('that nobody reads has expired when the next one is created', async () => {
     const { call, payer } = await world(start)
     for (let n = 0; n < 4; n++) await ask(call, payer)
     await advance(call, '2m')

@@ -55,7 +55,7 @@ contract('createPayment, by a spending authority', (start) => {
       await expectSoundLedger(call)
     })
 
-  test("is told to both sides with who spent, and never the delegate's hash", async () => {
+  test("sends both sides an event with the spender, without the delegate's hash", async () => {
     const { call, shop, ada, spender, allow, spend } = await prepared()
     const delegate = await allow()
     await spend(delegate)
@@ -66,7 +66,7 @@ contract('createPayment, by a spending authority', (start) => {
     }
   })
 
-  test('is for the party that it names: an account or a user by a client of theirs', async () => {
+  test('works only for the named party: an account or a user, through their client', async () => {
     const { call, shop, ada, allow, spend } = await prepared()
     const bob = await newPayer(call, shop, { balance: 1 })
     const accounts = await allow()
@@ -81,7 +81,7 @@ contract('createPayment, by a spending authority', (start) => {
     expect(await balanceOf(call, bob.token, bob.hostname)).toBe(1)
   })
 
-  test("is for the named app where it acts for one of the two sides, and for nobody else's", async () => {
+  test('works for a named app only if it acts for one of the two sides', async () => {
     const { call, shop, ada, allow, spend } = await prepared()
     const holder = await newPayer(call, shop)
     const app = await newApp(call)
@@ -99,7 +99,7 @@ contract('createPayment, by a spending authority', (start) => {
     expectProblem(await spend(undefined, adas), 403, 'delegate_required')
   })
 
-  test('is for pages of the account whose public_secret it names', async () => {
+  test('works for pages of the account whose public_secret it names', async () => {
     const { call, spender, ada, allow, spend } = await prepared()
     const delegate = await allow({ party: { public_secret: spender.publicSecret } })
     const secret = { public_secret: spender.publicSecret }
@@ -113,7 +113,7 @@ contract('createPayment, by a spending authority', (start) => {
     expect(event.actor).toBe(`account:${spender.id}`)
   })
 
-  test('tells nothing of an authority that is not theirs: it might be unknown', async () => {
+  test('treats the authority of others like an unknown one', async () => {
     const { call, persona, ada, commodity, allow, spend, state } = await prepared()
     const plain = await newDelegate(call, ada, { persona: persona.hash, hostname: commodity.hostname })
     const [living, revoked] = [await allow(), await allow()]
@@ -128,7 +128,7 @@ contract('createPayment, by a spending authority', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  test('refuses once it is revoked, or has expired', async () => {
+  test('refuses after it is revoked or expired', async () => {
     const { call, at, ada, persona, allow, spend, left } = await prepared()
     const [first, second] = [await allow({ expires_at: at / 1000 + 60 }), await allow()] as const
     expect((await spend(first)).status).toBe(202)
@@ -145,7 +145,7 @@ contract('createPayment, by a spending authority', (start) => {
     expect(await left()).toBe(4.5)
   })
 
-  test('refuses another digital quantity than it is for', async () => {
+  test('refuses any other digital quantity', async () => {
     const { call, ada, allow, spend } = await prepared()
     const [, points] = (await call('GET', '/v4/dq')).body.digital_quantities
     await fund(call, ada.hostname, 10, points)
@@ -154,7 +154,7 @@ contract('createPayment, by a spending authority', (start) => {
     expect(detailOf(refused)).toBe('The spending authority is for a different digital quantity.')
   })
 
-  test('without a period, is for what it says and no more, ever', async () => {
+  test('without a period, spends its limit once', async () => {
     const { call, spender, allow, spend } = await prepared()
     const delegate = await allow({ limit: 0.6 })
     for (let n = 0; n < 2; n++) expect((await spend(delegate)).status).toBe(202)
@@ -188,7 +188,7 @@ contract('createPayment, by a spending authority', (start) => {
       expect(await left()).toBe(3.75)
     })
 
-  test('spends nothing for what is free, nor where the twin is short', async () => {
+  test('spends nothing on free commodities, or if the twin is short of funds', async () => {
     const { call, shop, ada, spender, commodity, allow, spend } = await prepared({ balance: 0.25 })
     const delegate = await allow({ limit: 0.5 })
     const free = { descriptor: 'FREE', dq: commodity.dq, cost: 0, twin_id: commodity.twinId }
@@ -203,7 +203,7 @@ contract('createPayment, by a spending authority', (start) => {
     expectProblem(await spend(delegate), 403, 'delegate_refused')
   })
 
-  test('spent 30 times at once, is spent as often as its limit holds', async () => {
+  test('stays within its limit in 30 payments at once', async () => {
     const { call, allow, spend, left } = await prepared({ cost: 0.1 })
     const delegate = await allow({ limit: 1, period: 'day' })
     const answers = await Promise.all(Array.from({ length: 30 }, () => spend(delegate)))
@@ -213,7 +213,7 @@ contract('createPayment, by a spending authority', (start) => {
     expect((await expectSoundLedger(call)).movements).toBe(11)
   })
 
-  test('pays once under one Idempotency-Key, which is of one party alone', async () => {
+  test('pays once with one Idempotency-Key, which belongs to one party', async () => {
     const { call, ada, spender, allow, spend, left } = await prepared()
     const app = await newApp(call)
     const { accessToken } = await newAgent(call, { app, email: ada.email })
@@ -238,7 +238,7 @@ contract('createPayment, by a spending authority', (start) => {
     expect(await left()).toBe(4.25)
   })
 
-  test('goes on from a snapshot with what was spent', async () => {
+  test('keeps the spent amount in a snapshot', async () => {
     const { call, allow, spend } = await prepared()
     const delegate = await allow({ limit: 0.5 })
     await spend(delegate)
@@ -250,7 +250,7 @@ contract('createPayment, by a spending authority', (start) => {
     expectProblem(await spend(delegate), 403, 'delegate_refused')
   })
 
-  test('is nothing that a page of its own holds: 403 wrong_principal', async () => {
+  test('does not work for a page session: 403 wrong_principal', async () => {
     const { call, ada, commodity, allow, spend } = await prepared()
     const session = await newSession(call, ada.email)
     const made = { hash: commodity.hash, origin: 'https://shop.example.test' }
@@ -259,7 +259,7 @@ contract('createPayment, by a spending authority', (start) => {
   })
 })
 
-test('giveBack leaves an amount again for the period that it was spent in', async () => {
+test('giveBack frees an amount for the period in which it was spent', async () => {
   const storage = memoryStorage()
   const service = createService({ sandbox: true, storage })
   const running = { call: caller({ url: 'http://127.0.0.1:4242', fetch: service.fetch }) }

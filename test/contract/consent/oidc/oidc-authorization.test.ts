@@ -24,7 +24,7 @@ import { newSession } from '../../../support/scenes/world.js'
 const html = { accept: 'text/html,application/xhtml+xml' }
 
 contract('authorizeOidc', (start) => {
-  it('GET /v4/oidc/auth sends a browser on to sign-in, and keeps what the client asked', async () => {
+  it('GET /v4/oidc/auth redirects a browser to the sign-in, and stores the request', async () => {
     const { call, url } = await start()
     const app = await newApp(call)
     const answer = await call('GET', authorization(app))
@@ -40,7 +40,7 @@ contract('authorizeOidc', (start) => {
     expect(locationOf(answer).pathname).toMatch(/\/v4\/oidc\/interaction\/[0-9a-f]{32}$/)
   })
 
-  it('redirects nowhere for another client or address: a page for people, 400 invalid_request for programs', {
+  it('does not redirect for an unknown client or address: people get a page, programs 400 invalid_request', {
     tags: 'everywhere',
   }, async () => {
     const { call, state } = await start()
@@ -85,7 +85,7 @@ contract('authorizeOidc', (start) => {
     expect((await call('GET', path, { headers: html })).text).toContain('&quot;state&quot; is given more than once')
   })
 
-  it('tells a client that the user connected of anything else that is wrong, with its state and who says so', async () => {
+  it('redirects any other error to a connected client, with its state and the issuer', async () => {
     const { call, url } = await start()
     const app = await newApp(call, { scope: 'openid email' })
     const { session } = await authorizeApp(call, app, { scope: 'openid' })
@@ -123,7 +123,7 @@ contract('authorizeOidc', (start) => {
     }
   })
 
-  it('leaves the query of a redirect URI as it is, and sends no state back where none came', {
+  it('keeps the query of a redirect URI, and adds no state to a request without one', {
     tags: 'everywhere',
   }, async () => {
     const { call, url } = await start()
@@ -149,14 +149,14 @@ contract('authorizeOidc', (start) => {
     },
   )
 
-  it('ignores parameters and scopes that it does not know', async () => {
+  it('ignores unknown parameters and scopes', async () => {
     const { call } = await start()
     const app = await newApp(call)
     const { code } = await authorizeApp(call, app, { extra: '1', claims: '{}', scope: 'openid address email' })
     expect((await exchangeCode(call, app, code)).body.scope).toBe('openid email')
   })
 
-  it('a client that names no scope asks for all that it registered', async () => {
+  it('a request without a scope asks for all registered scopes', async () => {
     const { call } = await start()
     const app = await newApp(call, { scope: 'openid email' })
     const { code } = await authorizeApp(call, app, { scope: undefined })
@@ -164,8 +164,8 @@ contract('authorizeOidc', (start) => {
   })
 })
 
-contract('an authorization request of somebody signed in', (start) => {
-  it('goes back at once where all of it was allowed before', async () => {
+contract('an authorization request of a signed-in user', (start) => {
+  it('redirects back at once if the user allowed all of it before', async () => {
     const { call, url } = await start()
     const agent = await newAgent(call, { scope: 'openid email' })
     const path = await startInteraction(call, agent.app, { scope: 'openid' })
@@ -173,7 +173,7 @@ contract('an authorization request of somebody signed in', (start) => {
     expect(returned(answer)).toEqual({ code: expect.any(String), state: 'a state', iss: `${url}/v4/oidc` })
   })
 
-  it('asks an app each time that anything else on its device could stand in for: not a web site, nor one with a secret', async () => {
+  it('asks each time for native apps, which other programs can imitate, but not for web sites or clients with a secret', async () => {
     const { call } = await start()
     const local = 'http://127.0.0.1:5000/callback'
     const scheme = 'com.example.app:/callback'
@@ -193,13 +193,13 @@ contract('an authorization request of somebody signed in', (start) => {
     }
   })
 
-  it('what is too long to be sent back is refused', async () => {
+  it('refuses values that are too long to send back', async () => {
     const { call } = await start()
     const path = authorization(await newApp(call), { state: 'x'.repeat(8193) })
     expectOAuthError(await call('GET', path), 400, 'invalid_request')
   })
 
-  it('asks again for more, and for less that is asked with prompt=consent', async () => {
+  it('asks again for more scopes, and for fewer with prompt=consent', async () => {
     const { call } = await start()
     const agent = await newAgent(call, { scope: 'openid' })
     for (const more of [{ scope: 'openid email' }, { scope: 'openid', prompt: 'consent' }]) {
@@ -209,7 +209,7 @@ contract('an authorization request of somebody signed in', (start) => {
     }
   })
 
-  it('prompt=none goes back at once, with a code or with what it would have asked', async () => {
+  it('prompt=none redirects back at once, with a code or with the missing step', async () => {
     const { call } = await start()
     const { app, session } = await newAgent(call, { scope: 'openid' })
     const asked = async (who: string, parameters: Record<string, string>) =>
@@ -221,7 +221,7 @@ contract('an authorization request of somebody signed in', (start) => {
     expect(await asked(await newGuest(call), { scope: 'openid' })).toMatchObject({ error: 'login_required' })
   })
 
-  it.each(['login', 'select_account', 'login consent'])('prompt=%s has them sign in again', async (prompt) => {
+  it.each(['login', 'select_account', 'login consent'])('prompt=%s makes the user sign in again', async (prompt) => {
     const { call } = await start()
     await stopClock(call)
     const { app, session, idToken } = await newAgent(call)
@@ -251,7 +251,7 @@ contract('an authorization request of somebody signed in', (start) => {
     expect(returned(silent)).toMatchObject(again ? { error: 'login_required' } : { code: expect.any(String) })
   })
 
-  it('id_token_hint names who it must be', async () => {
+  it('id_token_hint names the required user', async () => {
     const { call } = await start()
     const ada = await newAgent(call)
     const eve = await newSession(call, 'eve@example.test')
@@ -266,7 +266,7 @@ contract('an authorization request of somebody signed in', (start) => {
     expect(returned(answer)).toMatchObject({ error: 'login_required' })
   })
 
-  it('an id token of another client is no hint', async () => {
+  it("refuses another client's id token as a hint", async () => {
     const { call } = await start()
     const { idToken: id_token_hint, accessToken } = await newAgent(call)
     for (const hint of [id_token_hint, accessToken]) {

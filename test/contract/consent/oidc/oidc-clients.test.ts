@@ -33,7 +33,7 @@ contract('registerOidcClient', (start) => {
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
-  it('fills in what is left out: a confidential client of both grants and all scopes', async () => {
+  it('defaults to a confidential client with both grants and all scopes', async () => {
     const { call } = await start()
     const { body } = await call('POST', '/v4/oidc/reg', { body: { redirect_uris: [CALLBACK] } })
     expect(body).toMatchObject({
@@ -46,7 +46,7 @@ contract('registerOidcClient', (start) => {
     })
   })
 
-  it('keeps what people are shown and where keys lie, and asks for none of it', async () => {
+  it('stores names, links and the address of keys, and requires none of them', async () => {
     const { call } = await start()
     const kept = {
       client_uri: 'https://app.example.test',
@@ -65,7 +65,7 @@ contract('registerOidcClient', (start) => {
     expect((await newApp(call, { jwks })).body).toMatchObject({ jwks })
   })
 
-  it('takes redirect URIs of https, of loopback and of private-use schemes', async () => {
+  it('accepts redirect URIs of https, of loopback and of private-use schemes', async () => {
     const { call } = await start()
     for (const uri of [
       'https://app.example.test/callback',
@@ -122,12 +122,12 @@ contract('registerOidcClient', (start) => {
     expect((await state()).rows.oidc_clients ?? []).toEqual([])
   })
 
-  it.each([{}, { redirect_uris: [] }])('asks for redirect URIs: %j is 400 invalid_redirect_uri', async (body) => {
+  it.each([{}, { redirect_uris: [] }])('requires redirect URIs: %j is 400 invalid_redirect_uri', async (body) => {
     const { call } = await start()
     expectOAuthError(await call('POST', '/v4/oidc/reg', { body }), 400, 'invalid_redirect_uri')
   })
 
-  it('refuses metadata that it cannot have: 400 invalid_client_metadata', async () => {
+  it('refuses unsupported metadata: 400 invalid_client_metadata', async () => {
     const { call, state } = await start()
     for (const metadata of [
       { token_endpoint_auth_method: 'private_key_jwt' },
@@ -158,13 +158,13 @@ contract('registerOidcClient', (start) => {
     expect((await state()).rows.oidc_clients ?? []).toEqual([])
   })
 
-  it('what is no JSON is no metadata either', async () => {
+  it('refuses a body that is not JSON', async () => {
     const { call } = await start()
     const options = { raw: '{', headers: { 'content-type': 'application/json' } }
     expectOAuthError(await call('POST', '/v4/oidc/reg', options), 400, 'invalid_client_metadata')
   })
 
-  it('of the scopes that a client names, it is registered for those there are', async () => {
+  it('registers only the known scopes of a client', async () => {
     const { call } = await start()
     expect((await newApp(call, { scope: 'openid admin email openid' })).body.scope).toBe('openid email')
   })
@@ -173,7 +173,7 @@ contract('registerOidcClient', (start) => {
 contract('a registration', (start) => {
   const at = (id: string) => `/v4/oidc/reg/${id}`
 
-  it('GET shows it again to whoever has its token, the secret too', async () => {
+  it('GET shows it to whoever has its token, with the secret', async () => {
     const { call } = await start()
     const app = await newApp(call, { token_endpoint_auth_method: 'client_secret_post' })
     const { status, body } = await call('GET', at(app.id), { token: app.registrationToken })
@@ -181,7 +181,7 @@ contract('a registration', (start) => {
     expect(body).toEqual(app.body)
   })
 
-  it('PUT replaces it: what is left out is gone', { tags: 'everywhere' }, async () => {
+  it('PUT replaces it and drops missing fields', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const app = await newApp(call, { client_uri: 'https://app.example.test' })
     const token = app.registrationToken
@@ -221,7 +221,7 @@ contract('a registration', (start) => {
     expect((await call('GET', at(app.id), { token })).body).toEqual(app.body)
   })
 
-  it('DELETE deletes the client, and all tokens that it was given', { tags: 'everywhere' }, async () => {
+  it('DELETE deletes the client and all its tokens', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const agent = await newAgent(call)
     const { id, registrationToken: token } = agent.app
@@ -232,7 +232,7 @@ contract('a registration', (start) => {
     expectOAuthError(await call('GET', at(id), { token }), 401, 'invalid_token')
   })
 
-  it("answers nobody else: not without its token, nor with another client's", async () => {
+  it("refuses calls without its token or with another client's", async () => {
     const { call } = await start()
     const [app, other] = [await newApp(call), await newApp(call)]
     const body = { client_id: app.id, redirect_uris: [CALLBACK] }

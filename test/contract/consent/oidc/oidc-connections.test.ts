@@ -25,7 +25,7 @@ import { newSession } from '../../../support/scenes/world.js'
 import { startFailing } from '../../../support/storage/failing-storage.js'
 
 contract('the connections of a user', (start) => {
-  it('GET /v4/connections lists the apps that they connected, newest first, and no one else’s', async () => {
+  it('GET /v4/connections lists only the apps that they connected, newest first', async () => {
     const { call } = await start()
     const at = (await stopClock(call)) / 1000
     const first = await newAgent(call, { scope: 'openid' })
@@ -52,7 +52,7 @@ contract('the connections of a user', (start) => {
     expectProblem(await call('GET', '/v4/connections?after=999', { session: first.session }), 400, 'cursor_invalid')
   })
 
-  it('DELETE /v4/connections/:id disconnects one: its tokens and codes are dead at once', async () => {
+  it('DELETE /v4/connections/:id disconnects one and ends its tokens and codes at once', async () => {
     const { call } = await start()
     const agent = await newAgent(call)
     const other = await newAgent(call, { session: agent.session })
@@ -70,7 +70,7 @@ contract('the connections of a user', (start) => {
     expect(again.text).toContain('>Allow</button>')
   })
 
-  it('take with them what their app asked approval for: nobody approves what cannot be done', async () => {
+  it("end with their app's waiting approvals, because nobody can use them any more", async () => {
     const shop = await newAgentShop(start)
     const { call, agent, payer, item } = shop
     const wish = { kind: 'purchase', catalog_item_id: item.id, arguments: { city: 'Oslo' } }
@@ -91,7 +91,7 @@ contract('the connections of a user', (start) => {
     expect((await approvalEvents(call, payer)).filter((type) => type === 'expired')).toHaveLength(3)
   })
 
-  it('stand in the log of the user: made, changed, misused, ended', async () => {
+  it("are in the user's log: created, changed, misused, ended", async () => {
     const { call } = await start()
     const agent = await newAgent(call)
     await authorizeApp(call, agent.app, { session: agent.session, prompt: 'consent' })
@@ -108,7 +108,7 @@ contract('the connections of a user', (start) => {
   })
 })
 
-test('an app that is disconnected between its authentication and its payment pays nothing, within a threshold too', async () => {
+test('an app that is disconnected between its authentication and its payment pays nothing, not even within a threshold', async () => {
   const { storage, service, ...running } = startFailing()
   const { close } = service
   const started = { ...running, call: caller(running), state: () => storage.export(), close }

@@ -63,7 +63,7 @@ contract('an interaction', (start) => {
     expectProblem(await call('GET', path, { session }), 410, 'interaction_expired')
   })
 
-  it('consent says what an app may do with the wallets, and says it only where that is asked for', async () => {
+  it('consent says what an app may do with the wallets, if the app asks for them', async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     const asked = async (scope: string | undefined) => {
@@ -82,7 +82,7 @@ contract('an interaction', (start) => {
     expect(await asked(undefined)).toEqual(expect.arrayContaining(wallets))
   })
 
-  it('names what an app hides in its name', { tags: 'everywhere' }, async () => {
+  it('reveals hidden characters in the name of an app', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     const path = await startInteraction(call, await newApp(call, { client_name: 'Errand rennur' }))
@@ -117,7 +117,7 @@ contract('an interaction', (start) => {
     expect([page.status, alertOf(page)]).toEqual([410, expect.stringContaining('expired')])
   })
 
-  it('what cannot be one is not there: 404 not_found', async () => {
+  it('an invalid id is 404 not_found', async () => {
     const { call } = await start()
     const path = '/v4/oidc/interaction/no.name'
     for (const answer of [await call('GET', path), await call('POST', path, { form: { answer: 'cancel' } })])
@@ -125,7 +125,7 @@ contract('an interaction', (start) => {
     expect(alertOf(await call('GET', path, { headers: html }))).toEqual(expect.any(String))
   })
 
-  it('those that nobody goes on with do not pile up', async () => {
+  it('abandoned interactions do not pile up', async () => {
     const { call, state } = await start()
     await stopClock(call)
     const app = await newApp(call)
@@ -135,7 +135,7 @@ contract('an interaction', (start) => {
     expect((await state()).rows.oidc_interactions).toHaveLength(1)
   })
 
-  it('what is no address is told, and filled in again', async () => {
+  it('reports an invalid address, and fills it in again', async () => {
     const { call } = await start()
     const path = await startInteraction(call, await newApp(call))
     for (const email of ['', 'ada', '<b>']) {
@@ -150,7 +150,7 @@ contract('an interaction', (start) => {
     expect((await call('GET', '/_sandbox/outbox')).body.messages).toEqual([])
   })
 
-  it('a wrong code is told, five times; then a new one is sent on request', async () => {
+  it('reports a wrong code five times, and then sends a new one on request', async () => {
     const { call } = await start()
     await stopClock(call)
     const path = await startInteraction(call, await newApp(call))
@@ -170,7 +170,7 @@ contract('an interaction', (start) => {
     expect(verified.status).toBe(303)
   })
 
-  it('a code that has expired is told', async () => {
+  it('reports an expired code', async () => {
     const { call } = await start()
     await stopClock(call)
     const path = await startInteraction(call, await newApp(call))
@@ -181,7 +181,7 @@ contract('an interaction', (start) => {
     expectProblem(await fill(call, path, guest, form), 410, 'code_expired')
   })
 
-  it('after five codes the sixth is refused, and says when to come back', async () => {
+  it('refuses the sixth code, and says when to retry', async () => {
     const { call } = await start()
     await stopClock(call)
     const path = await startInteraction(call, await newApp(call))
@@ -195,7 +195,7 @@ contract('an interaction', (start) => {
     for (const { headers } of [refused, page]) expect(headers.get('retry-after')).toBe('900')
   })
 
-  it('another email may be given, and another user signed in', async () => {
+  it('lets the user change the email and sign in as a different user', async () => {
     const { call } = await start()
     const path = await startInteraction(call, await newApp(call))
     const guest = await newGuest(call)
@@ -209,7 +209,7 @@ contract('an interaction', (start) => {
     expect((await call('GET', path, { session: other.session })).text).toContain('Signed in as eve@example.test')
   })
 
-  it('says in plain words what the app may, and escapes what the app says of itself', async () => {
+  it("says in plain words what the app may do, and escapes the app's own texts", async () => {
     const { call } = await start()
     const app = await newApp(call, { client_name: '<script>alert(1)</script>', redirect_uris: ['com.example.app:/cb'] })
     const request = { redirect_uri: 'com.example.app:/cb', scope: 'openid email' }
@@ -230,7 +230,7 @@ contract('an interaction', (start) => {
 contract('the business account of a connection', (start) => {
   const accountOf = async (call: Call, token: string) => (await call('GET', '/v4/agent/account', { token })).body
 
-  it('is one of those that the user belongs to, or none', async () => {
+  it("is one of the user's accounts, or none", async () => {
     const { call } = await start()
     const id = await newOwnAccount(call)
     await newOwnAccount(call, 'eve@example.test')
@@ -248,7 +248,7 @@ contract('the business account of a connection', (start) => {
     expect(connections[0].account_id).toBe(id)
   })
 
-  it('can be chosen anew with prompt=consent, and every token of the connection is of the new one', async () => {
+  it('can be changed with prompt=consent, which moves every token of the connection', async () => {
     const { call } = await start()
     const id = await newOwnAccount(call)
     const agent = await newAgent(call, { account: String(id) })
@@ -259,13 +259,13 @@ contract('the business account of a connection', (start) => {
     expect(await accountOf(call, agent.accessToken)).toEqual({ account: null, choosable: true })
   })
 
-  it('is null, with nothing to choose, for a user of no account', async () => {
+  it('is null, without a choice, for a user without accounts', async () => {
     const { call } = await start()
     const { accessToken } = await newAgent(call)
     expect(await accountOf(call, accessToken)).toEqual({ account: null, choosable: false })
   })
 
-  it("cannot be somebody else's: 400 field_invalid, and nothing is allowed", async () => {
+  it("cannot be somebody else's account: 400 field_invalid, and nothing is allowed", async () => {
     const { call } = await start()
     await newOwnAccount(call)
     const other = await newOwnAccount(call, 'eve@example.test')
@@ -292,7 +292,7 @@ contract('the second factor of a connection', (start) => {
     return { owner, app, path, session, id }
   }
 
-  it('is asked of the device that the user registered, before consent; the page looks again by itself', async () => {
+  it("asks the user's device before consent, and the page reloads by itself", async () => {
     const { call } = await start()
     const { owner, app, path, session, id } = await waiting(call)
     const page = await call('GET', path, { session })
@@ -310,14 +310,14 @@ contract('the second factor of a connection', (start) => {
     expect(claimsIn(body.id_token).amr).toEqual(['otp', 'mfa'])
   })
 
-  it('that is rejected goes back with access_denied', async () => {
+  it('redirects back with access_denied after a rejection', async () => {
     const { call } = await start()
     const { owner, path, session, id } = await waiting(call)
     await answerFromDevice(call, { session: owner }, { id, verb: 'reject' })
     expect(returned(await call('GET', path, { session }))).toMatchObject({ error: 'access_denied' })
   })
 
-  it('that is not given in time can be asked for again', async () => {
+  it('can be requested again after a timeout', async () => {
     const { call } = await start()
     await stopClock(call)
     const { app, owner: session } = await waiting(call)
@@ -329,7 +329,7 @@ contract('the second factor of a connection', (start) => {
     expect(buttonsOf(await call('GET', path, { session }))).toEqual(['Cancel'])
   })
 
-  it('is refused where too many are pending: 429 too_many_pending', async () => {
+  it('is refused while too many are pending: 429 too_many_pending', async () => {
     const { call } = await start()
     const { owner, app } = await waiting(call)
     const session = owner
@@ -348,7 +348,7 @@ contract('the second factor of a connection', (start) => {
 })
 
 contract('an interaction belongs to a browser', (start) => {
-  it('what one session did there, another has to do again', async () => {
+  it('a different session has to repeat every step', async () => {
     const { call } = await start()
     const path = await startInteraction(call, await newApp(call))
     const guest = await newGuest(call)
@@ -362,7 +362,7 @@ contract('an interaction belongs to a browser', (start) => {
     expect((await fill(call, path, guest, { answer: 'verify', code })).status).toBe(303)
   })
 
-  it('nobody allows anything who is not signed in', async () => {
+  it('only signed-in users can consent', async () => {
     const { call, state } = await start()
     const path = await startInteraction(call, await newApp(call))
     await signInAt(call, path, EMAIL)
@@ -373,7 +373,7 @@ contract('an interaction belongs to a browser', (start) => {
     expect((await state()).rows.oidc_connections ?? []).toEqual([])
   })
 
-  it('the session goes on under a new id: one that was set by somebody else is worth nothing', async () => {
+  it('the session gets a new id, so an id that somebody else set is useless', async () => {
     const { call } = await start()
     const path = await startInteraction(call, await newApp(call))
     const known = await newGuest(call)
@@ -383,7 +383,7 @@ contract('an interaction belongs to a browser', (start) => {
     expect(buttonsOf(await call('GET', path, { session: known }))[0]).toBe('Continue')
   })
 
-  it('a cookie answers only from a page of the service itself: 403 cross_site', { tags: 'everywhere' }, async () => {
+  it('a cookie counts only from a page of the service itself: 403 cross_site', { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const app = await newApp(call)
     const session = await newSession(call, EMAIL)

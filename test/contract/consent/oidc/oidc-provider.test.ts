@@ -54,7 +54,7 @@ contract('readOpenidConfiguration', (start) => {
 contract('readJwks', (start) => {
   const keysOf = async (call: any) => (await call('GET', '/v4/oidc/jwks')).body.keys as { kid: string }[]
 
-  it('GET /v4/oidc/jwks publishes one key before anything is signed, and nothing private of it', {
+  it('GET /v4/oidc/jwks publishes one key before the first signature, and no private part', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -68,7 +68,7 @@ contract('readJwks', (start) => {
     expect(await keysOf(call)).toEqual(keys)
   })
 
-  it('its keys check the tokens that are signed', async () => {
+  it('its keys verify the signed tokens', async () => {
     const { call, url } = await start()
     const { accessToken, idToken, app } = await newAgent(call)
     const keys = createLocalJWKSet((await call('GET', '/v4/oidc/jwks')).body)
@@ -77,7 +77,7 @@ contract('readJwks', (start) => {
     await jwtVerify(idToken, keys, { issuer, audience: app.id, algorithms: ['ES256'] })
   })
 
-  it('POST /_sandbox/keys/rotate has a new key sign; the old one is published for a day more', async () => {
+  it('POST /_sandbox/keys/rotate signs with a new key, and publishes the old one for another day', async () => {
     const { call } = await start()
     await stopClock(call)
     const agent = await newAgent(call)
@@ -95,7 +95,7 @@ contract('readJwks', (start) => {
     expect((await keysOf(call)).map(({ kid }) => kid)).toEqual(kids.slice(0, 1))
   })
 
-  it('keys of which nothing is left to check do not pile up', { tags: 'everywhere' }, async () => {
+  it('old keys without valid tokens do not pile up', { tags: 'everywhere' }, async () => {
     const { call, state } = await start()
     await stopClock(call)
     for (let i = 0; i < 4; i++) {
@@ -158,7 +158,7 @@ contract('readUserinfo', (start) => {
     expectOAuthError(both, 400, 'invalid_request')
   })
 
-  it.each(['GET', 'POST'])("%s refuses with a challenge, in OAuth's words", async (method) => {
+  it.each(['GET', 'POST'])('%s refuses with a challenge and an OAuth error', async (method) => {
     const { call } = await start()
     const missing = await call(method, '/v4/oidc/me')
     expectOAuthError(missing, 401, 'invalid_token')
@@ -202,7 +202,7 @@ contract('readUserinfo', (start) => {
 })
 
 contract('introspectOidcToken', (start) => {
-  it('POST /v4/oidc/token/introspection tells a confidential client about its access token', {
+  it('POST /v4/oidc/token/introspection describes its access token to a confidential client', {
     tags: 'everywhere',
   }, async () => {
     const { call, url } = await start()
@@ -227,7 +227,7 @@ contract('introspectOidcToken', (start) => {
     expect(body.agent_twin_key).toEqual(expect.any(String))
   })
 
-  it('tells about a refresh token, until it is used', async () => {
+  it('describes a refresh token until it is used', async () => {
     const { call } = await start()
     const at = (await stopClock(call)) / 1000
     const app = await newConfidentialApp(call, { token_endpoint_auth_method: 'client_secret_post' })
@@ -238,7 +238,7 @@ contract('introspectOidcToken', (start) => {
     expect((await asClient(call, app, 'token/introspection', { token })).body).toEqual({ active: false })
   })
 
-  it('says no more than that a token is not active: of another client, unknown, expired, changed, or an id token', async () => {
+  it('says only that a token is not active if it is foreign, unknown, expired, changed or an id token', async () => {
     const { call } = await start()
     await stopClock(call)
     const [app, other] = [await newConfidentialApp(call), await newConfidentialApp(call)]
@@ -253,7 +253,7 @@ contract('introspectOidcToken', (start) => {
     expect(await ask(app, agent.accessToken)).toEqual({ active: false })
   })
 
-  it('refuses who does not authenticate: public clients have nothing to do it with', async () => {
+  it('refuses clients that do not authenticate, such as public ones', async () => {
     const { call } = await start()
     const agent = await newAgent(call)
     const path = '/v4/oidc/token/introspection'
@@ -270,7 +270,7 @@ contract('introspectOidcToken', (start) => {
 })
 
 contract('revokeOidcToken', (start) => {
-  it('POST /v4/oidc/token/revocation ends an access token at once, and that alone', async () => {
+  it('POST /v4/oidc/token/revocation ends only this access token, at once', async () => {
     const { call } = await start()
     const { app, accessToken, refreshToken } = await newAgent(call)
     const { status, body } = await asClient(call, app, 'token/revocation', { token: accessToken })
@@ -287,7 +287,7 @@ contract('revokeOidcToken', (start) => {
     expectOAuthError(await refreshWith(call, app, refreshToken), 400, 'invalid_grant')
   })
 
-  it('a token that nobody has is revoked already', { tags: 'everywhere' }, async () => {
+  it('treats an unknown token as revoked', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const app = await newConfidentialApp(call)
     for (const token of ['unknown', 'e30.e30.e30'])

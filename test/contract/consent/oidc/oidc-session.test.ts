@@ -11,7 +11,7 @@ contract('endOidcSession', (start) => {
   const isSignedIn = async (call: any, session: string) =>
     (await call('GET', '/v4/session', { session })).body.user !== null
 
-  it('GET signs out at once for a client that shows an id token of whoever is signed in, and goes back to it', async () => {
+  it('GET signs out at once and redirects back if the client sends an id token of the signed-in user', async () => {
     const { call } = await start()
     const { session, idToken } = await newAgent(call, { app: await newApp(call, withLogout) })
     const path = end({ id_token_hint: idToken, post_logout_redirect_uri: bye, state: 'a b' })
@@ -21,7 +21,7 @@ contract('endOidcSession', (start) => {
     expect(await isSignedIn(call, session)).toBe(false)
   })
 
-  it('an id token that has expired, and whose key was rotated out, still says who it was', async () => {
+  it('an expired id token with an old key still names its user', async () => {
     const { call } = await start()
     await stopClock(call)
     const { session, idToken } = await newAgent(call, { app: await newApp(call, withLogout) })
@@ -31,7 +31,7 @@ contract('endOidcSession', (start) => {
     expect(locationOf(answer).href).toBe(bye)
   })
 
-  it('asks who is signed in, where a page could have sent them: and does what they say', {
+  it('asks the signed-in user if a page could have sent them, and follows their answer', {
     tags: 'everywhere',
   }, async () => {
     const { call, url } = await start()
@@ -61,7 +61,7 @@ contract('endOidcSession', (start) => {
     expect(await isSignedIn(call, eve)).toBe(false)
   })
 
-  it('POST of any site is asked again by GET, without a cookie being read', { tags: 'everywhere' }, async () => {
+  it('POST from any site redirects to GET without reading a cookie', { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const { session, idToken } = await newAgent(call)
     const headers = { origin: 'https://app.example.test', cookie: `session_id=${session}` }
@@ -71,7 +71,7 @@ contract('endOidcSession', (start) => {
     expect(await isSignedIn(call, session)).toBe(true)
   })
 
-  it('where nobody is signed in there is nothing to ask', async () => {
+  it('asks nothing if nobody is signed in', async () => {
     const { call } = await start()
     expect((await call('GET', end({}))).text).toContain('Signed out')
   })
@@ -80,7 +80,7 @@ contract('endOidcSession', (start) => {
     ['an address that is not registered', { post_logout_redirect_uri: `${bye}2` }],
     ['an address and no client', { client_id: '', post_logout_redirect_uri: bye }],
     ['an id token that is none', { id_token_hint: 'nonsense' }],
-  ])('refuses %s: 400 invalid_request, and nobody is signed out', async (_, wrong) => {
+  ])('refuses %s with 400 invalid_request, and signs nobody out', async (_, wrong) => {
     const { call } = await start()
     const { session, app } = await newAgent(call, { app: await newApp(call, withLogout) })
     const request = { client_id: app.id, ...wrong }

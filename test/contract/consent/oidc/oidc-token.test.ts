@@ -58,7 +58,7 @@ contract('createOidcToken', (start) => {
   })
 
   it.each(['client_secret_basic', 'client_secret_post', 'none'])(
-    'takes clients that authenticate by %s',
+    'accepts clients that authenticate with %s',
     async (method) => {
       const { call } = await start()
       const app = await newApp(call, { token_endpoint_auth_method: method })
@@ -76,7 +76,7 @@ contract('createOidcToken', (start) => {
     expect((await call('POST', '/v4/oidc/token', { body })).status).toBe(200)
   })
 
-  it('without openid there is no id token, and without offline_access no refresh token', async () => {
+  it('returns an id token only with openid, and a refresh token only with offline_access', async () => {
     const { call } = await start()
     const app = await newApp(call)
     const { code } = await authorizeApp(call, app, { scope: 'twin' })
@@ -85,7 +85,7 @@ contract('createOidcToken', (start) => {
     expect(body.scope).toBe('twin')
   })
 
-  it('a client that registered for codes only gets no refresh token', async () => {
+  it('returns no refresh token to a client that registered only for codes', async () => {
     const { call } = await start()
     const app = await newApp(call, { grant_types: ['authorization_code'] })
     const { code } = await authorizeApp(call, app)
@@ -106,7 +106,7 @@ contract('createOidcToken', (start) => {
     expect((await exchangeCode(call, app, code)).status).toBe(status)
   })
 
-  it('a code works once; the second time revokes what the first gave', async () => {
+  it('a code works once, and a second use revokes its tokens', async () => {
     const { call } = await start()
     const agent = await newAgent(call)
     expect(await worksAt(call, agent.accessToken)).toBe(true)
@@ -115,7 +115,7 @@ contract('createOidcToken', (start) => {
     expectOAuthError(await refreshWith(call, agent.app, agent.refreshToken), 400, 'invalid_grant')
   })
 
-  it('of two exchanges of one code at once, one wins', async () => {
+  it('one of two exchanges of a code at once wins', async () => {
     const { call } = await start()
     const app = await newApp(call)
     const { code } = await authorizeApp(call, app)
@@ -123,7 +123,7 @@ contract('createOidcToken', (start) => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 400])
   })
 
-  it('a refresh token is used once, for new tokens of the same user and time of sign-in', async () => {
+  it('a refresh token works once, for new tokens with the same user and time of sign-in', async () => {
     const { call } = await start()
     await stopClock(call)
     const agent = await newAgent(call)
@@ -138,7 +138,7 @@ contract('createOidcToken', (start) => {
     expect(second.nonce).toBeUndefined()
   })
 
-  it('a refresh token that is used again ends the family: nothing of it works any more', async () => {
+  it('a second use of a refresh token ends every token of its family', async () => {
     const { call } = await start()
     const agent = await newAgent(call)
     const second = (await refreshWith(call, agent.app, agent.refreshToken)).body
@@ -149,7 +149,7 @@ contract('createOidcToken', (start) => {
     expect(await worksAt(call, other.accessToken), 'what came of another code').toBe(true)
   })
 
-  it('of two refreshes at once, one wins', async () => {
+  it('one of two refreshes at once wins', async () => {
     const { call } = await start()
     const { app, refreshToken } = await newAgent(call)
     const both = await Promise.all([refreshWith(call, app, refreshToken), refreshWith(call, app, refreshToken)])
@@ -167,7 +167,7 @@ contract('createOidcToken', (start) => {
     expect((await refreshWith(call, agent.app, agent.refreshToken)).status).toBe(status)
   })
 
-  it('a refresh may narrow the scope of its access token, and the next may have it whole again', async () => {
+  it('a refresh may narrow the scope of its access token, and the next may use the whole scope again', async () => {
     const { call } = await start()
     const { app, refreshToken } = await newAgent(call)
     const narrow = (await refreshWith(call, app, refreshToken, { scope: 'openid email' })).body
@@ -177,7 +177,7 @@ contract('createOidcToken', (start) => {
     expect((await refreshWith(call, app, narrow.refresh_token)).body.scope).toBe(ALL_SCOPES)
   })
 
-  it('a refresh may not widen the scope: 400 invalid_scope, and the refresh token is not used up', async () => {
+  it('a refresh cannot widen the scope: 400 invalid_scope, and the refresh token stays unused', async () => {
     const { call } = await start()
     const app = await newApp(call)
     const { refreshToken } = await newAgent(call, { app, scope: 'openid offline_access' })
@@ -186,7 +186,7 @@ contract('createOidcToken', (start) => {
     expect((await refreshWith(call, app, refreshToken)).status).toBe(200)
   })
 
-  it('`resource` makes a token for one audience; what is not for the interface is not taken by it', async () => {
+  it('`resource` creates a token for one audience, and the interface refuses tokens for others', async () => {
     const { call, url } = await start()
     const app = await newApp(call)
     const { code } = await authorizeApp(call, app, { resource: `${url}/mcp` })
@@ -199,7 +199,7 @@ contract('createOidcToken', (start) => {
     expect(claimsIn(next.access_token).aud).toBe(`${url}/mcp`)
   })
 
-  it('where the authorization named no resource, the exchange may', async () => {
+  it('the exchange may name a resource if the authorization did not', async () => {
     const { call, url } = await start()
     const app = await newApp(call)
     for (const resource of [url, `${url}/v4`, `${url}/v4/oidc`]) {
@@ -227,7 +227,7 @@ contract('createOidcToken', (start) => {
     expect((await exchangeCode(call, app, code)).status).toBe(200)
   })
 
-  it('refuses what another client was given: 400 invalid_grant', async () => {
+  it('refuses codes and tokens of another client: 400 invalid_grant', async () => {
     const { call } = await start()
     const [app, other] = [await newApp(call), await newApp(call)]
     const { code } = await authorizeApp(call, app)
@@ -242,7 +242,7 @@ contract('createOidcToken', (start) => {
     [{ grant_type: 'authorization_code' }],
     [{ grant_type: 'authorization_code', code: 'a' }],
     [{ grant_type: 'refresh_token' }],
-  ])('refuses a request that lacks something, and says what: %j', async (form) => {
+  ])('names the missing parameter of a request: %j', async (form) => {
     const { call } = await start()
     const answer = await asClient(call, await newApp(call), 'token', form)
     expectOAuthError(answer, 400, 'invalid_request')
@@ -250,7 +250,7 @@ contract('createOidcToken', (start) => {
   })
 
   it.each(['password', 'client_credentials', 'implicit', 'urn:ietf:params:oauth:grant-type:device_code'])(
-    'knows no grant of type %s: 400 unsupported_grant_type',
+    'refuses the grant type %s: 400 unsupported_grant_type',
     async (grant_type) => {
       const { call } = await start()
       const form = { grant_type, username: 'ada@example.test', password: 'x' }
@@ -258,7 +258,7 @@ contract('createOidcToken', (start) => {
     },
   )
 
-  it('refuses clients that are unknown, or do not authenticate as they registered: 401 invalid_client', async () => {
+  it('refuses unknown clients, and clients that do not authenticate as registered: 401 invalid_client', async () => {
     const { call } = await start()
     const [basicApp, postApp, publicApp] = [
       await newConfidentialApp(call),
@@ -303,7 +303,7 @@ contract('createOidcToken', (start) => {
       )
   })
 
-  it('after twenty wrong secrets in a minute even the right one is 429, until the minute is over', async () => {
+  it('answers 429 after twenty wrong secrets in a minute, even to the right one', async () => {
     const { call } = await start()
     await stopClock(call)
     const app = await newConfidentialApp(call)
@@ -320,7 +320,7 @@ contract('createOidcToken', (start) => {
     expectOAuthError(await asClient(call, app, 'token', form), 400, 'invalid_grant')
   })
 
-  it('keeps no token, code or client secret in clear', async () => {
+  it('stores no token, code or client secret unencrypted', async () => {
     const { call, state } = await start()
     const app = await newConfidentialApp(call)
     const unused = await authorizeApp(call, app)
@@ -335,7 +335,7 @@ contract('createOidcToken', (start) => {
     expect(kept).not.toContain('"d":')
   })
 
-  it('tokens that are of no more use do not pile up', async () => {
+  it('old tokens do not pile up', async () => {
     const { call, state } = await start()
     await stopClock(call)
     let { app, refreshToken } = await newAgent(call)
