@@ -87,7 +87,10 @@ export default defineConfig([
     entry: { worker: 'sandbox/demo/worker.ts' },
     alias: { '@modelcontextprotocol/client': fileURLToPath(new URL('sandbox/demo/no-client.ts', import.meta.url)) },
     // A worker loads nothing later, and is not to be larger: its invoices write in Latin letters what Helvetica lacks.
-    plugins: [...common.plugins, replaceModule(/\/own-fonts\.js$/, new URL('sandbox/demo/no-fonts.ts', import.meta.url))],
+    plugins: [
+      ...common.plugins,
+      replaceModule(/\/own-fonts\.js$/, new URL('sandbox/demo/no-fonts.ts', import.meta.url)),
+    ],
     format: 'iife',
     outputOptions: { entryFileNames: '[name].js' },
   },

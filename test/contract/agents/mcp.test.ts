@@ -111,7 +111,7 @@ contract('The MCP servers', (start) => {
         if (answer.status === 200) reached.push(path)
         else {
           expectProblem(answer, 401, 'token_invalid')
-          expect(answer.body.error).toMatch(/It is for http\S+\/mcp(\/\d+)? alone: ask at \/v4\/oidc\/auth for/)
+          expect(answer.body.error).toMatch(/only valid for http\S+\/mcp(\/\d+)?\. Request one at \/v4\/oidc\/auth/)
         }
       }
       return reached

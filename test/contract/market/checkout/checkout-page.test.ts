@@ -154,7 +154,7 @@ contract('openCheckout', (start) => {
     await changeItem(call, shop, { price: 3 })
     const other = await open(call, changed)
     expect([other.status, buttonsIn(other)]).toEqual([200, ['Cancel']])
-    expect(alertIn(other)).toContain('It costs 3.000 USD now, and this link is for 2.000 USD: ask for a new one.')
+    expect(alertIn(other)).toContain('The price is now 3.000 USD, but this link is for 2.000 USD. Ask for a new link.')
     const paid = await open(call, link, await guest(call))
     expect([paid.status, alertIn(paid)]).toEqual([409, expect.stringContaining('This is already paid. The payer')])
     expect(paid.text).not.toContain('The whole story.')
