@@ -16,7 +16,7 @@ describe('a seller who changes the price after it was shown', () => {
     await shown.pay.click()
     await expect
       .poll(() => shown.alert.textContent())
-      .toBe('The price has changed to 5.00 USD. Check it, then pay. Nothing was charged.')
+      .toBe('The price has changed to 5.00 USD. Check it and pay again. Nothing was charged.')
     expect([await paidNow(), await told()]).toEqual([0, []])
     expect(await frame.locator('.price').textContent()).toBe('5.00 USD')
     await shown.pay.click()
@@ -65,10 +65,10 @@ describe('a seller who changes the price after it was shown', () => {
     await shown.balance.waitFor()
     await shop().change(item, { active: false })
     await shown.pay.click()
-    await expect.poll(() => shown.alert.textContent()).toBe('This is not for sale now. Nothing was charged.')
+    await expect.poll(() => shown.alert.textContent()).toBe('This is not for sale at the moment. Nothing was charged.')
     expect([await paidNow(), await told()]).toEqual([0, []])
     await page.reload()
-    await frame.getByText('This is not for sale now.').waitFor()
+    await frame.getByText('This is not for sale at the moment.').waitFor()
   })
 
   it('cannot charge the same number in another digital quantity', async () => {

@@ -306,7 +306,7 @@ describe("the frame's own window", () => {
     await inside.pay.click()
     await expect
       .poll(() => inside.alert.textContent())
-      .toBe('The page that this is for is gone. Close this window. Nothing was charged.')
+      .toBe('The page that opened this window is closed. Close this window. Nothing was charged.')
     expect(await paidNow()).toBe(0)
     await Promise.all([page.waitForEvent('close'), inside.cancel.click()])
   })
@@ -326,7 +326,7 @@ describe("the frame's own window", () => {
     await visited.act(`opened.postMessage('farthing.answer;{"origin":"https://bank.example.test"}', '*')`)
     await enter(inside)
     await inside.pay.click()
-    await expect.poll(() => inside.alert.textContent()).toContain('The page that this is for is gone.')
+    await expect.poll(() => inside.alert.textContent()).toContain('The page that opened this window is closed.')
     expect([await paidNow(), await visited.act('heard')]).toEqual([0, []])
     expect(await page.getByText('bank.example.test').count()).toBe(0)
   })

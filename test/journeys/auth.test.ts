@@ -49,11 +49,11 @@ test('a reader signs in, and the page gets a session of its own', async () => {
   const { service, page, url, shown } = await opened()
   expect(await shown.open.textContent()).toBe('Pay 0.00 USD')
   await shown.open.click()
-  await page.frameLocator('iframe').getByText('Sign in to go on.').waitFor()
+  await page.frameLocator('iframe').getByText('Sign in to continue.').waitFor()
   await shown.cancel.click()
   await signIn(service, shown, demo.payer.email)
   const { origin, host: name } = new URL(url)
-  const promised = `${name} can then ask you for payments; each waits for your approval.`
+  const promised = `${name} can then request payments from you. You approve each one.`
   expect(await page.frameLocator('iframe').getByText(promised).isVisible()).toBe(true)
   expect(await shown.pay.count()).toBe(0)
   await shown.continue.click()
@@ -130,7 +130,7 @@ test.each([
   const frame = await visit(page, url)
   const shown = parts(frame)
   await signIn(service, shown, demo.payer.email)
-  expect(await frame.getByText('can then ask you for payments').isVisible()).toBe(promised)
+  expect(await frame.getByText('can then request payments from you').isVisible()).toBe(promised)
   await shown.pay.click()
   await shown.open.waitFor()
   const [told] = await successes()
@@ -151,7 +151,7 @@ test('where no session can be had, a payment is told, and a sign-in says why on 
   await shown.open.waitFor()
   expect(await shown.done.textContent()).toBe('Signed in.')
   expect(await heardBy(page)).toEqual([])
-  expect(said).toEqual([expect.stringContaining('MicroPayments: the reader signed in, and no session came')])
+  expect(said).toEqual([expect.stringContaining('MicroPayments: the user signed in, but this page gets no session')])
 
   const shop = await site(shopHtml(service))
   const other = await newPage()
@@ -199,5 +199,5 @@ test('a reader with a device signs in once that has approved it, by itself', asy
   await shown.verify.click()
   await page.frameLocator('iframe').getByText('We sent a request to your device.').waitFor()
   await approveOnPhone(call, 'ada@example.test')
-  await page.frameLocator('iframe').getByText('can then ask you for payments').waitFor()
+  await page.frameLocator('iframe').getByText('can then request payments from you').waitFor()
 })

@@ -12,35 +12,39 @@ const mount = (place: string, options = `{ hash: '${demo.commodities.article}' }
   `${create('payment', options)}.mount(${place})`
 
 test.each([
-  ['a missing secret', 'loadMicroPayments()', 'takes the public_secret of an account'],
+  ['a missing secret', 'loadMicroPayments()', 'needs the public_secret of an account'],
   ['the secret of the server', `loadMicroPayments('mc_0')`, 'Keep the client_secret (mc_) on your server'],
   [
     'an unknown version',
     `loadMicroPayments('${secret}', { apiVersion: 'v9' })`,
-    'apiVersion "v9" is not known; there are v2 and v4',
+    'apiVersion "v9" is unknown. Use v2 or v4',
   ],
   [
     'a type that is not there',
     create('subscription', '{}'),
-    'there is no element of type "subscription"; there are: payment, auth, payback, verify.',
+    '"subscription" is not an element type. Use one of payment, auth, payback, verify.',
   ],
-  ['a name that is no type', create('toString', '{}'), 'there is no element of type "toString"'],
-  ['a missing hash', create('payment', '{}'), 'create needs { hash }, the hash of a commodity'],
-  ['a missing hash of a persona', create('verify', '{}'), 'create needs { hash }, the hash of a persona'],
+  ['a name that is no type', create('toString', '{}'), '"toString" is not an element type'],
+  ['a missing hash', create('payment', '{}'), 'create needs { hash } with the hash of a commodity'],
+  ['a missing hash of a persona', create('verify', '{}'), 'create needs { hash } with the hash of a persona'],
   ['missing options', create('payment', ''), 'create needs { hash }'],
-  ['a place that is not there', mount(`'#nowhere'`), 'mount found nothing that matches "#nowhere"'],
-  ['a hash that nothing has', mount(`'#pay'`, `{ hash: 'nothing' }`), 'no commodity has the hash "nothing"'],
-  ['a persona that is not there', `${create('verify', `{ hash: 'x' }`)}.mount('#pay')`, 'no persona has the hash "x"'],
+  ['a place that is not there', mount(`'#nowhere'`), 'mount finds no element that matches "#nowhere"'],
+  ['a hash that nothing has', mount(`'#pay'`, `{ hash: 'nothing' }`), 'there is no commodity with the hash "nothing"'],
+  [
+    'a persona that is not there',
+    `${create('verify', `{ hash: 'x' }`)}.mount('#pay')`,
+    'there is no persona with the hash "x"',
+  ],
   [
     'a second mount',
     `(async (el) => { el.mount('#pay'); await el.mount('#pay') })(${create('payment', `{ hash: '${demo.commodities.article}' }`)})`,
-    'mounted already; destroy() it first',
+    'already mounted. Call destroy() first',
   ],
   ['a toggle of what is not mounted', `${create('payment', `{ hash: 'x' }`)}.toggle()`, 'this element is not mounted'],
   [
     'a service that is not there',
     `loadMicroPayments('${secret}', { serviceUrl: 'http://127.0.0.1:1' }).elements().create('payment', { hash: 'x' }).mount('#pay')`,
-    'http://127.0.0.1:1 cannot be reached',
+    'cannot reach http://127.0.0.1:1',
   ],
 ])('the element says clearly what is wrong with %s', async (_, code, message) => {
   const service = await host()
@@ -144,7 +148,7 @@ test.each([
 ])('an embed %s is named on the console', async (_, answer) => {
   expect(await saidOf(answer)).toEqual([
     expect.stringMatching(
-      `^MicroPayments: /v2/embed/${demo.commodities.article} did not answer as a payment embed\\. .* farthing/service-worker\\.$`,
+      `^MicroPayments: /v2/embed/${demo.commodities.article} does not show a payment embed\\. .* farthing/service-worker\\.$`,
     ),
   ])
 })

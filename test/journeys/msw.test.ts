@@ -87,6 +87,6 @@ test('a payment element says on the console that no mocking worker answers its f
   const said = await complaint
   expect(said.type()).toBe('error')
   expect(said.text()).toBe(
-    `MicroPayments: ${url}pay/v2/embed/${commodities.article} did not answer as a payment embed. A mocking worker answers no frames: under one, embeds need a sandbox server at that origin, or farthing/service-worker.`,
+    `MicroPayments: ${url}pay/v2/embed/${commodities.article} does not show a payment embed. A mocking worker does not answer requests of frames. Run a sandbox server at that origin, or use farthing/service-worker.`,
   )
 })

@@ -71,7 +71,7 @@ test('a reader consents, is paid once, and the seller validates it', async () =>
 
   await shown.open.click()
   await shown.allow.click()
-  expect(await shown.alert.textContent()).toBe('You got this already: it is given once to everybody.')
+  expect(await shown.alert.textContent()).toBe('You already got this. Everybody gets it once.')
   expect(await balanceOf(service, commodity.hostname, token)).toBe(4.75)
   expect(await heardBy(page)).toHaveLength(3)
   expect((await service.call('GET', '/_sandbox/ledger')).body).toMatchObject({ ok: true, broken: null })
@@ -81,7 +81,7 @@ test('a sender without enough is said, and tried again once there is', async () 
   const { service, commodity, page, shown } = await opened({ balance: 0.1 })
   await signInByCode(service, shown, demo.payer.email)
   await shown.allow.click()
-  expect(await shown.alert.textContent()).toBe('The sender cannot pay 0.25 USD now. Try again later.')
+  expect(await shown.alert.textContent()).toBe('The sender cannot pay 0.25 USD at the moment. Try again later.')
   await service.call('POST', '/_sandbox/fund', { body: { hostname: commodity.hostname, amount: 1 } })
   await shown.allow.click()
   await shown.open.waitFor()
@@ -97,7 +97,7 @@ test('an answer that was lost is asked for again, and pays once', async () => {
   })
   await shown.allow.click()
   expect(await shown.alert.textContent()).toBe(
-    'The payment service cannot be reached. Check your connection and try again. Trying again cannot give it twice.',
+    'Cannot reach the payment service. Check your connection and try again. If you try again, you do not get it twice.',
   )
   await page.unroute('**/v4/payback/*')
   await shown.allow.click()
@@ -149,7 +149,7 @@ test('the payback element reads its commodity, and begins wider', async () => {
   expect(await page.locator('iframe').boundingBox()).toMatchObject({ width: 171, height: 48 })
   // What pays its readers is not for sale.
   await page.goto(`${service.url}/v4/embed/${commodity.hash}`)
-  await page.getByText('This is not for sale: it pays its readers.').waitFor()
+  await page.getByText('This is not for sale. It pays its users.').waitFor()
   await page.goto(`${service.url}/v4/payback/embed/${demo.commodities.article}`)
-  await page.getByText('This is for sale: it pays nobody.').waitFor()
+  await page.getByText('This is for sale. It does not pay its users.').waitFor()
 })

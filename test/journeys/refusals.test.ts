@@ -74,7 +74,7 @@ test('a wrong code is said, and the right one is taken after it, with spaces too
   const { shown, code } = await askedForCode()
   await shown.code.fill(wrongCode(code))
   await shown.verify.click()
-  expect(await shown.alert.textContent()).toBe('This code is wrong. Look at the mail and type it again.')
+  expect(await shown.alert.textContent()).toBe('This code is wrong. Check the mail and enter it again.')
   await shown.code.fill(` ${code.slice(0, 3)} ${code.slice(3)} `)
   await shown.verify.click()
   await shown.balance.waitFor()
@@ -85,7 +85,7 @@ test('an expired code is said, and a new one is sent', async () => {
   await advance(service.call, '11m')
   await shown.code.fill(code)
   await shown.verify.click()
-  expect(await shown.alert.textContent()).toBe('This code has expired or was used. Send a new code.')
+  expect(await shown.alert.textContent()).toBe('This code has expired or was already used. Send a new code.')
   await page.frameLocator('#pay iframe').getByRole('button', { name: 'Send a new code' }).click()
   await expect.poll(() => shown.code.inputValue()).toBe('')
   await shown.code.fill(await codeFor(service.call, shown, reader))
@@ -100,7 +100,7 @@ test('too many wrong codes are said, and a new one is sent', async () => {
     await shown.verify.click()
     await expect.poll(() => shown.verify.isEnabled()).toBe(true)
   }
-  expect(await shown.alert.textContent()).toBe('Too many wrong codes were typed. Send a new code.')
+  expect(await shown.alert.textContent()).toBe('You entered too many wrong codes. Send a new code.')
   await page.frameLocator('#pay iframe').getByRole('button', { name: 'Send a new code' }).click()
   await expect.poll(() => shown.code.inputValue()).toBe('')
   await shown.code.fill(await codeFor(service.call, shown, reader))
@@ -127,7 +127,7 @@ test('too many codes for an address are said, with the time to wait, and another
 test('a service that cannot be reached is said at every step, and nothing typed is lost', async () => {
   const { service, page, shown } = await opened()
   const down = (route: Route) => route.abort()
-  const unreachable = 'The payment service cannot be reached. Check your connection and try again.'
+  const unreachable = 'Cannot reach the payment service. Check your connection and try again.'
   const steps = [
     { calls: '**/v4/session/code', act: shown.continue, type: () => shown.email.fill(reader) },
     {
@@ -154,7 +154,7 @@ test('a payment that did not reach the service is made by trying again', async (
   await page.route(payment, (route) => route.abort())
   await shown.pay.click()
   expect(await shown.alert.textContent()).toBe(
-    'The payment service cannot be reached. Check your connection and try again. Trying again cannot pay twice.',
+    'Cannot reach the payment service. Check your connection and try again. If you try again, you do not pay twice.',
   )
   await page.unroute(payment)
   await shown.pay.click()
@@ -192,7 +192,7 @@ test('a service that fails is said, and may be asked again with the same key', a
   })
   await shown.pay.click()
   expect(await shown.alert.textContent()).toBe(
-    'The payment service failed. Try again in a moment. Trying again cannot pay twice.',
+    'The payment service failed. Try again in a moment. If you try again, you do not pay twice.',
   )
   await shown.pay.click()
   await shown.open.waitFor()

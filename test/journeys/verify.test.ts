@@ -15,7 +15,7 @@ import {
 const { host, site, page: newPage } = journey()
 
 const events = ['verify', 'verified', 'unverified', 'payment']
-const none = `${demo.payer.email} holds no Press pass of those that this page asks for.`
+const none = `${demo.payer.email} has no Press pass that this page accepts.`
 
 /** A page of another origin that asks for a press pass, of which the demo's payer holds the first and the second. */
 async function opened(options: object = {}) {
@@ -91,7 +91,7 @@ test('a page learns nothing of whoever is signed in before they say so', async (
   expect(await heardBy(page)).toHaveLength(6)
   await page.evaluate('element.toggle()')
   await frame.locator('#signed-in-as').getByText(demo.payer.email).waitFor()
-  expect(await frame.getByText('The page learns that you hold it').isVisible()).toBe(true)
+  expect(await frame.getByText('The page learns that you have it').isVisible()).toBe(true)
   await shown.cancel.click()
   await shown.open.waitFor()
   expect(await heardBy(page)).toHaveLength(6)
@@ -120,7 +120,7 @@ test('a newcomer holds none, and Cancel without a try is no event', async () => 
   await shown.open.waitFor()
   expect(await heardBy(page)).toEqual([])
   await signInByCode(service, shown, 'newcomer@example.test')
-  await expect.poll(() => shown.alert.textContent()).toBe('newcomer@example.test holds no Press pass.')
+  await expect.poll(() => shown.alert.textContent()).toBe('newcomer@example.test has no Press pass.')
   expect(await heardBy(page)).toHaveLength(3)
   await page.keyboard.press('Escape')
   await shown.open.waitFor()
@@ -179,7 +179,7 @@ test('a service that cannot be reached is said, and asked again by Verify', asyn
   await signInByCode(service, shown, demo.payer.email)
   await expect
     .poll(() => shown.alert.textContent())
-    .toBe('The payment service cannot be reached. Check your connection and try again.')
+    .toBe('Cannot reach the payment service. Check your connection and try again.')
   expect(await heardBy(page)).toEqual([])
   await page.unroute('**/v2/twin/nonce')
   await shown.verify.click()

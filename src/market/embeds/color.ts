@@ -1,7 +1,7 @@
 /** An opaque colour: red, green and blue from 0 to 255. */
 export type Color = readonly [red: number, green: number, blue: number]
 
-/** A CSS colour (name, hex, rgb() or hsl()), or undefined for anything else and for what lets something shine through. */
+/** Parses a CSS colour (name, hex, rgb() or hsl()). Returns undefined for anything else and for transparent colours. */
 export function parseColor(text: string): Color | undefined {
   const written = text.trim().toLowerCase()
   const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/.exec(written)?.[1] ?? named(written)
@@ -25,7 +25,7 @@ export function contrast(a: Color, b: Color): number {
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
 }
 
-/** Black or white, whichever is easier to read on the colour. */
+/** Returns black or white, whichever has more contrast with the colour. */
 export const readableOn = (color: Color): Color => (contrast(WHITE, color) >= contrast(BLACK, color) ? WHITE : BLACK)
 
 const WHITE: Color = [255, 255, 255]
@@ -63,7 +63,7 @@ function linear(channel: number): number {
 
 const named = (name: string): string | undefined => (/^[a-z]+$/.test(name) ? names.get(name) : undefined)
 
-/** Every named colour of CSS Color 4. */
+/** All named colours of CSS Color 4. */
 const names = new Map(
   `
   aliceblue f0f8ff antiquewhite faebd7 aqua 00ffff aquamarine 7fffd4 azure f0ffff beige f5f5dc bisque ffe4c4

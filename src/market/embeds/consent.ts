@@ -1,22 +1,22 @@
-/** Something that a reader is asked to consent to: at most 2,000 characters with its title. */
+/** A text that a user consents to, of at most 2,000 characters with its title. */
 export interface EmbedConsent {
   readonly title: string
   readonly text: string
 }
 
-const MOST = 20
-const LONGEST = 2000
+const MAX_CONSENTS = 20
+const MAX_LENGTH = 2000
 
 /**
- * What a page asks consent for (clients.md 9): JSON of a text, of `{title, text}`, or of an array of either, or a bare text.
- * What is neither is dropped, and so is what goes beyond 20 or 2,000 characters.
+ * Parses the consents of a page: JSON of a text, of `{title, text}` or of an array of them, or plain text. Anything
+ * else is ignored, and so is everything beyond 20 texts or 2,000 characters.
  */
 export function consentsOf(sent: string | undefined): EmbedConsent[] {
   const asked = parse(sent)
   return (Array.isArray(asked) ? asked : [asked])
     .map(consentOf)
     .filter(({ title, text }) => title !== '' || text !== '')
-    .slice(0, MOST)
+    .slice(0, MAX_CONSENTS)
 }
 
 function parse(sent: string | undefined): unknown {
@@ -31,9 +31,9 @@ function parse(sent: string | undefined): unknown {
 function consentOf(asked: unknown): EmbedConsent {
   const { title, text }: { title?: unknown; text?: unknown } =
     typeof asked === 'object' && asked !== null ? asked : { text: asked }
-  const heading = textOf(title).slice(0, LONGEST - 1)
-  // With the line break between them.
-  return { title: heading, text: textOf(text).slice(0, LONGEST - 1 - heading.length) }
+  const heading = textOf(title).slice(0, MAX_LENGTH - 1)
+  // Leaves room for the line break between title and text.
+  return { title: heading, text: textOf(text).slice(0, MAX_LENGTH - 1 - heading.length) }
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')

@@ -4,7 +4,7 @@ const dark = `
   --text: #eceef2; --background: #1c2129; --primary: #0d7d74; --on-primary: #ffffff;
   --error: #ff8a80; --success: #8fe3b5; --warning: #f2b45c; --scheme: dark; --focus: #8ab4ff;`
 
-/** What every embed looks like. Values that a page sets come after it, as custom properties (style.ts). */
+/** Style of all embeds. Custom properties that a page sets come after it (style.ts). */
 export const embedStyle = inline(`
 @layer defaults {
   :root {

@@ -5,31 +5,31 @@ import { embedStyle } from './embed-style.js'
 import type { EmbedOffer } from './offer.js'
 import { styleDeclarations, type Theme } from './style.js'
 
-/** How a page wants an embed to look (clients.md 9). */
-export interface Look {
+/** The theme and style that a page requests for an embed. */
+export interface EmbedLook {
   readonly theme: Theme | undefined
-  /** As the page sent it: not yet checked. */
+  /** As the page sent it. Not checked yet. */
   readonly style: string | undefined
 }
 
-/** Any page may show an embed: it signs its reader in by itself and acts on no cookie. */
+/** Any page may show an embed. The embed signs its user in by itself and uses no cookie. */
 const policy = { 'frame-ancestors': '*', 'connect-src': "'self'" }
 
 interface EmbedPage {
   readonly title: string
   readonly script: Inline
-  readonly look: Look
+  readonly look: EmbedLook
   readonly body: Parameters<typeof page>[0]['body']
 }
 
-/** A page that is a button, and grows into a dialog. */
+/** A page that is a button and grows into a dialog. */
 export function embedPage({ title, script, look: { theme, style }, body }: EmbedPage): Reply {
   const declarations = styleDeclarations(style, theme)
   const styles = declarations === '' ? [embedStyle] : [embedStyle, inline(`:root{${declarations}}`)]
   return page({ title, theme, styles, script, policy, body })
 }
 
-/** In place of an embed that cannot be: says why. */
+/** A page that says why there is no embed. */
 export const noticePage = (status: number, title: string, notice: string, theme: Theme | undefined): Reply =>
   page({
     title,
@@ -45,15 +45,15 @@ export const noticePage = (status: number, title: string, notice: string, theme:
   })
 
 interface EmbedProps {
-  /** Attributes that the script reads. */
+  /** Attributes for the script. */
   readonly facts: Readonly<Record<`data-${string}`, string | number | boolean | undefined>>
-  /** What the closed button says, part by part. */
+  /** Label of the closed button. */
   readonly label: ComponentChildren
-  /** Begins in the wider of the two first sizes. */
+  /** Starts with the wider of the two initial sizes. */
   readonly wide?: boolean
-  /** Where there is no JavaScript. */
+  /** Text for browsers without JavaScript. */
   readonly needsScript: string
-  /** The dialog's; its heading has the id `about`. */
+  /** Header of the dialog. Its heading has the id `about`. */
   readonly header: ComponentChildren
   readonly signIn: SignIn
   /** The steps after signing in. */
@@ -61,17 +61,17 @@ interface EmbedProps {
 }
 
 interface SignIn {
-  /** Why to sign in, as a sentence. */
+  /** A sentence that says why to sign in. */
   readonly why: string
-  /** Where a sandbox shows its mail; no hint where absent. */
+  /** URL of a sandbox's outbox. Default: no hint. */
   readonly outbox: string | undefined
 }
 
-/** The way to a sandbox's mail from an embed: the service need not be at the root of its origin. */
+/** Relative URL of a sandbox's outbox, because the service may not be at the root of its origin. */
 export const outboxFrom = (up: string, sandbox: boolean): string | undefined =>
   sandbox ? `${up}/_sandbox/outbox` : undefined
 
-/** The closed button's: a price, and what the page wants before and after it. */
+/** Label of a closed button: a price with the page's own words around it. */
 export const PriceLabel = ({ label, shortcode }: Pick<EmbedOffer, 'label' | 'shortcode'>) => (
   <>
     {label.leading}{' '}
@@ -82,7 +82,7 @@ export const PriceLabel = ({ label, shortcode }: Pick<EmbedOffer, 'label' | 'sho
   </>
 )
 
-/** What every embed is made of. */
+/** The parts that all embeds share. */
 export const Embed = ({ facts, label, wide, needsScript, header, signIn, children }: EmbedProps) => (
   <main {...facts}>
     <button id="open" type="button" aria-haspopup="dialog" class={wide ? 'wide' : undefined}>
@@ -101,7 +101,7 @@ export const Embed = ({ facts, label, wide, needsScript, header, signIn, childre
       <div class="other-way" aria-live="polite">
         <div id="other-way" hidden>
           <p class="muted">
-            This page covers or changes part of what you should see here. You can go on in a new window.
+            This page covers or changes part of this dialog. Continue in a new window to see all of it.
           </p>
           <button type="button" id="own-window">
             Open a new window
@@ -114,7 +114,7 @@ export const Embed = ({ facts, label, wide, needsScript, header, signIn, childre
 
 const EmailStep = ({ why }: Pick<SignIn, 'why'>) => (
   <form id="email-step" novalidate hidden>
-    <p>{why} You get a code by mail; there is no password.</p>
+    <p>{why} We mail you a code, so there is no password.</p>
     <div>
       <label for="email">Email</label>
       <input id="email" type="email" autocomplete="email" inputmode="email" autocapitalize="none" spellcheck={false} />
@@ -126,14 +126,14 @@ const EmailStep = ({ why }: Pick<SignIn, 'why'>) => (
 const CodeStep = ({ outbox }: Pick<SignIn, 'outbox'>) => (
   <form id="code-step" novalidate hidden>
     <p>
-      We mailed a six-digit code to <strong id="sent-to" /> It works once, within ten minutes.
+      We mailed a six-digit code to <strong id="sent-to" /> It works once and expires in ten minutes.
     </p>
     <div>
       <label for="code">Code</label>
       <input id="code" type="text" autocomplete="one-time-code" inputmode="numeric" spellcheck={false} />
     </div>
     <p id="device-wait" role="status" hidden>
-      We sent a request to your device. This goes on by itself once you approved it there.
+      We sent a request to your device. This page continues when you approve it there.
     </p>
     <EmbedActions go="Verify" />
     <p class="more">
@@ -156,7 +156,7 @@ const CodeStep = ({ outbox }: Pick<SignIn, 'outbox'>) => (
   </form>
 )
 
-/** Who is signed in, on the step after it. */
+/** Shows who is signed in. */
 export const Who = () => (
   <p class="who">
     <span id="signed-in-as" class="muted" />

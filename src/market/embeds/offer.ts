@@ -5,9 +5,9 @@ import { type CommodityRow, commodityOf } from '../../money/commodities/commodit
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import type { Reader } from '../../storage/storage.js'
 import { checkForSale } from '../catalog/for-sale.js'
-import { priceText } from './browser/price.js'
+import { formatPrice } from './browser/price.js'
 
-/** What a page wants an embed to say (clients.md 9). */
+/** What a page requests from an embed. */
 export interface EmbedRequest {
   readonly hash: string
   readonly leading?: string | undefined
@@ -22,9 +22,9 @@ export interface EmbedRequest {
 /** What the embed of a commodity shows. */
 export interface EmbedOffer {
   readonly hash: string
-  /** Who is paid, or pays back. */
+  /** The payer's counterpart: whoever is paid, or pays back. */
   readonly seller: string
-  /** The receipt line. */
+  /** Line on the receipt. */
   readonly descriptor: string
   /** The exact price. */
   readonly price: string
@@ -32,7 +32,7 @@ export interface EmbedOffer {
   readonly dq: string
   readonly shortcode: string
   readonly decimals: number
-  /** What the closed button says, part by part, with the price as the page wants it. */
+  /** Label of the closed button, with the price as the page formats it. */
   readonly label: Label & { readonly price: string }
   readonly sandbox: boolean
 }
@@ -42,64 +42,64 @@ interface Label {
   readonly after: readonly string[]
 }
 
-/** A commodity to be paid for. Throws `not_found`, `payback_only`, `item_inactive`. */
-export async function paymentOffer(tx: Reader, wish: EmbedRequest): Promise<EmbedOffer> {
-  const commodity = await commodityOf(tx, wish.hash)
+/** Returns the offer of a commodity that is for sale. Throws `not_found`, `payback_only`, `item_inactive`. */
+export async function paymentOffer(tx: Reader, request: EmbedRequest): Promise<EmbedOffer> {
+  const commodity = await commodityOf(tx, request.hash)
   if (commodity.payback) throw problem('payback_only')
   await checkForSale(tx, commodity.id)
-  return offerOf(tx, commodity, wish, 'Pay')
+  return offerOf(tx, commodity, request, 'Pay')
 }
 
-/** A commodity that pays its reader. Throws `not_found`, `payback_refused`. */
-export async function paybackOffer(tx: Reader, wish: EmbedRequest): Promise<EmbedOffer> {
-  const commodity = await commodityOf(tx, wish.hash)
+/** Returns the offer of a commodity that pays its user. Throws `not_found`, `payback_refused`. */
+export async function paybackOffer(tx: Reader, request: EmbedRequest): Promise<EmbedOffer> {
+  const commodity = await commodityOf(tx, request.hash)
   if (!commodity.payback) throw problem('payback_refused')
-  return offerOf(tx, commodity, wish, 'Get')
+  return offerOf(tx, commodity, request, 'Get')
 }
 
-/** `verb`: what the closed button says first, unless the page wants something else. */
-async function offerOf(tx: Reader, commodity: CommodityRow, wish: EmbedRequest, verb: string): Promise<EmbedOffer> {
+/** `verb`: default for the first word of the closed button. */
+async function offerOf(tx: Reader, commodity: CommodityRow, request: EmbedRequest, verb: string): Promise<EmbedOffer> {
   const { shortcode, decimals } = await quantityOf(tx, commodity.dq)
   const { id: hash, descriptor, cost, dq } = commodity
   return {
     hash,
     seller: await sellerOf(tx, commodity),
     descriptor,
-    price: priceText(cost, decimals),
+    price: formatPrice(cost, decimals),
     free: cost === '0',
     dq,
     shortcode,
     decimals,
-    label: { ...labelOf(wish, verb), price: priceText(cost, decimals, wholeNumber(wish.decimalPoints, 1)) },
-    sandbox: wish.sandbox,
+    label: { ...labelOf(request, verb), price: formatPrice(cost, decimals, wholeNumber(request.decimalPoints, 1)) },
+    sandbox: request.sandbox,
   }
 }
 
-/** What the embed of a persona shows, and asks for. */
+/** What the embed of a persona shows. */
 export interface PersonaOffer {
   readonly hash: string
   readonly name: string
   readonly description: string | null
   readonly issuer: string
-  /** Which of its delegates count; all where absent. */
+  /** Range of delegate numbers that count. Default: all. */
   readonly issueMin: number | undefined
   readonly issueMax: number | undefined
   readonly label: Label
   readonly sandbox: boolean
 }
 
-/** Throws `not_found`. */
-export async function personaOffer(tx: Reader, wish: EmbedRequest): Promise<PersonaOffer> {
-  const persona = await personaOf(tx, wish.hash)
+/** Returns what the embed of a persona shows. Throws `not_found`. */
+export async function personaOffer(tx: Reader, request: EmbedRequest): Promise<PersonaOffer> {
+  const persona = await personaOf(tx, request.hash)
   return {
     hash: persona.id,
     name: persona.name,
     description: persona.description,
     issuer: await sellerOf(tx, persona),
-    issueMin: wholeNumber(wish.issueMin, 15),
-    issueMax: wholeNumber(wish.issueMax, 15),
-    label: labelOf(wish, 'Verify'),
-    sandbox: wish.sandbox,
+    issueMin: wholeNumber(request.issueMin, 15),
+    issueMax: wholeNumber(request.issueMax, 15),
+    label: labelOf(request, 'Verify'),
+    sandbox: request.sandbox,
   }
 }
 
@@ -110,6 +110,6 @@ const labelOf = ({ leading, middle, trailing }: EmbedRequest, verb: string): Lab
 
 const oneLine = (text = ''): string => text.replace(/\s+/g, ' ').trim().slice(0, 80)
 
-/** Of so many digits; anything else is dropped. */
+/** Parses at most `digits` digits. Anything else is undefined. */
 const wholeNumber = (text = '', digits: number): number | undefined =>
   new RegExp(`^\\d{1,${digits}}$`).test(text) ? Number(text) : undefined

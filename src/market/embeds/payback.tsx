@@ -2,13 +2,13 @@ import { inline } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import script from './browser/payback.client.ts?script'
 import type { EmbedConsent } from './consent.js'
-import { Embed, EmbedActions, embedPage, type Look, outboxFrom, PriceLabel, Who } from './embed.js'
+import { Embed, EmbedActions, type EmbedLook, embedPage, outboxFrom, PriceLabel, Who } from './embed.js'
 import type { EmbedOffer } from './offer.js'
 
 const paybackScript = inline(script)
 
-/** The embed that pays its reader a commodity's price, for consenting to what the page says. */
-export const paybackPage = (offer: EmbedOffer, consents: readonly EmbedConsent[], look: Look): Reply =>
+/** The embed that pays its user a commodity's price for their consent. */
+export const paybackPage = (offer: EmbedOffer, consents: readonly EmbedConsent[], look: EmbedLook): Reply =>
   embedPage({
     title: `Get ${offer.price} ${offer.shortcode} from ${offer.seller}`,
     script: paybackScript,

@@ -1,13 +1,13 @@
 import { inline } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import script from './browser/payment.client.ts?script'
-import { Embed, EmbedActions, embedPage, Hint, type Look, outboxFrom, PriceLabel, Who } from './embed.js'
+import { Embed, EmbedActions, type EmbedLook, embedPage, Hint, outboxFrom, PriceLabel, Who } from './embed.js'
 import type { EmbedOffer } from './offer.js'
 
 const paymentScript = inline(script)
 
-/** The embed that a commodity is paid for in; where it is free, that is signing in. */
-export const paymentPage = (offer: EmbedOffer, look: Look): Reply =>
+/** The embed that takes a payment. For a free commodity it only signs the user in. */
+export const paymentPage = (offer: EmbedOffer, look: EmbedLook): Reply =>
   embedPage({
     title: `${offer.free ? 'Sign in:' : 'Pay'} ${offer.seller}`,
     script: paymentScript,
@@ -36,7 +36,10 @@ const PaymentEmbed = (offer: EmbedOffer) => (
         </p>
       </>
     }
-    signIn={{ why: offer.free ? 'Sign in to go on.' : 'Sign in to pay.', outbox: outboxFrom('../..', offer.sandbox) }}
+    signIn={{
+      why: offer.free ? 'Sign in to continue.' : 'Sign in to pay.',
+      outbox: outboxFrom('../..', offer.sandbox),
+    }}
   >
     <form id="pay-step" novalidate hidden>
       <Who />
@@ -45,7 +48,7 @@ const PaymentEmbed = (offer: EmbedOffer) => (
       <EmbedActions go={offer.free ? 'Continue' : 'Pay'} />
       {offer.sandbox && (
         <Hint id="fund-hint">
-          This is a sandbox: POST /_sandbox/fund gives value to <strong id="hostname" />
+          This is a sandbox: add funds with POST /_sandbox/fund to <strong id="hostname" />
         </Hint>
       )}
     </form>

@@ -15,8 +15,8 @@ import { verifyPage } from './verify.js'
 
 const text = z.optional(z.string())
 
-/** Whatever a page sends to an embed is shown to people: what does not fit is dropped, not refused. */
-const wishes = { theme: text, style: text, leading: text, middle: text, trailing: text }
+/** Values that a page sends for display. Invalid ones are ignored, not refused. */
+const displayFields = { theme: text, style: text, leading: text, middle: text, trailing: text }
 
 const themeOf = (theme: string | undefined): Theme | undefined =>
   theme === 'light' || theme === 'dark' ? theme : undefined
@@ -30,7 +30,8 @@ const etag = `"${digest(script).slice(0, 32)}"`
 
 export const embedRoutes = defineRoutes('embeds', {
   embedPayment: route({
-    summary: 'The payment embed, a page for an iframe: shows the price, signs the payer in, pays, and tells the page.',
+    summary:
+      'Open the payment embed, a page for an iframe. It shows the price, signs the payer in, pays, and informs the page.',
     evidence: 'observed',
     method: 'GET',
     path: '/embed/:hash',
@@ -38,27 +39,28 @@ export const embedRoutes = defineRoutes('embeds', {
     auth: ['none'],
     shareable: true,
     params: HashPath,
-    query: z.object({ ...wishes, decimalPoints: text }),
+    query: z.object({ ...displayFields, decimalPoints: text }),
     produces: ['text/html'],
     errors: ['not_found', 'payback_only', 'item_inactive'],
     read: (tx, call, { sandbox }) =>
       pageOr(
         {
           title: 'Not for sale',
-          not_found: 'This is not for sale here.',
-          payback_only: 'This is not for sale: it pays its readers.',
-          item_inactive: 'This is not for sale now.',
+          not_found: 'This is not for sale.',
+          payback_only: 'This is not for sale. It pays its users.',
+          item_inactive: 'This is not for sale at the moment.',
         },
         call,
         async () => {
-          const wish = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
-          return paymentPage(await paymentOffer(tx, wish), lookOf(call.query))
+          const request = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
+          return paymentPage(await paymentOffer(tx, request), lookOf(call.query))
         },
       ),
   }),
 
   embedPayback: route({
-    summary: "The payback embed: asks the reader's consent, pays them a commodity's price, and tells the page.",
+    summary:
+      "Open the payback embed. It asks the user for consent, pays them a commodity's price, and informs the page.",
     evidence: 'observed',
     method: 'GET',
     path: '/payback/embed/:hash',
@@ -66,26 +68,26 @@ export const embedRoutes = defineRoutes('embeds', {
     auth: ['none'],
     shareable: true,
     params: HashPath,
-    query: z.object({ ...wishes, decimalPoints: text, consent: text }),
+    query: z.object({ ...displayFields, decimalPoints: text, consent: text }),
     produces: ['text/html'],
     errors: ['not_found', 'payback_refused'],
     read: (tx, call, { sandbox }) =>
       pageOr(
         {
-          title: 'Not given',
-          not_found: 'This is not given here.',
-          payback_refused: 'This is for sale: it pays nobody.',
+          title: 'Not available',
+          not_found: 'This is not available.',
+          payback_refused: 'This is for sale. It does not pay its users.',
         },
         call,
         async () => {
-          const wish = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
-          return paybackPage(await paybackOffer(tx, wish), consentsOf(call.query.consent), lookOf(call.query))
+          const request = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
+          return paybackPage(await paybackOffer(tx, request), consentsOf(call.query.consent), lookOf(call.query))
         },
       ),
   }),
 
   embedVerify: route({
-    summary: 'The verify embed: proves to the page that its reader holds a delegate of a persona.',
+    summary: 'Open the verify embed. It proves to the page that its user has a delegate of a persona.',
     evidence: 'observed',
     method: 'GET',
     path: '/verify/embed/:hash',
@@ -93,18 +95,18 @@ export const embedRoutes = defineRoutes('embeds', {
     auth: ['none'],
     shareable: true,
     params: HashPath,
-    query: z.object({ ...wishes, issueMin: text, issueMax: text }),
+    query: z.object({ ...displayFields, issueMin: text, issueMax: text }),
     produces: ['text/html'],
     errors: ['not_found'],
     read: (tx, call, { sandbox }) =>
       pageOr({ title: 'Nothing to verify', not_found: 'There is nothing to verify here.' }, call, async () => {
-        const wish = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
-        return verifyPage(await personaOffer(tx, wish), lookOf(call.query))
+        const request = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
+        return verifyPage(await personaOffer(tx, request), lookOf(call.query))
       }),
   }),
 
   readElementScript: route({
-    summary: 'The payment element: an ES module that sets the global loadMicroPayments.',
+    summary: 'Read the payment element, an ES module that sets the global loadMicroPayments.',
     evidence: 'observed',
     method: 'GET',
     path: '/micropay.js',
@@ -118,7 +120,7 @@ export const embedRoutes = defineRoutes('embeds', {
   }),
 })
 
-/** What `show` gives, or where that is refused, and no program asked, a page that says so. */
+/** Returns what `show` returns. If it is refused, browsers get a page that says why. */
 async function pageOr(
   { title, ...notices }: { title: string } & Partial<Record<ProblemCode, string>>,
   { query, headers }: { query: { theme?: string | undefined }; headers: Call['headers'] },

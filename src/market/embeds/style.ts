@@ -3,19 +3,19 @@ import { type Color, contrast, hexColor, parseColor, readableOn } from './color.
 
 export type Theme = 'light' | 'dark'
 
-/** As in the sheet of embed-style.ts. */
+/** The backgrounds in embed-style.ts. */
 const backgrounds: Record<Theme, Color> = { light: [255, 255, 255], dark: [28, 33, 41] }
 
 /**
- * The style values that a page may set (clients.md 9), as declarations of custom properties.
- * Each is read as what it must be and written anew; what does not fit is dropped, so no CSS of the page's gets through.
+ * Turns the style values that a page may set into custom properties. Each value is parsed and written again, so that a
+ * page cannot insert CSS of its own. Invalid values are ignored.
  */
 export function styleDeclarations(style: string | undefined, theme: Theme | undefined): string {
   const given = parseObject(style)
   const value = (name: string): string => (typeof given[name] === 'string' ? given[name].slice(0, MAX_VALUE) : '')
   const declarations = {
-    ...inks(parseColor(value('colorText')), parseColor(value('colorBackground')), theme),
-    ...fill(parseColor(value('colorPrimary'))),
+    ...textColors(parseColor(value('colorText')), parseColor(value('colorBackground')), theme),
+    ...primaryColors(parseColor(value('colorPrimary'))),
     '--error': colorText(value('colorError')),
     '--success': colorText(value('colorSuccess')),
     '--warning': colorText(value('colorWarning')),
@@ -48,18 +48,18 @@ const colorText = (text: string): string | undefined => {
   return color && hexColor(color)
 }
 
-/** Text that can always be read on its background: no page can hide the price. */
-function inks(text: Color | undefined, background: Color | undefined, theme: Theme | undefined) {
+/** Text colour with enough contrast to its background, so that no page can hide the price. */
+function textColors(text: Color | undefined, background: Color | undefined, theme: Theme | undefined) {
   const behind = background ? [background] : theme ? [backgrounds[theme]] : Object.values(backgrounds)
   const fits = text !== undefined && behind.every((each) => contrast(text, each) >= 4.5)
   const ink = fits ? text : background && readableOn(background)
   return { '--text': ink && hexColor(ink), '--background': background && hexColor(background) }
 }
 
-const fill = (primary: Color | undefined) =>
+const primaryColors = (primary: Color | undefined) =>
   primary ? { '--primary': hexColor(primary), '--on-primary': hexColor(readableOn(primary)) } : {}
 
-/** Up to four lengths, none negative or above the limit of its unit. */
+/** Up to four lengths that are not negative and within the limit of their unit. */
 function lengths(text: string, limits: { px: number; em: number; '%'?: number }, most = 4): string | undefined {
   const parts = text.trim().split(/\s+/)
   const written = parts.map((part) => length(part, limits))

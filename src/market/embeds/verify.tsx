@@ -1,13 +1,13 @@
 import { inline } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import script from './browser/verify.client.ts?script'
-import { Embed, EmbedActions, embedPage, type Look, outboxFrom, Who } from './embed.js'
+import { Embed, EmbedActions, type EmbedLook, embedPage, outboxFrom, Who } from './embed.js'
 import type { PersonaOffer } from './offer.js'
 
 const verifyScript = inline(script)
 
-/** The embed that proves to the page that its reader holds a delegate of a persona. */
-export const verifyPage = (persona: PersonaOffer, look: Look): Reply =>
+/** The embed that proves to a page that its user has a delegate of a persona. */
+export const verifyPage = (persona: PersonaOffer, look: EmbedLook): Reply =>
   embedPage({
     title: `Verify ${persona.name}`,
     script: verifyScript,
@@ -34,13 +34,13 @@ const VerifyEmbed = (persona: PersonaOffer) => (
       </>
     }
     signIn={{
-      why: 'Sign in to show this page that you hold it.',
+      why: 'Sign in to show this page that you have it.',
       outbox: outboxFrom('../../..', persona.sandbox),
     }}
   >
     <form id="verify-step" novalidate hidden>
       <Who />
-      <p>The page learns that you hold it, and the hostname of your twin.</p>
+      <p>The page learns that you have it, and the hostname of your wallet.</p>
       <EmbedActions go="Verify" />
     </form>
     <form id="none-step" novalidate hidden>

@@ -221,7 +221,7 @@ contract('embedPayment', (start) => {
       expect(answer.status).toBe(404)
       expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
       expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
-      expect(textOf(await answer.text())).toContain('This is not for sale here.')
+      expect(textOf(await answer.text())).toContain('This is not for sale.')
     }
     const json = { headers: { accept: 'application/json' } }
     expectProblem(await call('GET', `/v4/embed/${UNKNOWN_COMMODITY}`, json), 404, 'not_found')
@@ -241,7 +241,7 @@ contract('embedPayment of what is free', (start) => {
     const html = await open(await start({ seed: seedOf({}, { cost: 0 }) }))
     expect(closedButton(html)).toBe('Pay 0.00 COIN')
     expect(html).toContain('<title>Sign in: Press</title>')
-    expect(textOf(html)).toContain('Sign in to go on.')
+    expect(textOf(html)).toContain('Sign in to continue.')
     expect(html).toMatch(/id="pay-step".*value="go">Continue<.*<\/form>/s)
     expect(html).not.toContain('value="go">Pay<')
   })

@@ -74,9 +74,9 @@ contract('embedPayback', (start) => {
     const sold = await newCommodity(call, seller)
     const { hash } = await newPayback(started, seller)
     const refusals = [
-      [`/v4/payback/embed/${UNKNOWN_COMMODITY}`, 404, 'not_found', 'This is not given here.'],
-      [`/v3/payback/embed/${sold.hash}`, 409, 'payback_refused', 'This is for sale: it pays nobody.'],
-      [`/v2/embed/${hash}`, 409, 'payback_only', 'This is not for sale: it pays its readers.'],
+      [`/v4/payback/embed/${UNKNOWN_COMMODITY}`, 404, 'not_found', 'This is not available.'],
+      [`/v3/payback/embed/${sold.hash}`, 409, 'payback_refused', 'This is for sale. It does not pay its users.'],
+      [`/v2/embed/${hash}`, 409, 'payback_only', 'This is not for sale. It pays its users.'],
     ] as const
     for (const [path, status, code, notice] of refusals) {
       const answer = await call('GET', path)

@@ -1,20 +1,20 @@
 import {
   closeWindow,
-  heedWindow,
+  handleWindow,
   inOwnWindow,
   isAwaited,
-  onTold,
+  onMessage,
   openWindow,
   resized,
-  tell,
-  tellDone,
+  sendDone,
+  sendMessage,
 } from './parent.client.js'
 import { cancelPayment, Refused } from './service.client.js'
-import { ignore, isDoubtful, isSeen, isSeenPress, watchSight } from './visibility.client.js'
+import { isDoubtful, isSeen, isSeenPress, stopWatching, watchVisibility } from './visibility.client.js'
 
-/** The closed button and the dialog that it grows into, whatever the dialog is for. */
+/** The closed button and the dialog that it opens, for every kind of embed. */
 
-/** The element of this id. Throws where the page has none of that kind. */
+/** Returns the element with an id. Throws if the page has none of this kind. */
 export function elementById<E extends HTMLElement>(id: string, kind: new () => E): E {
   const found = document.getElementById(id)
   if (found instanceof kind) return found
@@ -27,45 +27,49 @@ const openButton = elementById('open', HTMLButtonElement)
 const dialog = elementById('dialog', HTMLDialogElement)
 const alertLine = byId('alert')
 const doneLine = byId('paid')
-const otherWay = byId('other-way')
-/** Each is a form of the dialog; one is shown at a time. */
+const windowOffer = byId('other-way')
+/** The forms of the dialog. One is shown at a time. */
 const steps = [...dialog.querySelectorAll('form')]
 
-/** What the dialog does between opening and closing. */
+/** The steps of a dialog. */
 export interface Flow {
   /** Shows the first step. */
   begin(): Promise<void>
-  /** Shows the step to go on with where `begin` failed before it showed any. */
-  unbegun(): void
-  /** Does what a refusal asks for; gives what people are told of it. */
+  /** Shows a step when `begin` failed before it showed one. */
+  resume(): void
+  /** Handles a refusal, and returns the sentence for the user. */
   refused(refused: Refused): Promise<string>
 }
 let flow: Flow
 
-/** The frame grows or shrinks. */
+/** The frame is growing or shrinking. */
 let moving = false
-/** Something was asked of the service. */
+/** A request to the service is running. */
 let busy = false
-/** Value may be under way: there is no going back until the answer is here. */
+/** Value may be moving, so the dialog stays open until the answer arrives. */
 let committed = false
-/** The page opened the dialog by itself: whoever types there must not find themselves on a button that pays. */
-let uninvited = false
-/** The steps that agree to something, which takes a press that was seen. */
+/** The page opened the dialog. Then the focus must not start on a button that pays. */
+let openedByPage = false
+/** Steps that agree to something. They need a press that the user could see. */
 const agreements = new Set<HTMLElement>()
-/** The button of the step that is shown, where that agrees to something. */
+/** The button of the current step, if that step agrees to something. */
 let agreeing: HTMLElement | null = null
 
-/** Lets the dialog open. To be called once. */
+/** Enables the dialog. Call it once. */
 export function start(given: Flow): void {
   flow = given
   openButton.addEventListener('click', () => openDialog())
-  onTold('_TQMToggle', () => (dialog.open ? closeDialog() : openDialog(true)))
+  onMessage('_TQMToggle', () => (dialog.open ? closeDialog() : openDialog(true)))
   onClick('own-window', async () => {
     if (!openWindow())
-      throw new Refused('window_refused', 400, 'Your browser opened no window. Allow pop-ups here, then try again.')
+      throw new Refused(
+        'window_refused',
+        400,
+        'Your browser blocked the new window. Allow pop-ups on this page, then try again.',
+      )
   })
-  heedWindow(finish)
-  tell('_TQMResize', closedSize())
+  handleWindow(finish)
+  sendMessage('_TQMResize', closedSize())
   if (!inOwnWindow) return
   document.documentElement.classList.add('window')
   openDialog()
@@ -73,22 +77,22 @@ export function start(given: Flow): void {
 
 async function openDialog(byPage = false): Promise<void> {
   if (dialog.open || moving) return
-  uninvited = byPage
-  await move(async () => {
+  openedByPage = byPage
+  await resizeFrame(async () => {
     openButton.hidden = true
     openButton.classList.remove('paid')
     doneLine.textContent = alertLine.textContent = ''
-    show(undefined)
-    tell('_TQMFullScreen')
+    showStep(undefined)
+    sendMessage('_TQMFullScreen')
     await resized()
     dialog.showModal()
   })
-  const begun = await attempt(async () => {
-    // It tells the page's origin.
+  const begun = await runAction(async () => {
+    // The answer contains the page's origin.
     await isAwaited()
     await flow.begin()
   })
-  if (!begun && dialog.open && steps.every(({ hidden }) => hidden)) flow.unbegun()
+  if (!begun && dialog.open && steps.every(({ hidden }) => hidden)) flow.resume()
 }
 
 function closeDialog(): void {
@@ -97,19 +101,19 @@ function closeDialog(): void {
 
 async function shrink(): Promise<void> {
   if (moving) return
-  ignore()
+  stopWatching()
   if (!committed) cancelPayment()
   if (inOwnWindow) window.close()
-  await move(async () => {
-    tell('_TQMRelativeScreen')
-    tell('_TQMResize', closedSize())
+  await resizeFrame(async () => {
+    sendMessage('_TQMRelativeScreen')
+    sendMessage('_TQMResize', closedSize())
     await resized()
     openButton.hidden = false
     openButton.focus()
   })
 }
 
-// A browser may close the dialog by itself, whatever is made of Escape.
+// A browser may close the dialog by itself, even if the Escape key is handled here.
 dialog.addEventListener('close', shrink)
 dialog.addEventListener('cancel', (event) => {
   event.preventDefault()
@@ -117,16 +121,16 @@ dialog.addEventListener('cancel', (event) => {
 })
 for (const button of document.querySelectorAll('[value=cancel]')) button.addEventListener('click', closeDialog)
 
-/** What the dialog was for is done: says so, and closes it. */
+/** Shows that the flow has succeeded, and closes the dialog. */
 export function finish(line: string): void {
-  tellDone(line)
+  sendDone(line)
   closeWindow()
   doneLine.textContent = line
   openButton.classList.add('paid')
   closeDialog()
 }
 
-/** While it runs, nothing closes the dialog. */
+/** Keeps the dialog open while `act` runs. */
 export async function commit<T>(act: () => Promise<T>): Promise<T> {
   setCommitted(true)
   try {
@@ -139,11 +143,13 @@ export async function commit<T>(act: () => Promise<T>): Promise<T> {
 export function onSubmit(form: HTMLElement, act: () => Promise<void>): void {
   form.addEventListener('submit', (event) => {
     event.preventDefault()
-    attempt(act)
+    runAction(act)
   })
 }
 
-/** As `onSubmit`, for what readers agree to: they must have seen it, and somebody must wait for what comes of it. */
+/**
+ * Like `onSubmit`, for a step that agrees to something. The user must have seen it, and the page must still be there.
+ */
 export function onAgree(form: HTMLElement, act: () => Promise<void>): void {
   let seen = false
   agreements.add(form)
@@ -152,28 +158,28 @@ export function onAgree(form: HTMLElement, act: () => Promise<void>): void {
   })
   form.addEventListener('submit', (event) => {
     event.preventDefault()
-    if (seen) attempt(() => agree(act))
+    if (seen) runAction(() => agree(act))
     seen = false
   })
 }
 
 async function agree(act: () => Promise<void>): Promise<void> {
   if (await isAwaited()) return act()
-  throw new Refused('unawaited', 409, 'The page that this is for is gone. Close this window.')
+  throw new Refused('unawaited', 409, 'The page that opened this window is closed. Close this window.')
 }
 
 export function onClick(id: string, act: () => Promise<void>): void {
-  byId(id).addEventListener('click', () => attempt(act))
+  byId(id).addEventListener('click', () => runAction(act))
 }
 
-async function move(act: () => Promise<void>): Promise<void> {
+async function resizeFrame(act: () => Promise<void>): Promise<void> {
   moving = true
   await act()
   moving = false
 }
 
-/** One thing at a time; why it was refused is said in the frame, and nothing typed is lost. */
-async function attempt(act: () => Promise<void>): Promise<boolean> {
+/** Runs one action at a time. A refusal is shown in the frame, and typed text stays. */
+async function runAction(act: () => Promise<void>): Promise<boolean> {
   if (busy) return false
   setBusy(true)
   alertLine.textContent = ''
@@ -181,34 +187,34 @@ async function attempt(act: () => Promise<void>): Promise<boolean> {
     await act()
     return true
   } catch (error) {
-    await tellRefusal(error)
+    await showRefusal(error)
     return false
   } finally {
     setBusy(false)
   }
 }
 
-async function tellRefusal(error: unknown): Promise<void> {
+async function showRefusal(error: unknown): Promise<void> {
   if (!(error instanceof Refused)) {
-    alertLine.textContent = 'This page failed. Cancel and try again.'
+    alertLine.textContent = 'Something went wrong. Cancel and try again.'
     throw error
   }
   if (error.code === 'cancelled') return
   const sentence = await flow.refused(error)
-  // What time or money mends is no error.
+  // Waiting or adding funds solves these, so they are not shown as errors.
   alertLine.classList.toggle('mild', [402, 429].includes(error.status))
   alertLine.textContent = sentence
 }
 
-/** Shows one step, or none, and puts the focus where it goes on. */
-export function show(step: HTMLElement | undefined, focused?: HTMLElement | null): void {
+/** Shows one step, or none, and sets the focus. */
+export function showStep(step: HTMLElement | undefined, focused?: HTMLElement | null): void {
   for (const form of steps) form.hidden = form !== step
   agreeing = step && agreements.has(step) ? goButton(step) : null
-  if (agreeing) watchSight({ dialog, parts: [agreeing, dialog.querySelector('.price') ?? byId('about')] }, refresh)
-  else ignore()
+  if (agreeing) watchVisibility({ dialog, parts: [agreeing, dialog.querySelector('.price') ?? byId('about')] }, refresh)
+  else stopWatching()
   refresh()
-  if (!uninvited || focused !== agreeing) focused?.focus()
-  if (step) uninvited = false
+  if (!openedByPage || focused !== agreeing) focused?.focus()
+  if (step) openedByPage = false
 }
 
 export const goButton = (step: HTMLElement): HTMLButtonElement | null => step.querySelector('[value=go]')
@@ -224,19 +230,19 @@ function setCommitted(now: boolean): void {
   refresh()
 }
 
-/** Says which buttons wait, and shows another way where this one leads nowhere. */
+/** Updates which buttons are disabled, and offers a new window if this dialog cannot be seen. */
 function refresh(): void {
   for (const button of dialog.querySelectorAll('button')) {
     const waits = button.value === 'cancel' ? committed : busy || (button === agreeing && !isSeen())
     button.setAttribute('aria-disabled', String(waits))
   }
   const hidden = inOwnWindow || agreeing === null || !isDoubtful()
-  if (otherWay.hidden === hidden) return
-  otherWay.hidden = hidden
-  if (!hidden) otherWay.scrollIntoView({ block: 'nearest' })
+  if (windowOffer.hidden === hidden) return
+  windowOffer.hidden = hidden
+  if (!hidden) windowOffer.scrollIntoView({ block: 'nearest' })
 }
 
-/** What the closed button needs; its style makes that no less than the frame's first size. */
+/** Size of the closed button. Its style makes it at least as large as the frame's initial size. */
 function closedSize(): { width: number; height: number } {
   const { hidden } = openButton
   openButton.hidden = false
@@ -247,7 +253,7 @@ function closedSize(): { width: number; height: number } {
   return { width: Math.ceil(width), height: Math.ceil(height) }
 }
 
-/** Tab goes round within the dialog: behind it lies the page, which a full window of frame hides. */
+/** Tab stays within the dialog, because the page behind it is hidden. */
 dialog.addEventListener('keydown', (event) => {
   if (event.key !== 'Tab') return
   const all = [...dialog.querySelectorAll<HTMLElement>('a, button, input, [tabindex]')]

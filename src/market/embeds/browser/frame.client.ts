@@ -1,38 +1,38 @@
 /** An embed on a page. */
 export interface Frame {
   readonly node: HTMLIFrameElement
-  /** Resolves when the embed listens. */
+  /** Resolves when the embed is ready. */
   readonly loaded: Promise<unknown>
   remove(): void
 }
 
-/** How long after its load an embed may be silent: it speaks before it, but the page may hear of that later. */
+/** How long after its load event an embed may take to send its first message. */
 const SILENCE_MS = 1000
 
-/** What is to be shown, and who is told what came of it. */
-export interface Shown {
+/** The embed to show, and callbacks for its result. */
+export interface FrameOptions {
   readonly url: URL
-  /** What people hear the frame called. */
+  /** Name of the frame for assistive technology. */
   readonly title: string
-  /** What the embed is, for developers. */
+  /** Kind of embed, for developers. */
   readonly kind: string
-  /** CSS pixels that the closed button begins with. */
+  /** Initial width of the closed button in CSS pixels. */
   readonly width: number
-  onSuccess(told: object): void
+  onSuccess(detail: object): void
   onFail(): void
 }
 
-/** Puts an embed into `place`, and does as it says (clients.md 9 to 11). */
-export function showFrame(place: Element, { url, title, kind, width, onSuccess, onFail }: Shown): Frame {
+/** Adds an embed to `place` and handles its messages. */
+export function showFrame(place: Element, { url, title, kind, width, onSuccess, onFail }: FrameOptions): Frame {
   const node = document.createElement('iframe')
-  // Keeps the place of a frame that fills the window.
+  // Reserves the place of a frame while it fills the window.
   const box = document.createElement('div')
   const root = document.documentElement
   const { overflow } = root.style
   let size = `width:${width}px;height:48px`
   let spoke = false
 
-  // The embed's scheme, by which the browser keeps it transparent, is light under any theme.
+  // The embed declares a light scheme under every theme. A frame with a different scheme would not be transparent.
   function restore(): void {
     if (node.popover) node.hidePopover()
     node.removeAttribute('popover')
@@ -41,7 +41,7 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
     root.style.overflow = overflow
   }
 
-  /** Over the whole window; in the top layer, as a transformed ancestor would hold a fixed frame in its own box. */
+  /** Fills the window. Uses the top layer, because a transformed ancestor would confine a fixed frame. */
   function fill(): void {
     node.style.cssText =
       'position:fixed;inset:0;width:100%;height:100%;max-width:none;max-height:none;margin:0;padding:0;border:0;background:none;color-scheme:light;z-index:2147483647'
@@ -51,7 +51,7 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
     node.showPopover()
   }
 
-  function hear({ source, origin, data }: MessageEvent): void {
+  function handleMessage({ source, origin, data }: MessageEvent): void {
     if (source !== node.contentWindow || origin !== url.origin || typeof data !== 'string') return
     const end = data.indexOf(';')
     const name = end < 0 ? data : data.slice(0, end)
@@ -60,7 +60,7 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
     if (name === '_TQMFullScreen') fill()
     else if (name === '_TQMRelativeScreen') restore()
     else if (name === '_TQMSuccess') {
-      // The page may take the element away as soon as it hears.
+      // The page may remove the element as soon as it gets the event.
       restore()
       onSuccess(detail)
     } else if (name === '_TQMFail') onFail()
@@ -70,30 +70,30 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
     }
   }
 
-  /** A frame is silent where nothing answers it, and where what does is no embed: to people it is an empty box. */
+  /** Logs an error if the frame shows no embed, because users only see an empty box. */
   function reportSilence(): void {
     if (spoke || !node.isConnected) return
     console.error(
-      `MicroPayments: ${url.origin}${url.pathname} did not answer as a ${kind} embed. A mocking worker answers no frames: under one, embeds need a sandbox server at that origin, or farthing/service-worker.`,
+      `MicroPayments: ${url.origin}${url.pathname} does not show a ${kind} embed. A mocking worker does not answer requests of frames. Run a sandbox server at that origin, or use farthing/service-worker.`,
     )
   }
 
   node.src = url.href
   node.title = title
   node.allow = 'payment *'
-  // Where the browser does not tell the embed which page it is on, the referrer does.
+  // Browsers without ancestorOrigins reveal the page by the referrer only.
   node.referrerPolicy = 'origin'
   restore()
   const loaded = new Promise((resolve) => node.addEventListener('load', resolve, { once: true }))
   loaded.then(() => setTimeout(reportSilence, SILENCE_MS))
-  addEventListener('message', hear)
+  addEventListener('message', handleMessage)
   box.append(node)
   place.append(box)
   return {
     node,
     loaded,
     remove() {
-      removeEventListener('message', hear)
+      removeEventListener('message', handleMessage)
       restore()
       box.remove()
     },

@@ -1,14 +1,14 @@
 import type { Refused, SeenQuote } from './service.client.js'
 
-/** The commodity that a frame shows, and its price as the reader sees it. */
+/** The commodity that a frame shows, and its price as the user sees it. */
 
 type Facts = Record<'hash' | 'dq' | 'price' | 'shortcode' | 'decimals', string> & { free?: string }
 
-// The page sets them together, in payment.tsx and payback.tsx.
+// payment.tsx and payback.tsx always set these together.
 const factsOf = (page: ParentNode): Facts | undefined =>
   page.querySelector<HTMLElement>('main[data-hash]')?.dataset as Facts | undefined
 
-/** Changes when `showPresentOffer` shows another price. */
+/** Changes when `showPresentOffer` shows a new price. */
 export const shownOffer = factsOf(document) as Facts // This script is on no page without one.
 
 export const shownPrice = (): string => `${shownOffer.price} ${shownOffer.shortcode}`
@@ -17,7 +17,7 @@ export const shownQuote = (): SeenQuote => ({ cost: Number(shownOffer.price), dq
 
 const CHANGES = ['#open', 'header', '#pay-step [value=go]']
 
-/** After a refusal as `price_changed`: shows what the service would show now. Gives whether it could be had. */
+/** Shows the current offer after a refusal with `price_changed`. Returns whether it could be loaded. */
 async function showPresentOffer(): Promise<boolean> {
   const answer = await fetch(location.href, { credentials: 'omit', cache: 'no-store' }).catch(() => undefined)
   const html = await answer?.text().catch(() => undefined)
@@ -36,15 +36,15 @@ async function showPresentOffer(): Promise<boolean> {
 
 let isPresent = true
 
-/** Where the price has changed, shows the new one, and asks again by `ask`. */
+/** Shows the new price if it has changed, and the step again with `ask`. */
 export async function showChange({ code }: Refused, ask: () => void): Promise<void> {
   if (code !== 'price_changed') return
   isPresent = await showPresentOffer()
   ask()
 }
 
-/** What people are told of it; `next` says what to do. */
+/** Returns the sentence about a new price. `next` says what to do. */
 export const changeSentence = (next: string): string =>
   isPresent
     ? `The price has changed to ${shownPrice()}. ${next}`
-    : 'The price has changed, and the new one could not be loaded. Try again in a moment.'
+    : 'The price has changed, but the new one could not be loaded. Try again in a moment.'

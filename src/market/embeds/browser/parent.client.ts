@@ -1,31 +1,36 @@
 /**
- * The page that embeds this one, and what the two say to each other: strings, `NAME` or `NAME;{json}` (clients.md 10).
- * A flow that goes on in a window of its own talks with the frame that opened it instead, which passes on what the page may hear.
+ * Messages between this page and the page that embeds it: strings `NAME` or `NAME;{json}`. A flow in its own window
+ * talks to the frame that opened it, which forwards what the page may know.
  */
 
 export const embedder = window.parent === window ? undefined : window.parent
 
-/** This page is a window that a frame of the same service opened. */
+/** Whether a frame of the same service opened this window. */
 export const inOwnWindow = !embedder && location.hash === '#window'
 
 const originOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).origin : undefined)
 
-const told = embedder && (location.ancestorOrigins?.[0] ?? originOf(document.referrer))
+const reportedOrigin = embedder && (location.ancestorOrigins?.[0] ?? originOf(document.referrer))
 
-/** The embedding page's origin, where the browser tells it; a page may have none of its own. */
-export let pageOrigin: string | undefined = told !== undefined && /^https?:/.test(told) ? told : undefined
+/** The embedding page's origin, if the browser reveals it. A sandboxed page has none. */
+export let pageOrigin: string | undefined =
+  reportedOrigin !== undefined && /^https?:/.test(reportedOrigin) ? reportedOrigin : undefined
 
-/** Where messages may go. A page without an origin of its own can be reached by no other name than any. */
-const target = inOwnWindow ? location.origin : told === undefined || told === 'null' ? '*' : told
+/** Where messages may go. A page without an origin can only be addressed by `*`. */
+const target = inOwnWindow
+  ? location.origin
+  : reportedOrigin === undefined || reportedOrigin === 'null'
+    ? '*'
+    : reportedOrigin
 
 const listener = inOwnWindow ? (window.opener as Window | null) : embedder // `any` in lib.dom
 
 const message = (name: string, detail?: object): string =>
   detail === undefined ? name : `${name};${JSON.stringify(detail)}`
 
-export const tell = (name: string, detail?: object): void => listener?.postMessage(message(name, detail), target)
+export const sendMessage = (name: string, detail?: object): void => listener?.postMessage(message(name, detail), target)
 
-/** Calls back when `source`, and nobody else, says something. */
+/** Calls back for messages from `source` only. */
 const listen = (source: () => unknown, then: (name: string, detail: string, origin: string) => void): void =>
   addEventListener('message', ({ source: from, data, origin }) => {
     if (!from || from !== source() || typeof data !== 'string') return
@@ -33,14 +38,14 @@ const listen = (source: () => unknown, then: (name: string, detail: string, orig
     then(name, rest.join(';'), origin)
   })
 
-/** Calls back when the embedding page, and nobody else, says `name`. */
-export const onTold = (name: string, then: () => void): void =>
+/** Calls back when the embedding page sends `name`. */
+export const onMessage = (name: string, then: () => void): void =>
   listen(
     () => embedder,
     (said) => said === name && then(),
   )
 
-/** Resolves when the page has given this frame its new size; a page that never does is not waited for long. */
+/** Resolves when the page has resized this frame, or after a short wait. */
 export function resized(): Promise<void> {
   if (!embedder) return Promise.resolve()
   return new Promise((resolve) => {
@@ -55,7 +60,7 @@ const DONE = 'farthing.done'
 
 let opened: Window | null = null
 
-/** Goes on in a window of its own. False where the browser does not let one open. */
+/** Opens a window for this flow. Returns false if the browser blocks it. */
 export function openWindow(): boolean {
   opened?.close()
   opened = open(`${location.href.split('#')[0]}#window`, '_blank', 'popup,width=460,height=720')
@@ -64,36 +69,36 @@ export function openWindow(): boolean {
 
 export const closeWindow = (): void => opened?.close()
 
-/** Does as the window says that this frame opened; `done` is called when its flow has ended well. */
-export const heedWindow = (done: (line: string) => void): void =>
+/** Handles messages of the window that this frame opened. `done` is called when its flow succeeds. */
+export const handleWindow = (done: (line: string) => void): void =>
   listen(
     () => opened,
     (name, detail, origin) => {
       if (origin !== location.origin) return
       if (name === ASK) opened?.postMessage(message(ANSWER, { origin: pageOrigin }), origin)
       else if (name === DONE) done(JSON.parse(detail).line)
-      else if (name === '_TQMSuccess') tell(name, JSON.parse(detail))
-      else if (name === '_TQMFail') tell(name)
+      else if (name === '_TQMSuccess') sendMessage(name, JSON.parse(detail))
+      else if (name === '_TQMFail') sendMessage(name)
     },
   )
 
-/** Tells the frame that opened this window, if one did, how its flow ended. */
-export const tellDone = (line: string): void => {
-  if (inOwnWindow) tell(DONE, { line })
+/** Tells the frame that opened this window how the flow ended. */
+export const sendDone = (line: string): void => {
+  if (inOwnWindow) sendMessage(DONE, { line })
 }
 
 let answered = () => {}
 
 /** How long the frame may take to answer its window. */
-const FRAME_PATIENCE_MS = 2000
+const FRAME_TIMEOUT_MS = 2000
 
-/** Whether somebody waits for what this window will tell: the frame that opened it, and so the page. */
+/** Whether the frame that opened this window, and so the page, still waits for it. */
 export function isAwaited(): Promise<boolean> {
   if (!inOwnWindow) return Promise.resolve(true)
   return new Promise((resolve) => {
-    setTimeout(() => resolve(false), FRAME_PATIENCE_MS)
+    setTimeout(() => resolve(false), FRAME_TIMEOUT_MS)
     answered = () => resolve(true)
-    tell(ASK)
+    sendMessage(ASK)
   })
 }
 

@@ -1,57 +1,57 @@
-import { byId, commit, finish, goButton, onAgree, show, start } from './dialog.client.js'
+import { byId, commit, finish, goButton, onAgree, showStep, start } from './dialog.client.js'
 import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
-import { pageOrigin, tell } from './parent.client.js'
+import { pageOrigin, sendMessage } from './parent.client.js'
 import { isKnown } from './refusals.client.js'
 import { callSignedIn, sendOnce } from './service.client.js'
 import { signInFlow } from './sign-in.client.js'
 
-/** Pays a commodity's price to whoever consents. */
+/** Pays a commodity's price to a user who consents. */
 
 const step = byId('payback-step')
 const consents = document.getElementById('consent')
 
-const ask = (): void => show(step, goButton(step))
+const showPaybackStep = (): void => showStep(step, goButton(step))
 
 start(
   signInFlow({
     step,
     async offer() {
-      ask()
-      // Whoever has no mouse scrolls a list that is too long to be seen whole.
+      showPaybackStep()
+      // Keyboard users must be able to scroll a long list.
       if (consents && consents.scrollHeight > consents.clientHeight) consents.tabIndex = 0
     },
     sentences: {
-      insufficient_funds: () => `The sender cannot pay ${shownPrice()} now. Try again later.`,
-      not_found: () => 'This is no longer given.',
-      item_inactive: () => 'This is not given now.',
+      insufficient_funds: () => `The sender cannot pay ${shownPrice()} at the moment. Try again later.`,
+      not_found: () => 'This is no longer available.',
+      item_inactive: () => 'This is not available at the moment.',
       price_changed: () => changeSentence('Allow it if you agree.'),
-      payback_taken: () => `You got this already: it is given once to everybody.`,
+      payback_taken: () => `You already got this. Everybody gets it once.`,
     },
     async refused(refused) {
-      await showChange(refused, ask)
-      return isKnown(refused) ? '' : 'Trying again cannot give it twice.'
+      await showChange(refused, showPaybackStep)
+      return isKnown(refused) ? '' : 'If you try again, you do not get it twice.'
     },
   }),
 )
 
 onAgree(step, async () => {
-  await commit(take)
+  await commit(requestPayback)
   finish(`You got ${shownPrice()}.`)
 })
 
 interface PaidBack {
-  /** The reader's twin. */
+  /** Hostname of the user's twin. */
   payee_hostname: string
   nonce: string
   timestamp: number
 }
 
-const take = (): Promise<void> =>
+const requestPayback = (): Promise<void> =>
   sendOnce(offer.hash, shownQuote(), async (headers, quote) => {
-    // What was read is what is kept.
+    // Sends exactly the text that the user saw.
     const consent = [...(consents?.children ?? [])].map(({ textContent }) => textContent)
     const body = { consent, ...quote, ...(pageOrigin !== undefined && { origin: pageOrigin }) }
     const path = `/v4/payback/${encodeURIComponent(offer.hash)}`
     const { payee_hostname: hostname, nonce, timestamp } = await callSignedIn<PaidBack>('POST', path, { headers, body })
-    tell('_TQMSuccess', { hostname, nonce, timestamp })
+    sendMessage('_TQMSuccess', { hostname, nonce, timestamp })
   })

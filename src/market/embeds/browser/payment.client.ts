@@ -1,21 +1,21 @@
-import { byId, commit, finish, goButton, onAgree, show, start } from './dialog.client.js'
+import { byId, commit, finish, goButton, onAgree, showStep, start } from './dialog.client.js'
 import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
-import { pageOrigin, tell } from './parent.client.js'
+import { pageOrigin, sendMessage } from './parent.client.js'
 import { trimmed } from './price.js'
 import { isKnown } from './refusals.client.js'
 import { callSignedIn, ownTwins, sendOnce } from './service.client.js'
 import { signInFlow } from './sign-in.client.js'
 
-/** Pays for a commodity. One that is free is paid for to sign in: the page gets a session either way. */
+/** Pays for a commodity. Paying for a free one signs the user in. The page gets a session in both cases. */
 
-/** As it is shown: the seller may have changed it. */
+/** As shown now. The seller may have changed it since. */
 const isFree = (): boolean => 'free' in offer
 const step = byId('pay-step')
 
-/** How long the answer to a payment waits for the page's session. */
-const SESSION_PATIENCE_MS = 5000
+/** How long a successful payment waits for the page's session. */
+const SESSION_TIMEOUT_MS = 5000
 
-const ask = (): void => show(step, goButton(step))
+const showPayStep = (): void => showStep(step, goButton(step))
 
 start(
   signInFlow({
@@ -24,21 +24,21 @@ start(
       document.getElementById('fund-hint')?.setAttribute('hidden', '')
       byId('balance').textContent = `BALANCE … ${offer.shortcode}`
       showGrant()
-      ask()
+      showPayStep()
       await showBalance()
     },
     sentences: {
-      insufficient_funds: () => `Your balance does not cover ${shownPrice()}. Add funds, then pay.`,
+      insufficient_funds: () => `Your balance does not cover ${shownPrice()}. Add funds and try again.`,
       not_found: () => 'This is no longer for sale.',
-      item_inactive: () => 'This is not for sale now.',
-      price_changed: () => changeSentence(isFree() ? 'Continue if you agree.' : 'Check it, then pay.'),
+      item_inactive: () => 'This is not for sale at the moment.',
+      price_changed: () => changeSentence(isFree() ? 'Continue if you agree.' : 'Check it and pay again.'),
     },
     async refused(refused) {
-      await showChange(refused, ask)
+      await showChange(refused, showPayStep)
       if (refused.code === 'insufficient_funds') document.getElementById('fund-hint')?.removeAttribute('hidden')
       if (['insufficient_funds', 'price_changed'].includes(refused.code)) await showBalance().catch(() => {})
-      // Its key does not let a payment be made twice.
-      if (!isKnown(refused)) return isFree() ? '' : 'Trying again cannot pay twice.'
+      // The Idempotency-Key prevents a second payment.
+      if (!isKnown(refused)) return isFree() ? '' : 'If you try again, you do not pay twice.'
       return isFree() && refused.code !== 'price_changed' ? '' : 'Nothing was charged.'
     },
   }),
@@ -46,7 +46,7 @@ start(
 
 function showGrant(): void {
   if (pageOrigin === undefined) return
-  byId('grant').textContent = `${new URL(pageOrigin).host} can then ask you for payments; each waits for your approval.`
+  byId('grant').textContent = `${new URL(pageOrigin).host} can then request payments from you. You approve each one.`
   byId('grant').hidden = false
 }
 
@@ -59,21 +59,21 @@ interface Paid {
   timestamp: number
 }
 
-/** Gives what people are told of it. */
+/** Returns the sentence for the user. */
 const pay = (): Promise<string> =>
   sendOnce(offer.hash, shownQuote(), async (headers, body) => {
     const path = `/v4/payment/${encodeURIComponent(offer.hash)}`
     const { amount, hostname, nonce, timestamp } = await callSignedIn<Paid>('POST', path, { headers, body })
     const session = await pageSession()
-    tell('_TQMSuccess', { hostname, nonce, timestamp, ...(session !== undefined && { session: { session } }) })
+    sendMessage('_TQMSuccess', { hostname, nonce, timestamp, ...(session !== undefined && { session: { session } }) })
     return amount === 0 ? 'Signed in.' : `Paid ${trimmed(decimal(amount))} ${offer.shortcode}.`
   })
 
-/** A session for the page. A payment that was made is told without it where it cannot be had. */
+/** Creates a session for the page. Returns undefined on failure, because the payment counts without it. */
 async function pageSession(): Promise<string | undefined> {
   if (pageOrigin === undefined) return undefined
   const body = { hash: offer.hash, origin: pageOrigin }
-  const sent = { body, patienceMs: SESSION_PATIENCE_MS }
+  const sent = { body, patienceMs: SESSION_TIMEOUT_MS }
   const made = callSignedIn<{ session_id: string }>('POST', '/v4/session/page', sent)
   return made.then(
     ({ session_id }) => session_id,
@@ -81,7 +81,7 @@ async function pageSession(): Promise<string | undefined> {
   )
 }
 
-/** Of the twin that pays: the payer's first. */
+/** Shows the balance of the paying twin, which is the payer's first. */
 async function showBalance(): Promise<void> {
   let first: { hostname: string; balances: Record<string, number> } = { hostname: '', balances: {} }
   for await (const twin of ownTwins()) first = twin
@@ -90,7 +90,7 @@ async function showBalance(): Promise<void> {
   if (payer) payer.textContent = first.hostname
 }
 
-/** A JSON number with every decimal of the quantity. */
+/** Formats a JSON number with every decimal of the digital quantity. */
 function decimal(amount: number): string {
   const places = Number(offer.decimals)
   const [whole = '0', fraction = ''] = (amount < 1e-6 ? amount.toFixed(places) : String(amount)).split('.')

@@ -1,11 +1,11 @@
-import { Kept } from './stored-value.client.js'
+import { StoredValue } from './stored-value.client.js'
 
-/** Why a call did not do what it was for. */
+/** Why a call failed. */
 export class Refused extends Error {
-  /** The service's own word, or `unreachable` where no answer came. */
+  /** The service's code, or `unreachable` if there was no answer. */
   readonly code: string
   readonly status: number
-  /** When to try again, where that was told. */
+  /** When to try again, if the service said so. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(code: string, status: number, sentence: string, retryAfter: string | null = null) {
@@ -17,32 +17,36 @@ export class Refused extends Error {
 }
 
 /** How long an answer may take. */
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
-/** What the service is reached under: this page is `/v4/embed/…` there, or `/v4/verify/embed/…`. */
+/** The service's base path. This page is at `/v4/embed/…` or `/v4/verify/embed/…` below it. */
 const base = location.pathname.replace(/\/v\d\/(\w+\/)?embed\/.*/, '')
-/** Services side by side on one origin keep apart what is theirs. */
-const keptName = (of: string): string => `farthing.${of}${base.replaceAll('/', '.')}`
+/** Names of stored values include the path, because several services may share an origin. */
+const storageName = (of: string): string => `farthing.${of}${base.replaceAll('/', '.')}`
 
 /** The signed-in session of this frame. */
-const kept = new Kept('localStorage', keptName('session'))
-/** Before signing in; it is worth nothing by itself. */
+const storedSession = new StoredValue('localStorage', storageName('session'))
+/** A session before sign-in. It grants nothing. */
 let anonymous: string | undefined
 
 let running: AbortController | undefined
 
-/** Gives up on the call that runs; it is refused as `cancelled`. */
+/** Aborts the running call. It fails as `cancelled`. */
 export const cancelPayment = (): void => running?.abort('cancelled')
 
-interface Sent {
+interface CallOptions {
   readonly session?: string | null | undefined
   readonly body?: object
   readonly headers?: Record<string, string>
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
-async function call<T>(method: string, path: string, { session, body, headers, patienceMs }: Sent): Promise<T> {
-  const { signal } = (running = patient(patienceMs))
+async function call<T>(
+  method: string,
+  path: string,
+  { session, body, headers, timeoutMs: patienceMs }: CallOptions,
+): Promise<T> {
+  const { signal } = (running = abortAfter(patienceMs))
   const answer = await fetch(base + path, {
     method,
     headers: {
@@ -51,13 +55,13 @@ async function call<T>(method: string, path: string, { session, body, headers, p
       ...(session && { 'x-session-id': session }),
       ...headers,
     },
-    // A cookie of the same site must not say who is paying here.
+    // A cookie of the same site must not decide who pays.
     credentials: 'omit',
     cache: 'no-store',
     signal,
     ...(body && { body: JSON.stringify(body) }),
   }).catch(() => undefined)
-  // The body may be cut short, or be that of something between here and the service.
+  // The body may be incomplete, or come from a proxy.
   const read = answer?.status === 204 ? {} : await answer?.json().catch(() => undefined)
   if (signal.reason === 'cancelled') throw new Refused('cancelled', 0, 'Cancelled.')
   if (!answer || (answer.ok && read === undefined)) throw new Refused('unreachable', 0, 'No answer came.')
@@ -66,11 +70,11 @@ async function call<T>(method: string, path: string, { session, body, headers, p
   throw new Refused(code, answer.status, error, answer.headers.get('retry-after'))
 }
 
-/** A call by the signed-in session of this frame. */
-export const callSignedIn = <T>(method: string, path: string, sent: Omit<Sent, 'session'> = {}): Promise<T> =>
-  call(method, path, { ...sent, session: kept.get() })
+/** Sends a request with the signed-in session of this frame. */
+export const callSignedIn = <T>(method: string, path: string, sent: Omit<CallOptions, 'session'> = {}): Promise<T> =>
+  call(method, path, { ...sent, session: storedSession.get() })
 
-function patient(ms = PATIENCE_MS): AbortController {
+function abortAfter(ms = TIMEOUT_MS): AbortController {
   const controller = new AbortController()
   setTimeout(() => controller.abort(), ms)
   return controller
@@ -81,9 +85,9 @@ interface Session {
   user: { email: string } | null
 }
 
-/** The email that this frame is signed in with, or null. */
+/** Returns the email that this frame is signed in with, or null. */
 export async function signedInAs(): Promise<string | null> {
-  if (kept.get() === null) return null
+  if (storedSession.get() === null) return null
   const { user } = await callSignedIn<Session>('GET', '/v4/session')
   return user?.email ?? null
 }
@@ -93,20 +97,20 @@ export async function postSendCode(email: string): Promise<void> {
   await call('POST', '/v4/session/code', { session: anonymous, body: { email } })
 }
 
-/** A sign-in that its user has yet to approve on their device. */
-interface Waiting {
+/** A sign-in that the user must approve on their device. */
+interface PendingSignIn {
   readonly request: { readonly id: number; readonly interval: number }
 }
 
-/** Signs in by a mailed code. Where the user's device is asked too, it says so by `waits`, and goes on once that has answered. */
+/** Signs in by a mailed code. Calls `waits` if the user's device must approve, and continues when it has. */
 export async function postVerifyCode(email: string, code: string, waits: () => void): Promise<void> {
   const filled = { email, code: code.replace(/[\s-]/g, '') }
   for (let request_id: number | undefined; ; ) {
     const body = { ...filled, ...(request_id !== undefined && { request_id }) }
-    const answer = await call<Session | Waiting>('POST', '/v4/session/verify', { session: anonymous, body })
+    const answer = await call<Session | PendingSignIn>('POST', '/v4/session/verify', { session: anonymous, body })
     if ('session_id' in answer) {
       anonymous = undefined
-      return kept.set(answer.session_id)
+      return storedSession.set(answer.session_id)
     }
     request_id = answer.request.id
     waits()
@@ -121,12 +125,12 @@ async function pause(ms: number): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
-  const session = kept.get()
-  kept.set(null)
+  const session = storedSession.get()
+  storedSession.set(null)
   if (session !== null) await call('DELETE', '/v4/session', { session })
 }
 
-export const forgetSession = (): void => kept.set(null)
+export const forgetSession = (): void => storedSession.set(null)
 
 interface Twin {
   readonly id: number
@@ -134,7 +138,7 @@ interface Twin {
   readonly balances: Record<string, number>
 }
 
-/** Every twin of whoever is signed in, the first one last. */
+/** Yields every twin of the user, the first one last. */
 export async function* ownTwins(): AsyncGenerator<Twin> {
   for (let after: number | null | undefined; after !== null; ) {
     const page = await callSignedIn<{ twins: Twin[]; next: number | null }>(
@@ -152,42 +156,42 @@ export interface SeenQuote {
   readonly dq: string
 }
 
-/** A page that is left sees its calls fail, whatever became of them, and what it still tells is heard by nobody. */
-let left = false
+/** Set when the page is left: its calls fail then, and nobody hears its messages. */
+let isPageLeft = false
 addEventListener('pagehide', () => {
-  left = true
+  isPageLeft = true
 })
 addEventListener('pageshow', () => {
-  left = false
+  isPageLeft = false
 })
 
 /**
- * Does something once however often it is tried: until the service has answered and all is done, every try carries
- * the same Idempotency-Key and the quote of the first one, also after this page was loaded again.
+ * Does something once, however often it is tried. Until it succeeds or is refused, every try sends the same
+ * Idempotency-Key and the quote of the first try, even after a reload.
  */
 export async function sendOnce<T>(
   name: string,
   quote: SeenQuote,
   act: (headers: Record<string, string>, quote: SeenQuote) => Promise<T>,
 ): Promise<T> {
-  const attempt = new Kept('sessionStorage', keptName(`attempt.${name}`))
+  const attempt = new StoredValue('sessionStorage', storageName(`attempt.${name}`))
   const written = attempt.get() ?? [newKey(), quote.cost, quote.dq].join(':')
   attempt.set(written)
   const [key = '', cost, dq = quote.dq] = written.split(':')
   try {
     const done = await act({ 'idempotency-key': key }, { cost: Number(cost ?? quote.cost), dq })
-    if (!left) attempt.set(null)
+    if (!isPageLeft) attempt.set(null)
     return done
   } catch (refused) {
-    if (refused instanceof Refused && isAnswer(refused)) attempt.set(null)
+    if (refused instanceof Refused && isFinal(refused)) attempt.set(null)
     throw refused
   }
 }
 
-/** Random. `crypto.randomUUID` is missing where the service is reached over plain http by another name than localhost. */
+/** Returns a random key. `crypto.randomUUID` is missing on plain http outside of localhost. */
 const newKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** A refusal is kept under its key like a success; what is not kept may be tried with the same key again. */
-const isAnswer = ({ status, code }: Refused): boolean =>
+/** Whether an answer is final. The service stores a refusal under its key like a success. */
+const isFinal = ({ status, code }: Refused): boolean =>
   status >= 400 && status < 500 && ![401, 408, 429].includes(status) && code !== 'idempotency_in_progress'

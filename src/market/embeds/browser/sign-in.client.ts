@@ -1,8 +1,8 @@
-import { byId, elementById, type Flow, onClick, onSubmit, show } from './dialog.client.js'
+import { byId, elementById, type Flow, onClick, onSubmit, showStep } from './dialog.client.js'
 import { type Sentences, sentenceFor } from './refusals.client.js'
 import { forgetSession, postSendCode, postVerifyCode, type Refused, signedInAs, signOut } from './service.client.js'
 
-/** The steps of signing in by a mailed code, before the one that a dialog is for. */
+/** The steps of signing in by a mailed code, before the step that a dialog is for. */
 
 const emailStep = byId('email-step')
 const emailField = elementById('email', HTMLInputElement)
@@ -10,21 +10,21 @@ const codeStep = byId('code-step')
 const codeField = elementById('code', HTMLInputElement)
 const deviceWait = byId('device-wait')
 
-/** What comes after signing in. */
+/** The step after signing in. */
 export interface Purpose {
   readonly step: HTMLElement
-  /** For whoever was signed in when the dialog opened. */
+  /** Shows the step to somebody who was already signed in. */
   offer(email: string): Promise<void>
-  /** For whoever has signed in by a code just now; `offer` where absent. */
+  /** Shows the step to somebody who has just signed in. Default: `offer`. */
   welcome?(email: string): Promise<void>
-  /** Refusals in the words of this purpose. */
+  /** Sentences for refusals of this step. */
   readonly sentences: Sentences
-  /** Does what a refusal of its own step asks for; gives what people are told after the sentence. */
+  /** Handles a refusal of this step. Returns a further sentence for the user. */
   refused?(refused: Refused): Promise<string>
 }
 
 export function signInFlow(purpose: Purpose): Flow {
-  onSubmit(emailStep, sendAndAsk)
+  onSubmit(emailStep, sendCode)
   onSubmit(codeStep, async () => {
     try {
       await postVerifyCode(typedEmail(), codeField.value, () => {
@@ -33,30 +33,30 @@ export function signInFlow(purpose: Purpose): Flow {
     } finally {
       deviceWait.hidden = true
     }
-    knowAs(typedEmail())
+    showEmail(typedEmail())
     await (purpose.welcome ?? purpose.offer)(typedEmail())
   })
-  onClick('resend', sendAndAsk)
+  onClick('resend', sendCode)
   onClick('other-email', async () => askForEmail())
   onClick('sign-out', useAnotherEmail)
   return {
     async begin() {
-      // So long that the second half of a double click reaches no button of the dialog.
+      // The second click of a double click must not hit a button of the dialog.
       const [email] = await Promise.all([signedInAs(), new Promise((resolve) => setTimeout(resolve, 400))])
       if (email === null) return askForEmail()
-      knowAs(email)
+      showEmail(email)
       await purpose.offer(email)
     },
-    // Who is signed in is not known: the step itself will tell.
-    unbegun: () => show(purpose.step),
+    // It is unknown who is signed in. The step itself will show it.
+    resume: () => showStep(purpose.step),
     async refused(refused) {
       const own = !purpose.step.hidden
       if (refused.code === 'sign_in_required') {
         forgetSession()
         askForEmail()
       }
-      mark(codeField, refused.code === 'code_wrong')
-      mark(emailField, refused.code === 'field_invalid')
+      markField(codeField, refused.code === 'code_wrong')
+      markField(emailField, refused.code === 'field_invalid')
       const more = own ? await purpose.refused?.(refused) : undefined
       return [sentenceFor(refused, purpose.sentences), more].filter(Boolean).join(' ')
     },
@@ -65,14 +65,14 @@ export function signInFlow(purpose: Purpose): Flow {
 
 const typedEmail = (): string => emailField.value.trim()
 
-async function sendAndAsk(): Promise<void> {
+async function sendCode(): Promise<void> {
   await postSendCode(typedEmail())
   byId('sent-to').textContent = typedEmail()
   codeField.value = ''
-  show(codeStep, codeField)
+  showStep(codeStep, codeField)
 }
 
-const askForEmail = (): void => show(emailStep, emailField)
+const askForEmail = (): void => showStep(emailStep, emailField)
 
 export async function useAnotherEmail(): Promise<void> {
   await signOut()
@@ -80,12 +80,12 @@ export async function useAnotherEmail(): Promise<void> {
   askForEmail()
 }
 
-function mark(field: HTMLInputElement, wrong: boolean): void {
+function markField(field: HTMLInputElement, wrong: boolean): void {
   field.setAttribute('aria-invalid', String(wrong))
   if (wrong) field.select()
 }
 
-/** Writes whom the last step is for, and what to sign in with should that end. */
-function knowAs(email: string): void {
+/** Shows the email on the last step, and fills it in for the next sign-in. */
+function showEmail(email: string): void {
   emailField.value = byId('signed-in-as').textContent = email
 }

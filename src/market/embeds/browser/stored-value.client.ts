@@ -1,9 +1,9 @@
 /**
- * A value that outlives the page, in the frame's own storage. A browser that gives a frame none, as Chromium does where
- * third-party cookies are blocked, still has partitioned cookies: seen by this frame, under this embedding site, alone.
- * What can be kept nowhere is held in memory.
+ * A value that survives a reload, in the frame's own storage. A browser that gives a frame no storage, such as Chromium
+ * when it blocks third-party cookies, has partitioned cookies, which only this frame on this site sees. Otherwise the
+ * value stays in memory.
  */
-export class Kept {
+export class StoredValue {
   readonly #area: 'localStorage' | 'sessionStorage'
   readonly #name: string
   #memory: string | null = null
@@ -46,13 +46,13 @@ function readCookie(name: string): string | undefined {
   }
 }
 
-/** For a day, as long as a session lives; the service reads no cookie of such a name. */
+/** Sets a cookie for a day, as long as a session lives. The service does not read it. */
 function writeCookie(name: string, value: string | null): void {
   const age = value === null ? 0 : 86_400
   try {
     // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not everywhere
     document.cookie = `${name}=${value ?? ''}; Path=/; Max-Age=${age}; SameSite=None; Secure; Partitioned`
   } catch {
-    // As above: memory holds it.
+    // The value stays in memory.
   }
 }

@@ -1,30 +1,30 @@
-import { byId, finish, goButton, onAgree, onClick, show, start } from './dialog.client.js'
-import { tell } from './parent.client.js'
+import { byId, finish, goButton, onAgree, onClick, showStep, start } from './dialog.client.js'
+import { sendMessage } from './parent.client.js'
 import { callSignedIn, ownTwins, Refused } from './service.client.js'
 import { signInFlow, useAnotherEmail } from './sign-in.client.js'
 
-/** Proves to the page that the reader holds a delegate of a persona. */
+/** Proves to the page that the user has a delegate of a persona. */
 
 const { hash, name, issueMin, issueMax } = document.querySelector('main')?.dataset ?? {}
 const step = byId('verify-step')
 const noneStep = byId('none-step')
-/** Whoever the reader signed in as. */
-let reader = ''
+/** Email of the signed-in user. */
+let userEmail = ''
 
 start(
   signInFlow({
     step,
-    // The page may have opened this dialog by itself: it learns nothing of the reader before they say so.
+    // The page may have opened this dialog, so it learns nothing until the user agrees.
     async offer(email) {
-      reader = email
-      show(step, goButton(step))
+      userEmail = email
+      showStep(step, goButton(step))
     },
     async welcome(email) {
-      reader = email
-      show(step, goButton(step))
+      userEmail = email
+      showStep(step, goButton(step))
       await verify()
     },
-    sentences: { not_found: () => 'This is no longer given.' },
+    sentences: { not_found: () => 'This is no longer available.' },
   }),
 )
 
@@ -36,31 +36,31 @@ async function verify(): Promise<void> {
   if (found === undefined) return refuse()
   const { hostname, instances } = found
   const { nonce } = await callSignedIn<{ nonce: string }>('POST', '/v2/twin/nonce', { body: { hostname } })
-  tell('_TQMSuccess', { hostname, nonce, timestamp: Date.now(), instances })
+  sendMessage('_TQMSuccess', { hostname, nonce, timestamp: Date.now(), instances })
   finish(`Verified: ${name}.`)
 }
 
 function refuse(): never {
-  tell('_TQMFail')
-  show(noneStep, noneStep.querySelector('button'))
-  const range = issueMin === undefined && issueMax === undefined ? '' : ' of those that this page asks for'
-  throw new Refused('unverified', 403, `${reader} holds no ${name}${range}.`)
+  sendMessage('_TQMFail')
+  showStep(noneStep, noneStep.querySelector('button'))
+  const range = issueMin === undefined && issueMax === undefined ? '' : ' that this page accepts'
+  throw new Refused('unverified', 403, `${userEmail} has no ${name}${range}.`)
 }
 
-interface Held {
+interface FoundDelegates {
   readonly hostname: string
   readonly instances: readonly string[]
 }
 
-/** Of the first twin, from the newest on, that holds any. */
-async function findDelegates(): Promise<Held | undefined> {
+/** Returns the delegates of the newest twin that has any. */
+async function findDelegates(): Promise<FoundDelegates | undefined> {
   const path = `/v4/persona/${encodeURIComponent(hash ?? '')}/verify`
   for await (const { id, hostname } of ownTwins()) {
-    // What the page is told must let nobody spend.
+    // Only delegates without a spending authority are shown to the page.
     const query = new URLSearchParams({ twin_id: String(id), disclosable: 'true' })
     if (issueMin !== undefined) query.set('issue_min', issueMin)
     if (issueMax !== undefined) query.set('issue_max', issueMax)
-    const { instances } = await callSignedIn<Held>('GET', `${path}?${query}`)
+    const { instances } = await callSignedIn<FoundDelegates>('GET', `${path}?${query}`)
     if (instances.length > 0) return { hostname, instances }
   }
   return undefined

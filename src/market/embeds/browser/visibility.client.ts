@@ -1,109 +1,110 @@
 import { embedder } from './parent.client.js'
 
 /**
- * Whether the reader could see what a press agrees to: on screen, uncovered, and for half a second before the press.
- * Chromium tells a frame whether its page covers or distorts it (IntersectionObserver v2). Elsewhere size, position and time count.
+ * Whether the user could see what a press agrees to: visible, uncovered, and for half a second before the press.
+ * Chromium reports whether the page covers or distorts a frame (IntersectionObserver v2). In other browsers size,
+ * position and time count.
  */
 
 const SEEN_MS = 500
-/** How long a dialog may be out of sight before its reader is offered another way. */
+/** How long a dialog may be out of sight before it offers a new window. */
 const DOUBT_MS = 1000
-/** CSS pixels below which nobody can read a dialog, and the zoom below which nobody can read a pixel. */
-const LEAST = { width: 200, height: 150, zoom: 0.5 }
+/** Smallest readable size in CSS pixels, and smallest readable zoom. */
+const MIN_SIZE = { width: 200, height: 150, zoom: 0.5 }
 
-const tracks = embedder !== undefined && 'isVisible' in IntersectionObserverEntry.prototype
+const tracksVisibility = embedder !== undefined && 'isVisible' in IntersectionObserverEntry.prototype
 
-/** What `lib.dom` does not know yet: entries are cast to it. */
-interface Seen extends IntersectionObserverEntry {
+/** `lib.dom` does not declare this property yet, so entries are cast to this type. */
+interface VisibilityEntry extends IntersectionObserverEntry {
   readonly isVisible?: boolean
 }
 
 interface Watched {
-  /** Must be neither covered nor distorted, and whole. */
+  /** Must be completely visible, uncovered and undistorted. */
   readonly dialog: Element
-  /** Must be whole too: a dialog may scroll. */
+  /** Must be completely visible too, because a dialog may scroll. */
   readonly parts: readonly Element[]
 }
 
 let observer: IntersectionObserver | undefined
 let changed = () => {}
-/** Parts that cannot be seen now. */
+/** Parts that are not visible now. */
 const unseen = new Set<Element>()
-/** From when on everything could be seen, or could not. */
-let inSight = false
+/** Since when everything has been visible, or not. */
+let isVisibleNow = false
 let since = 0
 let timer: ReturnType<typeof setTimeout> | undefined
 
 const now = (): number => performance.now()
-const lasts = (ms: number): boolean => now() - since >= ms
+const hasLasted = (ms: number): boolean => now() - since >= ms
 
-/** True once the reader has had the time to see everything. */
-export const isSeen = (): boolean => inSight && lasts(SEEN_MS)
+/** True once the user has had time to see everything. */
+export const isSeen = (): boolean => isVisibleNow && hasLasted(SEEN_MS)
 
-/** True where the page gives the reader no chance to see it. */
-export const isDoubtful = (): boolean => observer !== undefined && !inSight && lasts(DOUBT_MS)
+/** True if the page prevents the user from seeing it. */
+export const isDoubtful = (): boolean => observer !== undefined && !isVisibleNow && hasLasted(DOUBT_MS)
 
-/** Watches a dialog until `ignore`; `then` is called whenever `isSeen` or `isDoubtful` may have changed. */
-export function watchSight({ dialog, parts }: Watched, then: () => void): void {
-  ignore()
+/** Watches a dialog until `ignore`. Calls `then` whenever `isSeen` or `isDoubtful` may have changed. */
+export function watchVisibility({ dialog, parts }: Watched, then: () => void): void {
+  stopWatching()
   changed = then
   observer = new IntersectionObserver(
     (entries) => {
-      for (const { target, intersectionRatio, isVisible } of entries as Seen[]) {
-        // A rounded corner of a pixel may be cut off; a button that waits is pale, which counts as distorted.
-        const whole = intersectionRatio >= 0.98 && (!tracks || target !== dialog || isVisible)
+      for (const { target, intersectionRatio, isVisible } of entries as VisibilityEntry[]) {
+        // Rounding may cut off a fraction of a pixel. A disabled button is pale, which counts as distorted.
+        const whole = intersectionRatio >= 0.98 && (!tracksVisibility || target !== dialog || isVisible)
         unseen[whole ? 'delete' : 'add'](target)
       }
-      judge()
+      checkVisibility()
     },
-    { threshold: [0, 0.98], ...(tracks && { trackVisibility: true, delay: 100 }) },
+    { threshold: [0, 0.98], ...(tracksVisibility && { trackVisibility: true, delay: 100 }) },
   )
   for (const each of [dialog, ...parts]) {
     unseen.add(each)
     observer.observe(each)
   }
-  begin(false)
+  startTime(false)
 }
 
-export function ignore(): void {
+export function stopWatching(): void {
   observer?.disconnect()
   observer = undefined
   unseen.clear()
-  inSight = false
+  isVisibleNow = false
   clearTimeout(timer)
 }
 
-function judge(): void {
+function checkVisibility(): void {
   if (!observer) return
-  const large = innerWidth >= LEAST.width && innerHeight >= LEAST.height && devicePixelRatio >= LEAST.zoom
+  const large = innerWidth >= MIN_SIZE.width && innerHeight >= MIN_SIZE.height && devicePixelRatio >= MIN_SIZE.zoom
   const sees = unseen.size === 0 && large && document.visibilityState === 'visible'
-  if (sees !== inSight) begin(sees)
+  if (sees !== isVisibleNow) startTime(sees)
 }
 
-/** Time counts from now on. */
-function begin(sees: boolean): void {
-  inSight = sees
+/** Starts the time again. */
+function startTime(sees: boolean): void {
+  isVisibleNow = sees
   since = now()
   clearTimeout(timer)
   timer = setTimeout(changed, sees ? SEEN_MS : DOUBT_MS)
   changed()
 }
 
-/** The reader needs another half second: what they see, or press, is not what they did a moment ago. */
-function again(): void {
-  if (inSight) begin(true)
+/** Starts the time again, because the user sees or does something new. */
+function restartTime(): void {
+  if (isVisibleNow) startTime(true)
 }
 
 addEventListener('resize', () => {
-  at = undefined
-  judge()
-  again()
+  lastPointer = undefined
+  checkVisibility()
+  restartTime()
 })
-document.addEventListener('visibilitychange', judge)
+document.addEventListener('visibilitychange', checkVisibility)
 
 /** How a press began. A click without one comes from assistive technology. */
 let press: { readonly seen: boolean; readonly pointer: boolean } | undefined
-/** When this window got the focus: a page can give it to a frame while its reader types. */
+/** When this window got the focus. A page can focus a frame while its user types. */
 let focusedAt = 0
 const isFocusOld = (): boolean => now() - focusedAt >= SEEN_MS
 
@@ -115,30 +116,31 @@ document.addEventListener(
   'keydown',
   ({ key, repeat }) => {
     if (key === 'Enter' || key === ' ') press = { seen: isSeen() && !repeat && isFocusOld(), pointer: false }
-    // Whoever types looks elsewhere.
-    else if (key.length === 1) again()
+    // Somebody who types is looking elsewhere.
+    else if (key.length === 1) restartTime()
   },
   true,
 )
 
-/** Where the pointer was last, in this frame and on the screen. */
-let at: Pick<PointerEvent, 'clientX' | 'clientY' | 'screenX' | 'screenY'> | undefined
+/** Last position of the pointer, in this frame and on the screen. */
+let lastPointer: Pick<PointerEvent, 'clientX' | 'clientY' | 'screenX' | 'screenY'> | undefined
 
-/** A page may put its frame under a pointer that is about to press something else. */
-function follow({ clientX, clientY, screenX, screenY }: PointerEvent): void {
-  const before = at
-  at = { clientX, clientY, screenX, screenY }
-  if (!before) return fillsWindow() ? undefined : again()
-  // The screen counts zoomed pixels; browsers zoom out to a quarter.
+/** Detects a page that moves its frame under the pointer. */
+function trackPointer({ clientX, clientY, screenX, screenY }: PointerEvent): void {
+  const before = lastPointer
+  lastPointer = { clientX, clientY, screenX, screenY }
+  if (!before) return fillsWindow() ? undefined : restartTime()
+  // Screen positions are in zoomed pixels. Browsers zoom out to a quarter.
   const jumped = (frame: number, screen: number) => Math.abs(frame) > 4 * Math.abs(screen) + 8
-  if (jumped(clientX - before.clientX, screenX - before.screenX)) again()
-  else if (jumped(clientY - before.clientY, screenY - before.screenY)) again()
+  if (jumped(clientX - before.clientX, screenX - before.screenX)) restartTime()
+  else if (jumped(clientY - before.clientY, screenY - before.screenY)) restartTime()
 }
 
-/** There is nowhere else in the window that a pointer may have come from. The rest is the browser's own. */
+/** Whether the frame fills the window, so that the pointer cannot come from elsewhere on the page. */
 const fillsWindow = (): boolean => innerWidth >= outerWidth * 0.9 && innerHeight >= outerHeight * 0.7
 
-for (const name of ['pointerover', 'pointermove', 'pointerdown'] as const) document.addEventListener(name, follow, true)
+for (const name of ['pointerover', 'pointermove', 'pointerdown'] as const)
+  document.addEventListener(name, trackPointer, true)
 document.addEventListener(
   'pointerdown',
   () => {
@@ -148,16 +150,16 @@ document.addEventListener(
 )
 document.documentElement.addEventListener('pointerleave', ({ pointerType }) => {
   // A finger leaves whenever it is lifted.
-  if (pointerType === 'mouse') at = undefined
+  if (pointerType === 'mouse') lastPointer = undefined
 })
 
-/** Whether a click is one of a reader who could see what it does, from its beginning to its end. One that is not costs time. */
+/** Whether a user could see what a click does, from press to release. A rejected click starts the time again. */
 export function isSeenPress({ isTrusted }: Event): boolean {
   const { seen = true, pointer = false } = press ?? {}
   press = undefined
-  // A window of its own can come up under a double click.
+  // A new window can open under a double click.
   const attentive = isFocusOld() || (pointer && embedder !== undefined)
   const accepted = isTrusted && seen && attentive && isSeen()
-  if (!accepted) again()
+  if (!accepted) restartTime()
   return accepted
 }
