@@ -21,7 +21,7 @@ async function invited(body: object = { memo: 'For the concert on Friday' }) {
 
 /** What people go by on the page: roles and names. */
 const parts = (page: Page) => ({
-  offer: page.getByRole('heading', { name: 'You are sent 2.500 USD' }),
+  offer: page.getByRole('heading', { name: '2.500 USD for you' }),
   continue: page.getByRole('button', { name: 'Continue', exact: true }),
   code: page.getByRole('textbox', { name: 'Code' }),
   verify: page.getByRole('button', { name: 'Verify', exact: true }),

@@ -16,53 +16,53 @@ import {
   showPayment,
 } from './payment.js'
 
-/** A call of an upstream service, for which a payment is held. Gone once that is settled. */
+/** An upstream call for which a payment is held. Settling the payment deletes the row. */
 export interface HeldCallRow {
-  /** The payment's. */
+  /** The payment's id. */
   readonly id: number
-  /** Names the call among all there ever are: a state that takes the place of this one may count its payments anew. */
+  /** Unique for every call, unlike the id: a restored state may use the same ids again. */
   readonly token: string
-  /** Who has it made. */
+  /** Who makes the call, as events name them. */
   readonly actor: string
-  /** By whose spending authority the payer pays, where that was spent. */
+  /** Hash of the delegate whose spending authority was spent, if any. */
   readonly delegate: string | null
 }
 
 export const heldCalls = collection<HeldCallRow>()('held_calls', {})
 
-/** What is paid by one twin to another for what an upstream service answers. */
+/** What one twin pays a second for the answer of an upstream service. */
 export interface PaymentTerms {
   readonly kind: 'paywall' | 'purchase'
-  /** The commodity's hash, where it is one's price. */
+  /** The commodity's hash. Null if the price is not a commodity's. */
   readonly hash: string | null
   readonly descriptor: string
   readonly dq: string
-  /** Smallest units. Where it is 0, nothing moves. */
+  /** Smallest units. For 0, nothing moves. */
   readonly amount: bigint
   readonly payer: TwinRow
   readonly payee: TwinRow
   readonly actor: string
-  /** The hash of the delegate whose spending authority was spent for it. */
+  /** Hash of the delegate whose spending authority was spent, if any. */
   readonly delegate: string | null
   readonly at: number
 }
 
-/** Names a payment that is held for a call. */
+/** Identifies a held payment. */
 export type HeldPayment = Pick<HeldCallRow, 'id' | 'token'>
 
-/** Pays at once. Throws `insufficient_funds`, `same_twin`. */
+/** Posts a payment at once. Throws `insufficient_funds`, `same_twin`. */
 export async function postPayment(tx: Writer, terms: PaymentTerms): Promise<ShownPayment> {
   const payment = await createPaymentRow(tx, terms, 'posted')
   return recordEvents(tx, ['payment.created'], payment, terms)
 }
 
-/** How long past the longest call a payment may be held. */
+/** How long a payment may be held beyond the longest possible call. */
 const GRACE_MS = 30_000
 
-/** The kind of timer that looks after a payment whose call should be over; its subject is the payment's id. */
+/** Kind of the timer that checks a payment whose call should be over. Its subject is the payment's id. */
 export const HELD_TOO_LONG = 'held_too_long'
 
-/** Holds a payment while an upstream service is called, until `settlePayment`. Throws as `postPayment`. */
+/** Holds a payment during an upstream call, until `settlePayment`. Throws like `postPayment`. */
 export async function holdPayment(
   tx: Writer,
   terms: PaymentTerms,
@@ -97,7 +97,7 @@ async function createPaymentRow(tx: Writer, terms: PaymentTerms, status: 'held' 
   })
 }
 
-/** Tells both sides of a payment, by an event of each type. */
+/** Records an event of each type for both sides of a payment. */
 async function recordEvents(
   tx: Writer,
   types: readonly string[],
@@ -111,14 +111,14 @@ async function recordEvents(
   return shown
 }
 
-/** Whoever ends the call, and however: both sides are told what came of a purchase as well. */
+/** The events of a settled payment. A purchase has two. */
 function endEventTypes({ kind, status }: PaymentRow): string[] {
   const isPosted = status === 'posted'
   const ending = isPosted ? 'payment.created' : 'payment.reversed'
   return kind === 'purchase' ? [isPosted ? 'purchase.paid' : 'purchase.reversed', ending] : [ending]
 }
 
-/** Posts or reverses what is held; undefined where that was done already, or the payment is no longer there. */
+/** Posts or reverses a held payment. Returns undefined if it is settled already or no longer exists. */
 export async function settlePayment(
   tx: Writer,
   { id, token }: HeldPayment,
@@ -138,7 +138,7 @@ export async function settlePayment(
   return recordEvents(tx, endEventTypes(payment), payment, { actor: call.actor, at })
 }
 
-/** A payment whose call nobody makes any more is reversed. */
+/** Reverses a payment whose call has stopped. */
 export const reverseOverdue: TimerJob = async (tx, subject, service) => {
   const call = await tx.get(heldCalls, Number(subject))
   if (!call) return
@@ -147,12 +147,12 @@ export const reverseOverdue: TimerJob = async (tx, subject, service) => {
     await settlePayment(tx, call, { status: 'reversed', at })
     return
   }
-  // A clock that was moved does not end a call that runs; as far as it was moved, it is not asked again at each step of it.
+  // A sandbox's clock may have jumped while the call runs. Waiting that long again keeps checks rare.
   const { created_at } = await getExisting(tx, payments, call.id)
   await setTimer(tx, { kind: HELD_TOO_LONG, subject, at: at + Math.max(GRACE_MS, at - created_at) })
 }
 
-/** Reverses what is held for calls that are not made here, where nobody else makes any. */
+/** Reverses every payment whose call does not run in this process. Only for a storage that no other process uses. */
 export async function reverseAbandoned(tx: Writer, { ongoing, clock }: Pick<ServiceContext, 'ongoing' | 'clock'>) {
   for await (const call of allRows(tx, heldCalls, { index: 'id', prefix: [] }))
     if (!ongoing.has(call.token)) await settlePayment(tx, call, { status: 'reversed', at: clock.now() })

@@ -8,13 +8,13 @@ import { primaryTwin } from '../../money/twins/twin.js'
 import { collection, type Writer } from '../../storage/storage.js'
 import { checkSeenCost, movePrice, sellerTwin } from './payment.js'
 
-/** What a reader consented to for a commodity's price, which they get once. The id is the commodity's hash and the owner. */
+/** What a reader consented to, in return for a commodity's price. The id is the commodity's hash and the owner, so they get it once. */
 export interface PaybackRow {
   readonly id: `${string}:${Owner}`
   readonly payment_id: number
-  /** Texts, as the reader saw them. */
+  /** The texts that the reader saw. */
   readonly consent: readonly string[]
-  /** Of the page that asked for it, where that is known. */
+  /** The origin of the page that asked, if known. */
   readonly origin: string | null
 }
 
@@ -30,7 +30,7 @@ export interface PaybackOrder {
 }
 
 /**
- * Pays a commodity's price from its owner's twin to the reader's primary one, for their consent; the seller validates the nonce.
+ * Pays a commodity's price from its seller's twin to the reader's primary twin, in return for their consent.
  * Throws `not_found`, `payback_refused`, `email_unproven`, `payback_taken`, `price_changed`, `insufficient_funds`.
  */
 export async function createPayback(
@@ -45,7 +45,7 @@ export async function createPayback(
   const id = `${commodity.id}:${reader}` as const
   if (await tx.get(paybacks, id)) throw problem('payback_taken')
   const to = await primaryTwin(tx, reader)
-  if (!to) throw problem('not_found', { detail: 'The user has no twin to be paid to.' })
+  if (!to) throw problem('not_found', { detail: 'The user has no twin to receive the payback.' })
   const eventData = { consent, origin }
   const order = {
     kind: 'payback',

@@ -18,18 +18,18 @@ import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 /**
- * `payment`: for a commodity. `payback`: a commodity's price, to whom it is a reward. `purchase`: for an item of the
- * catalog. `paywall`: for what an upstream service answers. `topup`: by card, from the issuer of the digital quantity.
+ * `payment`: for a commodity. `payback`: a commodity's price, paid by its seller. `purchase`: for an item of the catalog.
+ * `paywall`: for the answer of an upstream service. `topup`: by card, from the issuer of the digital quantity.
  */
 export type PaymentKind = 'payment' | 'payback' | 'purchase' | 'paywall' | 'topup'
 
-/** `pending`: a card is being charged, which may turn out `failed`. `held`: an upstream service is being called. */
+/** `pending`: a card is being charged. `failed`: it was not charged. `held`: an upstream call is running. */
 export type PaymentStatus = 'pending' | 'held' | 'posted' | 'reversed' | 'failed'
 
 /** Value that was paid for something. */
 export interface PaymentRow {
   readonly id: number
-  /** The commodity's hash, where there is one. */
+  /** The commodity's hash. Null if the payment is not for a commodity. */
   readonly hash: string | null
   /** Receipt line. */
   readonly descriptor: string
@@ -40,12 +40,12 @@ export interface PaymentRow {
   readonly payer_twin_id: number
   readonly payee_owner: Owner
   readonly payee_twin_id: number
-  /** Null where nothing moved: for what was free, and while a card is being charged. */
+  /** Null if nothing moved: the payment is free, or its card is being charged. */
   readonly movement_id: number | null
   readonly kind: PaymentKind
   readonly status: PaymentStatus
   readonly created_at: number
-  /** Of the nonce that proves it to the seller, once; null where there is none. */
+  /** Digest of the nonce that proves the payment to its seller. Null if there is none. */
   readonly nonce_digest: string | null
   readonly nonce_expires_at: number | null
   readonly nonce_used_at: number | null
@@ -65,7 +65,7 @@ export const payments = collection<PaymentRow>()('payments', {
   byCommodity: { fields: ['hash'] },
 })
 
-/** Writes down a payment that no nonce proves; what of it moves is the caller's to move. */
+/** Stores a payment that no nonce proves. The caller moves the value. */
 export async function recordPayment(tx: Writer, payment: PlainPayment): Promise<PaymentRow> {
   const id = await tx.nextId('payments')
   const row: PaymentRow = { id, ...payment, nonce_digest: null, nonce_expires_at: null, nonce_used_at: null }
@@ -75,21 +75,21 @@ export async function recordPayment(tx: Writer, payment: PlainPayment): Promise<
 
 export interface PaymentOrder {
   readonly hash: string
-  /** Who pays, or by whose spending authority: then from the twin of its persona. */
+  /** The payer, or the spending authority with which the persona's twin pays. */
   readonly payer: Owner | PaymentAuthority
-  /** One of the payer's twins; the primary one where absent. */
+  /** One of the payer's twins. Default: the primary one. */
   readonly hostname?: string | undefined
   readonly seen?: PriceQuote | undefined
   readonly at: number
 }
 
-/** A delegate by its hash, and the party that spends by it. */
+/** A delegate's hash, and the party that spends with it. */
 export interface PaymentAuthority {
   readonly delegate: string
   readonly party: Party
 }
 
-/** By what right a caller pays: as themselves, where they are a user and send no delegate. Throws `delegate_required`. */
+/** The payer for a call. Users pay themselves unless they send a delegate. Throws `delegate_required`. */
 export function payerOf(party: Party, delegate: string | undefined): Owner | PaymentAuthority {
   if (delegate !== undefined) return { delegate, party }
   if (party.kind === 'user') return party.owner
@@ -97,8 +97,8 @@ export function payerOf(party: Party, delegate: string | undefined): Owner | Pay
 }
 
 /**
- * Pays for a commodity from the payer's twin to its owner's.
- * Throws `not_found`, `not_owner` (another's twin), `payback_only`, `item_inactive`, `price_changed`, `delegate_refused`, `insufficient_funds`.
+ * Pays for a commodity from the payer's twin to the seller's twin.
+ * Throws `not_found`, `not_owner` (the twin is not the payer's), `payback_only`, `item_inactive`, `price_changed`, `delegate_refused`, `insufficient_funds`.
  */
 export async function createPayment(
   tx: Writer,
@@ -115,7 +115,7 @@ export async function createPayment(
   return movePrice(tx, { kind: 'payment', commodity, quantity, from, to: sellerTwin(commodity), actor, at }, context)
 }
 
-/** Gives the digital quantity of the price. Throws `price_changed`. */
+/** Checks the quote that the payer saw. Returns the digital quantity of the price. Throws `price_changed`. */
 export async function checkSeenCost(
   tx: Reader,
   { dq, cost }: CommodityRow,
@@ -126,30 +126,30 @@ export async function checkSeenCost(
   return quantity
 }
 
-/** The account that pays by a delegate: its own private items are sold to it. */
+/** The account that pays with a delegate. It can buy its own private items. */
 const sellerAccount = ({ party }: PaymentAuthority): number | undefined =>
   party.kind === 'account' ? party.id : undefined
 
-/** A side of a payment: its twin, and whose that is. */
+/** A side of a payment: a twin and its owner. */
 type Side = Pick<TwinRow, 'id' | 'owner' | 'hostname'>
 
 export const sellerTwin = ({ twin_id: id, owner, hostname }: CommodityRow): Side => ({ id, owner, hostname })
 
-/** The price of a commodity, from one side to the other. */
+/** A payment of a commodity's price. */
 export interface PricePayment {
   readonly kind: 'payment' | 'payback'
   readonly commodity: CommodityRow
-  /** Of its price. */
+  /** The digital quantity of the price. */
   readonly quantity: DigitalQuantityRow
   readonly from: Side
   readonly to: Side
   readonly actor: string
   readonly at: number
-  /** Told beside the payment. */
+  /** Added to the event's data. */
   readonly eventData?: Readonly<Record<string, unknown>>
 }
 
-/** Pays a commodity's price; the answer carries the nonce that the seller validates. Throws `insufficient_funds`. */
+/** Pays a commodity's price. Returns the payment with the nonce that the seller validates. Throws `insufficient_funds`. */
 export async function movePrice(
   tx: Writer,
   price: PricePayment,
@@ -160,7 +160,7 @@ export async function movePrice(
   const { id, eventId, movementId } = await postPrice(tx, price)
   const payment: PaymentRow = {
     id,
-    // Not the one that came: that is cut out of the request's address, and would keep it.
+    // The hash in the request is a slice of its URL, and storing it would keep the whole URL in memory.
     hash: commodity.id,
     descriptor: commodity.descriptor,
     dq: commodity.dq,
@@ -199,13 +199,13 @@ export async function recordPaymentEvent(
 interface PaymentEvent {
   readonly actor: string
   readonly at: number
-  /** Told beside the payment. */
+  /** Added to the event's data. */
   readonly eventData?: Readonly<Record<string, unknown>> | undefined
-  /** As an event's `id`. */
+  /** Default: a new id. */
   readonly eventId?: number | undefined
 }
 
-/** Some clients send the commodity's own hostname, which changes nothing: the primary twin pays. */
+/** Some clients send the commodity's own hostname. It is ignored, and the primary twin pays. */
 const twinOfPayer = (tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> =>
   payingTwin(tx, payer, hostname === commodity.hostname ? undefined : hostname)
 
@@ -219,13 +219,13 @@ const spendPrice = (
 interface PostedPrice {
   /** The payment's. */
   readonly id: number
-  /** Of the event that tells it. */
+  /** The event's id. */
   readonly eventId: number
-  /** Null where it was free. */
+  /** Null if the payment is free. */
   readonly movementId: number | null
 }
 
-/** Moves a price, and takes the numbers of everything that is written for it: all at once. */
+/** Posts a price, and takes all ids for it at once. */
 async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePayment): Promise<PostedPrice> {
   const amount = BigInt(commodity.cost)
   const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
@@ -233,10 +233,10 @@ async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePay
   const ids = await tx.nextIds(['payments', 'events', ...(funds ? movementIds : [])])
   const [id, eventId, ...rest] = ids
   const movementId = funds ? postWith(tx, order, funds, rest).id : null
-  return { id: required(id, 'the number of the payment'), eventId: required(eventId, 'that of its event'), movementId }
+  return { id: required(id, 'the id of the payment'), eventId: required(eventId, 'the id of its event'), movementId }
 }
 
-/** A nonce with the timestamp it was given, in milliseconds or seconds, and the seller who shows them. */
+/** A nonce with its timestamp, in Unix milliseconds or seconds, and the seller who sends them. */
 export interface PaymentProof {
   readonly hash: string
   readonly seller: Owner
@@ -261,7 +261,7 @@ export async function validatePayment(tx: Writer, proof: PaymentProof, at: numbe
   return { valid: true as const, payment: shown }
 }
 
-/** Looks at a nonce without spending it. Throws `not_found`, also when it matches no payment for that commodity, and `not_owner`. */
+/** Reads a nonce without spending it. Throws `not_found`, also if it matches no payment for the commodity, and `not_owner`. */
 export async function readPaymentNonce(tx: Reader, proof: PaymentProof) {
   await ownCommodity(tx, proof.seller, proof.hash)
   const payment = await findPayment(tx, proof)
@@ -283,7 +283,7 @@ async function findPayment(tx: Reader, { hash, nonce, timestamp }: PaymentProof)
 
 const isProvable = (payment: PaymentRow): payment is ProvablePayment => payment.nonce_expires_at !== null
 
-/** Sites send the event's milliseconds, or those divided by 1,000 and floored; as a number or digits (clients.md 5). */
+/** Existing sites send milliseconds or whole seconds, as a number or as digits. */
 const isTimeOf = ({ created_at }: PaymentRow, timestamp: number | string): boolean =>
   Number(timestamp) === created_at || Number(timestamp) === seconds(created_at)
 
@@ -309,7 +309,7 @@ function show(payment: PaymentRow, hostname: string, payee_hostname: string, dec
   }
 }
 
-/** A payment of which the caller is payer or payee. Throws `not_found`, for another's too. */
+/** A payment of which the caller is payer or payee. Throws `not_found`, also for any other payment. */
 export async function readPayment(tx: Reader, caller: Owner, id: number) {
   const payment = await ownPayment(tx, caller, id)
   if (!payment) throw problem('not_found')

@@ -25,17 +25,17 @@ import {
 
 const ProvablePayment = z.object({ ...paymentShape, nonce: z.string(), timestamp: z.int() })
 
-/** As `seenPrice`, by the name that a commodity has for its price. */
+/** Like `seenPrice`, but a commodity calls its price `cost`. */
 const seenCost = { cost: z.optional(SeenAmount), dq: seenPrice.dq }
 
 const proofShape = { nonce: z.string(), timestamp: z.union([z.number(), z.string()]) }
 
-/** As browsers write it: scheme, host and port. */
+/** An origin in the form of browsers: scheme, host and port. */
 const Origin = z.string().check(z.maxLength(255), z.regex(/^https?:\/\/[^\s/?#@]+$/, 'the origin of a page'))
 
 export const paymentRoutes = defineRoutes('payments', {
   createPayment: route({
-    summary: 'Pay for a commodity; the answer carries the nonce that its seller validates.',
+    summary: 'Pay for a commodity. The answer contains the nonce that the seller validates.',
     evidence: 'observed',
     method: 'POST',
     path: '/payment/:hash',
@@ -78,7 +78,7 @@ export const paymentRoutes = defineRoutes('payments', {
 
   createPayback: route({
     summary:
-      "Consent, and be paid a commodity's price by its seller, once; the answer carries the nonce that they validate.",
+      "Consent, and get a commodity's price from its seller. This works once. The answer contains the nonce that the seller validates.",
     evidence: 'designed',
     method: 'POST',
     path: '/payback/:hash',
@@ -102,7 +102,7 @@ export const paymentRoutes = defineRoutes('payments', {
   }),
 
   validatePayment: route({
-    summary: "Spend the nonce of a payment made for one of the caller's commodities.",
+    summary: "Spend the nonce of a payment for one of the caller's commodities.",
     evidence: 'observed',
     method: 'POST',
     path: '/payment/:hash/validate',
@@ -118,7 +118,7 @@ export const paymentRoutes = defineRoutes('payments', {
   }),
 
   readPaymentNonce: route({
-    summary: 'Look at the nonce of a payment without spending it.',
+    summary: 'Read the nonce of a payment without spending it.',
     evidence: 'observed',
     method: 'GET',
     path: '/payment/:hash/validate',

@@ -9,19 +9,19 @@ import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader } from '../../storage/storage.js'
 
-/** A record of value received or sent, or of a delegate received (interface.md section 2). */
+/** A record of value received or sent, or of a delegate received (Micro Payment Service Interface, section 2). */
 export interface BinderRecord {
   readonly timestamp: string
   readonly fileAction: 'receive' | 'send'
-  /** The hash of the delegate, or of the movement: the same in the payer's binder and the payee's. */
+  /** The hash of the delegate or the movement. A movement has the same hash in both binders. */
   readonly fileIdentity: string
-  /** The digital quantity; empty for a delegate. */
+  /** The digital quantity. Empty for a delegate. */
   readonly fileType: string
   /** Null for a delegate. */
   readonly amount: number | null
-  /** Hostname of the payer, or of the persona, on a `receive`, else empty. */
+  /** On a `receive`, the hostname of the payer or persona. Otherwise empty. */
   readonly fromAddress: string
-  /** Hostname of the payee on a `send`, else empty. */
+  /** On a `send`, the hostname of the payee. Otherwise empty. */
   readonly destinationAddress: string
 }
 
@@ -35,7 +35,7 @@ export const binderColumns = [
   'destinationAddress',
 ] as const satisfies readonly (keyof BinderRecord)[]
 
-/** A record and what only its JSON form shows. */
+/** A record, and the fields that only its JSON form has. */
 export interface BinderEntry {
   readonly record: BinderRecord
   readonly twistId: string
@@ -44,7 +44,7 @@ export interface BinderEntry {
   readonly type: string
 }
 
-/** Unix milliseconds, both included. */
+/** Unix milliseconds, inclusive. */
 export interface Span {
   readonly from?: number | undefined
   readonly to?: number | undefined
@@ -52,10 +52,10 @@ export interface Span {
 
 const BATCH_SIZE = 200
 
-/** What stands in a binder: with one key, when it came. */
+/** An entry or a delegate of a binder, with its time in Unix milliseconds. */
 type BinderItem = { readonly at: number } & ({ readonly entry: EntryRow } | { readonly delegate: DelegateRow })
 
-/** A twin's entries and delegates, newest first, fetched in pieces so that a binder of any length is streamed. */
+/** A twin's entries and delegates, newest first, read in batches so that a binder of any length can be streamed. */
 export async function* binderEntries(
   { storage }: Pick<ServiceContext, 'storage'>,
   twin: TwinRow,
@@ -74,7 +74,7 @@ export async function* binderEntries(
   }
 }
 
-/** Whole keys of the last entry and the last delegate that were given. */
+/** Index keys of the last entry and the last delegate of a batch. */
 interface Cursor {
   readonly entry?: readonly [twin: number, at: number, id: number]
   readonly delegate?: readonly [twin: number, at: number, number: number, hash: string]
@@ -87,7 +87,7 @@ async function itemsAfter(tx: Reader, { id }: TwinRow, past: Cursor): Promise<Bi
   const items: BinderItem[] = moved.map((entry) => ({ at: entry.at, entry }))
   if (received.length === 0) return items
   items.push(...received.map((delegate) => ({ at: delegate.created_at, delegate })))
-  // Sorting is stable: each kind stays in its order, so what is cut off here comes next.
+  // Sorting is stable, so each kind keeps its order, and the next batch continues exactly here.
   return items.sort((a, b) => b.at - a.at).slice(0, BATCH_SIZE)
 }
 
@@ -150,7 +150,7 @@ function describeDelegate({ id, created_at: at }: DelegateRow, persona: string):
   return { record, twistId: contentHash({ delegate: id, at }), author: persona, type: 'delegate' }
 }
 
-/** Many rows name the same few things: each is looked up once. */
+/** Reads each key once, because many rows name the same few. */
 function cached<K, V>(look: (key: K) => Promise<V>): (key: K) => Promise<V> {
   const known = new Map<K, Promise<V>>()
   return (key) => {
@@ -163,7 +163,7 @@ function cached<K, V>(look: (key: K) => Promise<V>): (key: K) => Promise<V> {
 const movementHash = ({ id, kind, dq, amount, payer_twin_id, payee_twin_id, created_at }: MovementRow): string =>
   contentHash({ id, kind, dq, amount, payer_twin_id, payee_twin_id, created_at })
 
-/** The form that existing clients read as JSON. */
+/** The JSON form of an entry, as existing clients read it. */
 export const binderJson = ({ record, twistId, author, type }: BinderEntry) => ({
   twistId,
   timestamp: record.timestamp,

@@ -12,15 +12,15 @@ import type { Reader } from '../../storage/storage.js'
 /** One thing that a twin holds now. */
 export interface InventoryRecord {
   readonly fileIdentity: string
-  /** Hostname of the twin that issues the digital quantity, or of the persona that gave the delegate. */
+  /** Hostname of the digital quantity's issuer, or of the persona that gave the delegate. */
   readonly issuer: string
-  /** The digital quantity; empty for a delegate. */
+  /** The digital quantity. Empty for a delegate. */
   readonly fileType: string
   /** Null for a delegate. */
   readonly amount: number | null
-  /** `valid` when the entries behind the balance add up to it, and a delegate is what its hash says. */
+  /** `valid` if the entries add up to the balance, or the delegate matches its hash. */
   readonly integrity: 'valid' | 'broken'
-  /** Of the last entry, or of the twin while there is none; of the delegate. */
+  /** Time of the last entry or the delegate. Without entries, when the twin was created. */
   readonly timestamp: string
 }
 

@@ -29,7 +29,7 @@ const InventoryRecord = z.object({
 
 const tableMedia = ['text/csv', 'application/json']
 
-/** The caller's own twin, looked up before any of the answer is sent. */
+/** The caller's own twin. It is read first, because a streamed answer cannot turn into an error. */
 const ownTwinOf = (
   { params, principal }: Call<{ hostname: string }, unknown, unknown, 'account' | 'user' | 'session'>,
   service: ServiceContext,
@@ -79,7 +79,7 @@ export const statementRoutes = defineRoutes('twins', {
   }),
 })
 
-/** A second, such as other answers show, is meant whole; an ISO 8601 date-time to the millisecond. */
+/** Unix seconds include the whole second, because other answers are in seconds. An ISO 8601 date-time is exact. */
 function endOf(field: string, time: number | string | undefined): number | undefined {
   const ms = timeOf(field, time)
   return ms !== undefined && /^\d+$/.test(String(time)) ? ms + 999 : ms

@@ -4,7 +4,7 @@ import { createTopup } from './topup.js'
 
 export const topupRoutes = defineRoutes('top-ups', {
   createTopup: route({
-    summary: "Charge a card and have the value issued to one of the caller's twins.",
+    summary: "Charge a card and issue the value to one of the caller's twins.",
     evidence: 'designed',
     method: 'POST',
     path: '/twin/:hostname/topup',

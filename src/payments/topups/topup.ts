@@ -25,20 +25,20 @@ export interface TopupOrder {
   readonly hostname: string
   readonly amount: number
   readonly paymentMethodId: string
-  /** What the twin was made for, where absent. */
+  /** Default: the digital quantity that the twin was created for. */
   readonly dq?: string | undefined
 }
 
-/** A top-up whose card has yet to be charged. */
+/** A top-up whose card is not charged yet. */
 export interface PendingTopup {
   readonly payment: PaymentRow
   readonly message: CardRow
 }
 
 /**
- * Has a card charged and the value issued to one of the owner's twins. Gives the payment and the twin's balances.
- * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `too_many_declines`, `card_declined`; `processor_failed` where nothing was
- * charged, and also where that is not known yet: the outbox then goes on to settle the payment.
+ * Charges a card and issues the value to one of the owner's twins. Returns the payment and the twin's balances.
+ * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `too_many_declines`, `card_declined`, and `processor_failed` if
+ * nothing was charged or that is not known yet. In the second case the outbox settles the payment later.
  */
 export async function createTopup(order: TopupOrder, service: ServiceContext, keep: KeepAnswer<ShownTopup | Problem>) {
   const { storage, log } = service
@@ -52,8 +52,8 @@ export async function createTopup(order: TopupOrder, service: ServiceContext, ke
   const answer = await storage.read((tx) => answerOf(tx, payment.id, result))
   await storage
     .write((tx) => keep(tx, answer))
-    // The one that was kept meanwhile says where to look.
-    .catch((cause: unknown) => log.error(`the answer of top-up ${payment.id} could not be kept`, cause))
+    // The provisional answer says where to look.
+    .catch((cause: unknown) => log.error(`could not store the answer of top-up ${payment.id}`, cause))
   if (answer instanceof Problem) throw answer
   return answer
 }
@@ -79,18 +79,18 @@ export interface ChargeOrder {
   readonly units: bigint
   readonly paymentMethodId: string
   readonly description: string
-  /** Whom it concerns: an email, or a twin's hostname. */
+  /** Whose card it is: an email, or a twin's hostname. */
   readonly to: string
-  /** Its id there is that of the payment. */
+  /** What the payment is for. */
   readonly purpose: CardRow['purpose']
-  /** Whom the card counts for if it is declined. */
+  /** Whose limit a declined card counts against. */
   readonly subjects: readonly CardSubject[]
   readonly at: number
 }
 
 /**
- * Writes the pending payment with the charge that settles it, for the caller to make, and reserves the supply for it: what is charged
- * can be issued, whatever is issued meanwhile. Throws `amount_invalid`, `too_many_declines`.
+ * Stores a pending payment and the charge that settles it, which the caller must make. Reserves supply of the issuer, so that
+ * the charged amount can always be issued. Throws `amount_invalid`, `too_many_declines`.
  */
 export async function createPendingPayment(
   tx: Writer,
@@ -126,9 +126,11 @@ export async function createPendingPayment(
 /** Throws `amount_invalid`. */
 function chargeableUnits(amount: number, { decimals }: DigitalQuantityRow): bigint {
   const units = toUnits(amount, decimals)
-  if (units === 0n) throw problem('amount_invalid', { detail: 'It must be above zero.' })
+  if (units === 0n) throw problem('amount_invalid', { detail: '`amount` must be above zero.' })
   if (decimals > 2 && units % 10n ** BigInt(decimals - 2) !== 0n)
-    throw problem('amount_invalid', { detail: 'Cards are charged whole cents: it takes at most 2 decimals.' })
+    throw problem('amount_invalid', {
+      detail: '`amount` must have at most 2 decimals, because cards are charged in whole cents.',
+    })
   return units
 }
 
@@ -155,13 +157,13 @@ async function recordPending(
   return payment
 }
 
-/** Whom the charge concerns: a user's email, or the hostname of an account's twin. */
+/** Whose card is charged: a user's email, or the hostname of an account's twin. */
 const payerAddress = async (tx: Reader, { owner, hostname }: TwinRow): Promise<string> =>
   (await emailOf(tx, owner)) ?? hostname
 
 /**
- * Issues what was charged, from the supply that was reserved for it; a payment whose card was not charged has failed. One of an older
- * version, for which nothing was reserved, throws `amount_invalid` while the supply is full.
+ * Issues the charged amount from the reserved supply, or marks the payment as failed if the card was not charged. Payments of
+ * older versions have no reservation: for them it throws `amount_invalid` while the supply is exhausted.
  */
 export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) => {
   const payment = await tx.get(payments, id)
@@ -191,7 +193,7 @@ export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) =
   })
 }
 
-/** Nothing is issued for a card of which it stays unknown whether it was charged. */
+/** Issues nothing if it stays unknown whether the card was charged. */
 export const loseTopup: GiveUpCharge = async (tx, { id, chargeId }, { clock }) => {
   const payment = await tx.get(payments, id)
   if (payment?.status !== 'pending') return
@@ -228,7 +230,7 @@ async function recordTopupEvent(
   })
 }
 
-/** Gives `card_declined` or `processor_failed` where nothing was issued. */
+/** The answer to a top-up. Returns `card_declined` or `processor_failed` if nothing was issued. */
 async function answerOf(tx: Reader, id: number, result: ChargeResult | undefined): Promise<ShownTopup | Problem> {
   const payment = await tx.get(payments, id)
   if (payment?.status === 'posted') return showTopup(tx, payment)
@@ -251,7 +253,7 @@ async function showTopup(tx: Reader, payment: PaymentRow): Promise<ShownTopup> {
 const unsettledTopup = (id: number, isFailed: boolean): Problem =>
   problem('processor_failed', {
     detail: isFailed
-      ? 'Nothing was charged. Try again later; a new try takes a new Idempotency-Key.'
-      : `Whether the card was charged is not known yet. Do not top up again for it: payment ${id} is settled by itself, and the card is never charged twice for it; GET /v4/payments/${id} tells.`,
+      ? 'The card was not charged. Try again later with a new Idempotency-Key.'
+      : `It is not known yet whether the card was charged. Do not top up again. Payment ${id} settles by itself, and charges the card at most once. Read GET /v4/payments/${id} for its status.`,
     fields: { payment_id: id, outcome: isFailed ? 'failed' : 'unknown' },
   })

@@ -5,14 +5,14 @@ import { priceDetail } from '../../consent/approvals/price-detail.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { planTransfer, type TransferOrder, type TransferPlan } from './plan.js'
 
-/** By what an agent sends: its user's approval. */
+/** An agent sends with its user's approval. */
 export interface AgentRight {
   readonly by: 'agent'
   readonly agent: Agent
   readonly approvalId: string | undefined
 }
 
-/** What an agent's user approves: whom is sent how much. Throws as `planTransfer`. */
+/** What an agent's user approves: the payee and the amount. Throws like `planTransfer`. */
 export const transferTerms = async (tx: Reader, order: TransferOrder): Promise<ApprovalTerms> =>
   termsOf(await planTransfer(tx, order))
 
@@ -25,7 +25,7 @@ function termsOf({ sender, address, amount, quantity, memo }: TransferPlan): App
   }
 }
 
-/** Value leaves the user's own wallet: no threshold is for that. Throws `approval_required`, and what `spendApproval` throws. */
+/** Spends an agent's approval. No threshold applies, because value leaves the user's own wallet. Throws `approval_required`, and everything that `spendApproval` throws. */
 export async function spendAgentApproval(
   tx: Writer,
   { agent, approvalId: id }: AgentRight,

@@ -17,10 +17,10 @@ import { createInvitation, type InvitationContext } from './invitation.js'
 import { planTransfer, type TransferOrder, type TransferPlan } from './plan.js'
 import { recordTransferEvent, showTransfer, type TransferRow, transfers } from './transfer.js'
 
-/** By what right somebody sends: by what a session's user approved on a second device, or an agent's. Owners need nothing by their tokens. */
+/** What allows a transfer: a session's second factor, or an agent's approval. Calls with an owner's token need neither. */
 export type TransferRight = (ApprovedSecondFactor & { readonly by: 'session' }) | AgentRight
 
-/** Waits until the user has approved the order. Throws as `planTransfer` and `awaitSecondFactor`, and `insufficient_funds` without session. */
+/** Waits until the user approves the order. Throws like `planTransfer` and `awaitSecondFactor`, and `insufficient_funds` before it asks. */
 export async function awaitTransferApproval(
   service: ServiceContext,
   order: TransferOrder,
@@ -49,8 +49,8 @@ const secondFactorOrder = ({ address, amount, quantity, memo }: TransferPlan, se
 })
 
 /**
- * Moves value to a wallet, or holds it for whoever reads an email that no user has proven.
- * Spends the approval, where one is needed, of exactly this. Throws as `planTransfer` and `spendAgentApproval`, `insufficient_funds`, `rejected`,
+ * Sends value to a wallet, or holds it and invites the reader of an email that no user has proven. Spends the approval or the
+ * second factor of exactly this transfer. Throws like `planTransfer` and `spendAgentApproval`, and `insufficient_funds`, `rejected`,
  * `approval_timeout`.
  */
 export async function createTransfer(
@@ -77,7 +77,7 @@ interface DirectTransfer {
   readonly dq: string
   readonly amount: bigint
   readonly memo: string | null
-  /** Who has it sent: the sender, or an agent of theirs. */
+  /** The sender, or an agent of theirs. */
   readonly actor: string
   readonly at: number
 }

@@ -13,17 +13,16 @@ import { invitationPages, invitationSentence } from './invitation-page.js'
 import { type TransferRow, transferStatus, transfers } from './transfer.js'
 import { amountText, type Invitation, invitationOf } from './wording.js'
 
-/** What somebody who opened the mailed link is shown. */
+/** What the page of a mailed link shows. */
 export type ShownInvitation =
-  /** `code`: once one was mailed. `device`: while whoever signs in is asked on theirs. */
+  /** `code`: a code was mailed. `device`: the user must approve the sign-in on their device. */
   | { readonly step: 'offer' | 'code' | 'device'; readonly invitation: Invitation }
-  /** To the user who has it now. Both are texts with the shortcode. */
+  /** The recipient sees this. Both are texts with the shortcode. */
   | { readonly step: 'claimed'; readonly amount: string; readonly balance: string }
 
-/** By the secret of the link. */
 type InvitationVisit = Visit<{ readonly token: string }>
 
-/** Throws `not_found`, `transfer_expired`; `link_expired` where it was cancelled, or claimed by another than who looks. */
+/** Throws `not_found`, `transfer_expired`, and `link_expired` if it was cancelled, or claimed by somebody else. */
 async function look(
   tx: Reader,
   { token, sessionId, step, refused }: InvitationVisit,
@@ -35,7 +34,7 @@ async function look(
   if (session && transfer.recipient_owner === `user:${session.user_id}`)
     return refused ? new Next() : claimed(tx, transfer)
   checkOpen(transfer, at)
-  // Nothing waits for a device twice.
+  // The device may have answered already.
   const isWaiting = step === 'device' && (await waitingCode(tx, sessionId)) !== undefined
   const invitation = await invitationOf(tx, transfer)
   return { step: isWaiting ? 'device' : step === 'code' ? 'code' : 'offer', invitation }
@@ -51,7 +50,7 @@ function checkOpen(transfer: TransferRow, at: number): void {
   const status = transferStatus(transfer, at)
   if (status === 'expired') throw problem('transfer_expired')
   if (status === 'cancelled') throw problem('link_expired', { detail: 'The sender took the amount back.' })
-  if (status === 'completed') throw problem('link_expired', { detail: 'The amount was claimed.' })
+  if (status === 'completed') throw problem('link_expired', { detail: 'The amount was claimed already.' })
 }
 
 async function claimed(tx: Reader, transfer: TransferRow): Promise<ShownInvitation> {
@@ -65,7 +64,7 @@ async function claimed(tx: Reader, transfer: TransferRow): Promise<ShownInvitati
   }
 }
 
-/** The email that was invited. Throws as `look`. */
+/** The invited email. Throws like `look`. */
 async function invitedEmail(tx: Reader, { token }: InvitationVisit, { clock }: ServiceContext): Promise<string> {
   const transfer = await transferOf(tx, token)
   checkOpen(transfer, clock.now())
@@ -78,12 +77,12 @@ export const invitationFlow = formFlow({
   look,
   pages: invitationPages,
   sentence: invitationSentence,
-  refusedTitle: () => 'Nothing waits here',
+  refusedTitle: () => 'This invitation is not available',
   refusedAt: () => 'code',
   answers: {
     continue: async (tx: Writer, visit: InvitationVisit, _: object, service: ServiceContext) =>
       sendPageCode(tx, { email: await invitedEmail(tx, visit, service), sessionId: visit.sessionId }, service),
-    // Whoever signs in by a mailed code is given all that waits for that email.
+    // Signing in with a mailed code claims everything that was sent to the email.
     verify: async (
       tx: Writer,
       visit: InvitationVisit,

@@ -6,9 +6,9 @@ import { SignInForms } from '../../http/pages/sign-in-forms.js'
 import type { ShownInvitation } from './invitation-flow.js'
 import type { Invitation } from './wording.js'
 
-/** What the mailed link opens: what the mail told, and the way to it. */
+/** The invitation, with the forms that claim it. */
 const openPage = ({ step, invitation }: At<ShownInvitation, 'offer'>, { isRefused, outbox, poll }: View): FormPage => ({
-  title: `You are sent ${invitation.amount}`,
+  title: `${invitation.amount} for you`,
   kicker: (
     <>
       For <bdi>{invitation.email}</bdi>
@@ -35,10 +35,10 @@ const openPage = ({ step, invitation }: At<ShownInvitation, 'offer'>, { isRefuse
 
 const Offer = ({ email, until }: Invitation) => (
   <>
-    <p>It waits for you until {until}. If you do not want it, do nothing: it goes back then.</p>
+    <p>You can claim it until {until}. If you do not want it, do nothing, and it goes back.</p>
     <Form>
       <p>
-        We mail a code to <strong>{email}</strong>. With that you sign in, and it is in your wallet.
+        We mail a code to <strong>{email}</strong>. Sign in with it, and the amount is in your wallet.
       </p>
       <GoOn answer="continue">Continue</GoOn>
     </Form>
@@ -59,4 +59,4 @@ export const invitationPages: Pages<ShownInvitation> = {
 }
 
 export const invitationSentence = ({ code }: Problem): string | undefined =>
-  code === 'not_found' ? 'This is no link that we mailed: open it as it is in the mail.' : undefined
+  code === 'not_found' ? 'This link is wrong. Open it exactly as it is in the mail.' : undefined

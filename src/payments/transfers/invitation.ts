@@ -25,7 +25,7 @@ import { expiredMail, invitationMail, invitationOf } from './wording.js'
 
 const LIFETIME = 30 * 86_400_000
 
-/** The kind of timer by which an invitation ends; its subject is the transfer's id. */
+/** Kind of the timer that expires an invitation. Its subject is the transfer's id. */
 export const TRANSFER_EXPIRES = 'transfer_expires'
 
 export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl'>
@@ -36,12 +36,12 @@ export interface NewInvitation {
   readonly dq: string
   readonly amount: bigint
   readonly memo: string | null
-  /** Who has it sent: the sender, or an agent of theirs. */
+  /** The sender, or an agent of theirs. */
   readonly actor: string
   readonly at: number
 }
 
-/** Holds the amount and mails a link to whoever reads that email. Throws `insufficient_funds`, `too_many_mails`. */
+/** Holds the amount and mails the recipient a link. Throws `insufficient_funds`, `too_many_mails`. */
 export async function createInvitation(
   tx: Writer,
   { sender, email, dq, amount, memo, actor, at }: NewInvitation,
@@ -76,14 +76,14 @@ export async function createInvitation(
 }
 
 /**
- * Gives the held amount to the user who has proven the email that was invited.
- * Throws `not_invited` where the caller sent it, `transfer_expired`, `transfer_settled`; `not_found` for anybody else.
+ * Gives the held amount to the user who has proven the invited email. Throws `transfer_expired`, `transfer_settled`,
+ * `not_invited` for the sender, and `not_found` for anybody else.
  */
 export async function claimTransfer(tx: Writer, userId: number, id: number, at: number) {
   const user = await getExisting(tx, users, userId)
   const transfer = await tx.get(transfers, id)
   const owner: Owner = `user:${userId}`
-  // The same for whatever they ask: it does not say whether anything waits for that email.
+  // One answer for every id, so that it does not reveal whether the email has an invitation.
   const notFound = () => problem('not_found', isProven(user) ? {} : { detail: EMAIL_UNPROVEN })
   if (!transfer) throw notFound()
   const isInvited = isProven(user) && transfer.address === user.email
@@ -96,12 +96,12 @@ export async function claimTransfer(tx: Writer, userId: number, id: number, at: 
 }
 
 const EMAIL_UNPROVEN =
-  'To get what was sent to your email, sign in by a code that is mailed there: POST /v4/session/code, then /v4/session/verify.'
+  'Your email is not proven. Sign in with a mailed code to get what was sent to it: POST /v4/session/code, then /v4/session/verify.'
 
-/** No more than these at one sign-in; the next goes on. */
+/** Limit per sign-in. The next sign-in claims the rest. */
 const MAX_CLAIMED = 1000
 
-/** Gives a user who signs in what waits for them at their email. */
+/** Gives a user who signs in every amount that was sent to their email. */
 export const claimInvitations: OnSignIn = async (tx, { userId, email, at }) => {
   const waiting = await tx.find(transfers, { index: 'byOpenEmail', prefix: [email], limit: MAX_CLAIMED })
   for (const transfer of waiting)
@@ -122,7 +122,7 @@ async function completeTransfer(
   return claimed
 }
 
-/** Takes an invitation of the caller's back. Throws `not_found`, `not_owner` for whom it was sent to, `transfer_settled`. */
+/** Cancels an invitation of the caller. Throws `not_found`, `not_owner` for its recipient, `transfer_settled`. */
 export async function cancelTransfer(tx: Writer, caller: Owner, id: number, at: number) {
   const transfer = await visibleTransfer(tx, caller, id)
   if (transfer.sender_owner !== caller) throw problem('not_owner')
@@ -133,7 +133,7 @@ export async function cancelTransfer(tx: Writer, caller: Owner, id: number, at: 
   return showTransfer(tx, cancelled, at)
 }
 
-/** An invitation that nobody claimed goes back, and whoever sent it is told. */
+/** Returns an unclaimed amount to its sender, and mails them. */
 export const expireTransfer: TimerJob = async (tx, subject, { clock }) => {
   const at = clock.now()
   const transfer = await tx.get(transfers, Number(subject))
@@ -152,7 +152,7 @@ function closeInvitation(tx: Writer, transfer: TransferRow, status: TransferStat
   return settled
 }
 
-/** Where an owner is reached: an account at those who may act for it. */
+/** The emails of an owner. For an account, those of its members. */
 async function emailsOf(tx: Reader, owner: Owner): Promise<string[]> {
   const id = accountIdOf(owner)
   const members = id === undefined ? [] : await tx.find(memberships, { index: 'byAccount', prefix: [id], limit: 100 })

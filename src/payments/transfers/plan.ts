@@ -15,33 +15,33 @@ export interface TransferOrder {
   readonly address: string
   /** In the digital quantity. */
   readonly amount: number
-  /** That of the sender's primary twin, where absent. */
+  /** Default: the digital quantity of the sender's primary twin. */
   readonly dq?: string | undefined
   readonly memo?: string | null | undefined
 }
 
-/** What an order comes to. */
+/** A checked order. */
 export interface TransferPlan {
   readonly sender: TwinRow
   readonly quantity: DigitalQuantityRow
   /** Smallest units. */
   readonly amount: bigint
   readonly address: string
-  /** Null where the address is an email that no user has proven. */
+  /** Null if the address is an email that no user has proven. */
   readonly payee: TwinRow | null
   readonly memo: string | null
 }
 
-/** Throws `insufficient_funds` (no twin), `dq_unknown`, `amount_invalid`, `field_invalid`, `not_found`, `same_twin`. */
+/** Checks an order. Throws `insufficient_funds` (no twin), `dq_unknown`, `amount_invalid`, `field_invalid`, `not_found`, `same_twin`. */
 export async function planTransfer(tx: Reader, { sender: owner, ...order }: TransferOrder): Promise<TransferPlan> {
   const sender = await primaryTwin(tx, owner)
-  if (!sender) throw problem('insufficient_funds', { detail: 'There is no twin to send from.' })
+  if (!sender) throw problem('insufficient_funds', { detail: 'You have no twin to send from.' })
   const quantity = await quantityOf(tx, order.dq ?? sender.dq)
   const amount = toUnits(order.amount, quantity.decimals)
-  if (amount === 0n) throw problem('amount_invalid', { detail: 'It must be more than nothing.' })
+  if (amount === 0n) throw problem('amount_invalid', { detail: '`amount` must be above zero.' })
   const memo = memoOf(order.memo ?? '')
   const { address, payee } = await resolveAddress(tx, order.address)
-  // Whoever has not proven their email may own that address all the same: they would claim from themselves.
+  // A sender with an unproven email could invite themselves.
   if (payee?.id === sender.id || (!payee && address === (await emailOf(tx, owner)))) throw problem('same_twin')
   return { sender, quantity, amount, address, payee, memo }
 }
@@ -49,13 +49,13 @@ export async function planTransfer(tx: Reader, { sender: owner, ...order }: Tran
 /** Throws `field_invalid`. */
 function memoOf(text: string): string | null {
   if (isMemo(text)) return text.trim() || null
-  throw fieldProblem('memo', 'takes up to 140 characters on one line, none of them a control character')
+  throw fieldProblem('memo', 'must be one line of at most 140 characters, without control characters')
 }
 
-/** The host of an address, with or without scheme, port and path. Runtimes differ in what they take for a URL. */
+/** A host with or without scheme, port and path. A pattern, because runtimes parse URLs differently. */
 const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
 
-/** Throws `field_invalid` for what can be no address, `not_found` for that of no wallet. */
+/** Throws `field_invalid` for a malformed address, `not_found` for an unknown one. */
 async function resolveAddress(tx: Reader, sent: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
   const text = sent.trim()
   if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, sent)
@@ -69,7 +69,7 @@ async function resolveAddress(tx: Reader, sent: string): Promise<Pick<TransferPl
 
 async function resolveEmail(tx: Reader, text: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
   if (!z.safeParse(Email, text).success)
-    throw fieldProblem('address', 'must be an email address, such as ada@example.test')
+    throw fieldProblem('address', 'must be an email address such as ada@example.test')
   const address = normalEmail(text)
   const reader = await readerOf(tx, address)
   return { address, payee: (reader && (await primaryTwin(tx, `user:${reader.id}`))) ?? null }

@@ -10,7 +10,7 @@ const invitationPage = { ...invitationFlow.page, params: z.object({ token: z.str
 export const transferRoutes = defineRoutes('transfers', {
   createTransfer: route({
     summary:
-      "Send value from the caller's primary twin to a twin's hostname or URL, or to an email; who reads an email that no user has proven is invited. A session waits for the user's second factor.",
+      "Send value from the caller's primary twin to a twin's hostname or URL, or to an email. If no user has proven the email, its reader gets an invitation. With a session, the request waits for the user's second factor.",
     evidence: 'observed',
     method: 'POST',
     path: '/transfer',
@@ -56,7 +56,7 @@ export const transferRoutes = defineRoutes('transfers', {
   }),
 
   listTransfers: route({
-    summary: 'List the transfers that the caller sent, got or can claim, newest first.',
+    summary: 'List the transfers that the caller sent, received or can claim, newest first.',
     evidence: 'designed',
     method: 'GET',
     path: '/transfers',
@@ -69,7 +69,7 @@ export const transferRoutes = defineRoutes('transfers', {
   }),
 
   readTransfer: route({
-    summary: 'Read a transfer that the caller sent, got or can claim.',
+    summary: 'Read a transfer that the caller sent, received or can claim.',
     evidence: 'designed',
     method: 'GET',
     path: '/transfers/:id',
@@ -82,7 +82,7 @@ export const transferRoutes = defineRoutes('transfers', {
   }),
 
   claimTransfer: route({
-    summary: "Take what was sent to the caller's email; whoever signs in by a mailed code has it by that.",
+    summary: "Claim an amount that was sent to the caller's email. Signing in with a mailed code claims it too.",
     evidence: 'designed',
     method: 'POST',
     path: '/transfers/:id/claim',
@@ -96,7 +96,7 @@ export const transferRoutes = defineRoutes('transfers', {
   }),
 
   cancelTransfer: route({
-    summary: 'Take an invitation back that nobody has claimed; the amount is free again.',
+    summary: 'Cancel an invitation that nobody has claimed. The sender gets the amount back.',
     evidence: 'designed',
     method: 'POST',
     path: '/transfers/:id/cancel',
@@ -111,7 +111,8 @@ export const transferRoutes = defineRoutes('transfers', {
 
   openInvitation: route({
     ...invitationPage,
-    summary: 'The page that a mailed link opens: who sends how much, and the way to it by a code that is mailed.',
+    summary:
+      'Open the page of a mailed invitation. It shows the sender and the amount, and signs the reader in with a mailed code.',
     method: 'GET',
     errors: ['not_found', 'link_expired', 'transfer_expired', 'rejected', 'code_expired'],
     write: invitationFlow.open,
@@ -119,7 +120,7 @@ export const transferRoutes = defineRoutes('transfers', {
 
   answerInvitation: route({
     ...invitationPage,
-    summary: 'Have the code mailed, or sign in by it; what was sent is in the wallet then.',
+    summary: 'Send a form of this page: request a code, or sign in with it and claim the amount.',
     method: 'POST',
     body: z.object({ answer: z.enum(invitationFlow.answers), code: z.optional(z.string()) }),
     status: 303,

@@ -11,30 +11,30 @@ import { newestOfAll } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
-/** `invited`: the amount is held until whoever reads the address claims it. The others are for good. */
+/** `invited`: the amount is held until the reader of the email claims it. The other statuses are final. */
 export type TransferStatus = 'completed' | 'invited' | 'cancelled' | 'expired'
 
 /** Value that somebody sends to a wallet or to an email. */
 export interface TransferRow {
   readonly id: number
-  /** As last written: an invitation past its time has expired (`transferStatus`). */
+  /** The stored status. Use `transferStatus`, which knows when an invitation has expired. */
   readonly status: TransferStatus
   readonly dq: string
   /** Smallest units. */
   readonly amount: string
   readonly sender_owner: Owner
   readonly sender_twin_id: number
-  /** The hostname of a twin, or an email in lower case: as the sender named it. */
+  /** The hostname of a twin, or an email in lower case, as the sender entered it. */
   readonly address: string
-  /** Null until it is known. */
+  /** Null until somebody claims it. */
   readonly recipient_owner: Owner | null
-  /** The email by which it can be claimed; null when nobody can, or can any more. */
+  /** The email whose reader can claim it. Null if nobody can. */
   readonly open_to: string | null
   readonly movement_id: number
   readonly memo: string | null
-  /** Of an invitation; null where there never was one. */
+  /** When the invitation expires. Null for a transfer to a wallet. */
   readonly expires_at: number | null
-  /** Of the token in the mailed link. */
+  /** Digest of the token in the mailed link. */
   readonly link_digest: string | null
   readonly created_at: number
 }
@@ -46,11 +46,11 @@ export const transfers = collection<TransferRow>()('transfers', {
   byLink: { fields: ['link_digest'], unique: true },
 })
 
-/** What the transfer is at that moment: an invitation ends on time, whenever that is written down. */
+/** The status of a transfer at a time, in Unix milliseconds. */
 export const transferStatus = ({ status, expires_at }: TransferRow, at: number): TransferStatus =>
   status === 'invited' && expires_at !== null && expires_at <= at ? 'expired' : status
 
-/** Both sides see the same. Unix seconds; `amount` in the digital quantity. */
+/** A transfer as both sides see it. Times are Unix seconds, `amount` is in the digital quantity. */
 export async function showTransfer(tx: Reader, transfer: TransferRow, at: number) {
   const { id, dq, address, memo, expires_at, created_at } = transfer
   const { hostname } = await getExisting(tx, twins, transfer.sender_twin_id)
@@ -68,7 +68,7 @@ export async function showTransfer(tx: Reader, transfer: TransferRow, at: number
   }
 }
 
-/** The transfer of that id, where the caller sent it, got it or can claim it. Throws `not_found`. */
+/** A transfer that the caller sent, received or can claim. Throws `not_found`. */
 export async function visibleTransfer(tx: Reader, caller: Owner, id: number): Promise<TransferRow> {
   const transfer = await tx.get(transfers, id)
   if (!transfer) throw problem('not_found')
@@ -78,11 +78,11 @@ export async function visibleTransfer(tx: Reader, caller: Owner, id: number): Pr
   return transfer
 }
 
-/** Throws `not_found`, for others' too. */
+/** Reads a transfer that the caller sent, received or can claim. Throws `not_found`. */
 export const readTransfer = async (tx: Reader, caller: Owner, id: number, at: number) =>
   showTransfer(tx, await visibleTransfer(tx, caller, id), at)
 
-/** What the caller sent, got or can claim, newest first. Throws `cursor_invalid`. */
+/** The transfers that the caller sent, received or can claim, newest first. Throws `cursor_invalid`. */
 export async function listTransfers(
   tx: Reader,
   caller: Owner,
@@ -108,7 +108,7 @@ export async function listTransfers(
 
 export type TransferAct = 'completed' | 'invited' | 'claimed' | 'cancelled' | 'expired'
 
-/** Tells both sides, as far as the other is known. */
+/** Records an event for the sender, and for the recipient if they are a user or account. */
 export async function recordTransferEvent(
   tx: Writer,
   act: TransferAct,

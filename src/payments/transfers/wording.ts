@@ -11,11 +11,11 @@ import { getExisting } from '../../storage/existing.js'
 import type { Reader } from '../../storage/storage.js'
 import type { TransferRow } from './transfer.js'
 
-/** What the invited are told, by mail and on the page that it links to. */
+/** What the recipient reads in the mail and on its page. */
 export interface Invitation {
-  /** The name of the account, in quotation marks, or the proven email of the user; else the wallet. */
+  /** The account's name in quotation marks, or the user's proven email. Otherwise the wallet. */
   readonly sender: string
-  /** The sender's wallet, which nobody can call themselves. */
+  /** The sender's wallet. Unlike the name, nobody can choose it. */
   readonly hostname: string
   /** With the shortcode of the digital quantity. */
   readonly amount: string
@@ -39,7 +39,7 @@ export async function invitationOf(tx: Reader, transfer: TransferRow): Promise<I
   }
 }
 
-/** An amount as people read it: `2.500 USD`. */
+/** An amount in text for people: `2.500 USD`. */
 export async function amountText(tx: Reader, { dq, amount }: { dq: string; amount: string | bigint }): Promise<string> {
   const { decimals, shortcode } = await quantityOf(tx, dq)
   return `${formatAmount(amount, decimals)} ${shortcode}`
@@ -60,21 +60,21 @@ const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0
 
 const MAX_MEMO = 140
 
-/** Whether text is a memo: up to 140 characters of one line, each of which people see. */
+/** Whether a text can be a memo: one line of at most 140 visible characters. */
 export const isMemo = (text: string): boolean => [...text].length <= MAX_MEMO && isPlainLine(text)
 
 const MAX_NAME = 80
 
 export function invitationMail(invitation: Invitation, link: string) {
   const { hostname, amount, memo, until } = invitation
-  // Accounts call themselves what they like; addresses and hostnames were checked.
+  // An account chooses its own name. Addresses and hostnames are checked.
   const sender = invitation.sender.startsWith('“') ? unlinked(invitation.sender) : invitation.sender
   const text = [
-    `${sender} sends you ${amount}, from the wallet ${hostname}.`,
-    `Until ${until} it waits for you here:\n${link}`,
-    // On a line of its own that begins with a mark, as quotations in mail do.
+    `${sender} sends you ${amount} from the wallet ${hostname}.`,
+    `You can claim it here until ${until}:\n${link}`,
+    // Marked like a quotation in mail, so that it cannot pass for our own text.
     ...(memo === null ? [] : [`Their message:\n> ${unlinked(revealInvisibleLine(memo))}`]),
-    'If you do not want it, do nothing: it goes back then.',
+    'If you do not want it, do nothing, and it goes back.',
   ].join('\n\n')
   return { subject: `${sender} sends you ${amount}`, text }
 }

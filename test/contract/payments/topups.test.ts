@@ -168,7 +168,10 @@ contract('createTopup', (start) => {
     const { call, payer } = await prepared()
     const refused = await topUp(call, payer, { payment_method_id: 'pm_processor_down' })
     expectProblem(refused, 502, 'processor_failed')
-    expect(refused.body).toMatchObject({ outcome: 'failed', error: expect.stringContaining('Nothing was charged') })
+    expect(refused.body).toMatchObject({
+      outcome: 'failed',
+      error: expect.stringContaining('The card was not charged'),
+    })
     expect(await topupsOf(call, payer.token)).toMatchObject([{ id: refused.body.payment_id, status: 'failed' }])
     expect(await balanceOf(call, payer.token, payer.hostname)).toBe(0)
   })
