@@ -31,7 +31,7 @@ describe('the text of a caller who requests a second factor', () => {
       expect.stringContaining('/v4/authentication-requests/'),
     ])
     expect(text).not.toMatch(/evil\.example|https:\/\/evil|[\u200b\u202e]|\nFarthing/)
-    const [, words = ''] = /own:\n“(.*)”\n/.exec(text) ?? []
+    const [, words = ''] = /text:\n“(.*)”\n/.exec(text) ?? []
     expect(words).toContain('Sign in at (link removed) or (link removed) now')
     expect([...words].length).toBeLessThanOrEqual(200)
   })
