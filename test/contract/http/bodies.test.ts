@@ -19,13 +19,13 @@ contract('a body', (start) => {
     'Application/JSON ;charset=utf-8',
     'application/vnd.api+json',
     'application/problem+json; x=y',
-  ])('is read as JSON by the Content-Type "%s"', { tags: 'everywhere' }, async (type) => {
+  ])('is read as JSON with the Content-Type "%s"', { tags: 'everywhere' }, async (type) => {
     const { call } = await start()
     const { token } = await newSeller(call)
     expect((await rename(call, token, '{"name":"N"}', { 'content-type': type })).body.name).toBe('N')
   })
 
-  it('may be a form, whose text is read as the types that its fields ask for', { tags: 'everywhere' }, async () => {
+  it('may be a form, whose texts become the types of its fields', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const twin = await newTwin(call, token)
@@ -40,7 +40,7 @@ contract('a body', (start) => {
     }
   })
 
-  it('that is a form and gives a field twice is 400 and names it; an unknown one it may', {
+  it('as a form with a field twice is 400 and names it, unless the field is unknown', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -52,7 +52,7 @@ contract('a body', (start) => {
     expect((await rename(call, token, 'name=a&x=1&x=2&__proto__=y', form)).body.name).toBe('a')
   })
 
-  it('in JSON takes no text for a number, nor a number for text', { tags: 'everywhere' }, async () => {
+  it('in JSON must not have text for a number, nor a number for text', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const body = { descriptor: 'X', dq: await defaultDq(call), cost: 1, twin_id: (await newTwin(call, token)).id }
@@ -63,7 +63,7 @@ contract('a body', (start) => {
     }
   })
 
-  it('may hold unknown fields of any kind: they are ignored', async () => {
+  it('may contain unknown fields of any kind, which are ignored', async () => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     for (const unknown of [
@@ -81,7 +81,7 @@ contract('a body', (start) => {
     expect(JSON.stringify(kept)).not.toMatch(/"(x|secrets)"|"mp_x"|"created_at":"?0/)
   })
 
-  it('that names __proto__ or constructor names unknown fields', async () => {
+  it('may contain __proto__ and constructor, which are unknown fields', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const tricks = [
@@ -120,7 +120,7 @@ contract('a body', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('with an Idempotency-Key may be as odd as one without', { tags: 'everywhere' }, async () => {
+  it('with an Idempotency-Key follows the same rules', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const twin = await newTwin(call, seller.token)
@@ -145,7 +145,7 @@ contract('a body', (start) => {
     ['the first half of a surrogate pair', '\\ud83e'],
     ['the second half of one', 'x\\uddee'],
     ['both in the wrong order', '\\uddee\\ud83e'],
-  ])('that holds %s is 400: no storage could be relied on to keep it', { tags: 'everywhere' }, async (_, text) => {
+  ])('with %s is 400, because not every storage can store it', { tags: 'everywhere' }, async (_, text) => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -157,7 +157,7 @@ contract('a body', (start) => {
   })
 
   it.each(['🧮', "'; drop table accounts; --", '<script>alert(1)</script>', '=1+1', ' ', '\u00a0', '𝒜'.repeat(127)])(
-    'keeps text as it came: %j',
+    'keeps text unchanged: %j',
     { tags: 'everywhere' },
     async (name) => {
       const { call } = await start()
@@ -167,13 +167,13 @@ contract('a body', (start) => {
     },
   )
 
-  it('may begin with a byte order mark', { tags: 'everywhere' }, async () => {
+  it('may start with a byte order mark', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     expect((await rename(call, token, '\ufeff{"name":"N"}')).body.name).toBe('N')
   })
 
-  it('that is not UTF-8 is 400, and nothing is kept of it', { tags: 'everywhere' }, async () => {
+  it('that is not UTF-8 is 400, and nothing of it is stored', { tags: 'everywhere' }, async () => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -186,7 +186,7 @@ contract('a body', (start) => {
 })
 
 contract('a body that breaks off', (start) => {
-  it('is the trouble of who sent it: nothing is changed', { tags: 'everywhere' }, async () => {
+  it('changes nothing', { tags: 'everywhere' }, async () => {
     const { url, fetch, call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -210,7 +210,7 @@ contract('a body that breaks off', (start) => {
 contract('a body as large as the limit', (start) => {
   const sized = (size: number) => `{"name":"N","x":"${'x'.repeat(size - '{"name":"N","x":""}'.length)}"}`
 
-  it('is taken: a mebibyte where nothing else is set; a byte more is 413, and changes nothing', {
+  it('is accepted (default: a mebibyte); one more byte is 413 and changes nothing', {
     tags: 'everywhere',
   }, async () => {
     const { call, state } = await start()
@@ -230,7 +230,7 @@ contract('a body as large as the limit', (start) => {
     expectProblem(await rename(call, token, sized(98).replace('x"}', '🧮"}')), 413, 'body_too_large')
   })
 
-  it('is counted while it comes where its length is not announced', { tags: 'everywhere' }, async () => {
+  it('is counted as it arrives if it has no Content-Length', { tags: 'everywhere' }, async () => {
     const started = await start({ limits: { bodyBytes: 1000 } })
     const { token } = await newSeller(started.call)
     const whole = await streamed(started, token, [sized(1000)])
@@ -289,7 +289,7 @@ contract('an amount', (start) => {
     ['{"value":1}', 'field_invalid'],
   ]
 
-  it.each(wrong)("%s as a commodity's cost is 400 %s, and nothing is made", async (cost, code) => {
+  it.each(wrong)("%s as a commodity's cost is 400 %s, and nothing is created", async (cost, code) => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     const twin = await newTwin(call, token)
@@ -324,8 +324,8 @@ contract('an amount', (start) => {
   })
 })
 
-describe('a runtime that shows no stream of a request', () => {
-  it('is served by the whole body, and counted', async () => {
+describe('a runtime without request streams', () => {
+  it('reads the whole body and counts it', async () => {
     const service = createService({ sandbox: true, limits: { bodyBytes: 100 } })
     const withoutStream = (request: Request) =>
       service.fetch(new Proxy(request, { get: (target, name) => (name === 'body' ? undefined : bound(target, name)) }))

@@ -10,7 +10,7 @@ const isPage = ({ route }: Operation) => String(route.produces) === 'text/html' 
 const isMetadata = ({ path }: Operation) => path.includes('/.well-known/')
 
 contract('evidence', (start) => {
-  it('is told with every answer of every operation', async () => {
+  it('is a header of every answer of every operation', async () => {
     const { call } = await start()
     for (const { route, absent, evidence } of operations.filter((operation) => !isControl(operation)))
       expect((await call(route.method, absent)).headers.get('x-evidence'), `${route.method} ${absent}`).toBe(evidence)
@@ -23,7 +23,7 @@ contract('evidence', (start) => {
     expect(headers.get('access-control-expose-headers')).toContain('X-Evidence')
   })
 
-  it.each(evidenceGrades)('%s is asked for: what is graded weaker is 501, and nothing else is', async (least) => {
+  it.each(evidenceGrades)('%s required: weaker operations are 501, and no others', async (least) => {
     const { call } = await start({ evidence: least })
     for (const operation of ofService) {
       const { route, absent, evidence } = operation
@@ -35,7 +35,7 @@ contract('evidence', (start) => {
   })
 
   it.each(evidenceGrades)(
-    '%s is asked for: the controls and the OpenAPI document answer all the same',
+    '%s required: the controls and the OpenAPI document still answer',
     { tags: 'everywhere' },
     async (evidence) => {
       const { call } = await start({ evidence })
@@ -46,7 +46,7 @@ contract('evidence', (start) => {
     },
   )
 
-  it('is not asked of the pages at which people sign in and answer, nor of the metadata that standards define', {
+  it('is not required of pages for people, nor of standard metadata', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start({ evidence: 'documented' })
@@ -57,7 +57,7 @@ contract('evidence', (start) => {
     }
   })
 
-  it('is judged before anything else: what is refused does nothing and needs no credentials', async () => {
+  it('is checked first: a refused call does nothing and needs no credentials', async () => {
     const { call, state } = await start({ evidence: 'documented' })
     const before = (await state()).rows
     const json = { 'content-type': 'application/json' }

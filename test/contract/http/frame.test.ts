@@ -14,7 +14,7 @@ const kept = (headers: Headers) => [...headers].filter(([name]) => !ofTheConnect
 const allowed = (headers: Headers) => headers.get('allow')?.split(', ').sort()
 
 contract('HEAD', (start) => {
-  it('answers as GET does, with the same status and headers and without a body', { tags: 'everywhere' }, async () => {
+  it('answers with the status and headers of GET and without a body', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const session = await newSession(call, 'ada@example.test')
@@ -39,7 +39,7 @@ contract('HEAD', (start) => {
     }
   })
 
-  it('of what is not there to read is 405', { tags: 'everywhere' }, async () => {
+  it('is 405 for a path without GET', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { status, headers, text } = await call('HEAD', '/v4/account/register')
     expect([status, allowed(headers), text]).toEqual([405, ['OPTIONS', 'POST'], ''])
@@ -47,7 +47,7 @@ contract('HEAD', (start) => {
 })
 
 contract('OPTIONS', (start) => {
-  it('answers the preflight of a page of any origin, with what it asks to send', { tags: 'everywhere' }, async () => {
+  it('answers the preflight of any origin with the requested headers', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const asks = {
       origin: PAGE,
@@ -67,7 +67,7 @@ contract('OPTIONS', (start) => {
     })
   })
 
-  it('asks for no credentials, whatever the operation does', { tags: 'everywhere' }, async () => {
+  it('needs no credentials, whatever the operation does', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     for (const [path, methods] of [
       ['/v4/account', 'GET HEAD OPTIONS POST PUT'],
@@ -87,7 +87,7 @@ contract('OPTIONS', (start) => {
 })
 
 contract('a page of another origin', (start) => {
-  it('may read every answer, success or error, and the headers that matter', { tags: 'everywhere' }, async () => {
+  it('may read every answer, success or error, and the relevant headers', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const headers = { origin: PAGE }
     const { token } = await newSeller(call)
@@ -115,7 +115,7 @@ contract('a page of another origin', (start) => {
     }
   })
 
-  it('is not named where there is none', { tags: 'everywhere' }, async () => {
+  it('is not named without an Origin header', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { headers } = await call('GET', '/v4/dq')
     expect(headers.get('access-control-allow-origin')).toBeNull()
@@ -124,7 +124,7 @@ contract('a page of another origin', (start) => {
 })
 
 contract('a path', (start) => {
-  it('that is known, with another method, is 405 and lists those that it takes', { tags: 'everywhere' }, async () => {
+  it('with an unsupported method is 405 and lists the supported ones', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     for (const [method, path, allow] of [
       ['DELETE', '/v4/account', 'GET HEAD OPTIONS POST PUT'],
@@ -182,7 +182,7 @@ contract('a path', (start) => {
   })
 
   it.each(['%ff', '%c3%28', '%', '%zz', 'a%e0%a4%a'])(
-    'that holds a percent-escape that is not UTF-8 is 400: %s',
+    'with a percent-escape that is not UTF-8 is 400: %s',
     { tags: 'everywhere' },
     async (name) => {
       const { call } = await start()
@@ -202,7 +202,7 @@ contract('a path', (start) => {
     'x'.repeat(4000),
     '__proto__',
     'null',
-  ])('names nothing by a name that nothing has: %s', { tags: 'everywhere' }, async (name) => {
+  ])('with an unknown name finds nothing: %s', { tags: 'everywhere' }, async (name) => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const answer = await call('GET', `/v4/twin/${name}`, { token })
@@ -213,14 +213,14 @@ contract('a path', (start) => {
 })
 
 contract('a query', (start) => {
-  it('that names unknown fields, however often, is answered as without them', { tags: 'everywhere' }, async () => {
+  it('may contain unknown fields, which are ignored', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     for (const query of ['x=1&x=2', '__proto__=1', 'constructor=1&toString=2', '%ff=%ff', '&&=&', 'limit=1&LIMIT=x'])
       expect((await call('GET', `/v4/twins?${query}`, { token })).status, query).toBe(200)
   })
 
-  it('that gives a field twice, or with U+0000 in it, is 400 and names the field', { tags: 'everywhere' }, async () => {
+  it('with a field twice, or with U+0000 in it, is 400 and names the field', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     for (const [path, field] of [
@@ -236,11 +236,11 @@ contract('a query', (start) => {
   })
 })
 
-describe('headers that try to break out', () => {
+describe('header injection', () => {
   const service = createService({ sandbox: true })
   const call = caller({ url: 'http://127.0.0.1:4242', fetch: service.fetch })
 
-  it('cannot be made of CR and LF, and what else is reflected stays one header', async () => {
+  it('is impossible with CR and LF, and reflected values stay one header', async () => {
     for (const name of ['origin', 'x-session-id', 'access-control-request-headers', 'idempotency-key'])
       expect(() => new Headers({ [name]: 'a\r\nset-cookie: b=c' })).toThrow(TypeError)
     const odd = 'null, https://a.example.test; "\t~é'
@@ -254,7 +254,7 @@ describe('headers that try to break out', () => {
 })
 
 describe('a service without a sandbox', () => {
-  it('has no controls, not even for OPTIONS or the wrong method', async () => {
+  it('has no controls, also for OPTIONS or a wrong method', async () => {
     const service = createService()
     const call = caller({ url: 'http://127.0.0.1:4242', fetch: service.fetch })
     for (const method of ['GET', 'POST', 'OPTIONS', 'DELETE', 'PATCH'])

@@ -42,7 +42,7 @@ async function newShop(call: Call) {
 }
 
 contract('a call with an Idempotency-Key', (start) => {
-  it('made again replays the status and the body, and does nothing', async () => {
+  it('replays the status and the body when it is repeated, and does nothing', async () => {
     const { call } = await start()
     const { hash, asPayer, left, seller } = await newShop(call)
     const first = await pay(call, hash, 'k', asPayer)
@@ -61,7 +61,7 @@ contract('a call with an Idempotency-Key', (start) => {
     expectProblem(await validate(), 400, 'nonce_used')
   })
 
-  it('makes one commodity, however often', async () => {
+  it('creates one commodity, however often it is repeated', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const body = { descriptor: 'X', dq: await defaultDq(call), cost: 1, twin_id: (await newTwin(call, token)).id }
@@ -75,7 +75,7 @@ contract('a call with an Idempotency-Key', (start) => {
     expect((await call('GET', '/v4/commodities', { token })).body.commodities).toHaveLength(1)
   })
 
-  it('compares bodies by their canonical JSON: order and spelling make no other', async () => {
+  it('compares bodies by their canonical JSON, so order and spelling do not matter', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const [dq, twin] = [await defaultDq(call), await newTwin(call, token)]
@@ -86,7 +86,7 @@ contract('a call with an Idempotency-Key', (start) => {
     expect(isReplay(await call('POST', '/v4/commodity', { token, headers, raw: same }))).toBe(true)
   })
 
-  it('and another body is 422 idempotency_mismatch, and does nothing', async () => {
+  it('and a different body is 422 idempotency_mismatch, and does nothing', async () => {
     const { call, state } = await start()
     const { hash, asPayer, payer, seller } = await newShop(call)
     await pay(call, hash, 'k', asPayer)
@@ -131,7 +131,7 @@ contract('a call with an Idempotency-Key', (start) => {
     expect(await left()).toBe(0.25)
   })
 
-  it('knows a path by what it names, however that is spelled', async () => {
+  it('compares paths by their decoded form', async () => {
     const { call } = await start()
     const { hash, asPayer, left } = await newShop(call)
     await pay(call, hash, 'k', asPayer)
@@ -141,7 +141,7 @@ contract('a call with an Idempotency-Key', (start) => {
     expect(await left()).toBe(0.75)
   })
 
-  it("is the user's, by token or by session", async () => {
+  it('belongs to the user, with a token or with a session', async () => {
     const { call } = await start()
     const { hash, payer, asPayer, left } = await newShop(call)
     const session = await newSession(call, payer.email)
@@ -152,7 +152,7 @@ contract('a call with an Idempotency-Key', (start) => {
     expect(await left()).toBe(0.75)
   })
 
-  it('is kept for 24 hours, and no longer', async () => {
+  it('is stored for 24 hours', async () => {
     const { call } = await start()
     const at = await stopClock(call)
     const { hash, payer } = await newShop(call)
@@ -181,7 +181,7 @@ contract('a call with an Idempotency-Key', (start) => {
     },
   )
 
-  it('does not mind the key where a call moves and sells nothing', async () => {
+  it('ignores the key if the operation changes nothing that a retry could double', async () => {
     const { call } = await start()
     const headers = { 'idempotency-key': 'k' }
     const made = [await call('POST', '/v4/account', { headers }), await call('POST', '/v4/account', { headers })]
@@ -189,7 +189,7 @@ contract('a call with an Idempotency-Key', (start) => {
     expect(made[0]?.body.id).not.toBe(made[1]?.body.id)
   })
 
-  it('rests encrypted: neither answer nor key is found in the storage', async () => {
+  it('is stored encrypted: the storage has neither answer nor key in plain text', async () => {
     const { call, state } = await start()
     const { hash, asPayer } = await newShop(call)
     const { body } = await pay(call, hash, 'the-key-itself', asPayer)
@@ -200,7 +200,7 @@ contract('a call with an Idempotency-Key', (start) => {
     for (const clear of [hash, body.payee_hostname, 'nonce']) expect(JSON.stringify(idempotency)).not.toContain(clear)
   })
 
-  it('goes when others come, once its day is over', async () => {
+  it('is removed by later calls after its day is over', async () => {
     const { call, state } = await start()
     const at = await stopClock(call)
     const { hash, payer } = await newShop(call)
@@ -213,7 +213,7 @@ contract('a call with an Idempotency-Key', (start) => {
 })
 
 contract('a refusal under an Idempotency-Key', (start) => {
-  it('of 402 is not kept: the same key pays once there is enough', async () => {
+  it('with 402 is not stored: the same key pays after a top-up', async () => {
     const { call } = await start()
     const { seller, hash } = await newShop(call)
     const poor = await newPayer(call, seller)
@@ -227,7 +227,7 @@ contract('a refusal under an Idempotency-Key', (start) => {
     await expectSoundLedger(call)
   })
 
-  it('of 404 and of 403 is not kept, and another body is no mismatch', async () => {
+  it('with 404 or 403 is not stored, and a different body is no mismatch', async () => {
     const { call, state } = await start()
     const { hash, asPayer, payer, seller, left } = await newShop(call)
     const others = (await newPayer(call, seller, { balance: 1 })).hostname
@@ -243,7 +243,7 @@ contract('a refusal under an Idempotency-Key', (start) => {
     expect([own.status, await left()]).toEqual([202, 0.75])
   })
 
-  it('of 400 is not kept: the key is free for the call as it should be', async () => {
+  it('with 400 is not stored: the key is free for the corrected call', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const order = { descriptor: 'X', dq: await defaultDq(call), cost: 1, twin_id: (await newTwin(call, token)).id }
@@ -259,7 +259,7 @@ contract('a refusal under an Idempotency-Key', (start) => {
     expect([made.status, isReplay(made)]).toEqual([201, false])
   })
 
-  it('of a caller who is not known is not kept', async () => {
+  it('of an unknown caller is not stored', async () => {
     const { call } = await start()
     const { hash, asPayer } = await newShop(call)
     expectProblem(await pay(call, hash, 'k', { token: 'x' }), 401, 'token_invalid')
@@ -269,7 +269,7 @@ contract('a refusal under an Idempotency-Key', (start) => {
 })
 
 contract('calls with one Idempotency-Key at once', (start) => {
-  it('have one effect, and one answer', async () => {
+  it('have one effect and one answer', async () => {
     const { call } = await start()
     const { hash, asPayer, left } = await newShop(call)
     const answers = await Promise.all(Array.from({ length: 8 }, () => pay(call, hash, 'k', asPayer)))
@@ -289,8 +289,8 @@ contract('calls with one Idempotency-Key at once', (start) => {
   })
 })
 
-describe('an Idempotency-Key, where things break', () => {
-  it('is free after a 500: the call was undone and is made again', async () => {
+describe('an Idempotency-Key during failures', () => {
+  it('is free after a 500, which undid the call', async () => {
     const { storage, logged, ...running } = startFailing()
     const call = caller(running)
     const { hash, asPayer, left } = await newShop(call)
@@ -304,7 +304,7 @@ describe('an Idempotency-Key, where things break', () => {
     expect(await left()).toBe(0.75)
   })
 
-  it('whose answer was sealed under another encryption key is 409, and never a second effect', async () => {
+  it('whose answer was encrypted with a different key is 409, and never has a second effect', async () => {
     const upstream = await startUpstream()
     const storage = memoryStorage()
     const url = 'http://127.0.0.1:4242'

@@ -11,7 +11,7 @@ const common = { summary: 'A count.', evidence: 'designed', method: 'GET', path:
 const result = z.object({ count: z.int() })
 
 describe('an operation', () => {
-  it('is called by its id, with the types of the route table', async () => {
+  it('can be called by its id with the types of the route table', async () => {
     const service = createService({ sandbox: true })
     const call = caller({ url: service.baseUrl, fetch: service.fetch })
     const hash = '7f1c5b1e-5a1f-4c53-9d53-0f6c7e0a1b11'
@@ -41,7 +41,7 @@ describe('an operation', () => {
     expectTypeOf<'card_declined'>().not.toExtend<OperationErrors<'validatePayment'>>()
   })
 
-  it('answers what its result shows, or does not compile', () => {
+  it('does not compile if its answer differs from its result', () => {
     route({ ...common, result, handle: async () => ({ count: 1 }) })
     route({ ...common, result, handle: async () => reply({ status: 201, value: { count: 1 } }) })
     route({ ...common, status: 204, handle: async () => noContent() })

@@ -22,7 +22,7 @@ import { startFailing } from '../../support/storage/failing-storage.js'
 vi.setConfig({ testTimeout: 60_000 })
 
 describe('every operation with a body', () => {
-  it('refuses whatever is of another type, and names the field: 400 field_invalid', async () => {
+  it('refuses a field of a wrong type and names it: 400 field_invalid', async () => {
     const service = createService({ sandbox: true })
     const call = caller({ url: service.baseUrl, fetch: service.fetch })
     const callers = await newCallers(call)
@@ -52,7 +52,7 @@ describe('every operation with a body', () => {
 })
 
 describe('every operation of a sandbox that is served over HTTP', () => {
-  it('refuses foreign pages that would change something without credentials: 403 origin_refused', async () => {
+  it('refuses changes by foreign pages without credentials: 403 origin_refused', async () => {
     const service = createService({ sandbox: true })
     const peerAddress = '127.0.0.1'
     const call = caller({ url: service.baseUrl, fetch: (request) => service.fetch(request, { peerAddress }) })
@@ -66,8 +66,8 @@ describe('every operation of a sandbox that is served over HTTP', () => {
   })
 })
 
-describe('every operation whose query may come as a body', () => {
-  it('refuses that as any body', async () => {
+describe('every operation that also takes its query as a body', () => {
+  it('checks it like any body', async () => {
     const service = createService({ sandbox: true, limits: { bodyBytes: 1000 } })
     const url = 'http://127.0.0.1:4242'
     const callers = await newCallers(caller({ url, fetch: service.fetch }))
@@ -89,15 +89,15 @@ describe('every operation whose query may come as a body', () => {
 })
 
 describe('every control of the sandbox, in a service without one', () => {
-  it('is not there: 404 no_such_path', async () => {
+  it('does not exist: 404 no_such_path', async () => {
     const call = caller({ url: 'http://127.0.0.1:4242', fetch: createService().fetch })
     for (const { route, absent } of operations.filter((operation) => operation.route.scope === 'sandbox'))
       expectProblem(await call(route.method, absent, sampleOf(route)), 404, 'no_such_path')
   })
 })
 
-describe('every operation, where the storage fails', () => {
-  it('is a bare 500 by the name that it declares, nothing of the cause is shown, and all is well when that is over', async () => {
+describe('every operation, when the storage fails', () => {
+  it('answers its declared 500 without the cause, and works again afterwards', async () => {
     const { storage, logged, ...running } = startFailing()
     const call = caller(running)
     const callers = await newCallers(call)
@@ -123,7 +123,7 @@ describe('every operation, where the storage fails', () => {
 })
 
 describe('a service whose storage fails when it starts', () => {
-  it('answers 500 as any other, and starts with the next call once that is over', async () => {
+  it('answers 500, and starts with the next call after the storage works', async () => {
     const { storage, logged, service, url } = startFailing()
     storage.failing = 'all'
     const headers = { origin: 'https://shop.example.test' }

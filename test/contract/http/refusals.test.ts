@@ -72,7 +72,7 @@ contract('every operation with a body', (start) => {
     })
   })
 
-  it('refuses every field of another type, and names it: 400 field_invalid', async () => {
+  it('refuses every field of a wrong type and names it: 400 field_invalid', async () => {
     const { call, state } = await start()
     const callers = await newCallers(call)
     const before = (await state()).rows
@@ -96,7 +96,7 @@ contract('every operation with a body', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('refuses to do without a field that it needs, and names it: 400 field_invalid', async () => {
+  it('refuses a missing required field and names it: 400 field_invalid', async () => {
     const { call, state } = await start()
     const callers = await newCallers(call)
     const before = (await state()).rows
@@ -115,7 +115,7 @@ contract('every operation with a body', (start) => {
 })
 
 contract('every operation with a query', (start) => {
-  it('refuses a field that is given twice, and names it: 400 field_invalid', async () => {
+  it('refuses a repeated field and names it: 400 field_invalid', async () => {
     const { call } = await start()
     const callers = await newCallers(call)
     await forAll(built, async ({ route, absent }) => {
@@ -141,7 +141,7 @@ contract('every operation with a name in its path', (start) => {
   })
 })
 
-contract('every operation that asks who is calling', (start) => {
+contract('every operation that authenticates its caller', (start) => {
   const asksForToken = built.filter(takes('account', 'user'))
   // Where everybody may call, nobody is forbidden to.
   const judged = asksForToken.filter((operation) => !takes('none')(operation))
@@ -179,7 +179,7 @@ contract('every operation that asks who is calling', (start) => {
     })
   })
 
-  it("refuses a user's token where only accounts may call: 403 not_an_account", async () => {
+  it("refuses a user's token if only accounts may call: 403 not_an_account", async () => {
     const started = await start()
     const { user } = await newCallers(started.call)
     await allRefuse(started, forbiddenTo('user'), [403, 'not_an_account'], ({ route }) => merged(sampleOf(route), user))
@@ -227,7 +227,7 @@ contract('every operation that asks who is calling', (start) => {
     }
   })
 
-  it('where only agents may call, another token is no authentication: 401 agent_token_required', async () => {
+  it('refuses other tokens where only agents may call: 401 agent_token_required', async () => {
     const started = await start()
     const { account, user } = await newCallers(started.call)
     const asked = built.filter(({ route }) => route.auth.every((kind) => kind === 'agent'))
@@ -253,7 +253,7 @@ contract('every operation that asks who is calling', (start) => {
     )
   })
 
-  it('refuses a session that cookie and header disagree on: 401 session_conflict', { tags: 'everywhere' }, async () => {
+  it('refuses different sessions in cookie and header: 401 session_conflict', { tags: 'everywhere' }, async () => {
     const started = await start()
     const { guest, session } = await newCallers(started.call)
     const headers = { cookie: `session_id=${guest.session}` }
@@ -262,7 +262,7 @@ contract('every operation that asks who is calling', (start) => {
     )
   })
 
-  it("refuses to change anything for another origin's cookie: 403 cross_site", { tags: 'everywhere' }, async () => {
+  it("refuses changes with another origin's cookie: 403 cross_site", { tags: 'everywhere' }, async () => {
     const started = await start()
     const { session } = await newCallers(started.call)
     const headers = { cookie: `session_id=${session.session}`, origin: 'https://shop.example.test' }
@@ -282,7 +282,7 @@ contract('every operation that asks who is calling', (start) => {
 })
 
 contract('every operation that exchanges credentials', (start) => {
-  it('refuses none, others, unknown ones and used ones', async () => {
+  it('refuses missing, unsuitable, unknown and used credentials', async () => {
     const started = await start()
     const asked = built.filter(takes('client', 'refresh'))
     for (const [status, code, authorization] of [

@@ -33,7 +33,7 @@ describe('the route table', () => {
     expect(duplicates(operations.map(({ route, path }) => `${route.method} ${anyName(path)}`))).toEqual([])
   })
 
-  it("holds each feature's routes, each under its id and no id twice", async () => {
+  it('contains the routes of every feature, each id once', async () => {
     const paths = (await readdir(source, { recursive: true })).filter((path) => /.[/\\]routes\.ts$/.test(path))
     expect(paths.length).toBeGreaterThan(20)
     const features = await Promise.all(paths.map((path) => import(new URL(path, source).href)))
@@ -74,7 +74,7 @@ describe('the route table', () => {
     },
   )
 
-  it('is of the version that the package is', async () => {
+  it('has the version of the package', async () => {
     const { version } = JSON.parse(await readFile(new URL('../package.json', source), 'utf8')) as { version: string }
     expect(VERSION).toBe(version)
   })
@@ -90,7 +90,7 @@ describe('the error codes', () => {
     expect(problemCodes.filter((code) => !declared.has(code))).toEqual([])
   })
 
-  it('are all given somewhere in the sources', async () => {
+  it('are all used in the sources', async () => {
     const files = (await readdir(source, { recursive: true })).filter((name) => /\.tsx?$/.test(name))
     const texts = await Promise.all(
       files
@@ -114,7 +114,7 @@ describe('the documented operations', () => {
     expect(evidenceOf(route, version)).toBe('documented')
   })
 
-  it('are all that the table grades documented', () => {
+  it('are exactly those that the table grades documented', () => {
     const known = new Set(
       documented.map(([method, path]) => `${method} ${path.replace(/\/$/, '').replace(/\{\w+\}/g, ':')}`),
     )

@@ -46,7 +46,7 @@ describe('the body of a GET', () => {
       }
   })
 
-  it('with an unknown public_secret is 401, with one of another type too, and goes before the query', async () => {
+  it('with an unknown or mistyped public_secret is 401, and wins over the query', async () => {
     const { call, url } = await start()
     const seller = await newSeller(call)
     const { hostname } = await newTwin(call, seller.token)
@@ -68,7 +68,7 @@ describe('the body of a GET', () => {
     expect(both.body.code).toBe('public_secret_unknown')
   })
 
-  it("shows another's user record by the email in it", async () => {
+  it("shows another user's record if it contains their email", async () => {
     const { call, url } = await start()
     const seller = await newSeller(call)
     const payer = await newPayer(call, seller)
@@ -81,7 +81,7 @@ describe('the body of a GET', () => {
     expect([wrongType.status, wrongType.body.field]).toEqual([400, 'email'])
   })
 
-  it('may come in chunks of no announced length', async () => {
+  it('may come in chunks', async () => {
     const { call, send } = await start()
     const seller = await newSeller(call)
     const { hostname } = await newTwin(call, seller.token)
@@ -93,7 +93,7 @@ describe('the body of a GET', () => {
     expect(text).toContain(hostname)
   })
 
-  it('is refused as any body is: malformed, of another type, too large', async () => {
+  it('is refused like any body: malformed, mistyped or too large', async () => {
     const { call, url } = await start({ limits: { bodyBytes: 100 } })
     const { hostname } = await newTwin(call, (await newSeller(call)).token)
     const ask = async (body: string, headers: Record<string, string>) => {
@@ -106,7 +106,7 @@ describe('the body of a GET', () => {
     expect(await ask('x'.repeat(101), json)).toEqual([413, 'body_too_large'])
   })
 
-  it('of an operation that takes none is not looked at, and the connection goes on', async () => {
+  it('of an operation without one is ignored, and the connection continues', async () => {
     const { lines, url } = await start()
     const first = [
       ...lines('GET /v4/dq HTTP/1.1', 'Content-Length: 5').filter((line) => !line.startsWith('Connection')),
@@ -118,7 +118,7 @@ describe('the body of a GET', () => {
 })
 
 describe('a header that is sent twice', () => {
-  it('Authorization: is neither of the two: 401', async () => {
+  it('Authorization: neither of the two counts: 401', async () => {
     const { call, send } = await start()
     const [one, other] = [await newSeller(call), await newSeller(call)]
     for (const second of [one, other]) {
@@ -131,7 +131,7 @@ describe('a header that is sent twice', () => {
     expect([exchanged.status, exchanged.body.code]).toEqual([401, 'client_unknown'])
   })
 
-  it('Content-Type: is no type that is taken: 415', async () => {
+  it('Content-Type: is not supported: 415', async () => {
     const { call, send, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -148,7 +148,7 @@ describe('a header that is sent twice', () => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('Idempotency-Key: is one key of both, and so another than each', async () => {
+  it('Idempotency-Key: both values make one different key', async () => {
     const { call, send } = await start()
     const seller = await newSeller(call)
     const { hash } = await newCommodity(call, seller, { cost: 0.25 })
@@ -166,7 +166,7 @@ describe('a header that is sent twice', () => {
     expect(await balanceOf(call, payer.token, payer.hostname)).toBe(0.25)
   })
 
-  it('X-Session-ID: is no session', async () => {
+  it('X-Session-ID: is not a session', async () => {
     const { call, send } = await start()
     const session = await newSession(call, 'ada@example.test')
     const { status, body } = await send('GET /v4/twins HTTP/1.1', [
@@ -176,7 +176,7 @@ describe('a header that is sent twice', () => {
     expect([status, body.code]).toEqual([401, 'sign_in_required'])
   })
 
-  it("Origin: is another origin's", async () => {
+  it('Origin: is a foreign origin', async () => {
     const { call, send, url } = await start()
     const session = await newSession(call, 'ada@example.test')
     const headers = [`Origin: ${url}`, `Origin: ${url}`, `Cookie: session_id=${session}`, 'Content-Length: 0']
@@ -193,7 +193,7 @@ describe('a header that is sent twice', () => {
 })
 
 describe('headers that lie', () => {
-  it('CR or LF in a value ends the request with 400, and sets nothing', async () => {
+  it('CR or LF in a value is 400 and sets nothing', async () => {
     const { send } = await start()
     for (const value of ['a\rSet-Cookie: b=c', 'a\nSet-Cookie: b=c', 'a\0b']) {
       const { status, headers } = await send('GET /v4/session HTTP/1.1', [`Origin: ${value}`])
@@ -203,7 +203,7 @@ describe('headers that lie', () => {
     }
   })
 
-  it('a Host that is none is 400 header_malformed, wherever the path leads', async () => {
+  it('an invalid Host is 400 header_malformed for every path', async () => {
     const { url } = await start()
     for (const host of ['a b', '[', 'x:99999', '%', 'a@b:c'])
       for (const path of ['/v4/dq', '/v4/session', '/v4/twin/x']) {
@@ -213,7 +213,7 @@ describe('headers that lie', () => {
       }
   })
 
-  it('a Host of somebody else is no way to the controls', async () => {
+  it('a foreign Host does not reach the controls', async () => {
     const { url } = await start()
     for (const host of ['sandbox.example.test', '127.0.0.1.example.test', '10.0.0.1']) {
       const text = await sendLines(url, ['GET /_sandbox/clock HTTP/1.1', `Host: ${host}`, 'Connection: close'])
@@ -228,7 +228,7 @@ describe('headers that lie', () => {
 })
 
 describe('lengths that lie', () => {
-  it('a length over the limit is 413 before the body has come', async () => {
+  it('a length over the limit is 413 before the body arrives', async () => {
     const { send } = await start({ limits: { bodyBytes: 1000 } })
     const headers = ['Content-Type: application/json', 'Content-Length: 100000000000']
     const { status, text } = await send('POST /v4/account/register HTTP/1.1', headers, '{')
@@ -236,7 +236,7 @@ describe('lengths that lie', () => {
     expect(text).toContain('body_too_large')
   })
 
-  it('a body without end is 413 as soon as it is too large, and the next caller is served', async () => {
+  it('an endless body is 413 as soon as it is too large, and the next caller is served', async () => {
     const { send, call } = await start({ limits: { bodyBytes: 1000 } })
     const headers = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
     const { status, text } = await send(
@@ -249,13 +249,13 @@ describe('lengths that lie', () => {
     expect((await call('GET', '/v4/dq')).status).toBe(200)
   })
 
-  it('both a length and chunks are 400: they could disagree', async () => {
+  it('both a length and chunks are 400, because they could disagree', async () => {
     const { send } = await start()
     const headers = ['Content-Length: 2', 'Transfer-Encoding: chunked', 'Content-Type: application/json']
     expect((await send('POST /v4/account/register HTTP/1.1', headers, '2\r\n{}\r\n0\r\n\r\n')).status).toBe(400)
   })
 
-  it('a caller who goes away within the body changes nothing, and the next is served', async () => {
+  it('a caller who disconnects within the body changes nothing, and the next is served', async () => {
     const { call, url, lines, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -281,8 +281,8 @@ describe('a HEAD', () => {
   })
 })
 
-describe('requests in one go', () => {
-  it('are answered in their order', async () => {
+describe('pipelined requests', () => {
+  it('are answered in order', async () => {
     const { url, lines } = await start()
     const keepAlive = lines('GET /v4/dq HTTP/1.1').filter((line) => !line.startsWith('Connection'))
     const others = ['GET /v4/nowhere HTTP/1.1', 'GET /v4/account HTTP/1.1'].map((first) => [

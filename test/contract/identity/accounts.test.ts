@@ -27,20 +27,20 @@ contract('createAccount', (start) => {
     },
   )
 
-  it('reads no body: whatever is sent is ignored', async () => {
+  it('ignores any body', async () => {
     const { call } = await start()
     for (const raw of ['', '{', 'name=x', '[]'])
       expect((await call('POST', '/v4/account', { raw, headers: { 'content-type': 'text/plain' } })).status).toBe(201)
   })
 
-  it('makes another account, with other credentials, every time', async () => {
+  it('creates a new account with new credentials every time', async () => {
     const { call } = await start()
     const made = [await call('POST', '/v4/account'), await call('POST', '/v2/account')].map(({ body }) => body)
     expect(new Set(made.map(({ id }) => id)).size).toBe(2)
     expect(new Set(made.flatMap(({ secrets }) => [secrets[0].public_secret, secrets[1].client_id])).size).toBe(4)
   })
 
-  it("shows the service's time, in seconds", async () => {
+  it("shows the service's time in seconds", async () => {
     const { call } = await start()
     const at = await stopClock(call)
     const { body } = await call('POST', '/v4/account')
@@ -49,7 +49,7 @@ contract('createAccount', (start) => {
   })
 
   it.each(['/v4/account', '/v2/account'])(
-    '4.1 rule 1: POST %s is 403 where creation is not permitted, and makes nothing',
+    '4.1 rule 1: POST %s is 403 if creation is off, and creates nothing',
     { tags: 'everywhere' },
     async (path) => {
       const { call, state } = await start({ accountCreation: false })
@@ -86,7 +86,7 @@ contract('readAccount', (start) => {
     expectProblem(await call('GET', '/v4/account', { token: payer.token }), 403, 'not_an_account')
   })
 
-  it('takes an access token and nothing else', async () => {
+  it('accepts only an access token', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const missing = await call('GET', '/v4/account')
@@ -116,7 +116,7 @@ contract('updateAccount', (start) => {
     })
   })
 
-  it('4.1 rule 3: a name left out stays, null clears it', async () => {
+  it('4.1 rule 3: a missing name stays, null clears it', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const put = async (body: object) => {
@@ -178,7 +178,7 @@ contract('updateAccount', (start) => {
 })
 
 contract('registerAccount', (start) => {
-  it('4.1 rule 8: makes account, primary twin and user at once, and shows no user credentials and no twin key', async () => {
+  it('4.1 rule 8: creates account, primary twin and user at once, and shows no user credentials and no twin key', async () => {
     const { call } = await start()
     const dq = await defaultDq(call)
     const { status, body } = await call('POST', '/v4/account/register', { body: { dq, email: 'ada@example.test' } })
@@ -206,7 +206,7 @@ contract('registerAccount', (start) => {
     })
   })
 
-  it("4.1 rule 8: the twin's key is fetched with the new client credentials from GET /v4/twins", async () => {
+  it("4.1 rule 8: GET /v4/twins shows the twin's key with the new client credentials", async () => {
     const { call } = await start()
     const { body } = await call('POST', '/v4/account/register', {
       body: { dq: await defaultDq(call), email: 'ada@example.test' },
@@ -217,7 +217,7 @@ contract('registerAccount', (start) => {
     expect(twins).toEqual([{ ...body.twin, key: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/) }])
   })
 
-  it('4.1 rule 8: the user signs in by an emailed code', async () => {
+  it('4.1 rule 8: the user signs in with an emailed code', async () => {
     const { call } = await start()
     const dq = await defaultDq(call)
     const { user } = (await call('POST', '/v4/account/register', { body: { dq, email: 'ada@example.test' } })).body
@@ -227,7 +227,7 @@ contract('registerAccount', (start) => {
     expect((await call('GET', '/v4/session', { session })).body.user).toEqual(signedIn)
   })
 
-  it('the twin transacts in the digital quantity that was named', async () => {
+  it('the twin uses the named digital quantity', async () => {
     const { call } = await start({ seed: { digital_quantities: [{ name: 'Points', shortcode: 'PTS', decimals: 0 }] } })
     const [first, points] = (await call('GET', '/v4/dq')).body.digital_quantities
     const body = { dq: points, email: 'ada@example.test' }
@@ -257,7 +257,7 @@ contract('registerAccount', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('a digital quantity that is not there is 400, and nothing is created', async () => {
+  it('an unknown digital quantity is 400, and nothing is created', async () => {
     const { call, state } = await start()
     const before = (await state()).rows
     const body = { dq: UNKNOWN_DQ, email: 'ada@example.test' }
@@ -277,14 +277,14 @@ contract('registerAccount', (start) => {
     },
   )
 
-  it('of two at once with one email, one is made', async () => {
+  it('two calls at once with one email create one', async () => {
     const { call } = await start()
     const body = { dq: await defaultDq(call), email: 'ada@example.test' }
     const both = await Promise.all([1, 2].map(() => call('POST', '/v4/account/register', { body })))
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
   })
 
-  it('is 403 where creating accounts is not permitted, and nothing is created', async () => {
+  it('is 403 if creation is off, and nothing is created', async () => {
     const { call, state } = await start({ accountCreation: false })
     const body = { dq: await defaultDq(call), email: 'ada@example.test' }
     const before = (await state()).rows
@@ -294,7 +294,7 @@ contract('registerAccount', (start) => {
 })
 
 contract('an account', (start) => {
-  it("reaches its own things alone: another's are as if absent", async () => {
+  it('sees only its own things, and those of others as if absent', async () => {
     const { call } = await start()
     const [one, other] = [await newSeller(call), await newSeller(call)]
     const twin = await newTwin(call, one.token)
@@ -305,12 +305,12 @@ contract('an account', (start) => {
   })
 })
 
-describe('where the storage cannot keep what is written', () => {
+describe('when the storage cannot write', () => {
   it.each([
     ['4.1 rule 1: POST /v4/account', '/v4/account', 'account_creation_failed'],
     ['4.1 rule 1: POST /v2/account', '/v2/account', 'account_creation_failed'],
     ['4.1 rule 8: POST /v4/account/register', '/v4/account/register', 'provisioning_failed'],
-  ] as const)('%s is 500, nothing is created, and nothing of the cause is shown', async (_, path, code) => {
+  ] as const)('%s is 500, creates nothing and does not show the cause', async (_, path, code) => {
     const { storage, logged, ...running } = startFailing()
     const call = caller(running)
     const body = { dq: await defaultDq(call), email: 'ada@example.test' }

@@ -18,7 +18,7 @@ async function embedded(call: Call) {
 }
 
 contract('createPageSession', (start) => {
-  it('POST /v4/session/page makes a session for the page around an embed, which reads itself', async () => {
+  it('POST /v4/session/page creates a session for the page around an embed, which can read itself', async () => {
     const { call } = await start()
     const { payer, own, made, page } = await embedded(call)
     expect([made.status, made.body]).toEqual([
@@ -31,7 +31,7 @@ contract('createPageSession', (start) => {
     expect(seen.headers.get('set-cookie')).toBeNull()
   })
 
-  it("a page's session does nothing else in the user's name", async () => {
+  it("a page session does nothing else in the user's name", async () => {
     const { call } = await start()
     const { page, hash, payer } = await embedded(call)
     const headers = from(ORIGIN)
@@ -69,7 +69,7 @@ contract('createPageSession', (start) => {
     expect((await call('GET', '/v4/sessions', { token: payer.token })).body.sessions).toEqual([])
   })
 
-  it('can be revoked by itself, and ends after a day', async () => {
+  it('can be revoked alone, and ends after a day', async () => {
     const { call } = await start()
     const { own, page, payer } = await embedded(call)
     const [given] = (await call('GET', '/v4/sessions', { token: payer.token })).body.sessions

@@ -60,8 +60,8 @@ async function tellSecrets(call: Call): Promise<Record<string, string>> {
   }
 }
 
-contract('what rests', (start) => {
-  it('holds no secret in clear that was ever shown, mails and their codes included', async () => {
+contract('the stored state', (start) => {
+  it('contains no shown secret in plain text, including mails and their codes', async () => {
     const { call, state } = await start()
     const secrets = await tellSecrets(call)
     const { rows } = await state()
@@ -78,7 +78,7 @@ contract('what rests', (start) => {
     expect(resting).not.toContain('secret-key-of-the-caller')
   })
 
-  it('rests in collections that every adapter knows', async () => {
+  it('uses only collections that every adapter knows', async () => {
     const { call, state } = await start()
     await tellSecrets(call)
     const known = collections.map(({ name }) => name)
@@ -86,7 +86,7 @@ contract('what rests', (start) => {
     expect(new Set(known).size).toBe(known.length)
   })
 
-  it('the secrets that are shown have the forms that clients know', async () => {
+  it('secrets have the forms that clients expect', async () => {
     const { call } = await start()
     const secrets = await tellSecrets(call)
     for (const [name, secret] of Object.entries(secrets)) {
@@ -99,7 +99,7 @@ contract('what rests', (start) => {
 })
 
 contract('a client secret', (start) => {
-  it("of an account is shown where it is made and nowhere else; a user's, to the user alone", async () => {
+  it("of an account is shown only when it is created, and a user's only to the user", async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const payer = await newPayer(call, seller)

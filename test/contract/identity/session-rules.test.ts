@@ -11,8 +11,8 @@ const FOREIGN = 'https://shop.example.test'
 
 const cookie = (session: string) => ({ cookie: `session_id=${session}` })
 
-contract('a session travels', (start) => {
-  it('as header or as cookie, and every answer repeats it in X-Session-ID', { tags: 'everywhere' }, async () => {
+contract('a session', (start) => {
+  it('is a header or a cookie, and every answer repeats it in X-Session-ID', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     const ways: CallOptions[] = [
@@ -28,7 +28,7 @@ contract('a session travels', (start) => {
       }
   })
 
-  it('and is repeated to a caller who is refused, whatever for', { tags: 'everywhere' }, async () => {
+  it('is repeated in every refusal too', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newGuest(call)
     const json = { 'content-type': 'application/json' }
@@ -43,7 +43,7 @@ contract('a session travels', (start) => {
     expect(refused.map(({ headers }) => headers.get('x-session-id'))).toEqual(refused.map(() => session))
   })
 
-  it('what cannot be a session is never repeated', { tags: 'everywhere' }, async () => {
+  it('is never repeated if it is invalid', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     for (const session of ['<script>', `ms_${'0'.repeat(31)}`, `ms_${'0'.repeat(32)}, ms_${'1'.repeat(32)}`]) {
       const answer = await call('GET', '/v4/twins', { session })
@@ -53,7 +53,7 @@ contract('a session travels', (start) => {
     }
   })
 
-  it('cookie and header that disagree are 401, and nothing is done', { tags: 'everywhere' }, async () => {
+  it('is 401 if cookie and header disagree, and nothing happens', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const [one, other] = [await newSession(call, EMAIL), await newSession(call, 'eve@example.test')]
     const both = { session: one, headers: cookie(other) }
@@ -63,7 +63,7 @@ contract('a session travels', (start) => {
     for (const session of [one, other]) expect((await call('GET', '/v4/twins', { session })).status).toBe(200)
   })
 
-  it('an access token counts before a session', { tags: 'everywhere' }, async () => {
+  it('loses to an access token', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const session = await newSession(call, EMAIL)
@@ -76,7 +76,7 @@ contract('a session travels', (start) => {
 })
 
 contract('a session cookie', (start) => {
-  it("changes state for requests from the service's own origin", { tags: 'everywhere' }, async () => {
+  it("may change state in requests from the service's own origin", { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const session = await newSession(call, EMAIL)
     const headers = { ...cookie(session), origin: new URL(url).origin }
@@ -104,7 +104,7 @@ contract('a session cookie', (start) => {
     expect((await call('GET', '/v4/twins', { session })).status).toBe(200)
   })
 
-  it("of another port, host or scheme is another origin's", { tags: 'everywhere' }, async () => {
+  it('of a different port, host or scheme belongs to a foreign origin', { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const session = await newSession(call, EMAIL)
     const { port } = new URL(url)
@@ -129,13 +129,13 @@ contract('a session cookie', (start) => {
     expect(refused.headers.get('x-session-id')).toBeNull()
   })
 
-  it('is read where a page is only opened: a GET without Origin', { tags: 'everywhere' }, async () => {
+  it('is read when a page is opened: a GET without Origin', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     expect((await call('GET', '/v4/session', { headers: cookie(session) })).body.user.email).toBe(EMAIL)
   })
 
-  it("says nothing against another origin's header", { tags: 'everywhere' }, async () => {
+  it("does not conflict with another origin's header", { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const [one, other] = [await newSession(call, EMAIL), await newSession(call, 'eve@example.test')]
     const both = { session: one, headers: { ...cookie(other), origin: FOREIGN } }
@@ -146,7 +146,7 @@ contract('a session cookie', (start) => {
 })
 
 contract('a session header', (start) => {
-  it('is free of origins: a page of another one signs in, reads and signs out', { tags: 'everywhere' }, async () => {
+  it('works from every origin: a foreign page signs in, reads and signs out', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const headers = { origin: FOREIGN }
     const guest = (await call('GET', '/v4/session', { headers })).body.session_id
@@ -157,7 +157,7 @@ contract('a session header', (start) => {
     expect((await call('DELETE', '/v4/session', { session, headers })).status).toBe(204)
   })
 
-  it("sets no cookie for another origin: its visitor would be signed in as the page's own user", {
+  it('sets no cookie for another origin, which could sign its visitor in as its own user', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -175,8 +175,8 @@ contract('a session header', (start) => {
   })
 })
 
-describe('where the service is reached by https', () => {
-  it('the session cookie is Secure, and its own origin is the one it is reached by', async () => {
+describe('over https', () => {
+  it("the session cookie is Secure, and the service's origin is the requested one", async () => {
     const baseUrl = 'https://pay.example.test'
     const service = createService({ baseUrl, sandbox: true })
     // As behind a proxy that speaks plain HTTP to the service.

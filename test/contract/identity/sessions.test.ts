@@ -9,7 +9,7 @@ const EMAIL = 'ada@example.test'
 const MINUTE = 60_000
 
 contract('readSession', (start) => {
-  it('GET /v4/session issues a session where none is sent, for 24 hours, with nobody signed in', {
+  it('GET /v4/session issues a session for 24 hours, with nobody signed in', {
     tags: 'everywhere',
   }, async () => {
     const { call, url } = await start()
@@ -22,12 +22,12 @@ contract('readSession', (start) => {
     expect(headers.get('set-cookie')).toBe(`session_id=${body.session_id}; Path=${path}; HttpOnly; SameSite=Lax`)
   })
 
-  it('issues another to everyone who sends none', async () => {
+  it('issues a new one to everybody who sends none', async () => {
     const { call } = await start()
     expect(await newGuest(call)).not.toBe(await newGuest(call))
   })
 
-  it('goes on with the one that is sent', async () => {
+  it('returns the one that is sent', async () => {
     const { call } = await start()
     const session = await newGuest(call)
     const { body, headers } = await call('GET', '/v4/session', { session })
@@ -37,7 +37,7 @@ contract('readSession', (start) => {
   })
 
   it.each(['nonsense', 'ms_', `ms_${'G'.repeat(32)}`, `ms_${'0'.repeat(33)}`])(
-    'issues one in place of what cannot be one: %s',
+    'replaces an invalid one: %s',
     async (session) => {
       const { call } = await start()
       const { body, headers } = await call('GET', '/v4/session', { session })
@@ -47,7 +47,7 @@ contract('readSession', (start) => {
     },
   )
 
-  it('a session that holds nothing is not stored', async () => {
+  it('an empty session is not stored', async () => {
     const { call, state } = await start()
     const before = await state()
     const session = await newGuest(call)
@@ -79,7 +79,7 @@ contract('readSession', (start) => {
 })
 
 contract('sendSessionCode', (start) => {
-  it('POST /v4/session/code mails six digits and answers 202 with when they expire', async () => {
+  it('POST /v4/session/code mails six digits and answers 202 with their expiry', async () => {
     const { call } = await start()
     const at = (await stopClock(call)) / 1000
     const { status, body } = await askCode(call, await newGuest(call), EMAIL)
@@ -92,7 +92,7 @@ contract('sendSessionCode', (start) => {
     expect(messages[0].text).toContain(messages[0].codes[0])
   })
 
-  it('issues a session where none is sent', async () => {
+  it('issues a session if none is sent', async () => {
     const { call } = await start()
     const { headers } = await call('POST', '/v4/session/code', { body: { email: EMAIL } })
     const session = headers.get('x-session-id') as string
@@ -116,7 +116,7 @@ contract('sendSessionCode', (start) => {
     expect(shown[1]).toEqual(shown[0])
   })
 
-  it('five codes a quarter-hour go to one email; the sixth is 429 and says when to come back', async () => {
+  it('sends an email address five codes in 15 minutes; the sixth is 429 and says when to retry', async () => {
     const { call } = await start()
     await stopClock(call)
     for (let i = 0; i < 5; i++) {
@@ -139,7 +139,7 @@ contract('sendSessionCode', (start) => {
     expectProblem(await askCode(call, await newGuest(call), EMAIL), 429, 'too_many_codes')
   })
 
-  it('codes that are of no more use do not pile up', async () => {
+  it('old codes do not pile up', async () => {
     const { call, state } = await start()
     await stopClock(call)
     for (let i = 0; i < 4; i++) await askCode(call, await newGuest(call), `user-${i}@example.test`)
@@ -148,7 +148,7 @@ contract('sendSessionCode', (start) => {
     expect((await state()).rows.sign_in_codes).toHaveLength(1)
   })
 
-  it('counts to 429 alike whether or not the email has a user', async () => {
+  it('reaches 429 in the same way whether or not the email has a user', async () => {
     const { call } = await start()
     await stopClock(call)
     await newPayer(call, await newSeller(call), { email: EMAIL })
@@ -161,7 +161,7 @@ contract('sendSessionCode', (start) => {
   })
 
   it.each([{}, { email: 1 }, { email: 'ada' }, { email: 'a@example.test\nBcc: b@example.test' }])(
-    'takes an email address: %j is 400, names the field, and mails nothing',
+    'requires an email address: %j is 400, names the field, and mails nothing',
     async (body) => {
       const { call } = await start()
       const answer = await call('POST', '/v4/session/code', { body })
@@ -203,7 +203,7 @@ contract('verifySessionCode', (start) => {
     ).toEqual(user)
   })
 
-  it('the session goes on under a new id: one that somebody else knows is worth nothing', {
+  it('the session gets a new id, so an id that somebody else knows is useless', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -217,7 +217,7 @@ contract('verifySessionCode', (start) => {
     expectProblem(await call('GET', '/v4/twins', { session: known }), 401, 'sign_in_required')
   })
 
-  it('signing in again ends the session that was signed in before', async () => {
+  it('signing in again ends the earlier session', async () => {
     const { call } = await start()
     const first = await newSession(call, EMAIL)
     await askCode(call, first, 'eve@example.test')
@@ -262,7 +262,7 @@ contract('verifySessionCode', (start) => {
     expect((await verify(call, session, EMAIL, code)).status).toBe(200)
   })
 
-  it('after five wrong tries even the right code is 429, until another is sent', async () => {
+  it('after five wrong tries even the right code is 429 until a new one is sent', async () => {
     const { call } = await start()
     await stopClock(call)
     const session = await newGuest(call)
@@ -276,7 +276,7 @@ contract('verifySessionCode', (start) => {
     expect((await verify(call, session, EMAIL, await mailedCode(call, EMAIL))).status).toBe(200)
   })
 
-  it('tries that come at once are counted one by one', async () => {
+  it('tries at once are counted one by one', async () => {
     const { call } = await start()
     const session = await newGuest(call)
     await askCode(call, session, EMAIL)
@@ -285,7 +285,7 @@ contract('verifySessionCode', (start) => {
     expect(answers.map(({ status }) => status).sort()).toEqual([401, 401, 401, 401, 401, 429, 429, 429])
   })
 
-  it('only the last code that was sent works', async () => {
+  it('only the latest code works', async () => {
     const { call } = await start()
     const session = await newGuest(call)
     const [first, second] = ['ada+code111111@example.test', 'ada+code222222@example.test'] as const
@@ -302,7 +302,7 @@ contract('verifySessionCode', (start) => {
     expect((await verify(call, session, first, '111111')).status).toBe(200)
   })
 
-  it('a code works only in the session that asked for it, and only for its email', async () => {
+  it('a code works only in the session that requested it, and only for its email', async () => {
     const { call } = await start()
     const session = await newGuest(call)
     await askCode(call, session, EMAIL)
@@ -341,7 +341,7 @@ contract('a signed-in session', (start) => {
     expect((await call('GET', '/v4/session', { session })).body.user === null).toBe(status === 401)
   })
 
-  it('DELETE /v4/session signs it out everywhere that it was used, and no other', { tags: 'everywhere' }, async () => {
+  it('DELETE /v4/session signs out this session everywhere, and no other', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const [session, other] = [await newSession(call, EMAIL), await newSession(call, EMAIL)]
     const { status, text, headers } = await call('DELETE', '/v4/session', { session })
@@ -354,7 +354,7 @@ contract('a signed-in session', (start) => {
     expect((await call('GET', '/v4/twins', { session: other })).status).toBe(200)
   })
 
-  it('signing out is answered alike where nobody is signed in, and stores nothing', {
+  it('signing out without a sign-in gets the same answer and stores nothing', {
     tags: 'everywhere',
   }, async () => {
     const { call, state } = await start()
@@ -364,7 +364,7 @@ contract('a signed-in session', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('leaves nothing behind when it was signed out', async () => {
+  it('leaves nothing behind after it is signed out', async () => {
     const { call, state } = await start()
     const session = await newSession(call, EMAIL)
     expect((await state()).rows.sessions).toHaveLength(1)

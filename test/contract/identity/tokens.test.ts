@@ -26,7 +26,7 @@ const works = async (call: Call, token: string): Promise<boolean> => {
 }
 
 contract('the token endpoint, with client credentials', (start) => {
-  it('4.1 rule 4: gives a token pair for the base64 of client_id:client_secret: an hour, and 24 hours', async () => {
+  it('4.1 rule 4: returns tokens of an hour and of 24 hours for the base64 of client_id:client_secret', async () => {
     const { call } = await start()
     const at = (await stopClock(call)) / 1000
     const { status, body } = await exchange(call, await newSeller(call))
@@ -49,7 +49,7 @@ contract('the token endpoint, with client credentials', (start) => {
     expect((await exchange(call, seller)).body).toEqual(first)
   })
 
-  it('4.1 rule 4: an access token with 4:59 left is not given again: a new one lasts an hour', async () => {
+  it('4.1 rule 4: an access token with 4:59 left is replaced by a new one of an hour', async () => {
     const { call } = await start()
     const at = (await stopClock(call)) / 1000
     const seller = await newSeller(call)
@@ -63,7 +63,7 @@ contract('the token endpoint, with client credentials', (start) => {
     expect(await works(call, second.access_token)).toBe(true)
   })
 
-  it('4.1 rule 4: within a second, five minutes are counted to the millisecond', async () => {
+  it('4.1 rule 4: the five minutes are exact to the millisecond', async () => {
     const { call } = await start()
     await stopClock(call)
     const seller = await newSeller(call)
@@ -101,7 +101,7 @@ contract('the token endpoint, with client credentials', (start) => {
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
   })
 
-  it('takes the scheme in any case', async () => {
+  it('accepts the scheme in upper and lower case', async () => {
     const { call } = await start()
     const { clientId, clientSecret } = await newSeller(call)
     const pair = btoa(`${clientId}:${clientSecret}`)
@@ -109,12 +109,12 @@ contract('the token endpoint, with client credentials', (start) => {
       expect((await call('POST', path, { headers: { authorization: `${scheme} ${pair}` } })).status).toBe(200)
   })
 
-  it('is not to be kept by caches', async () => {
+  it('must not be cached', async () => {
     const { call } = await start()
     expect((await exchange(call, await newSeller(call))).headers.get('cache-control')).toBe('private, no-store')
   })
 
-  it('two clients at once get a pair each; one client twice at once gets one', async () => {
+  it('two clients at once get one pair each, and one client twice at once gets one pair', async () => {
     const { call } = await start()
     const clients = [await newSeller(call), await newSeller(call)]
     await stopClock(call, Date.UTC(2032, 0))
@@ -152,7 +152,7 @@ contract('the token endpoint, with a refresh token', (start) => {
     expect((await refresh(call, second.refresh_token)).status).toBe(200)
   })
 
-  it('4.1 rule 5: of many at once with one refresh token, one is answered', async () => {
+  it('4.1 rule 5: one of many calls at once with one refresh token succeeds', async () => {
     const { call } = await start()
     const { refresh_token } = (await exchange(call, await newSeller(call))).body
     const answers = await Promise.all(paths.map((at) => refresh(call, refresh_token, at)))
@@ -172,7 +172,7 @@ contract('the token endpoint, with a refresh token', (start) => {
     expectProblem(await refresh(call, tooLate.refresh_token), 401, 'refresh_token_invalid')
   })
 
-  it('the access token that came with it lasts as long as it said', async () => {
+  it('the access token that came with it lasts for its stated time', async () => {
     const { call } = await start()
     const at = await stopClock(call)
     const first = (await exchange(call, await newSeller(call))).body
@@ -183,7 +183,7 @@ contract('the token endpoint, with a refresh token', (start) => {
     expect(await works(call, first.access_token)).toBe(false)
   })
 
-  it('what it gives is given again for the client credentials, however many came in the same second', async () => {
+  it('the client credentials return the same pair, however many came in the same second', async () => {
     const { call } = await start()
     await stopClock(call)
     const seller = await newSeller(call)
@@ -192,7 +192,7 @@ contract('the token endpoint, with a refresh token', (start) => {
     expect((await exchange(call, seller)).body).toEqual(last)
   })
 
-  it('is no access token, nor is an access token one', async () => {
+  it('is not an access token, and an access token is not a refresh token', async () => {
     const { call } = await start()
     const pair = (await exchange(call, await newSeller(call))).body
     expect(await works(call, pair.refresh_token)).toBe(false)
@@ -202,29 +202,26 @@ contract('the token endpoint, with a refresh token', (start) => {
 })
 
 contract('the token endpoint, on its two paths under two versions', (start) => {
-  it.each(paths)(
-    '4.1 rule 6: %s gives accounts and users their tokens: the credentials decide, not the path',
-    async (at) => {
-      const { call } = await start()
-      const seller = await newSeller(call)
-      const payer = await newPayer(call, seller)
-      for (const exchanged of [
-        exchange,
-        async (...[...args]: Parameters<typeof exchange>) => {
-          const { refresh_token } = (await exchange(...args)).body
-          return refresh(call, refresh_token, at)
-        },
-      ]) {
-        const ofAccount = (await exchanged(call, seller, at)).body.access_token
-        expect((await call('GET', '/v4/account', { token: ofAccount })).body.id).toBe(seller.id)
-        const ofUser = (await exchanged(call, payer, at)).body.access_token
-        expect((await call('GET', `/v4/user/${payer.id}`, { token: ofUser })).body.secrets).toHaveLength(1)
-        expectProblem(await call('GET', '/v4/account', { token: ofUser }), 403, 'not_an_account')
-      }
-    },
-  )
+  it.each(paths)('4.1 rule 6: %s serves accounts and users: the credentials decide, not the path', async (at) => {
+    const { call } = await start()
+    const seller = await newSeller(call)
+    const payer = await newPayer(call, seller)
+    for (const exchanged of [
+      exchange,
+      async (...[...args]: Parameters<typeof exchange>) => {
+        const { refresh_token } = (await exchange(...args)).body
+        return refresh(call, refresh_token, at)
+      },
+    ]) {
+      const ofAccount = (await exchanged(call, seller, at)).body.access_token
+      expect((await call('GET', '/v4/account', { token: ofAccount })).body.id).toBe(seller.id)
+      const ofUser = (await exchanged(call, payer, at)).body.access_token
+      expect((await call('GET', `/v4/user/${payer.id}`, { token: ofUser })).body.secrets).toHaveLength(1)
+      expectProblem(await call('GET', '/v4/account', { token: ofUser }), 403, 'not_an_account')
+    }
+  })
 
-  it('4.1 rule 6: every path gives the one token that there is', { tags: 'everywhere' }, async () => {
+  it('4.1 rule 6: every path returns the same token', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const tokens = []
@@ -314,7 +311,7 @@ contract('the token endpoint refuses', (start) => {
     },
   )
 
-  it('an unknown client id as often as it comes, and keeps nothing of it', async () => {
+  it('an unknown client id every time, and stores nothing about it', async () => {
     const { call, state } = await start()
     const before = (await state()).rows
     for (let i = 0; i < 25; i++)
@@ -328,7 +325,7 @@ contract('the token endpoint refuses', (start) => {
 })
 
 describe('revoked client credentials', () => {
-  it('4.1 rule 7: neither they nor their refresh token give tokens: 401', async () => {
+  it('4.1 rule 7: get no tokens, and neither does their refresh token: 401', async () => {
     const storage = memoryStorage()
     const service = createService({ storage, sandbox: true })
     const call = caller({ url: 'http://127.0.0.1:4242', fetch: service.fetch })

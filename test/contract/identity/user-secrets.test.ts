@@ -27,7 +27,7 @@ async function asking(call: Call, phone: string) {
 }
 
 contract('createUserSecrets', (start) => {
-  it('POST /v4/user/secrets makes client credentials, which get tokens beside those from before', {
+  it('POST /v4/user/secrets creates client credentials, which work next to the earlier ones', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -53,13 +53,13 @@ contract('createUserSecrets', (start) => {
       expect((await call('GET', `/v4/user/${id}`, { token: each })).body.secrets).toContainEqual(made.body.secrets[0])
   })
 
-  it('waits, for a session, until its user has approved that on their phone', async () => {
+  it('waits in a session until its user approves on their phone', async () => {
     const { call } = await start()
     const { make } = await asking(call, 'approve')
     expect((await make()).status).toBe(201)
   })
 
-  it('makes none where the user rejects, or does not answer in time', async () => {
+  it('creates none if the user rejects or does not answer in time', async () => {
     const { call } = await start()
     await stopClock(call)
     const { make, payer, asked } = await asking(call, 'ignore')
@@ -73,7 +73,7 @@ contract('createUserSecrets', (start) => {
     expect((await call('GET', `/v4/user/${payer.id}`, { token: payer.token })).body.secrets).toHaveLength(1)
   })
 
-  it('is told that it waits already, and that too much does', async () => {
+  it('is refused while the same or too many requests wait', async () => {
     const { call } = await start()
     await stopClock(call)
     const { make, payer, asked } = await asking(call, 'ignore')

@@ -38,7 +38,7 @@ contract('createSession', (start) => {
     expect(headers.get('x-session-id')).toBe(body.session_id)
   })
 
-  it('makes another each time, and leaves the ones before', async () => {
+  it('creates a new one each time, and keeps the earlier ones', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const make = async () => (await call('POST', '/v4/session', { token: payer.token })).body.session_id
@@ -49,7 +49,7 @@ contract('createSession', (start) => {
 })
 
 contract('listSessions', (start) => {
-  it("GET /v4/sessions lists the user's signed-in sessions and says which is the caller's own", async () => {
+  it("GET /v4/sessions lists the user's signed-in sessions and marks the caller's own", async () => {
     const { call } = await start()
     const at = (await stopClock(call)) / 1000
     const payer = await newPayer(call, await newSeller(call))
@@ -79,7 +79,7 @@ contract('listSessions', (start) => {
     expect(await sessionsOf(call, { token })).toEqual(shown([false, false]))
   })
 
-  it('shows none that has expired or was signed out, and nowhere its id', async () => {
+  it('shows no expired or signed-out sessions, and never their ids', async () => {
     const { call } = await start()
     await stopClock(call)
     const email = 'ada@example.test'
@@ -122,7 +122,7 @@ contract('deleteSessionById', (start) => {
     expectProblem(await call('GET', '/v4/twins', { session: one }), 401, 'sign_in_required')
   })
 
-  it("the caller's own is signed out as by DELETE /v4/session", { tags: 'everywhere' }, async () => {
+  it("signs out the caller's own like DELETE /v4/session", { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newSession(call, 'ada@example.test')
     const [{ id }] = await sessionsOf(call, { session })
@@ -132,7 +132,7 @@ contract('deleteSessionById', (start) => {
     expect(headers.get('x-session-id')).toBeNull()
   })
 
-  it("another's is 404, as one that is not there, and so is one that has expired", async () => {
+  it("another user's, an unknown and an expired one are 404", async () => {
     const { call } = await start()
     await stopClock(call)
     const [ada, eve] = [await newSession(call, 'ada@example.test'), await newSession(call, 'eve@example.test')]
@@ -151,7 +151,7 @@ contract('deleteSessionById', (start) => {
 })
 
 contract("a user's log", (start) => {
-  it('tells of signing in, failing to and signing out', async () => {
+  it('records sign-ins, failures and sign-outs', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const guest = await newGuest(call)
@@ -173,7 +173,7 @@ contract("a user's log", (start) => {
     expect(about(3).subject).toBe(about(1).subject)
   })
 
-  it('tells of no more failures than tries that counted, and an unknown email has no log', async () => {
+  it('records only failures that counted, and an unknown email has no log', async () => {
     const { call, state } = await start()
     const payer = await newPayer(call, await newSeller(call))
     for (const email of [payer.email, 'nobody@example.test']) {

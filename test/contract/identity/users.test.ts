@@ -10,7 +10,7 @@ const create = (call: Call, token: string, email: string, path = '/v4/user'): Pr
   call('POST', path, { token, body: { email } })
 
 contract('createUser', (start) => {
-  it.each(['/v4/user', '/v3/user'])('POST %s makes a user and shows their client credentials', async (path) => {
+  it.each(['/v4/user', '/v3/user'])('POST %s creates a user and shows their client credentials', async (path) => {
     const { call } = await start()
     const at = String((await stopClock(call)) / 1000)
     const { token } = await newSeller(call)
@@ -34,7 +34,7 @@ contract('createUser', (start) => {
     expect((await call('GET', `/v4/user/${body.id}`, { token })).body).toEqual(body)
   })
 
-  it("makes the user's primary twin, in the service's first digital quantity", async () => {
+  it("creates the user's primary twin in the service's first digital quantity", async () => {
     const { call } = await start({ seed: { digital_quantities: [{ name: 'Points', shortcode: 'PTS' }] } })
     const { token } = await newPayer(call, await newSeller(call))
     const { twins } = (await call('GET', '/v4/twins', { token })).body
@@ -42,7 +42,7 @@ contract('createUser', (start) => {
     expect(twins[0].balances).toEqual({ [await defaultDq(call)]: 0 })
   })
 
-  it('keeps the email trimmed and in lower case', async () => {
+  it('stores the email trimmed and in lower case', async () => {
     const { call } = await start()
     expect((await create(call, (await newSeller(call)).token, '  Ada@Example.TEST ')).body.email).toBe(
       'ada@example.test',
@@ -63,7 +63,7 @@ contract('createUser', (start) => {
     },
   )
 
-  it('of many at once with one email, one is made', async () => {
+  it('many calls at once with one email create one', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const answers = await Promise.all([1, 2, 3, 4].map(() => create(call, token, 'ada@example.test')))
@@ -78,7 +78,7 @@ contract('createUser', (start) => {
     { email: '' },
     { email: 'ada' },
     { email: 'a b@example.test' },
-  ])('takes an email address and nothing else: %j is 400 and names the field', async (body) => {
+  ])('requires an email address: %j is 400 and names the field', async (body) => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -108,7 +108,7 @@ contract('readUser', (start) => {
     })
   })
 
-  it('shows them theirs by session too, without the secrets', async () => {
+  it('shows it to their sessions too, without the secrets', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const session = await newSession(call, payer.email)
@@ -118,7 +118,7 @@ contract('readUser', (start) => {
   })
 
   it.each(['account', 'user'])(
-    "shows another's record, without secrets, to an %s that gives the right email",
+    "shows another user's record, without secrets, to an %s with the right email",
     async (kind) => {
       const { call } = await start()
       const seller = await newSeller(call)
@@ -133,7 +133,7 @@ contract('readUser', (start) => {
     },
   )
 
-  it("another's record with a wrong email, or none, is as if absent: the very same 404", async () => {
+  it("another user's record without the right email is the same 404 as an absent one", async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const payer = await newPayer(call, seller)
@@ -148,13 +148,10 @@ contract('readUser', (start) => {
       expect((await call('GET', `/v4/user/${path}`, { token: seller.token })).text).toBe(absent.text)
   })
 
-  it.each(['me', '1x', '-1', '0', '1.5', '%31%00', '99999999999999999999'])(
-    'an id that is none is 404: %s',
-    async (id) => {
-      const { call } = await start()
-      expectProblem(await call('GET', `/v4/user/${id}`, { token: (await newSeller(call)).token }), 404, 'not_found')
-    },
-  )
+  it.each(['me', '1x', '-1', '0', '1.5', '%31%00', '99999999999999999999'])('an invalid id is 404: %s', async (id) => {
+    const { call } = await start()
+    expectProblem(await call('GET', `/v4/user/${id}`, { token: (await newSeller(call)).token }), 404, 'not_found')
+  })
 
   it('an id with a percent-escape that is not UTF-8 is 400', async () => {
     const { call } = await start()
@@ -163,7 +160,7 @@ contract('readUser', (start) => {
 })
 
 contract('listUsers', (start) => {
-  it('GET /v2/users lists the users that the account made, newest first, without secrets', {
+  it('GET /v2/users lists the users that the account created, newest first, without secrets', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -177,7 +174,7 @@ contract('listUsers', (start) => {
     for (const user of body.users) expect(user).not.toHaveProperty('secrets')
   })
 
-  it('comes in pages: `next` is what to ask after, null on the last', async () => {
+  it('has pages: `next` is the next cursor, and null on the last page', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const ids = []
@@ -193,7 +190,7 @@ contract('listUsers', (start) => {
     expect(after).toBe('&after=null')
   })
 
-  it('shows 20 where no limit is given', async () => {
+  it('shows 20 by default', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     for (let i = 0; i < 21; i++) await create(call, token, `user-${i}@example.test`)
@@ -203,7 +200,7 @@ contract('listUsers', (start) => {
   })
 
   it.each(['0', '101', '-1', '1.5', 'ten', ''])(
-    'takes a limit from 1 to 100: %j is 400 and names it',
+    'accepts a limit from 1 to 100: %j is 400 and names it',
     async (limit) => {
       const { call } = await start()
       const answer = await call('GET', `/v2/users?limit=${limit}`, { token: (await newSeller(call)).token })
@@ -212,7 +209,7 @@ contract('listUsers', (start) => {
     },
   )
 
-  it('an `after` that no list of this account gave is 400', async () => {
+  it('an unknown `after` is 400', async () => {
     const { call } = await start()
     const theirs = await newPayer(call, await newSeller(call))
     const { token } = await newSeller(call)
