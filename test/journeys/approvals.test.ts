@@ -108,7 +108,7 @@ test('somebody else sees nothing of it', async () => {
   const page = await newPage()
   await page.goto(address)
   await signIn(page, call, 'eve@example.test')
-  await parts(page).alert.filter({ hasText: 'to nobody else' }).waitFor()
+  await parts(page).alert.filter({ hasText: 'Only the user whom an app asks' }).waitFor()
   expect(await page.locator('body').innerText()).not.toContain('weather')
   await page.getByRole('button', { name: 'Not you?' }).click()
   await signIn(page, call)
