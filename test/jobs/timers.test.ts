@@ -8,7 +8,7 @@ const ran: string[] = []
 let job: TimerJob = async () => {}
 
 vi.mock('../../src/timers.js', () => ({
-  jobs: { test: (...given: Parameters<TimerJob>) => job(...given) },
+  timerJobs: { test: (...given: Parameters<TimerJob>) => job(...given) },
 }))
 
 afterEach(() => {
