@@ -21,7 +21,7 @@ contract('The event log', (start) => {
   const typesOf = async (call: Call, token: string, query = ''): Promise<string[]> =>
     (await call('GET', `/v4/events${query}`, { token })).body.events.map(({ type }: { type: string }) => type)
 
-  test('listEvents tells each side what happened to it, newest first', async () => {
+  test('listEvents lists the events of each side, newest first', async () => {
     const { call, seller, payer, commodity, paid } = await used()
     expect(await typesOf(call, payer.token)).toEqual(['payment.validated', 'payment.created', 'token.issued'])
     const [ofPayer, ofSeller] = await Promise.all(
@@ -52,7 +52,7 @@ contract('The event log', (start) => {
     })
   })
 
-  test('listEvents tells nobody of a payment that was refused', async () => {
+  test('listEvents has no event for a refused payment', async () => {
     const { call, payer, seller } = await used()
     const dear = await newCommodity(call, seller, { cost: 100 })
     const before = await typesOf(call, payer.token)
@@ -60,7 +60,7 @@ contract('The event log', (start) => {
     expect(await typesOf(call, payer.token)).toEqual(before)
   })
 
-  test('listEvents takes a signed-in session, one type, and pages', async () => {
+  test('listEvents works with a signed-in session, filters by type, and has pages', async () => {
     const { call, payer } = await used()
     const session = await newSession(call, payer.email)
     const all = (await call('GET', '/v4/events?limit=100', { session })).body.events
@@ -76,7 +76,7 @@ contract('The event log', (start) => {
     expectProblem(await call('GET', '/v4/events?after=999999', { session }), 400, 'cursor_invalid')
   })
 
-  test('listEvents is followed live, from now on or from what was seen last', { tags: 'everywhere' }, async () => {
+  test('listEvents streams new events, from now on or after the last seen one', { tags: 'everywhere' }, async () => {
     const { url, fetch, call, payer, commodity } = await used()
     const authorization = `Bearer ${payer.token}`
     const follow = async (headers: Record<string, string> = {}, query = '') => {
@@ -99,7 +99,7 @@ contract('The event log', (start) => {
     await live.cancel()
   })
 
-  test('readEvent shows one of the caller’s own, and no other', { tags: 'everywhere' }, async () => {
+  test("readEvent shows only the caller's own events", { tags: 'everywhere' }, async () => {
     const { call, payer, seller } = await used()
     const { body } = await call('GET', '/v4/events?type=token.issued', { token: payer.token })
     const [mine] = body.events
@@ -111,7 +111,7 @@ contract('The event log', (start) => {
       expectProblem(await call('GET', `/v4/events/${id}`, { token }), 404, 'not_found')
   })
 
-  test('createEvent writes what a client has to tell, for itself alone', { tags: 'everywhere' }, async () => {
+  test("createEvent records a client's own event, which only the client sees", { tags: 'everywhere' }, async () => {
     const { call, payer, seller } = await used()
     const body = { type: 'client.basket.opened', data: { items: [1, { a: null }] } }
     const written = await call('POST', '/v4/events', { token: payer.token, body })
@@ -122,7 +122,7 @@ contract('The event log', (start) => {
     expect(await typesOf(call, seller.token)).not.toContain('client.closed')
   })
 
-  test('createEvent refuses a type that is not a client’s, and data over 8 KiB', async () => {
+  test("createEvent refuses the service's own types, and more than 8 KiB", async () => {
     const { call, payer } = await used()
     const send = (body: object) => call('POST', '/v4/events', { token: payer.token, body })
     for (const type of ['client', 'client.', 'payment.created', 'client.A', `client.${'x'.repeat(100)}`, 7])

@@ -3,7 +3,7 @@ import { contract } from '../../support/contract/contract.js'
 import { expectProblem } from '../../support/scenes/market.js'
 
 contract('listUnsettledWork and retryUnsettledWork', (start) => {
-  it('GET /_sandbox/unsettled lists work that failed too often; POST …/{id}/retry has it done once more', {
+  it('GET /_sandbox/unsettled lists work that failed too often; POST …/{id}/retry tries it again', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()

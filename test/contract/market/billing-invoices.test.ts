@@ -22,7 +22,7 @@ async function pastDue(start: Start, options?: Parameters<Start>[0]) {
 }
 
 contract('readInvoice', (start) => {
-  test('GET /v4/billing/invoices/{id} shows the lines, which add up, and whom it is for', {
+  test('GET /v4/billing/invoices/{id} shows its lines, which add up, and its recipient', {
     tags: 'everywhere',
   }, async () => {
     const { account, at } = await newSubscriber(start)
@@ -51,7 +51,7 @@ contract('readInvoice', (start) => {
     })
   })
 
-  test('it is there as a page and as PDF, for its account alone', { tags: 'everywhere' }, async () => {
+  test('its account can read it as a page and as PDF, and nobody else can', { tags: 'everywhere' }, async () => {
     const { account, call } = await newSubscriber(start)
     await account.ask('PUT', '/profile', { business_name: '<b>Example</b> & Co' })
     await account.chosen('growth', VISA)
@@ -97,7 +97,7 @@ contract('listInvoices', (start) => {
 })
 
 contract('A renewal', (start) => {
-  test('that is declined leaves the plan past due, is told by mail, and is tried after 1, 3 and 7 days', async () => {
+  test('that is declined makes the plan past due, sends a mail, and is retried after 1, 3 and 7 days', async () => {
     const { account, call, owed } = await pastDue(start)
     expect(owed).toMatchObject({ status: 'open', reason: 'renewal', total: 29, paid_at: null })
     expect(await account.billing()).toMatchObject({ plan: 'growth', status: 'past_due', unpaid_invoice_id: owed.id })
@@ -132,7 +132,7 @@ contract('A renewal', (start) => {
 })
 
 contract('payInvoice', (start) => {
-  test('POST /v4/billing/invoices/{id}/pay charges the card on file, or another that takes its place', {
+  test('POST /v4/billing/invoices/{id}/pay charges the card on file, or a new one that replaces it', {
     tags: 'everywhere',
   }, async () => {
     const { account, owed } = await pastDue(start)
@@ -152,7 +152,7 @@ contract('payInvoice', (start) => {
     expect(again.body.invoice_status).toBe('paid')
   })
 
-  test('a processor that takes too long is 502: the invoice stays open until it has answered', async () => {
+  test('is 502 if the processor takes too long, and the invoice stays open until it answers', async () => {
     const { account, owed } = await pastDue(start, { limits: { cardMs: 50 } })
     const unknown = await account.pay(owed.id, { payment_method_id: 'pm_processor_slow' })
     expectProblem(unknown, 502, 'processor_failed')
@@ -162,7 +162,7 @@ contract('payInvoice', (start) => {
     expect((await account.invoices())[1]).toMatchObject({ status: 'open', charging: true })
   })
 
-  test('charges once under an Idempotency-Key', async () => {
+  test('charges once with an Idempotency-Key', async () => {
     const { account, call, owed } = await pastDue(start)
     const key = { 'idempotency-key': 'once' }
     const body = { payment_method_id: VISA }
@@ -183,7 +183,7 @@ describe('An Idempotency-Key of a payment', () => {
     return async () => ({ ...running, call: caller(running) })
   }
 
-  test('is refused while the first is running, as another card is, and where its answer cannot be opened', async () => {
+  test('is refused during the first call, with a different card, and if its answer cannot be decrypted', async () => {
     const cards = testProcessor({ alarm: systemAlarm })
     let release = () => {}
     const held = new Promise<void>((resolve) => {
@@ -212,7 +212,7 @@ describe('An Idempotency-Key of a payment', () => {
     expectProblem(await other.pay(owed.id, body, key), 409, 'idempotency_unreadable')
   })
 
-  test('answers what it answered, where the processor was down: the card was asked', async () => {
+  test('repeats the answer about a processor that was down, because the card may be charged', async () => {
     const cards = testProcessor({ alarm: systemAlarm })
     let isDown = false
     const charge: Cards['charge'] = async (order) => (isDown ? { status: 'unavailable' } : cards.charge(order))

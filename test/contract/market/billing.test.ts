@@ -33,7 +33,7 @@ const plan = (id: string, name: string, price: number, limits: object) => ({
 })
 
 contract('updatePlan', (start) => {
-  test('an account begins on the free plan, without a card', async () => {
+  test('an account starts on the free plan without a card', async () => {
     const { account } = await newSubscriber(start)
     expect(await account.billing()).toEqual({
       plan: 'free',
@@ -47,7 +47,7 @@ contract('updatePlan', (start) => {
     })
   })
 
-  test('a first paid plan is billed for a month, and puts the card on file', async () => {
+  test('the first paid plan bills a month, and stores the card on file', async () => {
     const { account, call } = await newSubscriber(start)
     expectProblem(await account.choose('growth'), 400, 'card_required')
     const chosen = await account.chosen('growth', VISA)
@@ -62,7 +62,7 @@ contract('updatePlan', (start) => {
     expect(await account.events()).toEqual(['invoice_issued', 'invoice_paid', 'plan_changed'])
   })
 
-  test('an upgrade bills what is left of the month, to the cent; a downgrade waits for its end, and can be undone', async () => {
+  test('an upgrade bills the rest of the month to the cent; a downgrade waits for the end of the month and can be undone', async () => {
     const { account, call } = await newSubscriber(start)
     const { current_period_end } = await account.chosen('growth', VISA)
     await advance(call, '14d')
@@ -84,7 +84,7 @@ contract('updatePlan', (start) => {
   test.each([
     ['pm_card_chargeDeclined', 'put on file'],
     [FAILING, 'charged'],
-  ])('a card, %s, that is declined when it is %s is 402, and changes nothing', async (method) => {
+  ])('a card, %s, that is declined when it is %s is 402 and changes nothing', async (method) => {
     const { account } = await newSubscriber(start)
     const refused = await account.choose('growth', method)
     expectProblem(refused, 402, 'card_declined')
@@ -96,7 +96,7 @@ contract('updatePlan', (start) => {
     expect(numbers.filter((number) => number !== null)).toEqual([`${account.seller.id}-0001`])
   })
 
-  test('a processor that is down is 502; one that takes too long is 502, and 409 until it has answered', async () => {
+  test('a processor that is down is 502; one that takes too long is 502, and then 409 until it answers', async () => {
     const { account } = await newSubscriber(start, { limits: { cardMs: 50 } })
     expectProblem(await account.choose('growth', 'pm_processor_down'), 502, 'processor_failed')
     expect(await account.invoices()).toEqual([])
@@ -111,7 +111,7 @@ contract('updatePlan', (start) => {
     expectProblem(await account.pay(invoice_id), 409, 'charge_pending')
   })
 
-  test('refuses card numbers, plans that there are not, and what is no payment method', async () => {
+  test('refuses card numbers, unknown plans and unknown payment methods', async () => {
     const { account, state } = await newSubscriber(start)
     const number = '4242424242424242'
     for (const [method, path] of [
@@ -144,7 +144,7 @@ contract('updatePlan', (start) => {
 })
 
 contract('updateCard, deleteCard', (start) => {
-  test('a card can be put on file, replaced, and taken off, but not from a paid plan', {
+  test('a card on file can be set, replaced and deleted, but not deleted during a paid plan', {
     tags: 'everywhere',
   }, async () => {
     const { account } = await newSubscriber(start)
@@ -162,7 +162,7 @@ contract('updateCard, deleteCard', (start) => {
 })
 
 contract('updateBillingProfile', (start) => {
-  test('sets whom the next invoices are for; those that were issued stay as they are', {
+  test('sets the recipient of future invoices, and leaves issued ones unchanged', {
     tags: 'everywhere',
   }, async () => {
     const { account, call } = await newSubscriber(start)
@@ -207,7 +207,7 @@ contract('The limit of active catalog items', (start) => {
   })
 })
 
-describe('A service that charges no card', () => {
+describe('A service without a card processor', () => {
   test('is 502 to a paid plan, and to a card', async () => {
     const service = createService()
     const call = caller({ url: service.baseUrl, fetch: service.fetch })

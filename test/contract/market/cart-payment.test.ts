@@ -36,7 +36,7 @@ const statusesOf = ({ body }: Answer) => [body.status, ...body.items.map(({ stat
 const receiptsOf = ({ body }: Answer): any[] => body.items.flatMap(({ receipts }: any) => receipts)
 
 contract('payCart', (start) => {
-  it('buys each item of each line by itself, and gives the receipts', { tags: 'everywhere' }, async () => {
+  it('buys each item of each line separately, and returns the receipts', { tags: 'everywhere' }, async () => {
     const { call, seller, user, sell, left } = await newShop(start)
     const [story, game] = [await sell('ok/story'), await sell('text', { name: 'A game', price: 1 })]
     const cart = await newCart(call, user)
@@ -72,7 +72,7 @@ contract('payCart', (start) => {
     await expectSettled(call)
   })
 
-  it('gives back what was not delivered, line by line', async () => {
+  it('reverses lines that were not delivered', async () => {
     const { call, user, sell, left } = await newShop(start)
     const items = [await sell('ok', { price: 1 }), await sell('status/500', { price: 2 }), await sell('status/404')]
     const cart = await filledCart(call, user, items, { quantity: 2 })
@@ -84,7 +84,7 @@ contract('payCart', (start) => {
     await expectSettled(call)
   })
 
-  it('has failed where nothing was delivered', async () => {
+  it('fails if nothing was delivered', async () => {
     const { call, user, sell, left } = await newShop(start)
     const cart = await filledCart(call, user, [await sell('reset'), await sell('truncated')])
     const paid = await payCart(call, user, cart)
@@ -93,7 +93,7 @@ contract('payCart', (start) => {
     await expectSettled(call)
   })
 
-  it('of 50 lines from 20 sellers, three of whose endpoints fail, pays the other 47', async () => {
+  it('pays 47 of 50 lines from 20 sellers if three endpoints fail', async () => {
     const { call, user, left } = await newShop(start)
     const sellers = await newSellers(call, 20)
     const failing = ['status/500', 'reset', 'truncated']
@@ -114,7 +114,7 @@ contract('payCart', (start) => {
     await expectSettled(call)
   })
 
-  it('holds the whole sum, of each digital quantity, or nothing: 402 insufficient_funds', async () => {
+  it('holds the whole sum of each digital quantity or nothing: 402 insufficient_funds', async () => {
     const { call, payer, user, sell, left, state } = await newShop(start, { seed: { digital_quantities: [POINTS] } })
     const [, points] = (await call('GET', '/v4/dq')).body.digital_quantities
     await fund(call, payer.hostname, 6, points)
@@ -136,7 +136,7 @@ contract('payCart', (start) => {
     await expectSettled(call)
   })
 
-  it('charges no price but the one that was quoted, unless told: 409 price_changed', async () => {
+  it('charges only the quoted price unless the caller allows others: 409 price_changed', async () => {
     const { call, seller, user, sell, left } = await newShop(start)
     const [story, game] = [await sell(), await sell('ok', { price: 1 })]
     const cart = await filledCart(call, user, [story, game, game], { quantity: 2 })
@@ -165,12 +165,12 @@ contract('payCart', (start) => {
     expect(await left()).toBe(3.5)
   })
 
-  it('is for a cart with something in it: 422 cart_empty', async () => {
+  it('refuses an empty cart: 422 cart_empty', async () => {
     const { call, user } = await newShop(start)
     expectProblem(await payCart(call, user, await newCart(call, user)), 422, 'cart_empty')
   })
 
-  it('says which line cannot be had any more', async () => {
+  it('names the line that is no longer for sale', async () => {
     const { call, seller, user, sell, left } = await newShop(start)
     const [story, game, film] = [await sell(), await sell(), await sell()]
     const cart = await filledCart(call, user, [story, game, film], { arguments: { text: 'x' } })
@@ -192,7 +192,7 @@ contract('payCart', (start) => {
     expect((await payCart(call, user, cart)).body.status).toBe('paid')
   })
 
-  it('holds nothing where one endpoint cannot be called as its seller means: 502 parameter_unreadable', async () => {
+  it('holds nothing if the hidden parameters of one endpoint are unreadable: 502 parameter_unreadable', async () => {
     const { call, user, sell, state } = await newShop(start)
     const schema = { service_schema: { type: 'object', properties: {} } }
     const cart = await filledCart(call, user, [await sell(), await sell('ok/{secret.TENANT}', schema)])
@@ -203,7 +203,7 @@ contract('payCart', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it("takes another twin of the payer, and nobody else's", async () => {
+  it("can pay from any of the payer's twins, and from no others", async () => {
     const { call, seller, payer, user, sell, left } = await newShop(start)
     const second = await newTwin(call, payer.token)
     await fund(call, second.hostname, 1)
@@ -215,7 +215,7 @@ contract('payCart', (start) => {
     expect([await balanceOf(call, payer.token, second.hostname), await left()]).toEqual([0.75, 10])
   })
 
-  it('asks a guest to sign in: 401 sign_in_required; the cart is theirs then', async () => {
+  it('asks a guest to sign in, who keeps the cart: 401 sign_in_required', async () => {
     const { call, payer, sell, left } = await newShop(start)
     const session = await newGuest(call)
     const cart = await filledCart(call, { session }, [await sell()])
@@ -229,7 +229,7 @@ contract('payCart', (start) => {
     expectProblem(await readCart(call, { session }, cart), 404, 'not_found')
   })
 
-  it("needs the approval of an agent's user, but for what is free: 403 approval_required", async () => {
+  it("needs the approval of an agent's user unless it is free: 403 approval_required", async () => {
     const { call, payer, sell, left } = await newShop(start)
     const agent = { token: (await newAgent(call, { email: payer.email })).accessToken }
     const cart = await filledCart(call, agent, [await sell(), await sell('ok', { price: 0 })])
@@ -243,7 +243,7 @@ contract('payCart', (start) => {
     expect(await left()).toBe(10)
   })
 
-  it('by a spending authority counts what was delivered', async () => {
+  it('with a spending authority counts only delivered lines', async () => {
     const { call, seller, payer, sell, left } = await newShop(start)
     const app = await newApp(call)
     const agent = { token: (await newAgent(call, { app, email: payer.email })).accessToken }
@@ -276,7 +276,7 @@ contract('payCart', (start) => {
     await expectSettled(call)
   })
 
-  it('is nothing that an account does without one: 403 delegate_required', async () => {
+  it('needs a spending authority for an account: 403 delegate_required', async () => {
     const { call, seller, sell } = await newShop(start)
     const account = { token: seller.token }
     expectProblem(
@@ -286,7 +286,7 @@ contract('payCart', (start) => {
     )
   })
 
-  it('pays no twin by itself: 422 same_twin', async () => {
+  it('refuses a payment from a twin to itself: 422 same_twin', async () => {
     const { call, seller, sell } = await newShop(start)
     const twin = await newTwin(call, seller.token)
     await fund(call, twin.hostname, 1)
@@ -303,7 +303,7 @@ contract('payCart', (start) => {
     expect(upstream.requests).toEqual([])
   })
 
-  it('under an Idempotency-Key pays once, and answers the same', { tags: 'everywhere' }, async () => {
+  it('pays once with an Idempotency-Key, and repeats its answer', { tags: 'everywhere' }, async () => {
     const { call, user, sell, left } = await newShop(start)
     const gate = await startGate()
     const cart = await filledCart(call, user, [await sell('gate', { external_endpoint: gate.url }), await sell()])
@@ -322,7 +322,7 @@ contract('payCart', (start) => {
   })
 })
 
-it('payCart answers nothing that was sealed under another encryption key, and pays no second time', async () => {
+it('payCart refuses an answer that was encrypted with a different key, and does not pay again', async () => {
   const storage = memoryStorage()
   const services = ['11', '22'].map((byte) =>
     createService({ storage, sandbox: true, encryptionKey: byte.repeat(32), upstream: nodeUpstream() }),

@@ -38,7 +38,7 @@ contract('The states of a cart', (start) => {
     ['paid', ['gate', 'ok'], 0.5],
     ['partly_paid', ['gate', 'status/503'], 0.25],
     ['failed', ['status/500', 'status/503'], 0],
-  ])('go from open over paying to %s, and from there to no other', async (status, paths, spent) => {
+  ])('go from open through paying to %s, which is final', async (status, paths, spent) => {
     const { call, user, sell, left, state } = await newShop(start)
     const items: CartItem[] = []
     for (const path of paths) items.push(await sell(path, path === 'gate' ? { external_endpoint: gate.url } : {}))
@@ -80,7 +80,7 @@ contract('A cart that is paid 20 times at once', (start) => {
     await expectSettled(call)
   })
 
-  it('and changed meanwhile is paid as it stood, by one or the other', async () => {
+  it('and changed at the same time is paid either before or after the change', async () => {
     const { call, user, sell, left } = await newShop(start)
     const item = await sell('ok', { price: 1 })
     const cart = await filledCart(call, user, [item])

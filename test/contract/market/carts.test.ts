@@ -40,7 +40,7 @@ const refreshed = async (call: Call, refreshToken: string): Promise<{ access_tok
   (await call('POST', '/v4/account/oauth/token', { headers: { authorization: `Bearer ${refreshToken}` } })).body
 
 contract('A cart', (start) => {
-  it('begins empty, for an account, a user, an agent, a session and a guest', async () => {
+  it('starts empty for an account, a user, an agent, a session and a guest', async () => {
     const { call, seller, payer } = await newShop(start)
     const callers: CallOptions[] = [
       { token: seller.token },
@@ -62,7 +62,9 @@ contract('A cart', (start) => {
     expect(ids.size).toBe(callers.length)
   })
 
-  it('of one who sends nothing is had by the session that is issued for it', { tags: 'everywhere' }, async () => {
+  it('of a caller without credentials belongs to the session that is issued for it', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const made = await call('POST', '/v4/carts')
     const session = made.headers.get('x-session-id') as string
@@ -70,7 +72,7 @@ contract('A cart', (start) => {
     expectProblem(await readCart(call, {}, made.body.id), 404, 'not_found')
   })
 
-  it('holds lines with the price, name and seller that an item has, and sums them', async () => {
+  it('has lines with the price, name and seller of each item, and their sum', async () => {
     const { call, item, user } = await newShop(start)
     const cart = await newCart(call, user)
     const more = { catalog_item_id: item.id, arguments: { text: 'Grüße' }, quantity: 3 }
@@ -94,7 +96,7 @@ contract('A cart', (start) => {
     expect((await readCart(call, user, cart)).body).toEqual(second.body)
   })
 
-  it('of several digital quantities has a sum of each', async () => {
+  it('has a sum for each digital quantity', async () => {
     const { call, seller, item, user } = await newShop(() => start({ seed: { digital_quantities: [POINTS] } }))
     const [, points] = (await call('GET', '/v4/dq')).body.digital_quantities
     const endpoint = { external_endpoint: CLOSED_ENDPOINT }
@@ -104,7 +106,7 @@ contract('A cart', (start) => {
     expect((await readCart(call, user, cart)).body.totals).toEqual({ [item.dq]: 0.5, [points]: 14 })
   })
 
-  it('changes by line: quantity, arguments, and away', { tags: 'everywhere' }, async () => {
+  it('lets its owner change the quantity and arguments of a line, or delete it', { tags: 'everywhere' }, async () => {
     const { call, item, user } = await newShop(start)
     const cart = await filledCart(call, user, [item, item])
     const change = (line: number, body: object) => call('PUT', `/v4/carts/${cart}/items/${line}`, { ...user, body })
@@ -122,7 +124,7 @@ contract('A cart', (start) => {
     expect((await addItem(call, user, cart, { catalog_item_id: item.id })).body.items[1].line).toBe(3)
   })
 
-  it('keeps the price that was quoted, so that a change is seen', async () => {
+  it('keeps the quoted price, so that a change is visible', async () => {
     const { call, seller, item, user } = await newShop(start)
     const cart = await filledCart(call, user, [item])
     await call('PUT', `/v4/catalog/items/${item.id}`, { token: seller.token, body: { price: 0.5 } })
@@ -131,7 +133,7 @@ contract('A cart', (start) => {
     expect(items.map(({ price }: any) => price)).toEqual([0.25, 0.5])
   })
 
-  it('takes 1 to 99 of an item, and 50 lines', async () => {
+  it('accepts 1 to 99 of an item, and 50 lines', async () => {
     const { call, item, user } = await newShop(start)
     const cart = await newCart(call, user)
     for (const quantity of [0, -1, 1.5, 100, '2', null]) {
@@ -146,7 +148,7 @@ contract('A cart', (start) => {
     expect((await addItem(call, user, cart, { catalog_item_id: item.id })).body.items).toHaveLength(50)
   })
 
-  it('takes no item that is not there or not for sale, and no arguments that it does not take', async () => {
+  it('refuses items that are unknown or not for sale, and arguments that break the schema', async () => {
     const { call, seller, item, user, state } = await newShop(start)
     const cart = await filledCart(call, user, [item])
     const before = (await state()).rows
@@ -164,7 +166,7 @@ contract('A cart', (start) => {
     expectProblem(await call('PUT', `/v4/carts/${cart}/items/1`, { ...user, body }), 409, 'item_inactive')
   })
 
-  it('can be thrown away, and leaves nothing behind', { tags: 'everywhere' }, async () => {
+  it('can be deleted, and leaves nothing behind', { tags: 'everywhere' }, async () => {
     const { call, item, user, state } = await newShop(start)
     const cart = await filledCart(call, user, [item, item])
     expect((await call('DELETE', `/v4/carts/${cart}`, user)).status).toBe(204)
@@ -175,7 +177,7 @@ contract('A cart', (start) => {
   })
 })
 
-contract('Whose a cart is', (start) => {
+contract('The owner of a cart', (start) => {
   /** Each of these is as if the cart were not there. */
   async function expectHidden(call: Call, callers: readonly CallOptions[], cart: number, item: number) {
     for (const caller of callers) {
@@ -188,7 +190,7 @@ contract('Whose a cart is', (start) => {
     }
   }
 
-  it('is told by the credential that made it: for any other, of the same user too, it is not there', async () => {
+  it('is the credential that created it: other credentials do not see it, even of the same user', async () => {
     const { call, seller, payer, item } = await newShop(start)
     const app = await newApp(call)
     const { accessToken } = await newAgent(call, { app, email: payer.email })
@@ -221,7 +223,7 @@ contract('Whose a cart is', (start) => {
     }
   })
 
-  it('goes with an access token to those that it is refreshed to, and to no other of the same client', async () => {
+  it('follows the refresh of an access token, and no other token of the same client', async () => {
     const { call, seller, payer, item } = await newShop(start)
     await stopClock(call)
     for (const client of [seller, payer]) {
@@ -245,7 +247,7 @@ contract('Whose a cart is', (start) => {
     }
   })
 
-  it('goes with the access token of an app to those that it is refreshed to', async () => {
+  it("follows the refresh of an app's access token", async () => {
     const { call, item } = await newShop(start)
     const app = await newApp(call)
     const { accessToken, refreshToken, session } = await newAgent(call, { app })
@@ -259,7 +261,7 @@ contract('Whose a cart is', (start) => {
     await expectHidden(call, [{ token: again.access_token }], cart, item.id)
   })
 
-  it('goes with a guest into the session that they sign in to, and leaves the old id', async () => {
+  it('follows a guest into their signed-in session, and leaves the old id', async () => {
     const { call, item } = await newShop(start)
     const session = await newGuest(call)
     const cart = await filledCart(call, { session }, [item])
@@ -270,7 +272,7 @@ contract('Whose a cart is', (start) => {
     await expectHidden(call, [{ session }, { session: await newSession(call, 'ada@example.test') }], cart, item.id)
   })
 
-  it('goes on where the same user signs in again, and not where another does', async () => {
+  it('stays when the same user signs in again, and not when somebody else does', async () => {
     const { call, item } = await newShop(start)
     const signIn = async (session: string, email: string): Promise<string> => {
       await askCode(call, session, email)
@@ -284,7 +286,7 @@ contract('Whose a cart is', (start) => {
     await expectHidden(call, [{ session: first }, { session: second }, { session: third }], cart, item.id)
   })
 
-  it('ends with the session that is signed out of: its id alone opens nothing', async () => {
+  it('ends when its session is signed out: the id alone opens nothing', async () => {
     const { call, item, payer } = await newShop(start)
     const session = await newSession(call, payer.email)
     const cart = await filledCart(call, { session }, [item])
@@ -292,7 +294,7 @@ contract('Whose a cart is', (start) => {
     await expectHidden(call, [{ session }], cart, item.id)
   })
 
-  it('is no page of another, whatever its reader signed in to there: 403 wrong_principal', async () => {
+  it('is never a page session: 403 wrong_principal', async () => {
     const { call, seller, item, payer, user } = await newShop(start)
     const { hash, hostname } = await newCommodity(call, seller)
     const page = await newPage(call, { seller, shop: hostname, hash, payer })

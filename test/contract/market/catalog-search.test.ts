@@ -11,7 +11,7 @@ const upstream = useUpstream()
 const names = (body: { items: { name: string }[] }): string[] => body.items.map(({ name }) => name)
 
 contract('listCatalogItems', (start) => {
-  it('GET /v4/catalog/items lists what is active, public and not archived, newest first, without endpoints', async () => {
+  it('GET /v4/catalog/items lists active public items that are not archived, newest first, without endpoints', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     for (const name of ['One', 'Two']) await newItem(call, seller, { name })
@@ -25,7 +25,7 @@ contract('listCatalogItems', (start) => {
     expect([body.items[0], external_endpoint]).toEqual([three, expect.any(String)])
   })
 
-  it('answers the fields that storefronts are made of', async () => {
+  it('returns the fields that storefronts need', async () => {
     const { call } = await start()
     await newShop(call)
     const { body } = await call('GET', '/v4/catalog/items?limit=100&offset=0')
@@ -39,7 +39,7 @@ contract('listCatalogItems', (start) => {
     })
   })
 
-  it('finds items all of whose words occur in name, description or seller, in any case', async () => {
+  it('finds items whose name, description or seller contains every word, in upper or lower case', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     await call('PUT', '/v4/account', { token: seller.token, body: { businessName: 'Nordlicht GmbH' } })
@@ -58,7 +58,7 @@ contract('listCatalogItems', (start) => {
     expect(await find(' ')).toHaveLength(3)
   })
 
-  it('gives pages by limit and offset, and how many there are in all', async () => {
+  it('has pages by limit and offset, and the total', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     await call('PUT', '/v4/account', { token: seller.token, body: { name: 'Ada' } })
@@ -74,7 +74,7 @@ contract('listCatalogItems', (start) => {
     expect(await page('?query=item+1&limit=2')).toEqual([2, 'Item 21', 12])
   })
 
-  it('lists what was made after a time', async () => {
+  it('lists items that were created after a time', async () => {
     const { call } = await start()
     const at = await stopClock(call)
     const seller = await newSeller(call)
@@ -101,7 +101,7 @@ contract('listCatalogItems', (start) => {
 })
 
 contract('callPaywall for a catalog item', (start) => {
-  it('pays the twin of the item that is called at exactly that URL, where nobody else is named', async () => {
+  it('pays the twin of the item with exactly this URL by default', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const serviceUrl = `${upstream.url}/ok/story?page=1`

@@ -8,7 +8,7 @@ import { newPayer, newSeller, newTwin } from '../../support/scenes/world.js'
 const ENDPOINT = 'https://api.example.test/weather'
 
 contract('createCatalogItem', (start) => {
-  it('POST /v4/catalog/items makes an item with its commodity and a twin', { tags: 'everywhere' }, async () => {
+  it('POST /v4/catalog/items creates an item with its commodity and a twin', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const { status, body } = await postItem(call, seller, {})
@@ -47,7 +47,7 @@ contract('createCatalogItem', (start) => {
     expect(events).toMatchObject([{ subject: `catalog_item:${body.id}`, data: { name: WEATHER.name } }])
   })
 
-  it('takes a twin, a descriptor and flags, and is found under its own name for the seller', async () => {
+  it('accepts a twin, a descriptor, flags and a name for the seller', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const { id: twin_id, hostname } = await newTwin(call, seller.token)
@@ -59,7 +59,7 @@ contract('createCatalogItem', (start) => {
     expect((await newItem(call, seller, { name: '***' })).descriptor).toBe('ITEM')
   })
 
-  it('makes one item under a key', async () => {
+  it('creates one item with an Idempotency-Key', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const body = { ...WEATHER, external_endpoint: ENDPOINT }
@@ -80,7 +80,7 @@ contract('createCatalogItem', (start) => {
     [{ price: -1 }, 'amount_invalid'],
     [{ dq: UNKNOWN_DQ }, 'dq_unknown'],
     [{ twin_id: 999 }, 'twin_unknown'],
-  ])('refuses %j, and makes nothing', { tags: 'everywhere' }, async (fields, code) => {
+  ])('refuses %j, and creates nothing', { tags: 'everywhere' }, async (fields, code) => {
     const { call } = await start()
     const seller = await newSeller(call)
     expectProblem(await postItem(call, seller, fields), 400, code as 'field_invalid')
@@ -88,14 +88,14 @@ contract('createCatalogItem', (start) => {
     expect((await call('GET', '/v4/twins', { token: seller.token })).body.twins).toEqual([])
   })
 
-  it('takes a description of 1,024 characters, and no longer one', async () => {
+  it('accepts a description of up to 1,024 characters', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     expect((await postItem(call, seller, { description: 'x'.repeat(1024) })).status).toBe(201)
     expectProblem(await postItem(call, seller, { description: 'x'.repeat(1025) }), 400, 'field_invalid')
   })
 
-  it("refuses another's twin, and any caller but an account", async () => {
+  it('refuses twins of others, and callers that are not accounts', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const payer = await newPayer(call, seller)
@@ -182,7 +182,7 @@ const doubling = (count: number): Record<string, object> =>
   )
 
 contract('an endpoint', (start) => {
-  it('is of 2,048 characters at most', async () => {
+  it('has at most 2,048 characters', async () => {
     const { call } = await start()
     const external_endpoint = `https://api.example.test/${'x'.repeat(2048)}`
     expectProblem(await postItem(call, await newSeller(call), { external_endpoint }), 400, 'field_invalid')
@@ -190,7 +190,7 @@ contract('an endpoint', (start) => {
 })
 
 contract('readCatalogItem', (start) => {
-  it('GET /v4/catalog/items/{id} shows everybody a public item, and its endpoint to its account alone', async () => {
+  it('GET /v4/catalog/items/{id} shows a public item to everybody, and its endpoint only to its account', async () => {
     const { call } = await start()
     const { seller, item, payer } = await newShop(call)
     const path = `/v4/catalog/items/${item.id}`
@@ -202,7 +202,7 @@ contract('readCatalogItem', (start) => {
     expect((await call('GET', path, { token: seller.token })).body).toEqual(item)
   })
 
-  it('shows a private item to its account alone', async () => {
+  it('shows a private item only to its account', async () => {
     const { call } = await start()
     const { seller, item, payer } = await newShop(call, { private: true })
     const path = `/v4/catalog/items/${item.id}`
@@ -212,7 +212,7 @@ contract('readCatalogItem', (start) => {
     expectProblem(await call('GET', '/v4/catalog/items/999'), 404, 'not_found')
   })
 
-  it('refuses a token that is none, and a header that holds none', async () => {
+  it('refuses an invalid token and a header without one', async () => {
     const { call } = await start()
     const { item } = await newShop(call)
     const path = `/v4/catalog/items/${item.id}`
@@ -222,7 +222,7 @@ contract('readCatalogItem', (start) => {
 })
 
 contract('updateCatalogItem', (start) => {
-  it('PUT /v4/catalog/items/{id} changes what is named, and the commodity with it', async () => {
+  it('PUT /v4/catalog/items/{id} changes the named fields, and the commodity with them', async () => {
     const { call } = await start()
     const { seller, item, payer } = await newShop(call)
     const { id: twin_id, hostname } = await newTwin(call, seller.token)
@@ -263,7 +263,7 @@ contract('updateCatalogItem', (start) => {
     expect((await call('GET', `/v4/catalog/items/${item.id}`, { token: seller.token })).body).toEqual(item)
   })
 
-  it("is as if another's item were not there", async () => {
+  it('treats items of others as unknown', async () => {
     const { call } = await start()
     const { item } = await newShop(call)
     const other = await newSeller(call)
@@ -280,7 +280,7 @@ contract('updateCatalogItem', (start) => {
 const FLAGS = ['active', 'private', 'featured', 'archived'] as const
 
 contract('the states of a catalog item', (start) => {
-  it('walks from each to each by archive, restore and PUT, and refuses the rest', async () => {
+  it('change through archive, restore and PUT, and no other way', async () => {
     const { call } = await start()
     const { seller, item } = await newShop(call)
     const { token } = seller
@@ -325,7 +325,7 @@ contract('the states of a catalog item', (start) => {
     ])
   })
 
-  it('is archived once by calls that race', async () => {
+  it('archive once in racing calls', async () => {
     const { call } = await start()
     const { seller, item } = await newShop(call)
     const archive = () => call('POST', `/v4/catalog/items/${item.id}/archive`, { token: seller.token })

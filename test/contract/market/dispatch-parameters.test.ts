@@ -8,7 +8,7 @@ const KEY = { kind: 'header', name: 'Authorization', sensitive: true, value: 'Be
 const PLAN = { kind: 'query', name: 'plan', sensitive: false, value: 'gold' }
 
 contract('listDispatchParameters and replaceDispatchParameters', (start) => {
-  it('PUT and GET /v4/catalog/items/{id}/parameters show the seven fields, of a sensitive one no value', {
+  it('PUT and GET /v4/catalog/items/{id}/parameters show seven fields, without the value of a sensitive one', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -30,7 +30,7 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
     expect(shown.text).not.toContain('sk_live_1')
   })
 
-  it('an id keeps its parameter, with its value where none is sent; what is not listed goes', async () => {
+  it('PUT keeps parameters by id, with their value by default, and deletes those that are not listed', async () => {
     const { call } = await start()
     const { seller, item } = await newShop(call)
     const before = (await putParameters(call, seller, item, [KEY, PLAN])).body.parameters
@@ -52,7 +52,7 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
     expect((await putParameters(call, seller, item, [])).body).toEqual({ parameters: [] })
   })
 
-  it('what was sensitive is not shown by saying that it is not: its value has to come again', async () => {
+  it('a sensitive parameter becomes visible only with a new value', async () => {
     const { call } = await start()
     const { seller, item } = await newShop(call)
     const [key] = (await putParameters(call, seller, item, [KEY])).body.parameters
@@ -109,7 +109,7 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
     expect(shown.body).toEqual(body)
   })
 
-  it("takes no parameter of another item, and is as if another's item were not there", async () => {
+  it('refuses parameters of a different item, and treats items of others as unknown', async () => {
     const { call } = await start()
     const { seller, item } = await newShop(call)
     const other = await newItem(call, seller)
@@ -123,7 +123,7 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
     expect((await call('GET', path, { token: seller.token })).body.parameters).toEqual([plan])
   })
 
-  it('keeps values sealed, whether sensitive or not', async () => {
+  it('stores all values encrypted', async () => {
     const { call, state } = await start()
     const { seller, item } = await newShop(call)
     await putParameters(call, seller, item, [KEY, { ...PLAN, value: 'gold-and-silver' }])

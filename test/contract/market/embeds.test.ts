@@ -37,14 +37,14 @@ contract('embedPayment', (start) => {
     }
   })
 
-  test('shows whom one pays, the receipt line and the price', async () => {
+  test('shows the payee, the receipt line and the price', async () => {
     const html = await open(await start({ seed: seedOf({ businessName: 'The Press, Ltd.' }) }))
     expect(heading(html)).toBe('The Press, Ltd.')
     expect(textOf(html)).toContain('The Press, Ltd.NEWS.ARTICLE0.25 COIN')
     expect(closedButton(html)).toBe('Pay 0.25 COIN')
   })
 
-  test("names the seller by name, or by the twin's hostname, where there is no business name", async () => {
+  test("shows the seller's business name, or the hostname of the twin", async () => {
     const named = await open(await start({ seed: seedOf({}) }))
     expect(heading(named)).toBe('Press')
     const { call } = await start()
@@ -52,7 +52,7 @@ contract('embedPayment', (start) => {
     expect(heading((await call('GET', `/v4/embed/${hash}`)).text)).toBe(hostname)
   })
 
-  test('says on the closed button what the page wants before and after the price', async () => {
+  test("shows the page's texts before and after the price on the closed button", async () => {
     const started = await start({ seed: seedOf({}) })
     const label = async (query: Record<string, string>) => closedButton(await open(started, query))
     expect(await label({ leading: 'Read for' })).toBe('Read for 0.25 COIN')
@@ -85,7 +85,7 @@ contract('embedPayment', (start) => {
     },
   )
 
-  test('rounds the closed button alone: the dialog shows the price to be paid', async () => {
+  test('rounds only on the closed button: the dialog shows the exact price', async () => {
     const html = await open(await start({ seed: seedOf({}, { cost: 0.125 }) }), { decimalPoints: '1' })
     expect(closedButton(html)).toBe('Pay 0.1 COIN')
     expect(textOf(html)).toContain('NEWS.ARTICLE0.125 COIN')
@@ -101,14 +101,14 @@ contract('embedPayment', (start) => {
     expect(closedButton(html)).toBe(`${evil} 0.25 COIN ${evil} ${evil}`)
   })
 
-  test('takes the theme, and leaves it to the reader otherwise', async () => {
+  test("uses the page's theme, or the reader's by default", async () => {
     const started = await start({ seed: seedOf({}) })
     expect(await open(started, { theme: 'dark' })).toContain('<html lang="en" data-theme="dark">')
     expect(await open(started, { theme: 'light' })).toContain('<html lang="en" data-theme="light">')
     expect(await open(started, { theme: 'blue' })).toContain('<html lang="en">')
   })
 
-  test('takes the style values of a page', async () => {
+  test("uses the page's style values", async () => {
     const started = await start({ seed: seedOf({}) })
     const style = {
       colorPrimary: 'RebeccaPurple',
@@ -170,12 +170,12 @@ contract('embedPayment', (start) => {
     '[]',
     JSON.stringify({ colorPrimary: 7 }),
     `{"colorText":"${'a'.repeat(5000)}"}`,
-  ])('does without a style that is %s', async (style) => {
+  ])('ignores a style that is %s', async (style) => {
     const started = await start({ seed: seedOf({}) })
     expect(declared(await open(started, { style }))).toBe('')
   })
 
-  test('keeps its text readable, whatever colours a page gives it', async () => {
+  test('keeps its text readable in every colour', async () => {
     const started = await start({ seed: seedOf({}) })
     const inks = async (colors: object, theme = 'light') =>
       declared(await open(started, { theme, style: JSON.stringify(colors) }))
@@ -186,7 +186,7 @@ contract('embedPayment', (start) => {
     expect(await inks({ colorPrimary: 'yellow' })).toBe('--primary:#ffff00;--on-primary:#000000;')
   })
 
-  test('lets run and load nothing but its own, in the frames of any page', async () => {
+  test('runs and loads only its own resources, in frames of any page', async () => {
     const { call } = await start({ seed: seedOf({}) })
     const style = encodeURIComponent(JSON.stringify({ colorPrimary: 'teal' }))
     const { headers, text } = await call('GET', `/v4/embed/${HASH}?style=${style}`)
@@ -214,7 +214,7 @@ contract('embedPayment', (start) => {
     expect(headers.get('x-frame-options')).toBeNull()
   })
 
-  test('is a page that says so where nothing is for sale', async () => {
+  test('shows a page if nothing is for sale', async () => {
     const { url, fetch, call } = await start()
     for (const path of [`/v4/embed/${UNKNOWN_COMMODITY}`, '/v2/embed/x?theme=dark']) {
       const answer = await fetch(new Request(url + path))
@@ -227,7 +227,7 @@ contract('embedPayment', (start) => {
     expectProblem(await call('GET', `/v4/embed/${UNKNOWN_COMMODITY}`, json), 404, 'not_found')
   })
 
-  test('refuses what cannot be read, and weaker evidence than a strict service takes', async () => {
+  test('refuses invalid parameters, and weaker evidence than the service allows', async () => {
     const { call } = await start({ seed: seedOf({}) })
     expectProblem(await call('GET', '/v4/embed/%ff'), 400, 'path_malformed')
     expectProblem(await call('GET', `/v4/embed/${HASH}?theme=light&theme=dark`), 400, 'field_invalid')
@@ -236,8 +236,8 @@ contract('embedPayment', (start) => {
   })
 })
 
-contract('embedPayment of what is free', (start) => {
-  test('says that it is for signing in, under the same name as any other', async () => {
+contract('embedPayment of a free commodity', (start) => {
+  test('says that it is a sign-in, and has the same title', async () => {
     const html = await open(await start({ seed: seedOf({}, { cost: 0 }) }))
     expect(closedButton(html)).toBe('Pay 0.00 COIN')
     expect(html).toContain('<title>Sign in: Press</title>')
@@ -248,7 +248,7 @@ contract('embedPayment of what is free', (start) => {
 })
 
 contract('the scripts of embeds', (start) => {
-  test('hold no more than each needs', { tags: 'everywhere' }, async () => {
+  test('contain only what each needs', { tags: 'everywhere' }, async () => {
     const { call } = await start({ seed: seedOf({}) })
     const seller = await newSeller(call)
     const { id } = await newTwin(call, seller.token)
@@ -279,12 +279,12 @@ contract('readElementScript', (start) => {
     expect(text).not.toMatch(/\bimport\s*[{"'(]/)
   })
 
-  test('is no larger than 4 KB on its way', async () => {
+  test('has at most 4 KB compressed', async () => {
     const { call } = await start()
     expect(gzipSync((await call('GET', '/micropay.js')).text).byteLength).toBeLessThanOrEqual(4096)
   })
 
-  test('is sent once, while it is the same', async () => {
+  test('is sent again only after a change', async () => {
     const { url, fetch, call } = await start()
     const etag = (await call('GET', '/micropay.js')).headers.get('etag') ?? ''
     const ask = (known: string) => fetch(new Request(`${url}/micropay.js`, { headers: { 'if-none-match': known } }))

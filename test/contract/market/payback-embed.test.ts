@@ -51,23 +51,23 @@ contract('embedPayback', (start) => {
     ['markup', '"<b onclick=x>&</b>"', ['&lt;b onclick=x>&amp;&lt;/b>']],
     ['what is no text', [7, null, [], '', { title: 7, text: {} }, 'One.'], ['One.']],
     ['too many', Array(21).fill('x'), Array(20).fill('x')],
-  ])('asks consent for %s', async (_, consent, shown) => {
+  ])('asks for consent to %s', async (_, consent, shown) => {
     expect(await consents(consent)).toEqual(shown)
   })
 
-  test('asks for no more than can be kept', async () => {
+  test('refuses more texts than it can store', async () => {
     const [long = ''] = await consents([{ title: 'T'.repeat(3000), text: 'x' }])
     expect(textOf(long)).toBe('T'.repeat(1999))
     const [both = ''] = await consents([{ title: 'Title', text: 'x'.repeat(3000) }])
     expect(both.replace(/<[^>]*>/g, '')).toHaveLength(2000)
   })
 
-  test('asks for none where the page has none', async () => {
+  test('asks for no consent if the page has no texts', async () => {
     const { html } = await opened()
     expect(html).not.toContain('In return you allow')
   })
 
-  test('is a page that says so where nothing is given', async () => {
+  test('shows a page if there is no payback', async () => {
     const started = await start()
     const { call } = started
     const seller = await newSeller(call)

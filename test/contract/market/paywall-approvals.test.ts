@@ -17,7 +17,7 @@ import { newSession } from '../../support/scenes/world.js'
 const upstream = useUpstream()
 
 contract('callPaywall by a session', (start) => {
-  it('a page asks with no more than an amount: its user approves on their phone, and its seller is paid', async () => {
+  it('a page needs only an amount: its user approves on their phone, and its seller is paid', async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const page = await newPage(call, market, 'approve')
@@ -29,7 +29,7 @@ contract('callPaywall by a session', (start) => {
     expect(asked.metadata).toMatchObject({ payee: market.shop, amount: expect.stringMatching(/^0\.500 /) })
   })
 
-  it('is refused where the user rejects, and moves nothing', async () => {
+  it('is refused if the user rejects, and moves nothing', async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const page = await newPage(call, market, 'reject')
@@ -37,7 +37,7 @@ contract('callPaywall by a session', (start) => {
     expect(await settledBalances(call, market)).toEqual([10, 0])
   })
 
-  it('answers 408 where the user does not answer within thirty seconds', async () => {
+  it('answers 408 if the user does not answer within thirty seconds', async () => {
     const { call } = await start()
     await stopClock(call)
     const market = await newMarket(call)
@@ -51,7 +51,7 @@ contract('callPaywall by a session', (start) => {
     expect(type).toBe('second_factor.expired')
   })
 
-  it('asks nobody twice for a request that a browser sends again by itself after a 408', async () => {
+  it('does not ask again when a browser repeats the request after a 408', async () => {
     const { call } = await start()
     await stopClock(call)
     const market = await newMarket(call)
@@ -82,7 +82,7 @@ contract('callPaywall by a session', (start) => {
     expect(await settledBalances(call, market)).toEqual([9.5, 0.5])
   })
 
-  it("the user's own session is asked as well, and names whom to pay", async () => {
+  it("the user's own session needs an approval too, and names the payee", async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const session = await newSession(call, market.payer.email)
@@ -93,7 +93,7 @@ contract('callPaywall by a session', (start) => {
     expect(await settledBalances(call, market)).toEqual([9.5, 0.5])
   })
 
-  it('asks nobody about what cannot be paid', async () => {
+  it('does not ask about an impossible payment', async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const page = await newPage(call, market, 'approve')
@@ -102,14 +102,14 @@ contract('callPaywall by a session', (start) => {
     expect(authorizations).toEqual([])
   })
 
-  it('asks for no more than five payments a quarter-hour that are not approved', async () => {
+  it('asks for at most five unapproved payments in 15 minutes', async () => {
     const { call } = await start()
     const page = await newPage(call, await newMarket(call), 'reject')
     for (let n = 0; n < 5; n++) expectProblem(await paywall(call, page, { amount: 0.5 }), 403, 'rejected')
     expectProblem(await paywall(call, page, { amount: 0.5 }), 429, 'too_many_mails')
   })
 
-  it('asks for no more than five payments at a time', async () => {
+  it('asks for at most five payments at a time', async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const page = await newPage(call, market, 'ignore')
@@ -119,7 +119,7 @@ contract('callPaywall by a session', (start) => {
     expectProblem(await paywall(call, page, { amount: 0.5 }), 429, 'too_many_pending')
   })
 
-  it("is of no use to a page of another origin, nor with another's delegate", async () => {
+  it('does not work for a page of another origin, nor with the delegate of somebody else', async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const { session } = await newPage(call, market, 'reject')

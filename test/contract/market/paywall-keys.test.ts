@@ -16,7 +16,7 @@ const upstream = useUpstream()
 contract('callPaywall under an Idempotency-Key', (start) => {
   const keyed = (token: string, key = 'once') => ({ token, headers: { 'idempotency-key': key } })
 
-  it('pays and calls once, and gives the same answer again, byte for byte', { tags: 'everywhere' }, async () => {
+  it('pays and calls once, and repeats its answer byte for byte', { tags: 'everywhere' }, async () => {
     const { call, fetch, url } = await start()
     const market = await newMarket(call)
     const caller = keyed(market.payer.token)
@@ -38,7 +38,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
     expect(await settledBalances(call, market)).toEqual([6, 4])
   })
 
-  it('calls a service that fails once: what was paid back stays so', { tags: 'everywhere' }, async () => {
+  it('calls a failing endpoint once, and keeps the payment reversed', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const market = await newMarket(call)
     upstream.requests.length = 0
@@ -53,7 +53,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
     expect(await settledBalances(call, market)).toEqual([10, 0])
   })
 
-  it('twenty at once call once; the others are told that it still runs', async () => {
+  it('one of twenty calls at once reaches the endpoint, and the others learn that it is in progress', async () => {
     const { call } = await start()
     const market = await newMarket(call)
     upstream.requests.length = 0
@@ -68,7 +68,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
     expect(await settledBalances(call, market)).toEqual([9, 1])
   })
 
-  it('keeps no refusal that moved nothing', async () => {
+  it('does not store a refusal that moved nothing', async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const { token } = market.payer
@@ -82,7 +82,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
     expectProblem(other, 422, 'idempotency_mismatch')
   })
 
-  it('may be used again after a timeout, which asks the user again', async () => {
+  it('asks the user again after a timeout', async () => {
     const { call } = await start()
     await stopClock(call)
     const market = await newMarket(call)

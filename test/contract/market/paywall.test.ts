@@ -8,7 +8,7 @@ import { type TestUpstream, useUpstream } from '../../support/scenes/upstream.js
 const upstream = useUpstream()
 
 contract('callPaywall', (start) => {
-  it('POST /v4/paywall pays whom it names, and says so', async () => {
+  it('POST /v4/paywall pays the named payee, and says so', async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const { payer, shop, seller } = market
@@ -37,7 +37,7 @@ contract('callPaywall', (start) => {
     expect(events[0]).toMatchObject({ actor: `user:${payer.id}`, subject: `payment:${id}` })
   })
 
-  it('calls the service that is paid for, and passes its answer on', async () => {
+  it("calls the seller's endpoint and relays its answer", async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const { payer, shop, seller } = market
@@ -58,7 +58,7 @@ contract('callPaywall', (start) => {
     ['status/201', 201, 'application/json', '{"status":"as asked"}'],
     ['status/404', 404, 'application/json', '{"status":"as asked"}'],
     ['empty', 204, 'application/octet-stream', ''],
-  ])('passes on what /%s answers', { tags: 'everywhere' }, async (path, status, type, text) => {
+  ])('relays the answer of /%s', { tags: 'everywhere' }, async (path, status, type, text) => {
     const { call } = await start()
     const market = await newMarket(call)
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/${path}` }
@@ -68,7 +68,7 @@ contract('callPaywall', (start) => {
     expect(await settledBalances(call, market)).toEqual([9, 1])
   })
 
-  it('sends what is declared, by the query or as JSON, and nothing of the caller', async () => {
+  it("sends only the declared parameters, in the query or as JSON, and none of the caller's headers", async () => {
     const { call } = await start()
     const { payer, shop } = await newMarket(call)
     const ask = async (more: object) => {
@@ -94,7 +94,7 @@ contract('callPaywall', (start) => {
     }
   })
 
-  it("passes no header of the service's on but the type of what it answers, and gives that no origin", {
+  it("relays only the content type of the endpoint's headers, and gives the answer no origin", {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -106,7 +106,7 @@ contract('callPaywall', (start) => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  it('reverses the payment for a service that fails, and passes its failure on', { tags: 'everywhere' }, async () => {
+  it('reverses the payment of a failing endpoint, and relays the failure', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/status/503` }
@@ -119,7 +119,7 @@ contract('callPaywall', (start) => {
     expect(await settledBalances(call, market)).toEqual([10, 0])
   })
 
-  it('answers 502 and reverses the payment for a service that gives no whole answer', async () => {
+  it('answers 502 and reverses the payment of an endpoint without a whole answer', async () => {
     const { call } = await start({ limits: { upstreamMs: 1000, upstreamBytes: 100_000 } })
     const market = await newMarket(call)
     for (const path of ['redirect', 'reset', 'hang', 'large']) {
@@ -163,7 +163,7 @@ contract('callPaywall', (start) => {
 })
 
 contract('callPaywall by an authority that was delegated', (start) => {
-  it('an agent is told what to ask approval for', async () => {
+  it('tells an agent what to request an approval for', async () => {
     const { call } = await start()
     const { shop: destination } = await newMarket(call)
     const { accessToken } = await newAgent(call)
@@ -185,7 +185,7 @@ contract('callPaywall by an authority that was delegated', (start) => {
     expectProblem(unknown, 403, 'delegate_refused')
   })
 
-  it("the named party pays from the persona's twin within its limit, which a reversed payment does not use up", {
+  it("the named party pays from the persona's twin within its limit, which reversed payments do not use up", {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()

@@ -13,7 +13,7 @@ const at = (path: string) => ({ external_endpoint: `${upstream.url}/${path}` })
 const OSLO = { arguments: { city: 'Oslo' } }
 
 contract('createPurchase', (start) => {
-  it('POST /v4/catalog/items/{id}/purchases pays, and the receipt holds what the endpoint answered', async () => {
+  it("POST /v4/catalog/items/{id}/purchases pays, and the receipt has the endpoint's answer", async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok'))
     const { item, payer, seller } = shop
@@ -42,7 +42,7 @@ contract('createPurchase', (start) => {
     expect(events).toMatchObject([{ actor: `user:${payer.id}`, subject: `payment:${transaction_id}` }])
   })
 
-  it('pays from the twin of the payer that is named', async () => {
+  it("pays from the payer's named twin", async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok'))
     const { hostname } = await newTwin(call, shop.payer.token)
@@ -52,7 +52,7 @@ contract('createPurchase', (start) => {
     expect(await settledSums(call, shop)).toEqual([10, 0.25])
   })
 
-  it('a session pays by itself', async () => {
+  it('a session pays without an approval', async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok'))
     const session = await newSession(call, shop.payer.email)
@@ -60,7 +60,7 @@ contract('createPurchase', (start) => {
     expect(await settledSums(call, shop)).toEqual([9.75, 0.25])
   })
 
-  it('a free item makes a receipt and moves nothing, also for an agent', async () => {
+  it('a free item gets a receipt and moves nothing, also for an agent', async () => {
     const { call } = await start()
     const shop = await newShop(call, { ...at('ok'), price: 0 })
     const { accessToken } = await newAgent(call, { email: shop.payer.email })
@@ -111,7 +111,7 @@ contract('createPurchase', (start) => {
     },
   )
 
-  it('sends the declared arguments, by the query or as JSON, and nothing of the caller', {
+  it("sends only the declared arguments, in the query or as JSON, and none of the caller's headers", {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -138,7 +138,7 @@ contract('createPurchase', (start) => {
     }
   })
 
-  it('fills required inputs into the endpoint, where they stay in the place they are given', async () => {
+  it('fills required inputs into the endpoint, where they cannot leave their place', async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok/{input.city}/now?of={input.city}'))
     const buy = (city: string) =>
@@ -170,7 +170,7 @@ contract('createPurchase', (start) => {
     expect([upstream.requests.length, await settledSums(call, shop)]).toEqual([0, [10, 0]])
   })
 
-  it('refuses to sell what is unknown, private, inactive or archived', async () => {
+  it('refuses items that are unknown, private, inactive or archived', async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok'))
     const { seller, item } = shop
@@ -189,7 +189,7 @@ contract('createPurchase', (start) => {
     expect((await buy()).status).toBe(201)
   })
 
-  it('refuses at a price other than the one the buyer was quoted, and names it', async () => {
+  it('refuses a price other than the quoted one, and names it', async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok'))
     const buy = (price: number) => purchase(call, { token: shop.payer.token }, shop.item, { ...OSLO, price })
@@ -213,7 +213,7 @@ contract('createPurchase', (start) => {
     expect(await settledSums(call, shop)).toEqual(bought.status === 201 ? [9.75, 0.25] : [10, 0])
   })
 
-  it('purchases that race an archive are whole, or refused', async () => {
+  it('purchases that race an archival either succeed or are refused', async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok'))
     const { payer, seller, item } = shop
@@ -228,7 +228,7 @@ contract('createPurchase', (start) => {
     expect(await settledSums(call, shop)).toEqual([10 - sold / 4, sold / 4])
   })
 
-  it("refuses to pay with what the payer's twin does not hold, or from another's", async () => {
+  it("refuses to overdraw the payer's twin, and twins of others", async () => {
     const { call } = await start()
     const shop = await newShop(call, { ...at('ok'), price: 10.001 })
     expectProblem(await purchase(call, { token: shop.payer.token }, shop.item, OSLO), 402, 'insufficient_funds')
@@ -237,7 +237,7 @@ contract('createPurchase', (start) => {
     expect([upstream.requests.length, await settledSums(call, shop)]).toEqual([0, [10, 0]])
   })
 
-  it('an agent is told what to ask approval for', async () => {
+  it('tells an agent what to request an approval for', async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok'))
     const { accessToken } = await newAgent(call, { email: shop.payer.email })
@@ -247,7 +247,7 @@ contract('createPurchase', (start) => {
     expect(await settledSums(call, shop)).toEqual([10, 0])
   })
 
-  it('an account and a page with a public_secret pay by a delegate, which a reversed purchase does not use up', async () => {
+  it('an account and a page with a public_secret pay with a delegate, which reversed purchases do not use up', async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok'))
     const { payer, seller, item } = shop
@@ -286,7 +286,7 @@ contract('createPurchase', (start) => {
     expectProblem(await purchase(call, { token: seller.token }, item, order), 422, 'same_twin')
   })
 
-  it('buys once under a key, and gives the same receipt again', async () => {
+  it('buys once with an Idempotency-Key, and returns the same receipt again', async () => {
     const { call } = await start()
     const shop = await newShop(call, at('slow'))
     const keyed = { token: shop.payer.token, headers: { 'idempotency-key': 'once' } }
@@ -301,7 +301,7 @@ contract('createPurchase', (start) => {
     expect([upstream.requests.length, await settledSums(call, shop)]).toEqual([1, [9.75, 0.25]])
   })
 
-  it('names the seller as the account does', async () => {
+  it("names the seller by the account's name", async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok'))
     await call('PUT', '/v4/account', { token: shop.seller.token, body: { businessName: 'Weather Ltd' } })

@@ -32,14 +32,14 @@ contract('createCommodity', (start) => {
       expect(body).toEqual({ hash: expect.stringMatching(UUID), descriptor, dq, cost, hostname: twin.hostname })
     })
 
-  test('takes a form, whose digits are numbers', async () => {
+  test('accepts a form with numbers as digits', async () => {
     const { call, seller, twin, dq } = await prepared()
     const form = { descriptor: 'A.B', dq, cost: '1.5', twin_id: `${twin.id}` }
     const { status, body } = await call('POST', '/v4/commodity', { token: seller.token, form })
     expect([status, body.cost]).toEqual([201, 1.5])
   })
 
-  test('keeps a cost to the last decimal of its digital quantity, up to the largest', async () => {
+  test('stores a cost exactly, up to the largest', async () => {
     const { create, points, nano } = await prepared()
     const costs = [
       { cost: 0 },
@@ -74,7 +74,7 @@ contract('createCommodity', (start) => {
     for (const fields of costs) expectProblem(await create(fields), 400, 'amount_invalid')
   })
 
-  test('refuses a cost that is no number', async () => {
+  test('refuses a cost that is not a number', async () => {
     const { call, seller, order, create } = await prepared()
     for (const cost of ['0.25', null, {}, undefined]) {
       const refused = await create({ cost })
@@ -86,7 +86,7 @@ contract('createCommodity', (start) => {
     expectProblem(await call('POST', '/v4/commodity', { token: seller.token, raw, headers }), 400, 'field_invalid')
   })
 
-  test("refuses a twin that is not the seller's, told alike whether it is another's or absent", async () => {
+  test('refuses the twin of somebody else like an absent one', async () => {
     const { call, create } = await prepared()
     const others = await newTwin(call, (await newSeller(call)).token)
     const refused = await create({ twin_id: others.id })
@@ -96,7 +96,7 @@ contract('createCommodity', (start) => {
     for (const twin_id of ['1', 1.5, null]) expectProblem(await create({ twin_id }), 400, 'field_invalid')
   })
 
-  test('refuses a digital quantity that nobody knows, and a descriptor that is empty or beyond 255 characters', async () => {
+  test('refuses an unknown digital quantity, and a descriptor that is empty or longer than 255 characters', async () => {
     const { create } = await prepared()
     expectProblem(await create({ dq: UNKNOWN_DQ }), 400, 'dq_unknown')
     for (const descriptor of ['', 'A'.repeat(256), 7, null]) {
@@ -107,13 +107,13 @@ contract('createCommodity', (start) => {
     expect((await create({ descriptor: 'A'.repeat(255) })).status).toBe(201)
   })
 
-  test('leaves selling to accounts', async () => {
+  test('lets only accounts sell', async () => {
     const { call, seller, order } = await prepared()
     const { token } = await newPayer(call, seller)
     expectProblem(await call('POST', '/v4/commodity', { token, body: order }), 403, 'not_an_account')
   })
 
-  test('makes one commodity of a request sent twice under one Idempotency-Key', async () => {
+  test('creates one commodity for two requests with one Idempotency-Key', async () => {
     const { call, seller, create } = await prepared()
     const headers = { 'idempotency-key': 'article 1' }
     const [first, again] = [await create({}, headers), await create({}, headers)]
@@ -124,7 +124,7 @@ contract('createCommodity', (start) => {
     expectProblem(await create({}, { 'idempotency-key': 'x'.repeat(256) }), 400, 'idempotency_key_invalid')
   })
 
-  test('leaves no trace of what it refuses', async () => {
+  test('stores nothing of a refused request', async () => {
     const { state, create } = await prepared()
     const before = (await state()).rows
     for (const fields of [{ twin_id: 999999 }, { dq: UNKNOWN_DQ }, { cost: -1 }, { descriptor: '' }])
@@ -163,7 +163,7 @@ contract('readCommodity', (start) => {
     expectProblem(await call('GET', `/v4/commodity/${hash}?embed=maybe`), 400, 'field_invalid')
   })
 
-  test('may be kept by caches only after asking again', async () => {
+  test('may be cached, but must be revalidated', async () => {
     const { call } = await start()
     const { hash } = await newCommodity(call, await newSeller(call))
     expect((await call('GET', `/v4/commodity/${hash}`)).headers.get('cache-control')).toBe('no-cache')
@@ -196,7 +196,7 @@ contract('listCommodities', (start) => {
     expect(Object.keys(first).sort()).toEqual(['cost', 'descriptor', 'dq', 'hash', 'hostname'])
   })
 
-  test('gives 20 unless another limit from 1 to 100 is asked for', async () => {
+  test('returns 20 by default, or a limit from 1 to 100', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const dq = await defaultDq(call)
@@ -210,7 +210,7 @@ contract('listCommodities', (start) => {
       expectProblem(await call('GET', `/v4/commodities?limit=${limit}`, { token: seller.token }), 400, 'field_invalid')
   })
 
-  test("takes no cursor that is unknown or another's", async () => {
+  test('refuses cursors that are unknown or of somebody else', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const others = await newCommodity(call, await newSeller(call))

@@ -7,7 +7,7 @@ import { newPayer, newSeller } from '../../support/scenes/world.js'
 const points = { name: 'Points', shortcode: 'PTS', shortdescription: 'Loyalty points, whole ones.', decimals: 0 }
 
 contract('listDigitalQuantities', (start) => {
-  it('GET /v4/dq lists hashes and what they are called, without credentials', async () => {
+  it('GET /v4/dq lists hashes and names, without credentials', async () => {
     const { call } = await start()
     const { status, body } = await call('GET', '/v4/dq')
     expect(status).toBe(200)
@@ -29,7 +29,7 @@ contract('listDigitalQuantities', (start) => {
     expect(body.metadata[hash]).toEqual({ name, shortcode, shortdescription })
   })
 
-  it("lists the service's default first, then the others in the order they were made", async () => {
+  it("lists the service's default first, then the others in order of creation", async () => {
     const { call } = await start({ seed: { digital_quantities: [points] } })
     await call('POST', '/_sandbox/seed', { body: { digital_quantities: [{ name: 'Euro', shortcode: 'EUR' }] } })
     const { digital_quantities, metadata } = (await call('GET', '/v4/dq')).body
@@ -37,14 +37,14 @@ contract('listDigitalQuantities', (start) => {
     expect(codes).toEqual(['USD', 'PTS', 'EUR'])
   })
 
-  it('may be cached, and may be read from any page', async () => {
+  it('may be cached, and may be read by any page', async () => {
     const { call } = await start()
     const { headers } = await call('GET', '/v4/dq', { headers: { origin: 'https://shop.example.test' } })
     expect(headers.get('cache-control')).toBe('no-cache')
     expect(headers.get('access-control-allow-origin')).toBe('https://shop.example.test')
   })
 
-  it('does not mind credentials, good or bad', async () => {
+  it('ignores credentials', async () => {
     const { call } = await start()
     expect((await call('GET', '/v4/dq', { token: 'nonsense', session: 'nonsense' })).status).toBe(200)
   })
@@ -63,7 +63,7 @@ contract('listTwinQuantities', (start) => {
 })
 
 contract('the twin that issues a digital quantity', (start) => {
-  it('is the one twin that nothing can be issued to', async () => {
+  it('is the only twin that nothing can be issued to', async () => {
     const { call, state } = await start()
     const { token, hostname } = await newPayer(call, await newSeller(call), { balance: 1 })
     const json = { headers: { accept: 'application/json' }, token }

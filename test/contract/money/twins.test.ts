@@ -21,7 +21,7 @@ contract('createTwin', (start) => {
       })
     })
 
-  test('gives every twin an id, hostname and key of its own', async () => {
+  test('gives every twin its own id, hostname and key', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const made = [await newTwin(call, token), await newTwin(call, token), await newTwin(call, token)]
@@ -29,13 +29,13 @@ contract('createTwin', (start) => {
       expect(new Set(made.map((twin) => twin[field])).size).toBe(3)
   })
 
-  test('names twins under the domain that the service is set to', async () => {
+  test("names twins under the service's domain", async () => {
     const { call } = await start({ twinDomain: 'wallets.example.test' })
     const { token } = await newSeller(call)
     expect((await newTwin(call, token)).hostname).toMatch(/^41[0-9a-f]{30}\.wallets\.example\.test$/)
   })
 
-  test('makes twins for users too, and takes a form without the trailing slash', async () => {
+  test('creates twins for users too, and accepts a form', async () => {
     const { call } = await start()
     const { token } = await newPayer(call, await newSeller(call))
     const dq = await defaultDq(call)
@@ -44,7 +44,7 @@ contract('createTwin', (start) => {
     expect((await call('GET', '/v4/twins', { token })).body.twins[0]).toEqual(body)
   })
 
-  test('refuses a digital quantity that is unknown, missing or no text', async () => {
+  test('refuses a digital quantity that is unknown, missing or not a text', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     expectProblem(await call('POST', '/v4/twin', { token, body: { dq: UNKNOWN_DQ } }), 400, 'dq_unknown')
@@ -83,7 +83,7 @@ contract('readTwin', (start) => {
     expect((await call('GET', `/v4/twin/${hostname}`, { token })).body.balances).toEqual({ [dollars]: 0.125, [pts]: 7 })
   })
 
-  test("shows a page with the account's public_secret the balances, and null for the key", async () => {
+  test("shows the balances to a page with the account's public_secret, and null for the key", async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const twin = await newTwin(call, seller.token)
@@ -94,7 +94,7 @@ contract('readTwin', (start) => {
     }
   })
 
-  test('refuses a page a public_secret that nobody has, and one of another account', async () => {
+  test('refuses an unknown public_secret, and one of another account', async () => {
     const { call } = await start()
     const [seller, other] = [await newSeller(call), await newSeller(call)]
     const twin = await newTwin(call, seller.token)
@@ -105,7 +105,7 @@ contract('readTwin', (start) => {
     expectProblem(await read(other.publicSecret, twin.id), 404, 'not_found')
   })
 
-  test("refuses another's hostname with 403, and answers for another's id as for one that is absent", async () => {
+  test("refuses the hostname of another's twin with 403, and treats its id like an absent one", async () => {
     const { call } = await start()
     const [seller, other] = [await newSeller(call), await newSeller(call)]
     const payer = await newPayer(call, seller)
@@ -119,7 +119,7 @@ contract('readTwin', (start) => {
     }
   })
 
-  test("keeps the issuers' twins to itself", async () => {
+  test("does not show issuers' twins", async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const answers = []
@@ -127,7 +127,7 @@ contract('readTwin', (start) => {
     expect(answers).toEqual([404, 404])
   })
 
-  test('finds nothing under a hostname that no twin has, and nothing by halves of one', async () => {
+  test('finds nothing under an unknown or partial hostname', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const { hostname } = await newTwin(call, token)
@@ -155,7 +155,7 @@ contract('listTwins', (start) => {
     expect(twins).toEqual((await call('GET', '/v4/twins', { token: payer.token })).body.twins)
   })
 
-  test('pages through them, and stops with a next of null', async () => {
+  test('has pages, and a next of null on the last', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const ids = []
@@ -164,7 +164,7 @@ contract('listTwins', (start) => {
     expect(pages.map((page) => page.map(({ id }) => id))).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)])
   })
 
-  test('takes no cursor that its own list did not give, and no limit outside of 1 to 100', async () => {
+  test('refuses unknown cursors, and limits outside of 1 to 100', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const others = await newTwin(call, (await newSeller(call)).token)
@@ -212,7 +212,7 @@ contract('createTwinNonce and verifyTwinNonce', (start) => {
     expectProblem(await verify(body.nonce), 400, 'twin_nonce_refused')
   })
 
-  test('serves users too, and takes the id for the hostname', async () => {
+  test('works for users too, and with the id instead of the hostname', async () => {
     const { call, owner, verify } = await prepared()
     const payer = await newPayer(call, owner)
     const [{ id }] = (await call('GET', '/v4/twins', { token: payer.token })).body.twins
@@ -221,14 +221,14 @@ contract('createTwinNonce and verifyTwinNonce', (start) => {
     expect((await verify(body.nonce, payer.hostname)).status).toBe(200)
   })
 
-  test('keeps several nonces of one twin apart', async () => {
+  test('allows several nonces for one twin', async () => {
     const { create, verify } = await prepared()
     const nonces = [(await create()).body.nonce, (await create()).body.nonce]
     expect(nonces[0]).not.toBe(nonces[1])
     for (const nonce of nonces) expect((await verify(nonce)).status).toBe(200)
   })
 
-  test('holds for five minutes, and not a millisecond longer', async () => {
+  test('lasts exactly five minutes', async () => {
     const { call, create, verify } = await prepared()
     const [first, second] = [(await create()).body.nonce, (await create()).body.nonce]
     await advance(call, '4m59s999ms')
@@ -237,7 +237,7 @@ contract('createTwinNonce and verifyTwinNonce', (start) => {
     expectProblem(await verify(second), 400, 'twin_nonce_refused')
   })
 
-  test('refuses a nonce that is made up or another twin’s, without using it up', async () => {
+  test('refuses an invented nonce or one of another twin, without spending it', async () => {
     const { call, owner, twin, create, verify } = await prepared()
     const { nonce } = (await create()).body
     const other = await newTwin(call, owner.token)
@@ -251,7 +251,7 @@ contract('createTwinNonce and verifyTwinNonce', (start) => {
     expect((await verify(nonce)).status).toBe(200)
   })
 
-  test('makes nonces for the owner of the twin alone', async () => {
+  test('creates nonces only for the owner of the twin', async () => {
     const { twin, create, verifier } = await prepared()
     expectProblem(await create(twin.hostname, verifier), 403, 'not_owner')
     expectProblem(await create(`${twin.id}`, verifier), 404, 'not_found')
@@ -268,7 +268,7 @@ contract('createTwinNonce and verifyTwinNonce', (start) => {
     ])
   })
 
-  test('are of the earlier version alone', async () => {
+  test('exist only in the earlier version', async () => {
     const { call, owner, twin } = await prepared()
     const options = { token: owner.token, body: { hostname: twin.hostname } }
     expect((await call('POST', '/v4/twin/nonce', options)).status).toBe(405)

@@ -5,7 +5,7 @@ import { advance, expectProblem } from '../../../support/scenes/market.js'
 import { newTwin } from '../../../support/scenes/world.js'
 
 contract('Declined cards of an account', (start) => {
-  it('ten in 15 minutes are all that is tried, wherever they are tried: 429 too_many_declines, with Retry-After', async () => {
+  it('are limited to ten in 15 minutes over all operations: 429 too_many_declines, with Retry-After', async () => {
     const { call, account } = await newSubscriber(start)
     await account.chosen('growth', 'pm_card_visa')
     expect((await account.ask('PUT', '/card', { payment_method_id: 'pm_card_chargeCustomerFail' })).status).toBe(200)

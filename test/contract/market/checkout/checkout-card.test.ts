@@ -46,7 +46,7 @@ async function prepared(
 }
 
 contract('completeCheckout, by card', (start) => {
-  it('POST /v4/checkout/{token}/complete charges the card of a guest, who has the receipt by it', async () => {
+  it('POST /v4/checkout/{token}/complete charges the card of a guest and returns the receipt', async () => {
     const { call, shop, link, reader } = await prepared(start)
     const paid = await withCard(call, link, reader)
     expect(paid.status).toBe(200)
@@ -60,7 +60,7 @@ contract('completeCheckout, by card', (start) => {
     expect(upstream.requests).toHaveLength(1)
   })
 
-  it('gives that guest the same receipt again, and no other guest', async () => {
+  it('returns the receipt again to the same guest, and to no other', async () => {
     const { call, shop, link, reader } = await prepared(start)
     const first = await withCard(call, link, reader)
     for (const method of ['pm_card_visa', 'pm_card_mastercard', 'pm_card_expired'])
@@ -73,7 +73,7 @@ contract('completeCheckout, by card', (start) => {
     expect(await settled(call, shop)).toMatchObject({ seller: 2, issued: 12 })
   })
 
-  it('a user pays by card, too: the wallet is left alone, and the purchase is theirs', async () => {
+  it('lets a user pay by card too, who owns the purchase and keeps their balance', async () => {
     const { call, shop, link } = await prepared(start)
     const { payer } = shop
     const paid = await withCard(call, link, { session: await newSession(call, payer.email) })
@@ -91,7 +91,7 @@ contract('completeCheckout, by card', (start) => {
     ['pm_card_expired', 402, 'card_declined', 'expired card'],
     ['pm_unknown', 402, 'card_declined', 'unknown payment method'],
     ['pm_processor_down', 502, 'processor_failed', 'Nothing was charged'],
-  ] as const)('%s charges nothing, says so, and the link can be paid after', async (method, status, code, reason) => {
+  ] as const)('%s charges nothing, says so, and leaves the link unpaid', async (method, status, code, reason) => {
     const { call, shop, link, reader } = await prepared(start)
     const refused = await withCard(call, link, reader, method)
     expectProblem(refused, status, code)
@@ -102,7 +102,7 @@ contract('completeCheckout, by card', (start) => {
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
   })
 
-  it('ten declined cards in a quarter of an hour are all that a link takes: 429 too_many_declines, with Retry-After', async () => {
+  it('a link allows ten declined cards in 15 minutes: 429 too_many_declines, with Retry-After', async () => {
     const { call, shop, link, reader } = await prepared(start)
     for (let tries = 0; tries < 5; tries++) {
       expectProblem(await withCard(call, link, reader, 'pm_card_expired'), 402, 'card_declined')
@@ -136,14 +136,14 @@ contract('completeCheckout, by card', (start) => {
     expect(await settled(call, shop)).toMatchObject({ seller: price, issued: 10 + price })
   })
 
-  it('charges no card for what could not be issued: 400 amount_invalid', async () => {
+  it('charges no card for more than can be issued: 400 amount_invalid', async () => {
     const { call, shop, link, reader } = await prepared(start, { sold: { price: 9007199254740 } })
     expectProblem(await withCard(call, link, reader), 400, 'amount_invalid')
     expect([await statusOf(call, link), await cardMessages(call, 'card')]).toEqual(['unpaid', []])
     expect(await settled(call, shop)).toMatchObject({ issued: 10 })
   })
 
-  it('never takes a card number', async () => {
+  it('refuses card numbers', async () => {
     const { call, link, reader, state } = await prepared(start)
     for (const number of ['4242424242424242', '4242 4242 4242 4242', '5555-5555-5555-4444'])
       for (const body of [{ payment_method_id: number }, { payment_method_id: 'pm_card_visa', card: { number } }])
@@ -152,7 +152,7 @@ contract('completeCheckout, by card', (start) => {
     expect(await cardMessages(call, 'card')).toEqual([])
   })
 
-  it('what a card was charged waits where nothing is delivered, and pays at the next try: no card is charged again', async () => {
+  it('keeps the charge for the next attempt if nothing is delivered, and charges no card again', async () => {
     const { call, shop, link, reader, deliverBy } = await prepared(start, { path: failing })
     for (let tries = 0; tries < 3; tries++) {
       const refused = await withCard(call, link, reader)
@@ -169,14 +169,14 @@ contract('completeCheckout, by card', (start) => {
     expect(await cardMessages(call, 'refund')).toEqual([])
   })
 
-  it('charges no card where what the seller needs for it is not there: 502 parameter_unreadable', async () => {
+  it("charges no card if the seller's hidden parameters are unreadable: 502 parameter_unreadable", async () => {
     const { call, shop, link, reader } = await prepared(start, { path: 'ok/{secret.TENANT}' })
     expectProblem(await withCard(call, link, reader), 502, 'parameter_unreadable')
     expectProblem(await complete(call, link, shop.payer), 502, 'parameter_unreadable')
     expect([await statusOf(call, link), await cardMessages(call, 'card')]).toEqual(['unpaid', []])
   })
 
-  it("what one guest's card was charged is spent by no other", async () => {
+  it("does not spend one guest's charge for another", async () => {
     const { call, shop, link, reader, deliverBy } = await prepared(start, { path: failing })
     expectProblem(await withCard(call, link, reader), 502, 'upstream_failed')
     await deliverBy('ok')
@@ -189,7 +189,7 @@ contract('completeCheckout, by card', (start) => {
     expectProblem(await withCard(call, link, reader), 409, 'checkout_paid')
   })
 
-  it('goes back to the card where somebody else pays from a wallet', async () => {
+  it('refunds the card if somebody else pays from a wallet', async () => {
     const { call, shop, link, reader, deliverBy } = await prepared(start, { path: failing })
     expectProblem(await withCard(call, link, reader), 502, 'upstream_failed')
     await deliverBy('ok')
@@ -198,7 +198,7 @@ contract('completeCheckout, by card', (start) => {
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 8, issued: 10 })
   })
 
-  it('goes back to the card when the link expires', async () => {
+  it('refunds the card when the link expires', async () => {
     const { call, shop, at, link, reader } = await prepared(start, { path: failing })
     expectProblem(await withCard(call, link, reader), 502, 'upstream_failed')
     await setClock(call, at + DAY)
@@ -223,7 +223,7 @@ contract('completeCheckout, by card', (start) => {
     expect(await cardMessages(call, 'refund')).toHaveLength(1)
   })
 
-  it('goes back to the card when the price is another', async () => {
+  it('refunds the card if the price changed', async () => {
     const { call, shop, link, reader, deliverBy } = await prepared(start, { path: failing })
     expectProblem(await withCard(call, link, reader), 502, 'upstream_failed')
     await deliverBy('ok')
@@ -238,7 +238,7 @@ contract('completeCheckout, by card', (start) => {
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
   })
 
-  it('while it is not known whether a card was charged nobody pays; once it is, that pays', async () => {
+  it('lets nobody pay while the outcome of a charge is unknown, and uses the charge once it is known', async () => {
     const { call, shop, link, reader } = await prepared(start, { options: { limits: { cardMs: 300 } } })
     const refused = await withCard(call, link, reader, 'pm_processor_slow')
     expectProblem(refused, 502, 'processor_failed')
@@ -259,7 +259,7 @@ contract('completeCheckout, by card', (start) => {
 })
 
 contract('Cards at the same moment', (start) => {
-  it('30 completions by one guest charge one card once, and give 30 equal receipts', async () => {
+  it('30 completions by one guest charge a card once, and return 30 equal receipts', async () => {
     const { call, shop, link, reader } = await prepared(start, { path: 'slow' })
     const answers = await Promise.all(Array.from({ length: 30 }, () => withCard(call, link, reader)))
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
@@ -268,7 +268,7 @@ contract('Cards at the same moment', (start) => {
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
   })
 
-  it('guests and wallets: one pays, nobody else is charged', async () => {
+  it('one of several guests and wallets pays, and nobody else is charged', async () => {
     const { call, shop, seller, link } = await prepared(start, { path: 'slow' })
     const payers: CallOptions[] = []
     for (let n = 0; n < 5; n++) payers.push(await newPayer(call, seller, { balance: 2 }), await guest(call))

@@ -79,7 +79,7 @@ async function prepared(
 }
 
 contract('openCheckout', (start) => {
-  it('GET /checkout/:token shows what is sold, by whom, for how much, and with which arguments', async () => {
+  it('GET /checkout/:token shows the item, the seller, the price and the arguments', async () => {
     const sold = { name: 'Birds & <b>bees</b>', description: 'Told “once”.' }
     const { call, link, shop } = await prepared(start, { sold, body: { email: 'ada@example.test' } })
     await call('PUT', '/v4/account', { token: shop.seller.token, body: { name: 'The Daily Farthing' } })
@@ -93,7 +93,7 @@ contract('openCheckout', (start) => {
     expect((await call('HEAD', `/checkout/${link.token}`)).status).toBe(200)
   })
 
-  it('can be framed by nobody, runs nothing, and tells its address to no other site', async () => {
+  it('cannot be framed, runs no script and hides its address from other sites', async () => {
     const { call, link, shop } = await prepared(start)
     const { headers } = await open(call, link)
     const policy = headers.get('content-security-policy')
@@ -109,7 +109,7 @@ contract('openCheckout', (start) => {
     expect(buttonsIn(other)).toEqual(['Continue'])
   })
 
-  it('shows the balance to whoever is signed in, and says where it is short', async () => {
+  it('shows the balance to a signed-in payer, and says if it is too low', async () => {
     const { call, link, payer, shop } = await prepared(start)
     const page = await open(call, link, payer)
     expect(textOf(page)).toContain(`Signed in as ${shop.payer.email}`)
@@ -137,7 +137,7 @@ contract('openCheckout', (start) => {
     expect(page.text).not.toMatch(/autocomplete="cc-/)
   })
 
-  it('offers no card for what no card is charged', async () => {
+  it('offers no card for amounts that cards cannot pay', async () => {
     const { call, link, payer } = await prepared(start, { sold: { price: 0.499 } })
     for (const step of ['', 'card']) {
       expect(textOf(await open(call, link, payer, step))).toContain('BALANCE 10.000 USD')
@@ -145,7 +145,7 @@ contract('openCheckout', (start) => {
     }
   })
 
-  it('tells people when it is paid by another, expired, unknown or of another price', async () => {
+  it('says if the link is paid by somebody else, expired, unknown or has a new price', async () => {
     const { call, at, link, shop } = await prepared(start)
     expect(alertIn(await open(call, { token: 'x' }))).toContain('This payment link is incomplete or wrong')
     expectProblem(await call('GET', '/checkout/x'), 404, 'not_found')
@@ -165,7 +165,7 @@ contract('openCheckout', (start) => {
     expectProblem(await call('GET', `/checkout/${lapsed.token}`), 410, 'checkout_expired')
   })
 
-  it('while somebody pays it says so, and looks again', { tags: 'everywhere' }, async () => {
+  it('says that somebody is paying, and reloads', { tags: 'everywhere' }, async () => {
     const { call, link, payer, shop } = await prepared(start)
     const gate = await startGate()
     await changeItem(call, shop, { external_endpoint: gate.url })
@@ -180,7 +180,7 @@ contract('openCheckout', (start) => {
 })
 
 contract('answerCheckout', (start) => {
-  it('POST /checkout/:token mails a code, signs in by it, pays, and shows the receipt to whoever paid', async () => {
+  it('POST /checkout/:token mails a code, signs in with it, pays, and shows the receipt to the payer', async () => {
     const { call, url, link, shop } = await prepared(start)
     const { email } = shop.payer
     const session = await newGuest(call)
@@ -208,7 +208,7 @@ contract('answerCheckout', (start) => {
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 8, issued: 10 })
   })
 
-  it('pays by a test card without signing in, and shows that guest the receipt', async () => {
+  it('lets a guest pay by test card without a sign-in, and shows them the receipt', async () => {
     const { call, link, shop } = await prepared(start)
     const reader = await guest(call)
     const form = { answer: 'card', payment_method_id: 'pm_card_visa' }
@@ -218,7 +218,7 @@ contract('answerCheckout', (start) => {
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
   })
 
-  it('leads back where the link says, and nowhere else', async () => {
+  it('links back only to the address in the link', async () => {
     const { call, link, shop } = await prepared(start)
     const left = await press(call, link, await guest(call), { answer: 'cancel' })
     expect([left.status, left.headers.get('location')]).toEqual([303, BACK])
@@ -227,7 +227,7 @@ contract('answerCheckout', (start) => {
     expect((await press(call, plain, await guest(call), { answer: 'cancel' })).headers.get('location')).toBe(plain.url)
   })
 
-  it('tells in an alert what was wrong with an email or a code, and keeps the page', {
+  it('shows an alert about a wrong email or code, and keeps the page', {
     tags: 'everywhere',
   }, async () => {
     const { call, link } = await prepared(start)
@@ -242,7 +242,7 @@ contract('answerCheckout', (start) => {
     expect(buttonsIn(refused)).toContain('Verify')
   })
 
-  it('tells in an alert why nothing was paid, and offers to try again', async () => {
+  it('shows an alert about a failed payment, and offers to try again', async () => {
     const { call, link, payer, shop, deliverBy } = await prepared(start, { path: 'status/503/x' })
     const reader = await guest(call)
     const declined = { answer: 'card', payment_method_id: 'pm_card_chargeDeclinedInsufficientFunds' }
@@ -350,14 +350,14 @@ contract('answerCheckout', (start) => {
     expect(await cardMessages(call, 'card')).toHaveLength(1)
   })
 
-  it('takes no code that another session was mailed', async () => {
+  it("refuses another session's code", async () => {
     const { call, link } = await prepared(start)
     await press(call, link, await guest(call), { answer: 'continue', email: 'ada@example.test' })
     const code = await mailedCode(call, 'ada@example.test')
     expect((await press(call, link, await guest(call), { answer: 'verify', code })).status).toBe(401)
   })
 
-  it('a guest who signs in later still owns what their wallet pays, and a card pays for whoever held it', async () => {
+  it('a guest who signs in later owns what their wallet pays, and a card pays for its holder', async () => {
     const { call, link, shop, deliverBy } = await prepared(start, { path: 'status/503/x' })
     const reader = await guest(call)
     expectProblem(await withCard(call, link, reader), 502, 'upstream_failed')

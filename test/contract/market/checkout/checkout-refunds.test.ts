@@ -36,7 +36,7 @@ async function prepared(start: Start) {
 }
 
 contract('listCheckoutRefunds', (start) => {
-  it('GET /v4/checkout/refunds lists what cards did not get back, newest first', async () => {
+  it('GET /v4/checkout/refunds lists refunds that did not reach the card, newest first', async () => {
     const { call, shop, list, ofUser, ofGuest } = await prepared(start)
     expect(ofUser).toMatchObject({
       name: 'A story',
@@ -65,7 +65,7 @@ contract('settleCheckoutRefund', (start) => {
     expect((await list()).refunds).toEqual([])
   })
 
-  it('asks the card processor again, which gives it back', { tags: 'everywhere' }, async () => {
+  it('retries the card processor, which refunds it', { tags: 'everywhere' }, async () => {
     const { call, settle, list, ofUser, ofGuest } = await prepared(start)
     for (const refund of [ofUser, ofGuest]) expect((await settle(refund, 'again')).status).toBe(200)
     await expect.poll(async () => (await expectSoundLedger(call)).digital_quantities[0].issued).toBe(10)
@@ -74,7 +74,7 @@ contract('settleCheckoutRefund', (start) => {
 })
 
 contract('A charge of a guest who signs in', (start) => {
-  it('pays for what they complete then', async () => {
+  it('pays for their completion', async () => {
     const { call } = await start()
     const shop = await newShop(call, `${upstream.url}/status/503/x`)
     const link = await newCheckout(call, shop)

@@ -75,7 +75,7 @@ contract('The state of a checkout', (start) => {
     }
   })
 
-  it('stays paid when its time is over', async () => {
+  it('stays paid after it expires', async () => {
     const { call, at, link, shop } = await preparedAt(start)
     const paid = await complete(call, link, shop.payer)
     await setClock(call, at + 2 * DAY)
@@ -83,7 +83,7 @@ contract('The state of a checkout', (start) => {
     expect((await complete(call, link, await again(call, shop.payer))).body).toEqual(paid.body)
   })
 
-  it('expires once a try that outlasts its time has failed, and is paid where that pays', async () => {
+  it('is expired or paid by the outcome of an attempt that outlasts it', async () => {
     for (const [paid, status] of [
       [200, 200],
       [502, 410],
@@ -108,7 +108,7 @@ contract('At the same moment', (start) => {
   const all = (call: Call, link: Link, callers: readonly CallOptions[]) =>
     Promise.all(callers.map((caller) => complete(call, link, caller)))
 
-  it('50 completions by the same payer charge once, and give 50 equal receipts', async () => {
+  it('50 completions by the same payer charge once, and return 50 equal receipts', async () => {
     const { call, shop, link } = await prepared(start, { path: 'slow' })
     upstream.requests.length = 0
     const answers = await all(
@@ -122,7 +122,7 @@ contract('At the same moment', (start) => {
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 8, issued: 10 })
   })
 
-  it('10 different payers: one pays, the rest are told that it is paid', async () => {
+  it('one of 10 payers pays, and the others learn that it is paid', async () => {
     const { call, shop, seller, link } = await prepared(start, { path: 'slow' })
     const payers = await Promise.all(Array.from({ length: 10 }, () => newPayer(call, seller, { balance: 5 })))
     upstream.requests.length = 0
@@ -134,7 +134,7 @@ contract('At the same moment', (start) => {
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 60 })
   })
 
-  it('10 payers of what is not delivered are all refused, one after the other, and nobody is charged', async () => {
+  it('10 payers are refused one after the other if nothing is delivered, and nobody is charged', async () => {
     const { call, shop, seller, link } = await prepared(start, { path: 'status/500/x' })
     const payers = await Promise.all(Array.from({ length: 10 }, () => newPayer(call, seller, { balance: 5 })))
     for (const answer of await all(call, link, payers)) expectProblem(answer, 502, 'upstream_failed')
@@ -142,7 +142,7 @@ contract('At the same moment', (start) => {
     expect(await statusOf(call, link)).toBe('unpaid')
   })
 
-  it('several links for one thing are paid each by itself', async () => {
+  it('several links for one item are paid separately', async () => {
     const { call, shop, seller } = await prepared(start)
     const item = await newItem(call, seller, `${upstream.url}/ok`, { price: 1 })
     const links = await Promise.all(Array.from({ length: 10 }, () => newCheckout(call, { seller, item })))

@@ -37,7 +37,7 @@ const prepared = (start: Start, made?: Parameters<typeof newLink>[2]) => newLink
 const preparedAt = (start: Start) => newLinkAt(start, upstream)
 
 contract('createCheckout', (start) => {
-  it('POST /v4/checkout makes a link that lives 24 hours', async () => {
+  it('POST /v4/checkout creates a link that lasts 24 hours', async () => {
     const { call, url } = await start()
     const at = await stopClock(call)
     const shop = await newShop(call, `${upstream.url}/ok`)
@@ -60,7 +60,7 @@ contract('createCheckout', (start) => {
     ])
   })
 
-  it('an account, a user, an app, a session and a guest make them, each by another secret', async () => {
+  it('an account, a user, an app, a session and a guest can create one, each with its own secret', async () => {
     const { call } = await start()
     const shop = await newShop(call, `${upstream.url}/ok`)
     const callers: CallOptions[] = [
@@ -80,13 +80,13 @@ contract('createCheckout', (start) => {
     expect(tokens.size).toBe(callers.length)
   })
 
-  it('keeps the secret of a link nowhere', async () => {
+  it('does not store the secret of a link', async () => {
     const { call, link, state } = await prepared(start)
     expect((await readCheckout(call, link)).status).toBe(200)
     expect(JSON.stringify(await state())).not.toContain(link.token)
   })
 
-  it('refuses what is not sold, and arguments that it does not take', async () => {
+  it('refuses items that are not for sale, and arguments that break the schema', async () => {
     const { call, shop } = await prepared(start)
     expectProblem(await makeCheckout(call, shop, { catalog_item_id: 999_999 }), 404, 'not_found')
     for (const args of [{}, { topic: 1 }, { topic: 'birds', price: 0 }])
@@ -104,7 +104,7 @@ contract('createCheckout', (start) => {
     'https://shop.example.test/ x',
     'https://',
     ['one that is too long', `https://shop.example.test/${'x'.repeat(2048)}`],
-  ])('refuses to lead to %s', async (title, address = title) => {
+  ])('refuses the return address %s', async (title, address = title) => {
     const { call, shop } = await prepared(start)
     for (const field of ['success_url', 'cancel_url']) {
       const refused = await makeCheckout(call, shop, { [field]: address })
@@ -113,7 +113,7 @@ contract('createCheckout', (start) => {
     }
   })
 
-  it('makes one link for each Idempotency-Key', async () => {
+  it('creates one link for each Idempotency-Key', async () => {
     const { call, shop } = await prepared(start)
     const caller = { token: shop.seller.token, headers: { 'idempotency-key': 'once' } }
     const [one, two] = [await makeCheckout(call, shop, {}, caller), await makeCheckout(call, shop, {}, caller)]
@@ -124,7 +124,7 @@ contract('createCheckout', (start) => {
 })
 
 describe('a checkout in a service with another encryption key', () => {
-  it('is made no second time for an Idempotency-Key, and its link goes on', async () => {
+  it('is not created again for an Idempotency-Key, and its link still works', async () => {
     const storage = memoryStorage()
     const [one, other] = ['11', '22'].map((byte) => {
       const service = createService({ storage, sandbox: true, encryptionKey: byte.repeat(32) })
@@ -141,7 +141,7 @@ describe('a checkout in a service with another encryption key', () => {
 })
 
 contract('readCheckout', (start) => {
-  it('GET /v4/checkout/{token} shows it to whoever has the link', async () => {
+  it('GET /v4/checkout/{token} shows it to everybody with the link', async () => {
     const { call, shop, link } = await prepared(start)
     expect((await readCheckout(call, link)).body).toEqual((await readCheckout(call, link)).body)
     const { body } = await readCheckout(call, link)
@@ -152,13 +152,13 @@ contract('readCheckout', (start) => {
     expect(paid.text).not.toContain('The whole story.')
   })
 
-  it('is 404 for another secret', async () => {
+  it('is 404 for a wrong secret', async () => {
     const { call, link } = await prepared(start)
     for (const token of [`${link.token}x`, link.token.slice(0, -1), String(link.id), 'x'])
       expectProblem(await readCheckout(call, { token }), 404, 'not_found')
   })
 
-  it('is 410 once its time is over', async () => {
+  it('is 410 after it expires', async () => {
     const { call, at, link } = await preparedAt(start)
     await setClock(call, at + DAY - 1)
     expect((await readCheckout(call, link)).body.status).toBe('unpaid')
@@ -168,7 +168,7 @@ contract('readCheckout', (start) => {
 })
 
 contract('completeCheckout, from a wallet', (start) => {
-  it('POST /v4/checkout/{token}/complete pays, has it delivered, and gives the receipt', async () => {
+  it('POST /v4/checkout/{token}/complete pays, calls the endpoint, and returns the receipt', async () => {
     const { call, shop, link } = await prepared(start)
     upstream.requests.length = 0
     const paid = await complete(call, link, shop.payer)
@@ -191,7 +191,7 @@ contract('completeCheckout, from a wallet', (start) => {
     expect(body).toEqual(paid.body.receipt)
   })
 
-  it("pays from the wallet that is named, and from nobody else's", async () => {
+  it("pays from the named twin, which must be the payer's", async () => {
     const { call, shop, link } = await prepared(start)
     const { hostname } = await newTwin(call, shop.payer.token)
     expectProblem(await complete(call, link, shop.payer, { hostname: shop.item.hostname }), 403, 'not_owner')
@@ -202,7 +202,7 @@ contract('completeCheckout, from a wallet', (start) => {
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
   })
 
-  it('a session pays, by itself', async () => {
+  it('a session pays without an approval', async () => {
     const { call, shop, link } = await prepared(start)
     const session = await newSession(call, shop.payer.email)
     expect((await complete(call, link, { session })).status).toBe(200)
@@ -211,7 +211,7 @@ contract('completeCheckout, from a wallet', (start) => {
     expect((await complete(call, link, shop.payer)).status).toBe(200)
   })
 
-  it('a page of another site that a reader signed in at pays nothing', async () => {
+  it('a page session of another site cannot pay', async () => {
     const { call, shop, link } = await prepared(start)
     const session = await newSession(call, shop.payer.email)
     const page = { hash: shop.item.commodity_hash, origin: 'https://shop.example.test' }
@@ -221,7 +221,7 @@ contract('completeCheckout, from a wallet', (start) => {
     expectProblem(await makeCheckout(call, shop, {}, own), 403, 'wrong_principal')
   })
 
-  it('gives the same payer the same receipt again, and anybody else none', async () => {
+  it('returns the receipt again to the same payer, and to nobody else', async () => {
     const { call, shop, seller, link } = await prepared(start)
     const other = await newPayer(call, seller, { balance: 10 })
     const first = await complete(call, link, shop.payer)
@@ -245,7 +245,7 @@ contract('completeCheckout, from a wallet', (start) => {
     expect(await statusOf(call, link)).toBe('unpaid')
   })
 
-  it('charges nothing for a wallet that is short, and the link can be paid after', async () => {
+  it('charges nothing if the balance is too low, and leaves the link unpaid', async () => {
     const { call, shop, seller, link } = await prepared(start)
     const poor = await newPayer(call, seller, { balance: 1.999 })
     upstream.requests.length = 0
@@ -255,7 +255,7 @@ contract('completeCheckout, from a wallet', (start) => {
     expect(await settled(call, shop)).toMatchObject({ seller: 2, payer: 8 })
   })
 
-  it('charges nothing for another price than the link is for, until it is that again', async () => {
+  it('charges nothing while the price differs from the link', async () => {
     const { call, shop, link } = await prepared(start)
     for (const price of [1, 2.001]) {
       await changeItem(call, shop, { price })
@@ -269,7 +269,7 @@ contract('completeCheckout, from a wallet', (start) => {
     expect(await settled(call, shop)).toMatchObject({ seller: 2, payer: 8 })
   })
 
-  it('charges nothing for what is no longer sold so', async () => {
+  it('charges nothing for an item that is no longer for sale like this', async () => {
     const { call, shop, link } = await prepared(start)
     await changeItem(call, shop, { active: false })
     expectProblem(await complete(call, link, shop.payer), 409, 'item_inactive')
@@ -279,7 +279,7 @@ contract('completeCheckout, from a wallet', (start) => {
     expect(await settled(call, shop)).toMatchObject({ seller: 0, payer: 10 })
   })
 
-  it.each(['status/503/x', 'reset', 'hang'])('is unpaid again where /%s does not deliver', async (path) => {
+  it.each(['status/503/x', 'reset', 'hang'])('stays unpaid if /%s does not deliver', async (path) => {
     const { call, shop, link } = await prepared(start, { path, options: { limits: { upstreamMs: 1000 } } })
     expectProblem(await complete(call, link, shop.payer), 502, 'upstream_failed')
     expect(await statusOf(call, link)).toBe('unpaid')
@@ -289,7 +289,7 @@ contract('completeCheckout, from a wallet', (start) => {
     expect(await settled(call, shop)).toMatchObject({ seller: 2, payer: 8 })
   })
 
-  it('what is free makes a receipt and moves nothing', async () => {
+  it('a free item gets a receipt and moves nothing', async () => {
     const { call, shop, link } = await prepared(start, { price: 0 })
     const paid = await complete(call, link, shop.payer)
     expect([paid.status, paid.body.receipt.amount]).toEqual([200, 0])
@@ -297,7 +297,7 @@ contract('completeCheckout, from a wallet', (start) => {
     expect(await settled(call, shop)).toMatchObject({ seller: 0, payer: 10 })
   })
 
-  it('tells whoever made it, and who paid', async () => {
+  it('sends an event to its creator and to the payer', async () => {
     const { call, shop, seller, link } = await prepared(start)
     await complete(call, link, shop.payer)
     const told = async (token: string) =>

@@ -12,7 +12,7 @@ const OSLO = { arguments: { city: 'Oslo' } }
 const ANY = { type: 'object', properties: { note: { type: 'string' } } }
 
 contract('listPurchases and readPurchase', (start) => {
-  it('GET /v4/purchases/{id} shows buyer and seller the receipt, what was delivered to the buyer alone', async () => {
+  it('GET /v4/purchases/{id} shows the receipt to buyer and seller, and the delivery only to the buyer', async () => {
     const { call } = await start()
     const { item, payer, seller } = await newShop(call, at('ok'))
     const { body } = await purchase(call, { token: payer.token }, item, OSLO)
@@ -45,7 +45,7 @@ contract('listPurchases and readPurchase', (start) => {
     expectProblem(await call('GET', `/v4/purchases?after=${ids[0]}`, { token }), 400, 'cursor_invalid')
   })
 
-  it("a commodity's transactions show its purchases beside its payments", { tags: 'everywhere' }, async () => {
+  it("a commodity's transactions include its purchases and its payments", { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { item, payer, seller } = await newShop(call, at('ok'))
     await pay(call, payer, { hash: item.commodity_hash })
@@ -60,7 +60,7 @@ contract('listPurchases and readPurchase', (start) => {
     ])
   })
 
-  it('keeps what was delivered sealed', async () => {
+  it('stores the delivery encrypted', async () => {
     const { call, state } = await start()
     const { item, payer } = await newShop(call, at('ok'))
     await purchase(call, { token: payer.token }, item, OSLO)
@@ -76,7 +76,7 @@ contract('the parameters of a purchase', (start) => {
     { kind: 'url', name: 'TENANT', sensitive: true, value: 'a/b' },
   ]
 
-  it('are added to what is sent, and no argument takes their place', async () => {
+  it('are added to the call, and arguments cannot replace them', async () => {
     const { call } = await start()
     const args = {
       key: 'mine',
@@ -115,7 +115,7 @@ contract('the parameters of a purchase', (start) => {
     expect(sent?.headers.authorization).toBe('Bearer sk_live_1234567890')
   })
 
-  it('that an endpoint needs and that are not there refuse the purchase before anything is held', async () => {
+  it('refuse the purchase if they are missing, before anything is held', async () => {
     const { call } = await start()
     const shop = await newShop(call, at('ok/{secret.TENANT}'))
     const buy = () => purchase(call, { token: shop.payer.token }, shop.item, OSLO)
