@@ -135,7 +135,7 @@ describe('the steps of one check', () => {
     expect(effort.left).toBeLessThan(0)
   })
 
-  it('are few for what sellers describe and buyers send', () => {
+  it('are few for typical schemas and arguments', () => {
     const order = {
       ...{ id: { type: 'string', format: 'uuid' }, email: { type: 'string', format: 'email', maxLength: 254 } },
       ...{
@@ -161,13 +161,13 @@ describe('the steps of one check', () => {
 })
 
 describe('through the interface', () => {
-  it.each(Object.entries(refused))('a seller cannot sell by a schema %s', async (_, schema) => {
+  it.each(Object.entries(refused))('a seller cannot use a schema %s', async (_, schema) => {
     const { call } = await start()
     const answer = await postItem(call, await newSeller(call), { service_schema: schema })
     expectProblem(answer, 400, 'field_invalid')
   })
 
-  it('a seller cannot have such a schema by an update, nor by a tool of the registry', async () => {
+  it('a seller cannot set such a schema by an update or through the registry of tools', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const { id } = await newItem(call, seller)
@@ -194,7 +194,7 @@ describe('through the interface', () => {
   })
 })
 
-describe('an item of an older version, whose schema is not taken any more,', () => {
+describe('an item of an older version with a schema that is now refused', () => {
   /** Puts another schema in place of that of the item, as an older version kept it. */
   async function age(call: Call, { item }: Shop, service_schema: Json): Promise<void> {
     const snapshot = (await call('GET', '/_sandbox/snapshot')).body
@@ -202,7 +202,7 @@ describe('an item of an older version, whose schema is not taken any more,', () 
     expect((await call('PUT', '/_sandbox/snapshot', { body: snapshot })).status).toBe(204)
   }
 
-  it('is read, listed and changed, and cannot be bought: 422 schema_refused, which says that its seller has to act', async () => {
+  it('can be read, listed and changed, but not bought: 422 schema_refused says that its seller has to act', async () => {
     const { call } = await start()
     const open = { type: 'object' }
     const shop = await newShop(call, { service_schema: open, external_endpoint: `${upstream.url}/ok` })

@@ -19,8 +19,8 @@ async function started() {
   return { ...running, call: caller(running) }
 }
 
-describe('a code, without the session that asked for it', () => {
-  it('is not looked at: the answer is the same for the right code and for wrong ones, and says what to send', async () => {
+describe('a code without the session that requested it', () => {
+  it('is not checked: right and wrong codes get the same answer, which says what to send', async () => {
     const { call } = await started()
     await newPayer(call, await newSeller(call), { email: EMAIL })
     await askCode(call, await newGuest(call), EMAIL)
@@ -39,7 +39,7 @@ describe('a code, without the session that asked for it', () => {
     expect(tries[0]?.body.error).toContain('X-Session-ID')
   })
 
-  it('uses up no try of the one who asked, and no event says that somebody tried', async () => {
+  it('neither uses up a try of the user nor records an event', async () => {
     const { call } = await started()
     const { token } = await newPayer(call, await newSeller(call), { email: EMAIL })
     const session = await newGuest(call)
@@ -51,7 +51,7 @@ describe('a code, without the session that asked for it', () => {
     expect((await verify(call, session, EMAIL, code)).status).toBe(200)
   })
 
-  it('works in no session that asked for a code of another address', async () => {
+  it('does not work in a session that requested a code for another address', async () => {
     const { call } = await started()
     const [own, theirs] = [await newGuest(call), await newGuest(call)]
     await askCode(call, own, EMAIL)
@@ -59,7 +59,7 @@ describe('a code, without the session that asked for it', () => {
     expectProblem(await verify(call, theirs, EMAIL, await mailedCode(call, EMAIL)), 401, 'session_required')
   })
 
-  it('from a page of another origin, whose request shows no cookie, is told what to send', async () => {
+  it('from a page of another origin, without a cookie, gets an answer that says what to send', async () => {
     const { call } = await started()
     const asked = await call('POST', '/v4/session/code', {
       body: { email: EMAIL },
@@ -75,7 +75,7 @@ describe('a code, without the session that asked for it', () => {
 })
 
 describe('the id that a session had before sign-in', () => {
-  it('signs nobody in, and is told that the id has changed', async () => {
+  it('signs nobody in, and the answer says that the id has changed', async () => {
     const { call, state } = await started()
     const before = await newGuest(call)
     await askCode(call, before, EMAIL)
@@ -89,7 +89,7 @@ describe('the id that a session had before sign-in', () => {
     expect(never.body.error).not.toContain('changed')
   })
 
-  it('is forgotten with the session: signed out or expired, it is as any other', async () => {
+  it('is unknown after the session is signed out or expired', async () => {
     const { call } = await started()
     await stopClock(call)
     const signIn = async () => {
@@ -106,7 +106,7 @@ describe('the id that a session had before sign-in', () => {
     expect(await told(second.before)).toBe(false)
   })
 
-  it('of a user who signs in again as somebody else leads nobody to the new session', async () => {
+  it('does not lead to the new session when the user signs in as somebody else', async () => {
     const { call } = await started()
     const first = await newSession(call, EMAIL)
     await askCode(call, first, 'eve@example.test')

@@ -86,7 +86,7 @@ const damages: [string, (document: Document) => void, collection: string, id?: s
 ]
 
 describe('a snapshot', () => {
-  it('that an older release wrote is taken, and goes round', async () => {
+  it('of an older release is accepted, and survives an export', async () => {
     expect((await call('PUT', '/_sandbox/snapshot', { body: sound })).status).toBe(204)
     const taken = await service.sandbox.snapshot()
     expect((await call('PUT', '/_sandbox/snapshot', { body: taken })).status).toBe(204)

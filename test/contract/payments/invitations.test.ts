@@ -45,7 +45,7 @@ contract('createTransfer to an email that no user has proven', (start) => {
     expect(typesOf(await transferEvents(call, payer))).toEqual(['transfer.invited'])
   })
 
-  it('names an account as it calls itself, in quotation marks that it cannot end', async () => {
+  it("quotes an account's own name, which cannot end its quotation marks", async () => {
     const { call, seller, payer } = await newSender(start)
     const { hostname } = await newTwin(call, seller.token)
     await send(call, payer, { address: hostname, amount: 5 })
@@ -82,7 +82,7 @@ contract('claimTransfer', (start) => {
     await expectSoundLedger(call)
   })
 
-  it('takes a session as it takes a token', async () => {
+  it('works with a session like with a token', async () => {
     const { call, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
     const { token } = await newSeededUser(call, INVITED)
@@ -90,7 +90,7 @@ contract('claimTransfer', (start) => {
     expect((await call('POST', `/v4/transfers/${id}/claim`, { session })).body.status).toBe('completed')
   })
 
-  it('is 403 for the sender, 404 for anybody else, and 409 for what came at once', async () => {
+  it('is 403 for the sender, 404 for everybody else, and 409 for a transfer that arrived at once', async () => {
     const { call, seller, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
     const other = await newPayer(call, seller)
@@ -104,7 +104,7 @@ contract('claimTransfer', (start) => {
     expect(await walletOf(call, payer)).toBe(6.5)
   })
 
-  it('is 410 at the very moment that the invitation ends, and after', async () => {
+  it('is 410 from the moment that the invitation ends', async () => {
     const { call, at, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
     const ada = await newSeededUser(call, INVITED)
@@ -132,7 +132,7 @@ contract('claimTransfer', (start) => {
 })
 
 contract('cancelTransfer', (start) => {
-  it('POST /v4/transfers/:id/cancel frees the amount, and the invited find nothing any more', async () => {
+  it('POST /v4/transfers/:id/cancel frees the amount and removes the invitation', async () => {
     const { call, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
     const ada = await newSeededUser(call, INVITED)
@@ -165,7 +165,7 @@ contract('cancelTransfer', (start) => {
 })
 
 contract('an invitation', (start) => {
-  it('that nobody claims goes back after 30 days, and its sender is mailed', async () => {
+  it('that nobody claims returns after 30 days with a mail to its sender', async () => {
     const { call, at, payer } = await newSender(start)
     const { id } = await inviteByMail(call, payer)
     await setClock(call, at + 30 * DAY - 1)
@@ -190,7 +190,7 @@ contract('an invitation', (start) => {
     await expectSoundLedger(call)
   })
 
-  it("of an account's goes back too, and its owners are mailed", async () => {
+  it('of an account returns too, with a mail to its owners', async () => {
     const { call, at, payer } = await newSender(start)
     const body = { dq: await defaultDq(call), email: 'owner@example.test' }
     const { account, twin } = (await call('POST', '/v4/account/register', { body })).body
@@ -203,7 +203,7 @@ contract('an invitation', (start) => {
     expect((await lastMail(call, 'owner@example.test')).subject).toBe('2.500 USD came back to you')
   })
 
-  it('is claimed by signing up with that email, all that wait at once', async () => {
+  it('is claimed by a sign-up with the email, together with all others', async () => {
     const { call, payer, seller } = await newSender(start)
     const ids = [(await inviteByMail(call, payer)).id, (await inviteByMail(call, payer, { amount: 1 })).id]
     await send(call, payer, { address: 'other@example.test', amount: 1 })
@@ -219,7 +219,7 @@ contract('an invitation', (start) => {
     await expectSoundLedger(call)
   })
 
-  it('is claimed by the first sign-in of a user whom an account made, and not by the making', async () => {
+  it('is claimed by the first sign-in of a user, not by an account that creates the user', async () => {
     const { call, payer, seller } = await newSender(start)
     await inviteByMail(call, payer)
     const ada = await newPayer(call, seller, { email: INVITED })
@@ -230,7 +230,7 @@ contract('an invitation', (start) => {
     expect((await send(call, payer, { address: INVITED, amount: 1 })).body.status).toBe('completed')
   })
 
-  it('that has ended is not claimed by signing up', async () => {
+  it('that has ended cannot be claimed by a sign-up', async () => {
     const { call, at, payer } = await newSender(start)
     await inviteByMail(call, payer)
     await setClock(call, at + 30 * DAY)

@@ -69,7 +69,7 @@ contract('createPayback', (start) => {
     await expectSoundLedger(call)
   })
 
-  test('tells both sides, with the texts that were consented to and the page', async () => {
+  test('sends both sides an event with the texts of the consent and the page', async () => {
     const { call, seller, reader, send } = await prepared()
     const consent = ['You may write to me.', 'Newsletter\nOnce a week']
     const { id } = (await send({ consent, origin: PAGE })).body
@@ -91,7 +91,7 @@ contract('createPayback', (start) => {
       expect((await call('GET', '/v4/payments', { token })).body.payments).toEqual([payment])
   })
 
-  test('pays each user once, also without consent to anything', async () => {
+  test('pays each user once, also without a consent', async () => {
     const { call, seller, commodity, send, balances } = await prepared()
     expect((await send()).status).toBe(202)
     expectProblem(await send(), 409, 'payback_taken')
@@ -102,7 +102,7 @@ contract('createPayback', (start) => {
     expect((await balances())[0]).toBe(4.5)
   })
 
-  test('pays one of twenty calls at once', async () => {
+  test('pays once for twenty calls at once', async () => {
     const { call, send, balances } = await prepared()
     const answers = await Promise.all(Array.from({ length: 20 }, () => send()))
     expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array(19).fill(409)])
@@ -110,7 +110,7 @@ contract('createPayback', (start) => {
     await expectSoundLedger(call)
   })
 
-  test('answers the same again under one Idempotency-Key', async () => {
+  test('repeats its answer with the same Idempotency-Key', async () => {
     const { send, balances } = await prepared()
     const key = { 'idempotency-key': 'consent-1' }
     const [first, again] = [await send({}, key), await send({}, key)]
@@ -118,7 +118,7 @@ contract('createPayback', (start) => {
     expect(await balances()).toEqual([4.75, 0.25])
   })
 
-  test('takes no more than the seller has, and may be tried again once there is enough', async () => {
+  test("refuses to overdraw the seller's twin, and works after a top-up", async () => {
     const { call, commodity, send, balances } = await prepared({ balance: 0.249 })
     expectProblem(await send(), 402, 'insufficient_funds')
     expect(await balances()).toEqual([0.249, 0])
@@ -127,7 +127,7 @@ contract('createPayback', (start) => {
     expect(await balances()).toEqual([0, 0.25])
   })
 
-  test('records consent to what pays nothing', async () => {
+  test('records the consent to a free payback', async () => {
     const { call, send, balances } = await prepared({ cost: 0, balance: 0 })
     const { movements } = await expectSoundLedger(call)
     const { status, body } = await send({ consent: ['You may count me.'] })
@@ -136,7 +136,7 @@ contract('createPayback', (start) => {
     expect((await expectSoundLedger(call)).movements).toBe(movements)
   })
 
-  test('keeps what is paid back and what is paid for apart', async () => {
+  test('refuses a payment for a payback, and a payback for a commodity', async () => {
     const { call, seller, commodity, reader } = await prepared()
     const { token } = reader
     for (const version of ['v2', 'v4'])
@@ -146,7 +146,7 @@ contract('createPayback', (start) => {
     expectProblem(await call('POST', `/v4/payback/${UNKNOWN_COMMODITY}`, { token }), 404, 'not_found')
   })
 
-  test('takes texts and origins of a sensible size alone, from users alone who have proven their email', async () => {
+  test('limits the size of texts and origins, and requires a user with a proven email', async () => {
     const { call, seller, commodity, send } = await prepared()
     for (const body of [
       { consent: Array(21).fill('x') },
@@ -166,7 +166,7 @@ contract('createPayback', (start) => {
     expect((await send(most)).status).toBe(202)
   })
 
-  test('is as a v2 commodity was made, or not', async () => {
+  test('depends on how a v2 commodity was created', async () => {
     const { call, seller, reader } = await prepared()
     const { id } = await newTwin(call, seller.token)
     const dq = await defaultDq(call)
@@ -179,7 +179,7 @@ contract('createPayback', (start) => {
     expectProblem(await call('POST', `/v4/payback/${await made(false)}`, { token }), 409, 'payback_refused')
   })
 
-  test('is made by a seed too', { tags: 'everywhere' }, async () => {
+  test('can be created by a seed too', { tags: 'everywhere' }, async () => {
     const seed = {
       accounts: [{ name: 'News', balance: 5 }],
       users: [{ email: 'reader@example.test' }],

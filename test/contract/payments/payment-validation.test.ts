@@ -55,14 +55,14 @@ contract('validatePayment and readPaymentNonce', (start) => {
     expect((await call('POST', path, { token: seller.token, form })).status).toBe(200)
   })
 
-  test('know no nonce by another timestamp, and leave it to be spent', async () => {
+  test('refuse a nonce with a wrong timestamp, without spending it', async () => {
     const { at, validate } = await prepared()
     const others = [at + 1, at - 1, at - 123, Math.floor(at / 1000) + 1, 0, -at, at / 1000, `${at}0`, '', 'now', 1e300]
     for (const timestamp of others) expectProblem(await validate({ timestamp }), 400, 'nonce_unknown')
     expect((await validate()).status).toBe(200)
   })
 
-  test('know no nonce that is made up, or that of another payment', async () => {
+  test('refuse an invented nonce, or one of another payment', async () => {
     const { call, payer, commodity, nonce, validate } = await prepared()
     for (const other of ['', 'made-up', nonce.slice(1), nonce.toUpperCase(), ` ${nonce}`])
       expectProblem(await validate({ nonce: other }), 400, 'nonce_unknown')
@@ -71,7 +71,7 @@ contract('validatePayment and readPaymentNonce', (start) => {
     expectProblem(await validate({ timestamp }), 400, 'nonce_unknown')
   })
 
-  test("spend a nonce for its own commodity alone, even among the same seller's", async () => {
+  test("spend a nonce only for its own commodity, even among the same seller's", async () => {
     const { call, seller, validate, look } = await prepared()
     const { hash } = await newCommodity(call, seller)
     expectProblem(await validate({ hash }), 400, 'nonce_unknown')
@@ -79,7 +79,7 @@ contract('validatePayment and readPaymentNonce', (start) => {
     expect((await validate()).status).toBe(200)
   })
 
-  test('serve the account that sells the commodity, no other and no user', async () => {
+  test('work only for the account that sells the commodity', async () => {
     const { call, payer, validate, look } = await prepared()
     const other = await newSeller(call)
     const others = await newCommodity(call, other)
@@ -118,7 +118,7 @@ contract('validatePayment and readPaymentNonce', (start) => {
     expectProblem(await validate(), 400, 'nonce_used')
   })
 
-  test('hold a nonce for as many seconds as the service is set to', { tags: 'everywhere' }, async () => {
+  test('keep a nonce for the configured number of seconds', { tags: 'everywhere' }, async () => {
     const { call, at, payer, commodity, validate, look } = await prepared({ limits: { nonceSeconds: 2 } })
     const { nonce } = await pay(call, payer, commodity)
     expect((await look()).body.expires_at).toBe(Math.floor(at / 1000) + 2)
@@ -167,13 +167,13 @@ contract('validatePayment and readPaymentNonce', (start) => {
       expect((await look({ version })).body).toEqual({ ...fresh, used_at: seconds + 60 })
     })
 
-  test('find nothing to look at under another nonce or timestamp', async () => {
+  test('find nothing with a wrong nonce or timestamp', async () => {
     const { at, look } = await prepared()
     for (const proof of [{ nonce: 'made-up' }, { nonce: '' }, { timestamp: `${at + 1}` }, { timestamp: 'now' }])
       expectProblem(await look(proof), 404, 'not_found')
   })
 
-  test('tell the nonces of payments in one millisecond apart', async () => {
+  test('distinguish the nonces of payments in one millisecond', async () => {
     const { call, payer, commodity, validate } = await prepared()
     const paid = []
     for (let n = 0; n < 10; n++) paid.push(await pay(call, payer, commodity))

@@ -61,7 +61,7 @@ contract('createPayment', (start) => {
       expect(await balances()).toEqual([0.75, 0.25])
     })
 
-  test('needs no body, and takes an empty one, JSON or a form', async () => {
+  test('needs no body, and accepts an empty one, JSON or a form', async () => {
     const { call, payer, commodity, balances } = await prepared()
     const path = `/v4/payment/${commodity.hash}/`
     const json = { 'content-type': 'application/json' }
@@ -72,7 +72,7 @@ contract('createPayment', (start) => {
     expect(await balances()).toEqual([0, 1])
   })
 
-  test('gives every payment a nonce of its own, and keeps none of them', async () => {
+  test('gives every payment its own nonce, and stores none of them', async () => {
     const { send, state } = await prepared()
     const nonces = [(await send({}, { 'idempotency-key': 'first' })).body.nonce, (await send()).body.nonce]
     expect(nonces[0]).not.toBe(nonces[1])
@@ -80,7 +80,7 @@ contract('createPayment', (start) => {
     for (const nonce of nonces) expect(kept).not.toContain(nonce)
   })
 
-  test('pays by a signed-in session as by a token, and refuses one that is not', async () => {
+  test('pays with a signed-in session like with a token, and refuses a guest session', async () => {
     const { call, payer, commodity, balances } = await prepared()
     const session = await newSession(call, payer.email)
     const { status, body } = await call('POST', `/v4/payment/${commodity.hash}`, { session })
@@ -91,7 +91,7 @@ contract('createPayment', (start) => {
     expectProblem(await call('POST', `/v4/payment/${commodity.hash}`), 401, 'authorization_missing')
   })
 
-  test('pays from the twin that is named, by hostname or id, and from the primary one unless told', async () => {
+  test('pays from the named twin, by hostname or id, and from the primary one by default', async () => {
     const { call, payer, commodity, send } = await prepared()
     const second = await newTwin(call, payer.token)
     await fund(call, second.hostname, 0.5)
@@ -102,7 +102,7 @@ contract('createPayment', (start) => {
     expect(await balancesOf(call, payer.token, payer.hostname)).toEqual({ [commodity.dq]: 0.75 })
   })
 
-  test("takes the commodity's own hostname for the primary twin", async () => {
+  test("treats the commodity's own hostname as the primary twin", async () => {
     const { payer, commodity, send, balances } = await prepared()
     const { status, body } = await send({ hostname: commodity.hostname })
     expect([status, body.hostname, body.payee_hostname]).toEqual([202, payer.hostname, commodity.hostname])
@@ -123,7 +123,7 @@ contract('createPayment', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  test('gives a nonce for what is free, and moves nothing', async () => {
+  test('returns a nonce for a free commodity, and moves nothing', async () => {
     const { call, seller, payer, commodity, balances } = await prepared({ cost: 0, balance: 0 })
     const { movements } = await expectSoundLedger(call)
     const paid = await pay(call, payer, commodity)
@@ -138,7 +138,7 @@ contract('createPayment', (start) => {
     expect(validated.status).toBe(200)
   })
 
-  test('takes the whole balance, and refuses a price one smallest unit above it', async () => {
+  test("refuses to overdraw the payer's twin by one smallest unit, and spends its whole balance", async () => {
     const { call, payer, send, balances, state } = await prepared({ cost: 0.25, balance: 0.5 })
     expect([(await send()).status, (await send()).status]).toEqual([202, 202])
     expect(await balances()).toEqual([0, 0.5])
@@ -169,14 +169,14 @@ contract('createPayment', (start) => {
     await expectSoundLedger(call)
   })
 
-  test('adds tenths up without drift', async () => {
+  test('adds tenths without drift', async () => {
     const { call, payer, commodity, balances } = await prepared({ cost: 0.1, balance: 1 })
     for (let n = 0; n < 3; n++) await pay(call, payer, commodity)
     expect(await balances()).toEqual([0.7, 0.3])
     expect(0.1 + 0.1 + 0.1).not.toBe(0.3)
   })
 
-  test('refuses what is priced in a digital quantity that the payer holds none of', async () => {
+  test('refuses a price in a digital quantity that the payer does not have', async () => {
     const { call, seller, payer, commodity } = await prepared()
     const [, points] = (await call('GET', '/v4/dq')).body.digital_quantities
     const body = { descriptor: 'GAME', dq: points, cost: 1, twin_id: commodity.twinId }
@@ -184,7 +184,7 @@ contract('createPayment', (start) => {
     expectProblem(await call('POST', `/v4/payment/${hash}`, { token: payer.token }), 402, 'insufficient_funds')
   })
 
-  test('finds no commodity under an unknown hash, and lets no account pay for itself', async () => {
+  test('refuses an unknown hash, and an account that pays for its own commodity', async () => {
     const { call, seller, payer, commodity } = await prepared()
     const path = `/v4/payment/${UNKNOWN_COMMODITY}`
     expectProblem(await call('POST', path, { token: payer.token }), 404, 'not_found')
@@ -192,7 +192,7 @@ contract('createPayment', (start) => {
     expectProblem(await call('POST', `/v4/payment/${commodity.hash}`, { token }), 403, 'delegate_required')
   })
 
-  test('pays once under one Idempotency-Key, and says the same again', async () => {
+  test('pays once with one Idempotency-Key, and repeats its answer', async () => {
     const { call, seller, payer, commodity, send, balances } = await prepared()
     const key = { 'idempotency-key': 'order-1' }
     const [first, again] = [await send({}, key), await send({}, key)]
@@ -207,7 +207,7 @@ contract('createPayment', (start) => {
     expect(await balances()).toEqual([0.75, 0.5])
   })
 
-  test('pays under the Idempotency-Key of a refusal for want of funds, and for a day once', async () => {
+  test('pays with the Idempotency-Key of a refusal for lack of funds, and then once a day', async () => {
     const { call, payer, commodity, send } = await prepared({ balance: 0 })
     const key = { 'idempotency-key': 'order-2' }
     expectProblem(await send({}, key), 402, 'insufficient_funds')
@@ -250,7 +250,7 @@ contract('listPayments and readPayment', (start) => {
     expect(await pages(otherPayer, 1)).toEqual([[byOther]])
   })
 
-  test('list them to a session, and nothing to one who neither paid nor sold', async () => {
+  test('list them to a session, and nothing to users who neither paid nor sold', async () => {
     const { call, payer, ids, elsewhere } = await prepared()
     const session = await newSession(call, payer.email)
     const { body } = await call('GET', '/v4/payments', { session })
@@ -259,7 +259,7 @@ contract('listPayments and readPayment', (start) => {
     expect((await call('GET', '/v4/payments', { token })).body).toEqual({ payments: [], next: null })
   })
 
-  test("take no cursor that is unknown or another's", async () => {
+  test('refuse cursors that are unknown or of somebody else', async () => {
     const { call, payer, byOther } = await prepared()
     for (const after of [0, 999999, byOther])
       expectProblem(await call('GET', `/v4/payments?after=${after}`, { token: payer.token }), 400, 'cursor_invalid')
@@ -287,7 +287,7 @@ contract('listPayments and readPayment', (start) => {
     expect((await call('GET', `/v4/payments/${ids[0]}`, { session })).body).toEqual(shown)
   })
 
-  test("answer for another's payment as for one that is absent", async () => {
+  test('treat a payment of others like an absent one', async () => {
     const { call, otherSeller, otherPayer, ids } = await prepared()
     const absent = await call('GET', '/v4/payments/999999', { token: otherPayer.token })
     expectProblem(absent, 404, 'not_found')
@@ -315,7 +315,7 @@ contract('listCommodityTransactions', (start) => {
     expect(pages).toEqual([paid.slice(0, 4), paid.slice(4)])
   })
 
-  test('shows them to no other account and no user, and takes no cursor of another commodity', async () => {
+  test('shows them to nobody else, and refuses cursors of another commodity', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const payer = await newPayer(call, seller, { balance: 1 })

@@ -37,7 +37,7 @@ async function mailedCode(call: Call, session: string, email: string): Promise<s
 }
 
 contract('At the same moment', (start) => {
-  test('200 payments from a twin that affords 50 are 50 payments', async () => {
+  test('50 of 200 payments succeed from a twin that affords 50', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const payer = await newPayer(call, seller, { balance: 5 })
@@ -54,7 +54,7 @@ contract('At the same moment', (start) => {
     expect([body.payments.length, body.next]).toEqual([50, null])
   })
 
-  test('payments of many payers to many sellers lose and make nothing', async () => {
+  test('payments of many payers to many sellers neither lose nor create value', async () => {
     const { call } = await start()
     const sellers = [await newSeller(call), await newSeller(call), await newSeller(call)] as const
     const payers: Payer[] = []
@@ -170,7 +170,7 @@ contract('At the same moment', (start) => {
     expect([rows.users, rows.sessions].map((list) => list?.length)).toEqual([1, 5])
   })
 
-  test('20 registrations of one email are one, and nothing is there by half', async () => {
+  test('one of 20 registrations with one email succeeds, and the others leave nothing behind', async () => {
     const { call, state } = await start()
     const dq = await defaultDq(call)
     const count = async () => {

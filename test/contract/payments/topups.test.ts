@@ -65,7 +65,7 @@ contract('createTopup', (start) => {
     expect(digital_quantities[0]).toEqual({ dq, issued: 12.34, balances: 12.34, held: 0 })
   })
 
-  test('an account, a user and a session top up what is theirs', async () => {
+  test('lets an account, a user and a session top up their own twins', async () => {
     const { call, seller, payer } = await prepared()
     const { hostname } = await newTwin(call, seller.token)
     const session = await newSession(call, payer.email)
@@ -75,7 +75,7 @@ contract('createTopup', (start) => {
     expect(await balanceOf(call, seller.token, hostname)).toBe(5)
   })
 
-  test('issues another digital quantity where one is named, which cards are charged whole units of', async () => {
+  test('issues a named digital quantity, and charges cards whole units of it', async () => {
     const { call, payer } = await prepared({ seed: SEED })
     const { digital_quantities } = (await call('GET', '/v4/dq')).body
     const points = digital_quantities[1]
@@ -85,7 +85,7 @@ contract('createTopup', (start) => {
     expectProblem(await topUp(call, payer, { dq: points, amount: 0.5 }), 400, 'amount_invalid')
   })
 
-  test('shows the charge in the outbox, and tells the owner of the payment with the card it was charged to', async () => {
+  test('shows the charge in the outbox, and sends the owner an event with the card', async () => {
     const { call, payer } = await prepared()
     const at = await stopClock(call)
     const token = await tokenFor(call, payer.clientId, payer.clientSecret)
@@ -162,7 +162,7 @@ contract('createTopup', (start) => {
       expect((await expectSoundLedger(call)).movements).toBe(0)
     })
 
-  test('a processor that is down is 502 processor_failed: nothing was charged, and the payment has failed', {
+  test('is 502 processor_failed if the processor is down: nothing is charged, and the payment has failed', {
     tags: 'everywhere',
   }, async () => {
     const { call, payer } = await prepared()
@@ -176,7 +176,7 @@ contract('createTopup', (start) => {
     expect(await balanceOf(call, payer.token, payer.hostname)).toBe(0)
   })
 
-  test('a processor that takes too long is 502 processor_failed: the payment is pending, and says so under its id', async () => {
+  test('is 502 processor_failed if the processor takes too long: the payment is pending', async () => {
     const { call, payer } = await prepared({ limits: { cardMs: 50 } })
     const refused = await topUp(call, payer, { payment_method_id: 'pm_processor_slow' })
     expectProblem(refused, 502, 'processor_failed')
@@ -189,7 +189,7 @@ contract('createTopup', (start) => {
     expect((await expectSoundLedger(call)).movements).toBe(0)
   })
 
-  test('a charge that is not settled yet stays when the outbox is emptied', { tags: 'everywhere' }, async () => {
+  test('keeps an unsettled charge when the outbox is emptied', { tags: 'everywhere' }, async () => {
     const { call, payer } = await prepared({ limits: { cardMs: 50 } })
     await topUp(call, payer)
     await topUp(call, payer, { payment_method_id: 'pm_processor_slow' })
@@ -199,7 +199,7 @@ contract('createTopup', (start) => {
     ])
   })
 
-  test('takes amounts above zero, of whole cents, that can be issued', async () => {
+  test('requires an amount above zero in whole cents that can be issued', async () => {
     const { call, payer } = await prepared()
     for (const [amount, detail] of [
       [0, 'above zero'],
@@ -226,7 +226,7 @@ contract('createTopup', (start) => {
     await expectSoundLedger(call)
   })
 
-  test("refuses another's twin, one that is not there, and an unknown digital quantity", async () => {
+  test('refuses twins of others, unknown twins and unknown digital quantities', async () => {
     const { call, seller, payer } = await prepared()
     const { token } = seller
     expectProblem(await topUp(call, { token, hostname: payer.hostname }), 403, 'not_owner')
@@ -235,7 +235,7 @@ contract('createTopup', (start) => {
     expect(await chargesOf(call)).toEqual([])
   })
 
-  test('takes no body in which a field is missing or of the wrong type', async () => {
+  test('refuses a body with a missing or mistyped field', async () => {
     const { call, payer } = await prepared()
     for (const [field, body] of [
       ['amount', { amount: undefined }],
@@ -278,7 +278,7 @@ contract('createTopup', (start) => {
     expectProblem(await topUp(call, keyed, { amount: 6 }), 422, 'idempotency_mismatch')
   })
 
-  test('gives the same refusal of a card again under its key, and charges nothing', async () => {
+  test('repeats the refusal of a card with the same key, and charges nothing', async () => {
     const { call, payer } = await prepared()
     const keyed = { ...payer, headers: { 'idempotency-key': 'once' } }
     const ask = () => topUp(call, keyed, { payment_method_id: 'pm_card_chargeDeclined' })
@@ -289,7 +289,7 @@ contract('createTopup', (start) => {
     expect(await balanceOf(call, payer.token, payer.hostname)).toBe(0)
   })
 
-  test('a processor that was down is what the key answers from then on: the card was asked', async () => {
+  test('repeats the failure of the processor with the same key, because the card may be charged', async () => {
     const { call, payer } = await prepared()
     const keyed = { ...payer, headers: { 'idempotency-key': 'once' } }
     for (const replayed of [null, 'true']) {
@@ -303,7 +303,7 @@ contract('createTopup', (start) => {
     expect(await balanceOf(call, payer.token, payer.hostname)).toBe(5)
   })
 
-  test('20 at the same moment are 20 charges', async () => {
+  test('charges 20 times for 20 calls at the same moment', async () => {
     const { call, payer } = await prepared()
     const answers = await Promise.all(Array.from({ length: 20 }, () => topUp(call, payer, { amount: 0.05 })))
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201))

@@ -28,7 +28,7 @@ const asked = (call: Call, token: string, times = 1) =>
     .toHaveLength(times)
 
 contract("a session's transfer", (start) => {
-  it('is made once the user approved it, exactly as they were shown it', async () => {
+  it('happens after the approval, exactly as the user saw it', async () => {
     const { call, payer, payee, session, order } = await signedIn(start, 'approve')
     const sent = await send(call, { session }, order)
     expect([sent.status, sent.body.status]).toEqual([201, 'completed'])
@@ -41,7 +41,7 @@ contract("a session's transfer", (start) => {
     await expectSoundLedger(call)
   })
 
-  it('to an email that no user has is an invitation by then', async () => {
+  it('to an email without a user becomes an invitation after the approval', async () => {
     const { call, session } = await signedIn(start, 'approve')
     const sent = await send(call, { session }, { address: 'ADA@example.test', amount: 2.5 })
     expect([sent.status, sent.body.status, sent.body.memo]).toEqual([201, 'invited', null])
@@ -50,13 +50,13 @@ contract("a session's transfer", (start) => {
     expect(text).toBe(`Payee: ${INVITED}\nAmount: 2.500\nDigital quantity: USD`)
   })
 
-  it('that the user rejects is 403, and moves nothing', async () => {
+  it('is 403 if the user rejects it, and moves nothing', async () => {
     const { call, payer, payee, session, order } = await signedIn(start, 'reject')
     expectProblem(await send(call, { session }, order), 403, 'rejected')
     expect([await walletOf(call, payer), await walletOf(call, payee)]).toEqual([10, 0])
   })
 
-  it('that the user does not answer is 408 after two minutes, and moves nothing', async () => {
+  it('is 408 if the user does not answer within two minutes, and moves nothing', async () => {
     const { call, payer, payee, session, order } = await signedIn(start, 'ignore')
     const answer = send(call, { session }, order)
     await asked(call, payer.token)
@@ -66,7 +66,7 @@ contract("a session's transfer", (start) => {
     expect(await requestsOf(call, payer.token)).toEqual(['requested', 'expired'])
   })
 
-  it('waits for the mailed link where the user has no device', async () => {
+  it('waits for the mailed link if the user has no device', async () => {
     const { call, payer, payee, session, order } = await signedIn(start)
     const answer = send(call, { session }, order)
     await asked(call, payer.token)
@@ -76,7 +76,7 @@ contract("a session's transfer", (start) => {
     expect(await walletOf(call, payee)).toBe(2.5)
   })
 
-  it('that cannot be made is refused before anybody is asked', async () => {
+  it('is refused before anybody is asked if it is impossible', async () => {
     const { call, payer, session, order } = await signedIn(start, 'ignore')
     const refuse = (changes: object) => send(call, { session }, { ...order, ...changes })
     expectProblem(await refuse({ amount: 10.001 }), 402, 'insufficient_funds')
@@ -87,7 +87,7 @@ contract("a session's transfer", (start) => {
     expect(await requestsOf(call, payer.token)).toEqual([])
   })
 
-  it('whose funds are gone by the time of the approval is 402, and moves nothing', async () => {
+  it('is 402 if the funds are gone at the time of the approval, and moves nothing', async () => {
     const { call, payer, payee, session, order } = await signedIn(start)
     const answer = send(call, { session }, order)
     await asked(call, payer.token)
@@ -97,7 +97,7 @@ contract("a session's transfer", (start) => {
     expect([await walletOf(call, payer), await walletOf(call, payee)]).toEqual([2, 8])
   })
 
-  it('is 429 while as many wait as can', async () => {
+  it('is 429 while too many wait', async () => {
     const { call, payer, session, order } = await signedIn(start, 'ignore')
     for (let n = 0; n < 5; n++) await ask(call, payer)
     expectProblem(await send(call, { session }, order), 429, 'too_many_pending')
@@ -110,7 +110,7 @@ contract('a transfer with an Idempotency-Key', (start) => {
   const keyed = (call: Call, who: object, body: object) =>
     call('POST', '/v4/transfer', { ...who, body, headers: { 'idempotency-key': 'k' } })
 
-  it('is made once, and another body is 422', async () => {
+  it('happens once, and a different body is 422', async () => {
     const { call, payer, payee, order } = await signedIn(start)
     const [first, second] = [await keyed(call, payer, order), await keyed(call, payer, order)]
     expect([first.status, second.text]).toEqual([201, first.text])
@@ -132,7 +132,7 @@ contract('a transfer with an Idempotency-Key', (start) => {
     expect(await walletOf(call, payee)).toBe(2.5)
   })
 
-  it('that was not approved in time can be asked for again', async () => {
+  it('can be requested again after a timeout', async () => {
     const { call, payer, session, order } = await signedIn(start)
     const first = keyed(call, { session }, order)
     await asked(call, payer.token)
@@ -147,7 +147,7 @@ contract('a transfer with an Idempotency-Key', (start) => {
 })
 
 describe('a transfer with an Idempotency-Key', () => {
-  it('whose answer was sealed under another encryption key is 409, and not made again', async () => {
+  it('is 409 if its answer was encrypted with a different key, and does not happen again', async () => {
     const storage = memoryStorage()
     const [one, other] = ['11', '22'].map((byte) => {
       const service = createService({ storage, sandbox: true, encryptionKey: byte.repeat(32) })

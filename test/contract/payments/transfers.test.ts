@@ -33,7 +33,7 @@ contract('createTransfer', (start) => {
     await expectSoundLedger(call)
   })
 
-  it("takes a wallet's hostname, its URL with or without a scheme, or its user's email in any case", async () => {
+  it("accepts a twin's hostname, its URL with or without a scheme, or its user's email in any case", async () => {
     const { call, seller, payer } = await newSender(start)
     const { hostname, ...payee } = await newReader(call, seller, { email: 'payee@example.test' })
     const addresses = [
@@ -52,7 +52,7 @@ contract('createTransfer', (start) => {
     expect(await walletOf(call, payee)).toBe(0.007)
   })
 
-  it('sends from the primary twin of an account, or in another digital quantity that is named', async () => {
+  it('sends from the primary twin of an account, or in a named digital quantity', async () => {
     const { call } = await start({ seed: { digital_quantities: [{ name: 'Points', shortcode: 'PTS', decimals: 0 }] } })
     const seller = await newSeller(call)
     const payee = await newReader(call, seller)
@@ -70,7 +70,7 @@ contract('createTransfer', (start) => {
     expect(twins[0].balances).toEqual({ [dq]: 1, [points]: 5 })
   })
 
-  it('refuses what cannot be, and changes nothing', async () => {
+  it('refuses impossible transfers, and changes nothing', async () => {
     const { call, state, seller, payer } = await newSender(start)
     const payee = await newPayer(call, seller)
     const own = await newTwin(call, payer.token)
@@ -96,7 +96,7 @@ contract('createTransfer', (start) => {
     )
   })
 
-  it('sends nothing to the issuer, whose value would be gone', async () => {
+  it('refuses a transfer to the issuer, which would destroy the value', async () => {
     const { call, payer } = await newSender(start)
     const { body } = await call('GET', `/v4/twin/${payer.hostname}/binder`, { token: payer.token, headers: json })
     const issuer = body[0].data.entry.fromAddress as string
@@ -104,7 +104,7 @@ contract('createTransfer', (start) => {
     expectProblem(await send(call, payer, { address: issuer, amount: 1 }), 404, 'not_found')
   })
 
-  it('tells both sides, once', async () => {
+  it('sends each side one event', async () => {
     const { call, seller, payer } = await newSender(start)
     const payee = await newPayer(call, seller)
     const { id, dq } = (await send(call, payer, { address: payee.hostname, amount: 2, memo: 'Thanks' })).body
@@ -119,7 +119,7 @@ contract('createTransfer', (start) => {
     })
   })
 
-  it('lets no agent send without an approval, and tells it what to ask for', async () => {
+  it('requires an approval from an agent, and tells it what to request', async () => {
     const { call, payer } = await newSender(start)
     const agent = await newAgent(call, { email: payer.email })
     const sent = await send(call, { token: agent.accessToken }, { address: 'Ada@example.test', amount: 20 })
@@ -133,7 +133,7 @@ contract('createTransfer', (start) => {
 })
 
 contract('listTransfers and readTransfer', (start) => {
-  it('show what the caller sent and got, newest first, page by page, and nobody else anything', async () => {
+  it("show only the caller's transfers, newest first, page by page", async () => {
     const { call, seller, payer } = await newSender(start)
     const payee = await newPayer(call, seller, { balance: 1 })
     const other = await newPayer(call, seller)
@@ -165,7 +165,7 @@ contract('listTransfers and readTransfer', (start) => {
     }
   })
 
-  it('moves the whole balance, and not a unit more, however many send at once', async () => {
+  it("refuses to overdraw the sender's twin, however many calls come at once", async () => {
     const { call, seller, payer } = await newSender(start, { balance: 1 })
     const payee = await newPayer(call, seller)
     const answers = await Promise.all(

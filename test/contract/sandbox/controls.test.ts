@@ -7,7 +7,7 @@ import { balanceOf, newCommodity, newPayer, newSeller, newTwin, tokenFor } from 
 const DAY = 86_400_000
 
 contract('readHealth', (start) => {
-  test('tells what runs, on which storage, at what time and in which mode', async () => {
+  test('shows the version, the storage, the time and the mode of the clock', async () => {
     const { call } = await start({ evidence: 'observed' })
     const { status, body } = await call('GET', '/_sandbox/health')
     expect(status).toBe(200)
@@ -39,7 +39,7 @@ contract('resetSandbox', (start) => {
   const withoutTimes = (rows: object) =>
     JSON.parse(JSON.stringify(rows, (key, value) => (/_at$|^at$/.test(key) ? 0 : value)))
 
-  test('goes back to the seed: the same ids, hashes, hostnames, keys and credentials', async () => {
+  test('returns to the seed with the same ids, hashes, hostnames, keys and credentials', async () => {
     const { call, state } = await start({ seed })
     const token = async () => tokenFor(call, account.client_id, account.client_secret)
     const look = async () => {
@@ -70,7 +70,7 @@ contract('resetSandbox', (start) => {
     expect((await expectSoundLedger(call)).digital_quantities.map(({ issued }: any) => issued)).toEqual([13, 5])
   })
 
-  test('sets the clock to the real time again; one that was stopped stays so', async () => {
+  test('sets the clock to the real time, and keeps it stopped if it was', async () => {
     const { call } = await start()
     await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
     await call('POST', '/_sandbox/clock', { body: { advance: '3d' } })
@@ -86,7 +86,7 @@ contract('resetSandbox', (start) => {
     expect(Math.abs(Date.parse(again.now) - Date.now())).toBeLessThan(DAY)
   })
 
-  test('happens in one step, whatever else is going on', async () => {
+  test('happens in one step, whatever else runs', async () => {
     const { call, state } = await start({ seed })
     await call('POST', '/_sandbox/reset')
     const seeded = withoutTimes((await state()).rows)
@@ -111,7 +111,7 @@ contract('resetSandbox', (start) => {
 })
 
 contract('fundTwin', (start) => {
-  test('issues value to a twin, in its own digital quantity unless another is named', async () => {
+  test('issues value to a twin, by default in its own digital quantity', async () => {
     const { call } = await start({ seed: { digital_quantities: [{ name: 'Points', shortcode: 'PTS', decimals: 0 }] } })
     const { token } = await newSeller(call)
     const { hostname } = await newTwin(call, token)
@@ -133,7 +133,7 @@ contract('fundTwin', (start) => {
     await expectSoundLedger(call)
   })
 
-  test('refuses an unknown twin or digital quantity, and amounts of nothing, below it or beyond counting', async () => {
+  test('refuses an unknown twin or digital quantity, and amounts that are zero, negative or too large', async () => {
     const { call, state } = await start()
     const { hostname, id } = await newTwin(call, (await newSeller(call)).token)
     const before = (await state()).rows
@@ -157,7 +157,7 @@ contract('readClock and updateClock', (start) => {
     return { call, change, now: async () => (await call('GET', '/_sandbox/clock')).body }
   }
 
-  test('stop time at a moment, set it and move it, for everything that asks for the time', async () => {
+  test('stop, set and move the time for the whole service', async () => {
     const { call, change, now } = await prepared()
     expect((await change({ mode: 'manual' })).body.mode).toBe('manual')
     expect((await change({ set: new Date(T).toISOString() })).body).toEqual({
@@ -208,7 +208,7 @@ contract('readClock and updateClock', (start) => {
     expect((await change({ set: '2033-03-04' })).body.now).toBe('2033-03-04T00:00:00.000Z')
   })
 
-  test('let time go on from where it is set, in real mode', async () => {
+  test('let time run from a set moment in real mode', async () => {
     const { change, now } = await prepared()
     const { body } = await change({ set: new Date(T).toISOString() })
     expect(body.mode).toBe('real')
@@ -221,7 +221,7 @@ contract('readClock and updateClock', (start) => {
     expect(Date.parse((await change({ mode: 'real' })).body.now)).toBeGreaterThanOrEqual(Date.parse(stopped))
   })
 
-  test('lose no step of many that are taken at once', async () => {
+  test('lose no step of many at once', async () => {
     const { change, now } = await prepared()
     await change({ mode: 'manual' })
     await change({ set: new Date(T).toISOString() })
@@ -229,7 +229,7 @@ contract('readClock and updateClock', (start) => {
     expect((await now()).now).toBe(new Date(T + 20_000).toISOString())
   })
 
-  test('refuse what is no duration, time or mode, two changes at once, and times before 1970 or after 9999', async () => {
+  test('refuse invalid durations, times and modes, two changes at once, and times before 1970 or after 9999', async () => {
     const { change, now } = await prepared()
     await change({ mode: 'manual' })
     const before = await now()
@@ -262,7 +262,7 @@ contract('readClock and updateClock', (start) => {
 })
 
 contract('auditLedger', (start) => {
-  test('finds nothing wrong, and sums up what was issued and who holds it', async () => {
+  test('finds no error, and sums up issued value and holders', async () => {
     const { call } = await start()
     const dq = (await call('GET', '/v4/dq')).body.digital_quantities[0]
     expect(await expectSoundLedger(call)).toEqual({

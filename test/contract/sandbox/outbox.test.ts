@@ -12,7 +12,7 @@ const askCode = async (call: Call, email: string) => {
 const to = (email: string) => `/_sandbox/outbox?to=${encodeURIComponent(email)}`
 
 contract('readOutbox', (start) => {
-  test('shows a mail as soon as it is promised, with the codes in it', async () => {
+  test('shows a mail at once, with the codes in it', async () => {
     const { call } = await start()
     const at = await stopClock(call)
     await askCode(call, 'ada+code123456@example.test')
@@ -36,7 +36,7 @@ contract('readOutbox', (start) => {
     })
   })
 
-  test('gives the code that signs in', async () => {
+  test('shows the code that signs in', async () => {
     const { call } = await start()
     const session = await askCode(call, 'ada@example.test')
     const [{ codes }] = (await call('GET', to('ada@example.test'))).body.messages
@@ -45,7 +45,7 @@ contract('readOutbox', (start) => {
     expect((await call('POST', '/v4/session/verify', { session, body })).status).toBe(200)
   })
 
-  test('narrows to a receiver, whatever the case, and to a kind', async () => {
+  test('filters by recipient in any case, and by kind', async () => {
     const { call } = await start()
     for (const email of ['ada@example.test', 'bob@example.test', 'Ada@Example.test']) await askCode(call, email)
     const receivers = async (path: string) => (await call('GET', path)).body.messages.map((message: any) => message.to)
@@ -69,7 +69,7 @@ contract('readOutbox', (start) => {
     expect((await read(to('ada0@example.test'), 1)).map((page) => page.length)).toEqual([1, 1, 1])
   })
 
-  test('takes no cursor, limit, receiver or kind that is none', async () => {
+  test('refuses an invalid cursor, limit, recipient or kind', async () => {
     const { call } = await start()
     await askCode(call, 'ada@example.test')
     const [{ id }] = (await call('GET', '/_sandbox/outbox')).body.messages
@@ -81,7 +81,7 @@ contract('readOutbox', (start) => {
 })
 
 contract('emptyOutbox', (start) => {
-  test('forgets the messages, and takes new ones', async () => {
+  test('deletes the messages, and collects new ones', async () => {
     const { call, state } = await start()
     for (let n = 0; n < 3; n++) await askCode(call, `ada${n}@example.test`)
     const answer = await call('DELETE', '/_sandbox/outbox')
@@ -92,7 +92,7 @@ contract('emptyOutbox', (start) => {
     expect((await state()).rows.outbox).toHaveLength(1)
   })
 
-  test('leaves a code that it has forgotten good', async () => {
+  test('does not end the codes of deleted messages', async () => {
     const { call } = await start()
     const session = await askCode(call, 'ada+code654321@example.test')
     await call('DELETE', '/_sandbox/outbox')

@@ -27,7 +27,7 @@ async function statusesAt(call: Call, payer: Payer, id: number, at: number, seco
 }
 
 contract('setPhone', (start) => {
-  it('POST /_sandbox/devices/:user_id gives a user without a device a phone, which waits to be told', async () => {
+  it('POST /_sandbox/devices/:user_id gives a user without a device a phone, which waits for commands', async () => {
     const { call, at, payer } = await world(start)
     const { status, body } = await setPhone(call, payer, 'manual')
     expect([status, body]).toEqual([200, { user_id: payer.id, mode: 'manual', after_seconds: 0 }])
@@ -44,7 +44,7 @@ contract('setPhone', (start) => {
     ])
   })
 
-  it('leaves the device that a user has, which goes on answering', async () => {
+  it("keeps the user's own device, which still answers", async () => {
     const { call, payer } = await world(start)
     await registerDevice(call, payer)
     await setPhone(call, payer, 'ignore')
@@ -67,21 +67,21 @@ contract('setPhone', (start) => {
     ])
   })
 
-  it('takes as many seconds to answer as it is told to, on the clock of the service', async () => {
+  it("answers after the given number of seconds of the service's clock", async () => {
     const { call, at, payer } = await world(start)
     await setPhone(call, payer, 'approve', 4.5)
     const { id } = (await ask(call, payer)).body
     expect(await statusesAt(call, payer, id, at, [0, 4, 5])).toEqual(['pending', 'pending', 'approved'])
   })
 
-  it('answers in vain what has expired by then', async () => {
+  it('answers an expired request in vain', async () => {
     const { call, at, payer } = await world(start)
     await setPhone(call, payer, 'approve', 120)
     const { id } = (await ask(call, payer)).body
     expect(await statusesAt(call, payer, id, at, [119, 121, 200])).toEqual(['pending', 'expired', 'expired'])
   })
 
-  it('answers as it was told to when the push came, and with all devices once', async () => {
+  it('answers by its mode at the time of the push, once for all devices', async () => {
     const { call, at, payer } = await world(start)
     await registerDevice(call, payer, 'one')
     await registerDevice(call, payer, 'two', { from: 'one' })
@@ -95,7 +95,7 @@ contract('setPhone', (start) => {
     expect(await secondFactorEvents(call, payer.token)).toHaveLength(4)
   })
 
-  it('is overtaken by an answer that comes before it', { tags: 'everywhere' }, async () => {
+  it('does nothing if an answer comes first', { tags: 'everywhere' }, async () => {
     const { call, at, payer } = await world(start)
     await registerDevice(call, payer)
     await setPhone(call, payer, 'approve', 10)
@@ -104,7 +104,7 @@ contract('setPhone', (start) => {
     expect(await statusesAt(call, payer, id, at, [11])).toEqual(['rejected'])
   })
 
-  it('answers on a clock that runs, too', async () => {
+  it('answers with a running clock too', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     await setPhone(call, payer, 'approve')
@@ -117,7 +117,7 @@ contract('setPhone', (start) => {
     expect((await poll(call, payer, id)).body.status).toBe('approved')
   })
 
-  it('takes a user that there is, a mode, and up to a day', async () => {
+  it('requires a known user, a mode and a delay of at most a day', async () => {
     const { call, payer } = await world(start)
     expectProblem(await setPhone(call, { ...payer, id: 999_999 }, 'approve'), 404, 'not_found')
     for (const [field, mode, after] of [
@@ -133,7 +133,7 @@ contract('setPhone', (start) => {
 })
 
 contract('readPhone', (start) => {
-  it('GET /_sandbox/devices/:user_id tells how the phone answers, and what waits now', async () => {
+  it('GET /_sandbox/devices/:user_id shows the mode of the phone and its waiting requests', async () => {
     const { call, payer } = await world(start)
     const read = async () => (await call('GET', `/_sandbox/devices/${payer.id}`)).body
     const none = { user_id: payer.id, has_device: false, mode: 'manual', after_seconds: 0, requests: [] }
@@ -183,7 +183,7 @@ for (const [operation, verb, status] of [
       expect((await call('POST', `/_sandbox/devices/${payer.id}/${verb}`)).body).toEqual({ requests: [] })
     })
 
-    it('answers the one that is named alone', { tags: 'everywhere' }, async () => {
+    it('answers only the named request', { tags: 'everywhere' }, async () => {
       const { call, payer } = await world(start)
       const first = (await ask(call, payer)).body
       const second = (await ask(call, payer)).body

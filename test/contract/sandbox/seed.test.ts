@@ -15,7 +15,7 @@ contract('seedSandbox', (start) => {
     return { ...running, seed }
   }
 
-  test('makes quantities, accounts, users, twins and commodities, and shows all their credentials', async () => {
+  test('creates quantities, accounts, users, twins and commodities, and shows all their credentials', async () => {
     const { call, seed } = await prepared()
     const { status, body } = await seed({
       digital_quantities: [{ name: 'Points', shortcode: 'PTS', shortdescription: 'For games', decimals: 0 }],
@@ -69,7 +69,7 @@ contract('seedSandbox', (start) => {
     await expectSoundLedger(call)
   })
 
-  test('puts items up for sale, at endpoints of others or of its own address', { tags: 'everywhere' }, async () => {
+  test('creates items with endpoints of others or of its own', { tags: 'everywhere' }, async () => {
     const { call, seed } = await prepared()
     const { status, body } = await seed({
       accounts: [{ name: 'News', businessName: 'The News' }],
@@ -117,7 +117,7 @@ contract('seedSandbox', (start) => {
     expect((await call('GET', '/v4/catalog/items')).body).toMatchObject({ total: 1, items: [{ id: archive.id }] })
   })
 
-  test('gives things the ids, secrets and hostnames that it fixes', async () => {
+  test('uses the ids, secrets and hostnames that it fixes', async () => {
     const { call, seed } = await prepared()
     const credentials = {
       public_secret: `mp_${hex('1')}`,
@@ -139,7 +139,7 @@ contract('seedSandbox', (start) => {
     expect(page.body.key).toBeNull()
   })
 
-  test('refers to what was made before: accounts by name, users by email, quantities by shortcode or hash', async () => {
+  test('refers to existing accounts by name, users by email, quantities by shortcode or hash', async () => {
     const { call, seed } = await prepared()
     const first = await seed({
       digital_quantities: [{ name: 'Points', shortcode: 'PTS', decimals: 0 }],
@@ -169,7 +169,7 @@ contract('seedSandbox', (start) => {
     expect(body.commodities[1].dq).toBe(dq)
   })
 
-  test('means its own quantity where the service has one of the same shortcode', async () => {
+  test("prefers its own quantity over the service's with the same shortcode", async () => {
     const { seed } = await prepared()
     const { body } = await seed({
       digital_quantities: [{ name: 'Dollars and cents', shortcode: 'USD', decimals: 2 }],
@@ -179,7 +179,7 @@ contract('seedSandbox', (start) => {
     expect(body.commodities[0].dq).toBe(body.digital_quantities[0].dq)
   })
 
-  test('makes nothing of an empty seed', async () => {
+  test('creates nothing from an empty seed', async () => {
     const { seed, state } = await prepared()
     const before = await state()
     expect((await seed({})).body).toEqual({
@@ -293,7 +293,7 @@ contract('seedSandbox', (start) => {
     ['no list', 400, 'field_invalid', { users: eve }],
   ]
 
-  test('makes nothing of a seed with one thing that it refuses', async () => {
+  test('creates nothing from a seed with one error', async () => {
     const { seed, state } = await prepared()
     expect((await seed(known)).status).toBe(201)
     const before = (await state()).rows
@@ -309,7 +309,7 @@ contract('seedSandbox', (start) => {
     }
   })
 
-  test('leaves what was made by hand as it is', async () => {
+  test('does not change what was created by hand', async () => {
     const { call, seed } = await prepared()
     const seller = await newSeller(call)
     const { hash } = await newCommodity(call, seller)

@@ -21,7 +21,7 @@ contract('a snapshot', (start) => {
 
   const take = async ({ call }: Awaited<ReturnType<typeof start>>) => (await call('GET', '/_sandbox/snapshot')).text
 
-  test('is the whole state, which another service goes on from: credentials, sessions, secrets, time and all', {
+  test('is the whole state, with credentials, sessions, secrets and time, and another service can continue from it', {
     tags: 'everywhere',
   }, async () => {
     const first = await used()
@@ -46,7 +46,7 @@ contract('a snapshot', (start) => {
     await expectSoundLedger(second.call)
   })
 
-  test('is taken however large, and brings what was there before to an end', { tags: 'everywhere' }, async () => {
+  test('is accepted at any size, and replaces the whole state', { tags: 'everywhere' }, async () => {
     const { call } = await start({ limits: { bodyBytes: 2000 } })
     const empty = (await call('GET', '/_sandbox/snapshot')).body
     const seller = await newSeller(call)
@@ -59,7 +59,7 @@ contract('a snapshot', (start) => {
     expect((await call('GET', '/v4/account', { token: seller.token })).status).toBe(200)
   })
 
-  test('that is none is refused, and nothing changes', async () => {
+  test('that is invalid is refused, and nothing changes', async () => {
     const running = await used()
     const before = await take(running)
     const refused: [number, ProblemCode, object][] = [
@@ -75,7 +75,7 @@ contract('a snapshot', (start) => {
     expect(await take(running)).toBe(before)
   })
 
-  test('of nothing begins anew', async () => {
+  test('that is empty resets the service', async () => {
     const { call } = await used()
     expect((await call('PUT', '/_sandbox/snapshot', { body: { counters: {}, rows: {} } })).status).toBe(204)
     expect((await call('GET', '/v4/dq')).body.digital_quantities).toHaveLength(1)
