@@ -21,7 +21,7 @@ function started(send: (mail: Mail) => Promise<void>, options: ServiceOptions = 
   return { service, storage, errors, call, askCode, rows: async () => (await storage.export()).rows.outbox ?? [] }
 }
 
-test('mail is sent after its write has landed, with its id as the key, and rests nowhere afterwards', async () => {
+test('mail is sent after its write lands, with its id as the key, and is not stored afterwards', async () => {
   const sent: Mail[] = []
   const { askCode, rows, storage } = started(async (mail) => {
     expect((await storage.export()).rows.outbox).toHaveLength(1)
@@ -32,7 +32,7 @@ test('mail is sent after its write has landed, with its id as the key, and rests
   expect(sent).toEqual([{ id: '1', to: 'ada@example.test', subject: expect.any(String), text: expect.any(String) }])
 })
 
-test('mail that cannot be sent holds up no other, and is tried again under the same id, later each time', async () => {
+test('mail that cannot be sent delays no other mail, and is retried with the same id and growing delays', async () => {
   let down = true
   const tries: string[] = []
   const { service, askCode, rows, errors } = started(
@@ -99,7 +99,7 @@ test('a real clock rings for mail that is to be tried again', async () => {
   await service.close()
 })
 
-test('mail that was left behind by a service that ended is sent by the next, when its time comes', async () => {
+test('the next service sends mail that an ended one left behind, when it is due', async () => {
   const storage = memoryStorage()
   const first = started(() => Promise.reject(new Error('down')), { storage: keptOpen(storage) })
   await first.askCode('ada@example.test')
@@ -114,7 +114,7 @@ test('mail that was left behind by a service that ended is sent by the next, whe
   expect((await storage.export()).rows.outbox).toBeUndefined()
 })
 
-test('who is known by the address is told in their log, once it was sent', async () => {
+test('the owner of the address gets an event when the mail is sent', async () => {
   let down = true
   const { service, call, askCode } = started(
     async () => {
@@ -193,7 +193,7 @@ test('mail sent since a reset is sent, though it has the id of one that was bein
   await service.close()
 })
 
-test('the sandbox keeps sent mail to be read, and parses codes and links out of it', async () => {
+test('the sandbox stores sent mail, and parses its codes and links', async () => {
   const { service, storage } = started(async () => {}, { sandbox: true })
   await service.ready()
   const text =

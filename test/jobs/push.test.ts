@@ -23,7 +23,7 @@ async function started(send: (push: PushMessage) => Promise<void>) {
   return { service, storage, errors, call, payer, devices, rows }
 }
 
-test('a push goes to each device by its own token, which rests nowhere in clear', async () => {
+test('a push goes to each device with its own token, which is stored encrypted', async () => {
   const sent: PushMessage[] = []
   const { service, storage, call, payer } = await started(async (push) => void sent.push(push))
   const { id } = (await ask(call, payer)).body
@@ -43,7 +43,7 @@ test('a push goes to each device by its own token, which rests nowhere in clear'
   await service.close()
 })
 
-test('a push that cannot be sent is tried again, until nobody can answer any more', async () => {
+test('a push that cannot be sent is retried until nobody can answer it any more', async () => {
   const tries: string[] = []
   const { service, call, payer, rows, errors } = await started(async ({ id, device }) => {
     if (device.token !== 'phone') return
@@ -63,7 +63,7 @@ test('a push that cannot be sent is tried again, until nobody can answer any mor
   await service.close()
 })
 
-test('what nobody can answer any more rests nowhere, but in the outbox of a sandbox', async () => {
+test('an expired push is stored only in the outbox of a sandbox', async () => {
   const storage = memoryStorage()
   let now = Date.now()
   const tries: string[] = []
@@ -100,7 +100,7 @@ test('a phone answers no push that does not arrive', async () => {
   await service.close()
 })
 
-test('a device that is removed gets no push that still waits', async () => {
+test('a removed device gets no waiting push', async () => {
   let down = true
   const tokens: string[] = []
   const { service, call, payer, devices } = await started(async ({ device }) => {
@@ -117,7 +117,7 @@ test('a device that is removed gets no push that still waits', async () => {
   await service.close()
 })
 
-test('a push that was sealed under another key is not sent, and the log says why', async () => {
+test('a push that was encrypted with a different key is not sent, and the log says why', async () => {
   const { service, storage, call, payer } = await started(async () => {
     throw new Error('the push service is down')
   })
@@ -145,7 +145,7 @@ test('a push that was sealed under another key is not sent, and the log says why
   await other.close()
 })
 
-test('what a sandbox left to be answered is answered for nobody by a service that is none', async () => {
+test("a service without a sandbox does not play a sandbox's phones", async () => {
   const { service, storage, call, payer } = await started(async () => {})
   await service.sandbox.phone(payer.id).answer('approve', { afterSeconds: 60 })
   await ask(call, payer)

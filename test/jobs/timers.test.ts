@@ -28,7 +28,7 @@ async function sandbox(storage = memoryStorage()) {
   return { service, storage }
 }
 
-test('timers run in the order of their times, each at its own, however far the clock leaps', async () => {
+test('timers run in order, each at its own time, however far the clock leaps', async () => {
   const { service, storage } = await sandbox()
   job = async (tx, subject, { clock }) => {
     ran.push(`${subject} at ${clock.now()}`)
@@ -50,7 +50,7 @@ test('timers run in the order of their times, each at its own, however far the c
   await service.close()
 })
 
-test('a job that throws leaves nothing behind, holds up no other, and is tried again', async () => {
+test('a job that throws leaves nothing behind, delays no other, and is retried', async () => {
   const { service, storage } = await sandbox()
   let broken = true
   job = async (tx, subject) => {
@@ -71,7 +71,7 @@ test('a job that throws leaves nothing behind, holds up no other, and is tried a
   await service.close()
 })
 
-test('a job that always throws is put off for longer each time, and waits for an operator at last', async () => {
+test('a job that always throws is retried with growing delays, and finally waits for an operator', async () => {
   const { service, storage } = await sandbox()
   let tries = 0
   job = async () => {
@@ -95,7 +95,7 @@ test('a job that always throws is put off for longer each time, and waits for an
   await service.close()
 })
 
-test('what fell due while no service ran is done by the next', async () => {
+test('the next service runs jobs that fell due while no service ran', async () => {
   const storage = memoryStorage()
   await storage.write((tx) => setTimer(tx, { kind: 'test', subject: 'due', at: 1 }))
   job = async (_tx, subject) => void ran.push(subject)

@@ -25,7 +25,7 @@ describe.each([
 ])('A call by %s', (port, upstream) => {
   const ask = (url: string, told: Told = {}) => call(url, { upstream, ...told })
 
-  test('gives status, media type, length and body', async () => {
+  test('returns status, media type, length and body', async () => {
     const url = await serving((_, res) =>
       res.writeHead(418, { 'content-type': 'text/plain; charset=utf-8' }).end('short'),
     )
@@ -38,13 +38,13 @@ describe.each([
     expect(await textOf(second)).toBe('sized')
   })
 
-  test('gives the failures of the upstream service as it gives successes', async () => {
+  test('returns failures of the endpoint like successes', async () => {
     const url = await serving((_, res) => res.writeHead(503).end('later'))
     const answer = await ask(url)
     expect([answer.status, await textOf(answer)]).toEqual([503, 'later'])
   })
 
-  test.each([204, 205, 304])('gives a %i without a body', async (status) => {
+  test.each([204, 205, 304])('returns a %i without a body', async (status) => {
     const url = await serving((_, res) => res.writeHead(status, { etag: '"1"' }).end())
     const answer = await ask(url)
     expect([answer.status, answer.declaredLength, await textOf(answer)]).toEqual([status, null, ''])
@@ -55,7 +55,7 @@ describe.each([
     ['POST', '{"ü":1}'],
     ['POST', null],
     ['PUT', ''],
-  ] as const)('sends a %s with the body %j, and its headers alone', async (method, body) => {
+  ] as const)('sends a %s with the body %j and only its own headers', async (method, body) => {
     const seen: [IncomingMessage, string][] = []
     const url = await serving(async (req, res) => {
       let text = ''
@@ -83,12 +83,12 @@ describe.each([
     })
   })
 
-  test('asks for no encoding, whatever its caller does', async () => {
+  test('requests no encoding, whatever its caller does', async () => {
     const url = await serving((req, res) => res.end(req.headers['accept-encoding']))
     expect(await textOf(await ask(url, { headers: { 'Accept-Encoding': 'gzip' } }))).toBe('identity')
   })
 
-  test('keeps no cookie for the next', async () => {
+  test('stores no cookies', async () => {
     const url = await serving((req, res) =>
       res.writeHead(200, { 'set-cookie': 'a=b' }).end(req.headers.cookie ?? 'none'),
     )
@@ -119,7 +119,7 @@ describe.each([
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('decodes %s that nobody asked for, and says no length of it', async (coding, encode) => {
+  ])('decodes unrequested %s, and reports no length', async (coding, encode) => {
     const url = await serving((_, res) => {
       const body = encode('as it was')
       res.writeHead(200, { 'content-encoding': coding, 'content-length': body.length }).end(body)
@@ -131,7 +131,7 @@ describe.each([
   test.each([
     ['gzip', gzipSync],
     ['br', brotliCompressSync],
-  ])('ends a bomb of %s at the limit', async (coding, encode) => {
+  ])('stops a decompression bomb of %s at the limit', async (coding, encode) => {
     const bomb = encode(Buffer.alloc(50_000_000))
     expect(bomb.length).toBeLessThan(LIMIT)
     const url = await serving((_, res) => res.writeHead(200, { 'content-encoding': coding }).end(bomb))
@@ -144,7 +144,7 @@ describe.each([
     expect(taken).toBeLessThanOrEqual(LIMIT)
   })
 
-  test('takes a body of just the limit, and no byte more', async () => {
+  test('accepts a body of exactly the limit', async () => {
     const url = await serving((req, res) => {
       // In two pieces, so that its length is not known before.
       res.write(Buffer.alloc(10))
@@ -154,7 +154,7 @@ describe.each([
     expect(await reasonOf(ask(`${url}/more`).then(readWhole))).toBe('too_large')
   })
 
-  test('takes no answer that says it is larger than the limit', async () => {
+  test('refuses an answer whose Content-Length exceeds the limit', async () => {
     const connections: Promise<void>[] = []
     const url = await serving((req, res) => {
       connections.push(ends(req.socket))
@@ -164,7 +164,7 @@ describe.each([
     await connections[0]
   })
 
-  test('ends an endless body at the limit, and its connection with it', async () => {
+  test('stops an endless body at the limit, and closes its connection', async () => {
     const connections: Promise<void>[] = []
     const url = await serving((req, res) => {
       connections.push(ends(req.socket))
@@ -176,19 +176,19 @@ describe.each([
     await connections[0]
   })
 
-  test('ends when the time is over before headers come', async () => {
+  test('times out before the headers arrive', async () => {
     const connections: Promise<void>[] = []
     const url = await serving((req) => connections.push(ends(req.socket)))
     expect(await reasonOf(ask(url, { upstreamMs: SHORT_MS }))).toBe('timeout')
     await connections[0]
   })
 
-  test('ends when the time is over within the headers', async () => {
+  test('times out within the headers', async () => {
     const url = await sending((socket) => socket.write('HTTP/1.1 200 OK\r\nx-a: b'))
     expect(await reasonOf(ask(url, { upstreamMs: SHORT_MS }))).toBe('timeout')
   })
 
-  test('ends when the time is over between the bytes of a body, however steadily they come', async () => {
+  test('times out within a body, however steadily its bytes arrive', async () => {
     const connections: Promise<void>[] = []
     const url = await serving((req, res) => {
       const drip = setInterval(() => res.write('.'), 20)
@@ -203,7 +203,7 @@ describe.each([
     await connections[0]
   })
 
-  test('ends when the time is over, though nobody reads', async () => {
+  test('times out although nobody reads', async () => {
     const connections: Promise<void>[] = []
     const url = await serving((req, res) => {
       connections.push(ends(req.socket))
@@ -216,7 +216,7 @@ describe.each([
     expect(await reasonOf(readWhole(answer))).toBe('timeout')
   })
 
-  test('ends its connection when the body is cancelled', async () => {
+  test('closes its connection when the body is cancelled', async () => {
     const connections: Promise<void>[] = []
     const url = await serving((req, res) => {
       connections.push(ends(req.socket))
@@ -234,12 +234,12 @@ describe.each([
     ['its chunks say', 'transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n'],
     ['its chunk says', 'transfer-encoding: chunked\r\n\r\n9\r\nhalf'],
     ['its length says, of which nothing came', 'content-length: 10\r\n\r\n'],
-  ])('never ends well where a body is shorter than %s', async (_, rest) => {
+  ])('throws if a body is shorter than %s', async (_, rest) => {
     const url = await sending((socket) => socket.end(`HTTP/1.1 200 OK\r\n${rest}`))
     expect(await reasonOf(ask(url).then(readWhole))).toBe('broken_off')
   })
 
-  test('is unreachable where nobody listens, and where none of HTTP is spoken', async () => {
+  test('is unreachable if nobody listens, or if the answer is not HTTP', async () => {
     const closed = createServer()
     await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
     const { port } = closed.address() as AddressInfo
@@ -257,11 +257,11 @@ describe.each([
     expect(await reasonOf(ask(strange))).toBe('unreachable')
   })
 
-  test('is unreachable under a name that nobody has', async () => {
+  test('is unreachable with an unknown name', async () => {
     expect(await reasonOf(ask('http://nobody.invalid/?token=hunter2'))).toBe('unreachable')
   })
 
-  test('goes on through what is said before the answer', async () => {
+  test('skips informational responses', async () => {
     const url = await sending((socket) =>
       socket.end('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndone'),
     )
@@ -269,7 +269,7 @@ describe.each([
     expect([answer.status, await textOf(answer)]).toEqual([200, 'done'])
   })
 
-  test('says nothing of the request in why it failed', async () => {
+  test('does not repeat the request in its error', async () => {
     const failure = await ask('http://127.0.0.1:1/secret-path?token=hunter2').catch((error: unknown) => error)
     expect(String(failure)).toBe('UpstreamFailure: The upstream service could not be reached.')
   })

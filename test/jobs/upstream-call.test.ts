@@ -6,14 +6,14 @@ import { byHand, call, reasonOf, textOf } from '../support/scenes/upstream-call.
 describe('A call', () => {
   const given = (response: Response): Upstream => ({ fetch: async () => response })
 
-  test('is not made with headers that would be two', async () => {
+  test('refuses headers with a line break', async () => {
     const upstream = { fetch: () => expect.unreachable() }
     await expect(call('http://127.0.0.1/', { upstream, headers: { 'x-a': 'b\r\nc: d' } })).rejects.toMatchObject({
       code: 'upstream_refused',
     })
   })
 
-  test('has the port judge addresses by the policy of the service', async () => {
+  test('passes the policy for addresses to the port', async () => {
     let asked: UpstreamRequest | undefined
     const upstream: Upstream = {
       fetch: async (request) => {
@@ -28,7 +28,7 @@ describe('A call', () => {
   test.each([
     ['as browsers show it', { status: 0, type: 'opaqueredirect', redirected: false }],
     ['that a port followed', { status: 200, type: 'basic', redirected: true }],
-  ])('fails for a redirect %s, whose body is let go', async (_, shown) => {
+  ])('fails for a redirect %s, and cancels its body', async (_, shown) => {
     const cancelled: unknown[] = []
     const body = new ReadableStream({ cancel: (why) => void cancelled.push(why) })
     const response = { ...shown, body, headers: new Headers() } as unknown as Response
@@ -36,11 +36,11 @@ describe('A call', () => {
     expect(cancelled).toHaveLength(1)
   })
 
-  test('fails for what browsers show of an answer that failed', async () => {
+  test('fails for an error response of a browser', async () => {
     expect(await reasonOf(call('http://127.0.0.1/', { upstream: given(Response.error()) }))).toBe('unreachable')
   })
 
-  test('fails in time by a port that heeds nothing, and lets go of what comes later', async () => {
+  test('times out although the port ignores its signal, and cancels a late answer', async () => {
     const { alarm, ring, set } = byHand()
     const cancelled: unknown[] = []
     let arrive: (response: Response) => void = () => {}
@@ -53,7 +53,7 @@ describe('A call', () => {
     await expect.poll(() => cancelled).toHaveLength(1)
   })
 
-  test('calls off its alarm once its body is read, cancelled or broken', async () => {
+  test('cancels its alarm after its body is read, cancelled or broken', async () => {
     let set = 0
     const alarm: Alarm = {
       set: () => {
@@ -82,7 +82,7 @@ describe('A call', () => {
     expect(set).toBe(0)
   })
 
-  test('fails where a port throws at once', async () => {
+  test('fails if the port throws at once', async () => {
     const upstream: Upstream = {
       fetch() {
         throw new TypeError('no network here')
@@ -91,7 +91,7 @@ describe('A call', () => {
     expect(await reasonOf(call('http://127.0.0.1/', { upstream }))).toBe('unreachable')
   })
 
-  test('reads no more than is asked of it', async () => {
+  test('reads only as much as its reader wants', async () => {
     let made = 0
     const source = new ReadableStream<Uint8Array>(
       { pull: (controller) => controller.enqueue(new Uint8Array([++made])) },
@@ -126,7 +126,7 @@ describe('A call', () => {
     expect([answer.declaredLength, await textOf(answer)]).toEqual([length, 'whole'])
   })
 
-  test('never ends well where a port gives less than was declared, or more', async () => {
+  test('throws if the port returns fewer or more bytes than declared', async () => {
     for (const body of ['half', 'wholes']) {
       const response = new Response(body, { headers: { 'content-length': '5' } })
       expect(await reasonOf(call('http://127.0.0.1/', { upstream: given(response) }).then(readWhole))).toBe(
@@ -147,7 +147,7 @@ describe('A call', () => {
     ['', false],
     ['text/html; é=1', false],
     [`text/html; a=${'b'.repeat(300)}`, false],
-  ])('passes on the media type %j: %s', async (type, passes) => {
+  ])('relays the media type %j: %s', async (type, passes) => {
     const response = new Response('', { headers: { 'content-type': type } })
     const answer = await call('http://127.0.0.1/', { upstream: given(response) })
     expect(answer.contentType).toBe(passes ? type : null)

@@ -26,7 +26,7 @@ const verdicts = (url: string) => Object.values(policies).map((policy) => verdic
 const NEVER = 'Its host is one that no service calls.'
 const never = [NEVER, NEVER, NEVER]
 
-describe('A URL that no service calls, whatever it is set to', () => {
+describe('A URL that no service calls, with any options', () => {
   test.each([
     ['metadata in four decimals', '169.254.169.254'],
     ['metadata as one decimal number', '2852039166'],
@@ -113,7 +113,7 @@ describe('A URL that no service calls, whatever it is set to', () => {
   ])('is one that %s', (_, url, why) => expect(verdicts(url)).toEqual([why, why, why]))
 })
 
-describe('A service that is no sandbox', () => {
+describe('A service without a sandbox', () => {
   test.each([
     'https://shop.example.test/',
     'https://shop.example.test:8443/a?b=c',
@@ -163,18 +163,18 @@ describe('A service that is no sandbox', () => {
     '[3fff::1]',
     '[100::1]',
     '[5f00::1]',
-  ])('does not call %s, which a sandbox calls', (host) => {
+  ])('does not call %s, but a sandbox does', (host) => {
     const url = `https://${host}/`
     expect(verdict(url, serious)).toBe('Its host is not a public one.')
     expect([verdict(url, sandbox), verdict(url, allowing)]).toEqual(['taken', 'taken'])
   })
 
-  test('calls nothing over http, as a sandbox does', () => {
+  test('calls nothing over http, but a sandbox does', () => {
     expect(verdicts('http://shop.example.test/')).toEqual(['This service calls https alone.', 'taken', 'taken'])
   })
 })
 
-test('What `allowUpstream` says counts for a sandbox too, and for all that is not refused to everyone', () => {
+test('`allowUpstream` also works for a sandbox, and for everything that is not always refused', () => {
   const asked: string[] = []
   const allowUpstream = (url: URL) => {
     asked.push(url.href)
@@ -192,18 +192,18 @@ test('What `allowUpstream` says counts for a sandbox too, and for all that is no
   expect(asked).toEqual(Array(2).fill(['http://10.0.0.1/yes', 'https://shop.example.test/no']).flat())
 })
 
-test('A URL is taken without its fragment, and in the one spelling that is judged', () => {
+test('A URL is called without its fragment, in the spelling that was checked', () => {
   expect(checkUpstreamUrl('https://Shop.Example.test:443/a/../b?c=d#e', serious).href).toBe(
     'https://shop.example.test/b?c=d',
   )
   expect(checkUpstreamUrl('http://0x7f.1/#', sandbox).href).toBe('http://127.0.0.1/')
 })
 
-test('A refusal tells nothing of the query', () => {
+test('A refusal does not repeat the query', () => {
   expect(verdict('https://10.0.0.1/?token=hunter2', serious)).not.toContain('hunter2')
 })
 
-describe('An address that a name stands for', () => {
+describe('An address that a name resolves to', () => {
   test.each([
     ['8.8.8.8', [true, true, true]],
     ['2606:4700:4700::1111', [true, true, true]],
@@ -254,7 +254,7 @@ describe('Headers', () => {
     expect(() => checkHeaders(headers)).toThrow(expect.objectContaining({ code: 'upstream_refused', status: 422 }))
   })
 
-  test('of other kinds are taken', () => {
+  test('of other kinds are accepted', () => {
     expect(() => checkHeaders({ 'content-type': 'application/json', 'X-Key': 'a\tb é', 'x-empty': '' })).not.toThrow()
   })
 })
@@ -298,7 +298,7 @@ describe('Every IPv4 address', () => {
     .map(([n, by]) => (n + by) >>> 0)
   const addresses = fc.oneof(near, fc.integer({ min: 0, max: 2 ** 32 - 1 }))
 
-  test('is judged as the registry has it', () => {
+  test('follows the IANA registry', () => {
     fc.assert(
       fc.property(addresses, (n) => {
         const ip = dotted(n)
@@ -309,7 +309,7 @@ describe('Every IPv4 address', () => {
     )
   })
 
-  test('is judged alike in every spelling', () => {
+  test('has the same result in every spelling', () => {
     const bases = [(n: number) => String(n), (n: number) => `0x${n.toString(16)}`, (n: number) => `0${n.toString(8)}`]
     const groups = (n: number) => `${(n >>> 16).toString(16)}:${(n & 0xffff).toString(16)}`
     const spelled = fc.tuple(

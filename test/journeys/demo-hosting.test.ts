@@ -14,7 +14,7 @@ const offline = offlineDemo()
 
 const rest = restOfArticle[0] as string
 
-test('the sandbox serves the demo, and nothing else that lies beside it', async () => {
+test('the sandbox serves only the files of the demo', async () => {
   const { url } = await offline.sandbox()
   const look = async (path: string, init?: RequestInit) => {
     const answer = await fetch(new URL(path, url), { redirect: 'manual', ...init })
@@ -32,7 +32,7 @@ test('the sandbox serves the demo, and nothing else that lies beside it', async 
   expect([moved.status, new URL(moved.headers.get('location') ?? '', url.slice(0, -1)).href]).toEqual([308, url])
 })
 
-test('where the demo is not built, the sandbox says what to do', async () => {
+test('the sandbox says what to do if the demo is not built', async () => {
   const service = createService({ sandbox: true, seed: demo.seed })
   for (const offline of [undefined, new URL('file:///nowhere/')]) {
     const pages = sandboxPages({ service, demo, ...(offline && { offline }) })
@@ -42,7 +42,7 @@ test('where the demo is not built, the sandbox says what to do', async () => {
   await service.close()
 })
 
-test('the welcome page leads to the demo; it and the sandbox on the same origin leave each other alone', {
+test('the welcome page links to the demo, which does not disturb the sandbox on the same origin', {
   timeout: 30_000,
 }, async () => {
   const hosted = await offline.sandbox()
@@ -70,7 +70,7 @@ test('the welcome page leads to the demo; it and the sandbox on the same origin 
   expect(await again.song.balance.textContent()).toBe('BALANCE 19.75 USD')
 })
 
-test('below any path of a plain file server it works alike', { timeout: 30_000 }, async () => {
+test('the demo works below any path of a plain file server', { timeout: 30_000 }, async () => {
   const page = await newPage()
   const hosted = await offline.files('/some/where/')
   const shown = await visitDemo(page, hosted)
@@ -85,7 +85,7 @@ test('below any path of a plain file server it works alike', { timeout: 30_000 }
   await page.getByText(rest).waitFor()
 })
 
-test('a newer release takes over from an open page, which goes on; what it looks like is there at the next visit', {
+test('a newer release takes over from an open page, and shows its own files at the next visit', {
   timeout: 30_000,
 }, async () => {
   const page = await newPage()
@@ -147,14 +147,14 @@ for (const [what, [script, sentence]] of Object.entries(lacking))
     expect(await page.getByRole('status').textContent()).toMatch(sentence)
   })
 
-test('until the worker is installed, the page says so quietly', async () => {
+test('the page shows a status until the worker is installed', async () => {
   const page = await newPage()
   await page.addInitScript('ServiceWorkerContainer.prototype.register = () => new Promise(() => {})')
   await page.goto((await offline.files('/')).url)
   await page.getByRole('status').getByText('Setting up the shop on this device…').waitFor()
 })
 
-test('the worker is one file for any browser, and hardly larger than the service in it', async () => {
+test('the worker is one file, and hardly larger than its service', async () => {
   const worker = await readFile(new URL('worker.js', offline.folder), 'utf8')
   expect(worker.match(/\b(require|import)\([`'"][^)]*\)/g)).toBeNull()
   const gzipped = async (path: string) => gzipSync(await bundle(path, 'iife')).byteLength
@@ -163,7 +163,7 @@ test('the worker is one file for any browser, and hardly larger than the service
   expect((await gzipped('../sandbox/demo/worker.ts')) - service).toBeLessThan(3500)
 })
 
-test('the page brings nothing that is to be paid for', async () => {
+test('the page contains no paid content', async () => {
   const page = await readFile(new URL('page.js', offline.folder), 'utf8')
   expect(gzipSync(page).byteLength).toBeLessThan(14_000)
   expect(page).not.toContain(rest)

@@ -30,7 +30,7 @@ async function stopWorkers(context: BrowserContext, page: Page): Promise<void> {
   await devtools.detach()
 }
 
-test('with the network cut and the server gone, a first visitor signs in, pays, reads on, and still may after a reload', {
+test('without network and server, a first visitor signs in, pays and reads on, also after a reload', {
   timeout: 60_000,
 }, async () => {
   const hosted = await offline.sandbox()
@@ -79,7 +79,7 @@ test('with the network cut and the server gone, a first visitor signs in, pays, 
   expect((JSON.parse(await snapshotOf(page)).rows.payments as unknown[]).length).toBe(4)
 })
 
-test('the worker may be stopped at any time: what was begun goes on', { timeout: 30_000 }, async () => {
+test('the worker may stop at any time without a loss', { timeout: 30_000 }, async () => {
   const page = await newPage()
   const context = page.context()
   const shown = await visitDemo(page, await offline.sandbox())
@@ -93,7 +93,7 @@ test('the worker may be stopped at any time: what was begun goes on', { timeout:
   await shown.wallet.getByText('19.75 USD').waitFor()
 })
 
-test('reset asks first, and then everything is as at first, in every tab', { timeout: 30_000 }, async () => {
+test('reset asks first, and then resets every tab', { timeout: 30_000 }, async () => {
   const page = await newPage()
   const hosted = await offline.sandbox()
   const shown = await visitDemo(page, hosted)
@@ -123,7 +123,7 @@ test('reset asks first, and then everything is as at first, in every tab', { tim
   expect(await shown.article.balance.textContent()).toBe('BALANCE 20.00 USD')
 })
 
-test('a state that was saved opens again, byte for byte, with what was bought in it', { timeout: 30_000 }, async () => {
+test('a saved state opens again, byte for byte, with its purchases', { timeout: 30_000 }, async () => {
   const page = await newPage()
   const shown = await visitDemo(page, await offline.sandbox())
   await signInByPhone(shown, shown.article)
@@ -172,7 +172,7 @@ test('a snapshot goes from a sandbox in Node into the demo and back, byte for by
   await shown.wallet.getByText('19.01 USD').waitFor()
 })
 
-test('what is no payment, or cannot be validated, brings nothing, and the page says why', async () => {
+test('a wrong or invalid payment brings nothing, and the page says why', async () => {
   const page = await newPage()
   const shown = await visitDemo(page, await offline.sandbox())
   await page.evaluate((hash) => {
@@ -184,7 +184,7 @@ test('what is no payment, or cannot be validated, brings nothing, and the page s
   expect(await page.content()).not.toContain(rest)
 })
 
-test('a file that is no state is refused and changes nothing; one without the shop says so', async () => {
+test('an invalid file is refused and changes nothing; the page reports a state without the shop', async () => {
   const page = await newPage()
   const shown = await visitDemo(page, await offline.sandbox())
   const before = await snapshotOf(page)

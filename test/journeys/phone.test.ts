@@ -70,7 +70,7 @@ async function landed(page: Page): Promise<URLSearchParams> {
   return new URL(page.url()).searchParams
 }
 
-test('the phone approves what it was asked, by keyboard: the sign-in goes on to consent and to a code that works', async () => {
+test('the phone approves a request by keyboard: the sign-in continues to consent and a working code', async () => {
   const { call, app, callback, phone, page } = await askedOnPhone()
   await press(phone, 'Approve')
   await onPhone(phone).status('Approved.').waitFor()
@@ -83,7 +83,7 @@ test('the phone approves what it was asked, by keyboard: the sign-in goes on to 
   expect([status, body.token_type]).toEqual([200, 'Bearer'])
 })
 
-test('the phone rejects what it was asked, by keyboard: the app is told that access is denied', async () => {
+test('the phone rejects a request by keyboard: the app gets access_denied', async () => {
   const { phone, page } = await askedOnPhone()
   await press(phone, 'Reject')
   await onPhone(phone).status('Rejected.').waitFor()
@@ -91,7 +91,7 @@ test('the phone rejects what it was asked, by keyboard: the app is told that acc
   expect([told.get('error'), told.get('code')]).toEqual(['access_denied', null])
 })
 
-test('what is not answered in time leaves the phone, and the page that waited says so and begins again', async () => {
+test('an expired request disappears from the phone, and the waiting page says so and starts again', async () => {
   const { call, phone, page } = await askedOnPhone()
   await advance(call, '3m')
   await onPhone(phone).status('A request no longer waits for an answer.').waitFor()
@@ -100,7 +100,7 @@ test('what is not answered in time leaves the phone, and the page that waited sa
   await page.getByRole('textbox', { name: 'Email' }).waitFor()
 })
 
-test('of two requests the phone answers the one whose button is pressed', async () => {
+test('the phone answers the request whose button is pressed', async () => {
   const { call, ...service } = await host()
   const phone = await connectedPhone({ call, ...service })
   const session = await newSession(call, email)
@@ -115,7 +115,7 @@ test('of two requests the phone answers the one whose button is pressed', async 
   expect([await statusOf(first.id), await statusOf(second.id)]).toEqual(['pending', 'approved'])
 })
 
-test('looking at the phone connects nothing', async () => {
+test('opening the phone does not connect it', async () => {
   const { url, call } = await host()
   const phone = await newPage()
   await phone.goto(`${url}/phone`)
@@ -125,7 +125,7 @@ test('looking at the phone connects nothing', async () => {
   expect(rows.devices ?? []).toEqual([])
 })
 
-test('there is no phone where the state was begun without the demo', async () => {
+test('there is no phone without the demo', async () => {
   const { url } = await host({})
   const phone = await newPage()
   await phone.goto(`${url}/phone`)

@@ -54,7 +54,7 @@ async function paid({ call }: Host): Promise<{ movements: number; ok: boolean }>
   return { movements: body.movements - funded, ok: body.ok }
 }
 
-test('what is no email address is said, and kept to be corrected', async () => {
+test('shows an error for an invalid email address, and keeps it for correction', async () => {
   const { shown } = await opened()
   await shown.open.click()
   for (const typed of ['', 'nobody', 'a@b']) {
@@ -70,7 +70,7 @@ test('what is no email address is said, and kept to be corrected', async () => {
   expect(await shown.alert.isVisible()).toBe(false)
 })
 
-test('a wrong code is said, and the right one is taken after it, with spaces too', async () => {
+test('shows an error for a wrong code, and then accepts the right one, also with spaces', async () => {
   const { shown, code } = await askedForCode()
   await shown.code.fill(wrongCode(code))
   await shown.verify.click()
@@ -80,7 +80,7 @@ test('a wrong code is said, and the right one is taken after it, with spaces too
   await shown.balance.waitFor()
 })
 
-test('an expired code is said, and a new one is sent', async () => {
+test('shows an error for an expired code, and sends a new one', async () => {
   const { service, page, shown, code } = await askedForCode()
   await advance(service.call, '11m')
   await shown.code.fill(code)
@@ -93,7 +93,7 @@ test('an expired code is said, and a new one is sent', async () => {
   await shown.balance.waitFor()
 })
 
-test('too many wrong codes are said, and a new one is sent', async () => {
+test('shows an error after too many wrong codes, and sends a new one', async () => {
   const { service, page, shown, code } = await askedForCode()
   for (let tries = 0; tries < 6; tries++) {
     await shown.code.fill(wrongCode(code))
@@ -108,7 +108,7 @@ test('too many wrong codes are said, and a new one is sent', async () => {
   await shown.balance.waitFor()
 })
 
-test('too many codes for an address are said, with the time to wait, and another address may be used', async () => {
+test('shows the waiting time after too many codes, and accepts a different address', async () => {
   const { page, shown } = await askedForCode()
   const frame = page.frameLocator('#pay iframe')
   for (let codes = 1; codes < 6; codes++) {
@@ -124,7 +124,7 @@ test('too many codes for an address are said, with the time to wait, and another
   await shown.code.waitFor()
 })
 
-test('a service that cannot be reached is said at every step, and nothing typed is lost', async () => {
+test('shows an unreachable service at every step, and keeps what was typed', async () => {
   const { service, page, shown } = await opened()
   const down = (route: Route) => route.abort()
   const unreachable = 'Cannot reach the payment service. Check your connection and try again.'
@@ -149,7 +149,7 @@ test('a service that cannot be reached is said at every step, and nothing typed 
   await shown.balance.waitFor()
 })
 
-test('a payment that did not reach the service is made by trying again', async () => {
+test('repeats a payment that did not reach the service', async () => {
   const { service, page, shown } = await signedIn()
   await page.route(payment, (route) => route.abort())
   await shown.pay.click()
@@ -163,7 +163,7 @@ test('a payment that did not reach the service is made by trying again', async (
   expect(await paid(service)).toEqual({ movements: 1, ok: true })
 })
 
-test('a payment whose answer was lost is not made twice, not even after a reload', async () => {
+test('does not pay twice after a lost answer, not even after a reload', async () => {
   const { service, page, shown } = await signedIn()
   const answers: string[] = []
   await page.route(payment, async (route) => {
@@ -182,7 +182,7 @@ test('a payment whose answer was lost is not made twice, not even after a reload
   expect(await paid(service)).toEqual({ movements: 1, ok: true })
 })
 
-test('a service that fails is said, and may be asked again with the same key', async () => {
+test('shows a failing service, and retries with the same key', async () => {
   const { service, page, shown } = await signedIn()
   const keys: (string | undefined)[] = []
   await page.route(payment, async (route) => {
@@ -201,7 +201,7 @@ test('a service that fails is said, and may be asked again with the same key', a
   expect(await paid(service)).toEqual({ movements: 1, ok: true })
 })
 
-test('a refusal that the frame has no words for is said in those of the service', async () => {
+test("shows the service's own sentence for an unknown error", async () => {
   const { page, shown } = await signedIn()
   const refusal = { error: 'Payments rest on Sundays.', status: 403, code: 'sunday' }
   await page.route(payment, (route) => route.fulfill({ status: 403, json: refusal }))
@@ -209,7 +209,7 @@ test('a refusal that the frame has no words for is said in those of the service'
   expect(await shown.alert.textContent()).toBe('Payments rest on Sundays. Nothing was charged.')
 })
 
-test('a sign-in that ended leads back to it, with the email kept, and on to paying', async () => {
+test('returns to the sign-in after it ended, with the email filled in, and then pays', async () => {
   const { service, shown } = await signedIn()
   await advance(service.call, '25h')
   await shown.pay.click()
@@ -223,7 +223,7 @@ test('a sign-in that ended leads back to it, with the email kept, and on to payi
   expect(await paid(service)).toEqual({ movements: 1, ok: true })
 })
 
-test('what was taken off sale while the page was open is said', async () => {
+test('says that the item is no longer for sale', async () => {
   const service = await host({})
   await service.call('POST', '/_sandbox/seed', { body: demo.seed })
   const page = await newPage()
@@ -238,7 +238,7 @@ test('what was taken off sale while the page was open is said', async () => {
   expect(await shown.alert.textContent()).toBe('This is no longer for sale. Nothing was charged.')
 })
 
-test('Cancel gives up on a call that hangs, and the payment can be opened again', async () => {
+test('Cancel aborts a hanging call, and the payment can be opened again', async () => {
   const { page, shown } = await opened()
   await page.route('**/v4/session/code', () => {})
   await shown.open.click()
@@ -253,7 +253,7 @@ test('Cancel gives up on a call that hangs, and the payment can be opened again'
   await shown.code.waitFor()
 })
 
-test('a payment under way is waited for: neither Cancel, Escape nor toggle lose it', async () => {
+test('waits for a running payment: neither Cancel, Escape nor toggle lose it', async () => {
   const { page, shown } = await signedIn()
   let letGo = () => {}
   const held = new Promise<void>((resolve) => {

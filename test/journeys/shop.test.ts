@@ -8,7 +8,7 @@ const { host, page: newPage } = journey()
 
 const rest = restOfArticle[0] as string
 
-test('the shop gives the rest of its article for a payment, once', async () => {
+test('the shop shows the rest of its article for a payment, once', async () => {
   const service = await host()
   const page = await newPage()
   await page.goto(`${service.url}/shop`)
@@ -46,7 +46,7 @@ test('the shop says why it stays locked', async () => {
   expect(await page.content()).not.toContain(rest)
 })
 
-test('the shop says so where its button cannot be shown', async () => {
+test('the shop shows an error if its button does not load', async () => {
   const service = await host()
   const page = await newPage()
   await page.route('**/v2/commodity/**', (route) => route.abort())
@@ -54,7 +54,7 @@ test('the shop says so where its button cannot be shown', async () => {
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('Reload this page')
 })
 
-test("the shop's server takes a proof of payment once, and nothing else", async () => {
+test("the shop's server accepts a proof of payment once, and nothing else", async () => {
   const { url, call } = await host()
   const payer = await newPayer(call, await newSeller(call), { balance: 2 })
   const { body: paid } = await call('POST', `/v4/payment/${demo.commodities.article}`, { token: payer.token })
@@ -80,7 +80,7 @@ test("the shop's server takes a proof of payment once, and nothing else", async 
   expect([looked.status, looked.headers.get('allow')]).toEqual([405, 'POST'])
 })
 
-test('the welcome page shows credentials that work, and the codes that were mailed', async () => {
+test('the welcome page shows working credentials and the mailed codes', async () => {
   const service = await host()
   const page = await newPage()
   await page.goto(service.url)
@@ -110,7 +110,7 @@ test('the welcome page shows credentials that work, and the codes that were mail
   await page.getByRole('heading', { name: article.headline }).waitFor()
 })
 
-test('where the demo is not there, neither are its shop and credentials', async () => {
+test('without the demo there is no shop and no credentials', async () => {
   const service = await host({})
   const page = await newPage()
   await page.goto(service.url)
@@ -122,7 +122,7 @@ test('where the demo is not there, neither are its shop and credentials', async 
   expect(await page.getByRole('heading').textContent()).toBe('This sandbox has no shop')
 })
 
-test('what is no page of the sandbox is the service', async () => {
+test('all other paths belong to the service', async () => {
   const { url } = await host()
   const status = async (path: string, init?: RequestInit) => (await fetch(url + path, init)).status
   expect(await status('/v4/openapi.json')).toBe(200)
