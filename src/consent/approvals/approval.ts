@@ -3,6 +3,7 @@ import { type Problem, problem } from '../../base/problem.js'
 import { digest, randomHex } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { allRows, newestFirst } from '../../storage/page.js'
@@ -154,10 +155,7 @@ export async function createPendingApproval(
 
 function checkLength({ detail }: ApprovalTerms): void {
   if (JSON.stringify(detail).length <= MAX_CHARACTERS) return
-  throw problem('field_invalid', {
-    detail: `"detail" must be at most ${MAX_CHARACTERS} characters of JSON. Request something smaller.`,
-    fields: { field: 'detail' },
-  })
+  throw fieldRefused('detail', `must be at most ${MAX_CHARACTERS} characters of JSON. Request something smaller`)
 }
 
 async function checkPending(tx: Reader, { connection_id }: Agent, at: number): Promise<void> {

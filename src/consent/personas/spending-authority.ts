@@ -1,5 +1,6 @@
-import { type Problem, problem } from '../../base/problem.js'
+import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { accountByPublicSecret } from '../../identity/accounts/account.js'
 import { clients } from '../../identity/tokens/client.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -44,7 +45,7 @@ export async function checkSpendingAuthority(
   const limit = toUnits(spend.limit, decimals)
   if (limit === 0n) throw problem('amount_invalid', { detail: 'The limit must be above zero.' })
   const { expiresAt = null } = spend
-  if (expiresAt !== null && expiresAt <= at) throw refused('spend.expires_at', 'must be in the future')
+  if (expiresAt !== null && expiresAt <= at) throw fieldRefused('spend.expires_at', 'must be in the future')
   return { party, dq: spend.dq, limit: String(limit), period: spend.period ?? null, expires_at: expiresAt }
 }
 
@@ -55,17 +56,14 @@ async function namedParty(
   if (client_id !== undefined && public_secret === undefined) {
     const client = await tx.get(clients, client_id)
     if (client?.deleted_at === null || (await clientById(tx, client_id))) return { client_id }
-    throw refused('spend.party.client_id', 'must be the id of a client')
+    throw fieldRefused('spend.party.client_id', 'must be the id of a client')
   }
   if (public_secret !== undefined && client_id === undefined) {
     if (await accountByPublicSecret(tx, public_secret)) return { public_secret }
-    throw refused('spend.party.public_secret', 'must be the public_secret of an account')
+    throw fieldRefused('spend.party.public_secret', 'must be the public_secret of an account')
   }
-  throw refused('spend.party', 'must hold either client_id or public_secret')
+  throw fieldRefused('spend.party', 'must hold either client_id or public_secret')
 }
-
-const refused = (field: string, what: string): Problem =>
-  problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
 
 /** A spending authority as the persona's owner sees it: `limit` in the digital quantity, Unix seconds. */
 export async function showSpendingAuthority(tx: Reader, { party, dq, limit, period, expires_at }: SpendingAuthority) {

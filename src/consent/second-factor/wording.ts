@@ -1,7 +1,7 @@
-import { problem } from '../../base/problem.js'
 import { revealInvisibleLine } from '../../base/text/invisible-characters.js'
 import { quoted, shownAddress, unlinked, withoutLinks } from '../../base/text/quotation.js'
 import type { ServiceContext } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import type { Detail } from './detail.js'
 
 const titles = new Map([
@@ -76,10 +76,7 @@ const MAX_CHARACTERS = 2048
 /** Checks that a detail is short enough for people to read. Throws `field_invalid`. */
 export function checkDetail(detail: Detail): void {
   if (JSON.stringify(detail).length <= MAX_CHARACTERS) return
-  throw problem('field_invalid', {
-    detail: `"detail" must be at most ${MAX_CHARACTERS} characters of JSON.`,
-    fields: { field: 'detail' },
-  })
+  throw fieldRefused('detail', `must be at most ${MAX_CHARACTERS} characters of JSON`)
 }
 
 const subjectOf = (request: DescribedRequest): string => `Approve or reject: ${actionTitle(request)}`

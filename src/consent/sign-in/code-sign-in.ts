@@ -1,5 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { findSession, signIn } from '../../identity/sessions/session.js'
 import {
   bindCode,
@@ -137,7 +138,4 @@ async function spendAnswer(
 }
 
 const otherRequest = (): Problem =>
-  problem('field_invalid', {
-    detail: '"request_id" must be the id of the request that the first call with this code returned.',
-    fields: { field: 'request_id' },
-  })
+  fieldRefused('request_id', 'must be the id of the request that the first call with this code returned')

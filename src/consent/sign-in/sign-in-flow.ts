@@ -1,5 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { Email, z } from '../../http/fields/schema.js'
 import { Next, type Visitor } from '../../http/pages/form-flow.js'
 import { lastCode, sendCode, waitingCode } from '../../identity/sessions/sign-in-code.js'
@@ -14,8 +15,7 @@ export async function mailCode(
   service: ServiceContext,
 ): Promise<string | Problem> {
   const checked = z.safeParse(Email, email)
-  if (!checked.success)
-    return problem('field_invalid', { detail: '"email" must be an email address.', fields: { field: 'email' } })
+  if (!checked.success) return fieldRefused('email', 'must be an email address')
   try {
     await sendCode(tx, { email: checked.data, sessionId, at: service.clock.now() }, service)
     return checked.data

@@ -1,6 +1,7 @@
 import { isAccountOrUser, type Owner } from '../../base/owner.js'
-import { type Problem, problem } from '../../base/problem.js'
+import { problem } from '../../base/problem.js'
 import { normalEmail } from '../../base/text/email.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { Email, z } from '../../http/fields/schema.js'
 import { emailOf, readerOf } from '../../identity/users/user.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -49,7 +50,7 @@ export async function planTransfer(tx: Reader, { sender: owner, ...order }: Tran
 /** Throws `field_invalid`. */
 function memoOf(text: string): string | null {
   if (isMemo(text)) return text.trim() || null
-  throw fieldProblem('memo', 'must be one line of at most 140 characters, without control characters')
+  throw fieldRefused('memo', 'must be one line of at most 140 characters, without control characters')
 }
 
 /** A host with or without scheme, port and path. A pattern, because runtimes parse URLs differently. */
@@ -60,7 +61,7 @@ async function resolveAddress(tx: Reader, sent: string): Promise<Pick<TransferPl
   const text = sent.trim()
   if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, sent)
   const [, host] = HOST.exec(text) ?? []
-  if (host === undefined) throw fieldProblem('address', 'must be the hostname or URL of a twin, or an email address')
+  if (host === undefined) throw fieldRefused('address', 'must be the hostname or URL of a twin, or an email address')
   const address = host.toLowerCase()
   const payee = await twinByHostname(tx, address)
   if (!payee || !isAccountOrUser(payee.owner)) throw problem('not_found', { detail: 'No wallet has this address.' })
@@ -69,11 +70,8 @@ async function resolveAddress(tx: Reader, sent: string): Promise<Pick<TransferPl
 
 async function resolveEmail(tx: Reader, text: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
   if (!z.safeParse(Email, text).success)
-    throw fieldProblem('address', 'must be an email address such as ada@example.test')
+    throw fieldRefused('address', 'must be an email address such as ada@example.test')
   const address = normalEmail(text)
   const reader = await readerOf(tx, address)
   return { address, payee: (reader && (await primaryTwin(tx, `user:${reader.id}`))) ?? null }
 }
-
-const fieldProblem = (field: string, what: string): Problem =>
-  problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })

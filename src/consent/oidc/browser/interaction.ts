@@ -1,6 +1,7 @@
 import { Problem, problem } from '../../../base/problem.js'
 import { digest } from '../../../base/secrets.js'
 import type { ServiceContext } from '../../../http/context.js'
+import { fieldRefused } from '../../../http/fields/field.js'
 import { formFlow, Next, type Visit } from '../../../http/pages/form-flow.js'
 import { findSession, type SessionRow } from '../../../identity/sessions/session.js'
 import { users } from '../../../identity/users/user.js'
@@ -299,8 +300,7 @@ async function allow(
   if (next instanceof Next || next.step !== 'consent' || !session) return show(interaction, next)
   const granted = account === 'none' ? undefined : next.accounts.find(({ id }) => String(id) === account)
   if (account !== 'none' && !granted) {
-    const detail = '"account" must be none or the id of one of your accounts.'
-    return show(interaction, next, problem('field_invalid', { detail, fields: { field: 'account' } }))
+    return show(interaction, next, fieldRefused('account', 'must be none or the id of one of your accounts'))
   }
   const { user_id: userId } = session
   const row = (await tx.get(oidcInteractions, interaction.row.id)) ?? interaction.row
