@@ -108,7 +108,7 @@ describe('a sign-out', () => {
     const session = await newSession(call, 'ada@example.test')
     const asked = await call('GET', endPath(request), { session })
     expect([asked.status, await isSignedIn(session)]).toEqual([200, true])
-    expect(asked.text).toContain('it leads to evil.example.test')
+    expect(asked.text).toContain('you can continue to evil.example.test')
     const form = { ...request, answer: 'sign_out' }
     expectNamed(await call('POST', '/v4/oidc/session/end/confirm', { session, form }), 200)
     expect(await isSignedIn(session)).toBe(false)
