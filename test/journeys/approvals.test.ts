@@ -127,7 +127,7 @@ for (const javaScriptEnabled of [true, false])
     await page.keyboard.press('Tab')
     await page.keyboard.press('ArrowUp')
     await page.keyboard.press('Enter')
-    await parts(page).status.filter({ hasText: 'no business account' }).waitFor()
+    await parts(page).status.filter({ hasText: 'no access to a business account' }).waitFor()
     expect(await granted()).toBeNull()
   })
 

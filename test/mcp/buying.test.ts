@@ -178,7 +178,7 @@ describe("an account's own server", () => {
       for (const approval_id of ['', 'apr_unknown'])
         expect(await refused(client, name, { ...args, approval_id }), name).toMatchObject({
           code: 'not_found',
-          error: expect.stringContaining('No approval of yours has this approval_id.'),
+          error: expect.stringContaining('You have no approval with this approval_id.'),
         })
   })
 

@@ -95,10 +95,10 @@ describe('a scripted agent', () => {
     await (await sandbox.agent({ email })).close()
     await phone.answer('reject')
     await expect(sandbox.agent({ email, name: 'Errands' })).rejects.toThrow(
-      `${email} rejected on their phone that Errands connects.`,
+      `${email} rejected the connection of Errands on their phone.`,
     )
     await phone.answer('ignore')
-    await expect(sandbox.agent({ email })).rejects.toThrow(`The phone of ${email} is set to ignore what it is asked`)
+    await expect(sandbox.agent({ email })).rejects.toThrow(`The phone of ${email} is set to ignore requests`)
   })
 
   it('has an access token that the interface takes, too', async () => {
@@ -197,7 +197,7 @@ describe('a scripted agent', () => {
   it('fails with a word on why where nobody asks, and where the user is led nowhere', async () => {
     const { sandbox } = await market()
     await expect(sandbox.approvals.next({ seconds: 0.05 })).rejects.toThrow(
-      'No agent asked for an approval within 0.05',
+      'No agent requested an approval within 0.05',
     )
     await expect(sandbox.agent({ email: 'no email' })).rejects.toThrow('answered 400: Enter an email address')
     const email = 'ada@example.test'

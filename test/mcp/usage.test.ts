@@ -66,7 +66,7 @@ test('takes as many calls a month as the plan of its account says, and buyers he
     expect(Object.keys(refusal).sort()).toEqual(['code', 'error', 'of', 'resets_at', 'status'])
     expect(refusal).toMatchObject({ code: 'plan_limit_reached', of: 'mcp_calls' })
     expect(refusal.error).toContain(
-      `This seller takes no more calls until ${new Date(refusal.resets_at * 1000).toISOString()}.`,
+      `This seller accepts no more calls until ${new Date(refusal.resets_at * 1000).toISOString()}. Try again then.`,
     )
   }
   expect(await usedBy(seller)).toBe(1000)

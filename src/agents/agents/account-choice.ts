@@ -10,7 +10,7 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 const LIFETIME = 15 * 60_000
 
-/** A link by which a user chooses, once, the business account of a connection. */
+/** A link at which a user chooses the business account of a connection, once. */
 export interface AccountChoiceRow {
   readonly id: number
   readonly token_digest: string
@@ -20,7 +20,7 @@ export interface AccountChoiceRow {
   readonly expires_at: number
   /** When it was used. */
   readonly chosen_at: number | null
-  /** What was chosen; null is none. */
+  /** The chosen account. Null: none. */
   readonly account_id: number | null
 }
 
@@ -29,7 +29,7 @@ export const accountChoices = collection<AccountChoiceRow>()('account_choices', 
   byExpiry: { fields: ['expires_at'] },
 })
 
-/** Throws `not_choosable`. */
+/** Creates a link at which the user chooses a business account. Throws `not_choosable`. */
 export async function offerAccountChoice(
   tx: Writer,
   { user_id, client_id, connection_id }: Agent,
@@ -51,13 +51,13 @@ export async function offerAccountChoice(
   return { url: `${baseUrl}/agents/account-choice/${token}`, expires_at: seconds(expires_at) }
 }
 
-/** Links that are over go as others are made, so that they do not pile up. */
+/** Removes a few expired links with each new one, so that they do not accumulate. */
 async function sweep(tx: Writer, at: number): Promise<void> {
   for (const old of await tx.find(accountChoices, { index: 'byExpiry', prefix: [], limit: 5 }))
     if (old.expires_at <= at) tx.remove(accountChoices, old.id)
 }
 
-/** Throws `not_found`; `link_expired`, also where the user has disconnected the app. */
+/** Returns the choice of a link. Throws `not_found`, and `link_expired`, also if the user disconnected the app. */
 export async function choiceByToken(tx: Reader, token: string, at: number): Promise<AccountChoiceRow> {
   const [row] = await tx.find(accountChoices, { index: 'byToken', prefix: [digest(token)], limit: 1 })
   if (!row) throw problem('not_found')
@@ -65,7 +65,7 @@ export async function choiceByToken(tx: Reader, token: string, at: number): Prom
   return row
 }
 
-/** An account as people know it. */
+/** An account with the name that people know. */
 export interface NamedAccount {
   readonly id: number
   readonly name: string
@@ -79,7 +79,7 @@ const named = ({ id, name, business_name }: AccountRow): NamedAccount => ({
 export const choosableAccounts = async (tx: Reader, userId: number): Promise<NamedAccount[]> =>
   (await grantableAccounts(tx, userId)).map(named)
 
-/** Grants the chosen account, or none, from this moment on; the link is used by that. */
+/** Grants the chosen account, or none. The link is used up. */
 export async function choose(
   tx: Writer,
   row: AccountChoiceRow,

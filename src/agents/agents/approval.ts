@@ -8,7 +8,7 @@ import {
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader } from '../../storage/storage.js'
 
-/** An approval, for the agent that asked for it or its user. Throws `not_found`. */
+/** Returns an approval for its agent or its user. Throws `not_found`. */
 export async function readApproval(
   tx: Reader,
   caller: (Agent & { readonly kind: 'agent' }) | { readonly kind: 'user'; readonly id: number },

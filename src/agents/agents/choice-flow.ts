@@ -20,27 +20,27 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { type AccountChoiceRow, choiceByToken, choosableAccounts, choose, type NamedAccount } from './account-choice.js'
 import { choicePages, choiceSentence } from './choice-page.js'
 
-/** What whoever opened the link is shown. */
+/** What the page of an account choice shows. */
 export type ShownChoice = { readonly app: string } & (
   | SignInStep
-  /** To another user than the one who connected the app. */
+  /** Signed in as a user who did not connect the app. */
   | { readonly step: 'another'; readonly email: string }
   | { readonly step: 'wait' | 'ask_again' }
   | {
       readonly step: 'choose'
       readonly email: string
       readonly accounts: readonly NamedAccount[]
-      /** Granted now. */
+      /** The account that is granted now. */
       readonly accountId: number | null
     }
-  /** `account`: null is none. */
+  /** `account`: null means none. */
   | { readonly step: 'done'; readonly account: string | null }
 )
 
-/** By the secret of the link. */
+/** A visit with the secret of the link. */
 type ChoiceVisit = Visit<{ readonly token: string }>
 
-/** Throws `not_found`, `link_expired`, `too_many_pending`. */
+/** Returns the current step of the page. Throws `not_found`, `link_expired`, `too_many_pending`. */
 async function look(tx: Writer, visit: ChoiceVisit, service: ServiceContext): Promise<ShownChoice> {
   const { token, sessionId, step, refused } = visit
   const now = service.clock.now()
@@ -79,12 +79,12 @@ interface Asking {
 const orderOf = ({ row, app, sessionId }: Asking) => ({
   userId: row.user_id,
   action: 'account_choice',
-  // Named by its id: what is answered for one link says nothing of another.
+  // The link's id keeps an answer for one link from counting for a different one.
   detail: { app, request: 'Choose the business account that the app may look after', link: row.id },
   sessionId,
 })
 
-/** Asked at once, of those who have a device; what it approved is spent by the choice. */
+/** Requests the second factor of a user who has a device. The choice spends it. */
 async function secondFactor(
   tx: Writer,
   asking: Asking,
@@ -119,7 +119,7 @@ async function takeChoice(
   service: ServiceContext,
 ): Promise<Next | Problem> {
   const shown = await look(tx, { ...visit, step: undefined }, service)
-  // Nobody chooses what they are not asked; the page says where they are.
+  // Ignores a form that does not belong to the current step. The page shows that step.
   if (shown.step !== 'choose') return new Next()
   const chosen = account === 'none' ? null : shown.accounts.find(({ id }) => String(id) === account)
   if (chosen === undefined)

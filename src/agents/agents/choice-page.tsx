@@ -26,11 +26,11 @@ export const choicePages: Pages<ShownChoice> = {
   code: signInPage,
   device: signInPage,
   another: (shown) => ({
-    title: 'This is for another user',
+    title: 'This is for a different user',
     about: <ForApp {...shown} />,
     body: (
       <>
-        <p>You can choose nothing here: the app was connected by another user. Sign in as that user.</p>
+        <p>A different user connected this app. Sign in as that user to choose.</p>
         <SignedInAs email={shown.email} />
       </>
     ),
@@ -42,11 +42,11 @@ export const choicePages: Pages<ShownChoice> = {
     body: <WaitsForDevice />,
   }),
   ask_again: (shown) => ({
-    title: 'Your device did not approve',
+    title: 'Not approved on your device',
     about: <ForApp {...shown} />,
     body: (
       <Form>
-        <p>The request on your device was rejected, or not answered in time. Nothing was changed.</p>
+        <p>The request on your device was rejected or has expired. Nothing was changed.</p>
         <GoOn answer="ask_again">Continue</GoOn>
       </Form>
     ),
@@ -65,15 +65,15 @@ export const choicePages: Pages<ShownChoice> = {
     ),
   }),
   done: (shown) => ({
-    title: 'Chosen',
+    title: 'Account chosen',
     about: <ForApp {...shown} />,
     body: (
       <p role="status">
         {shown.account === null ? (
-          'The app may look after no business account.'
+          'The app has no access to a business account.'
         ) : (
           <>
-            The app may now look after <bdi>{shown.account}</bdi>.
+            The app now has access to <bdi>{shown.account}</bdi>.
           </>
         )}{' '}
         Go back to your app.
@@ -83,4 +83,4 @@ export const choicePages: Pages<ShownChoice> = {
 }
 
 export const choiceSentence = ({ code }: Problem): string | undefined =>
-  code === 'not_found' ? 'This is no link that an app was given: open it as it is.' : undefined
+  code === 'not_found' ? 'This link is incomplete or wrong. Open the whole link that your app shows.' : undefined

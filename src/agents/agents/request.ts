@@ -24,10 +24,10 @@ import { transferTerms } from '../../payments/transfers/approval.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { accountChangeTerms } from './changes/change.js'
 
-/** An agent as it calls: the principal of a route is one. */
+/** An agent that sends a request. The principal of a route is one. */
 export interface CallingAgent extends Agent {
   readonly kind: 'agent'
-  /** The user. */
+  /** The agent's user. */
   readonly owner: Owner
   readonly family_id: string
 }
@@ -64,12 +64,12 @@ const wishFields = z.union([
   z.object({ kind: z.literal('account_change'), change: z.record(z.string(), z.unknown()) }),
 ])
 
-/** What an agent asks approval for: the kind, and the fields of the call that it wants to make. */
+/** A request for approval: its kind, and the fields of the call to approve. */
 export type ApprovalWish = z.output<typeof wishFields>
 
 /**
- * Asks the agent's user to approve a call as it would be made now. Throws `token_invalid`, `too_many_pending`, and what the call itself
- * would throw before it moves anything. `within`: the account at whose own server it is asked for.
+ * Asks the agent's user to approve a call. `within`: the account whose own server the agent calls.
+ * Throws `token_invalid`, `too_many_pending`, and what the call itself would throw before it changes anything.
  */
 export async function requestApproval(
   tx: Writer,
@@ -122,7 +122,7 @@ async function termsOfPaywall(
   return paywallTerms(tx, wish, await paywallQuote(tx, order, await agentTwinOf(tx, agent)))
 }
 
-/** Which fields a wish of each kind has to have. */
+/** Required fields of each kind. */
 const needed = {
   purchase: ['catalog_item_id'],
   paywall: ['amount'],
@@ -131,10 +131,10 @@ const needed = {
   account_change: ['change'],
 } as const satisfies Record<ApprovalWish['kind'], readonly string[]>
 
-/** Of what moves value. */
+/** Kinds that move value. */
 export const wishKinds = ['purchase', 'paywall', 'transfer', 'cart'] as const satisfies ApprovalWish['kind'][]
 
-/** A wish of fields whose types are seen to. Throws `field_invalid` for one that its kind needs. */
+/** Checks that a request has the fields of its kind. Throws `field_invalid`. */
 export function wishOf(
   fields: { readonly kind: ApprovalWish['kind'] } & Readonly<Record<string, unknown>>,
 ): ApprovalWish {

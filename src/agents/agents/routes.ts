@@ -14,7 +14,7 @@ const choicePage = { ...choiceFlow.page, params: z.object({ token: z.string() })
 export const agentRoutes = defineRoutes('agents', {
   readAgentAccount: route({
     summary:
-      'The business account that the user granted the agent, as it stands now, and whether there is one to choose.',
+      'Read the business account that the user granted the agent, and whether there are accounts to choose from.',
     evidence: 'documented',
     method: 'GET',
     path: '/agent/account',
@@ -28,7 +28,7 @@ export const agentRoutes = defineRoutes('agents', {
   }),
 
   createAccountChoice: route({
-    summary: 'Make a link, good once and for 15 minutes, at which the user picks the business account of the agent.',
+    summary: "Create a link at which the user chooses the agent's business account. It works once, within 15 minutes.",
     evidence: 'designed',
     method: 'POST',
     path: '/agent/account-choice',
@@ -43,7 +43,7 @@ export const agentRoutes = defineRoutes('agents', {
 
   createApproval: route({
     summary:
-      'Ask the user to approve a purchase, a call of the paywall, a transfer, a cart or a change of the granted account, by the fields of that call; then make it with the `approval_id`, once.',
+      'Ask the user to approve a purchase, a paywall call, a transfer, a cart or an account change. Send the fields of that call, then make it once with the `approval_id`.',
     evidence: 'designed',
     method: 'POST',
     path: '/agent/approvals',
@@ -93,7 +93,7 @@ export const agentRoutes = defineRoutes('agents', {
   }),
 
   readApproval: route({
-    summary: 'Read an approval: the agent that asked for it, or its user.',
+    summary: 'Read an approval as its agent or its user.',
     evidence: 'designed',
     method: 'GET',
     path: '/agent/approvals/:id',
@@ -106,7 +106,7 @@ export const agentRoutes = defineRoutes('agents', {
   }),
 
   applyAccountChange: route({
-    summary: 'Make, once, the change of the granted account that the user approved, as it is stored with the approval.',
+    summary: 'Apply an approved change of the granted account, once and exactly as the user approved it.',
     evidence: 'documented',
     method: 'POST',
     path: '/agent/account-changes',
@@ -129,7 +129,7 @@ export const agentRoutes = defineRoutes('agents', {
 
   openAccountChoice: route({
     ...choicePage,
-    summary: 'The page at which a user picks the business account that an agent of theirs may look after.',
+    summary: 'Open the page at which a user chooses the business account for an agent.',
     method: 'GET',
     errors: ['not_found', 'link_expired', 'too_many_pending', 'too_many_mails', 'rejected', 'code_expired'],
     write: choiceFlow.open,
@@ -137,7 +137,7 @@ export const agentRoutes = defineRoutes('agents', {
 
   answerAccountChoice: route({
     ...choicePage,
-    summary: 'Sign in by a mailed code, or pick an account, as the buttons of the page say.',
+    summary: 'Send a form of the account choice page: sign in by a mailed code, or choose an account.',
     method: 'POST',
     body: z.object({
       answer: z.enum(choiceFlow.answers),

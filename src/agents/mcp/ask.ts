@@ -14,21 +14,21 @@ import type { Sdk } from './offer.js'
 import { plainLine } from './tools/plain.js'
 import type { McpVisit } from './tools/visit.js'
 
-/** What a client holds while its user is asked: sealed, for this user by this app, and for no other call. */
+/** What a client stores while its user is asked. Encrypted for this user, app and call. */
 const AskState = z.object({
   approval_id: z.string(),
-  /** Names the call. */
+  /** Digest of the call. */
   call: z.string(),
-  /** How often it was waited for the user since. */
+  /** How many rounds have waited for the user. */
   waits: z.int(),
 })
 type AskState = Readonly<z.output<typeof AskState>>
 
-/** How long one round waits for the user, and how many do: then the agent is told that there is no answer yet. */
+/** How long one round waits for the user, and how many rounds there are before the agent gets a refusal. */
 const WAIT_MS = 20_000
 const MOST_WAITS = 6
 
-/** Names a call by its tool and arguments, whatever the order of their fields. */
+/** Identifies a call by its tool and arguments, in any order of fields. */
 const callOf = (name: string, args: object): string => digest(canonicalJson([name, args]))
 
 const sealedFor = ({ agent }: McpVisit): string => `mcp request state:${agent.user_id}:${agent.client_id}`
@@ -42,7 +42,10 @@ export async function openState(visit: McpVisit, state: string): Promise<AskStat
 const sealState = (visit: McpVisit, state: AskState): Promise<string> =>
   visit.service.keys.seal(JSON.stringify(state), sealedFor(visit))
 
-/** Whether the client leads its user to an address when it is asked to: said with each request, from 2026-07-28 on. */
+/**
+ * Whether the client opens URLs for its user. Clients declare this with each request, from protocol version 2026-07-28
+ * on.
+ */
 export function leadsToUrls({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext): boolean {
   const declared = fieldOf(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY)
   return fieldOf(fieldOf(declared, 'elicitation'), 'url') !== undefined
@@ -50,13 +53,16 @@ export function leadsToUrls({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: s
 
 const fieldOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
-/** A call of a tool, as far as asking for it goes. */
+/** The part of a tool call that its approval depends on. */
 export interface AskedCall {
   readonly name: string
   readonly args: object
 }
 
-/** Asks the user for approval in place: what to answer, so that the client leads them there and comes back. Throws as `requestApproval`. */
+/**
+ * Asks the user for approval and returns the result that makes the client open the URL and retry. Throws what
+ * `requestApproval` throws.
+ */
 export async function ask(
   { inputRequired }: Sdk,
   visit: McpVisit,
@@ -75,8 +81,8 @@ export async function ask(
 }
 
 /**
- * The approval that a call comes back with; or what to answer while the user has not decided. Undefined for a call that was not asked about.
- * Throws `approval_not_given`, and a protocol error for a state of another call.
+ * Returns the approval id of a retried call, a result to wait further, or undefined for a call without state. Throws
+ * `approval_not_given`, and a protocol error for the state of a different call.
  */
 export async function answeredApproval(
   loaded: Sdk,
@@ -88,20 +94,23 @@ export async function answeredApproval(
   if (state === undefined) return undefined
   const { ProtocolError, ProtocolErrorCode, inputRequired, inputResponse } = loaded
   if (state.call !== callOf(name, args))
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState is of another call.')
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState belongs to a different call.')
   const { approval_id, waits } = state
   const answer = inputResponse(mcpReq.inputResponses, 'approval')
   if (answer.kind === 'elicit' && answer.action !== 'accept')
-    throw problem('approval_not_given', { detail: 'The user did not go there.', fields: { approval_id } })
-  // The last word is the call's own: it says what came of an approval that is not given.
+    throw problem('approval_not_given', { detail: 'The user did not open the approval link.', fields: { approval_id } })
+  // The call itself says why an approval is not given.
   if (waits >= MOST_WAITS || (await isDecided(visit, approval_id, mcpReq.signal))) return approval_id
   return inputRequired({ requestState: await sealState(visit, { ...state, waits: waits + 1 }) })
 }
 
-/** What an answer, or the end of the agent's token, is written to. */
+/** Collections whose writes may mean that the user answered or that the agent's token ended. */
 const WATCHED = [approvals, oidcTokens, oidcConnections].map(({ name }) => name)
 
-/** Whether the user has answered, once they have or after a while. Throws `token_invalid` where the agent's token ended meanwhile. */
+/**
+ * Waits until the user answers, or for a while. Returns whether they did. Throws `token_invalid` if the agent's token
+ * ends.
+ */
 async function isDecided(
   { agent, service, isAuthenticated }: McpVisit,
   approvalId: string,

@@ -11,7 +11,7 @@ import type { McpVisit } from './tools/visit.js'
 
 type Result = sdk.CallToolResult | sdk.InputRequiredResult
 
-/** Calls a tool. What is refused is a result as well, for the agent to act on. */
+/** Calls a tool. A refusal is a result too, so that the agent can react to it. */
 export async function callTool(
   loaded: Sdk,
   visit: McpVisit,
@@ -24,7 +24,7 @@ export async function callTool(
   if (!found)
     throw new loaded.ProtocolError(
       loaded.ProtocolErrorCode.InvalidParams,
-      `There is no tool ${name}: tools/list lists them.`,
+      `There is no tool ${name}. tools/list lists all tools.`,
     )
   try {
     const approval = await answeredApproval(loaded, visit, { name, args }, context)
@@ -35,7 +35,7 @@ export async function callTool(
     const { approval } = error.fields
     const isAsked = error.code === 'approval_required' && leadsToUrls(loaded, context)
     if (!isAsked) return refusalOf(error)
-    // What is thrown as `approval_required` holds a wish.
+    // The problem `approval_required` contains the fields to request.
     return ask(loaded, visit, { name, args }, approval as never).catch((again: unknown) => {
       if (again instanceof Problem) return refusalOf(again)
       throw again
@@ -43,7 +43,7 @@ export async function callTool(
   }
 }
 
-/** A defect is a refusal too: the agent is to know that its call failed. */
+/** Turns a defect into a refusal, so that the agent knows that its call failed. */
 async function called(tool: Tool, args: Arguments, call: Parameters<Tool['call']>[1]): Promise<object> {
   try {
     return await tool.call(args, call)
@@ -59,7 +59,7 @@ function resultOf(answer: object): sdk.CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
 }
 
-/** What waits for the user is refused with the tool to ask them by, whose answer says where they go. */
+/** Adds to a refusal which tool to call next. */
 function refusalOf({ code, fields, body }: Problem): sdk.CallToolResult {
   const next = nextOf(code, fields)
   return { ...resultOf({ ...body, ...(next !== undefined && { next }) }), isError: true }
@@ -67,9 +67,9 @@ function refusalOf({ code, fields, body }: Problem): sdk.CallToolResult {
 
 function nextOf(code: string, { approval }: Problem['fields']): string | undefined {
   if (code === 'account_not_granted')
-    return 'Call choose_account; the user chooses a business account at the url that it answers. Then make this call again.'
+    return 'Call choose_account and show the user the `url` of its result. When they have chosen a business account, make this call again.'
   if (code !== 'approval_required') return undefined
   return isObject(approval) && approval.kind === 'account_change'
-    ? 'Call request_account_change with the `change` of `approval`; the user approves at the url that it answers.'
-    : 'Call request_approval with the fields of `approval`; the user approves at the url that it answers.'
+    ? 'Call request_account_change with the `change` of `approval`, and show the user the `url` of its result.'
+    : 'Call request_approval with the fields of `approval`, and show the user the `url` of its result.'
 }

@@ -10,14 +10,14 @@ import { CATALOG, listResources, readResource } from './resources.js'
 import { offeredTools } from './tools/tools.js'
 import type { McpVisit } from './tools/visit.js'
 
-/** What the lists are made of, and what may end the agent's token, beside `credentialsIn`. */
+/** Collections that the lists are made from, and those that may end the agent's token, besides `credentialsIn`. */
 const WATCHED = [
   ...[catalogItems, commodities, accounts, memberships, oidcConnections, purchases],
   ...[oidcTokens],
 ].map(({ name }) => name)
-/** How long it looks at nothing new: another process may have written. */
+/** How often to check without a write here, because a different process may have written. */
 const PAUSE_MS = 2000
-/** Then the subscriber comes again, which shows whether it still may. */
+/** The longest subscription. Subscribing again checks the caller again. */
 const LONGEST_MS = 10 * 60_000
 
 interface Seen {
@@ -26,7 +26,7 @@ interface Seen {
   readonly catalog: string
 }
 
-/** What a visitor sees now, by digests; undefined once the agent's token has ended. */
+/** Returns digests of what a visitor sees, or undefined if the agent's token has ended. */
 const look = ({ agent, ...rest }: McpVisit): Promise<Seen | undefined> =>
   rest.service.storage.read(async (tx) => {
     const connection = await tx.get(oidcConnections, agent.connection_id)
@@ -41,7 +41,7 @@ const look = ({ agent, ...rest }: McpVisit): Promise<Seen | undefined> =>
 
 const digestOf = (value: unknown): string => digest(JSON.stringify(value))
 
-/** Looks at once, so that nothing that comes after is missed, and then whenever something was written. */
+/** Reads the first state at once, so that no later change is missed. */
 export async function watchChanges(visit: McpVisit): Promise<ChangeFeed> {
   const first = await look(visit)
   const { alarm, log } = visit.service
@@ -49,7 +49,7 @@ export async function watchChanges(visit: McpVisit): Promise<ChangeFeed> {
     const ended = new AbortController()
     const stop = alarm.set(LONGEST_MS, () => ended.abort())
     follow(visit, { first, tell, signal: ended.signal })
-      .catch((error: unknown) => log.error('changes could not be followed', error))
+      .catch((error: unknown) => log.error('cannot watch for changes', error))
       .finally(() => {
         stop()
         end()
@@ -68,7 +68,7 @@ async function follow(visit: McpVisit, { first, tell, signal }: Following): Prom
   const { background, credentialsIn } = visit.service
   let seen = first
   while (seen) {
-    // Begun before the look: what is written during it is looked at again.
+    // Starts before reading, so that a write during the read is not missed.
     const written = background.nextWrite([...WATCHED, ...credentialsIn], PAUSE_MS, signal)
     const now = await look(visit)
     if (!now) return

@@ -8,29 +8,29 @@ export type Sdk = typeof sdk
 
 type Handler = (params: Json, context: sdk.ServerContext) => Promise<sdk.Result>
 
-/** What an MCP server offers to whoever sends one request. */
+/** What an MCP server offers for one request. */
 export interface McpOffer {
   readonly info: sdk.Implementation
   readonly instructions?: string
-  /** What is told by a stream of its own is told in the `modern` era alone: the earlier one would take a session for that. */
+  /** Subscriptions are for the `modern` era only, because the earlier one would expect a session. */
   capabilities(era: 'modern' | 'legacy'): sdk.ServerCapabilities
-  /** By the methods of the protocol. */
+  /** Handlers by method of the protocol. */
   readonly handlers: Readonly<Record<string, Handler>>
-  /** What a `requestState` holds that comes back. Throws for one that was not made for this caller. */
+  /** Decrypts a `requestState`. Throws if it was created for a different caller. */
   openState?(state: string): Promise<unknown>
-  /** Begins to look for changes to tell a subscriber of. */
+  /** Starts to watch for changes. */
   watch?(): Promise<ChangeFeed>
 }
 
-/** Tells of changes as they come, until what it gives is called; calls `end` where there will be none to tell of any more. */
+/** Reports changes until the returned function is called. Calls `end` when there can be no more. */
 export type ChangeFeed = (tell: (event: sdk.ServerEvent) => void, end: () => void) => () => void
 
-/** A JSON-RPC message as it came by POST. */
+/** A JSON-RPC message from a POST request. */
 export interface SentMessage {
   readonly url: string
   readonly headers: Pick<Headers, 'get'>
   readonly body: Json
-  /** Fires when streams are to end. */
+  /** Aborts when streams must end. */
   readonly ending: AbortSignal | undefined
 }
 
@@ -40,10 +40,10 @@ export interface McpAnswer {
   readonly body: string | ReadableStream<Uint8Array> | null
 }
 
-/** Of a request, what the SDK looks at. */
+/** Request headers that the SDK reads. */
 const PASSED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id']
 
-/** Answers one message, of either era of the protocol: nothing is kept between messages. */
+/** Answers one message of either era. Nothing is stored between messages. */
 export async function answerMessage(
   make: (sdk: Sdk) => McpOffer,
   { url, headers, body, ending }: SentMessage,
@@ -65,8 +65,8 @@ export async function answerMessage(
     if (value !== null) sent.set(name, value)
   }
   const response = await handler.fetch(new Request(url, { method: 'POST', headers: sent }), { parsedBody: body })
-  // What else it reports are mistakes of clients, who are told themselves.
-  if (response.status >= 500) log.error('an MCP message could not be answered', failure)
+  // The SDK also reports mistakes of clients, which get an answer.
+  if (response.status >= 500) log.error('cannot answer an MCP message', failure)
   return answerOf(response, ending, end)
 }
 
@@ -82,7 +82,7 @@ async function answerOf(response: Response, ending: AbortSignal | undefined, end
   return { status, headers, body }
 }
 
-/** A stream that says when it is over, however that comes. */
+/** A stream that calls `over` when it ends for any reason. */
 function followed(stream: ReadableStream<Uint8Array>, over: () => void): ReadableStream<Uint8Array> {
   const reader = stream.getReader()
   return new ReadableStream({
@@ -102,20 +102,20 @@ function followed(stream: ReadableStream<Uint8Array>, over: () => void): Readabl
   })
 }
 
-/** A server for one message. */
+/** Creates a server for one message. */
 function serverOf(loaded: Sdk, offer: McpOffer, { era, log }: { era: 'modern' | 'legacy'; log: Log }): sdk.Server {
   const { info, instructions, handlers, openState } = offer
   const { server } = new loaded.McpServer(info, {
     ...(instructions !== undefined && { instructions }),
     ...(openState && { requestState: { verify: openState } }),
-    // It would judge what is filled into forms of the SDK's own; made for each message, it costs more than all the rest.
+    // The SDK's own validator checks forms, which are not used here, and is expensive to create.
     jsonSchemaValidator: {
-      // Nothing is read of what it would have judged.
+      // Its result is never used.
       getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
     },
   })
   server.registerCapabilities(offer.capabilities(era))
-  // The SDK types each method apart; an offer lists them, and its handlers answer what they are asked.
+  // The SDK types each method separately. An offer lists the methods that it handles.
   for (const [method, handler] of Object.entries(handlers))
     server.setRequestHandler(method as sdk.RequestMethod, async (request: sdk.Request, context: sdk.ServerContext) => {
       try {
@@ -127,7 +127,7 @@ function serverOf(loaded: Sdk, offer: McpOffer, { era, log }: { era: 'modern' | 
   return server
 }
 
-/** What is refused is told; a defect is logged, and shown as no more than that. */
+/** Passes refusals on. Logs a defect and hides its details. */
 function protocolError({ ProtocolError, ProtocolErrorCode }: Sdk, error: unknown, log: Log): Error {
   if (error instanceof ProtocolError) return error
   if (error instanceof Problem) return new ProtocolError(ProtocolErrorCode.InvalidParams, error.message, error.body)

@@ -1,7 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/server'
 
 interface Prompt extends sdk.Prompt {
-  /** What the user is taken to say. */
+  /** The message of the user. */
   say(args: Readonly<Record<string, string>>): string
 }
 
@@ -9,18 +9,18 @@ const prompts: readonly Prompt[] = [
   {
     name: 'buy_something',
     title: 'Buy something',
-    description: 'Find what is needed in the catalog, and buy it with the approval of the user.',
+    description: "Find an item in the catalog, and buy it with the user's approval.",
     arguments: [
-      { name: 'what', description: 'What is needed.', required: true },
-      { name: 'budget', description: 'How much it may cost at most.' },
+      { name: 'what', description: 'What the user needs.', required: true },
+      { name: 'budget', description: 'The most it may cost.' },
     ],
     say: ({ what, budget }) =>
       [
         `I need this: ${what}.`,
         budget ? `It may cost ${budget} at most.` : '',
-        'Look for it with catalog_search and tell me what fits, from whom and at what price.',
-        'Once I have chosen, see with agent_wallet_info that the wallet holds enough, and buy it with agent_checkout.',
-        'Where my approval is needed, ask with request_approval, show me the url, and go on once I have approved.',
+        'Search for it with catalog_search, and tell me what fits, who sells it and what it costs.',
+        'When I have chosen, check with agent_wallet_info that the wallet has enough, and buy it with agent_checkout.',
+        'If it needs my approval, call request_approval, show me the url, and continue when I have approved.',
         'Then show me what was delivered.',
       ]
         .filter(Boolean)
@@ -29,25 +29,25 @@ const prompts: readonly Prompt[] = [
   {
     name: 'sell_an_api',
     title: 'Sell an API',
-    description: 'Put an HTTP endpoint up for sale to agents.',
+    description: 'Sell calls of an HTTP endpoint to agents.',
     arguments: [
-      { name: 'endpoint', description: 'The address of the API.', required: true },
-      { name: 'price', description: 'What a call is to cost.' },
+      { name: 'endpoint', description: 'The URL of the API.', required: true },
+      { name: 'price', description: 'The price of a call.' },
     ],
     say: ({ endpoint, price }) =>
       [
         `I want to sell calls of this API: ${endpoint}.`,
-        price ? `A call is to cost ${price}.` : 'Ask me what a call is to cost.',
-        'Look with agent_wallet_info whether I granted you a business account; where I did not, show me the url of choose_account, and go on once I have chosen.',
+        price ? `A call costs ${price}.` : 'Ask me what a call should cost.',
+        'Check with agent_wallet_info whether I granted you a business account. If not, show me the url of choose_account, and continue when I have chosen.',
         'Ask me what the API does and which arguments it takes, write a name, a description and an input schema, and show me those.',
-        'Then put it up with register_tool, which I approve, and try it with test_tool.',
+        'Then offer it with register_tool, which I approve, and try it with test_tool.',
       ].join(' '),
   },
 ]
 
 export const listPrompts = (): sdk.Prompt[] => prompts.map(({ say, ...prompt }) => prompt)
 
-/** Undefined where there is no prompt of that name, or an argument that it needs is missing: which one is told. */
+/** Returns a prompt, the name of a missing argument, or undefined for an unknown prompt. */
 export function readPrompt(
   name: string,
   args: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 import { issuerOf, scopesSupported } from '../../consent/oidc/issuer.js'
 import type { ServiceContext } from '../../http/context.js'
 
-/** RFC 9728 section 3.2: of the interface, or of an MCP server by its path. */
+/** Metadata of the interface, or of the MCP server with a path. RFC 9728, section 3.2. */
 export function protectedResource({ baseUrl }: Pick<ServiceContext, 'baseUrl'>, path: '' | '/mcp' | `/mcp/${number}`) {
   return {
     resource: baseUrl + path,

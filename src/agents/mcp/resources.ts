@@ -6,13 +6,16 @@ import type { Reader } from '../../storage/storage.js'
 import { plainLine } from './tools/plain.js'
 import type { McpVisit } from './tools/visit.js'
 
-/** The newest of what is for sale. */
+/** The newest items for sale. */
 export const CATALOG = 'farthing://catalog'
 const ON_A_PAGE = 50
 
 const JSON_TYPE = { mimeType: 'application/json' }
 
-/** The catalog, and the receipts of the user, newest first. `cursor`: as the page before gave it. Throws `cursor_invalid`. */
+/**
+ * Lists the catalog and the receipts of the user, newest first. `cursor`: from the previous page. Throws
+ * `cursor_invalid`.
+ */
 export async function listResources(
   tx: Reader,
   { agent, service }: McpVisit,
@@ -39,7 +42,7 @@ const catalog = {
   uri: CATALOG,
   name: 'catalog',
   title: 'Catalog',
-  description: `What is for sale: the newest ${ON_A_PAGE} items, and how many there are in all.`,
+  description: `Items for sale: the newest ${ON_A_PAGE}, and the total number.`,
   ...JSON_TYPE,
 }
 
@@ -48,7 +51,7 @@ export const resourceTemplates = [
     uriTemplate: `${CATALOG}{?query,offset}`,
     name: 'catalog-page',
     title: 'Page of the catalog',
-    description: `${ON_A_PAGE} items that hold all the words of \`query\`, past the first \`offset\`.`,
+    description: `${ON_A_PAGE} items that contain all words of \`query\`, after the first \`offset\`.`,
     ...JSON_TYPE,
   },
   { uriTemplate: `${CATALOG}/{id}`, name: 'catalog-item', title: 'Item of the catalog', ...JSON_TYPE },
@@ -56,12 +59,12 @@ export const resourceTemplates = [
     uriTemplate: 'farthing://receipts/{id}',
     name: 'receipt',
     title: 'Receipt',
-    description: 'What the user bought, with what was delivered.',
+    description: 'The receipt of a purchase with the delivered content.',
     ...JSON_TYPE,
   },
 ]
 
-/** What a resource holds, or undefined where there is none by that address. */
+/** Returns the content of a resource, or undefined if there is none with this URI. */
 export async function readResource(tx: Reader, visit: McpVisit, uri: string): Promise<object | undefined> {
   const [, kind, id, query] = /^farthing:\/\/(catalog|receipts)(?:\/(\d{1,15}))?(?:\?(.*))?$/.exec(uri) ?? []
   if (kind === undefined || (kind === 'receipts' && id === undefined) || (id !== undefined && query !== undefined))

@@ -19,7 +19,7 @@ import { offerTo } from './server.js'
 import { createTool, deleteTool, listTools, updateTool } from './tools/registry.js'
 import { checkVisitor } from './tools/visit.js'
 
-/** A JSON-RPC message: a request, a notification or an answer. Which it has to be, and of what, its method says. */
+/** A JSON-RPC message: a request, a notification or an answer. */
 const Message = z.object({
   jsonrpc: z.enum(['2.0']),
   id: z.optional(z.nullable(z.union([z.string(), z.number()]))),
@@ -56,7 +56,7 @@ const metadata = {
   }),
 } as const
 
-/** Sellers register what they sell to agents. */
+/** For sellers who register what they sell to agents. */
 const registry = { evidence: 'observed', versions: ['v4'], auth: ['account'] } as const
 
 const Tool = z.object({ tool: ToolShape })
@@ -83,7 +83,7 @@ const refusals = [
 export const mcpRoutes = defineRoutes('mcp', {
   callMcp: route({
     ...server,
-    summary: 'The master MCP server: one JSON-RPC message of the Model Context Protocol, from an agent.',
+    summary: 'Send a JSON-RPC message of the Model Context Protocol to the master MCP server.',
     evidence: 'observed',
     path: '/mcp',
     errors: ['origin_refused'],
@@ -92,7 +92,8 @@ export const mcpRoutes = defineRoutes('mcp', {
 
   callAccountMcp: route({
     ...server,
-    summary: "An account's own MCP server, which sells its private items too and has its featured items as tools.",
+    summary:
+      "Send a message to an account's own MCP server. It also sells private items, and its featured items are tools.",
     path: '/mcp/:id',
     params: IdPath,
     errors: ['origin_refused'],
@@ -101,21 +102,21 @@ export const mcpRoutes = defineRoutes('mcp', {
 
   readProtectedResource: route({
     ...metadata,
-    summary: 'Who issues the tokens that agents call the interface with (RFC 9728).',
+    summary: "Read which issuer's tokens the interface accepts (RFC 9728).",
     path: '/.well-known/oauth-protected-resource',
     read: async (_tx, _call, service) => protectedResource(service, ''),
   }),
 
   readMcpResource: route({
     ...metadata,
-    summary: 'The same of the master MCP server, as a resource of its own.',
+    summary: "Read which issuer's tokens the master MCP server accepts.",
     path: '/.well-known/oauth-protected-resource/mcp',
     read: async (_tx, _call, service) => protectedResource(service, '/mcp'),
   }),
 
   readAccountMcpResource: route({
     ...metadata,
-    summary: "The same of an account's own MCP server.",
+    summary: "Read which issuer's tokens an account's own MCP server accepts.",
     path: '/.well-known/oauth-protected-resource/mcp/:id',
     params: IdPath,
     read: async (_tx, { params }, service) => protectedResource(service, `/mcp/${params.id}`),
@@ -124,7 +125,7 @@ export const mcpRoutes = defineRoutes('mcp', {
   createTool: route({
     ...registry,
     summary:
-      'Register a tool: a featured item of the catalog, by other names. `provider` names an account that has no name yet; otherwise buyers see the name that the account has.',
+      'Register a tool, which is a featured catalog item. `provider` names an account that has no name yet. Otherwise buyers see the name of the account.',
     method: 'POST',
     path: '/mcp/tools',
     body: z.object({ ...optional, name, description, price_per_call: Amount, service_url: z.string() }),
@@ -171,7 +172,7 @@ export const mcpRoutes = defineRoutes('mcp', {
 
   deleteTool: route({
     ...registry,
-    summary: 'Take a tool away: its item is archived, and can be restored as such.',
+    summary: 'Delete a tool. Its item is archived and can be restored.',
     method: 'DELETE',
     path: '/mcp/tools/:id',
     params: IdPath,

@@ -45,9 +45,9 @@ export function approvalQueue(service: ServiceContext, { approve, reject }: Answ
           handed.add(found.id)
           return showToUser(found, service)
         }
-        if (late) throw new Error(`No agent asked for an approval within ${seconds} seconds.`)
+        if (late) throw new Error(`No agent requested an approval within ${seconds} seconds.`)
         if (!(await service.background.nextWrite([approvals.name], Math.min(seconds * 1000, 250))))
-          throw new Error('The service closed.')
+          throw new Error('The service was closed.')
       }
     } finally {
       cancel()

@@ -35,7 +35,7 @@ export async function begin(service: ServiceContext, alone = service.storage.exc
 }
 
 const KEY_MISSING =
-  'This state was sealed under another key than the one here. Credentials that the service shows again, stored answers, ' +
+  'This state was encrypted with a different key. Credentials that the service shows again, stored answers, ' +
   'mails and dispatch values cannot be read. To get them back, stop and put the key file of this state in its place ' +
   '(<data file>.key).'
 

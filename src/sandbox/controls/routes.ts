@@ -37,7 +37,7 @@ export const controlRoutes = defineRoutes('sandbox', {
   readHealth: route({
     ...control,
     isOpen: true,
-    summary: 'Tell what is running, on which storage, at what time.',
+    summary: 'Read the version, storage and time of the running service.',
     method: 'GET',
     path: '/_sandbox/health',
     result: z.object({
@@ -53,7 +53,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   resetSandbox: route({
     ...control,
-    summary: 'Go back to the seed.',
+    summary: 'Reset the sandbox to its seed.',
     method: 'POST',
     path: '/_sandbox/reset',
     status: 204,
@@ -65,7 +65,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   seedSandbox: route({
     ...control,
-    summary: 'Make accounts, users, twins, commodities and items of the catalog, all or none; see their credentials.',
+    summary: 'Create accounts, users, twins, commodities and catalog items, all or none. The answer has their credentials.',
     method: 'POST',
     path: '/_sandbox/seed',
     body: SeedSchema,
@@ -112,7 +112,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   listUnsettledWork: route({
     ...control,
-    summary: 'List work that failed too often and waits to be retried, such as noting that a card was charged.',
+    summary: 'List unsettled work, which failed too often and waits for a retry, such as recording a charge.',
     method: 'GET',
     path: '/_sandbox/unsettled',
     result: z.object({
@@ -123,7 +123,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   retryUnsettledWork: route({
     ...control,
-    summary: 'Have such work done once more; where it fails again, it waits again.',
+    summary: 'Retry unsettled work. If it fails again, it stays unsettled.',
     method: 'POST',
     path: '/_sandbox/unsettled/:id/retry',
     params: z.object({ id: z.string() }),
@@ -137,7 +137,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   readSnapshot: route({
     ...control,
-    summary: "Take the whole state as one JSON document. It holds the sandbox's key, unless `key` is false.",
+    summary: "Read the whole state as one JSON document. It contains the sandbox's key, unless `key` is false.",
     method: 'GET',
     path: '/_sandbox/snapshot',
     query: z.object({ key: z.optional(z.boolean()) }),
@@ -147,7 +147,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   restoreSnapshot: route({
     ...control,
-    summary: 'Put a snapshot in the place of everything, its time and its key included.',
+    summary: 'Replace the whole state by a snapshot, including time and key.',
     method: 'PUT',
     path: '/_sandbox/snapshot',
     body: Snapshot,
@@ -182,7 +182,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   updateClock: route({
     ...control,
-    summary: 'Move the clock by a duration, set it, or stop and start it.',
+    summary: 'Advance, set, stop or start the clock.',
     method: 'POST',
     path: '/_sandbox/clock',
     body: z.object({
@@ -198,7 +198,7 @@ export const controlRoutes = defineRoutes('sandbox', {
   readOutbox: route({
     ...control,
     summary:
-      'List the messages that left the service, and charges of cards and their refunds, newest first, with the codes and links in them.',
+      'List messages, charges and refunds that left the service, newest first, with the codes and links in them.',
     method: 'GET',
     path: '/_sandbox/outbox',
     query: z.object({ to: z.optional(z.union([Email, Hostname])), kind: z.optional(MessageKind), ...pageQuery }),
@@ -225,7 +225,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   emptyOutbox: route({
     ...control,
-    summary: 'Forget the messages that left; charges and refunds that are not settled yet stay.',
+    summary: 'Delete messages that left the service. Charges and refunds that are not settled yet stay.',
     method: 'DELETE',
     path: '/_sandbox/outbox',
     status: 204,
@@ -237,7 +237,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   readTestValues: route({
     ...control,
-    summary: 'List what makes a sandbox behave in a certain way: payment methods, and forms of email addresses.',
+    summary: 'List the test values of the sandbox: payment methods and patterns of email addresses.',
     method: 'GET',
     path: '/_sandbox/test-values',
     result: z.object({
@@ -259,7 +259,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   auditLedger: route({
     ...control,
-    summary: 'Check every rule of the ledger, and name the first that is broken.',
+    summary: 'Check every rule of the ledger, and return the first that is broken.',
     method: 'GET',
     path: '/_sandbox/ledger',
     result: z.object({
@@ -276,7 +276,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   rotateOidcKeys: route({
     ...control,
-    summary: 'Have a new key sign OIDC tokens; the old one stays published for a day.',
+    summary: 'Rotate the key that signs OIDC tokens. The old key stays published for a day.',
     method: 'POST',
     path: '/_sandbox/keys/rotate',
     result: z.object({ kids: z.array(z.string()) }),

@@ -162,7 +162,7 @@ async function move(service: ServiceContext, { advance, set, mode }: ClockChange
   const { background } = service
   const { clock } = sandboxOf(service)
   if ([advance, set, mode].filter((each) => each !== undefined).length !== 1)
-    throw problem('field_invalid', { detail: 'Give one of "advance", "set" and "mode".' })
+    throw problem('field_invalid', { detail: 'Send exactly one of "advance", "set" and "mode".' })
   if (mode !== undefined) {
     clock.setMode(mode)
     background.wake()
@@ -171,7 +171,7 @@ async function move(service: ServiceContext, { advance, set, mode }: ClockChange
   await background.moveClock(() => {
     const to = set ?? clock.now() + durationMs(required(advance, '"advance"'))
     if (!Number.isSafeInteger(to) || to < 0 || to > LAST_TIME)
-      throw problem('field_invalid', { detail: 'The clock takes times from 1970 to 9999.' })
+      throw problem('field_invalid', { detail: 'The clock must be set to a time from 1970 to 9999.' })
     return to
   })
 }

@@ -67,7 +67,7 @@ export async function rehearseRestore(state: State, service: ServiceContext): Pr
   try {
     await begin(Object.assign(rehearsing, { storage, log: { error() {} } }), true)
   } catch (cause) {
-    throw problem('snapshot_refused', { detail: `No service can go on from it: ${messageOf(cause)}.`, cause })
+    throw problem('snapshot_refused', { detail: `The service cannot continue from this snapshot: ${messageOf(cause)}.`, cause })
   }
 }
 

@@ -210,7 +210,7 @@ class Driver implements ScriptedAgent {
       ...{ kind: 'purchase', catalog_item_id },
       arguments: args,
     })
-    if (isError) throw new Error(`The approval was refused: ${String(approval.error)}`)
+    if (isError) throw new Error(`The request for approval was refused: ${String(approval.error)}`)
     return ApprovalShape.parse(approval)
   }
 

@@ -67,7 +67,7 @@ export class People {
       if (shown.waits) shown = await this.#answerOnPhone(person, { app, browser, page })
       else shown = await browser.visit(page, shown.location ? undefined : await this.#fillIn(person, shown))
     }
-    throw new Error(`${person.email} was led nowhere by ${page.pathname}.`)
+    throw new Error(`${person.email} was not redirected by the page ${page.pathname}.`)
   }
 
   /** What the person answers to a page, by the buttons that it has. */
@@ -96,13 +96,13 @@ export class People {
     const phone = this.stage.sandbox.phone(await this.#askedUser(email))
     const { mode, after_seconds, requests } = await phone.read()
     if (mode === 'ignore')
-      throw new Error(`The phone of ${email} is set to ignore what it is asked, so nobody let ${app} in.`)
+      throw new Error(`The phone of ${email} is set to ignore requests, so nobody approved ${app}.`)
     const asked = requests.filter(({ action, detail }) => ASKING.has(action) && detail.app === app)
     if (mode === 'manual' && asked.length > 0) await phone.approve(Math.max(...asked.map(({ id }) => id)))
     for (let waited = 0; waited <= after_seconds * 1000 + PATIENCE_MS; waited += LOOK_MS) {
       const shown = await browser.visit(page)
       if (shown.location?.searchParams.get('error') === 'access_denied')
-        throw new Error(`${email} rejected on their phone that ${app} connects.`)
+        throw new Error(`${email} rejected the connection of ${app} on their phone.`)
       if (!shown.waits) return shown
       await this.#pause()
     }

@@ -37,7 +37,7 @@ contract('createAccountChoice', (start) => {
     ])
     expect((await fill(call, path, session, { answer: 'choose', account: String(id) })).status).toBe(303)
     expect(await accountOf(call, agent)).toEqual({ id, name: null })
-    expect((await call('GET', path, { session })).text).toContain(`may now look after <bdi>Account ${id}</bdi>`)
+    expect((await call('GET', path, { session })).text).toContain(`now has access to <bdi>Account ${id}</bdi>`)
     await fill(call, path, session, { answer: 'choose', account: 'none' })
     expect(await accountOf(call, agent)).toEqual({ id, name: null })
     // None can be chosen as well.
@@ -66,7 +66,7 @@ contract('the choice of an account', (start) => {
     const path = pathOf((await offer(call, agent)).body.url)
     const eve = await newSession(call, 'eve@example.test')
     const page = await call('GET', path, { session: eve })
-    expect(page.text).toContain('This is for another user')
+    expect(page.text).toContain('This is for a different user')
     await fill(call, path, eve, { answer: 'choose', account: 'none' })
     expect((await accountOf(call, agent)).id).toBe(seller.id)
     expect((await fill(call, path, eve, { answer: 'switch' })).headers.get('location')).toContain('?step=email')
@@ -118,7 +118,7 @@ contract('the choice of an account', (start) => {
     await fill(call, path, session, { answer: 'choose', account: 'none' })
     expect((await accountOf(call, agent)).id).toBe(seller.id)
     await answerFromDevice(call, phone, { id: await newest(), verb: 'reject' })
-    expect((await call('GET', path, { session })).text).toContain('Your device did not approve')
+    expect((await call('GET', path, { session })).text).toContain('Not approved on your device')
     await fill(call, path, session, { answer: 'ask_again' })
     await answerFromDevice(call, phone, { id: await newest() })
     // What was approved too long ago is asked again.

@@ -9,35 +9,36 @@ import { collection, type Reader, type Writer } from '../../../storage/storage.j
 import { kindOf, makeSteps, rehearseChange } from './change.js'
 import type { AccountChange, Made } from './kind.js'
 
-/** How far an approved change of several transactions is. The id is the approval's. */
+/** Progress of an approved change that takes several transactions. The id is the approval's. */
 export interface AccountChangeRow {
   readonly id: string
   readonly status: 'making' | 'made' | 'broken_off'
-  /** How many steps were made. */
+  /** How many steps are done. */
   readonly steps: number
   readonly made: Made
-  /** Names the service that makes it. */
+  /** Instance of the service that applies it. */
   readonly instance: string
-  /** When that is taken for dead, where several services share a storage. */
+  /** When a different process may continue it, if several share a storage. */
   readonly taken_until: number
 }
 
 export const accountChanges = collection<AccountChangeRow>()('account_changes', {})
 
-/** Longer than the steps of one take. */
+/** Longer than the steps between two writes take. */
 const TAKE = 60_000
 
 export interface AppliedChange {
   approval_id: string
   change: AccountChange
-  /** `item` and `commodity`, `twin` and its `name`, or `account` with the fields that the change named. */
+  /** `item` and `commodity`, `twin` and its `name`, or `account` with the changed fields. */
   result: Readonly<Record<string, unknown>>
 }
 
 /**
- * Makes, once, the change that is stored with an approval (interface.md 4.7 rules 2 to 5). Throws `token_invalid`, `account_not_granted`, `not_found`,
- * `approval_mismatch`, `approval_spent`, `approval_not_given`; `change_impossible` and `change_incomplete`, with `changed: true` where
- * something was made and is kept.
+ * Applies the change that is stored with an approval, once. Micro Payment Service Interface, section 4.7.
+ * Throws `token_invalid`, `account_not_granted`, `not_found`, `approval_mismatch`, `approval_spent`,
+ * `approval_not_given`, and `change_impossible` or `change_incomplete`, with `changed: true` if something was changed
+ * and stays.
  */
 export async function applyAccountChange(
   agent: Agent,
@@ -47,14 +48,14 @@ export async function applyAccountChange(
 ): Promise<AppliedChange> {
   const { ongoing } = service
   const key = `account_change:${approvalId}`
-  // One at a time: whoever comes second finds how the first ended.
+  // One at a time: a second call finds how the first ended.
   while (ongoing.has(key)) await Promise.allSettled([ongoing.get(key)])
   const applying = apply(agent, approvalId, service, keepAnswer).finally(() => ongoing.delete(key))
   ongoing.set(key, applying)
   return applying
 }
 
-/** A change that is being made, and how far it is. */
+/** A change that is being applied, with its progress. */
 interface Begun {
   readonly accountId: number
   readonly actor: string
@@ -81,7 +82,7 @@ async function apply(
   }
 }
 
-/** The first steps, and the end of the approval, in one transaction: where they fail it is as if nothing was tried. */
+/** Spends the approval and runs the first steps in one transaction, so that a failure leaves nothing behind. */
 async function begin(tx: Writer, agent: Agent, id: string, service: ServiceContext): Promise<Begun | AppliedChange> {
   const { account_id: accountId } = await currentGrant(tx, agent)
   if (accountId === null) throw problem('account_not_granted')
@@ -118,7 +119,7 @@ const keep = (
   return kept
 }
 
-/** A change whose service died between its steps is gone on with, by what was made; nothing is made twice. */
+/** Continues a change whose process ended between two steps. No step runs twice. */
 async function takeOver(
   tx: Writer,
   { approval, accountId, at }: { approval: ApprovalRow; accountId: number; at: number },
@@ -126,12 +127,12 @@ async function takeOver(
 ): Promise<AccountChangeRow | undefined> {
   const left = await tx.get(accountChanges, approval.id)
   if (left?.status !== 'making' || accountId !== approval.account_id) return undefined
-  // None is being made here, as each waits for the one before.
+  // No call of this process applies it, because each waits for the one before.
   const isElsewhere = left.instance !== service.instance && !service.storage.exclusive
   return isElsewhere && left.taken_until > at ? undefined : keep(tx, left, at, service)
 }
 
-/** What the user was shown is what it changes. Throws `change_impossible`. */
+/** Throws `change_impossible` if the current values are not those that the user saw. */
 async function checkUnchanged(
   tx: Reader,
   approval: ApprovalRow,
@@ -139,10 +140,12 @@ async function checkUnchanged(
 ): Promise<void> {
   const { now } = await kindOf(work.change).view(tx, work)
   if (canonicalJson(now) === canonicalJson(approval.now ?? {})) return
-  throw problem('change_impossible', { detail: 'What it changes is another by now than the user was shown.' })
+  throw problem('change_impossible', {
+    detail: 'The current values differ from those that the user saw. Request a new approval.',
+  })
 }
 
-/** What stands in the way of a change that was approved, in the words of what it would change. */
+/** Turns a refusal of an approved change into `change_impossible`. */
 async function possible<T>(make: () => Promise<T>): Promise<T> {
   try {
     return await make()
@@ -162,7 +165,7 @@ function impossible(error: unknown, fields: Record<string, unknown>): unknown {
   })
 }
 
-/** The steps that are left, each in a transaction of its own. */
+/** Runs the remaining steps, each in its own transaction. */
 async function goOn(
   { accountId, actor, change, progress }: Begun,
   service: ServiceContext,
@@ -180,7 +183,7 @@ async function goOn(
 
   async function one(tx: Writer, n: number): Promise<Made> {
     const known = await tx.get(accountChanges, id)
-    // Gone with a state that was put in place of another, or taken over by another service.
+    // The state was replaced, or a different process has taken over.
     if (known?.status !== 'making' || known.instance !== service.instance) throw problem('approval_spent')
     const at = service.clock.now()
     if (known.steps > n) return known.made
@@ -191,10 +194,13 @@ async function goOn(
   }
 }
 
-/** Notes that it ends here, and gives what its caller is told. Where not even that can be noted, a retry goes on. */
+/**
+ * Records that the change ends here, and returns the problem for the caller. If that fails, a retry continues the
+ * change.
+ */
 async function breakOff({ progress }: Begun, error: unknown, service: ServiceContext): Promise<unknown> {
   const { storage, log, clock } = service
-  if (!(error instanceof Problem)) log.error('an account change broke off', error)
+  if (!(error instanceof Problem)) log.error('an account change failed', error)
   const ended = storage.write(async (tx) => {
     const known = await tx.get(accountChanges, progress.id)
     if (known?.instance !== service.instance) return {}

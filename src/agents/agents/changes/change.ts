@@ -12,7 +12,7 @@ import { renameWalletKind } from './rename-wallet.js'
 import { updateAccountKind } from './update-account.js'
 import { updateItemKind } from './update-item.js'
 
-/** What an agent may propose; nothing else of an account is its to change. */
+/** The changes that an agent may propose. */
 const kinds: ReadonlyMap<string, ChangeKind<AccountChange>> = new Map<string, ChangeKind<AccountChange>>([
   ['update_item', updateItemKind],
   ['create_item', createItemKind],
@@ -25,7 +25,7 @@ const changeKinds = [...kinds.keys()]
 export const kindOf = ({ kind }: Pick<AccountChange, 'kind'>): ChangeKind<AccountChange> =>
   required(kinds.get(kind), `the kind of change ${kind}`)
 
-/** A change whose fields are seen to. Throws `field_invalid`, which names the field, and `card_data_refused`. */
+/** Checks the fields of a change. Throws `field_invalid` with the field, and `card_data_refused`. */
 function changeOf(sent: Readonly<Record<string, unknown>>): AccountChange {
   const kind = sent.kind
   if (typeof kind !== 'string' || !kinds.has(kind))
@@ -41,8 +41,8 @@ function changeOf(sent: Readonly<Record<string, unknown>>): AccountChange {
 }
 
 /**
- * What the user is asked, of a change as it would be made now.
- * Throws `account_not_granted`, `field_invalid`, `card_data_refused`, and what the noun that is changed throws.
+ * Returns what the user is asked to approve. Rehearses the change first. Throws `account_not_granted`, `field_invalid`,
+ * `card_data_refused`, and what the steps throw.
  */
 export async function accountChangeTerms(
   tx: Writer,
@@ -62,7 +62,7 @@ export async function accountChangeTerms(
 
 const shown = (account: AccountRow) => ({ id: account.id, name: sellerName(account) })
 
-/** Makes steps for nobody to see: throws what would stand in their way. */
+/** Runs steps without storing anything. Throws what they throw. */
 export async function rehearseChange(
   tx: Writer,
   steps: ChangeKind<AccountChange>['steps'],
@@ -72,7 +72,7 @@ export async function rehearseChange(
   await makeSteps(new Transaction(tx), steps, work, service)
 }
 
-/** Gives all that was made so far. */
+/** Runs steps, and returns the ids of everything created so far. */
 export async function makeSteps(
   tx: Writer,
   steps: ChangeKind<AccountChange>['steps'],

@@ -22,10 +22,10 @@ const schema = z.strictObject({
 
 export type CreateItem = z.output<typeof schema>
 
-/** A settled change names its digital quantity. */
+/** The digital quantity, which `settle` fills in. */
 const dqOf = ({ dq }: CreateItem): string => required(dq, 'the digital quantity of the new item')
 
-/** Dispatch parameters are none of its fields: their values are secrets, and approvals are shown. */
+/** Has no dispatch parameters: their values are secret, and approvals are shown to people. */
 export const createItemKind: ChangeKind<CreateItem> = {
   schema,
   isWhole: false,
@@ -54,7 +54,7 @@ export const createItemKind: ChangeKind<CreateItem> = {
   async view(tx, { change }) {
     const { name, price } = change
     const new_price = priceWords(await quantityOf(tx, dqOf(change)), price)
-    return { about: { new_price }, now: {}, summary: `Sell ${quoted(name)} for ${new_price}, with a wallet of its own` }
+    return { about: { new_price }, now: {}, summary: `Sell ${quoted(name)} for ${new_price}, paid into a new wallet` }
   },
 
   result: (tx, { accountId, made }) => itemResult(tx, accountId, required(made.item_id, 'the item that was made')),

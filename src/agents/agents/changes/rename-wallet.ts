@@ -37,7 +37,7 @@ export const renameWalletKind: ChangeKind<RenameWallet> = {
     }
   },
 
-  /** No key: that would let its bearer act as the business. */
+  /** Returns no key, because that would let its bearer act as the business. */
   async result(tx, { accountId, change: { hostname } }) {
     const twin = await readTwin(tx, ownerOf(accountId), hostname)
     return { twin, name: await twinName(tx, twin.id) }

@@ -38,7 +38,10 @@ export const updateAccountKind: ChangeKind<UpdateAccount> = {
   check(change) {
     checkNoCardData(change)
     if (fieldsOf(change).length > 0) return
-    throw problem('field_invalid', { detail: '"change" names nothing to change.', fields: { field: 'change' } })
+    throw problem('field_invalid', {
+      detail: '"change" needs at least one field to change.',
+      fields: { field: 'change' },
+    })
   },
 
   async view(tx, { accountId, change }) {
@@ -52,7 +55,7 @@ export const updateAccountKind: ChangeKind<UpdateAccount> = {
   }),
 }
 
-/** What a change names, as it stands now: nothing else of a business is an agent's to read. */
+/** The current values of the changed fields. An agent reads nothing else of a business. */
 async function namedFields(tx: Reader, id: number, change: UpdateAccount): Promise<Readonly<Record<string, unknown>>> {
   const { name } = await accountOf(tx, id)
   const business: Record<string, unknown> = { name, ...(await profileOf(tx, id)) }

@@ -40,7 +40,7 @@ const setArchive = (name: string, archived: boolean): ChangeStep<UpdateItem> => 
 export const updateItemKind: ChangeKind<UpdateItem> = {
   schema,
   isWhole: true,
-  // What is archived takes no change: it is restored before, and archived after.
+  // An archived item cannot be changed, so it is restored first or archived last.
   steps: [
     setArchive('restore', false),
     {
@@ -58,11 +58,14 @@ export const updateItemKind: ChangeKind<UpdateItem> = {
   check(change) {
     const isEmpty = fieldsOf(change, ['catalog_item_id']).length === 0
     if (isEmpty)
-      throw problem('field_invalid', { detail: '"change" names nothing to change.', fields: { field: 'change' } })
+      throw problem('field_invalid', {
+        detail: '"change" needs at least one field to change.',
+        fields: { field: 'change' },
+      })
     if (change.archived === undefined || change.active !== true) return
     const detail = change.archived
-      ? 'What is archived is inactive.'
-      : 'A restored item comes back inactive: activate it after.'
+      ? 'An archived item is inactive. Leave "active" out.'
+      : 'A restored item is inactive. Activate it with a second change.'
     throw problem('field_invalid', { detail, fields: { field: 'change.active' } })
   },
 
@@ -88,7 +91,7 @@ export const updateItemKind: ChangeKind<UpdateItem> = {
   result: (tx, { accountId, change }) => itemResult(tx, accountId, change.catalog_item_id),
 }
 
-/** An item as an agent is told of it: never its endpoint. */
+/** Returns an item as an agent sees it, without its endpoint. */
 export async function itemResult(tx: Reader, accountId: number, id: number) {
   const row = await ownItem(tx, accountId, id)
   return { item: await showItem(tx, row), commodity: await showCommodity(tx, await commodityOf(tx, row.hash)) }

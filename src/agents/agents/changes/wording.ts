@@ -9,13 +9,15 @@ const labels: Readonly<Record<string, string>> = {
   service_schema: 'inputs',
 }
 
-/** Fields by the names that people know: `name, price and receipt line`. */
+/** Names fields for people: `name, price and receipt line`. */
 export function listed(fields: readonly string[]): string {
   const names = fields.map((field) => labels[field] ?? field.replaceAll('_', ' '))
   const last = names.pop() ?? ''
   return names.length > 0 ? `${names.join(', ')} and ${last}` : last
 }
 
-/** As people read it. A string is in smallest units, a number in the digital quantity. Throws `amount_invalid`. */
+/**
+ * Writes a price for people. A string is in smallest units, a number in the digital quantity. Throws `amount_invalid`.
+ */
 export const priceWords = (quantity: DigitalQuantityRow, price: string | number): string =>
   approvalAmountText(quantity, typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals))

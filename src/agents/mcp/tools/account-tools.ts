@@ -11,12 +11,13 @@ import { type Json, type ToolCall, tool } from './tool.js'
 
 type Change = Json & { readonly kind: string }
 
-/** What the user approves for the business is done as they approved it, whoever asked: an agent changes nothing of itself. */
-
 const ChangeShape = z.record(z.string(), z.unknown())
 const Changed = z.object({ approval_id: z.string(), change: ChangeShape, result: z.record(z.string(), z.unknown()) })
 
-/** Does what was approved; without approval, says what to ask for. Throws `account_not_granted`, `approval_required`, `approval_mismatch` and as `applyAccountChange`. */
+/**
+ * Applies an approved change. Throws `account_not_granted`, `approval_required` without an approval,
+ * `approval_mismatch`, and what `applyAccountChange` throws.
+ */
 async function changed(call: ToolCall, given: string | undefined, fields: Change): Promise<object> {
   grantedTo(call)
   const { agent, service, approvalId: id = given } = call
@@ -28,7 +29,7 @@ async function changed(call: ToolCall, given: string | undefined, fields: Change
   return applyAccountChange(agent, id, service)
 }
 
-/** Whether a change that was approved is the one that is called for: it also says what is left out. */
+/** Whether the approved change contains the requested one. It may contain defaults too. */
 const holds = (approved: Readonly<Json>, change: Json): boolean =>
   Object.entries(change).every(([name, value]) => canonicalJson(approved[name]) === canonicalJson(value))
 
@@ -38,16 +39,14 @@ const withoutGaps = ({ kind, ...fields }: Change): Change => ({
 })
 
 const fields = {
-  description: z.optional(text('What it does, for agents who look for it: up to 1,024 characters.')),
+  description: z.optional(text('What it does, for agents that search for it: up to 1,024 characters.')),
   price_per_call: z.optional(Amount.check(z.describe('In the digital quantity; 0 is free.'))),
-  service_url: z.optional(
-    text('The endpoint that a purchase calls. {input.NAME} stands for an argument that is required.'),
-  ),
+  service_url: z.optional(text('The endpoint that a purchase calls. {input.NAME} is replaced by a required argument.')),
   service_method: z.optional(ServiceMethod),
   input_schema: z.optional(ServiceSchema.check(z.describe('JSON Schema (2020-12) of the arguments, of type object.'))),
 }
 
-/** The change of an item, by the names that items have. */
+/** Renames the fields of a tool to those of an item. */
 const asItem = ({ price_per_call, service_url, input_schema, ...same }: Json): Json => ({
   ...same,
   price: price_per_call,
@@ -59,13 +58,13 @@ const registerTool = tool({
   name: 'register_tool',
   title: 'Sell a tool',
   description:
-    'Put an endpoint of the business up for sale: an item of the catalog, and a tool of the business’s own MCP server. The user approves it first: without approval this answers what to ask request_approval for.',
+    'Sell calls of an endpoint of the business: creates a catalog item and a tool of the business’s own MCP server. The user must approve it first. Without approval, this returns the arguments for request_approval.',
   input: z.object({
     ...fields,
     name: text('1 to 64 characters.'),
-    description: text('What it does, for agents who look for it: up to 1,024 characters.'),
+    description: text('What it does, for agents that search for it: up to 1,024 characters.'),
     price_per_call: Amount.check(z.describe('In the digital quantity; 0 is free.')),
-    service_url: text('The endpoint that a purchase calls. {input.NAME} stands for an argument that is required.'),
+    service_url: text('The endpoint that a purchase calls. {input.NAME} is replaced by a required argument.'),
     approval_id: z.optional(approvalId),
   }),
   output: Changed,
@@ -80,7 +79,8 @@ const registerTool = tool({
 const updateTool = tool({
   name: 'update_tool',
   title: 'Change a tool',
-  description: 'Change something that the business sells: what is not given stays. The user approves it first.',
+  description:
+    'Change something that the business sells. Fields that you leave out stay. The user must approve it first.',
   input: z.object({
     ...fields,
     catalog_item_id: itemId,
@@ -96,7 +96,7 @@ const updateTool = tool({
 const deactivateTool = tool({
   name: 'deactivate_tool',
   title: 'Stop selling a tool',
-  description: 'Sell something no more, until it is activated again. The user approves it first.',
+  description: 'Stop selling something until it is activated again. The user must approve it first.',
   input: z.object({ catalog_item_id: itemId, approval_id: z.optional(approvalId) }),
   output: Changed,
   hints: { spends: true, repeats: true },
@@ -108,8 +108,8 @@ const requestAccountChange = tool({
   name: 'request_account_change',
   title: 'Propose a change of the business',
   description:
-    'Ask the user to approve a change of the business: `update_item`, `create_item`, `rename_wallet` or `update_account`, with the fields of each. Show the user the `url` that this answers; once they approved, apply_account_change makes it.',
-  input: z.object({ change: ChangeShape.check(z.describe('`kind`, and the fields that are to change.')) }),
+    'Ask the user to approve a change of the business: `update_item`, `create_item`, `rename_wallet` or `update_account`, with the fields of each. Show the user the `url` of the result. When they have approved, call apply_account_change.',
+  input: z.object({ change: ChangeShape.check(z.describe('`kind`, and the fields to change.')) }),
   output: ApprovalShape,
   hints: {},
   call: ({ change }, call) => {
@@ -123,8 +123,8 @@ const requestAccountChange = tool({
 
 const applyAccountChangeTool = tool({
   name: 'apply_account_change',
-  title: 'Make an approved change of the business',
-  description: 'Make the change that the user approved, once: exactly what they were shown.',
+  title: 'Apply an approved change of the business',
+  description: 'Apply the change that the user approved, once and exactly as they saw it.',
   input: z.object({ approval_id: approvalId }),
   output: Changed,
   hints: { spends: true },

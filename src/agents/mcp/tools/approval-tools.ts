@@ -9,9 +9,9 @@ const requestApproval = tool({
   name: 'request_approval',
   title: 'Ask the user for approval',
   description:
-    'Ask the user to approve one call, exactly as you will make it: a refusal with code approval_required names the arguments for this in its `approval`. Show the user the `url` that this answers: there they approve. Then make the call with the approval_id, once; approval_status tells whether they have.',
+    'Ask the user to approve one call, exactly as you will make it. A refusal with code approval_required contains the arguments in its `approval`. Show the user the `url` of the result, where they approve. Then make the call once with the approval_id. approval_status says whether they have approved.',
   input: z.object({
-    kind: z.enum(wishKinds).check(z.describe('What is to be approved. The other arguments are those of that call.')),
+    kind: z.enum(wishKinds).check(z.describe('The call to approve. The other arguments are those of that call.')),
     catalog_item_id: z.optional(itemId),
     arguments: z.optional(itemArguments),
     price: z.optional(amount('Of a purchase: the price you saw. If it has changed, the user is not asked.')),
@@ -33,10 +33,10 @@ const requestApproval = tool({
 
 const approvalStatus = tool({
   name: 'approval_status',
-  title: 'Look whether the user approved',
+  title: 'Check whether the user approved',
   description:
-    'An approval that you asked for. `approved`: make the call now, within the hour. `pending`: the user has not answered; wait some seconds before you look again.',
-  input: z.object({ approval_id: text('As request_approval gave it.') }),
+    'Read an approval that you requested. `approved`: make the call within an hour. `pending`: the user has not answered yet. Wait a few seconds before you check again.',
+  input: z.object({ approval_id: text('The id from request_approval.') }),
   output: ApprovalShape,
   hints: { reads: true },
   call: ({ approval_id }, call) => approvalNamed(call, approval_id),
@@ -46,7 +46,7 @@ const chooseAccount = tool({
   name: 'choose_account',
   title: 'Ask the user for a business account',
   description:
-    'Ask the user which of their business accounts you may look after, or none. Show the user the `url` that this answers: there they choose, within 15 minutes. The tools that sell work from then on; agent_wallet_info tells which account it is.',
+    'Ask the user which of their business accounts you may manage, if any. Show the user the `url` of the result, where they choose within 15 minutes. Then the seller tools work, and agent_wallet_info says which account it is.',
   input: z.object({}),
   output: z.object({ url: z.string(), expires_at: UnixSeconds }),
   hints: {},

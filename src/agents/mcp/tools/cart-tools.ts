@@ -15,7 +15,7 @@ const cartAdd = tool({
   name: 'cart_add',
   title: 'Add to a cart',
   description:
-    'Put an item into a cart, to pay for many at once with one approval; without cart_id a new cart is made. Nothing is charged yet. Only you can see your carts.',
+    'Add an item to a cart, to pay for many items with one approval. Without cart_id, this creates a new cart. Nothing is charged yet. Only you can see your carts.',
   input: z.object({
     cart_id: z.optional(cartId),
     catalog_item_id: itemId,
@@ -34,8 +34,8 @@ const cartAdd = tool({
 
 const cartView = tool({
   name: 'cart_view',
-  title: 'Look at a cart',
-  description: 'A cart with its lines, its totals by digital quantity and, once it was paid, its receipts.',
+  title: 'Read a cart',
+  description: 'Read a cart with its lines, its totals by digital quantity and, once it is paid, its receipts.',
   input: z.object({ cart_id: cartId }),
   output: CartShape,
   hints: { reads: true },
@@ -45,8 +45,8 @@ const cartView = tool({
 
 const cartRemove = tool({
   name: 'cart_remove',
-  title: 'Take out of a cart',
-  description: 'Take one line out of a cart that is not paid yet.',
+  title: 'Remove from a cart',
+  description: 'Remove one line from a cart that is not paid yet.',
   input: z.object({ cart_id: cartId, line: count('The number of the line, as the cart shows it.') }),
   output: CartShape,
   hints: {},
@@ -60,11 +60,11 @@ const cartPay = tool({
   name: 'cart_pay',
   title: 'Pay for a cart',
   description:
-    'Pay for everything in a cart from your wallet: all of it is held or nothing; then each line is delivered, and paid, on its own. The user approves a cart above their approval_threshold: without approval this answers what to ask request_approval for. Calling it again for a cart that was paid charges nothing.',
+    'Pay for a whole cart from your wallet, or for nothing of it. Then each line is delivered and paid separately. The user must approve a cart above their approval_threshold. Without approval, this returns the arguments for request_approval. Calling it again for a paid cart charges nothing.',
   input: z.object({
     cart_id: cartId,
     approval_id: z.optional(approvalId),
-    accept_prices: z.optional(z.boolean().check(z.describe('Pay what things cost now, whatever was quoted.'))),
+    accept_prices: z.optional(z.boolean().check(z.describe('Pay the current prices instead of the quoted ones.'))),
     lines: z.optional(
       SeenLines.check(
         z.describe('The lines you saw, as cart_view shows them. If they or a price changed, nothing is bought.'),

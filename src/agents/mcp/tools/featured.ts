@@ -17,7 +17,7 @@ import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
 
 const isFeatured = ({ active, featured, archived }: CatalogItemRow): boolean => active && featured && !archived
 
-/** An account's featured items as tools, in the order that they were made in. */
+/** Returns an account's featured items as tools, oldest first. */
 export async function featuredTools(tx: Reader, accountId: number): Promise<Tool[]> {
   const featured: CatalogItemRow[] = []
   for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] }))
@@ -28,7 +28,7 @@ export async function featuredTools(tx: Reader, accountId: number): Promise<Tool
   return tools
 }
 
-/** The featured item of that name as a tool. */
+/** Returns the featured item with this tool name as a tool. */
 export async function featuredTool(tx: Reader, accountId: number, name: string): Promise<Tool | undefined> {
   const [row] = await tx.find(catalogItems, { index: 'byToolName', prefix: [accountId, name], limit: 1 })
   return row && isFeatured(row) ? itemTool(tx, row) : undefined
@@ -68,27 +68,36 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
   }
 }
 
-/** Many clients send null for what is left out. Throws `field_invalid`. */
+/**
+ * Reads the approval id among the arguments. Null counts as missing, because many clients send it. Throws
+ * `field_invalid`.
+ */
 function approvalIn(field: string, named: unknown): string | undefined {
   if (named === undefined || named === null) return undefined
   if (typeof named === 'string') return named
-  throw problem('field_invalid', { detail: `"${field}" must be the id of an approval, or absent.`, fields: { field } })
+  throw problem('field_invalid', {
+    detail: `"${field}" must be the id of an approval. Leave it out if you have none.`,
+    fields: { field },
+  })
 }
 
-/** Throws `field_invalid`. */
+/** Reads the quote among the arguments. Throws `field_invalid`. */
 function seenIn(field: string, named: unknown): PriceQuote | undefined {
   if (named === undefined || named === null) return undefined
   const { success, data } = Seen.safeParse(named)
   if (success) return data
   throw problem('field_invalid', {
-    detail: `"${field}" must be {price, dq} of this tool, or absent.`,
+    detail: `"${field}" must be the {price, dq} of this tool. Leave it out to pay any price.`,
     fields: { field },
   })
 }
 
 const Seen = z.object({ price: SeenAmount, dq: z.string() })
 
-/** As clients read it back (clients.md 15): `[Provider: NAME | Price: 0.010 USD TDN/call]`, three decimals at least. */
+/**
+ * Price at the end of a description, which clients parse: `[Provider: NAME | Price: 0.010 USD TDN/call]`, with at least
+ * three decimals.
+ */
 function priceTail(provider: string, price: number, { name, decimals }: DigitalQuantityRow): string {
   const units = toUnits(price, decimals) * 10n ** BigInt(Math.max(0, 3 - decimals))
   const shown = formatAmount(units, Math.max(3, decimals))
@@ -98,8 +107,9 @@ function priceTail(provider: string, price: number, { name, decimals }: DigitalQ
 const inTail = (name: string): string => besidePrice(plainLine(name).replace(/[[\]|]/g, ' '))
 
 /**
- * An item's schema with two more arguments: `approval_id`, and `quote` for the price that the agent saw. Where the item has an argument
- * of that name itself: `purchase_approval_id` and `purchase_quote`, with underscores before them until they are free.
+ * Adds two arguments to an item's schema: `approval_id`, and `quote` for the price that the agent saw. If the item has
+ * such an argument itself, they are `purchase_approval_id` and `purchase_quote`, with underscores in front until they
+ * are free.
  */
 export function withPayment(
   own: SellerSchema,
@@ -112,13 +122,12 @@ export function withPayment(
   const added = {
     [approval]: {
       type: 'string',
-      description:
-        'No argument of the service: the id of an approval that the user gave for exactly this call, as request_approval gave it.',
+      description: 'Not sent to the service. The id of an approval for exactly this call, from request_approval.',
     },
     [quote]: {
       type: 'object',
       description:
-        'No argument of the service: the price you saw. Send it as it stands here: if it has changed, nothing is bought.',
+        'Not sent to the service. The price you saw. Send these values unchanged: if the price has changed, nothing is bought.',
       properties: { price: { type: 'number', const: price }, dq: { type: 'string', const: dq } },
       required: ['price', 'dq'],
     },

@@ -1,6 +1,6 @@
 import { z } from '../../../http/fields/schema.js'
 
-/** Arguments that more than one tool takes, with the words that agents read. */
+/** Arguments that several tools have, with descriptions for agents. */
 
 const described = <S extends z.ZodMiniType>(schema: S, words: string): S => schema.check(z.describe(words))
 
@@ -9,14 +9,12 @@ export const amount = (words: string) => described(z.number().check(z.minimum(0)
 export const count = (words: string, { least = 1, most }: { least?: number; most?: number } = {}) =>
   described(z.int().check(z.minimum(least), z.maximum(most ?? Number.MAX_SAFE_INTEGER)), words)
 
-export const itemId = count('The id of the item, as catalog_search gives it.')
+export const itemId = count('The id of the item, from catalog_search.')
 export const itemArguments = described(
   z.record(z.string(), z.unknown()),
-  'What the item takes: an object that its service_schema describes. None where it takes nothing.',
+  "Arguments that match the item's service_schema. Leave them out if it needs none.",
 )
-export const cartId = count('The id of the cart, as cart_add gives it.')
+export const cartId = count('The id of the cart, from cart_add.')
 export const dq = text('The hash of a digital quantity. Default: that of the wallet.')
-export const approvalId = text(
-  'The id of an approval that the user gave for exactly this call, as request_approval gave it. Each is good once.',
-)
-export const limit = count('How many at most. Default 20.', { most: 100 })
+export const approvalId = text('The id of an approval for exactly this call, from request_approval. Each works once.')
+export const limit = count('The most to return. Default 20.', { most: 100 })

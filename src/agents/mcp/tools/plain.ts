@@ -1,10 +1,10 @@
 import { removeInvisible } from '../../../base/text/invisible-characters.js'
 import type { Json } from './tool.js'
 
-/** Text on one line, without what people cannot see. */
+/** Returns text on one line, without invisible characters. */
 export const plainLine = (text: string): string => removeInvisible(text).replace(/\s+/g, ' ').trim()
 
-/** What the price tail of a tool is made of, and what looks like it. */
+/** Characters of a price tail and their lookalikes. */
 const LOOKALIKES = [
   [/[[［【〔〖〘〚⟦⁅❲⦋⦍⦏﹝]/gu, '('],
   [/[\]］】〕〗〙〛⟧⁆❳⦌⦎⦐﹞]/gu, ')'],
@@ -13,19 +13,16 @@ const LOOKALIKES = [
   [/[/⁄∕／]\s*(?=call)/giu, ' a '],
 ] as const
 
-/** What sellers write beside the price tail of their tool: no part of it reads as such a tail. */
+/** Rewrites a seller's text so that no part of it looks like a price tail. */
 export const besidePrice = (text: string): string =>
   LOOKALIKES.reduce((written, [mark, plain]) => written.replace(mark, plain), removeInvisible(text))
 
-/** What comes or goes exactly so: what a service delivered, and what the agent sent or is to send itself. */
+/** Fields that stay exactly as they are: delivered content, and arguments of the agent. */
 const EXACT = new Set(['response', 'arguments', 'additionalParams', 'change', 'approval'])
 const SCHEMAS = new Set(['service_schema', 'input_schema'])
 const LINES = new Set(['name', 'commodity_name', 'descriptor', 'seller', 'provider', 'businessName', 'summary'])
 
-/**
- * What tools and resources answer, as agents read it: what sellers write is data to them, without control and format characters,
- * which hide text from people.
- */
+/** Makes an answer plain for agents: seller's text loses control and format characters, which hide text from people. */
 export const plainAnswer = (answer: object): Json =>
   Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, plainField(name, value)]))
 
@@ -37,16 +34,16 @@ function plainField(name: string, value: unknown): unknown {
   return typeof value === 'object' && value !== null ? plainAnswer(value) : value
 }
 
-/** Where a JSON Schema holds values, not words for people. */
+/** Keywords of a JSON Schema that contain values. */
 const VALUES = new Set(['const', 'enum', 'default', 'examples'])
 
-/** Where it holds schemas by names that its author gave, which are no keywords. */
+/** Keywords that contain schemas by names that are not keywords. */
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
-/** What of it is words for people. */
+/** Keywords that contain text for people. */
 const WORDS = new Set(['title', 'description', '$comment'])
 
-/** A seller's schema with its words for people made plain, and without the annotations that would have clients send headers. */
+/** Makes the text in a seller's schema plain, and removes annotations that would make clients send headers. */
 export function plainSchema(schema: object): Record<string, unknown> {
   const shown = Object.entries(schema).flatMap(([keyword, value]) => {
     if (keyword === 'x-mcp-header') return []

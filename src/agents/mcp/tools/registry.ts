@@ -18,26 +18,26 @@ import { ownTwin } from '../../../money/twins/twin.js'
 import { keyOf } from '../../../storage/key.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 
-/** What a seller says of a tool: a featured item of the catalog by other names. */
+/** A tool as a seller describes it: a featured catalog item with other field names. */
 export interface ToolFields {
   readonly name: string
   readonly description: string
-  /** Names an account that has no name yet; buyers see the account's own name otherwise. */
+  /** Name for an account that has none yet. Otherwise buyers see the account's own name. */
   readonly provider?: string | undefined
   /** In the digital quantity. */
   readonly price_per_call: number
   readonly service_url: string
-  /** Default POST. */
+  /** Default: POST. */
   readonly service_method?: CatalogItemRow['service_method'] | undefined
-  /** One of the account's; one is made where none is named. */
+  /** One of the account's twins. Default: a new one. */
   readonly twin_id?: number | undefined
-  /** The hostname of one of the account's: value is paid to no others. */
+  /** Hostname of one of the account's twins. */
   readonly external_twin_hostname?: string | undefined
-  /** Default: takes no arguments. */
+  /** Default: no arguments. */
   readonly input_schema?: SellerSchema | undefined
 }
 
-/** Whose tool, and when it is made or changed. */
+/** Whose tool, and when it is created or changed. */
 interface Seller {
   readonly accountId: number
   readonly at: number
@@ -45,7 +45,10 @@ interface Seller {
 
 type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
-/** Throws as `createItem`, and `not_found`, `not_owner` for a hostname that is not the account's. */
+/**
+ * Creates a tool. Throws what `createCatalogItem` throws, and `not_found`, `not_owner` for a hostname of a different
+ * account.
+ */
 export async function createTool(
   tx: Writer,
   { accountId, at, provider, ...fields }: ToolFields & Seller,
@@ -76,7 +79,7 @@ async function nameAccount(
     await updateAccount(tx, accountId, { name: provider, at })
 }
 
-/** Throws `not_found`, `not_owner`; `field_invalid` for two that differ. */
+/** Throws `not_found`, `not_owner`, and `field_invalid` if the two fields name different twins. */
 async function twinIdOf(
   tx: Reader,
   accountId: number,
@@ -89,7 +92,7 @@ async function twinIdOf(
   throw problem('field_invalid', { detail, fields: { field: 'external_twin_hostname' } })
 }
 
-/** A featured item that is not archived. Throws `not_found`, for another's too. */
+/** Returns a featured item that is not archived. Throws `not_found`. */
 async function ownTool(tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> {
   const row = await ownItem(tx, accountId, id)
   if (!isTool(row)) throw problem('not_found')
@@ -98,7 +101,7 @@ async function ownTool(tx: Reader, accountId: number, id: number): Promise<Catal
 
 const isTool = ({ featured, archived }: CatalogItemRow): boolean => featured && !archived
 
-/** Throws as `updateItem` and `createTool`. */
+/** Changes a tool. Throws what `updateCatalogItem` and `createTool` throw. */
 export async function updateTool(
   tx: Writer,
   {
@@ -122,13 +125,13 @@ export async function updateTool(
   return showTool(tx, await updateCatalogItem(tx, { accountId, at, id, ...change }, service))
 }
 
-/** Archives the item: it is no tool any more, and can be restored as an item. Throws `not_found`. */
+/** Archives the item of a tool. It can be restored as an item. Throws `not_found`. */
 export async function deleteTool(tx: Writer, { accountId, at, id }: Seller & { id: number }): Promise<void> {
   await ownTool(tx, accountId, id)
   await setArchived(tx, { accountId, id, archived: true, at })
 }
 
-/** An account's tools, newest first. Throws `cursor_invalid`. */
+/** Returns an account's tools, newest first. Throws `cursor_invalid`. */
 export async function listTools(
   tx: Reader,
   accountId: number,
@@ -171,7 +174,7 @@ export interface ShownTool {
   id: number
   name: string
   description: string
-  /** As buyers see the account. */
+  /** The account's name, as buyers see it. */
   provider: string
   price_per_call: number
   dq: string

@@ -4,8 +4,8 @@ import type { Admission } from '../../../market/purchases/purchase.js'
 import type { McpVisit } from './visit.js'
 
 /**
- * What an account's own server sells of the account's counts as one call of its plan; what anybody looks at, or is refused,
- * does not: strangers would use the plan up. Throws `plan_limit_reached`.
+ * Counts a sale at an account's own server as one call of its plan. Reads and refusals do not count, because strangers
+ * could use up the plan. Throws `plan_limit_reached`.
  */
 export function countSales({ agent, within, service }: McpVisit): Admission {
   return async (tx, quotes) => {
@@ -18,13 +18,13 @@ export function countSales({ agent, within, service }: McpVisit): Admission {
   }
 }
 
-/** The seller's plan, and what is used of it, is the seller's to know. */
+/** Hides the seller's plan and usage from buyers. */
 function forBuyers(error: unknown): unknown {
   if (!(error instanceof Problem) || error.code !== 'plan_limit_reached') return error
   const { of, resets_at } = error.fields
   const until = new Date(Number(resets_at) * 1000).toISOString()
   return problem('plan_limit_reached', {
-    detail: `This seller takes no more calls until ${until}.`,
+    detail: `This seller accepts no more calls until ${until}. Try again then.`,
     fields: { of, resets_at },
     cause: error,
   })

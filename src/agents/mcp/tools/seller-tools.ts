@@ -9,19 +9,19 @@ import { count, itemArguments, itemId, limit, text } from './input.js'
 import { listTools } from './registry.js'
 import { type ToolCall, tool } from './tool.js'
 
-/** The account that the user granted the agent. Throws `account_not_granted`. */
+/** Returns the account that the user granted the agent. Throws `account_not_granted`. */
 export function grantedTo({ agent }: Pick<ToolCall, 'agent'>): number {
   if (agent.account_id === null) throw problem('account_not_granted')
   return agent.account_id
 }
 
-const nextPage = count('The `next` of the page before.')
+const nextPage = count('The `next` of the previous page.')
 
 const twinStatus = tool({
   name: 'twin_status',
   title: 'Wallets of the business',
   description:
-    'The business account that the user granted you, and its wallets (twins) with what they hold: sales are paid into those.',
+    'Read the business account that the user granted you, and the balances of its wallets (twins), into which sales are paid.',
   input: z.object({ limit: z.optional(limit), after: z.optional(nextPage) }),
   output: z.object({
     account: z.object({ id: z.int(), name: z.nullable(z.string()), businessName: z.nullable(z.string()) }),
@@ -39,14 +39,14 @@ const twinStatus = tool({
     }),
 })
 
-/** A twin's key would let its bearer act as the business. */
+/** Removes a twin's key, because it would let its bearer act as the business. */
 const withoutKey = <T extends { key: string | null }>(twin: T): T => ({ ...twin, key: null })
 
 const createTwin = tool({
   name: 'create_twin',
-  title: 'Make a wallet for the business',
+  title: 'Create a wallet for the business',
   description:
-    'Make one more wallet for the business, empty, to keep what something sells apart from the rest. Most businesses need one only.',
+    'Create another, empty wallet for the business, to separate some of its sales. Most businesses need only one.',
   input: z.object({ dq: z.optional(text('The hash of its digital quantity. Default: that of the first wallet.')) }),
   output: TwinShape,
   hints: {},
@@ -62,7 +62,7 @@ const listMyTools = tool({
   name: 'list_my_tools',
   title: 'Tools of the business',
   description:
-    'What the business sells to agents as tools, newest first, with price, endpoint and whether it is active.',
+    'List the tools that the business sells to agents, newest first, with price, endpoint and whether they are active.',
   input: z.object({ limit: z.optional(limit), after: z.optional(nextPage) }),
   output: z.object({ tools: z.array(ToolShape), next: z.nullable(z.int()) }),
   hints: { reads: true },
@@ -73,7 +73,7 @@ const testTool = tool({
   name: 'test_tool',
   title: 'Try a tool of the business',
   description:
-    'Call the endpoint of something that the business sells, as a purchase would, and see what it answers. Nobody pays and no receipt is made, but the endpoint is called.',
+    'Call the endpoint of something that the business sells, as a purchase would, and return its answer. Nobody pays and there is no receipt, but the endpoint is called.',
   input: z.object({ catalog_item_id: itemId, arguments: z.optional(itemArguments) }),
   output: z.object({
     ok: z.boolean(),

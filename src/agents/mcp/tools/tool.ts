@@ -7,21 +7,21 @@ import type { McpVisit } from './visit.js'
 
 export type Json = Record<string, unknown>
 
-/** A visit at which a tool is called. */
+/** A visit that calls a tool. */
 export interface ToolCall extends McpVisit {
-  /** Of the approval that the user gave in place, for this very call. */
+  /** The approval that the user gave in place for this call. */
   readonly approvalId: string | undefined
 }
 
-/** What a tool does to the world, for clients to decide whether to ask first. */
+/** What a tool does, so that clients can decide whether to ask first. */
 export interface Hints {
-  /** Changes nothing. */
+  /** It changes nothing. */
   readonly reads?: boolean
-  /** What it does cannot be taken back: value moves. */
+  /** It moves value and cannot be undone. */
   readonly spends?: boolean
-  /** Done twice, it is as if done once. */
+  /** Calling it twice has the effect of calling it once. */
   readonly repeats?: boolean
-  /** Calls services of others. */
+  /** It calls services of others. */
   readonly reachesOut?: boolean
 }
 
@@ -33,11 +33,11 @@ export interface Tool {
   readonly outputSchema: Json
   readonly annotations: Json
   readonly _meta?: Json
-  /** Gives the structured content. Throws what is refused as a `Problem`. */
+  /** Returns the structured content. Throws a `Problem` for a refusal. */
   call(args: Arguments, call: ToolCall): Promise<object>
 }
 
-/** Declares a tool; its arguments are typed by their schema. */
+/** Declares a tool. The schema types its arguments. */
 export function tool<I extends z.ZodMiniObject>({
   input,
   output,
@@ -50,7 +50,7 @@ export function tool<I extends z.ZodMiniObject>({
   readonly hints: Hints
   call(args: z.output<I>, call: ToolCall): Promise<object>
 }): Tool {
-  // Made when they are first asked for: a service starts without.
+  // Created on first use, so that a service starts without them.
   const schemas = { input: once(() => jsonSchema(input)), output: once(() => answersOf(output)) }
   return {
     ...words,
@@ -61,7 +61,7 @@ export function tool<I extends z.ZodMiniObject>({
       return schemas.output()
     },
     annotations: annotationsOf(words.title, hints),
-    // What the schema of a tool takes is what that was made of.
+    // Arguments that match the JSON Schema match the schema that it was made from.
     call: (args, at) => call(checked(schemas.input(), args) as z.output<I>, at),
   }
 }
@@ -74,16 +74,16 @@ export const annotationsOf = (title: string, { reads, spends, repeats, reachesOu
   openWorldHint: reachesOut ?? false,
 })
 
-/** Clients hold refusals to the output schema as well, so it knows them too. */
+/** Adds refusals to an output schema, because clients check them too. */
 export const answersOf = (output: z.ZodMiniType): Json => ({ type: 'object', anyOf: [jsonSchema(output), refused] })
 
 const refused: Json = {
   type: 'object',
   description: 'A refusal: the result has isError.',
   properties: {
-    error: { type: 'string', description: 'One sentence: what is wrong and what to do.' },
+    error: { type: 'string', description: 'What is wrong and what to do.' },
     status: { type: 'integer' },
-    code: { type: 'string', description: 'A stable word.' },
+    code: { type: 'string', description: 'A stable code.' },
   },
   required: ['error', 'status', 'code'],
 }
@@ -100,7 +100,7 @@ function jsonSchema(schema: z.ZodMiniType): Json {
   return shown
 }
 
-/** The arguments that a tool declares; others are ignored, as unknown fields are. Throws `field_invalid`. */
+/** Returns the declared arguments. Others are ignored, like unknown fields. Throws `field_invalid`. */
 function checked(schema: Json, args: Arguments): Arguments {
   const declared = isObject(schema.properties) ? schema.properties : {}
   const known = Object.fromEntries(Object.entries(args).filter(([name]) => Object.hasOwn(declared, name)))

@@ -15,13 +15,16 @@ export const sellerTools: readonly Tool[] = [...ownTools, ...accountTools]
 
 const builtIn = new Map([...buyerTools, ...sellerTools].map((tool) => [tool.name, tool]))
 
-/** What a visitor is shown: what sells only where the user granted a business account; at an account's own server its featured items. */
+/**
+ * Returns the tools that a visitor sees: seller tools only with a granted account, and at an account's own server its
+ * featured items.
+ */
 export async function offeredTools(tx: Reader, { agent, within }: McpVisit): Promise<Tool[]> {
   const own = agent.account_id === null ? buyerTools : [...buyerTools, ...sellerTools]
   return [...own, ...(within === undefined ? [] : await featuredTools(tx, within))]
 }
 
-/** The tool of that name, also one that is not shown for want of a business account: that says so itself. */
+/** Returns the tool with this name, also a seller tool without a granted account, which explains that itself. */
 export async function toolNamed(tx: Reader, { within }: McpVisit, name: string): Promise<Tool | undefined> {
   const own = builtIn.get(name)
   if (own || within === undefined) return own

@@ -6,36 +6,36 @@ import { accountOf } from '../../../identity/accounts/account.js'
 import type { Reader } from '../../../storage/storage.js'
 import type { CallingAgent } from '../../agents/request.js'
 
-/** An agent at an MCP server, for one request. */
+/** One request of an agent to an MCP server. */
 export interface McpVisit {
   readonly agent: CallingAgent
-  /** The account whose own server it is; undefined at the master server. */
+  /** The account whose own server it is. Undefined: the master server. */
   readonly within: number | undefined
-  /** Of the request, as `hopsIn` counts them. */
+  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
   readonly service: ServiceContext
-  /** Whether the agent's token still counts: asked again where a request waits or goes on. */
+  /** Whether the agent's token is still valid. Checked again by requests that wait. */
   readonly isAuthenticated: (tx: Reader) => Promise<boolean>
 }
 
-/** Who asks to be let in. */
+/** A caller of an MCP server. */
 export interface McpVisitor {
   readonly agent: CallingAgent
   readonly within: number | undefined
-  /** The Origin header: that of the page which asks, in a browser. */
+  /** The Origin header: the page of a browser that calls. */
   readonly origin: string | null
 }
 
-/** Throws `not_found` for the server of an account that there is not, `origin_refused`. */
+/** Throws `not_found` for the server of an unknown account, and `origin_refused`. */
 export async function checkVisitor(tx: Reader, { agent, within, origin }: McpVisitor, baseUrl: string): Promise<void> {
   if (within !== undefined) await accountOf(tx, within)
   if (origin !== null && !(await isKnown(tx, origin, agent, baseUrl))) throw originRefused()
 }
 
 /**
- * Whether a page of that origin is one that may call: of the service itself; of this machine, where the service runs on it too;
- * or of the app that the token was issued to, by its redirect URIs. The address that was called proves nothing: a name of
- * someone else's may stand for the service (DNS rebinding).
+ * Whether a page of this origin may call: one of the service, one of this machine if the service runs on it too, or one
+ * of the app, by its redirect URIs. The requested address proves nothing, because a foreign name may resolve to the
+ * service (DNS rebinding).
  */
 async function isKnown(tx: Reader, origin: string, { client_id }: CallingAgent, baseUrl: string): Promise<boolean> {
   const own = new URL(baseUrl)
@@ -46,7 +46,7 @@ async function isKnown(tx: Reader, origin: string, { client_id }: CallingAgent, 
 
 const originRefused = () =>
   problem('origin_refused', {
-    detail: 'An app calls from the origins of its redirect URIs: register that of this page.',
+    detail: 'An app may only call from the origins of its redirect URIs. Register a redirect URI of this page.',
   })
 
 const originOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).origin : undefined)

@@ -28,7 +28,7 @@ const agentWalletInfo = tool({
   name: 'agent_wallet_info',
   title: 'Agent wallet',
   description:
-    "The wallet that you pay from: its address, its balances, how much you may spend without asking (approval_threshold, by digital quantity; nothing where none is named), and the business account that the user granted you, if any; where there is one to choose (choosable), choose_account asks for it. Look here before you buy; transfer_to_agent fills it from the user's own wallet.",
+    "Read the agent wallet that you pay from: its address, its balances, how much you may spend without approval (approval_threshold, by digital quantity; default: nothing), and the business account that the user granted you, if any. If `choosable` is true, choose_account asks for one. Check this before you buy. transfer_to_agent fills the wallet from the user's own wallet.",
   input: z.object({}),
   output: z.object({
     ...wallet,
@@ -48,7 +48,7 @@ const agentWalletInfo = tool({
 const checkWalletBalance = tool({
   name: 'check_wallet_balance',
   title: 'Balances',
-  description: "The balances of the user's own wallet (primary) and of the one that you pay from (agent).",
+  description: "Read the balances of the user's own wallet (primary) and of the wallet that you pay from (agent).",
   input: z.object({}),
   output: z.object({ primary: Wallet, agent: Wallet }),
   hints: { reads: true },
@@ -63,7 +63,7 @@ const fundPrimaryWallet = tool({
   name: 'fund_primary_wallet',
   title: 'How to fund the wallet',
   description:
-    "How the user gets value into their own wallet. You can't charge their card: tell them what this answers. Afterwards transfer_to_agent moves what you need to the wallet that you pay from.",
+    "Explain how the user can add funds to their own wallet. You can't charge their card, so tell them these instructions. Then transfer_to_agent moves what you need to the wallet that you pay from.",
   input: z.object({}),
   output: z.object({
     ...wallet,
@@ -79,7 +79,7 @@ const fundPrimaryWallet = tool({
         ...primary,
         top_up: { method: 'POST', url },
         instructions: [
-          `The user tops the wallet up from their card: signed in as themselves, POST ${url} with an amount and a payment_method_id.`,
+          `The user tops up the wallet by card: signed in, they POST an amount and a payment_method_id to ${url}.`,
           `Anyone can send value to its address, ${primary.hostname}, or to the email of the user.`,
         ],
       }
@@ -90,9 +90,9 @@ const transferToAgent = tool({
   name: 'transfer_to_agent',
   title: 'Fill the agent wallet',
   description:
-    "Move value from the user's own wallet to the one that you pay from. The user approves each transfer: without their approval this answers what to ask request_approval for.",
+    "Move value from the user's own wallet to the wallet that you pay from. The user must approve each transfer. Without approval, this returns the arguments for request_approval.",
   input: z.object({
-    amount: amount('How much, in the digital quantity: 2.5 is two and a half dollars where that is US dollars.'),
+    amount: amount('How much, in the digital quantity. For US dollars, 2.5 is two and a half dollars.'),
     dq: z.optional(dq),
     approval_id: z.optional(approvalId),
   }),

@@ -26,7 +26,7 @@ const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
 export const peopleRoutes = defineRoutes('sandbox', {
   setPhone: route({
     ...control,
-    summary: "Say how a user's phone answers from now on, and how long after a push; a user without a device gets one.",
+    summary: "Set how and when a user's phone answers. A user without a device gets one.",
     method: 'POST',
     path: '/_sandbox/devices/:user_id',
     params: PhonePath,
@@ -39,7 +39,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
 
   readPhone: route({
     ...control,
-    summary: "Tell how a user's phone answers, whether they have a device, and what waits for their second factor now.",
+    summary: "Read how a user's phone answers, whether they have a device, and their pending authentication requests.",
     method: 'GET',
     path: '/_sandbox/devices/:user_id',
     params: PhonePath,
@@ -56,7 +56,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
 
   approveOnPhone: route({
     ...control,
-    summary: 'Have a user approve the request named, or all that wait for their second factor now.',
+    summary: 'Approve one authentication request of a user, or all that are pending.',
     method: 'POST',
     path: '/_sandbox/devices/:user_id/approve',
     params: PhonePath,
@@ -69,7 +69,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
 
   rejectOnPhone: route({
     ...control,
-    summary: 'Have a user reject the request named, or all that wait for their second factor now.',
+    summary: 'Reject one authentication request of a user, or all that are pending.',
     method: 'POST',
     path: '/_sandbox/devices/:user_id/reject',
     params: PhonePath,

@@ -17,7 +17,7 @@ export async function fund(
   if (!twin) throw problem('not_found', { detail: `No twin has the hostname "${hostname}".` })
   const quantity = await quantityOf(tx, dq ?? twin.dq)
   const units = toUnits(amount, quantity.decimals)
-  if (units === 0n) throw problem('amount_invalid', { detail: 'It must be above zero.' })
+  if (units === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
   const parties = { payerTwinId: quantity.issuer_twin_id, payeeTwinId: twin.id, payerIsIssuer: true }
   await post(tx, { kind: 'issue', dq: quantity.id, amount: units, ...parties, at: clock.now() })
   const balance = await balanceOf(tx, twin.id, quantity.id)

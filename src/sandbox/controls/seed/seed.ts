@@ -139,7 +139,7 @@ async function plantTwins(tx: Writer, items: Items<'twins'>, names: AccountNames
 async function twinOwner(tx: Reader, { account, user }: Items<'twins'>[number], names: AccountNames): Promise<Owner> {
   if (account !== undefined && user === undefined) return ownerOf(accountNamed(names, account))
   if (user !== undefined && account === undefined) return userKnownAs(tx, user)
-  throw problem('field_invalid', { detail: 'A twin of a seed has either an "account" or a "user".' })
+  throw problem('field_invalid', { detail: 'A twin in a seed needs either "account" or "user".' })
 }
 
 async function plantTwin(
@@ -188,7 +188,7 @@ const payeeNamed = (tx: Reader, owner: Owner, hostname: string | undefined): Pro
 async function quantityNamed(tx: Reader, name: string | undefined): Promise<DigitalQuantityRow> {
   const all = await allQuantities(tx)
   const found = name === undefined ? all[0] : all.findLast(({ id, shortcode }) => id === name || shortcode === name)
-  if (!found) throw problem('dq_unknown', { detail: `The seed names "${name}".` })
+  if (!found) throw problem('dq_unknown', { detail: `The seed refers to "${name}". Add it, or correct the name.` })
   return found
 }
 
@@ -204,7 +204,7 @@ function accountNamed(names: AccountNames, name: string): number {
 async function userKnownAs(tx: Reader, email: string): Promise<Owner> {
   const user = await userByEmail(tx, email)
   if (user) return `user:${user.id}`
-  throw problem('field_invalid', { detail: `The seed refers to the user ${email}, whom nobody made.` })
+  throw problem('field_invalid', { detail: `The seed refers to the user ${email}, who does not exist. Add the user to the seed.` })
 }
 
 async function refuseKnownPublicSecret(tx: Reader, publicSecret: string | undefined): Promise<void> {
@@ -221,7 +221,7 @@ async function refuseKnownHostname(tx: Reader, hostname: string | undefined): Pr
 }
 
 const exists = (what: string) =>
-  problem('already_exists', { detail: `${what} is there already; POST /_sandbox/reset starts over.` })
+  problem('already_exists', { detail: `${what} already exists. Call POST /_sandbox/reset to start over.` })
 
 const shown = (twin: TwinRow, balance: number, service: ServiceContext): SeededTwin => ({
   id: twin.id,
