@@ -12,15 +12,15 @@ import type { Reader } from '../../storage/storage.js'
 import { sandboxOf } from './context.js'
 
 export interface NextApproval extends Promise<ShownApproval> {
-  /** Answers it as its user, once it is asked for. */
+  /** Approves it as its user when an agent requests it. */
   approve(): Promise<ShownApproval>
   reject(): Promise<ShownApproval>
 }
 
-/** Whose approval is waited for, and how long. */
+/** Whose approval to wait for, and how long. */
 export interface Waiting {
   readonly email?: string | undefined
-  /** Of real time. Default 5. */
+  /** Seconds of real time. Default: 5. */
   readonly seconds?: number | undefined
 }
 
@@ -29,7 +29,7 @@ interface Answers {
   reject(id: string): Promise<ShownApproval>
 }
 
-/** Hands out what agents ask for, in the order that they ask, each once. */
+/** Returns the approvals that agents request, in order and each once. */
 export function approvalQueue(service: ServiceContext, { approve, reject }: Answers) {
   const { handedApprovals: handed } = sandboxOf(service)
 
@@ -55,7 +55,7 @@ export function approvalQueue(service: ServiceContext, { approve, reject }: Answ
   }
 
   return {
-    /** The next that is asked for, or that waits already: `await sandbox.approvals.next().approve()`. */
+    /** Waits for the next approval, or returns one that is waiting: `await sandbox.approvals.next().approve()`. */
     next(waiting: Waiting = {}): NextApproval {
       const found = wait(waiting)
       return Object.assign(found, {

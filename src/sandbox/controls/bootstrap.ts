@@ -12,8 +12,8 @@ import { keepClock, keepKey, keptClock, keptKey, serviceKeys, settings } from '.
 const REAL_TIME = { mode: 'real', ms: 0 } as const
 
 /**
- * Makes the storage a service's where it is empty, and takes over what a sandbox keeps of itself there: key and clock.
- * Where it is alone with the storage, it also ends what others before it left half done.
+ * Prepares the storage: fills an empty one, and restores a sandbox's key and clock from it. With `alone`, also ends
+ * what earlier processes left unfinished.
  */
 export async function begin(service: ServiceContext, alone = service.storage.exclusive): Promise<void> {
   const { storage, random, sandbox } = service
@@ -47,8 +47,8 @@ async function settleKey(tx: Writer, drawn: string): Promise<{ key: string; isMi
 }
 
 /**
- * The first digital quantity and, in a sandbox, the seed.
- * What is random about them comes from the service's key, so that a reset brings the same credentials and hostnames back.
+ * Creates the first digital quantity and, in a sandbox, the seed. Random values come from the service's key, so that a
+ * reset returns the same credentials and hostnames.
  */
 async function bootstrap(tx: Writer, service: ServiceContext): Promise<void> {
   const [known] = await tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })
@@ -59,13 +59,13 @@ async function bootstrap(tx: Writer, service: ServiceContext): Promise<void> {
   await sandbox?.plantSeed(tx, repeatable)
 }
 
-/** Goes back to the seed and the real time, in one step: what it makes is prepared beside the storage. */
+/** Resets to the seed and the real time in one step. The new state is prepared before the old one is replaced. */
 export async function reset(service: ServiceContext): Promise<void> {
   const { key } = await service.storage.read(keptKey)
   const clock = service.sandbox?.clock
   const stopped = clock?.mode === 'manual'
   clock?.restore(REAL_TIME)
-  // Whoever stopped the clock moves it by hand: it does not start to run behind their back.
+  // A stopped clock stays stopped, because its user moves it by hand.
   if (stopped) clock.setMode('manual')
   const seeded = await stateOf(async (tx) => {
     if (key !== undefined) keepKey(tx, key)
@@ -76,7 +76,7 @@ export async function reset(service: ServiceContext): Promise<void> {
   service.sandbox?.handedApprovals.clear()
 }
 
-/** What a write would make of an empty storage. */
+/** Returns the state that a write creates in an empty storage. */
 async function stateOf(write: (tx: Writer) => Promise<void>): Promise<State> {
   const counters: Record<string, number> = {}
   const next = (of: string) => (counters[of] = (counters[of] ?? 0) + 1)
@@ -94,7 +94,7 @@ async function stateOf(write: (tx: Writer) => Promise<void>): Promise<State> {
   return { counters, rows }
 }
 
-/** Gives the same bytes in the same order each time it is made of one key; nobody guesses them without it. */
+/** Returns the same bytes in the same order for the same key. Nobody can guess them without it. */
 function repeatableRandom(keys: Keyring): Random {
   let block = 0
   return {

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
 import type { ClockState, SandboxClock } from '../../http/context.js'
 
-/** A clock over the real one that a sandbox can stop, set and move on. */
+/** A clock that a sandbox can stop, set and advance. Otherwise it follows the real clock. */
 export function sandboxClock(real: Clock): SandboxClock {
   let state: ClockState = { mode: 'real', ms: 0 }
   const now = () => (state.mode === 'real' ? real.now() + state.ms : state.ms)
@@ -30,7 +30,7 @@ export function sandboxClock(real: Clock): SandboxClock {
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** `90s`, `15m`, `1h30m`, `2d` or seconds, as milliseconds; may be negative. Throws `field_invalid`. */
+/** Converts `90s`, `15m`, `1h30m`, `2d` or seconds to milliseconds, which may be negative. Throws `field_invalid`. */
 export function durationMs(duration: string | number): number {
   const text = typeof duration === 'number' ? `${duration}s` : duration.trim()
   const [, sign, parts] = /^(-?)((?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)$/.exec(text) ?? []

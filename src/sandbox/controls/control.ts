@@ -1,2 +1,2 @@
-/** What every operation under `/_sandbox` has in common: the guard of the sandbox lets in who may call it. */
+/** Fields that all operations under `/_sandbox` share. The sandbox's guard checks their callers. */
 export const control = { evidence: 'designed', scope: 'sandbox', auth: ['none'] } as const

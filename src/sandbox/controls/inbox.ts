@@ -12,7 +12,9 @@ export interface InboxQuery {
   readonly after?: number | undefined
 }
 
-/** What left the service, newest first, with the codes and links in it. Throws `cursor_invalid`. */
+/**
+ * Returns the messages that left the service, newest first, with the codes and links in them. Throws `cursor_invalid`.
+ */
 export async function readInbox(tx: Reader, { to, kind, limit, after }: InboxQuery) {
   const index = to === undefined ? (kind === undefined ? 'id' : 'byKind') : kind === undefined ? 'byTo' : 'byToAndKind'
   const prefix = [to === undefined ? [] : normalEmail(to), kind ?? []].flat()
@@ -31,7 +33,7 @@ export async function emptyInbox(tx: Writer): Promise<void> {
   }
 }
 
-/** A card that may have been charged, or may have been given back: what that settles is still to come. */
+/** Whether the outcome of a charge or refund is unknown. */
 const isUnsettled = ({ kind, status }: OutboxRow): boolean => isOfCard(kind) && status === 'pending'
 
 const isOfCard = (kind: OutboxRow['kind']): boolean => kind === 'card' || kind === 'refund'
@@ -43,12 +45,12 @@ const showMessage = ({ id, kind, to, subject, text, status, created_at, ...more 
   subject,
   text,
   status,
-  // An amount is no code.
+  // An amount is not a code.
   codes: isOfCard(kind) ? [] : (text.replace(LINK, '').match(/\b\d{6}\b/g) ?? []),
   links: text.match(LINK) ?? [],
   ...('data' in more && { data: more.data }),
   created_at: seconds(created_at),
 })
 
-/** Without the full stop or bracket that ends the sentence around it. */
+/** Excludes punctuation at the end of a URL. */
 const LINK = /https?:\/\/\S*[^\s.,;:!?)>\]"']/g

@@ -1,7 +1,10 @@
 import { publishedKeys, rotateKeys as rotate } from '../../consent/oidc/keys.js'
 import type { ServiceContext } from '../../http/context.js'
 
-/** Has a new key sign OIDC tokens; the old one stays published for a day. Gives the ids of all that are, the new one first. */
+/**
+ * Rotates the key that signs OIDC tokens. The old key stays published for a day. Returns the ids of all keys, the new
+ * one first.
+ */
 export const rotateOidcKeys = (service: ServiceContext): Promise<{ kids: string[] }> =>
   service.storage.write(async (tx) => {
     const at = service.clock.now()

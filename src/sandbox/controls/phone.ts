@@ -11,8 +11,8 @@ import type { Reader, Writer } from '../../storage/storage.js'
 const MOST_SECONDS = 24 * 3600
 
 /**
- * How a user's phone answers pushes that arrive from now on, and how many seconds after; a user without a device gets one.
- * Throws `not_found`, `field_invalid`.
+ * Sets how a user's phone answers future pushes, and after how many seconds. A user without a device gets one. Throws
+ * `not_found`, `field_invalid`.
  */
 export async function setPhone(
   tx: Writer,
@@ -34,7 +34,7 @@ export async function setPhone(
   return { user_id: userId, mode, after_seconds: afterSeconds }
 }
 
-/** How a user's phone answers, and what waits for them now. Throws `not_found`. */
+/** Returns how a user's phone answers, and the pending requests. Throws `not_found`. */
 export async function readPhone(tx: Reader, userId: number, { clock }: ServiceContext) {
   await checkUser(tx, userId)
   const at = clock.now()
@@ -48,7 +48,7 @@ export async function readPhone(tx: Reader, userId: number, { clock }: ServiceCo
   }
 }
 
-/** The user answers the request named, or all that wait for them now; where none does, nothing is answered. Throws `not_found`. */
+/** Answers one request of a user, or all that are pending. Throws `not_found`. */
 export async function answerOnPhone(
   tx: Writer,
   { userId, id, answer }: { userId: number; id?: number | undefined; answer: SecondFactorAnswer },

@@ -28,7 +28,7 @@ const Snapshot = z.object({
 
 const MessageKind = z.enum(['mail', 'push', 'card', 'refund'])
 
-/** As accounts are known by, who have no email. */
+/** Messages to accounts are addressed to a hostname, because accounts have no email. */
 const Hostname = z.string().check(z.regex(/^[^\s@]+\.[^\s@]+$/, "a twin's hostname"))
 
 const Does = { value: z.string(), does: z.string() }
@@ -65,7 +65,8 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   seedSandbox: route({
     ...control,
-    summary: 'Create accounts, users, twins, commodities and catalog items, all or none. The answer has their credentials.',
+    summary:
+      'Create accounts, users, twins, commodities and catalog items, all or none. The answer has their credentials.',
     method: 'POST',
     path: '/_sandbox/seed',
     body: SeedSchema,

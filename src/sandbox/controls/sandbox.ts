@@ -22,64 +22,70 @@ import type { Seed } from './seed/seed-schema.js'
 import { keepClock, keptKey, withKey, withoutKey } from './settings.js'
 import { auditLedger, checkSnapshot, rehearseRestore } from './snapshot.js'
 
-/** What moves a sandbox's clock; one of the three. Times are Unix seconds or ISO 8601. */
+/** A change of a sandbox's clock. Set exactly one field. */
 export interface ClockChange {
-  /** `90s`, `15m`, `1h30m`, `2d`, or seconds; negative goes back. */
+  /** `90s`, `15m`, `1h30m`, `2d`, or seconds. Negative values go back. */
   readonly advance?: string | number | undefined
   /** Unix milliseconds. */
   readonly set?: number | undefined
   readonly mode?: 'real' | 'manual' | undefined
 }
 
-/** The controls of a sandbox, as methods: what `/_sandbox` does over HTTP. */
+/** The controls of a sandbox as methods. They do what `/_sandbox` does over HTTP. */
 export interface Sandbox {
   health(): { ok: true; name: string; version: string; storage: string; clock: ShownClock; evidence: string }
-  /** Back to the seed. */
+  /** Resets the sandbox to its seed. */
   reset(): Promise<void>
-  /** Makes everything the seed names, or nothing; answers with all credentials. */
+  /** Creates everything that a seed names, or nothing. Returns all credentials. */
   seed(seed: Seed): Promise<Seeded>
-  /** What of the seed's credentials works. */
+  /** Returns the seed's credentials that work. */
   credentials(): Promise<Credentials>
   /**
-   * The whole state as one JSON document, which any other sandbox can `restore`, whatever its storage.
-   * It holds the sandbox's key, which opens the secrets in it, unless `key` is false.
+   * Returns the whole state as one JSON document, which any other sandbox can `restore`, with any storage. It contains
+   * the key that decrypts its secrets, unless `key` is false.
    */
   snapshot(options?: { key?: boolean | undefined }): Promise<State>
-  /** Puts a snapshot in the place of everything, its time and, where it holds one, its key included. Throws `snapshot_invalid`, `snapshot_refused`. */
+  /**
+   * Replaces the whole state by a snapshot, with its time and its key, if it has one. Throws `snapshot_invalid`,
+   * `snapshot_refused`.
+   */
   restore(snapshot: State): Promise<void>
   /** Issues value to a twin. */
   fund(order: { hostname: string; amount: number; dq?: string | undefined }): ReturnType<typeof fund>
   clock(): ShownClock
   setClock(change: ClockChange): Promise<ShownClock>
-  /** Moves the clock on: `await sandbox.advance('1h')`. */
+  /** Advances the clock: `await sandbox.advance('1h')`. */
   advance(duration: string | number): Promise<ShownClock>
-  /** Messages that left, newest first, with the codes and links in them. */
+  /** Returns messages that left the service, newest first, with the codes and links in them. */
   outbox(query?: InboxQuery): ReturnType<typeof readInbox>
   emptyOutbox(): Promise<void>
-  /** The phone of a user: `await sandbox.phone(user.id).answer('approve', { afterSeconds: 5 })`. */
+  /** Returns a user's phone: `await sandbox.phone(user.id).answer('approve', { afterSeconds: 5 })`. */
   phone(userId: number): Phone
-  /** Answers an approval that an agent asked for, as its user. Throws `not_found`, `not_pending`. */
+  /** Approves an agent's request as its user. Throws `not_found`, `not_pending`. */
   approve(approvalId: string): Promise<ShownApproval>
   reject(approvalId: string): Promise<ShownApproval>
-  /** What agents ask for, in order: `await sandbox.approvals.next().approve()`. */
+  /** The approvals that agents request, in order: `await sandbox.approvals.next().approve()`. */
   readonly approvals: ReturnType<typeof approvalQueue>
-  /** Has a new key sign OIDC tokens; the old one stays published for a day. Gives the ids of all, the new one first. */
+  /**
+   * Rotates the key that signs OIDC tokens. The old key stays published for a day. Returns the ids of all keys, the new
+   * one first.
+   */
   rotateKeys(): ReturnType<typeof rotateOidcKeys>
-  /** What makes a sandbox behave in a certain way: payment methods, and forms of email addresses. */
+  /** Payment methods and patterns of email addresses that make a sandbox behave in a certain way. */
   readonly testValues: TestValues
   /** Checks every rule of the ledger. */
   ledger(): Promise<Audit>
 }
 
-/** A user's phone, as the sandbox plays it. Each throws `not_found` for nobody's. */
+/** A user's phone, played by the sandbox. Each method throws `not_found` for an unknown user. */
 export interface Phone {
-  /** How it answers pushes that arrive from now on; `manual`, which it begins with, waits for `approve` and `reject`. */
+  /** Sets how it answers future pushes. `manual`, the default, waits for `approve` and `reject`. */
   answer(mode: PhoneMode, options?: { afterSeconds?: number | undefined }): ReturnType<typeof setPhone>
-  /** How it answers, and what waits now. */
+  /** Returns how it answers, and the pending requests. */
   read(): ReturnType<typeof readPhone>
-  /** Approves the authentication request of that id, or all that wait now. */
+  /** Approves one authentication request, or all that are pending. */
   approve(id?: number): ReturnType<typeof answerOnPhone>
-  /** Rejects the authentication request of that id, or all that wait now. */
+  /** Rejects one authentication request, or all that are pending. */
   reject(id?: number): ReturnType<typeof answerOnPhone>
 }
 
@@ -89,7 +95,7 @@ export interface ShownClock {
   readonly now: string
 }
 
-/** `ready` is for callers that do not come through `fetch`: what a start restores, the clock too, must not undo what they do. */
+/** Returns the controls of a service. `ready` resolves when the start has restored state and clock. */
 export function createSandbox(
   service: ServiceContext,
   { seed = {}, ready = async () => {} }: { seed?: Seed | undefined; ready?: () => Promise<void> } = {},
@@ -125,7 +131,7 @@ export function createSandbox(
       await rehearseRestore(state, service)
       await storage.import(state)
       sandbox.handedApprovals.clear()
-      // Nobody makes the calls that a snapshot shows under way.
+      // The calls that a snapshot shows as running are not running here.
       await begin(service, true)
     },
     fund: (order) => write((tx) => fund(tx, order, service)),

@@ -2,17 +2,17 @@ import { digest } from '../../base/secrets.js'
 import type { ClockState } from '../../http/context.js'
 import { collection, type Reader, type Row, type State, type Writer } from '../../storage/storage.js'
 
-/** What a sandbox keeps of itself. */
+/** Settings that a sandbox stores. */
 export type SettingRow =
   | { readonly id: 'clock'; readonly value: ClockState }
-  /** SHA-256 of the key that seals this state: a state without its key is known by it. */
+  /** SHA-256 of the key that encrypts this state. Shows whether a key belongs to it. */
   | { readonly id: 'key_digest'; readonly value: string }
-  /** 64 hex digits: where states written before version 0.2 hold the key. */
+  /** 64 hex digits. Only states from before version 0.2 have it. */
   | { readonly id: 'key'; readonly value: string }
 
 export const settings = collection<SettingRow>()('settings', {})
 
-/** The key that seals a sandbox's state: 64 hex digits. */
+/** The key that encrypts a sandbox's state: 64 hex digits. */
 export interface ServiceKeyRow {
   readonly id: 'key'
   readonly value: string
@@ -33,20 +33,20 @@ export function keepKey(tx: Writer, value: string): void {
   tx.remove(settings, 'key')
 }
 
-/** The key, wherever this state holds it, and whether it is the one that sealed the state. */
+/** Returns the key of this state, and whether the key that encrypted it is missing. */
 export async function keptKey(tx: Reader): Promise<{ key: string | undefined; isMissing: boolean }> {
   const key = (await tx.get(serviceKeys, 'key'))?.value ?? (await keptText(tx, 'key'))
   const sealedBy = await keptText(tx, 'key_digest')
   return { key, isMissing: sealedBy !== undefined && (key === undefined || digest(key) !== sealedBy) }
 }
 
-/** The same state without the key that opens what it seals. */
+/** Returns a state without its key. */
 export function withoutKey({ counters, rows }: State): State {
   const { [serviceKeys.name]: _, [settings.name]: own = [], ...others } = rows
   return { counters, rows: { ...others, [settings.name]: own.filter(({ id }) => id !== 'key') } }
 }
 
-/** The same state under this key, unless it holds one of its own. */
+/** Returns a state with this key, unless it has its own. */
 export function withKey(state: State, value: string | undefined): State {
   const { rows } = state
   const isKey = ({ id }: Row) => id === 'key'

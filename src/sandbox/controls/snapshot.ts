@@ -34,7 +34,7 @@ const references: Schema['references'] = {
   dq: digitalQuantities,
 }
 
-/** Rows of other collections have the ids of what they belong to, or random ones. */
+/** Collections with numeric ids. Rows of others have random ids, or those of the rows that they belong to. */
 const counted: Schema['counted'] = [
   'account_choices accounts approvals authentication_requests carts catalog_items checkouts commodities delegates devices',
   'digital_quantities dispatch_parameters entries events invoices movements oidc_connections outbox payments personas',
@@ -42,8 +42,10 @@ const counted: Schema['counted'] = [
 ].flatMap((names) => names.split(' '))
 
 /**
- * Gives a copy of a state that these collections can hold, and whose ledger is sound. A state of an older release may lack collections.
- * Throws `snapshot_invalid` where it is no state, and `snapshot_refused` with the `collection` and `id` of the row that does not fit.
+ * Returns a copy of a state, if these collections can store it and its ledger is correct. A state of an older release
+ * may lack collections.
+ * Throws `snapshot_invalid` if it is not a state, and `snapshot_refused` with the `collection` and `id` of the first
+ * wrong row.
  */
 export async function checkSnapshot(document: unknown, collections: readonly AnyCollection[]): Promise<State> {
   try {
@@ -58,7 +60,7 @@ export async function checkSnapshot(document: unknown, collections: readonly Any
   return state
 }
 
-/** Throws `snapshot_refused` where a service could not go on from this state. Nothing of the service changes. */
+/** Throws `snapshot_refused` if a service could not continue from this state. Changes nothing. */
 export async function rehearseRestore(state: State, service: ServiceContext): Promise<void> {
   const clock = sandboxClock({ now: () => service.clock.now() })
   const tables = new Tables(jsonCopy(state))
@@ -67,7 +69,10 @@ export async function rehearseRestore(state: State, service: ServiceContext): Pr
   try {
     await begin(Object.assign(rehearsing, { storage, log: { error() {} } }), true)
   } catch (cause) {
-    throw problem('snapshot_refused', { detail: `The service cannot continue from this snapshot: ${messageOf(cause)}.`, cause })
+    throw problem('snapshot_refused', {
+      detail: `The service cannot continue from this snapshot: ${messageOf(cause)}.`,
+      cause,
+    })
   }
 }
 
@@ -77,7 +82,7 @@ const refused = ({ collection, id, what }: Inconsistency): Problem =>
     fields: { collection, id },
   })
 
-/** What a sandbox keeps of itself is taken over as it is. */
+/** Checks the settings that a sandbox stores. */
 function settingFault({ rows }: State): Inconsistency | undefined {
   for (const { name } of [serviceKeys, settings])
     for (const row of rows[name] ?? []) {
@@ -105,7 +110,7 @@ async function ledgerFault(state: State): Promise<Inconsistency | undefined> {
   }
 }
 
-/** Rows are known again by being the very ones that were loaded; a balance that is missing has none. */
+/** Finds a row by identity, because the audit reports the loaded object itself. A missing balance has no row. */
 function placeOf(broken: object | undefined, { rows }: State): { collection: string; id: Key | null } {
   for (const { name } of [movements, entries, balances, reservations]) {
     const row = rows[name]?.find((each) => each === broken)

@@ -7,6 +7,6 @@ export const showUnsettled = async (tx: Reader) => ({
   unsettled: (await listUnsettled(tx)).map(({ parkedAt, ...work }) => ({ ...work, parked_at: seconds(parkedAt) })),
 })
 
-/** Throws `not_found`. */
+/** Retries unsettled work. Throws `not_found`. */
 export const retryWork = (tx: Writer, id: string, { clock }: Pick<ServiceContext, 'clock'>): Promise<void> =>
   retryUnsettled(tx, id, clock.now())

@@ -13,41 +13,41 @@ import type { People, Person, Stage } from './person.js'
 import { hearingRefusals, sharingRefreshes } from './transport.js'
 
 export interface AgentOptions extends Person {
-  /** What the app is called. Default `Scripted agent`. */
+  /** Name of the app. Default: `Scripted agent`. */
   readonly name?: string | undefined
-  /** The id of the account whose own server it connects to; the master server where absent. */
+  /** Id of the account whose own server it connects to. Default: the master server. */
   readonly server?: number | undefined
-  /** `2026-07-28` without a handshake, or `2025-11-25` with one. Default the first. */
+  /** `2026-07-28` without a handshake, or `2025-11-25` with one. Default: `2026-07-28`. */
   readonly protocol?: '2026-07-28' | '2025-11-25' | undefined
-  /** How the user answers where the server asks in place. Default: the agent says that it cannot be asked so. */
+  /** How the user answers requests of the server in place. Default: the agent does not support them. */
   readonly inPlace?: 'approve' | 'reject' | undefined
 }
 
-/** What an agent buys. */
+/** An item that an agent buys. */
 export interface Order {
   readonly catalog_item_id: number
   readonly arguments?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** An app that a user has connected, driven by a test. */
+/** An app that a user has connected, controlled by a test. */
 export interface ScriptedAgent {
   /** The official MCP client, connected. */
   readonly client: Client
-  /** An access token of the agent's, for calls of the interface itself. */
+  /** An access token of the agent, for calls of the interface itself. */
   readonly accessToken: string
-  /** Calls a tool; the result's structured content, with `isError` for what is refused. */
+  /** Calls a tool. Returns its structured content, with `isError` for a refusal. */
   call(tool: string, args?: Readonly<Record<string, unknown>>): Promise<ToolAnswer>
-  /** Buys an item, by an approval where one is given. */
+  /** Buys an item, with an approval if one is given. */
   buy(order: Order, approvalId?: string): Promise<ToolAnswer>
-  /** Asks the user to approve an order, as a refusal says. */
+  /** Asks the user to approve an order, with the arguments from a refusal. */
   request(order: Order): Promise<ShownApproval>
-  /** What an agent should not do. Each gives what came of every call that it made. */
+  /** Attacks. Each returns the answers of all its calls. */
   readonly hostile: {
-    /** Has one order approved, and uses that for other arguments. */
+    /** Gets an approval for one order and uses it with different arguments. */
     alter(order: Order, args: Readonly<Record<string, unknown>>): Promise<ToolAnswer[]>
-    /** Uses one approval many times at once. Default 20. */
+    /** Uses one approval many times at once. Default: 20. */
     duplicate(order: Order, times?: number): Promise<ToolAnswer[]>
-    /** Uses one approval again after it was used. */
+    /** Uses an approval again after it was spent. */
     replay(order: Order): Promise<ToolAnswer[]>
   }
   close(): Promise<void>
@@ -61,8 +61,9 @@ export interface ToolAnswer {
 const REDIRECT = 'http://127.0.0.1/callback'
 
 /**
- * Connects as any MCP client does: discovery, registration, sign-in and consent by the user's pages, PKCE, then the protocol.
- * Throws what the user's pages or the server say that refuse.
+ * Connects like any MCP client: discovery, registration, sign-in and consent on the user's pages, PKCE, then the
+ * protocol.
+ * Throws the sentence of a page or server that refuses.
  */
 export async function connectAgent(options: AgentOptions, people: People): Promise<ScriptedAgent> {
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
@@ -81,7 +82,7 @@ export async function connectAgent(options: AgentOptions, people: People): Promi
     },
   )
   if (inPlace !== undefined) answerInPlace(client, inPlace, stage)
-  // The first try is refused, and leads the user through the pages; what they give is exchanged for tokens.
+  // The first try is refused and starts the user's pages. Their result is exchanged for tokens.
   const first = transport()
   const tried = client.connect(first).catch(async (error: unknown) => {
     if (!app.answer) throw app.failure ?? error
@@ -103,12 +104,12 @@ function answerInPlace(client: Client, answer: 'approve' | 'reject', { sandbox }
   })
 }
 
-/** An OAuth client with a user to send through the pages. */
+/** An OAuth client that sends a user through the pages. */
 class App implements OAuthClientProvider {
   readonly redirectUrl = REDIRECT
   readonly clientMetadata
   answer: URL | undefined
-  /** Why the user's pages led to none. */
+  /** Why the user's pages failed. */
   failure: unknown
   #client: StoredOAuthClientInformation | undefined
   #tokens: StoredOAuthTokens | undefined
@@ -129,7 +130,10 @@ class App implements OAuthClientProvider {
     }
   }
 
-  /** No resource is named: a token of the interface's is good at its MCP servers too, and one of theirs not at the interface. */
+  /**
+   * Sends no resource indicator, because a token of the interface also works at its MCP servers, but not the other way
+   * round.
+   */
   async validateResourceURL(): Promise<undefined> {}
 
   get accessToken(): string {

@@ -1,25 +1,25 @@
-/** Answers requests: a service's own `fetch`. */
+/** Answers requests, like a service's own `fetch`. */
 export type Fetch = (request: Request) => Promise<Response>
 
-/** What of a page somebody sees who answers it. */
+/** The parts of a page that its user acts on. */
 export interface BrowserPage {
-  /** Where it leads by itself. */
+  /** URL to which it redirects. */
   readonly location: URL | undefined
-  /** It will look again by itself. */
+  /** Whether it reloads by itself. */
   readonly waits: boolean
-  /** The answers of its buttons. */
+  /** The values of its buttons. */
   readonly buttons: readonly string[]
-  /** The accounts to pick from. */
+  /** The accounts to choose from. */
   readonly choices: readonly string[]
 }
 
-/** As much of a browser as pages without script need. */
+/** A browser for pages without script. */
 export class Browser {
   #session: string | undefined
 
   constructor(readonly fetch: Fetch) {}
 
-  /** Opens a page, or sends its form. Throws what a page says that refuses. */
+  /** Opens a page or sends its form. Throws an Error with the page's sentence if it refuses. */
   async visit(url: URL, form?: Record<string, string>): Promise<BrowserPage> {
     const answer = await this.fetch(
       new Request(url, {
@@ -46,7 +46,7 @@ export class Browser {
   }
 }
 
-/** The values that a page has for one field of its forms. */
+/** Returns the values that a page has for one field. */
 const valuesOf = (name: string, html: string): string[] =>
   [...html.matchAll(new RegExp(`name="${name}" value="([^"]*)"`, 'g'))].map(([, value = '']) => value)
 

@@ -3,15 +3,15 @@ import type { Sandbox } from '../controls/sandbox.js'
 import { type AgentOptions, connectAgent, type ScriptedAgent } from './agent.js'
 import { People, type Stage } from './person.js'
 
-/** Agents for your own tests. */
+/** Controls of agents for your own tests. */
 export interface AgentControls {
-  /** An app that the user of that email has connected, as any MCP client connects, through the pages that people see. */
+  /** Connects an app for the user with this email, like any MCP client, through the pages that people see. */
   agent(options: AgentOptions): Promise<ScriptedAgent>
-  /** Items whose sellers try what sellers should not. */
+  /** Items of malicious sellers. */
   readonly hostileItems: readonly HostileItem[]
 }
 
-/** A sandbox with the controls of agents, which connect to the service that it is of. */
+/** Adds the controls of agents to a sandbox. */
 export function withAgents(sandbox: Sandbox, service: Omit<Stage, 'sandbox'>): Sandbox & AgentControls {
   const people = new People({ ...service, sandbox })
   return Object.assign(sandbox, { agent: (options: AgentOptions) => connectAgent(options, people), hostileItems })

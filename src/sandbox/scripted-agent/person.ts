@@ -2,37 +2,37 @@ import type { Alarm } from '../../base/ports.js'
 import type { Sandbox } from '../controls/sandbox.js'
 import { Browser, type BrowserPage, type Fetch } from './browser.js'
 
-/** Where people are played. */
+/** The service and sandbox in which people act. */
 export interface Stage {
   readonly baseUrl: string
   readonly fetch: Fetch
-  /** Their mail, their phone and what they approve. */
+  /** Controls of their mail, phone and approvals. */
   readonly sandbox: Pick<Sandbox, 'outbox' | 'phone' | 'approve' | 'reject'>
   readonly alarm: Alarm
 }
 
 export interface Person {
   readonly email: string
-  /** The id of the business account that they grant; none where absent. */
+  /** Id of the business account that they grant. Default: none. */
   readonly account?: number | undefined
 }
 
-/** An app that sends its user to be asked. */
+/** An app that sends its user to sign in and consent. */
 interface Asking {
-  /** What it is called. */
+  /** The name of the app. */
   readonly app: string
   readonly address: URL
 }
 
-/** More pages than lead from an app to its answer. */
+/** More pages than any flow has. */
 const MOST_STEPS = 12
-/** What a phone is asked on the way of an app: that its user signs in, and that they connect it. */
+/** What a phone is asked in this flow: to sign in, and to connect the app. */
 const ASKING = new Set(['sign_in', 'connect_app'])
-/** Between looks whether a phone has answered, and the longest wait past what it is set to take. */
+/** Interval between checks of a phone, and the longest wait beyond the delay that it is set to. */
 const LOOK_MS = 50
 const PATIENCE_MS = 5000
 
-/** The people of a sandbox, by email: each has one browser, which stays signed in, and does one thing after another. */
+/** The people of a sandbox by email. Each has one browser, which stays signed in, and does one thing at a time. */
 export class People {
   readonly #browsers = new Map<string, Browser>()
   readonly #busy = new Map<string, Promise<unknown>>()
@@ -40,9 +40,9 @@ export class People {
   constructor(readonly stage: Stage) {}
 
   /**
-   * Plays a user in their browser, from an app's authorization request to its answer, by the very pages that people see: email and
-   * code, second factor where they have a device, and consent. Gives the address that the browser is sent to at the end.
-   * Throws what a page says that refuses, and where the user refuses on their phone.
+   * Plays a user from an app's authorization request to its answer, on the pages that people see: email and code,
+   * second factor if they have a device, and consent. Returns the URL to which the browser is sent in the end.
+   * Throws the sentence of a page that refuses, and an Error if the user rejects on their phone.
    */
   async authorize(person: Person, request: Asking): Promise<URL> {
     const name = person.email.toLowerCase()
@@ -59,7 +59,7 @@ export class People {
     const browser = this.#browsers.get(name) ?? new Browser(stage.fetch)
     this.#browsers.set(name, browser)
     const { location: page } = await browser.visit(address)
-    // What is wrong with the request itself is told to the app.
+    // The app gets the errors of the request itself.
     if (!page?.href.startsWith(stage.baseUrl)) return page ?? address
     let shown = await browser.visit(page)
     for (let step = 0; step < MOST_STEPS; step++) {
@@ -70,7 +70,7 @@ export class People {
     throw new Error(`${person.email} was not redirected by the page ${page.pathname}.`)
   }
 
-  /** What the person answers to a page, by the buttons that it has. */
+  /** Returns the form that the person sends, which depends on the page's buttons. */
   async #fillIn({ email, account }: Person, { buttons, choices }: BrowserPage): Promise<Record<string, string>> {
     if (buttons.includes('continue')) return { answer: 'continue', email }
     if (buttons.includes('verify')) return { answer: 'verify', code: await this.#mailedCode(email) }
@@ -88,7 +88,7 @@ export class People {
     return messages[0]?.codes[0] ?? ''
   }
 
-  /** By hand where the phone is so set, and then only what this app asks; else as the phone answers by itself. */
+  /** Answers for a phone in `manual` mode, and only requests of this app. Otherwise waits for the phone. */
   async #answerOnPhone(
     { email }: Person,
     { app, browser, page }: { app: string; browser: Browser; page: URL },
@@ -109,7 +109,7 @@ export class People {
     throw new Error(`The phone of ${email} did not answer within ${after_seconds + PATIENCE_MS / 1000} seconds.`)
   }
 
-  /** Whoever waits was asked by a push, and is perhaps not signed in yet. */
+  /** Returns the id of a user who was asked by a push, and who may not be signed in yet. */
   async #askedUser(email: string): Promise<number> {
     const { messages } = await this.stage.sandbox.outbox({ to: email, kind: 'push', limit: 1 })
     return Number(messages[0]?.data?.user_id)

@@ -2,7 +2,7 @@ import { isObject } from '../../storage/unknown.js'
 
 type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>
 
-/** A refresh token is good once: calls that find theirs over at the same time share what the first of them gets for it. */
+/** Shares refreshes. A refresh token works once, so calls that need it at the same time share the new tokens. */
 export function sharingRefreshes(fetch: Fetch): Fetch {
   const shared = new Map<string, Promise<Response>>()
   return async (input, init) => {
@@ -11,14 +11,14 @@ export function sharingRefreshes(fetch: Fetch): Fetch {
     if (token === null || token === undefined) return fetch(input, init)
     const answer = shared.get(token) ?? fetch(input, init)
     shared.set(token, answer)
-    // What failed may be tried again.
+    // A failed refresh may be tried again.
     const isOver = () => shared.delete(token)
     void answer.then(({ ok }) => ok || isOver(), isOver)
     return (await answer).clone()
   }
 }
 
-/** A `fetch` that remembers how a server refused last, other than for want of a token. */
+/** Returns a `fetch` that remembers the last refusal of a server, except for a missing token. */
 export function hearingRefusals(fetch: Fetch, { pathname }: URL): { fetch: Fetch; refusal(): string | undefined } {
   let heard: string | undefined
   return {

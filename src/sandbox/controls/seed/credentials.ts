@@ -7,7 +7,7 @@ import { users } from '../../../identity/users/user.js'
 import type { Reader } from '../../../storage/storage.js'
 import type { Seed } from './seed-schema.js'
 
-/** What of a seed's credentials works. */
+/** The credentials of a seed that work. */
 export interface Credentials {
   readonly accounts: readonly AccountCredentials[]
   readonly users: readonly UserCredentials[]
@@ -22,15 +22,15 @@ export interface AccountCredentials {
 
 export interface UserCredentials {
   readonly email: string
-  /** The sign-in code, where the address fixes it. */
+  /** The sign-in code, if the address has a fixed one. */
   readonly code?: string
   readonly client_id: string
   readonly client_secret: string
 }
 
 /**
- * Fixes the credentials that a seed leaves open, by the sandbox's key:
- * they are the same after every reset and restart, so they can be told each time, though only their digests rest.
+ * Fills in missing credentials of a seed from the sandbox's key. They are the same after every reset and restart, so
+ * they can be shown although only their digests are stored.
  */
 export function fixCredentials(seed: Seed, keys: Keyring): Seed {
   const derived = (of: string) => bytesToHex(keys.derive('seed', of)).slice(0, 32)
@@ -54,7 +54,7 @@ export function fixCredentials(seed: Seed, keys: Keyring): Seed {
   return { ...seed, ...fixed }
 }
 
-/** The credentials of a seed that work: the state may have been begun with another one. */
+/** Returns the credentials of a seed that work, because the state may come from a different seed. */
 export async function knownCredentials(tx: Reader, given: Seed, keys: Keyring): Promise<Credentials> {
   const seed = fixCredentials(given, keys)
   const known: { accounts: AccountCredentials[]; users: UserCredentials[] } = { accounts: [], users: [] }

@@ -7,7 +7,9 @@ import { post } from '../../../money/ledger/movement.js'
 import { twinByHostname } from '../../../money/twins/twin.js'
 import type { Writer } from '../../../storage/storage.js'
 
-/** Issues value to a twin, in the quantity it was made for unless told. Throws `not_found`, `dq_unknown`, `amount_invalid`. */
+/**
+ * Issues value to a twin. Default: in the twin's digital quantity. Throws `not_found`, `dq_unknown`, `amount_invalid`.
+ */
 export async function fund(
   tx: Writer,
   { hostname, amount, dq }: { hostname: string; amount: number; dq?: string | undefined },

@@ -8,7 +8,7 @@ import {
 import { createTwin } from '../../../money/twins/twin.js'
 import type { Writer } from '../../../storage/storage.js'
 
-/** Records a digital quantity and makes the twin that issues it. */
+/** Creates a digital quantity and the twin that issues it. */
 export async function createQuantity(
   tx: Writer,
   definition: QuantityDefinition,

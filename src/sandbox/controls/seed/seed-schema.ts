@@ -2,12 +2,12 @@ import { Descriptor, Email, lineOf, ServiceMethod, ServiceSchema, z } from '../.
 
 const Hash = z.uuid()
 const Hex = (prefix: string) => z.string().check(z.regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`)))
-/** Not digits alone: those would be read as a twin's id. */
+/** Not only digits, because those are a twin's id. */
 const Hostname = z.string().check(z.regex(/^(?!\d+$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/))
 
 /**
- * What a sandbox begins with, and what is added to one: digital quantities are named by shortcode or hash,
- * accounts by name, users by email, be they of this seed or made before.
+ * The initial content of a sandbox, or an addition to it. Digital quantities are named by shortcode or hash, accounts
+ * by name, users by email. They may already exist.
  */
 export const SeedSchema = z.object({
   digital_quantities: z.optional(
@@ -20,7 +20,7 @@ export const SeedSchema = z.object({
       }),
     ),
   ),
-  /** Each gets a primary twin, in `dq` or the first digital quantity. */
+  /** Each account gets a primary twin in `dq`. Default: the first digital quantity. */
   accounts: z.optional(
     z.array(
       z.object({
@@ -39,7 +39,7 @@ export const SeedSchema = z.object({
     z.array(
       z.object({
         email: Email,
-        /** Whether the user has proven that they read it. True where absent. */
+        /** Whether the user has proven their email. Default: true. */
         email_verified: z.optional(z.boolean()),
         client_id: z.optional(Hex('mid')),
         hostname: z.optional(Hostname),
@@ -47,7 +47,7 @@ export const SeedSchema = z.object({
       }),
     ),
   ),
-  /** Twins beside the primary ones. */
+  /** Further twins. */
   twins: z.optional(
     z.array(
       z.object({
@@ -67,14 +67,14 @@ export const SeedSchema = z.object({
         cost: z.number(),
         dq: z.optional(z.string()),
         hash: z.optional(Hash),
-        /** It pays its readers, once each, rather than being paid for. */
+        /** Whether it pays its users, once each. */
         payback: z.optional(z.boolean()),
-        /** One of the account's twins; the primary one where absent. */
+        /** One of the account's twins. Default: the primary one. */
         hostname: z.optional(Hostname),
       }),
     ),
   ),
-  /** Of the catalog, each with a commodity of its own. */
+  /** Catalog items, each with its own commodity. */
   items: z.optional(
     z.array(
       z.object({
@@ -84,13 +84,13 @@ export const SeedSchema = z.object({
         price: z.number(),
         dq: z.optional(z.string()),
         descriptor: z.optional(Descriptor),
-        /** One of the account's twins; the primary one where absent. */
+        /** One of the account's twins. Default: the primary one. */
         hostname: z.optional(Hostname),
-        /** GET where absent. */
+        /** Default: GET. */
         service_method: z.optional(ServiceMethod),
-        /** A URL; or a path of the service's own address, from `/` on. */
+        /** A URL, or a path of the service that begins with `/`. */
         external_endpoint: z.string(),
-        /** Of the arguments; without it there are none. */
+        /** Schema of the arguments. Default: no arguments. */
         service_schema: z.optional(ServiceSchema),
         active: z.optional(z.boolean()),
         private: z.optional(z.boolean()),

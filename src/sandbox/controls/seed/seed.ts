@@ -29,7 +29,7 @@ import type { Seed } from './seed-schema.js'
 
 type Items<K extends keyof Seed> = NonNullable<Seed[K]>
 
-/** A twin that a seed made. */
+/** A twin that a seed created. */
 export interface SeededTwin {
   id: number
   hostname: string
@@ -37,7 +37,7 @@ export interface SeededTwin {
   balance: number
 }
 
-/** What a seed made, with the credentials of all of it. */
+/** Everything that a seed created, with credentials. */
 export interface Seeded {
   digital_quantities: { dq: string; shortcode: string }[]
   accounts: {
@@ -55,7 +55,7 @@ export interface Seeded {
 }
 
 /**
- * Makes everything a seed names, or nothing.
+ * Creates everything that a seed names, or nothing.
  * Throws `already_exists`, `email_taken`, `dq_unknown`, `twin_unknown`, `amount_invalid`, `field_invalid`,
  * `upstream_refused`, `plan_limit_reached`.
  */
@@ -71,14 +71,14 @@ export async function plantSeed(tx: Writer, seed: Seed, service: ServiceContext)
   return { digital_quantities, accounts, users, twins, commodities, items }
 }
 
-/** Plants the same seed whenever it is called, with the credentials that the service's key fixes. */
+/** Returns a function that creates this seed, with credentials from the service's key. */
 export const seedPlanter =
   (seed: Seed): SandboxContext['plantSeed'] =>
   async (tx, service) => {
     await plantSeed(tx, fixCredentials(seed, service.keys), service)
   }
 
-/** Ids of the accounts there are, by name. */
+/** Ids of existing accounts by name. */
 type AccountNames = ReadonlyMap<string, readonly number[]>
 
 async function accountNames(tx: Reader): Promise<AccountNames> {
@@ -184,7 +184,7 @@ async function plantItems(tx: Writer, items: Items<'items'>, names: AccountNames
 const payeeNamed = (tx: Reader, owner: Owner, hostname: string | undefined): Promise<TwinRow | undefined> =>
   hostname === undefined ? primaryTwin(tx, owner) : twinByHostname(tx, hostname)
 
-/** The newest of that shortcode: a seed means its own before the service's. */
+/** Returns the newest digital quantity with a shortcode, so that a seed's own comes first. */
 async function quantityNamed(tx: Reader, name: string | undefined): Promise<DigitalQuantityRow> {
   const all = await allQuantities(tx)
   const found = name === undefined ? all[0] : all.findLast(({ id, shortcode }) => id === name || shortcode === name)
@@ -204,7 +204,9 @@ function accountNamed(names: AccountNames, name: string): number {
 async function userKnownAs(tx: Reader, email: string): Promise<Owner> {
   const user = await userByEmail(tx, email)
   if (user) return `user:${user.id}`
-  throw problem('field_invalid', { detail: `The seed refers to the user ${email}, who does not exist. Add the user to the seed.` })
+  throw problem('field_invalid', {
+    detail: `The seed refers to the user ${email}, who does not exist. Add the user to the seed.`,
+  })
 }
 
 async function refuseKnownPublicSecret(tx: Reader, publicSecret: string | undefined): Promise<void> {
