@@ -50,7 +50,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** As a bundler makes it of what was built. */
+/** Bundles a script with the built package. */
 async function bundled(name: string, format: 'esm' | 'iife'): Promise<string> {
   const entry = join(folder, name)
   // Not by our tsconfig.json, which leads to the sources.

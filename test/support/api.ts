@@ -13,7 +13,7 @@ export interface CallOptions {
   body?: unknown
   /** Sent as a form. */
   form?: Record<string, string>
-  /** Sent as it is. */
+  /** Sent unchanged. */
   raw?: string | Uint8Array<ArrayBuffer>
   token?: string
   session?: string
@@ -24,7 +24,7 @@ export interface Answer {
   status: number
   headers: Headers
   text: string
-  /** The body read as JSON, or undefined. */
+  /** The body as JSON, or undefined. */
   body: Body
 }
 
@@ -32,11 +32,11 @@ export type Call = (method: string, path: string, options?: CallOptions) => Prom
 
 type Called = Pick<Running, 'url' | 'fetch'> &
   Partial<Running> & {
-    /** Its name, where the contract is held to it. */
+    /** The name of the runtime, if it must pass the contract. */
     readonly runtime?: string
   }
 
-/** Calls a running service and holds every answer to the route table: shape, status and declared errors. */
+/** Calls a running service and checks every answer against the route table: shape, status and declared errors. */
 export const caller =
   ({ url, fetch, runtime }: Called): Call =>
   async (method, path, { body, form, raw, token, session, headers = {} } = {}) => {

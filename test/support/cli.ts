@@ -22,11 +22,11 @@ export interface Ended {
 export interface Process {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
-  /** The first line on stdout; rejects where the process ends before. */
+  /** The first line on stdout. Rejects if the process ends before it. */
   firstLine(): Promise<string>
 }
 
-/** A sandbox that said by `--json` that it listens. */
+/** A running sandbox that printed its address with `--json`. */
 export interface Sandbox extends Process, Credentials {
   readonly url: string
   readonly dashboard: string
@@ -38,7 +38,7 @@ export interface Sandbox extends Process, Credentials {
 }
 
 export interface RunOptions {
-  /** The test's own directory where absent. */
+  /** Default: the test's own directory. */
   readonly cwd?: string
   readonly env?: Record<string, string>
 }

@@ -19,7 +19,7 @@ export type Sent<Id extends OperationId> = Pick<CallOptions, 'token' | 'session'
   readonly version?: Version
 }
 
-/** Calls an operation by its id, with the types of the route table. Fails the test where it is refused. */
+/** Calls an operation by its id, with the types of the route table. Fails the test if the call is refused. */
 export async function callOperation<Id extends OperationId>(
   call: Call,
   id: Id,
@@ -31,7 +31,7 @@ export async function callOperation<Id extends OperationId>(
   return body
 }
 
-/** As `callOperation`, of a call that is refused: gives the code of the problem. */
+/** Like `callOperation` for a call that must be refused. Returns the code of the problem. */
 export async function refusedOperation<Id extends OperationId>(
   call: Call,
   id: Id,

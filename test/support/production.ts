@@ -48,7 +48,7 @@ export async function readCode(production: Production, session: string, email: s
   return production.mails.findLast(isCode)?.subject.slice(0, 6) ?? ''
 }
 
-/** Signs the reader of an email in. Gives the session. */
+/** Signs the reader of an email in. Returns the session. */
 export async function signInByMail(production: Production, email: string): Promise<string> {
   const session = await newGuest(production.call)
   const code = await readCode(production, session, email)
@@ -56,7 +56,7 @@ export async function signInByMail(production: Production, email: string): Promi
   return body.session_id
 }
 
-/** Approves what was asked for last, by the link that was mailed. */
+/** Approves the latest request with the mailed link. */
 export async function approveByMail(production: Production, email: string): Promise<void> {
   const { text } = await mailTo(production, email, /\/v4\/authentication-requests\//)
   const [path = ''] = /\/v4\/authentication-requests\/\S+/.exec(text) ?? []

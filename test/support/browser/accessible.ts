@@ -20,12 +20,12 @@ async function seriousIn(frame: Frame): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
 }
 
-/** Milliseconds that a test may take which looks at every state of a page in turn. */
+/** The timeout in ms of a test that checks every state of a page. */
 export const EVERY_STATE_MS = 90_000
 
 /**
  * Nothing serious, and nothing wider than the window: light and wide, dark and `narrow`, where the page stays at the end.
- * `npm run test:all` looks at dark and wide, light and narrow too.
+ * `npm run test:all` also checks dark and wide, light and narrow.
  */
 export async function expectAccessible(page: Page, state: string, { narrow = 320 } = {}): Promise<void> {
   const all = process.env.FARTHING_TEST_ALL !== undefined

@@ -32,7 +32,7 @@ async function launchFound<T>(launch: Launch<T>): Promise<T> {
   if (CHROME_PATH) return launch(installed(CHROME_PATH))
   const found = findInstalled()
   if (found === undefined) return launch(await packaged())
-  // An installed one may still not start, as where its sandbox is not allowed.
+  // An installed browser may still not start, for example if its sandbox is not allowed.
   return launch(installed(found)).catch((error) =>
     packaged()
       .then(launch)
@@ -73,7 +73,7 @@ async function unpacked(): Promise<string> {
   if (existsSync(folder)) return folder
   await mkdir(caches, { recursive: true })
   const fresh = await mkdtemp(`${folder}-`)
-  // The package unpacks into TMPDIR, and its libraries only where it takes the machine for one of its hosts.
+  // The package unpacks into TMPDIR, and its libraries only on machines that it knows.
   const script = "await (await import('@sparticuz/chromium')).default.executablePath()"
   await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
     cwd: fileURLToPath(new URL('.', import.meta.url)),

@@ -8,7 +8,7 @@ import { type Parts, parts, sellerToken } from '../scenes/journey.js'
 import { launchBrowser } from './browser.js'
 import { type Host, startHost } from './host.js'
 
-/** A shop of another site whose page may do anything with the frame that it holds, and a reader who is signed in there. */
+/** A shop of another site whose page may do anything with its frame, and a reader who is signed in there. */
 interface HostileShop {
   readonly service: Host
   readonly context: BrowserContext
@@ -23,7 +23,7 @@ interface HostileShop {
 }
 
 interface VisitOptions {
-  /** The style of a frame that the page does not let grow. */
+  /** A fixed style of the frame, which the page does not let grow. */
   readonly box?: string
   readonly path?: string
   /** Runs in the page and the frame before their own scripts. */
@@ -34,13 +34,13 @@ export interface Visited {
   readonly page: Page
   readonly frame: FrameLocator
   readonly shown: Parts
-  /** Runs in the page, which has the frame as `frame`. */
+  /** Runs a script in the page, which has the frame as `frame`. */
   act(script: string): Promise<unknown>
-  /** What the frame said to the page, without what is about its size. */
+  /** The messages from the frame to the page, except those about its size. */
   told(): Promise<string[]>
 }
 
-/** Mounts a frame by hand, as clients of the interface do. */
+/** Mounts a frame without the element, like other clients of the interface. */
 const html = (src: string, box: string) => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>A shop</title><link rel="icon" href="data:,">
 <style>body { margin: 0; font-family: sans-serif } #frame { border: 0; width: 137px; height: 48px }</style></head>

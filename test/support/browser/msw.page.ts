@@ -6,7 +6,7 @@ import { createService, type FetchSource } from '../../../src/index.js'
 /** A page whose MSW worker answers below `/pay` with a service, and below `/streams` with what a test tells it. */
 
 declare global {
-  /** What the page at `/streams` was asked for, in order. */
+  /** The requests of the page at `/streams`, in order. */
   var streams: ReadableStreamDefaultController<Uint8Array>[]
 }
 

@@ -9,14 +9,14 @@ import { bundle } from './bundle.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where `sharedBrowser` is asked for. */
+    /** The address that `sharedBrowser` uses. */
     browserHost: string
   }
 }
 
 /**
  * One browser for all test files that carry a runtime into it, and the pages and workers that it loads.
- * Launched, and each script bundled, when first asked for: a run that needs no browser starts none.
+ * Launches the browser and bundles each script on first use, so a run without browser tests starts none.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   let launched: Promise<BrowserServer> | undefined

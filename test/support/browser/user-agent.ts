@@ -15,7 +15,7 @@ export class UserAgent {
     this.#host = host
   }
 
-  /** Opens an address. Gives that of another site where it redirects there. */
+  /** Opens an address. Returns the address of another site if it redirects there. */
   open(address: string | URL): Promise<URL | undefined> {
     return this.#go('GET', String(address))
   }

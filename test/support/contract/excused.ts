@@ -4,7 +4,7 @@ export const excused: Readonly<Record<string, string>> = {
   'embedPayment item_inactive': 'the attacks on the frame see it in a browser',
 }
 
-/** Errors that one mechanism gives for every operation alike: the attacks on outcomes hold it. */
+/** Errors that one mechanism throws for every operation. The attacks on outcomes test it. */
 export const sharedErrors: readonly string[] = ['storage_unavailable', 'outcome_unknown']
 
 /**

@@ -8,7 +8,7 @@ export interface Operation {
   version: Version | undefined
   /** With the version, as the table writes it. */
   path: string
-  /** The path with something in the place of each parameter that names nothing. */
+  /** The path with an unknown value for each parameter. */
   absent: string
   evidence: Evidence
 }

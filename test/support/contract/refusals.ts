@@ -85,7 +85,7 @@ export const onlyAccounts = ({ route }: Operation): boolean => route.auth.every(
 /** What people read of a refusal: OAuth's own errors have it beside their word. */
 export const sentenceOf = ({ body }: Answer): string => body.error_description ?? body.error
 
-/** A body that the route's schema takes, where it has one, without what would say who is calling. */
+/** A body that fits the route's schema, if it has one, without credentials. */
 export function sampleOf({ body }: Route): CallOptions {
   if (!body) return {}
   const { public_secret: _, ...fields } = samplesOf(body)

@@ -10,7 +10,7 @@ export interface WireAnswer {
   body: any
 }
 
-/** Sends lines as they are, and a body, over a connection of their own, and gives all that came back until it was closed. */
+/** Sends lines and a body unchanged over a new connection. Returns everything that came back until it closed. */
 export async function sendLines(url: string, lines: string[], body: string | Buffer = ''): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

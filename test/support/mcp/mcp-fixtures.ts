@@ -35,12 +35,12 @@ const sampled = (question: string, maxTokens = 100) => ({
 const roots = { method: 'roots/list' as const }
 const name = asked('What is your name?', { name: { type: 'string' } })
 
-/** What a client filled in, of the fields that were asked for. */
+/** What a client filled in for the requested fields. */
 function filled({ sdk, context }: Parameters<Run>[0], key: string, field: string): unknown {
   return sdk.acceptedContent<Record<string, unknown>>(context.mcpReq.inputResponses, key)?.[field]
 }
 
-/** Asks until what comes back is what was asked for. */
+/** Repeats a call until it returns the wanted result. */
 const needs =
   (requests: sdk.InputRequests, done: (call: Parameters<Run>[0]) => sdk.CallToolResult | undefined): Run =>
   (call) =>

@@ -41,7 +41,7 @@ export const modern = (method: string, params: Record<string, unknown> = {}, cap
 
 export type Era = '2025-11-25' | '2026-07-28'
 
-/** The official client, connected; what it is asked for on the way, `elicit` answers. */
+/** The official client, connected. `elicit` answers its elicitations. */
 export async function connect(
   { url, fetch }: { url: string; fetch(request: Request): Promise<Response> },
   {

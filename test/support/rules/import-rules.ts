@@ -2,7 +2,7 @@ import { isBuiltin } from 'node:module'
 import { posix } from 'node:path'
 import type { Import, Module } from './modules.js'
 
-/** Where a module stands, and so what it may know. */
+/** The kind of a module, which decides what it may import. */
 type Place =
   | 'composition' // puts the parts together
   | 'base' // words that every part shares
@@ -46,7 +46,7 @@ const composition = [
 ].map((name) => `src/${name}.ts`)
 /** The default ports are the one place that reads the clock, draws random bytes and reaches the network. */
 const ports = 'src/base/ports.ts'
-/** What of `http/` the routes of a feature are written with. */
+/** The files of `http/` that the routes of a feature may import. */
 const routeWords = [
   'context.ts',
   'stored-answer.ts',

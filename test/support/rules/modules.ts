@@ -15,7 +15,7 @@ export interface Import {
   readonly dynamic: boolean
 }
 
-/** A use of something global that tells time, gives chance or reaches the network. */
+/** A use of a global for time, randomness or the network. */
 export interface GlobalUse {
   readonly line: number
   readonly name: 'Date' | 'Math.random' | 'fetch' | 'performance' | 'crypto'
@@ -130,7 +130,7 @@ function globalUseIn(node: ts.Node, checker: ts.TypeChecker): GlobalUse['name'] 
   return readsNothing ? undefined : 'Date'
 }
 
-/** `Date` for `Date` and for `globalThis.Date`, where the name is not the module's own and stands for a value. */
+/** `Date` for `Date` and for `globalThis.Date`, unless the name is the module's own or a type. */
 function globalNamed(node: ts.Node, checker: ts.TypeChecker): string | undefined {
   if (ts.isPropertyAccessExpression(node)) {
     return globalNamed(node.expression, checker) === 'globalThis' ? node.name.text : undefined

@@ -15,7 +15,7 @@ export const successOf = (id: string, version: string | undefined): string =>
 export const errorOf = (id: string, code: string): string => `${id} ${code}`
 export const statusOf = (status: number | ''): string => `status ${status}`
 
-/** In the place of a runtime, for services that tests make themselves. */
+/** Stands in for a runtime, for services that tests create themselves. */
 export const NO_RUNTIME = 'no runtime'
 
 const seen = new Set<string>()

@@ -10,7 +10,7 @@ import { balanceOf, newPayer, newSeller, type Payer, type Seller } from './world
 
 export interface AgentShop {
   readonly call: Call
-  /** When the clock stands still, in Unix milliseconds. */
+  /** The time of the stopped clock, in Unix milliseconds. */
   readonly at: number
   readonly seller: Seller
   /** The agent's user, who holds 10. */
@@ -22,7 +22,7 @@ export interface AgentShop {
   readonly item: Item
 }
 
-/** A seller of one item, and a user with an agent, while the clock stands still. */
+/** A seller of one item and a user with an agent, with a stopped clock. */
 export async function newAgentShop(start: Start, fields: object = {}): Promise<AgentShop & Awaited<ReturnType<Start>>> {
   const running = await start()
   const { call } = running

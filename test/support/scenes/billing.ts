@@ -11,7 +11,7 @@ export const VISA = 'pm_card_visa'
 /** Can be put on file, and is declined when it is charged. */
 export const FAILING = 'pm_card_chargeCustomerFail'
 
-/** An account, while the clock stands still. */
+/** An account, with a stopped clock. */
 export async function newSubscriber(start: Start, options?: Parameters<Start>[0]) {
   const running = await start(options)
   const at = await stopClock(running.call, Date.UTC(2031, 0, 31, 12))

@@ -6,14 +6,14 @@ import { testProcessor } from '../../../src/money/cards/test-processor.js'
 import type { Storage } from '../../../src/storage/storage.js'
 import { type Call, caller } from '../api.js'
 
-/** A service in process by a card processor and an upstream service that a test plays, while the clock stands still. */
+/** A service in process with a stopped clock. The test plays its card processor and its upstream service. */
 
 export interface CardService {
   readonly service: Service
   readonly call: Call
-  /** The ids of the charges that the processor was asked for, each time. */
+  /** The id of every charge that the processor received. */
   readonly asked: string[]
-  /** The ids of the refunds that it was asked for. */
+  /** The id of every refund that the processor received. */
   readonly refunds: string[]
   readonly logged: string[]
 }

@@ -27,7 +27,7 @@ export const saveOf = (payment_method_id: string) => ({
 
 const VISA = { brand: 'visa', last4: '4242', exp_month: 12, exp_year: 2050 }
 
-/** Fails where it was not charged. */
+/** Fails if the card was not charged. */
 export function idOf(result: ChargeResult): string {
   if (result.status !== 'succeeded') throw new Error(`not charged: ${JSON.stringify(result)}`)
   return result.charge_id

@@ -9,7 +9,7 @@ import { balanceOf, newPayer, newSeller, type Payer, type Seller } from './world
 
 /** Steps of filling and paying carts, through the public interface. */
 
-/** Where nothing answers, for items that nobody buys. */
+/** An endpoint that nothing serves, for items that nobody buys. */
 export const CLOSED_ENDPOINT = 'https://api.example.test/'
 
 export interface CartItem {

@@ -73,7 +73,7 @@ export const makeCheckout = (
     body: { catalog_item_id: item.id, arguments: { topic: 'birds' }, ...body },
   })
 
-/** A service that delivers once it is told to. */
+/** A service that delivers when the test says so. */
 export interface Gate {
   readonly url: string
   /** How many wait. */
@@ -178,7 +178,7 @@ export async function newLink(
   return { ...running, ...shop, shop, link: await newCheckout(call, shop, body) }
 }
 
-/** The same, on a clock that stands still. */
+/** The same with a stopped clock. */
 export async function newLinkAt(start: Start, upstream: TestUpstream) {
   const running = await start({ limits: { upstreamMs: 1500 } })
   const at = await stopClock(running.call)

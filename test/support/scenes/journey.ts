@@ -30,7 +30,7 @@ export interface Journey {
   page(options?: BrowserContextOptions): Promise<Page>
 }
 
-/** What a journey needs, made when asked for and closed after each test. */
+/** What a journey needs: created on demand and closed after each test. */
 export function journey(): Journey {
   let browser: Browser
   const open: { close(): Promise<void> }[] = []
@@ -141,7 +141,7 @@ export interface Heard {
 
 export const heardBy = (page: Page): Promise<Heard[]> => page.evaluate('window.heard')
 
-/** Opens a shop's page and waits for its element. Gives the frame. */
+/** Opens a shop's page and waits for its element. Returns the frame. */
 export async function visit(page: Page, url: string): Promise<FrameLocator> {
   await page.goto(url)
   await page.waitForFunction('window.mounted')
@@ -216,7 +216,7 @@ export async function newPayback(call: Call, { cost = 0.25, balance = 5 }: { cos
   return { hash, hostname } as { hash: string; hostname: string }
 }
 
-/** A persona of the demo's account; `delegate` gives one of it to a twin, and gives its hash. */
+/** A persona of the demo's account. `delegate` creates a delegate for a twin and returns its hash. */
 export async function newPersona(call: Call, { name, description }: { name: string; description?: string }) {
   const { token, id } = await demoTwin(call)
   const { hash } = (await call('POST', '/v4/persona', { token, body: { name, description, twin_id: id } })).body

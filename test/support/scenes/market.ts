@@ -13,7 +13,7 @@ export function expectProblem(answer: Answer, status: number, code: ProblemCode)
   expect({ status: answer.status, code: answer.body?.code }).toEqual({ status, code })
 }
 
-/** Stops the clock at a moment; call it first, as what was issued before has expired by then. Gives Unix milliseconds. */
+/** Stops the clock at a fixed moment. Call it first, because everything that was issued before has expired then. Returns Unix milliseconds. */
 export async function stopClock(call: Call, at = Date.UTC(2031, 4, 1, 12)): Promise<number> {
   await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
   await setClock(call, at)
@@ -48,7 +48,7 @@ export async function expectSoundLedger(call: Call): Promise<Answer['body']> {
   return body
 }
 
-/** What a list gives in pages of `limit`, page by page. */
+/** Reads a list page by page, with pages of `limit`. */
 export async function readPages(
   call: Call,
   path: string,

@@ -94,7 +94,7 @@ function interactionPath(answer: Answer): string {
 export const fill = (call: Call, path: string, session: string, form: Record<string, string>): Promise<Answer> =>
   call('POST', path, { session, form })
 
-/** Signs in through the pages. Gives the session that goes on. */
+/** Signs in through the pages. Returns the new session. */
 export async function signInAt(
   call: Call,
   path: string,

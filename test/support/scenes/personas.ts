@@ -36,7 +36,7 @@ export interface Delegate {
   created_at: number
 }
 
-/** Gives a delegate of a persona to a twin. */
+/** Creates a delegate of a persona for a twin. */
 export async function newDelegate(
   call: Call,
   options: CallOptions,

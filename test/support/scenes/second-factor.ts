@@ -10,7 +10,7 @@ export const ask = (call: Call, caller: CallOptions, body: object = {}): Promise
 export const poll = (call: Call, caller: CallOptions, id: number): Promise<Answer> =>
   call('GET', `/v4/authentication-requests/${id}`, caller)
 
-/** Gives the id of the registration. `from`: the token of a device that the user has, which makes it active at once. */
+/** Registers a device and returns the id of the registration. With `from`, the token of another device of the user, it is active at once. */
 export async function registerDevice(
   call: Call,
   caller: CallOptions,
@@ -39,7 +39,7 @@ export interface Link {
   readonly token: string
 }
 
-/** The link by which the last mail to an address is answered: what it is about may hold others. */
+/** The link that answers the last mail to an address. The mail may contain other links in its text. */
 export async function mailedLink(call: Call, email: string): Promise<Link> {
   const { body } = await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(email)}&kind=mail&limit=1`)
   const links = body.messages[0].links as string[]

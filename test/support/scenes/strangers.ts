@@ -9,15 +9,15 @@ import { createService, type Service, type ServiceOptions } from '../../../src/i
 import { type Call, caller } from '../api.js'
 import { readWire, sendLines, type WireAnswer } from '../contract/wire.js'
 
-/** A sandbox as a developer starts it: served on loopback, with its pages and the demo. */
+/** A sandbox on loopback with its pages and the demo, as a developer starts it. */
 export interface Target {
   readonly url: string
   readonly port: string
   readonly service: Service
   readonly call: Call
-  /** Everything that is stored. */
+  /** The whole state. */
   state(): Promise<unknown>
-  /** A request written by hand: its first line, its headers, its body. */
+  /** Sends a request by its first line, headers and body. */
   send(first: string, headers?: readonly string[], body?: string): Promise<WireAnswer>
   close(): Promise<void>
 }
@@ -83,7 +83,7 @@ export function attackedSandbox(options: Omit<ServiceOptions, 'storage'> = {}) {
   return { target, refused }
 }
 
-/** What stands before a container: it passes requests on as they are, and says for whom. */
+/** A proxy in front of a container. It forwards requests unchanged, with `X-Forwarded-For`. */
 export async function startProxy({ port }: Pick<Target, 'port'>) {
   const server = createServer((req, res) => {
     const headers = { ...req.headers, 'x-forwarded-for': '203.0.113.9' }

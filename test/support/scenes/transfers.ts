@@ -9,7 +9,7 @@ import { basic, newReader, newSeller, type Payer, type Seller } from './world.js
 export const DAY = 86_400_000
 export const INVITED = 'ada@example.test'
 
-/** A user who holds ten and an account, while the clock stands still. */
+/** A user with a balance of ten and an account, with a stopped clock. */
 export async function newSender(start: Start, { balance = 10 }: { balance?: number } = {}) {
   const running = await start()
   const { call } = running

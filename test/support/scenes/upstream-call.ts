@@ -50,7 +50,7 @@ export function servers() {
   return { serving, sending }
 }
 
-/** An alarm that rings when it is told to. */
+/** An alarm that rings when the test says so. */
 export function byHand() {
   const set: number[] = []
   let rings = () => {}

@@ -30,7 +30,7 @@ export interface WatchedDisk {
   stop(): void
 }
 
-/** Looks at every change made through `node:fs/promises` in this process until `stop` is called. */
+/** Observes every change through `node:fs/promises` in this process until `stop` is called. */
 export async function watchDisk({ before }: DiskWatch = {}): Promise<WatchedDisk> {
   const events: DiskEvent[] = []
   const inodes = new Map<string, number>()

@@ -4,7 +4,7 @@ import type { Reader, Storage, Writer } from '../../../src/storage/storage.js'
 
 /** A memory storage that can be told to fail. */
 export interface FailingStorage extends Storage {
-  /** `writes`: bodies run, and what they wrote cannot be kept. `all`: no body runs. */
+  /** `writes`: bodies run, but their writes fail. `all`: no body runs. */
   failing: 'nothing' | 'writes' | 'all'
 }
 
@@ -30,7 +30,7 @@ export function failingStorage(): FailingStorage {
   }
 }
 
-/** A service with a sandbox over a storage that can be told to fail; what it logs is kept. */
+/** A service with a sandbox over a storage that fails on demand. It collects its log lines. */
 export function startFailing(options: ServiceOptions = {}): {
   url: string
   fetch: Service['fetch']

@@ -19,7 +19,7 @@ export interface FileStorages {
   contents(directory?: string): Promise<Record<string, string>>
 }
 
-/** Gives each test of a file a directory of its own, and takes it away again. */
+/** Creates a directory for each test of a file, and removes it afterwards. */
 export function useFileStorages(): FileStorages {
   const opened: Storage[] = []
   const here = { directory: '', file: '' }

@@ -158,7 +158,7 @@ const page = {
   /** Begins to land that many rows; resolves when the body is done. */
   startLanding: (count: number) => new Promise<void>((resolve) => void land(count, () => setTimeout(resolve))),
 
-  /** Lands as many, and gives how long that took once the body was done, in ms. */
+  /** Lands as many, and returns how long that took after the body, in ms. */
   async timeLanding(count: number): Promise<number> {
     let began = 0
     await land(count, () => (began = performance.now()))

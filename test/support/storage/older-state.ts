@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Call } from '../api.js'
 
-/** Puts a text into a sandbox's rows that an earlier version took and this one refuses, in the place of another. */
+/** Replaces a text in a sandbox's rows by one that an earlier version accepted and this one refuses. */
 export async function putIntoState(call: Call, text: string, olderText: string): Promise<void> {
   const snapshot = await call('GET', '/_sandbox/snapshot')
   const changed = snapshot.text.replaceAll(JSON.stringify(text).slice(1, -1), JSON.stringify(olderText).slice(1, -1))

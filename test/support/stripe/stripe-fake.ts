@@ -140,7 +140,7 @@ export async function startStripe({ searchLagMs = 60_000 } = {}) {
   }
 }
 
-/** Objects within others go by their ids but where they are asked for. */
+/** Nested objects are ids, unless the request expands them. */
 function expanded(body: Record<string, any>, params: Params): object {
   for (const name of ['latest_charge', 'payment_method'])
     if (body[name] && !Object.values(params).includes(name)) body[name] = body[name].id ?? body[name]
