@@ -37,14 +37,14 @@ const tokensOf = async (call: Call, { seller, payer }: Facts) => ({
 })
 
 describe.each(names)('the data file of release %s', (name) => {
-  it('opens with its money where it was and a sound ledger', async () => {
+  it('opens with its balances and a correct ledger', async () => {
     const { call, facts } = await open(name)
     const tokens = await tokensOf(call, facts)
     expect(await balanceOf(call, tokens.payer, facts.payer.hostname)).toBe(facts.payer.balance)
     expect((await call('GET', '/_sandbox/ledger')).body).toMatchObject({ ok: true, broken: null })
   })
 
-  it('sells what it sold before, and validates what was paid', async () => {
+  it('still sells its commodities, and validates earlier payments', async () => {
     const { call, facts } = await open(name)
     const tokens = await tokensOf(call, facts)
     const paid = await call('POST', `/v4/payment/${facts.hash}`, { token: tokens.payer, body: {} })
@@ -58,7 +58,7 @@ describe.each(names)('the data file of release %s', (name) => {
     expect((await call('GET', '/_sandbox/ledger')).body.ok).toBe(true)
   })
 
-  it('shows each kind of record to whoever owns it', async () => {
+  it('shows each kind of record to its owner', async () => {
     const { call, facts } = await open(name)
     const tokens = await tokensOf(call, facts)
     const bySeller = ['/v4/account', '/v4/twins', '/v4/commodities', '/v4/catalog/mine', '/v4/events', '/v2/users']
@@ -73,13 +73,13 @@ describe.each(names)('the data file of release %s', (name) => {
       expect((await call('GET', path)).status, path).toBe(200)
   })
 
-  it('signs in whoever signed in before', async () => {
+  it('signs in its users', async () => {
     const { call, facts } = await open(name)
     const session = await newSession(call, facts.reader)
     expect((await call('GET', '/v4/session', { session })).body.user.email).toBe(facts.reader)
   })
 
-  it('opens again after it was written to', async () => {
+  it('opens again after new writes', async () => {
     const first = await open(name)
     const { payer } = await tokensOf(first.call, first.facts)
     await first.call('POST', `/v4/payment/${first.facts.hash}`, { token: payer, body: {} })

@@ -26,7 +26,7 @@ async function round(
 
 const order = (id: number) => ({ name: 'agent_checkout', arguments: { catalog_item_id: id, arguments: OSLO } })
 
-test('the user is led to the approval, and the call goes on once they approved', async () => {
+test('sends the user to the approval, and continues the call after it', async () => {
   shop = await newMcpShop()
   const { call, payer, item } = shop
   const led: string[] = []
@@ -47,7 +47,7 @@ test('the user is led to the approval, and the call goes on once they approved',
   expect(await heldBy(call, shop)).toEqual([9.75, 10])
 })
 
-test('the user who rejects, or does not go there, pays nothing', async () => {
+test('charges nothing if the user rejects or does not open the approval', async () => {
   shop = await newMcpShop({ featured: true })
   const { call, payer, own } = shop
   const rejecting = await shop.client('2026-07-28', {
@@ -66,7 +66,7 @@ test('the user who rejects, or does not go there, pays nothing', async () => {
   expect(await heldBy(call, shop)).toEqual([10, 10])
 })
 
-test('what the client holds meanwhile is good for that call of that user by that app alone', async () => {
+test("the client's state works only for the same call of the same user and app", async () => {
   shop = await newMcpShop()
   const { call, payer, item } = shop
   const asked = (await round(order(item.id))).result
@@ -95,7 +95,7 @@ test('what the client holds meanwhile is good for that call of that user by that
   expect(await heldBy(call, shop)).toEqual([9.75, 10])
 })
 
-test('whoever takes long is waited for in rounds, and in the end the agent is told how to go on', async () => {
+test('waits for a slow user in rounds, and finally tells the agent how to continue', async () => {
   // A hundred times as fast as they are.
   const alarm = {
     set(ms: number, ring: () => void) {
@@ -119,7 +119,7 @@ test('whoever takes long is waited for in rounds, and in the end the agent is to
   })
 })
 
-test('a client that leads nobody anywhere is told what to ask for, and so is one of an earlier revision', async () => {
+test('tells a client without URL elicitation, or of an earlier revision, what to request', async () => {
   shop = await newMcpShop()
   const { item } = shop
   const { result } = await round(order(item.id), { capabilities: { elicitation: { form: {} } } })
@@ -130,7 +130,7 @@ test('a client that leads nobody anywhere is told what to ask for, and so is one
   })
 })
 
-test('an app with too many questions asks no more of them', async () => {
+test('refuses more questions of an app with too many', async () => {
   shop = await newMcpShop()
   const { item } = shop
   for (let n = 0; n < 20; n++) expect((await round(order(item.id))).result.resultType).toBe('input_required')
@@ -153,7 +153,7 @@ async function newWatchedShop() {
   return { isWaiting }
 }
 
-test('an app that is disconnected while its call waits pays nothing, and nobody can approve it any more', async () => {
+test('an app that is disconnected while its call waits pays nothing, and the approval ends', async () => {
   const { isWaiting } = await newWatchedShop()
   const { call, payer, item } = shop
   const { inputRequests, requestState } = (await round(order(item.id))).result
@@ -167,7 +167,7 @@ test('an app that is disconnected while its call waits pays nothing, and nobody 
   expect(await heldBy(call, shop)).toEqual([10, 10])
 })
 
-test('an app whose account is taken back while its call waits changes nothing of it', async () => {
+test('an app that loses its account while its call waits does not change the account', async () => {
   const { isWaiting } = await newWatchedShop()
   const { call } = shop
   const { agent, seller, session } = await newBusiness(call)

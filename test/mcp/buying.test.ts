@@ -12,7 +12,7 @@ afterEach(() => shop.service.close())
 const OSLO = { city: 'Oslo' }
 
 describe.each<Era>(['2025-11-25', '2026-07-28'])('an agent of %s', (era) => {
-  test('is shown tools that say what they do to the world, with schemas', async () => {
+  test('sees tools with schemas and annotations about their effects', async () => {
     shop = await newMcpShop()
     const { tools } = await (await shop.client(era)).listTools()
     expect(tools.map(({ name }) => name)).toEqual([
@@ -30,7 +30,7 @@ describe.each<Era>(['2025-11-25', '2026-07-28'])('an agent of %s', (era) => {
     expect(spends).toEqual(['transfer_to_agent', 'agent_checkout', 'cart_pay'])
   })
 
-  test('finds an item, asks for approval, buys it once, and has the receipt', async () => {
+  test('finds an item, requests an approval, buys it once, and gets the receipt', async () => {
     shop = await newMcpShop()
     const { call, payer, item } = shop
     const client = await shop.client(era)
@@ -74,7 +74,7 @@ describe.each<Era>(['2025-11-25', '2026-07-28'])('an agent of %s', (era) => {
     expect(await heldBy(call, shop)).toEqual([9.5, 10])
   })
 
-  test('looks after its wallet, which the user fills by their approval alone', async () => {
+  test('manages its twin, which is filled only with an approval of the user', async () => {
     shop = await newMcpShop()
     const { call, payer, wallet } = shop
     const client = await shop.client(era)
@@ -90,7 +90,7 @@ describe.each<Era>(['2025-11-25', '2026-07-28'])('an agent of %s', (era) => {
     expect((await done(client, 'fund_primary_wallet')).top_up.url).toContain(payer.hostname)
   })
 
-  test('is refused in words to act on, and nothing of a defect is shown', async () => {
+  test('gets refusals that say what to do, and no details of a defect', async () => {
     shop = await newMcpShop()
     const { item, failures } = shop
     const client = await shop.client(era)
@@ -113,7 +113,7 @@ describe.each<Era>(['2025-11-25', '2026-07-28'])('an agent of %s', (era) => {
     expect(failures).toEqual([])
   })
 
-  test('makes a payment link for somebody else, and is told how to buy and sell', async () => {
+  test('creates a payment link for somebody else, and learns how to buy and sell', async () => {
     shop = await newMcpShop()
     const client = await shop.client(era)
     const link = await done(client, 'guest_checkout', { catalog_item_id: shop.item.id, arguments: OSLO })
@@ -154,7 +154,7 @@ describe("an account's own server", () => {
     expect(shop.asked.at(-1)?.url).toBe('https://api.example.test/weather?city=Oslo')
   })
 
-  test('takes null for no approval, and says where it is the approval that is wrong', async () => {
+  test('accepts null for no approval, and reports a wrong approval', async () => {
     shop = await newMcpShop({ featured: true })
     const { item, own } = shop
     const client = await shop.client('2025-11-25', { path: own })
@@ -182,7 +182,7 @@ describe("an account's own server", () => {
         })
   })
 
-  test('sells its private items, which no other server knows', async () => {
+  test('sells its private items, which no other server has', async () => {
     shop = await newMcpShop()
     const { call, seller, own } = shop
     const secret = await newItem(call, seller, { name: 'Secret sauce', private: true, featured: true })
@@ -229,7 +229,7 @@ describe("an account's own server", () => {
     expect(await names()).toEqual(['town_weather', 'city_weather_2', 'agent_checkout_2', 'gro_e', 'city_weather'])
   })
 
-  test('shows what sellers write as plain text, and no price but the service’s own', async () => {
+  test("shows sellers' texts as plain text, and only the service's own price", async () => {
     shop = await newMcpShop()
     const { call, seller, own } = shop
     await newItem(call, seller, {

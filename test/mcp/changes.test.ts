@@ -33,7 +33,7 @@ async function listen(path?: string): Promise<string[]> {
   return heard
 }
 
-test('who listens hears of the tools, of the catalog and of receipts as they change, and of nothing else', async () => {
+test('listeners learn about changes of tools, the catalog and receipts, and about nothing else', async () => {
   shop = await newMcpShop({ featured: true })
   const { call, seller, item, payer } = shop
   const heard = await listen(shop.own)

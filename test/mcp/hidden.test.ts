@@ -12,7 +12,7 @@ const OSLO = { city: 'Oslo' }
 const HIDDEN = /[\u200B\u202E\u2028\u{E0041}]/u
 
 test.each<Era>(['2025-11-25', '2026-07-28'])(
-  'what a seller hides in words reaches no agent of %s, and what was delivered comes as it is',
+  "a seller's hidden text reaches no agent of %s, and deliveries arrive unchanged",
   async (era) => {
     shop = await newMcpShop()
     const { call, seller, own } = shop
@@ -80,7 +80,7 @@ test.each<Era>(['2025-11-25', '2026-07-28'])(
   },
 )
 
-test('what an agent sends stays as it sent it: what it asked for is what was approved', async () => {
+test("an agent's texts stay unchanged, so it gets an approval for exactly its request", async () => {
   shop = await newMcpShop()
   const { call, item } = shop
   const client = await shop.client('2026-07-28')

@@ -25,14 +25,14 @@ async function newBusiness() {
   return { call, client, account, token: await tokenFor(call, client_id, client_secret) }
 }
 
-test('an agent that was granted a business account is shown the tools that sell', async () => {
+test('an agent with a business account sees the tools for selling', async () => {
   const { client } = await newBusiness()
   const names = (await client.listTools()).tools.map(({ name }) => name)
   expect(names).toEqual(expect.arrayContaining(['twin_status', 'create_twin', 'list_my_tools', 'test_tool']))
   expect(await done(client, 'agent_wallet_info')).toMatchObject({ account: { name: null } })
 })
 
-test('an agent that was granted none asks its user for one, and sells once they have chosen', async () => {
+test('an agent without one asks its user to choose one, and then sells', async () => {
   shop = await newMcpShop()
   const { call, service } = shop
   expect(await refused(await shop.client('2025-11-25'), 'choose_account')).toMatchObject({ code: 'not_choosable' })
@@ -59,7 +59,7 @@ test('an agent that was granted none asks its user for one, and sells once they 
   expect(await done(client, 'agent_wallet_info')).toMatchObject({ account: { id }, choosable: true })
 })
 
-test('it sees and makes wallets of the business, and is never shown their keys', async () => {
+test('it sees and creates twins of the business, and never sees their keys', async () => {
   const { client, account, call, token } = await newBusiness()
   const made = await done(client, 'create_twin')
   expect(made).toMatchObject({ hostname: expect.any(String), key: null })
@@ -68,7 +68,7 @@ test('it sees and makes wallets of the business, and is never shown their keys',
   expect((await call('GET', `/v4/twin/${made.hostname}`, { token })).body.id).toBe(made.id)
 })
 
-test('it lists the tools of the business, and tries them without anybody paying', async () => {
+test('it lists the tools of the business, and tries them without a payment', async () => {
   const { client, call, token } = await newBusiness()
   const item = await newItem(call, { token }, { featured: true, active: false })
   await putParameters(call, { token } as never, item, [{ kind: 'query', name: 'key', value: 'k1', sensitive: true }])
@@ -92,7 +92,7 @@ test('it lists the tools of the business, and tries them without anybody paying'
   expect(await refused(client, 'test_tool', { catalog_item_id: item.id })).toMatchObject({ code: 'arguments_refused' })
 })
 
-test('it sells what its user approves, changes it so, and stops so: each once, and exactly that', async () => {
+test('it creates, changes and removes items exactly as its user approves, each once', async () => {
   const { client, call } = await newBusiness()
   const greeter = {
     name: 'Greeter',

@@ -24,7 +24,7 @@ async function useUp({ id }: { id: number }, calls: number): Promise<void> {
   await sandbox.restore({ counters, rows: { ...rows, mcp_usages: [usage] } })
 }
 
-test("what an account's server sells counts in its plan, and what strangers look at or are refused does not", async () => {
+test("sales of an account's server count in its plan, but reads and refusals do not", async () => {
   shop = await newMcpShop({ featured: true })
   const { call, seller, item, own } = shop
   const client = await shop.client('2025-11-25', { path: own })
@@ -52,7 +52,7 @@ test("what an account's server sells counts in its plan, and what strangers look
   expect(await usedBy(seller)).toBe(3)
 })
 
-test('takes as many calls a month as the plan of its account says, and buyers hear no more than when the next begins', async () => {
+test("accepts the plan's number of calls a month, and tells buyers only when the next month begins", async () => {
   shop = await newMcpShop({ featured: true, price: 0 })
   const { seller, item, own } = shop
   await useUp(seller, 999)
@@ -74,7 +74,7 @@ test('takes as many calls a month as the plan of its account says, and buyers he
   await done(await shop.client('2025-11-25'), 'agent_checkout', order)
 })
 
-test("says all of the limit to an agent of the account's own", async () => {
+test("shows the whole limit to the account's own agent", async () => {
   shop = await newMcpShop()
   const { call, service } = shop
   const email = 'owner@example.test'

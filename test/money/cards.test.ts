@@ -73,7 +73,7 @@ function handAlarm() {
 
 const never = () => new Promise<never>(() => {})
 
-test('a charge goes to the port in smallest units of the digital quantity, and rests nowhere once it is settled', async () => {
+test('a charge goes to the port in smallest units of the digital quantity, and is not stored after it is settled', async () => {
   const cards = countingCards()
   const { call, topUp, charges, service } = await started({ cards })
   const payer = await newPayer(call, await newSeller(call))
@@ -93,7 +93,7 @@ test('a charge goes to the port in smallest units of the digital quantity, and r
   await service.close()
 })
 
-test('a service that is no sandbox and has no card processor charges nothing, and says why', async () => {
+test('a service without a sandbox and a card processor charges nothing, and says why', async () => {
   const { call, topUp, charges, payments, service } = await started({})
   const payer = await newPayer(call, await newSeller(call))
   const refused = await topUp(payer, 'pm_card_visa')
@@ -103,7 +103,7 @@ test('a service that is no sandbox and has no card processor charges nothing, an
   await service.close()
 })
 
-test('a port that rejects after it has charged is asked again with the same id, and the value is issued once', async () => {
+test('a port that rejects after a charge is called again with the same id, and the value is issued once', async () => {
   const cards = countingCards(async (_, asked) => {
     if (asked < 3) throw new Error('the connection broke')
   })
@@ -126,7 +126,7 @@ test('a port that rejects after it has charged is asked again with the same id, 
   await service.close()
 })
 
-test('one that turns out declined later has failed, and nothing is issued', async () => {
+test('a charge that turns out declined later fails, and issues nothing', async () => {
   let asked = 0
   const charge = async (): Promise<ChargeResult> => {
     if (++asked === 1) throw new Error('the connection broke')
@@ -173,7 +173,7 @@ test('a charge that takes longer than cardMs is answered as unknown, and settled
   await service.close()
 })
 
-test('what comes of a charge after cardMs is not counted beside the later try', async () => {
+test('an answer after cardMs does not count next to the later try', async () => {
   const releases: (() => void)[] = []
   const cards = countingCards((_, asked) =>
     asked === 1 ? new Promise((resolve) => releases.push(resolve)) : Promise.resolve(),
@@ -192,7 +192,7 @@ test('what comes of a charge after cardMs is not counted beside the later try', 
   await service.close()
 })
 
-test('the service itself leaves alone what a call is charging, until it must be taken for left behind', async () => {
+test('the service does not touch the charge of a running call until it counts as abandoned', async () => {
   const releases: (() => void)[] = []
   const cards = countingCards(() => new Promise((resolve) => releases.push(resolve)))
   const { service, call, payer, topUp, held } = await prepared({ cards })
@@ -210,7 +210,7 @@ test('the service itself leaves alone what a call is charging, until it must be 
   await service.close()
 })
 
-test('20 services over one storage charge one card that was left behind once', async () => {
+test('20 services over one storage charge an abandoned card once', async () => {
   const storage = memoryStorage()
   const first = await started({ storage: keptOpen(storage), cards: { charge: never, refund: never, save: never } })
   const payer = await newPayer(first.call, await newSeller(first.call))
@@ -228,7 +228,7 @@ test('20 services over one storage charge one card that was left behind once', a
   expect(await balanceOf(first.call, payer.token, payer.hostname)).toBe(5)
 })
 
-test('a service that ended between charge and issue is followed by one that finishes with the same id', async () => {
+test('the next service finishes a charge with the same id after one ended between charge and issue', async () => {
   const storage = memoryStorage()
   const cards = countingCards((_, asked) => (asked === 1 ? never() : Promise.resolve()))
   const killed = await started({ storage: keptOpen(storage), cards })
@@ -259,7 +259,7 @@ test('a snapshot taken while a card is charged settles it where it is restored',
   await other.service.close()
 })
 
-test('a storage that cannot note that the card was charged leaves the payment pending, and it is settled later', async () => {
+test('a payment stays pending if the storage cannot record its charge, and is settled later', async () => {
   const inner = memoryStorage()
   let failing = false
   const storage: Storage = {
@@ -280,7 +280,7 @@ test('a storage that cannot note that the card was charged leaves the payment pe
   await service.close()
 })
 
-test('a charge that nobody answers for days is given up, and its payment has failed', async () => {
+test('the service gives up a charge without an answer after days, and its payment fails', async () => {
   const charge = async () => {
     throw new Error('nobody is there')
   }
@@ -295,7 +295,7 @@ test('a charge that nobody answers for days is given up, and its payment has fai
   await service.close()
 })
 
-test('a reset while a card is charged brings nothing of it back', async () => {
+test('a reset during a charge leaves nothing of it', async () => {
   let release = () => {}
   const cards = countingCards(() => new Promise<void>((resolve) => (release = resolve)))
   const { service, payer, topUp, payments, charges } = await prepared({ cards })
@@ -308,7 +308,7 @@ test('a reset while a card is charged brings nothing of it back', async () => {
   await service.close()
 })
 
-test('closing waits for the card that is being charged', async () => {
+test('closing waits for a running charge', async () => {
   const storage = memoryStorage()
   let release = () => {}
   const cards = countingCards(() => new Promise<void>((resolve) => (release = resolve)))
@@ -322,7 +322,7 @@ test('closing waits for the card that is being charged', async () => {
   await topup
 })
 
-test('an emptied outbox keeps what is not settled, among many messages', async () => {
+test('an emptied outbox keeps unsettled charges, among many messages', async () => {
   const { service, call, payer, topUp, held, charges } = await prepared({
     cards: countingCards(async (_, asked) => {
       if (asked === 1) throw new Error('the connection broke')
@@ -344,7 +344,7 @@ const chargeOf = (id: string, payment_method_id: string): CardCharge => ({
   ...{ amount: '500', decimals: 2, currency: 'USD', description: 'A test' },
 })
 
-test('the test processor answers each id as it did first, and the slow one after five seconds', async () => {
+test('the test processor repeats its first answer for each id, and answers the slow card after five seconds', async () => {
   const { alarm, rings, ring } = handAlarm()
   const { charge } = testProcessor({ alarm })
   const declined = { status: 'declined', reason: 'expired card' }

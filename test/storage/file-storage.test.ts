@@ -50,7 +50,7 @@ describe('the data file', () => {
     '{"counters":{},"rows":{"notes":[{"id":1},{"id":1}]}}',
     '{"format":"farthing/2","store":"s","commit":0,"counters":{},"rows":{}}',
     '{"format":"farthing/1","store":"s","commit":-1,"counters":{},"rows":{}}',
-  ])('is left as it is and named where it holds no state: %s', async (text) => {
+  ])('is unchanged and named in the error if it has no state: %s', async (text) => {
     await writeFile(storages.file, text)
     const error = await open().catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(StorageDamaged)
@@ -82,7 +82,7 @@ describe('the data file', () => {
     expect(await (await open()).read((tx) => tx.get(notes, text))).toEqual({ id: text, body: text })
   })
 
-  test('is rewritten when the journal has grown, which loses and doubles nothing', async () => {
+  test('is rewritten when the journal grows, without loss or duplicates', async () => {
     const storage = await open({ journalLimit: 2000 })
     const sizes: number[] = []
     for (let round = 0; round < 40; round++) {
@@ -98,7 +98,7 @@ describe('the data file', () => {
     expect(await (await open({ file: await leave('killed') })).export()).toEqual(state)
   })
 
-  test('reached by two paths is one storage', async () => {
+  test('is one storage through two paths', async () => {
     await open()
     await mkdir(join(storages.directory, 'elsewhere'))
     const link = join(storages.directory, 'elsewhere', 'link.json')
@@ -117,7 +117,7 @@ async function journalOf(...ids: number[]): Promise<{ file: string; journal: Buf
 }
 
 describe('the journal', () => {
-  test('is cut where its last line is not whole, wherever that ends', async () => {
+  test('is cut before an incomplete last line', async () => {
     const { file, journal } = await journalOf(1, 2, 3)
     const start = await readFile(file)
     const lastLine = journal.lastIndexOf('\n', journal.length - 2) + 1
@@ -134,7 +134,7 @@ describe('the journal', () => {
     expect(await idsIn(await open({ file }))).toEqual([1, 2, 3])
   })
 
-  test('is cut where its last line is not what was written, and goes on from there', async () => {
+  test('is cut before a damaged last line, and continues from there', async () => {
     const { file, journal } = await journalOf(1, 2)
     const start = await readFile(file)
     const lastLine = journal.lastIndexOf('\n', journal.length - 2) + 1
@@ -156,7 +156,7 @@ describe('the journal', () => {
     }
   })
 
-  test('with damage before its last line is left as it is, and the line is named', async () => {
+  test('is unchanged if it is damaged before its last line, and the error names the line', async () => {
     const { file, journal } = await journalOf(1, 2, 3)
     const [header, one, two, three] = journal.toString().split('\n') as [string, string, string, string]
     const damages: [string[], number][] = [
@@ -184,7 +184,7 @@ describe('the journal', () => {
     expect(await idsIn(await open({ file }))).toEqual([1, 2, 3])
   })
 
-  test('of another data file, or of one that is gone, is left as it is', async () => {
+  test('of another or a missing data file is unchanged', async () => {
     const { file, journal } = await journalOf(1)
     await writeFile(file, '{"counters":{},"rows":{}}')
     await expect(open({ file })).rejects.toThrow(/line 1: this journal goes on from another data file/)
@@ -194,7 +194,7 @@ describe('the journal', () => {
     expect(await readFile(`${file}.journal`)).toEqual(journal)
   })
 
-  test('beside a data file older than its own is left as it is', async () => {
+  test('next to an older data file is unchanged', async () => {
     const { file } = await journalOf(1, 2)
     const older = await readFile(file)
     await (await open({ file })).close()
@@ -211,7 +211,7 @@ describe('the journal', () => {
     })
   })
 
-  test('still holding what the data file holds already is not applied again', async () => {
+  test('is not applied again if the data file already contains it', async () => {
     const storage = await open()
     await put(storage, { id: 1, rank: 1 }, { id: 2 })
     await put(storage, { id: 1, rank: 2 })
@@ -233,7 +233,7 @@ describe('the journal', () => {
   })
 })
 
-test('nothing is promised to writers, readers or exporters before it is on the disk', async () => {
+test('writers, readers and exporters wait until the disk has the commit', async () => {
   let release = () => {}
   let held: Promise<void> | undefined
   const disk = await watchDisk({ before: (event) => (event.do === 'sync' ? held : undefined) })
