@@ -1,7 +1,7 @@
 import type { FetchSource } from '../src/core.js'
-import { JarResponse, SessionJar } from './service-worker/jar.js'
 import { CLAIM } from './service-worker/register.js'
-import { headersOf } from './service-worker/sent.js'
+import { headersOf } from './service-worker/request-headers.js'
+import { CookieResponse, SessionJar } from './service-worker/session-jar.js'
 
 export { type RegisterOptions, register } from './service-worker/register.js'
 
@@ -49,8 +49,8 @@ async function answer(service: Handler, request: Request, { url, jar }: { url: s
   try {
     const takesCookies = jar.isFor(request)
     const headers = headersOf(request, takesCookies ? await jar.cookie() : undefined)
-    const response = await service.fetch(request, { url, headers, Response: JarResponse })
-    if (takesCookies && response instanceof JarResponse) await jar.keep(response)
+    const response = await service.fetch(request, { url, headers, Response: CookieResponse })
+    if (takesCookies && response instanceof CookieResponse) await jar.keep(response)
     return response
   } catch (error) {
     console.error('farthing: a request failed', error)

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { evidenceGrades } from '../src/base/evidence.js'
 import { UPSTREAM_EXPECTED, upstreamList } from '../src/base/ip-address.js'
-import { reachSettings } from '../src/http/reach.js'
+import { accessSettings } from '../src/http/sandbox-access.js'
 import type { Seed } from '../src/sandbox/controls/seed/seed-schema.js'
 import { isObject } from '../src/storage/unknown.js'
 import { parseDocument, readOptionalText } from './document.js'
@@ -9,9 +9,9 @@ import { Refusal } from './refusal.js'
 import { checkSeed } from './seed/load.js'
 
 const Text = z.string().check(z.minLength(1))
-const Token = z.string().check(z.refine((text) => reachSettings.controlToken.read(text) !== undefined))
-const Origins = z.array(z.string().check(z.refine((text) => reachSettings.allowOrigins.read(text) !== undefined)))
-const Hosts = z.array(z.string().check(z.refine((text) => reachSettings.allowHosts.read(text) !== undefined)))
+const Token = z.string().check(z.refine((text) => accessSettings.controlToken.read(text) !== undefined))
+const Origins = z.array(z.string().check(z.refine((text) => accessSettings.allowOrigins.read(text) !== undefined)))
+const Hosts = z.array(z.string().check(z.refine((text) => accessSettings.allowHosts.read(text) !== undefined)))
 const Upstreams = z.array(z.string().check(z.refine((text) => !('wrong' in upstreamList([text])))))
 
 /** The settings of `farthing.config.json`. Each is also a flag and an environment variable. */
@@ -97,18 +97,18 @@ export const settings: Readonly<Record<SettingName, Setting>> = {
   controlToken: {
     flags: '--control-token <token>',
     help: 'token that lets other machines call the controls under /_sandbox (default: random, printed at start)',
-    expects: reachSettings.controlToken.expects,
+    expects: accessSettings.controlToken.expects,
   },
   allowOrigins: {
     flags: '--allow-origin <origin>',
     help: 'also let pages of this origin call; may be repeated',
-    expects: reachSettings.allowOrigins.expects,
+    expects: accessSettings.allowOrigins.expects,
     isList: true,
   },
   allowHosts: {
     flags: '--allow-host <host>',
     help: "also answer requests for this host, beside localhost and the base URL's; may be repeated",
-    expects: reachSettings.allowHosts.expects,
+    expects: accessSettings.allowHosts.expects,
     isList: true,
   },
   allowUpstream: {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Handler, nodeFonts, nodeUpstream, type Served, serve } from '../adapters/node.js'
 import { isLoopbackAddress, isLoopbackHost } from '../src/base/loopback.js'
-import { sandboxReach } from '../src/http/reach.js'
+import { sandboxAccess } from '../src/http/sandbox-access.js'
 import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'
 import type { State, Storage } from '../src/storage/storage.js'
 import { hasCode } from '../src/storage/unknown.js'
@@ -94,7 +94,7 @@ async function assemble(storage: Storage, { clock, ...options }: AssembleOptions
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
     const credentials = await service.sandbox.credentials()
-    return { service, credentials, handler: sandboxPages({ service, demo, offline, reach: sandboxReach(reach) }) }
+    return { service, credentials, handler: sandboxPages({ service, demo, offline, reach: sandboxAccess(reach) }) }
   } catch (error) {
     await service.close()
     if (error instanceof Problem) throw new Refusal(`cannot use the seed: ${error.message}`, { cause: error })

@@ -6,7 +6,7 @@ import type { ServiceContext } from './http/context.js'
 import { deliverClaimed, deliverMessage, nextMessage, outbox } from './jobs/outbox/outbox.js'
 import { nextTimer, runTimer, timers } from './jobs/schedule/timer.js'
 import type { AnyCollection, Storage } from './storage/storage.js'
-import { Watched } from './storage/watched.js'
+import { TrackedTransaction } from './storage/tracked-transaction.js'
 import { timerJobs } from './timers.js'
 
 /** After a round that broke off, as when the storage did not answer. */
@@ -21,7 +21,7 @@ interface Due {
  * Delivers the outbox and runs timers, one after the other, as they fall due: after each write that put one there, and as time passes.
  * Gives the storage to write through; closing that waits for what is running.
  */
-export function inBackground(storage: Storage, given: Omit<ServiceContext, 'storage' | 'background'>) {
+export function runInBackground(storage: Storage, given: Omit<ServiceContext, 'storage' | 'background'>) {
   const { clock, alarm, log } = given
   let working: Promise<void> = Promise.resolve()
   let woken = false
@@ -125,9 +125,9 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
       wake()
     },
     async write(body) {
-      let watched: Watched | undefined
+      let watched: TrackedTransaction | undefined
       const value = await storage.write((tx) => {
-        watched = new Watched(tx)
+        watched = new TrackedTransaction(tx)
         return body(watched)
       })
       if (watched && isDueSet(watched)) wake()
@@ -154,4 +154,5 @@ export function inBackground(storage: Storage, given: Omit<ServiceContext, 'stor
 const dueOf = ({ due_at }: { readonly due_at: number | null }): number => required(due_at, 'the time that work is due')
 
 /** Whether anything was put there that falls due. */
-const isDueSet = ({ puts }: Watched): boolean => puts.some(({ name }) => name === outbox.name || name === timers.name)
+const isDueSet = ({ puts }: TrackedTransaction): boolean =>
+  puts.some(({ name }) => name === outbox.name || name === timers.name)

@@ -1,4 +1,4 @@
-import { inBackground } from './background.js'
+import { runInBackground } from './background.js'
 import type { Evidence } from './base/evidence.js'
 import { UPSTREAM_EXPECTED, upstreamList } from './base/ip-address.js'
 import {
@@ -22,8 +22,8 @@ import { collections } from './collections.js'
 import { authenticate } from './consent/callers/caller.js'
 import type { Limits, ServiceContext } from './http/context.js'
 import type { FetchSource } from './http/incoming.js'
-import { sandboxReach } from './http/reach.js'
 import { RouteTable } from './http/routing/router.js'
+import { sandboxAccess } from './http/sandbox-access.js'
 import { sessions } from './identity/sessions/session.js'
 import { clients } from './identity/tokens/client.js'
 import { tokens } from './identity/tokens/token.js'
@@ -183,7 +183,7 @@ function contextOf(options: AssemblyOptions): ServiceContext {
         plantSeed: seedPlanter(options.seed ?? {}),
         handedApprovals: new Set<string>(),
         isServed: false,
-        ...sandboxReach(options),
+        ...sandboxAccess(options),
       }
     : undefined
   const context: Omit<ServiceContext, 'storage' | 'background'> = {
@@ -192,7 +192,7 @@ function contextOf(options: AssemblyOptions): ServiceContext {
     alarm,
     random,
     keys: keyring(options.encryptionKey ?? random.bytes(32), random),
-    keepsKey: options.encryptionKey === undefined,
+    storesKey: options.encryptionKey === undefined,
     mailer: options.mailer ?? { send: async () => {} },
     push: options.push ?? { send: async () => {} },
     fonts: options.fonts,
@@ -224,12 +224,12 @@ function contextOf(options: AssemblyOptions): ServiceContext {
     onDisconnect,
     onFirstProof,
     onSignIn,
-    tellParked: (tx, parked) =>
+    recordUnsettled: (tx, parked) =>
       recordUnsettled(tx, parked, context.clock.now()).catch((cause: unknown) =>
         context.log.error(`nobody could be told that ${parked.id} waits for an operator`, cause),
       ),
   }
-  return inBackground(
+  return runInBackground(
     sealedStorage(options.storage, () => context.keys),
     context,
   )

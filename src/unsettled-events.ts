@@ -1,5 +1,5 @@
 import type { Owner } from './base/owner.js'
-import type { ParkedWork } from './http/context.js'
+import type { UnsettledWork } from './http/context.js'
 import { recordEvent } from './jobs/events/event.js'
 import { invoices } from './market/billing/invoice.js'
 import { BILLING_PERIOD_ENDS, BILLING_RETRY } from './market/billing/settle.js'
@@ -81,7 +81,7 @@ const concerns: Readonly<Record<string, Concerning>> = {
 }
 
 /** Tells whomever parked work concerns that an operator has to look after it. */
-export async function recordUnsettled(tx: Writer, { id, kind, subject }: ParkedWork, at: number): Promise<void> {
+export async function recordUnsettled(tx: Writer, { id, kind, subject }: UnsettledWork, at: number): Promise<void> {
   const concern = await concerns[kind]?.(tx, subject)
   if (concern) await recordEvent(tx, { ...concern, actor: 'service', data: { unsettled: id }, at })
 }

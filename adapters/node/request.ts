@@ -4,7 +4,7 @@ import type { FetchSource } from '../../src/core.js'
 import { addressOf } from './target.js'
 
 /** A request's headers as they are looked up, one by one. */
-export class SentHeaders implements NonNullable<FetchSource['headers']> {
+export class NodeHeaders implements NonNullable<FetchSource['headers']> {
   readonly #headers: IncomingMessage['headers']
 
   constructor({ headers }: IncomingMessage) {

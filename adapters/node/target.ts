@@ -28,7 +28,7 @@ export function checkHost({ headers: { host = '' } }: IncomingMessage): void {
  */
 export function addressOf({ headers, socket, url: target = '' }: IncomingMessage): string {
   const { host = '' } = headers
-  if (target.startsWith('/')) return spelled(`http://${host === '' ? ownHost(socket) : host}${target}`)
+  if (target.startsWith('/')) return normalized(`http://${host === '' ? ownHost(socket) : host}${target}`)
   const url = URL.canParse(target) ? new URL(target) : undefined
   if (url?.protocol !== 'http:' || !/^http:\/\//i.test(target) || url.username !== '' || url.password !== '')
     throw new Problem('target_malformed')
@@ -40,4 +40,4 @@ function ownHost({ localAddress, localPort }: IncomingMessage['socket']): string
 }
 
 /** The one spelling of an address that browsers and `fetch` have too, where a target has backslashes or dots for steps. */
-const spelled = (address: string): string => (/[\\#]|\/\.|%2e/i.test(address) ? new URL(address).href : address)
+const normalized = (address: string): string => (/[\\#]|\/\.|%2e/i.test(address) ? new URL(address).href : address)

@@ -1,7 +1,7 @@
 import type { CardCharge, ChargedCard } from '../../src/core.js'
 
 /** How the port names a card that Stripe keeps: Stripe charges it for its Customer alone. */
-export const keptName = ({ customer, payment_method }: { customer: string; payment_method: string }): string =>
+export const savedCardName = ({ customer, payment_method }: { customer: string; payment_method: string }): string =>
   `${customer}:${payment_method}`
 
 /** How Stripe is told which card; undefined for what is no name of a card on file, or, where it is to be none, for anything but a bare name. */

@@ -3,7 +3,7 @@ import Stripe from 'stripe'
 const { StripeError, StripeInvalidRequestError } = Stripe.errors
 
 /** Stripe asks that whoever pays is told no other reason: it might help who has stolen a card. */
-const TOLD = new Set([
+const SHOWN_CODES = new Set([
   'authentication_required',
   'card_not_supported',
   'card_velocity_exceeded',
@@ -16,7 +16,7 @@ const TOLD = new Set([
 
 /** Why a card was declined, by what Stripe says of it. */
 export function declineReason({ code, decline_code }: { code?: string; decline_code?: string }): string {
-  const told = [decline_code, code].find((each) => each !== undefined && TOLD.has(each))
+  const told = [decline_code, code].find((each) => each !== undefined && SHOWN_CODES.has(each))
   return told ? inWords(told) : 'declined by the bank'
 }
 

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe'
 import type { CardToSave, SaveResult } from '../../src/core.js'
-import { keptName, shownCard } from './card.js'
+import { savedCardName, shownCard } from './card.js'
 import { expanded } from './expanded.js'
 import { AUTHENTICATION_REQUIRED, declineReason, isDecline, isRefusal, refusalReason } from './failure.js'
 
@@ -37,5 +37,5 @@ function resultOf({ id: customer }: Stripe.Customer, { status, payment_method }:
   if (status !== 'succeeded') return { status: 'declined', reason: AUTHENTICATION_REQUIRED }
   const { id, card } = expanded(payment_method, 'payment_method')
   if (!card) return { status: 'declined', reason: 'no card' }
-  return { status: 'saved', payment_method_id: keptName({ customer, payment_method: id }), card: shownCard(card) }
+  return { status: 'saved', payment_method_id: savedCardName({ customer, payment_method: id }), card: shownCard(card) }
 }

@@ -1,4 +1,4 @@
-import type { SandboxReach } from '../../src/http/context.js'
+import type { SandboxAccess } from '../../src/http/context.js'
 import type { Service } from '../../src/index.js'
 import type { Demo } from '../seed/demo.js'
 
@@ -8,7 +8,7 @@ export interface SandboxPages {
   /** Pages show the demo only if the service's state has it. */
   readonly demo: Demo
   /** Who else may open the pages; the same as for the service. Default: only this machine and its pages. */
-  readonly reach?: SandboxReach
+  readonly reach?: SandboxAccess
   /** The folder of the built offline demo. */
   readonly offline?: URL
 }

@@ -1,6 +1,6 @@
 import type { Handler } from '../../adapters/node.js'
 import { Problem } from '../../src/base/problem.js'
-import type { SandboxReach } from '../../src/http/context.js'
+import type { SandboxAccess } from '../../src/http/context.js'
 import type { Reply } from '../../src/http/reply.js'
 import { controlCookie, guardCaller, guardChange, isControlToken } from '../../src/http/sandbox-guard.js'
 import type { FetchSource } from '../../src/index.js'
@@ -46,7 +46,7 @@ async function offlinePage({ offline }: SandboxPages, { url }: Request): Promise
  * Moves the control token from a page's address into a cookie and redirects to the address without it, so that neither the history
  * nor a `Referer` shows it. Throws `sandbox_refused` if the token is wrong.
  */
-function takeControlToken(address: string, reach: SandboxReach): Record<string, string> | undefined {
+function takeControlToken(address: string, reach: SandboxAccess): Record<string, string> | undefined {
   const url = new URL(address)
   const token = url.searchParams.get('control_token')
   if (token === null) return undefined

@@ -34,7 +34,7 @@ export interface ServiceContext {
   /** A service that takes over another state takes over its key, unless it was given one. */
   keys: Keyring
   /** The key was not given: it is kept with the state. */
-  readonly keepsKey: boolean
+  readonly storesKey: boolean
   readonly mailer: Mailer
   readonly push: Push
   readonly fonts: Fonts | undefined
@@ -71,7 +71,7 @@ export interface ServiceContext {
   /** What ends with the connection of an app, by the features that know of it. */
   readonly onDisconnect: readonly OnDisconnect[]
   /** Tells whomever it concerns, by an event, that work failed too often and waits for an operator. Never rejects. */
-  tellParked(tx: Writer, parked: ParkedWork): Promise<void>
+  recordUnsettled(tx: Writer, parked: UnsettledWork): Promise<void>
 }
 
 /** A user who has just signed in by a code that was mailed to them. */
@@ -89,21 +89,18 @@ export interface SignedIn {
 export type OnSignIn = (tx: Writer, signedIn: SignedIn) => Promise<void>
 
 /** How many of something ended, and what it is called. */
-export interface EndedThings {
+export interface EndedCount {
   readonly count: number
   readonly one: string
   readonly many: string
 }
 
-export type OnFirstProof = (
-  tx: Writer,
-  proven: { readonly userId: number; readonly at: number },
-) => Promise<EndedThings>
+export type OnFirstProof = (tx: Writer, proven: { readonly userId: number; readonly at: number }) => Promise<EndedCount>
 
 export type OnDisconnect = (tx: Writer, ended: { readonly connectionId: number; readonly at: number }) => Promise<void>
 
 /** Work that failed too often: a timer's job, or noting what came of a message. */
-export interface ParkedWork {
+export interface UnsettledWork {
   /** `timer:1` or `message:1`. */
   readonly id: string
   /** The timer's kind, or the message's with its purpose: `card_topup`. */
@@ -145,7 +142,7 @@ export interface ClockState {
 }
 
 /** Who may reach a sandbox over HTTP, beside this machine. */
-export interface SandboxReach {
+export interface SandboxAccess {
   /** Opens the controls to callers elsewhere. Never stored. */
   readonly controlToken: string | undefined
   /** As browsers write them: `https://shop.example.test`. */
@@ -155,7 +152,7 @@ export interface SandboxReach {
 }
 
 /** What only a sandbox has. */
-export interface SandboxContext extends SandboxReach {
+export interface SandboxContext extends SandboxAccess {
   /** A request came over a network: from then on, upstream calls to private addresses need to be allowed. */
   isServed: boolean
   readonly clock: SandboxClock

@@ -1,4 +1,4 @@
-import { type Guarded, type GuardedRequest, mayRead } from './sandbox-guard.js'
+import { type GuardedRequest, type GuardedService, mayRead } from './sandbox-guard.js'
 
 const EXPOSED =
   'X-Session-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location, WWW-Authenticate'
@@ -7,7 +7,7 @@ const EXPOSED =
  * Any page may call, with what it sends itself; in a sandbox that is served over HTTP, any that sandbox-guard.ts trusts.
  * What a cookie may do is decided by origin.ts.
  */
-export function setCorsHeaders(answer: Record<string, string>, asked: GuardedRequest, guarded: Guarded): void {
+export function setCorsHeaders(answer: Record<string, string>, asked: GuardedRequest, guarded: GuardedService): void {
   answer.vary = 'Origin'
   const origin = asked.headers.get('origin')
   if (origin === null || !mayRead(origin, asked, guarded)) return

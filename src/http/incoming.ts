@@ -11,7 +11,7 @@ export interface Endpoint {
 }
 
 /** Headers as they are looked up. */
-export interface SentHeaders extends Pick<Headers, 'get' | 'has'> {
+export interface RequestHeaders extends Pick<Headers, 'get' | 'has'> {
   keys(): Iterable<string>
 }
 
@@ -26,7 +26,7 @@ export interface FetchSource extends BodySource {
   /** The service's own address of what is asked for, where the request names another that stands for it. */
   readonly url?: string
   /** All headers, where the request hides some: to a script, a browser shows neither Cookie nor Origin. */
-  readonly headers?: SentHeaders
+  readonly headers?: RequestHeaders
 }
 
 /** A request on its way: itty-router sets `params` and `query`, authentication the session. */
@@ -37,7 +37,7 @@ export interface Incoming {
   readonly url: string
   readonly path: string
   readonly request: Request
-  readonly headers: SentHeaders
+  readonly headers: RequestHeaders
   readonly source: FetchSource
   params: Record<string, string>
   query: Record<string, string | string[]>

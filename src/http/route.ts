@@ -5,7 +5,7 @@ import type { Problem, ProblemCode } from '../base/problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import type { ServiceContext } from './context.js'
 import type { Reply } from './reply.js'
-import type { KeepOptions } from './stored-answer.js'
+import type { StoreOptions } from './stored-answer.js'
 
 export type Version = 'v2' | 'v3' | 'v4'
 
@@ -119,14 +119,14 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   /** Whether the caller's credential still counts: asked again by a call that waits, and by an answer that goes on. */
   readonly isAuthenticated: (tx: Reader) => Promise<boolean>
   /** Where `handle` opens its own transactions and takes an Idempotency-Key. */
-  readonly keep: Keep
+  readonly storeAnswer: StoreCallAnswer
 }
 
 /**
  * Keeps what is answered under the Idempotency-Key, where one was sent, in the transaction of the effect; gives it back.
  * Throws `idempotency_in_progress`, which undoes the effect, where another call has taken the key over.
  */
-export type Keep = <T>(tx: Writer, answer: T, options?: KeepOptions) => Promise<T>
+export type StoreCallAnswer = <T>(tx: Writer, answer: T, options?: StoreOptions) => Promise<T>
 
 export type Nothing = z.ZodMiniObject<{}>
 type ObjectSchema = z.ZodMiniObject
@@ -227,7 +227,7 @@ interface KeyOwner<C> {
    * Whether a stored answer is given again: what it holds may have been revoked since. Where not, the call runs as if none were
    * stored. Throws what the caller is told instead.
    */
-  stands?(tx: Writer, call: C, answer: unknown, service: ServiceContext): Promise<boolean>
+  isStillValid?(tx: Writer, call: C, answer: unknown, service: ServiceContext): Promise<boolean>
 }
 
 /** An operation as its feature declares it: all but its id, which is its key among the feature's routes. */
@@ -284,7 +284,7 @@ export function defineRoutes<T extends Readonly<Record<string, object>>>(
  * Whether strict mode judges a route. No program leans on the pages at which people sign in and answer, and metadata that standards
  * place under `/.well-known/` is not made up.
  */
-export const isJudged = ({ scope = 'service', path, auth, produces }: Route): boolean =>
+export const isGraded = ({ scope = 'service', path, auth, produces }: Route): boolean =>
   scope === 'service' && !path.includes('/.well-known/') && !(auth.includes('guest') && produces?.includes('text/html'))
 
 /** The evidence grade of a route under one version prefix. */

@@ -1,22 +1,22 @@
 import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../base/loopback.js'
 import { type Problem, problem } from '../base/problem.js'
 import { sameSecret } from '../base/secrets.js'
-import type { SandboxReach } from './context.js'
-import type { FetchSource, SentHeaders } from './incoming.js'
+import type { SandboxAccess } from './context.js'
+import type { FetchSource, RequestHeaders } from './incoming.js'
 import { isForeign } from './origin.js'
 
 /** A request as the guards of a sandbox look at it. */
 export interface GuardedRequest {
   readonly method: string
   readonly url: string
-  readonly headers: SentHeaders
+  readonly headers: RequestHeaders
   readonly source: Pick<FetchSource, 'peerAddress'>
 }
 
 /** Whose guards they are. */
-export interface Guarded {
+export interface GuardedService {
   readonly baseUrl: string
-  readonly sandbox: SandboxReach | undefined
+  readonly sandbox: SandboxAccess | undefined
 }
 
 /** The control that answers everyone. */
@@ -26,7 +26,7 @@ const HEALTH = '/_sandbox/health'
  * Refuses requests from the network that name an unknown host, as those of a rebound name do, and preflights of foreign pages.
  * Throws `host_refused`, `origin_refused`.
  */
-export function guardCaller(asked: GuardedRequest & { readonly path: string }, guarded: Guarded): void {
+export function guardCaller(asked: GuardedRequest & { readonly path: string }, guarded: GuardedService): void {
   if (!isGuarded(asked, guarded)) return
   if (asked.path.replace(/\/$/, '') !== HEALTH && !isKnownHost(asked.url, guarded)) throw hostRefused(asked.url)
   const origin = asked.headers.get('origin')
@@ -38,7 +38,7 @@ export function guardCaller(asked: GuardedRequest & { readonly path: string }, g
  * browsers send to other origins only after a preflight is one; a cookie is none, nor is Basic, which browsers add by themselves.
  * Throws `origin_refused`, or `cross_site` where a session's cookie came to a route that `takesSession`.
  */
-export function guardChange(asked: GuardedRequest, guarded: Guarded, { takesSession = false } = {}): void {
+export function guardChange(asked: GuardedRequest, guarded: GuardedService, { takesSession = false } = {}): void {
   if (!isGuarded(asked, guarded) || isSafe(asked.method)) return
   if (isOfTrustedPage(asked, guarded) || hasCredentials(asked.headers)) return
   if (takesSession && cookieOf(asked.headers, 'session_id') !== undefined) throw problem('cross_site')
@@ -46,17 +46,17 @@ export function guardChange(asked: GuardedRequest, guarded: Guarded, { takesSess
 }
 
 /** Throws `sandbox_refused` unless a local caller asks for a control, or one who holds the control token. */
-export function guardControls(asked: GuardedRequest, guarded: Guarded): void {
+export function guardControls(asked: GuardedRequest, guarded: GuardedService): void {
   if (!isLocal(asked, guarded) && !holdsControlToken(asked, guarded)) throw problem('sandbox_refused')
 }
 
 /** Whether a page of this origin may read answers (CORS). */
-export function mayRead(origin: string, asked: GuardedRequest, guarded: Guarded): boolean {
+export function mayRead(origin: string, asked: GuardedRequest, guarded: GuardedService): boolean {
   return !isGuarded(asked, guarded) || isTrusted(origin, asked, guarded)
 }
 
 /** Whether this is the sandbox's control token, compared in constant time. */
-export const isControlToken = (token: string, { controlToken }: Pick<SandboxReach, 'controlToken'>): boolean =>
+export const isControlToken = (token: string, { controlToken }: Pick<SandboxAccess, 'controlToken'>): boolean =>
   controlToken !== undefined && sameSecret(token, controlToken)
 
 /** Keeps the control token in the browser that was given it. */
@@ -66,14 +66,14 @@ export function controlCookie(token: string, url: string): string {
 }
 
 /** A service that is no sandbox answers every page; calls in process, under MSW or in a worker come from no network. */
-const isGuarded = ({ source }: GuardedRequest, { sandbox }: Guarded): boolean =>
+const isGuarded = ({ source }: GuardedRequest, { sandbox }: GuardedService): boolean =>
   sandbox !== undefined && source.peerAddress !== undefined
 
 const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 
 const AUTHORITY = /^https?:\/\/(\[[^\]/?#\\@]*\]|[^/?#\\@:]*)(:\d+)?(?=[/?#]|$)/i
 
-function isKnownHost(url: string, { baseUrl, sandbox }: Guarded): boolean {
+function isKnownHost(url: string, { baseUrl, sandbox }: GuardedService): boolean {
   const [, host = '', port = ''] = AUTHORITY.exec(url) ?? []
   if (isLoopbackHost(host)) return true
   const name = host.toLowerCase().replace(/\.$/, '')
@@ -89,7 +89,7 @@ function hostRefused(url: string): Problem {
 }
 
 /** The service's own pages, those on this machine at any port, and those that the sandbox was told to allow. */
-function isTrusted(origin: string, { url, headers }: GuardedRequest, guarded: Guarded): boolean {
+function isTrusted(origin: string, { url, headers }: GuardedRequest, guarded: GuardedService): boolean {
   const { baseUrl, sandbox } = guarded
   if (isLoopbackOrigin(origin) || sandbox?.allowOrigins.includes(origin)) return true
   // Under a rebound name, the page of that name looks like the service's own.
@@ -104,34 +104,34 @@ function originRefused(origin: string | null): Problem {
 }
 
 /** Browsers name the page's origin in all they send but what only looks, where `Sec-Fetch-Site` says whose page it is. */
-function isOfTrustedPage(asked: GuardedRequest, guarded: Guarded): boolean {
+function isOfTrustedPage(asked: GuardedRequest, guarded: GuardedService): boolean {
   const { headers, method } = asked
   const origin = headers.get('origin')
   if (origin !== null) return isTrusted(origin, asked, guarded)
   return isSameOrigin(headers) || (isSafe(method) && headers.get('sec-fetch-dest') === 'document')
 }
 
-const isSameOrigin = (headers: SentHeaders): boolean => {
+const isSameOrigin = (headers: RequestHeaders): boolean => {
   const site = headers.get('sec-fetch-site')
   return site === null || site === 'same-origin' || site === 'none'
 }
 
-const hasCredentials = (headers: SentHeaders): boolean =>
+const hasCredentials = (headers: RequestHeaders): boolean =>
   bearerOf(headers) !== undefined || headers.has('x-session-id') || headers.has('x-control-token')
 
-function isLocal(asked: GuardedRequest, guarded: Guarded): boolean {
+function isLocal(asked: GuardedRequest, guarded: GuardedService): boolean {
   const { peerAddress } = asked.source
   const isPeerLocal = peerAddress === undefined || isLoopbackAddress(peerAddress)
   return isPeerLocal && isKnownHost(asked.url, guarded) && !isPassedOn(asked.headers) && isOfTrustedPage(asked, guarded)
 }
 
 /** A proxy, a tunnel or another service sends this for somebody else, who may be anywhere. */
-function isPassedOn(headers: SentHeaders): boolean {
+function isPassedOn(headers: RequestHeaders): boolean {
   for (const name of headers.keys()) if (/^(forwarded|x-forwarded-.*|x-real-ip|via)$/i.test(name)) return true
   return false
 }
 
-function holdsControlToken(asked: GuardedRequest, guarded: Guarded): boolean {
+function holdsControlToken(asked: GuardedRequest, guarded: GuardedService): boolean {
   const { headers, method, url } = asked
   const { baseUrl, sandbox } = guarded
   if (!sandbox) return false
@@ -144,8 +144,8 @@ function holdsControlToken(asked: GuardedRequest, guarded: Guarded): boolean {
   return !isForeign({ url, headers }, baseUrl)
 }
 
-const bearerOf = (headers: SentHeaders): string | undefined =>
+const bearerOf = (headers: RequestHeaders): string | undefined =>
   /^Bearer\s+(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1]
 
-const cookieOf = (headers: SentHeaders, name: string): string | undefined =>
+const cookieOf = (headers: RequestHeaders, name: string): string | undefined =>
   headers.get('cookie')?.match(new RegExp(`(?:^|;\\s*)${name}=([^;\\s]*)`))?.[1] || undefined

@@ -1,12 +1,12 @@
 import type { Writer } from '../storage/storage.js'
 
-export interface KeepOptions {
-  /** The answer counts only if the call breaks off before it keeps another. */
-  readonly meanwhile?: boolean
+export interface StoreOptions {
+  /** Used only if the call breaks off before it stores its final answer. */
+  readonly provisional?: boolean
 }
 
-/** Keeps what is answered under the caller's Idempotency-Key, in the transaction of the effect. */
-export type KeepAnswer<Answer> = (tx: Writer, answer: Answer, options?: KeepOptions) => Promise<unknown>
+/** Stores an answer under the caller's Idempotency-Key, in the transaction that changes something. */
+export type StoreAnswer<Answer> = (tx: Writer, answer: Answer, options?: StoreOptions) => Promise<unknown>
 
-/** For calls that come without a key. */
-export const keepNothing = async <T>(_tx: Writer, answer: T): Promise<T> => answer
+/** Stores nothing: for calls without a key. Returns the answer. */
+export const storeNothing = async <T>(_tx: Writer, answer: T): Promise<T> => answer

@@ -2,7 +2,7 @@ import { problem } from '../base/problem.js'
 import { hasPrefix, indexNamed, keyIn, keyOf } from './key.js'
 import type { Collection, Key, Reader, Row } from './storage.js'
 
-export interface Page<R extends Row> {
+export interface ListPage<R extends Row> {
   readonly rows: R[]
   /** The id to ask past for the next page, or null on the last. */
   readonly next: R['id'] | null
@@ -18,7 +18,7 @@ export async function newestFirst<R extends Row, I extends string>(
     limit = 20,
     after,
   }: { index: I | 'id'; prefix: Key[]; limit?: number | undefined; after?: R['id'] | undefined },
-): Promise<Page<R>> {
+): Promise<ListPage<R>> {
   const last = after === undefined ? undefined : await tx.get(from, after)
   const lastKey = last && keyOf(indexNamed(from, index), last)
   if (after !== undefined && (!lastKey || prefix.some((part, i) => lastKey[i] !== part)))

@@ -1,4 +1,4 @@
-import { Amount, ApprovalShape, ContentHash, seenPrice, UnixSeconds, z } from '../../http/fields/schema.js'
+import { Amount, ApprovalShape, ContentHash, quoteFields, UnixSeconds, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { agentAccount } from './account.js'
 import { offerAccountChoice } from './account-choice.js'
@@ -53,7 +53,7 @@ export const agentRoutes = defineRoutes('agents', {
       kind: z.enum([...wishKinds, 'account_change']),
       catalog_item_id: z.optional(z.int()),
       arguments: z.optional(parameters),
-      price: seenPrice.price,
+      price: quoteFields.price,
       amount: z.optional(Amount),
       dq: z.optional(ContentHash),
       destination: z.optional(z.string()),
@@ -124,7 +124,8 @@ export const agentRoutes = defineRoutes('agents', {
       'change_incomplete',
     ],
     idempotent: true,
-    handle: ({ body, principal, keep }, service) => applyAccountChange(principal, body.approval_id, service, keep),
+    handle: ({ body, principal, storeAnswer }, service) =>
+      applyAccountChange(principal, body.approval_id, service, storeAnswer),
   }),
 
   openAccountChoice: route({

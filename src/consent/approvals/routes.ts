@@ -1,4 +1,4 @@
-import { Amount, ApprovalShape, seenPrice, z } from '../../http/fields/schema.js'
+import { Amount, ApprovalShape, quoteFields, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { approvalOfUser, approvalStatuses, decideApproval, listApprovals, showToUser } from './approval.js'
 import { approvalFlow } from './approval-flow.js'
@@ -41,7 +41,7 @@ export const approvalRoutes = defineRoutes('approvals', {
     method: 'POST',
     path: '/approvals/:id/approve',
     params: ApprovalPath,
-    body: z.object(seenPrice),
+    body: z.object(quoteFields),
     bodyOptional: true,
     result: ApprovalShape,
     errors: [
@@ -121,7 +121,7 @@ export const approvalRoutes = defineRoutes('approvals', {
       answer: z.enum(approvalFlow.answers),
       email: z.optional(z.string()),
       code: z.optional(z.string()),
-      ...seenPrice,
+      ...quoteFields,
     }),
     status: 303,
     errors: [

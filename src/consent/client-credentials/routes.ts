@@ -17,14 +17,14 @@ export const clientCredentialRoutes = defineRoutes('users', {
     result: z.object({ secrets: SecretsShape }),
     errors: ['rejected', 'approval_timeout', 'too_many_pending'],
     idempotent: true,
-    async handle({ principal, session, keep }, service) {
+    async handle({ principal, session, storeAnswer }, service) {
       const userId = principal.id
       const approved =
         principal.via === 'session'
           ? await awaitSecretsApproval(service, { userId, sessionId: session?.id })
           : undefined
       return service.storage.write(async (tx) =>
-        keep(tx, await createUserSecrets(tx, { userId, approved, at: service.clock.now() }, service)),
+        storeAnswer(tx, await createUserSecrets(tx, { userId, approved, at: service.clock.now() }, service)),
       )
     },
   }),

@@ -125,7 +125,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     refused: registrationRefusal,
     idempotent: true,
     // If the client was deleted since, it is registered again.
-    stands: async (tx, _call, stored) =>
+    isStillValid: async (tx, _call, stored) =>
       (await clientById(tx, shape.Registration.parse(stored).client_id)) !== undefined,
     write: (tx, { body }, service) => registerOidcClient(tx, body, service),
   }),
@@ -194,7 +194,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     ],
     idempotent: true,
     presented: (call) => presentedCredentials(sentClient(call), call.body),
-    async stands(tx, call, stored, service) {
+    async isStillValid(tx, call, stored, service) {
       await checkTokenReplay(tx, { client: sentClient(call), issued: shape.Tokens.parse(stored) }, service)
       return true
     },

@@ -167,7 +167,7 @@ export const personaRoutes = defineRoutes('personas', {
       'too_many_mails',
     ],
     idempotent: true,
-    async handle({ params, body, principal, session, keep }, service) {
+    async handle({ params, body, principal, session, storeAnswer }, service) {
       const spend = body.spend && { ...body.spend, expiresAt: timeOf('spend.expires_at', body.spend.expires_at) }
       const order = { ...body, spend, persona: params.hash, owner: principal.owner }
       const isSession = principal.kind === 'user' && principal.via === 'session'
@@ -175,7 +175,7 @@ export const personaRoutes = defineRoutes('personas', {
         ? await awaitDelegateApproval(service, order, { userId: principal.id, sessionId: session?.id })
         : undefined
       return service.storage.write(async (tx) =>
-        keep(tx, await createDelegate(tx, { ...order, approved, at: service.clock.now() }, service)),
+        storeAnswer(tx, await createDelegate(tx, { ...order, approved, at: service.clock.now() }, service)),
       )
     },
   }),

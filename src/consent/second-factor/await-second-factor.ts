@@ -1,8 +1,8 @@
 import { canonicalJson } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
+import { untracked } from '../../http/change-tracking.js'
 import type { ServiceContext } from '../../http/context.js'
-import { unwatched } from '../../http/watch.js'
 import { findPageSession, findSession } from '../../identity/sessions/session.js'
 import { events } from '../../jobs/events/event.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -42,7 +42,7 @@ export interface ApprovedSecondFactor extends UserSession {
  */
 export async function awaitSecondFactor(given: ServiceContext, order: AwaitedOrder): Promise<AuthenticationRequestRow> {
   // Asking changes nothing for the caller, so the same Idempotency-Key may ask again after a timeout.
-  const service = unwatched(given)
+  const service = untracked(given)
   const { storage, clock } = service
   const asked = await storage.write(async (tx) => {
     const at = clock.now()

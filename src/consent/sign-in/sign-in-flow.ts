@@ -3,7 +3,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
 import { Email, z } from '../../http/fields/schema.js'
 import { Next, type Visitor } from '../../http/pages/form-flow.js'
-import { lastCode, sendCode, waitingCode } from '../../identity/sessions/sign-in-code.js'
+import { lastCode, sendSessionCode, waitingCode } from '../../identity/sessions/sign-in-code.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { Detail } from '../second-factor/detail.js'
 import { continueSignIn, type SignInOutcome, signInByCode } from './code-sign-in.js'
@@ -17,7 +17,7 @@ export async function mailCode(
   const checked = z.safeParse(Email, email)
   if (!checked.success) return fieldRefused('email', 'must be an email address')
   try {
-    await sendCode(tx, { email: checked.data, sessionId, at: service.clock.now() }, service)
+    await sendSessionCode(tx, { email: checked.data, sessionId, at: service.clock.now() }, service)
     return checked.data
   } catch (error) {
     if (error instanceof Problem) return error

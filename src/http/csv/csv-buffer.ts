@@ -7,6 +7,6 @@ const isLent = scope.Buffer === undefined
 
 if (isLent) scope.Buffer = Uint8Array
 
-export function takeBack(): void {
+export function removeBuffer(): void {
   if (isLent) delete scope.Buffer
 }

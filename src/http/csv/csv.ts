@@ -1,11 +1,11 @@
-import { takeBack } from './csv-buffer.js'
+import { removeBuffer } from './csv-buffer.js'
 
 // Loaded between the two: see there.
 
 import { stringify } from 'csv-stringify/sync'
 import { type Reply, streamed } from '../reply.js'
 
-takeBack()
+removeBuffer()
 
 /** Which of the two forms of a table the caller takes; CSV where it does not say. */
 export const prefersJson = (headers: Pick<Headers, 'get'>): boolean => {

@@ -116,12 +116,12 @@ const formFields = (text: string): Fields => textFields(new URLSearchParams(text
 /** Fields that came as text, from a query, path or form. */
 export function textFields(pairs: Iterable<readonly [string, string]>): Fields {
   const fields: Fields = Object.create(null)
-  for (const [name, text] of pairs) fields[name] = new Written(text, fields[name] instanceof Written)
+  for (const [name, text] of pairs) fields[name] = new TextValue(text, fields[name] instanceof TextValue)
   return fields
 }
 
 /** A value that came as text, where JSON would have had a type. */
-export class Written {
+export class TextValue {
   constructor(
     readonly text: string,
     readonly isRepeated: boolean,
@@ -133,7 +133,7 @@ export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<str
   const typed: Fields = {}
   for (const name of Object.keys(schema.shape)) {
     const value = fields[name]
-    if (value instanceof Written) typed[name] = readWritten(name, value, schema.shape[name])
+    if (value instanceof TextValue) typed[name] = readTextValue(name, value, schema.shape[name])
     else if (value !== undefined) typed[name] = value
   }
   const checked = schema.safeParse(typed)
@@ -141,7 +141,7 @@ export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<str
   return checked.data
 }
 
-function readWritten(name: string, { text, isRepeated }: Written, schema: z.core.$ZodType | undefined): unknown {
+function readTextValue(name: string, { text, isRepeated }: TextValue, schema: z.core.$ZodType | undefined): unknown {
   if (isRepeated) throw fieldRefused(name, 'is given more than once')
   refuseText(text, name)
   return readAs(schema, text)

@@ -55,16 +55,16 @@ export const IdPath = z.object({ id: z.int() })
 export const Amount = z.number()
 
 /** A price that the payer saw, as a number or in decimal digits: how it is spelled makes no difference. */
-export const SeenAmount = z.union([
+export const QuotedAmount = z.union([
   Amount,
   z.string().check(z.maxLength(40), z.regex(/^\d+(\.\d+)?(e[+-]?\d+)?$/i, 'a number')),
 ])
 
 /** The quote: the price that the payer saw, and its digital quantity. With another one now, nothing is charged. */
-export const seenPrice = { price: z.optional(SeenAmount), dq: z.optional(ContentHash) }
+export const quoteFields = { price: z.optional(QuotedAmount), dq: z.optional(ContentHash) }
 
 /** The lines of a cart as its payer saw them. */
-export const SeenLines = z.array(z.object({ line: z.int(), quantity: z.int(), price: SeenAmount, dq: ContentHash }))
+export const QuotedLines = z.array(z.object({ line: z.int(), quantity: z.int(), price: QuotedAmount, dq: ContentHash }))
 
 /** A user as others see them: without secrets (interface.md section 2). */
 export const userShape = {

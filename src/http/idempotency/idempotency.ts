@@ -4,7 +4,7 @@ import { Problem, problem } from '../../base/problem.js'
 import { digest, randomHex } from '../../base/secrets.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { ServiceContext } from '../context.js'
-import type { Outcome } from '../outcome.js'
+import type { RenderedAnswer } from '../rendered-answer.js'
 
 const LIFETIME = 24 * 3_600_000
 
@@ -32,7 +32,7 @@ export interface KeyedRequest {
   readonly path: string
   readonly fields: object
   /** Whether what was stored for it is given again. Throws what is told instead. */
-  stands(tx: Writer, stored: Outcome): Promise<boolean>
+  stands(tx: Writer, stored: RenderedAnswer): Promise<boolean>
 }
 
 type Context = Pick<ServiceContext, 'clock' | 'keys' | 'random' | 'instance' | 'storage'>
@@ -47,17 +47,17 @@ export function checkKey(key: string): string {
  * The answer that was kept for a request, or the place to keep one. A call of several transactions leaves a claim there for as long as it runs.
  * Throws `idempotency_mismatch`, `idempotency_in_progress`, `idempotency_unreadable`.
  */
-export async function findOutcome(
+export async function findStoredAnswer(
   tx: Writer,
   request: KeyedRequest,
   context: Context,
   isDead: IsDead = () => false,
-): Promise<KeyedPlace | Outcome> {
+): Promise<AnswerPlace | RenderedAnswer> {
   const at = context.clock.now()
   const place = placeOf(request)
-  const kept = await keptOutcome(tx, place, { at, isDead }, context)
+  const kept = await storedAnswerAt(tx, place, { at, isDead }, context)
   if (kept && (await request.stands(tx, kept))) return replayed(kept)
-  await sweep(tx, at)
+  await removeExpired(tx, at)
   return place
 }
 
@@ -65,22 +65,22 @@ export async function findOutcome(
 export type IsDead = (instance: string) => boolean
 
 /** Where a key's answer is kept, and what it answers. */
-export interface KeyedPlace {
+export interface AnswerPlace {
   readonly id: string
   readonly body_digest: string
 }
 
-const placeOf = ({ caller, method, path, key, fields }: KeyedRequest): KeyedPlace => ({
+const placeOf = ({ caller, method, path, key, fields }: KeyedRequest): AnswerPlace => ({
   id: digest(canonicalJson([caller, method, path, key])),
   body_digest: digest(canonicalJson(fields)),
 })
 
-async function keptOutcome(
+async function storedAnswerAt(
   tx: Reader,
-  { id, body_digest }: KeyedPlace,
+  { id, body_digest }: AnswerPlace,
   { at, isDead }: { readonly at: number; readonly isDead: IsDead },
   context: Context,
-): Promise<Outcome | undefined> {
+): Promise<RenderedAnswer | undefined> {
   const known = await tx.get(idempotency, id)
   if (!known || known.expires_at <= at) return undefined
   if (known.body_digest !== body_digest) throw problem('idempotency_mismatch')
@@ -88,7 +88,7 @@ async function keptOutcome(
   if (known.sealed === null) return undefined
   const stored = await context.keys.open(known.sealed, id)
   if (stored === undefined) throw problem('idempotency_unreadable')
-  return readOutcome(stored)
+  return readAnswer(stored)
 }
 
 function isRunning(
@@ -114,13 +114,13 @@ export class InProgress extends Problem {
   }
 }
 
-async function putOutcome(
+async function putAnswer(
   tx: Writer,
-  { id, body_digest }: KeyedPlace,
-  { outcome, claim, at }: { outcome: Outcome | null; claim: string | null; at: number },
+  { id, body_digest }: AnswerPlace,
+  { outcome, claim, at }: { outcome: RenderedAnswer | null; claim: string | null; at: number },
   { keys, storage }: Context,
 ): Promise<void> {
-  const sealed = outcome && (await keys.seal(writeOutcome(outcome), id))
+  const sealed = outcome && (await keys.seal(writeAnswer(outcome), id))
   const expires_at = at + LIFETIME
   const open =
     claim === null ? { claim, claimed_until: null } : { claim, claimed_until: at + CLAIM, attended: !!storage.presence }
@@ -131,34 +131,34 @@ async function putOutcome(
 const CLAIM = 5 * 60_000
 
 /** A call of several transactions that holds its key. */
-export interface Claim extends KeyedPlace {
+export interface Claim extends AnswerPlace {
   readonly claim: string
 }
 
 /** Takes a place for a call of several transactions. */
-export async function claimKey(tx: Writer, place: KeyedPlace, context: Context): Promise<Claim> {
+export async function claimKey(tx: Writer, place: AnswerPlace, context: Context): Promise<Claim> {
   const claim = `${context.instance}:${randomHex(context.random, 16)}`
-  await putOutcome(tx, place, { outcome: null, claim, at: context.clock.now() }, context)
+  await putAnswer(tx, place, { outcome: null, claim, at: context.clock.now() }, context)
   return { ...place, claim }
 }
 
 /** Keeps the answer of a call that is one transaction, in that transaction. */
-export const keepAtOnce = (tx: Writer, place: KeyedPlace, outcome: Outcome, context: Context): Promise<void> =>
-  putOutcome(tx, place, { outcome, claim: null, at: context.clock.now() }, context)
+export const storeAtOnce = (tx: Writer, place: AnswerPlace, outcome: RenderedAnswer, context: Context): Promise<void> =>
+  putAnswer(tx, place, { outcome, claim: null, at: context.clock.now() }, context)
 
 /**
  * Keeps an answer under a claimed key: for good, or, `meanwhile`, until another is kept or the call is taken for dead.
  * Throws `idempotency_in_progress` where another call has the key by now.
  */
-export async function keepOutcome(
+export async function storeUnderClaim(
   tx: Writer,
   claim: Claim,
-  { outcome, meanwhile }: { outcome: Outcome; meanwhile: boolean },
+  { answer, provisional }: { answer: RenderedAnswer; provisional: boolean },
   context: Context,
 ): Promise<void> {
   if (!(await holdsKey(tx, claim))) throw problem('idempotency_in_progress')
   const at = context.clock.now()
-  await putOutcome(tx, claim, { outcome, claim: meanwhile ? claim.claim : null, at }, context)
+  await putAnswer(tx, claim, { outcome: answer, claim: provisional ? claim.claim : null, at }, context)
 }
 
 /** Whether a call still runs under its key: none has taken that over, and no answer was kept for good. */
@@ -173,26 +173,29 @@ export async function releaseKey(tx: Writer, { id }: Claim): Promise<void> {
 }
 
 /** Bodies of bytes, as an upstream service gave them, are written in base64url. */
-function writeOutcome({ body, status, headers }: Outcome): string {
-  const head = { status, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !ofItsTime.has(name))) }
+function writeAnswer({ body, status, headers }: RenderedAnswer): string {
+  const head = {
+    status,
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !unstoredHeaders.has(name))),
+  }
   return JSON.stringify(body instanceof Uint8Array ? { ...head, bytes: base64url(body) } : { ...head, body })
 }
 
 /** What an answer says of the moment it was given at, or of whoever asked then. */
-const ofItsTime: ReadonlySet<string> = new Set(['retry-after', 'set-cookie', 'x-session-id'])
+const unstoredHeaders: ReadonlySet<string> = new Set(['retry-after', 'set-cookie', 'x-session-id'])
 
-function readOutcome(stored: string): Outcome {
+function readAnswer(stored: string): RenderedAnswer {
   // It was sealed, so it is what `writeOutcome` wrote.
-  const { bytes, ...outcome } = JSON.parse(stored) as Outcome & { bytes?: string }
+  const { bytes, ...outcome } = JSON.parse(stored) as RenderedAnswer & { bytes?: string }
   return bytes === undefined ? outcome : { ...outcome, body: bytesOf(bytes) }
 }
 
-const replayed = (outcome: Outcome): Outcome => ({
+const replayed = (outcome: RenderedAnswer): RenderedAnswer => ({
   ...outcome,
   headers: { ...outcome.headers, 'idempotent-replayed': 'true' },
 })
 
-async function sweep(tx: Writer, at: number): Promise<void> {
+async function removeExpired(tx: Writer, at: number): Promise<void> {
   for (const old of await tx.find(idempotency, { index: 'byExpiry', prefix: [], limit: 5 }))
     if (old.expires_at <= at) tx.remove(idempotency, old.id)
 }

@@ -1,21 +1,21 @@
 import { Problem } from '../../base/problem.js'
 import { OutcomeUnknown, type Reader, StorageUnavailable } from '../../storage/storage.js'
-import { Watched } from '../../storage/watched.js'
+import { TrackedTransaction } from '../../storage/tracked-transaction.js'
+import { trackChanges } from '../change-tracking.js'
 import type { ServiceContext } from '../context.js'
 import type { Endpoint, Incoming } from '../incoming.js'
-import { type Outcome, refusal, render, unknownOutcome } from '../outcome.js'
-import type { Call, Keep, Route } from '../route.js'
-import { watch } from '../watch.js'
+import { type RenderedAnswer, render, renderProblem, unknownOutcome } from '../rendered-answer.js'
+import type { Call, Route, StoreCallAnswer } from '../route.js'
 import {
   type Claim,
   claimKey,
-  findOutcome,
+  findStoredAnswer,
   holdsKey,
   InProgress,
   type KeyedRequest,
-  keepAtOnce,
-  keepOutcome,
   releaseKey,
+  storeAtOnce,
+  storeUnderClaim,
 } from './idempotency.js'
 
 /** A request on its way into its handler. */
@@ -33,18 +33,18 @@ export interface KeyedRun {
 }
 
 /** Runs a handler of one transaction: once per key. Its answer is stored exactly when the transaction changed something. */
-export function writeOnce({ endpoint, incoming, service, prepare, keyed }: KeyedRun): Promise<Outcome> {
+export function writeOnce({ endpoint, incoming, service, prepare, keyed }: KeyedRun): Promise<RenderedAnswer> {
   const { route } = endpoint
-  return lookingForDead(service, (isDead) =>
+  return retryIfOwnerEnded(service, (isDead) =>
     service.storage.write(async (tx) => {
       const call = await prepare(tx)
       const request = keyed(call)
-      const found = request && (await findOutcome(tx, request, service, isDead))
+      const found = request && (await findStoredAnswer(tx, request, service, isDead))
       if (found && 'status' in found) return found
-      const watched = found ? new Watched(tx) : undefined
+      const watched = found ? new TrackedTransaction(tx) : undefined
       const handled = await route.write?.(watched ?? tx, call, service)
       const outcome = answerTo(handled, { endpoint, incoming, service })
-      if (found && watched?.hasChanged) await keepAtOnce(tx, found, outcome, service)
+      if (found && watched?.hasChanged) await storeAtOnce(tx, found, outcome, service)
       return outcome
     }),
   )
@@ -54,50 +54,54 @@ export function writeOnce({ endpoint, incoming, service, prepare, keyed }: Keyed
  * Runs a handler that opens its own transactions: once per key. What it answers is stored exactly when it changed something, here or
  * outside: by the handler, in the transaction of the effect, or else once it has ended.
  */
-export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['handle']>): Promise<Outcome> {
+export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['handle']>): Promise<RenderedAnswer> {
   const { endpoint, incoming, service } = run
   const begun = await beginCall(run)
   if ('status' in begun) return begun
   const { call, claim } = begun
-  const watched = watch(run.serviceFor(call))
-  let isKept = false
-  let meanwhileAnswer: unknown
-  const keep: Keep = async (tx, answer, { meanwhile = false } = {}) => {
-    if (meanwhile) meanwhileAnswer = answer
-    const outcome = claim && answerTo(answer, run)
-    if (claim && outcome) await keepOutcome(tx, claim, { outcome, meanwhile }, service)
-    isKept ||= !meanwhile
+  const watched = trackChanges(run.serviceFor(call))
+  let isStored = false
+  let provisionalAnswer: unknown
+  const storeAnswer: StoreCallAnswer = async (tx, answer, { provisional = false } = {}) => {
+    if (provisional) provisionalAnswer = answer
+    const rendered = claim && answerTo(answer, run)
+    if (claim && rendered) await storeUnderClaim(tx, claim, { answer: rendered, provisional }, service)
+    isStored ||= !provisional
     return answer
   }
   try {
-    const outcome = render(endpoint, await handler({ ...call, keep }, watched.service), incoming)
-    if (claim && !isKept) await endCall(claim, watched.hasChanged ? outcome : undefined, service)
+    const outcome = render(endpoint, await handler({ ...call, storeAnswer }, watched.service), incoming)
+    if (claim && !isStored) await endCall(claim, watched.hasChanged ? outcome : undefined, service)
     return outcome
   } catch (error) {
     const isRefusal = error instanceof Problem
     if (claim)
-      await endCall(claim, watched.hasChanged && isRefusal ? refusal(error, incoming, service) : undefined, service)
+      await endCall(
+        claim,
+        watched.hasChanged && isRefusal ? renderProblem(error, incoming, service) : undefined,
+        service,
+      )
     if (isRefusal || !watched.hasChanged) throw error
     service.log.error('a request failed part-way', error)
-    throw unknownOutcome(incoming, error, meanwhileAnswer)
+    throw unknownOutcome(incoming, error, provisionalAnswer)
   }
 }
 
-interface Begun {
+interface BegunCall {
   readonly call: Call
   readonly claim: Claim | undefined
 }
 
 /** Authenticates, and takes the key for this call: or gives the answer that is stored under it. */
-async function beginCall({ service, prepare, isKeyed, keyed }: KeyedRun): Promise<Begun | Outcome> {
+async function beginCall({ service, prepare, isKeyed, keyed }: KeyedRun): Promise<BegunCall | RenderedAnswer> {
   const { storage } = service
   if (!isKeyed) return { call: await storage.read(prepare), claim: undefined }
   try {
-    return await lookingForDead(service, (isDead) =>
+    return await retryIfOwnerEnded(service, (isDead) =>
       storage.write(async (tx) => {
         const call = await prepare(tx)
         const request = keyed(call)
-        const found = request && (await findOutcome(tx, request, service, isDead))
+        const found = request && (await findStoredAnswer(tx, request, service, isDead))
         if (found && 'status' in found) return found
         return { call, claim: found && (await claimKey(tx, found, service)) }
       }),
@@ -109,17 +113,17 @@ async function beginCall({ service, prepare, isKeyed, keyed }: KeyedRun): Promis
 }
 
 /** Ends a call that kept no answer for good. Without one to store, what it kept meanwhile stands, or the key is free again. */
-async function endCall(claim: Claim, outcome: Outcome | undefined, service: ServiceContext): Promise<void> {
+async function endCall(claim: Claim, answer: RenderedAnswer | undefined, service: ServiceContext): Promise<void> {
   const ended = service.storage.write(async (tx) => {
     if (!(await holdsKey(tx, claim))) return
-    if (outcome) await keepOutcome(tx, claim, { outcome, meanwhile: false }, service)
+    if (answer) await storeUnderClaim(tx, claim, { answer, provisional: false }, service)
     else await releaseKey(tx, claim)
   })
   await ended.catch((cause: unknown) => service.log.error('the answer of a call could not be stored', cause))
 }
 
 /** Runs something again where a call in progress is found to be that of a service which has ended. */
-async function lookingForDead<T>(
+async function retryIfOwnerEnded<T>(
   { storage }: Pick<ServiceContext, 'storage'>,
   body: (isDead: (instance: string) => boolean) => Promise<T>,
 ): Promise<T> {
@@ -138,4 +142,4 @@ async function lookingForDead<T>(
 const answerTo = (
   handled: unknown,
   { endpoint, incoming, service }: Pick<KeyedRun, 'endpoint' | 'incoming' | 'service'>,
-) => (handled instanceof Problem ? refusal(handled, incoming, service) : render(endpoint, handled, incoming))
+) => (handled instanceof Problem ? renderProblem(handled, incoming, service) : render(endpoint, handled, incoming))

@@ -1,7 +1,7 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import type { ProblemCode } from '../../base/problem.js'
 import { wrongCaller } from '../caller.js'
-import { type Auth, evidenceOf, isJudged, type Route } from '../route.js'
+import { type Auth, evidenceOf, isGraded, type Route } from '../route.js'
 
 const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_type_refused']
 
@@ -19,7 +19,7 @@ export function errorsOf(route: Route): ProblemCode[] {
   add(route.scope === 'sandbox', 'no_such_path')
   add(route.scope === 'sandbox' && !route.isOpen, 'sandbox_refused')
   add(route.scope !== 'sandbox' && route.method !== 'GET', 'origin_refused')
-  add(isJudged(route) && weakest(route) !== 'documented', 'evidence_refused')
+  add(isGraded(route) && weakest(route) !== 'documented', 'evidence_refused')
   add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch', 'idempotency_unreadable')
   add(route.idempotent && route.handle, 'idempotency_in_progress')
   codes.add(route.failure ?? 'internal_error').add('storage_unavailable')

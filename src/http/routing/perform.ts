@@ -3,20 +3,24 @@ import { Problem, problem } from '../../base/problem.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { Caller } from '../caller.js'
 import type { ServiceContext } from '../context.js'
-import { checkFields, readFields, textFields, Written } from '../fields/body.js'
+import { checkFields, readFields, TextValue, textFields } from '../fields/body.js'
 import { checkNoCardData } from '../fields/card-data.js'
 import { callerKey } from '../idempotency/caller-key.js'
 import { checkKey, type KeyedRequest } from '../idempotency/idempotency.js'
 import { handleOnce, writeOnce } from '../idempotency/once.js'
 import type { Endpoint, Incoming } from '../incoming.js'
-import { type Outcome, render } from '../outcome.js'
-import { type Call, isJudged, type Route } from '../route.js'
+import { type RenderedAnswer, render } from '../rendered-answer.js'
+import { type Call, isGraded, type Route } from '../route.js'
 import { guardChange, guardControls } from '../sandbox-guard.js'
-import { keepNothing } from '../stored-answer.js'
+import { storeNothing } from '../stored-answer.js'
 import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles: in one transaction where the route is one. */
-export async function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<Outcome> {
+export async function perform(
+  endpoint: Endpoint,
+  incoming: Incoming,
+  service: ServiceContext,
+): Promise<RenderedAnswer> {
   const { route } = endpoint
   permit(endpoint, incoming, service)
   const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
@@ -39,9 +43,9 @@ export async function perform(endpoint: Endpoint, incoming: Incoming, service: S
     const caller = key === null ? undefined : callerKey(call, route, key)
     incoming.isKeyed = caller !== undefined
     if (key === null || caller === undefined) return undefined
-    const stands = (tx: Writer, { status, body: stored }: Outcome) =>
-      route.stands && status < 300 && typeof stored === 'string'
-        ? route.stands(tx, call, JSON.parse(stored), service)
+    const stands = (tx: Writer, { status, body: stored }: RenderedAnswer) =>
+      route.isStillValid && status < 300 && typeof stored === 'string'
+        ? route.isStillValid(tx, call, JSON.parse(stored), service)
         : Promise.resolve(true)
     return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: fields.body, stands }
   }
@@ -66,7 +70,7 @@ const pathTo = ({ path }: Endpoint, { params }: Call): string =>
   path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String((params as Record<string, unknown>)[name])))
 
 function permit({ route, evidence }: Endpoint, incoming: Incoming, service: ServiceContext): void {
-  if (isJudged(route) && isWeaker(evidence, service.evidence)) throw problem('evidence_refused')
+  if (isGraded(route) && isWeaker(evidence, service.evidence)) throw problem('evidence_refused')
   if (route.scope !== 'sandbox') return guardChange(incoming, service, { takesSession: takesSession(route) })
   if (!service.sandbox) throw problem('no_such_path')
   if (!route.isOpen) guardControls(incoming, service)
@@ -92,8 +96,8 @@ const queryFields = (query: Incoming['query']) =>
   textFields(Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const)))
 
 function pathFields(params: Incoming['params']): Fields['params'] {
-  const fields: Record<string, Written> = {}
-  for (const name in params) fields[name] = new Written(decodePart(params[name] as string), false)
+  const fields: Record<string, TextValue> = {}
+  for (const name in params) fields[name] = new TextValue(decodePart(params[name] as string), false)
   return fields
 }
 
@@ -121,7 +125,7 @@ const sentBy = (
   agentScope,
 })
 
-const textOf = (value: unknown): unknown => (value instanceof Written ? value.text : value)
+const textOf = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
 
 /** The session that the answer repeats. */
 function remember(incoming: Incoming, { session }: Caller): void {
@@ -146,7 +150,7 @@ function check(
     headers: incoming.headers,
     url: incoming.url,
     ending: incoming.source.ending,
-    keep: keepNothing,
+    storeAnswer: storeNothing,
   }
 }
 

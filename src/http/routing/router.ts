@@ -3,7 +3,7 @@ import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../context.js'
 import { preflightHeaders } from '../cors.js'
 import type { Endpoint, FetchSource, Incoming } from '../incoming.js'
-import { type Outcome, refusal, respondWith, unknownOutcome } from '../outcome.js'
+import { type RenderedAnswer, renderProblem, toResponse, unknownOutcome } from '../rendered-answer.js'
 import { evidenceOf, type Route, type Version } from '../route.js'
 import { guardCaller } from '../sandbox-guard.js'
 import { perform } from './perform.js'
@@ -55,7 +55,7 @@ export class RouteTable {
       issued: false,
       isKeyed: false,
     }
-    let outcome: Outcome
+    let outcome: RenderedAnswer
     try {
       guardCaller(incoming, service)
       if (ready) await ready()
@@ -63,22 +63,22 @@ export class RouteTable {
     } catch (error) {
       // The address is made of the Host header: where it is none, that cannot be read.
       const shown = URL.canParse(url) ? error : problem('header_malformed', { detail: 'It is Host.', cause: error })
-      outcome = refusal(shown, incoming, service)
+      outcome = renderProblem(shown, incoming, service)
     }
     try {
-      return respondWith(outcome, incoming, service)
+      return toResponse(outcome, incoming, service)
     } catch (error) {
       // Its effect stands, and the answer to it cannot be written.
       service.log.error('an answer could not be written', error)
-      return respondWith(refusal(unknownOutcome(incoming, error), incoming, service), incoming, service)
+      return toResponse(renderProblem(unknownOutcome(incoming, error), incoming, service), incoming, service)
     }
   }
 
-  async #route(incoming: Incoming, service: ServiceContext): Promise<Outcome> {
+  async #route(incoming: Incoming, service: ServiceContext): Promise<RenderedAnswer> {
     const { path } = incoming
     const router = this.#areas.get(areaOf(path)) ?? this.#areas.get(`/${path.split('/')[1]}`)
     const outcome =
-      incoming.method === 'OPTIONS' ? undefined : ((await router?.fetch(incoming as never, service)) as Outcome)
+      incoming.method === 'OPTIONS' ? undefined : ((await router?.fetch(incoming as never, service)) as RenderedAnswer)
     if (outcome) return outcome
     const isAbsent = path.startsWith('/_sandbox/') && !service.sandbox
     const allowed = router && !isAbsent ? allowedMethods(router, path) : []

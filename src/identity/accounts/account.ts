@@ -67,7 +67,7 @@ export async function createAccount(
   }
   tx.put(accounts, account)
   const credentials = { kind: 'account', id: account.id, at, clientId, clientSecret } as const
-  await tellAccount(tx, account, { type: 'account.created', at })
+  await recordAccountEvent(tx, account, { type: 'account.created', at })
   return { account, ...(await createClient(tx, credentials, context)) }
 }
 
@@ -148,7 +148,7 @@ export async function updateAccount(
   tx.put(accounts, updated)
   const { name: newName, business_name: newBusinessName } = updated
   const data = { name: newName, businessName: newBusinessName }
-  await tellAccount(tx, updated, { type: 'account.updated', data, actor, at })
+  await recordAccountEvent(tx, updated, { type: 'account.updated', data, actor, at })
   return {
     id,
     name: updated.name,
@@ -158,7 +158,7 @@ export async function updateAccount(
   }
 }
 
-const tellAccount = (
+const recordAccountEvent = (
   tx: Writer,
   { id }: AccountRow,
   {

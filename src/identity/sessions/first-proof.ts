@@ -1,5 +1,5 @@
 import type { Owner } from '../../base/owner.js'
-import type { EndedThings, ServiceContext } from '../../http/context.js'
+import type { EndedCount, ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import { forgetTwinNonces } from '../../money/twins/twin-nonce.js'
@@ -51,7 +51,7 @@ async function endWhatOthersMade(
   { onFirstProof }: ProofContext,
 ): Promise<string[]> {
   const owner: Owner = `user:${userId}`
-  const ended: EndedThings[] = [
+  const ended: EndedCount[] = [
     { count: await revokeClients(tx, userId, at), one: 'client credential', many: 'client credentials' },
     { count: await endSessions(), one: 'session', many: 'sessions' },
   ]
@@ -66,13 +66,13 @@ async function revokeClients(tx: Writer, userId: number, at: number): Promise<nu
   return living.length
 }
 
-interface Told {
+interface ProvenNews {
   readonly ended: readonly string[]
   readonly accounts: readonly number[]
   readonly baseUrl: string
 }
 
-function provenMail({ ended, accounts, baseUrl }: Told) {
+function provenMail({ ended, accounts, baseUrl }: ProvenNews) {
   const parts = ['You signed in with a mailed code for the first time. This email address is now confirmed as yours.']
   if (ended.length > 0)
     parts.push(

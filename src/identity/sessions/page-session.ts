@@ -20,7 +20,7 @@ export interface PageOrder {
  * A session for the page around an embed: it may read itself and ask the paywall for payments, each of which the user approves.
  * Throws `not_found`; `field_invalid` for what is no origin.
  */
-export async function startPageSession(
+export async function createPageSession(
   tx: Writer,
   { sessionId, hash, origin, at }: PageOrder,
   context: Pick<ServiceContext, 'random'>,

@@ -1,9 +1,9 @@
 import { Email, IdPath, PageQuery, pageOf, UnixSeconds, UserShape, z } from '../../http/fields/schema.js'
 import { noContent, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { startPageSession } from './page-session.js'
-import { endOwnSession, endSession, isSessionOf, listOwnSessions, showSession, startSession } from './session.js'
-import { sendCode } from './sign-in-code.js'
+import { createPageSession } from './page-session.js'
+import { deleteSessionById, endSession, isSessionOf, listSessions, readSession, startSession } from './session.js'
+import { sendSessionCode } from './sign-in-code.js'
 
 export const sessionRoutes = defineRoutes('sessions', {
   readSession: route({
@@ -14,7 +14,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     versions: ['v4'],
     auth: ['guest', 'page'],
     result: z.object({ session_id: z.string(), user: z.nullable(UserShape), expires_at: UnixSeconds }),
-    read: (tx, { session }, { clock }) => showSession(tx, session.id, clock.now()),
+    read: (tx, { session }, { clock }) => readSession(tx, session.id, clock.now()),
   }),
 
   createSession: route({
@@ -46,7 +46,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     errors: ['not_found'],
     idempotent: true,
     write: (tx, { body, session }, service) =>
-      startPageSession(tx, { ...body, sessionId: session?.id ?? '', at: service.clock.now() }, service),
+      createPageSession(tx, { ...body, sessionId: session?.id ?? '', at: service.clock.now() }, service),
   }),
 
   sendSessionCode: route({
@@ -62,7 +62,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     errors: ['too_many_codes'],
     idempotent: true,
     write: (tx, { body, session }, service) =>
-      sendCode(tx, { email: body.email, sessionId: session.id, at: service.clock.now() }, service),
+      sendSessionCode(tx, { email: body.email, sessionId: session.id, at: service.clock.now() }, service),
   }),
 
   deleteSession: route({
@@ -99,7 +99,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     ),
     errors: ['cursor_invalid'],
     read: (tx, { query, principal, session }, { clock }) =>
-      listOwnSessions(tx, { ...query, userId: principal.id, sessionId: session?.id, at: clock.now() }),
+      listSessions(tx, { ...query, userId: principal.id, sessionId: session?.id, at: clock.now() }),
   }),
 
   deleteSessionById: route({
@@ -113,7 +113,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     status: 204,
     errors: ['not_found'],
     async write(tx, { params, principal, session }, { clock }) {
-      const ended = await endOwnSession(tx, { id: params.id, userId: principal.id, at: clock.now() })
+      const ended = await deleteSessionById(tx, { id: params.id, userId: principal.id, at: clock.now() })
       return isSessionOf(ended, session?.id) ? reply({ status: 204, body: null, session: null }) : noContent()
     },
   }),

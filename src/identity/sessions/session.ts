@@ -61,12 +61,12 @@ export async function findPageSession(tx: Reader, sessionId: string, at: number)
 const isOfPage = (row: SessionRow): row is PageSessionRow => row.page !== null && row.page !== undefined
 
 async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<SessionRow | undefined> {
-  const row = await lastSession(tx, sessionId)
+  const row = await findAnySession(tx, sessionId)
   return row && row.expires_at > at ? row : undefined
 }
 
 /** The session of that id, or what is left of one that has expired. */
-export async function lastSession(tx: Reader, sessionId: string): Promise<SessionRow | undefined> {
+export async function findAnySession(tx: Reader, sessionId: string): Promise<SessionRow | undefined> {
   const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
   return row
 }
@@ -78,7 +78,7 @@ export async function hasNewId(tx: Reader, sessionId: string, at: number): Promi
 }
 
 /** They make client credentials when they want some: none are shown here. */
-const NEW_READER = { madeBy: null, proven: true, credentials: false }
+const NEW_USER = { madeBy: null, proven: true, credentials: false }
 
 /**
  * Signs in the user who reads an email, once a code that was mailed there has been entered: made here when there is none yet.
@@ -89,7 +89,7 @@ export async function signIn(
   { email, previousSessionId, at }: { email: string; previousSessionId: string; at: number },
   context: TwinContext & ProofContext & Pick<ServiceContext, 'onSignIn'>,
 ) {
-  const known = (await userByEmail(tx, email)) ?? (await createUser(tx, { ...NEW_READER, email, at }, context))
+  const known = (await userByEmail(tx, email)) ?? (await createUser(tx, { ...NEW_USER, email, at }, context))
   const endSessions = () => endSessionsOf(tx, known.id, at)
   const user = isProven(known) ? known : await proveEmail(tx, known, { endSessions, at }, context)
   const previous = await sessionOf(tx, previousSessionId, at)
@@ -124,7 +124,7 @@ export async function startSession(
   const made = { user_id: userId, created_at: at, expires_at, by, page, previous_digest }
   const session: SessionRow = { id, digest: digest(session_id), ...made }
   tx.put(sessions, session)
-  await tell(tx, 'sign_in', session, { at, by, ...(page && { origin: page.origin }) })
+  await recordSessionEvent(tx, 'sign_in', session, { at, by, ...(page && { origin: page.origin }) })
   return { session_id, expires_at: seconds(expires_at) }
 }
 
@@ -138,7 +138,7 @@ export async function endSession(tx: Writer, sessionId: string, at: number): Pro
 }
 
 /** Ends a session of the user's, by the id that their list shows. Throws `not_found`, for another's too. */
-export async function endOwnSession(
+export async function deleteSessionById(
   tx: Writer,
   { userId, id, at }: { userId: number; id: number; at: number },
 ): Promise<SessionRow> {
@@ -154,7 +154,7 @@ async function endSessionsOf(tx: Writer, userId: number, at: number): Promise<nu
   for await (const session of allRows(tx, sessions, { index: 'byUser', prefix: [userId] })) {
     tx.remove(sessions, session.id)
     if (session.expires_at <= at) continue
-    await tell(tx, 'sign_out', session, { at })
+    await recordSessionEvent(tx, 'sign_out', session, { at })
     count++
   }
   return count
@@ -164,23 +164,23 @@ async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
   tx.remove(sessions, session.id)
   for (const given of await sessionsOf(tx, session.user_id))
     if (given.page?.session_id === session.id) tx.remove(sessions, given.id)
-  if (session.expires_at > at) await tell(tx, 'sign_out', session, { at })
+  if (session.expires_at > at) await recordSessionEvent(tx, 'sign_out', session, { at })
 }
 
-interface Told {
+interface SessionEvent {
   readonly at: number
   readonly by?: string
   readonly origin?: string
 }
 
-const tell = (tx: Writer, type: string, { id, user_id }: SessionRow, { at, ...data }: Told) =>
+const recordSessionEvent = (tx: Writer, type: string, { id, user_id }: SessionRow, { at, ...data }: SessionEvent) =>
   recordEvent(tx, { owners: [`user:${user_id}`], type, actor: `user:${user_id}`, subject: `session:${id}`, data, at })
 
 export const isSessionOf = (row: SessionRow, sessionId: string | undefined): boolean =>
   sessionId !== undefined && row.digest === digest(sessionId)
 
 /** The user's signed-in sessions, newest first; `current` is the one that asks. */
-export async function listOwnSessions(
+export async function listSessions(
   tx: Reader,
   { userId, sessionId, at, ...page }: SessionsQuery,
 ): Promise<{ sessions: ShownSession[]; next: number | null }> {
@@ -217,7 +217,7 @@ interface ShownSession {
 }
 
 /** The session as its caller sees it: the user, or null while nobody is signed in. */
-export async function showSession(tx: Reader, sessionId: string, at: number) {
+export async function readSession(tx: Reader, sessionId: string, at: number) {
   const row = await sessionOf(tx, sessionId, at)
   const user = row && (await tx.get(users, row.user_id))
   return {

@@ -9,7 +9,7 @@ import { postMail } from '../../jobs/outbox/outbox.js'
 import { type RateLimit, refundRate, spendRate } from '../../jobs/rates/rate.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { userByEmail } from '../users/user.js'
-import { lastSession } from './session.js'
+import { findAnySession } from './session.js'
 
 const LIFETIME = 10 * 60_000
 const TRIES = 5
@@ -41,13 +41,13 @@ export const signInCodes = collection<SignInCodeRow>()('sign_in_codes', {
 type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>
 
 /** Mails a code to whoever reads that email, known or not. Throws `too_many_codes`. */
-export async function sendCode(
+export async function sendSessionCode(
   tx: Writer,
   { email, sessionId, at }: { email: string; sessionId: string; at: number },
   context: CodeContext,
 ): Promise<{ expires_at: number }> {
   const to = normalEmail(email)
-  await sweep(tx, at)
+  await removeOldCodes(tx, at)
   const counted = await countedFor(tx, { email: to, sessionId })
   if (fixedCode(to, context) === undefined) await spendRate(tx, unusedCodes(context), { subject: counted, at })
   const id = await tx.nextId('sign_in_codes')
@@ -73,14 +73,14 @@ const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
  * so that others who ask for codes don't keep the user out.
  */
 async function countedFor(tx: Reader, { email, sessionId }: { email: string; sessionId: string }): Promise<string> {
-  const session = await lastSession(tx, sessionId)
+  const session = await findAnySession(tx, sessionId)
   if (session === undefined || session.page !== null) return email
   const user = await userByEmail(tx, email)
   return user?.id === session.user_id ? `${email} in session ${session.id}` : email
 }
 
 /** Codes past both the window and their own life are of no more use; they go as others come, so they don't pile up. */
-async function sweep(tx: Writer, at: number): Promise<void> {
+async function removeOldCodes(tx: Writer, at: number): Promise<void> {
   for (const old of await tx.find(signInCodes, { index: 'byAge', prefix: [], limit: 5 }))
     if (old.created_at <= at - WINDOW && old.expires_at <= at) tx.remove(signInCodes, old.id)
 }
@@ -102,7 +102,7 @@ export async function checkCode(
   if (last.tries >= TRIES) return tooManyTries(last, at)
   if (sameSecret(mac(last.id, code, context), last.code_mac)) return last
   tx.put(signInCodes, { ...last, tries: last.tries + 1 })
-  await tellFailure(tx, last.email, at)
+  await recordFailure(tx, last.email, at)
   return problem('code_wrong')
 }
 
@@ -135,7 +135,7 @@ export async function lastCode(tx: Reader, sessionId: string): Promise<SignInCod
 }
 
 /** A wrong code stands in the log of the user whose email it was for: no more often than tries are counted. */
-async function tellFailure(tx: Writer, email: string, at: number): Promise<void> {
+async function recordFailure(tx: Writer, email: string, at: number): Promise<void> {
   const user = await userByEmail(tx, email)
   if (!user) return
   await recordEvent(tx, {

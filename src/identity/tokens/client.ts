@@ -83,11 +83,11 @@ export async function checkClient(
   const client = await tx.get(clients, sent.client_id)
   const matches = sameSecret(digest(sent.client_secret), client?.secret_digest ?? '')
   if (!client) return problem('client_unknown')
-  return (await countTry(tx, client.id, matches && client.deleted_at === null, at)) ?? client
+  return (await countAttempt(tx, client.id, matches && client.deleted_at === null, at)) ?? client
 }
 
 /** Counts a wrong secret for a client id there is. Gives the problem of one, or of too many, whatever is sent then. */
-export async function countTry(
+export async function countAttempt(
   tx: Writer,
   clientId: string,
   isRight: boolean,

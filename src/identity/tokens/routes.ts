@@ -26,7 +26,7 @@ const tokenEndpoint = {
   result: TokenPair,
   errors: ['client_unknown', 'too_many_failures', 'refresh_token_invalid'],
   idempotent: true,
-  stands,
+  stands: isStillValid,
   write: exchange,
 } as const
 
@@ -52,7 +52,7 @@ async function exchange(tx: Writer, { principal }: TokenCall, service: ServiceCo
 }
 
 /** A pair that was revoked or used since is not given again: client credentials get another, a refresh token gets none. */
-async function stands(
+async function isStillValid(
   tx: Writer,
   { principal }: TokenCall,
   answer: unknown,

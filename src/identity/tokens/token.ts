@@ -94,7 +94,7 @@ async function issue(
   { at, familyId }: { at: number; familyId?: string },
   context: TokenContext,
 ): Promise<TokenPair> {
-  await sweep(tx, client, at)
+  await removeOldTokens(tx, client, at)
   const whole = seconds(at) * 1000
   const id = randomHex(context.random, 16)
   const row: TokenRow = {
@@ -116,7 +116,7 @@ async function issue(
 }
 
 /** Rows that are of no more use go when the client's next token comes, so tokens don't pile up. */
-async function sweep(tx: Writer, client: ClientRow, at: number): Promise<void> {
+async function removeOldTokens(tx: Writer, client: ClientRow, at: number): Promise<void> {
   for (const old of await tx.find(tokens, { index: 'byClient', prefix: [client.id], limit: 20 }))
     if (old.access_expires_at <= at && (old.refresh_digest === null || old.refresh_expires_at <= at))
       tx.remove(tokens, old.id)

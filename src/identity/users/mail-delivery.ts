@@ -2,7 +2,7 @@ import type { DeliveryOutcome, MailRow } from '../../base/message.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { DeliveryHandler } from '../../jobs/outbox/outbox.js'
 import { bounces } from '../../money/cards/test-values.js'
-import { readerOf } from './user.js'
+import { provenUserByEmail } from './user.js'
 
 export const mailDeliveryHandler: DeliveryHandler<MailRow, DeliveryOutcome> = {
   async send({ id, to, subject, text }, { mailer, sandbox }) {
@@ -13,7 +13,7 @@ export const mailDeliveryHandler: DeliveryHandler<MailRow, DeliveryOutcome> = {
 
   /** Whoever reads the address is told what came of what was sent there. */
   async settle(tx, { id, to, subject }, settled, { clock }) {
-    const user = await readerOf(tx, to)
+    const user = await provenUserByEmail(tx, to)
     if (!user) return settled
     const type = settled === 'sent' ? 'email.sent' : 'email.bounced'
     const event = { type, actor: 'service', subject: `message:${id}`, data: { subject: withoutCodes(subject) } }

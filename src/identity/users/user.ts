@@ -85,7 +85,7 @@ export async function userByEmail(tx: Reader, email: string): Promise<UserRow | 
 }
 
 /** The user to whom what is meant for an email belongs: nobody, until its reader has proven it. */
-export async function readerOf(tx: Reader, email: string): Promise<UserRow | undefined> {
+export async function provenUserByEmail(tx: Reader, email: string): Promise<UserRow | undefined> {
   const user = await userByEmail(tx, email)
   return user && isProven(user) ? user : undefined
 }

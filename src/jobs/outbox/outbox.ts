@@ -263,7 +263,7 @@ async function postpone(tx: Writer, message: OutboxRow, service: ServiceContext)
   tx.put(outbox, { ...message, due_at: null, parked_at: service.clock.now() })
   const subject = 'purpose_id' in message ? String(message.purpose_id) : message.to
   const kind = 'purpose' in message ? `${message.kind}_${message.purpose}` : message.kind
-  await service.tellParked(tx, { kind, subject, id: `message:${message.id}` })
+  await service.recordUnsettled(tx, { kind, subject, id: `message:${message.id}` })
 }
 
 /** Counts the try before it is made, and keeps the message from other processes over the same storage meanwhile. */

@@ -73,5 +73,5 @@ async function postpone(tx: Writer, timer: TimerRow, service: ServiceContext): P
     return tx.put(timers, { ...timer, failures, due_at: at + pause })
   }
   tx.put(timers, { ...timer, failures, due_at: null, parked_at: at })
-  await service.tellParked(tx, { kind: timer.kind, subject: timer.subject, id: `timer:${timer.id}` })
+  await service.recordUnsettled(tx, { kind: timer.kind, subject: timer.subject, id: `timer:${timer.id}` })
 }

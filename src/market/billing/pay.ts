@@ -1,7 +1,7 @@
 import type { CardRow } from '../../base/message.js'
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { KeepAnswer } from '../../http/stored-answer.js'
+import type { StoreAnswer } from '../../http/stored-answer.js'
 import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -25,7 +25,7 @@ export interface InvoicePayment {
 export async function payInvoice(
   { accountId, id, paymentMethodId }: InvoicePayment,
   service: ServiceContext,
-  keep: KeepAnswer<ShownInvoice | Problem>,
+  storeAnswer: StoreAnswer<ShownInvoice | Problem>,
 ): Promise<ShownInvoice> {
   const { storage, log } = service
   checkProcessor(service)
@@ -33,7 +33,7 @@ export async function payInvoice(
   const card = paymentMethodId === undefined ? undefined : await saveAccountCard(accountId, paymentMethodId, service)
   const message = await storage.write(async (tx) => {
     const message = await beginPayment(tx, await payableInvoice(tx, accountId, id), { card }, service)
-    await keep(tx, unpaidProblem(await getExisting(tx, invoices, id), undefined), { meanwhile: true })
+    await storeAnswer(tx, unpaidProblem(await getExisting(tx, invoices, id), undefined), { provisional: true })
     return message
   })
   const result = await chargeNow(message, service)
@@ -42,7 +42,7 @@ export async function payInvoice(
     return invoice.status === 'paid' ? showInvoice(invoice) : unpaidProblem(invoice, result)
   })
   await storage
-    .write((tx) => keep(tx, answer))
+    .write((tx) => storeAnswer(tx, answer))
     // The provisional answer tells the caller where to look.
     .catch((cause: unknown) => log.error(`cannot store the answer to paying invoice ${id}`, cause))
   if (answer instanceof Problem) throw answer

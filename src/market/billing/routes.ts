@@ -235,7 +235,11 @@ export const billingRoutes = defineRoutes('billing', {
     ],
     idempotent: true,
     refusesCardData: true,
-    handle: ({ params, body, principal, keep }, service) =>
-      payInvoice({ accountId: principal.id, id: params.id, paymentMethodId: body.payment_method_id }, service, keep),
+    handle: ({ params, body, principal, storeAnswer }, service) =>
+      payInvoice(
+        { accountId: principal.id, id: params.id, paymentMethodId: body.payment_method_id },
+        service,
+        storeAnswer,
+      ),
   }),
 })

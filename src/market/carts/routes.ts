@@ -1,5 +1,5 @@
 import { hopsIn } from '../../base/via.js'
-import { CartShape, IdPath, SeenLines, z } from '../../http/fields/schema.js'
+import { CartShape, IdPath, QuotedLines, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { type CartPlace, createCart, holderOf, ownCart } from './cart.js'
@@ -120,7 +120,7 @@ export const cartRoutes = defineRoutes('carts', {
       persona_delegate: z.optional(z.string()),
       approval_id: z.optional(z.string()),
       accept_prices: z.optional(z.boolean()),
-      lines: z.optional(SeenLines),
+      lines: z.optional(QuotedLines),
     }),
     bodyOptional: true,
     result: CartShape,
@@ -153,10 +153,10 @@ export const cartRoutes = defineRoutes('carts', {
         accept_prices: acceptPrices = false,
         lines: seen,
       } = call.body
-      const { principal: caller, keep } = call
+      const { principal: caller, storeAnswer } = call
       const hops = hopsIn(call.headers)
       return payCart(
-        { place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, seen, hops, storeAnswer: keep },
+        { place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, seen, hops, storeAnswer },
         service,
       )
     },

@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
 import { hopsIn } from '../../base/via.js'
-import { CheckoutShape, Email, PaymentMethodId, seenPrice, z } from '../../http/fields/schema.js'
+import { CheckoutShape, Email, PaymentMethodId, quoteFields, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createCheckout, payerOfSession, readCheckout } from './checkout.js'
 import { checkoutFlow } from './checkout-flow.js'
@@ -87,7 +87,11 @@ export const checkoutRoutes = defineRoutes('checkout', {
     versions: ['v4'],
     auth: ['user', 'guest'],
     params: TokenPath,
-    body: z.object({ hostname: z.optional(z.string()), payment_method_id: z.optional(PaymentMethodId), ...seenPrice }),
+    body: z.object({
+      hostname: z.optional(z.string()),
+      payment_method_id: z.optional(PaymentMethodId),
+      ...quoteFields,
+    }),
     bodyOptional: true,
     result: CheckoutShape,
     errors: [...refusals, 'not_owner'],
@@ -123,7 +127,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
       email: z.optional(z.string()),
       code: z.optional(z.string()),
       payment_method_id: z.optional(PaymentMethodId),
-      ...seenPrice,
+      ...quoteFields,
     }),
     status: 303,
     refusesCardData: true,

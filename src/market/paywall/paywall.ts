@@ -47,7 +47,7 @@ export type PaywallOutcome =
   | { readonly kind: 'failed'; readonly paymentId: number; readonly reason: string }
 
 /** Stores the answer under the caller's Idempotency-Key, in the transaction of the payment. */
-export type StoreOutcome = (tx: Writer, outcome: PaywallOutcome, options?: { meanwhile: boolean }) => Promise<unknown>
+export type StoreOutcome = (tx: Writer, outcome: PaywallOutcome, options?: { provisional: boolean }) => Promise<unknown>
 
 export interface PaywallCall {
   readonly order: Omit<PaywallOrder, 'url'>
@@ -121,7 +121,7 @@ async function holdAmount(tx: Writer, order: PaywallOrder, { approved, storeOutc
   await storeOutcome(
     tx,
     { kind: 'failed', paymentId: held.id, reason: 'The call was interrupted.' },
-    { meanwhile: true },
+    { provisional: true },
   )
   return held
 }

@@ -51,7 +51,7 @@ export const paywallRoutes = defineRoutes('paywall', {
       'upstream_failed',
     ],
     idempotent: true,
-    async handle({ body, principal, session, headers, keep }, service) {
+    async handle({ body, principal, session, headers, storeAnswer }, service) {
       const { amount, dq, destination, serviceUrl, serviceMethod = 'GET', additionalParams } = body
       const request = { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
       const fields = callerFields(principal, {
@@ -67,7 +67,7 @@ export const paywallRoutes = defineRoutes('paywall', {
           call: { method: serviceMethod, params: additionalParams },
           hops: hopsIn(headers),
           whole: headers.has('idempotency-key'),
-          storeOutcome: (tx, outcome, options) => keep(tx, answerOf(outcome), options),
+          storeOutcome: (tx, outcome, options) => storeAnswer(tx, answerOf(outcome), options),
         },
         service,
       )

@@ -4,7 +4,7 @@ import { checkHops } from '../../base/via.js'
 import { permittedTwin } from '../../consent/approvals/permit.js'
 import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { KeepAnswer } from '../../http/stored-answer.js'
+import type { StoreAnswer } from '../../http/stored-answer.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
 import type { Writer } from '../../storage/storage.js'
@@ -41,16 +41,16 @@ export interface PurchaseOrder {
 export async function createPurchase(
   order: PurchaseOrder,
   service: ServiceContext,
-  keep: KeepAnswer<ShownReceipt | Problem>,
+  storeAnswer: StoreAnswer<ShownReceipt | Problem>,
 ): Promise<ShownReceipt> {
   checkHops(order.hops)
   const held = await service.storage.write(async (tx) => {
     const begun = await holdPrice(tx, order, service)
     // If this process ends now, the purchase is reversed, and this is its answer.
-    await keep(tx, failed(begun.id, 'The call was interrupted.'), { meanwhile: true })
+    await storeAnswer(tx, failed(begun.id, 'The call was interrupted.'), { provisional: true })
     return begun
   })
-  const { receipt, failure } = await deliver(service, held, (tx, ...settled) => keep(tx, answerOf(...settled)))
+  const { receipt, failure } = await deliver(service, held, (tx, ...settled) => storeAnswer(tx, answerOf(...settled)))
   const answer = answerOf(receipt, failure)
   if (answer instanceof Problem) throw answer
   return answer

@@ -1,5 +1,5 @@
 import { hopsIn } from '../../base/via.js'
-import { IdPath, PageQuery, pageOf, ReceiptShape, seenPrice, z } from '../../http/fields/schema.js'
+import { IdPath, PageQuery, pageOf, quoteFields, ReceiptShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createPurchase } from './buy.js'
 import { listPurchases, readPurchase } from './receipt.js'
@@ -16,7 +16,7 @@ export const purchaseRoutes = defineRoutes('purchases', {
     body: z.object({
       arguments: z.optional(z.record(z.string(), z.unknown())),
       hostname: z.optional(z.string()),
-      ...seenPrice,
+      ...quoteFields,
       approval_id: z.optional(z.string()),
       persona_delegate: z.optional(z.string()),
       public_secret: z.optional(z.string()),
@@ -44,7 +44,7 @@ export const purchaseRoutes = defineRoutes('purchases', {
       'upstream_failed',
     ],
     idempotent: true,
-    handle: ({ params, body, principal, headers, keep }, service) => {
+    handle: ({ params, body, principal, headers, storeAnswer }, service) => {
       const { arguments: args = {}, hostname, price, dq, approval_id: approvalId, persona_delegate: delegate } = body
       const order = {
         itemId: params.id,
@@ -56,7 +56,7 @@ export const purchaseRoutes = defineRoutes('purchases', {
         delegate,
         hops: hopsIn(headers),
       }
-      return createPurchase(order, service, keep)
+      return createPurchase(order, service, storeAnswer)
     },
   }),
 

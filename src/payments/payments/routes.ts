@@ -6,8 +6,8 @@ import {
   PaymentShape,
   pageOf,
   paymentShape,
-  SeenAmount,
-  seenPrice,
+  QuotedAmount,
+  quoteFields,
   UnixSeconds,
   z,
 } from '../../http/fields/schema.js'
@@ -25,8 +25,8 @@ import {
 
 const ProvablePayment = z.object({ ...paymentShape, nonce: z.string(), timestamp: z.int() })
 
-/** Like `seenPrice`, but a commodity calls its price `cost`. */
-const seenCost = { cost: z.optional(SeenAmount), dq: seenPrice.dq }
+/** Like `quoteFields`, but a commodity calls its price `cost`. */
+const seenCost = { cost: z.optional(QuotedAmount), dq: quoteFields.dq }
 
 const proofShape = { nonce: z.string(), timestamp: z.union([z.number(), z.string()]) }
 

@@ -25,12 +25,12 @@ export const topupRoutes = defineRoutes('top-ups', {
     ],
     idempotent: true,
     refusesCardData: true,
-    handle: ({ params, body, principal, keep }, service) => {
+    handle: ({ params, body, principal, storeAnswer }, service) => {
       const { amount, payment_method_id: paymentMethodId, dq } = body
       return createTopup(
         { owner: principal.owner, hostname: params.hostname, amount, paymentMethodId, dq },
         service,
-        keep,
+        storeAnswer,
       )
     },
   }),

@@ -4,7 +4,7 @@ import type { ChargeResult } from '../../base/ports.js'
 import { Problem, problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { KeepAnswer } from '../../http/stored-answer.js'
+import type { StoreAnswer } from '../../http/stored-answer.js'
 import { emailOf } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
@@ -40,18 +40,22 @@ export interface PendingTopup {
  * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `too_many_declines`, `card_declined`, and `processor_failed` if
  * nothing was charged or that is not known yet. In the second case the outbox settles the payment later.
  */
-export async function createTopup(order: TopupOrder, service: ServiceContext, keep: KeepAnswer<ShownTopup | Problem>) {
+export async function createTopup(
+  order: TopupOrder,
+  service: ServiceContext,
+  storeAnswer: StoreAnswer<ShownTopup | Problem>,
+) {
   const { storage, log } = service
   checkProcessor(service)
   const { payment, message } = await storage.write(async (tx) => {
     const begun = await beginTopup(tx, order, service)
-    await keep(tx, unsettledTopup(begun.payment.id, false), { meanwhile: true })
+    await storeAnswer(tx, unsettledTopup(begun.payment.id, false), { provisional: true })
     return begun
   })
   const result = await chargeNow(message, service)
   const answer = await storage.read((tx) => answerOf(tx, payment.id, result))
   await storage
-    .write((tx) => keep(tx, answer))
+    .write((tx) => storeAnswer(tx, answer))
     // The provisional answer says where to look.
     .catch((cause: unknown) => log.error(`could not store the answer of top-up ${payment.id}`, cause))
   if (answer instanceof Problem) throw answer

@@ -3,7 +3,7 @@ import { problem } from '../../base/problem.js'
 import { normalEmail } from '../../base/text/email.js'
 import { fieldRefused } from '../../http/fields/field.js'
 import { Email, z } from '../../http/fields/schema.js'
-import { emailOf, readerOf } from '../../identity/users/user.js'
+import { emailOf, provenUserByEmail } from '../../identity/users/user.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../money/ledger/amount.js'
 import { primaryTwin, type TwinRow, twinByHostname } from '../../money/twins/twin.js'
@@ -72,6 +72,6 @@ async function resolveEmail(tx: Reader, text: string): Promise<Pick<TransferPlan
   if (!z.safeParse(Email, text).success)
     throw fieldRefused('address', 'must be an email address such as ada@example.test')
   const address = normalEmail(text)
-  const reader = await readerOf(tx, address)
+  const reader = await provenUserByEmail(tx, address)
   return { address, payee: (reader && (await primaryTwin(tx, `user:${reader.id}`))) ?? null }
 }

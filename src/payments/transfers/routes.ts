@@ -41,12 +41,12 @@ export const transferRoutes = defineRoutes('transfers', {
       'too_many_mails',
     ],
     idempotent: true,
-    async handle({ body, principal, session, keep }, service) {
+    async handle({ body, principal, session, storeAnswer }, service) {
       const { approval_id: approvalId, ...wanted } = body
       const order = { ...wanted, sender: principal.owner }
       const make = (right?: TransferRight) =>
         service.storage.write(async (tx) =>
-          keep(tx, await createTransfer(tx, { ...order, right, at: service.clock.now() }, service)),
+          storeAnswer(tx, await createTransfer(tx, { ...order, right, at: service.clock.now() }, service)),
         )
       if (principal.kind === 'agent') return make({ by: 'agent', agent: principal, approvalId })
       if (principal.kind !== 'user' || principal.via !== 'session') return make()

@@ -1,7 +1,7 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
-import { provenEmailOf, readerOf } from '../../identity/users/user.js'
+import { provenEmailOf, provenUserByEmail } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
@@ -123,6 +123,6 @@ export async function recordTransferEvent(
 }
 
 async function ownerByEmail(tx: Reader, email: string): Promise<Owner | undefined> {
-  const user = await readerOf(tx, email)
+  const user = await provenUserByEmail(tx, email)
   return user && `user:${user.id}`
 }

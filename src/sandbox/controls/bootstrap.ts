@@ -19,7 +19,7 @@ export async function begin(service: ServiceContext, alone = service.storage.exc
   const { storage, random, sandbox } = service
   const drawn = randomHex(random, 32)
   const { keys, clock, isKeyMissing } = await storage.write(async (tx) => {
-    const { key, isMissing } = service.keepsKey ? await settleKey(tx, drawn) : { isMissing: false }
+    const { key, isMissing } = service.storesKey ? await settleKey(tx, drawn) : { isMissing: false }
     const keys = key === undefined ? service.keys : keyring(key, random)
     await bootstrap(tx, { ...service, keys })
     return { keys, clock: sandbox && (await keptClock(tx)), isKeyMissing: isMissing }

@@ -69,7 +69,7 @@ const pageWords = [
 /** What the rules of a feature work with, and wire shapes and markup: they know no request. */
 const nounWords = [
   'context.ts',
-  'watch.ts',
+  'change-tracking.ts',
   'stored-answer.ts',
   'fields/schema.ts',
   'fields/field.ts',

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type Served, serve } from '../../../adapters/node.js'
 import { sandboxPages } from '../../../sandbox/pages/pages.js'
 import { demo } from '../../../sandbox/seed/demo.js'
-import { sandboxReach } from '../../../src/http/reach.js'
+import { sandboxAccess } from '../../../src/http/sandbox-access.js'
 import { createService, type Service, type ServiceOptions } from '../../../src/index.js'
 import { type Call, caller } from '../api.js'
 import { readWire, sendLines, type WireAnswer } from '../contract/wire.js'
@@ -27,7 +27,7 @@ export async function startTarget(options: Omit<ServiceOptions, 'storage'> = {},
   const served: Served = await serve(
     (baseUrl) => {
       service = createService({ baseUrl, sandbox: true, seed: demo.seed, ...options })
-      return sandboxPages({ service, demo, reach: sandboxReach(options) })
+      return sandboxPages({ service, demo, reach: sandboxAccess(options) })
     },
     { port: at },
   )

@@ -3,7 +3,7 @@ import { Problem, problem } from '../../../base/problem.js'
 import { type Agent, type ApprovalRow, approvalOfAgent, spendApproval } from '../../../consent/approvals/approval.js'
 import { currentGrant } from '../../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../../http/context.js'
-import { type KeepAnswer, keepNothing } from '../../../http/stored-answer.js'
+import { type StoreAnswer, storeNothing } from '../../../http/stored-answer.js'
 import { twins } from '../../../money/twins/twin.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
 import { kindOf, makeSteps, rehearseChange } from './change.js'
@@ -44,7 +44,7 @@ export async function applyAccountChange(
   agent: Agent,
   approvalId: string,
   service: ServiceContext,
-  keepAnswer: KeepAnswer<AppliedChange> = keepNothing,
+  keepAnswer: StoreAnswer<AppliedChange> = storeNothing,
 ): Promise<AppliedChange> {
   const { ongoing } = service
   const key = `account_change:${approvalId}`
@@ -67,7 +67,7 @@ async function apply(
   agent: Agent,
   id: string,
   service: ServiceContext,
-  keepAnswer: KeepAnswer<AppliedChange>,
+  keepAnswer: StoreAnswer<AppliedChange>,
 ): Promise<AppliedChange> {
   const begun = await service.storage.write(async (tx) => {
     const first = await begin(tx, agent, id, service)
@@ -169,7 +169,7 @@ function impossible(error: unknown, fields: Record<string, unknown>): unknown {
 async function goOn(
   { accountId, actor, change, progress }: Begun,
   service: ServiceContext,
-  keepAnswer: KeepAnswer<AppliedChange>,
+  keepAnswer: StoreAnswer<AppliedChange>,
 ): Promise<AppliedChange> {
   const { steps, result } = kindOf(change)
   const { id } = progress

@@ -1,5 +1,5 @@
-import { CartShape, SeenLines, z } from '../../../http/fields/schema.js'
-import { keepNothing } from '../../../http/stored-answer.js'
+import { CartShape, QuotedLines, z } from '../../../http/fields/schema.js'
+import { storeNothing } from '../../../http/stored-answer.js'
 import { type CartPlace, createCart, holderOf, ownCart } from '../../../market/carts/cart.js'
 import { addCartItem, deleteCartItem } from '../../../market/carts/line.js'
 import { payCart } from '../../../market/carts/pay.js'
@@ -66,7 +66,7 @@ const cartPay = tool({
     approval_id: z.optional(approvalId),
     accept_prices: z.optional(z.boolean().check(z.describe('Pay the current prices instead of the quoted ones.'))),
     lines: z.optional(
-      SeenLines.check(
+      QuotedLines.check(
         z.describe('The lines you saw, as cart_view shows them. If they or a price changed, nothing is bought.'),
       ),
     ),
@@ -78,7 +78,7 @@ const cartPay = tool({
     const approvalId = await givenApproval(call, approval_id)
     const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices, seen, hops }
     return payCart(
-      { place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), storeAnswer: keepNothing },
+      { place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), storeAnswer: storeNothing },
       service,
     )
   },

@@ -1,5 +1,5 @@
 import { Amount, CheckoutShape, Email, ItemShape, ReceiptShape, Time, timeOf, z } from '../../../http/fields/schema.js'
-import { keepNothing } from '../../../http/stored-answer.js'
+import { storeNothing } from '../../../http/stored-answer.js'
 import { listCatalogItems } from '../../../market/catalog/search.js'
 import { createCheckout } from '../../../market/checkout/checkout.js'
 import { createPurchase } from '../../../market/purchases/buy.js'
@@ -55,7 +55,7 @@ const agentCheckout = tool({
       within,
       admit: countSales(visit),
     }
-    return createPurchase(order, service, keepNothing)
+    return createPurchase(order, service, storeNothing)
   },
 })
 

@@ -1,6 +1,6 @@
 import { problem } from '../../../base/problem.js'
-import { ReceiptShape, SeenAmount, z } from '../../../http/fields/schema.js'
-import { keepNothing } from '../../../http/stored-answer.js'
+import { QuotedAmount, ReceiptShape, z } from '../../../http/fields/schema.js'
+import { storeNothing } from '../../../http/stored-answer.js'
 import { type CatalogItemRow, catalogItems, readItemsTogether, showItem } from '../../../market/catalog/item.js'
 import type { SellerSchema } from '../../../market/catalog/schema.js'
 import { createPurchase } from '../../../market/purchases/buy.js'
@@ -63,7 +63,7 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
         within,
         admit: countSales(visit),
       }
-      return createPurchase(order, service, keepNothing)
+      return createPurchase(order, service, storeNothing)
     },
   }
 }
@@ -92,7 +92,7 @@ function seenIn(field: string, named: unknown): PriceQuote | undefined {
   })
 }
 
-const Seen = z.object({ price: SeenAmount, dq: z.string() })
+const Seen = z.object({ price: QuotedAmount, dq: z.string() })
 
 /**
  * Price at the end of a description, which clients parse: `[Provider: NAME | Price: 0.010 USD TDN/call]`, with at least

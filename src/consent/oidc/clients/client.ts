@@ -1,7 +1,7 @@
 import { type Problem, problem } from '../../../base/problem.js'
 import { digest, sameSecret } from '../../../base/secrets.js'
 import { revealInvisible } from '../../../base/text/invisible-characters.js'
-import { countTry } from '../../../identity/tokens/client.js'
+import { countAttempt } from '../../../identity/tokens/client.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
 
 export const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const
@@ -73,7 +73,7 @@ export async function authenticateClient(tx: Writer, sent: SentClient, at: numbe
   // A public client has no secret to guess, so nothing is counted.
   if (client.secret_digest === null) return method === 'none' ? client : refused
   const isRight = matches && method === client.metadata.token_endpoint_auth_method
-  const tried = await countTry(tx, client.id, isRight, at)
+  const tried = await countAttempt(tx, client.id, isRight, at)
   return tried?.code === 'client_unknown' ? refused : (tried ?? client)
 }
 

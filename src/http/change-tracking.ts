@@ -1,22 +1,22 @@
 import { Problem } from '../base/problem.js'
 import { OutcomeUnknown, type Writer } from '../storage/storage.js'
-import { Watched } from '../storage/watched.js'
+import { TrackedTransaction } from '../storage/tracked-transaction.js'
 import type { ServiceContext } from './context.js'
 
 /** A service that notes whether anything is changed by it, here or outside. */
-export interface Watch {
+export interface ChangeTracker {
   readonly service: ServiceContext
   /** More than counts was written, or something outside was asked; it stays true. */
   readonly hasChanged: boolean
 }
 
 /** What a watched service was made of. */
-const unwatchedServices = new WeakMap<ServiceContext, ServiceContext>()
+const untrackedServices = new WeakMap<ServiceContext, ServiceContext>()
 
 /** The service for steps that only ask somebody: no question is a change, however it is answered. */
-export const unwatched = (service: ServiceContext): ServiceContext => unwatchedServices.get(service) ?? service
+export const untracked = (service: ServiceContext): ServiceContext => untrackedServices.get(service) ?? service
 
-export function watch(service: ServiceContext): Watch {
+export function trackChanges(service: ServiceContext): ChangeTracker {
   const watched = { hasChanged: false, service }
   const note = () => {
     watched.hasChanged = true
@@ -36,36 +36,36 @@ export function watch(service: ServiceContext): Watch {
       read: (body) => storage.read(body),
       export: () => storage.export(),
       close: () => storage.close(),
-      import: (state) => noting(storage.import(state), note),
+      import: (state) => trackOutcome(storage.import(state), note),
       write(body) {
-        let last: Watched | undefined
+        let last: TrackedTransaction | undefined
         const watchedBody = (tx: Writer) => {
-          last = new Watched(tx)
+          last = new TrackedTransaction(tx)
           return body(last)
         }
         const noteChange = () => {
           if (last?.hasChanged) note()
         }
-        return noting(storage.write(watchedBody), noteChange)
+        return trackOutcome(storage.write(watchedBody), noteChange)
       },
     },
     background: {
       ...background,
-      moveClock: (aim) => noting(background.moveClock(aim), note, isNoRefusal),
+      moveClock: (aim) => trackOutcome(background.moveClock(aim), note, isNoRefusal),
     },
     get upstream() {
-      return asking(service.upstream, note)
+      return trackCalls(service.upstream, note)
     },
     get cards() {
-      return service.cards && asking(service.cards, note)
+      return service.cards && trackCalls(service.cards, note)
     },
   }
-  unwatchedServices.set(watched.service, service)
+  untrackedServices.set(watched.service, service)
   return watched
 }
 
 /** Notes a change once it was made, and where nobody knows whether it was. */
-async function noting<T>(made: Promise<T>, note: () => void, mayBe = isUnknown): Promise<T> {
+async function trackOutcome<T>(made: Promise<T>, note: () => void, mayBe = isUnknown): Promise<T> {
   try {
     const value = await made
     note()
@@ -82,7 +82,7 @@ const isUnknown = (error: unknown): boolean => error instanceof OutcomeUnknown
 const isNoRefusal = (error: unknown): boolean => !(error instanceof Problem)
 
 /** A port whose every call is noted. */
-const asking = <Port extends object>(port: Port, note: () => void): Port =>
+const trackCalls = <Port extends object>(port: Port, note: () => void): Port =>
   new Proxy(port, {
     get(target, name) {
       const part: unknown = Reflect.get(target, name, target)

@@ -1,7 +1,7 @@
 import type { AnyCollection, Collection, Query, Row, Writer } from './storage.js'
 
 /** A transaction that tells what was written through it. */
-export class Watched implements Writer {
+export class TrackedTransaction implements Writer {
   /** What rows were put into, some of them more than once. */
   readonly puts: AnyCollection[] = []
   readonly removals: AnyCollection[] = []

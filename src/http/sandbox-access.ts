@@ -1,4 +1,4 @@
-import type { SandboxReach } from './context.js'
+import type { SandboxAccess } from './context.js'
 
 /** A setting of who may reach a sandbox: how one value is read, undefined where it is wrong, and what it must be. */
 interface Setting {
@@ -6,7 +6,7 @@ interface Setting {
   readonly expects: string
 }
 
-export const reachSettings = {
+export const accessSettings = {
   controlToken: {
     // What a cookie can hold (RFC 6265 section 4.1.1).
     read: (text) => (/^[!#-+\--:<-[\]-~]{1,256}$/.test(text) ? text : undefined),
@@ -19,23 +19,23 @@ export const reachSettings = {
   allowHosts: { read: hostOf, expects: 'a host such as sandbox or sandbox.example.test:4242' },
 } satisfies Record<string, Setting>
 
-export interface ReachOptions {
+export interface AccessOptions {
   readonly controlToken?: string | undefined
   readonly allowOrigins?: readonly string[] | undefined
   readonly allowHosts?: readonly string[] | undefined
 }
 
 /** Throws a TypeError where a value is wrong. */
-export function sandboxReach({ controlToken, allowOrigins = [], allowHosts = [] }: ReachOptions): SandboxReach {
+export function sandboxAccess({ controlToken, allowOrigins = [], allowHosts = [] }: AccessOptions): SandboxAccess {
   return {
-    controlToken: controlToken === undefined ? undefined : settled('controlToken', controlToken),
-    allowOrigins: allowOrigins.map((text) => settled('allowOrigins', text)),
-    allowHosts: allowHosts.map((text) => settled('allowHosts', text)),
+    controlToken: controlToken === undefined ? undefined : checkedSetting('controlToken', controlToken),
+    allowOrigins: allowOrigins.map((text) => checkedSetting('allowOrigins', text)),
+    allowHosts: allowHosts.map((text) => checkedSetting('allowHosts', text)),
   }
 }
 
-function settled(name: keyof typeof reachSettings, text: string): string {
-  const { read, expects } = reachSettings[name]
+function checkedSetting(name: keyof typeof accessSettings, text: string): string {
+  const { read, expects } = accessSettings[name]
   const value = read(text)
   if (value === undefined) throw new TypeError(`${name} takes ${expects}, not "${text}"`)
   return value

@@ -8,14 +8,14 @@ import { isForeign, sessionCookieHeader } from './origin.js'
 import { Reply } from './reply.js'
 
 /** An answer ready to send. */
-export interface Outcome {
+export interface RenderedAnswer {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
 }
 
 /** A handler's value as an answer. */
-export function render({ route }: Endpoint, handled: unknown, incoming: Incoming): Outcome {
+export function render({ route }: Endpoint, handled: unknown, incoming: Incoming): RenderedAnswer {
   if (handled instanceof Reply && handled.session !== undefined) {
     incoming.session = handled.session
     incoming.issued = true
@@ -41,22 +41,23 @@ export function unknownOutcome({ isKeyed }: Pick<Incoming, 'isKeyed'>, cause: un
 }
 
 /** What was done is known: nothing, by a transaction that was undone. */
-const undone = (error: unknown, route: Endpoint['route'] | undefined): Problem =>
+const failureOf = (error: unknown, route: Endpoint['route'] | undefined): Problem =>
   problem(error instanceof StorageUnavailable ? 'storage_unavailable' : (route?.failure ?? 'internal_error'), {
     cause: error,
   })
 
 /** A problem as an answer; anything else is a defect or a broken port: logged, and shown without its cause. */
-export function refusal(
+export function renderProblem(
   error: unknown,
   incoming: Pick<Incoming, 'endpoint' | 'headers' | 'isKeyed'>,
   { log }: Pick<ServiceContext, 'log'>,
-): Outcome {
+): RenderedAnswer {
   const { endpoint, headers } = incoming
   const route = endpoint?.route
   if (!(error instanceof Problem)) log.error('a request failed', error)
   const isUnknown = error instanceof OutcomeUnknown
-  const refused = error instanceof Problem ? error : isUnknown ? unknownOutcome(incoming, error) : undone(error, route)
+  const refused =
+    error instanceof Problem ? error : isUnknown ? unknownOutcome(incoming, error) : failureOf(error, route)
   const shown = route?.refused?.(refused, headers)
   return {
     status: shown?.status ?? refused.status,
@@ -71,8 +72,8 @@ export function refusal(
 }
 
 /** The one place where responses are made: it adds what every answer carries. */
-export function respondWith(
-  outcome: Outcome,
+export function toResponse(
+  outcome: RenderedAnswer,
   incoming: Incoming,
   service: Pick<ServiceContext, 'baseUrl' | 'sandbox'>,
 ): Response {
@@ -87,12 +88,12 @@ export function respondWith(
   // A page of another origin must not set what it may not read: it would sign its visitor in as somebody else.
   if (session !== undefined && incoming.issued && !isForeign(incoming, baseUrl))
     headers['set-cookie'] = sessionCookieHeader(session, baseUrl)
-  const body = incoming.request.method === 'HEAD' ? dropped(outcome.body) : outcome.body
+  const body = incoming.request.method === 'HEAD' ? dropBody(outcome.body) : outcome.body
   const ResponseClass = source.Response ?? Response
   return new ResponseClass(body, { status: outcome.status, headers })
 }
 
-function dropped(body: Outcome['body']): null {
+function dropBody(body: RenderedAnswer['body']): null {
   if (body instanceof ReadableStream) void body.cancel()
   return null
 }

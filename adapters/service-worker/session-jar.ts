@@ -1,7 +1,7 @@
 const CACHE = 'farthing'
 
 /** A worker's answer, which remembers the Set-Cookie that a browser's Response drops. */
-export class JarResponse extends Response {
+export class CookieResponse extends Response {
   readonly setCookie: string | undefined
 
   constructor(body?: BodyInit | null, init: ResponseInit = {}) {
@@ -38,7 +38,7 @@ export class SessionJar {
   }
 
   /** Resolves once it is kept. */
-  async keep({ setCookie }: JarResponse): Promise<void> {
+  async keep({ setCookie }: CookieResponse): Promise<void> {
     if (setCookie === undefined) return
     const [pair = '', ...attributes] = setCookie.split(/;\s*/)
     const ends = attributes.some((each) => each.toLowerCase() === 'max-age=0')
