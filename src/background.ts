@@ -9,7 +9,7 @@ import type { AnyCollection, Storage } from './storage/storage.js'
 import { TrackedTransaction } from './storage/tracked-transaction.js'
 import { timerJobs } from './timers.js'
 
-/** After a round that broke off, as when the storage did not answer. */
+/** How long to wait after a round fails, for example because the storage did not answer. */
 const ROUND_AGAIN_MS = 5000
 
 interface Due {
@@ -18,8 +18,8 @@ interface Due {
 }
 
 /**
- * Delivers the outbox and runs timers, one after the other, as they fall due: after each write that put one there, and as time passes.
- * Gives the storage to write through; closing that waits for what is running.
+ * Delivers the outbox and runs timers one after the other when they are due: after each write that adds one, and as
+ * time passes. Returns the service's context. Closing its storage waits for work in progress.
  */
 export function runInBackground(storage: Storage, given: Omit<ServiceContext, 'storage' | 'background'>) {
   const { clock, alarm, log } = given
@@ -27,11 +27,11 @@ export function runInBackground(storage: Storage, given: Omit<ServiceContext, 's
   let woken = false
   let closing = false
   let cancelAlarm = () => {}
-  /** Who waits for something to be written, and into which collections. */
+  /** Waiting callers, with the collections whose writes wake them. */
   const waiting = new Map<() => void, readonly string[]>()
 
   function wake(): void {
-    // A round that has not begun yet will see this as well.
+    // A round that has not started yet will find this work too.
     if (woken || closing) return
     woken = true
     working = working
@@ -41,18 +41,21 @@ export function runInBackground(storage: Storage, given: Omit<ServiceContext, 's
       })
       .then(setAlarm)
       .catch((cause: unknown) => {
-        log.error('what was due could not be done', cause)
+        log.error('due work failed and is tried again', cause)
         if (closing) return
         cancelAlarm()
         cancelAlarm = alarm.set(ROUND_AGAIN_MS, wake)
       })
   }
 
-  /** Does all that is due, the earliest first, before each of which `reach` says how far time has come. Gives what is next. */
-  async function work(reach: (due: number) => number): Promise<Due | undefined> {
+  /**
+   * Does all due work, the earliest first. `advanceTo` returns the time before each piece. Returns the next piece that
+   * is not due yet.
+   */
+  async function work(advanceTo: (due: number) => number): Promise<Due | undefined> {
     for (;;) {
       const next = await earliest()
-      if (!next || next.due > reach(next.due)) return next
+      if (!next || next.due > advanceTo(next.due)) return next
       await next.run()
     }
   }
@@ -64,16 +67,16 @@ export function runInBackground(storage: Storage, given: Omit<ServiceContext, 's
     return message && { due: dueOf(message), run: () => deliverMessage(message, deliveryHandlers, service) }
   }
 
-  /** A clock that stands still comes no nearer to anything. */
+  /** A manual clock needs no alarm, because it does not advance. */
   function setAlarm(next: Due | undefined): void {
     cancelAlarm()
     if (next && !closing && given.sandbox?.clock.mode !== 'manual')
       cancelAlarm = alarm.set(next.due - clock.now(), wake)
   }
 
-  async function moveClock(aim: () => number): Promise<void> {
+  async function moveClock(target: () => number): Promise<void> {
     const moved = working.then(async () => {
-      const ms = aim()
+      const ms = target()
       await work((due) => {
         if (due > clock.now() && due <= ms) given.sandbox?.clock.setTo(due)
         return clock.now()
@@ -85,7 +88,7 @@ export function runInBackground(storage: Storage, given: Omit<ServiceContext, 's
     wake()
   }
 
-  /** Messages that callers deliver themselves. */
+  /** Deliveries that callers started. */
   const delivering = new Set<Promise<unknown>>()
 
   async function charge(message: CardRow): Promise<ChargeResult | undefined> {
@@ -94,23 +97,23 @@ export function runInBackground(storage: Storage, given: Omit<ServiceContext, 's
     return delivered.finally(() => delivering.delete(delivered))
   }
 
-  const callWaiting = (written: readonly AnyCollection[]) => {
-    for (const [call, names] of waiting) if (written.some(({ name }) => names.includes(name))) call()
+  const wakeWaiting = (written: readonly AnyCollection[]) => {
+    for (const [wakeCaller, names] of waiting) if (written.some(({ name }) => names.includes(name))) wakeCaller()
   }
 
   function nextWrite(into: readonly string[], ms: number, ending?: AbortSignal): Promise<boolean> {
-    const goesOn = () => !closing && !ending?.aborted
-    if (!goesOn()) return Promise.resolve(false)
+    const isOpen = () => !closing && !ending?.aborted
+    if (!isOpen()) return Promise.resolve(false)
     return new Promise((resolve) => {
-      const come = () => {
-        waiting.delete(come)
-        ending?.removeEventListener('abort', come)
+      const wakeCaller = () => {
+        waiting.delete(wakeCaller)
+        ending?.removeEventListener('abort', wakeCaller)
         cancel()
-        resolve(goesOn())
+        resolve(isOpen())
       }
-      const cancel = alarm.set(ms, come)
-      ending?.addEventListener('abort', come)
-      waiting.set(come, into)
+      const cancel = alarm.set(ms, wakeCaller)
+      ending?.addEventListener('abort', wakeCaller)
+      waiting.set(wakeCaller, into)
     })
   }
 
@@ -131,12 +134,12 @@ export function runInBackground(storage: Storage, given: Omit<ServiceContext, 's
         return body(watched)
       })
       if (watched && isDueSet(watched)) wake()
-      if (watched && waiting.size > 0) callWaiting([...watched.puts, ...watched.removals])
+      if (watched && waiting.size > 0) wakeWaiting([...watched.puts, ...watched.removals])
       return value
     },
     async close() {
       closing = true
-      for (const call of waiting.keys()) call()
+      for (const wakeCaller of waiting.keys()) wakeCaller()
       await working
       await Promise.allSettled(delivering)
       cancelAlarm()
@@ -150,9 +153,9 @@ export function runInBackground(storage: Storage, given: Omit<ServiceContext, 's
   return service
 }
 
-/** When work of the index of what is due falls due. */
+/** When work from the `byDue` index is due. */
 const dueOf = ({ due_at }: { readonly due_at: number | null }): number => required(due_at, 'the time that work is due')
 
-/** Whether anything was put there that falls due. */
+/** Whether a transaction put a timer or a message. */
 const isDueSet = ({ puts }: TrackedTransaction): boolean =>
   puts.some(({ name }) => name === outbox.name || name === timers.name)

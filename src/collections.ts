@@ -50,7 +50,7 @@ import { transfers } from './payments/transfers/transfer.js'
 import { serviceKeys, settings } from './sandbox/controls/settings.js'
 import type { AnyCollection } from './storage/storage.js'
 
-/** Every collection of the service, for adapters that must know them all before the first row. */
+/** Every collection of the service. Adapters such as IndexedDB need all of them before the first row. */
 export const collections: readonly AnyCollection[] = [
   accounts,
   memberships,

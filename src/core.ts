@@ -1,4 +1,4 @@
-/** The service without a storage of its own: for bundles that bring another, and no byte more. */
+/** The service without a built-in storage, for small bundles that bring their own. */
 
 export type { HostileItem } from './agents/mcp/tools/hostile.js'
 export type { Evidence } from './base/evidence.js'

@@ -7,7 +7,7 @@ import { endCheckoutRefund, loseCheckoutRefund } from './market/checkout/refund.
 import { cardDeliveryHandler, refundDeliveryHandler } from './money/cards/charge.js'
 import { loseTopup, settleTopup } from './payments/topups/topup.js'
 
-/** Who takes what leaves the service to its port, by kind. */
+/** The delivery handler for each kind of message. */
 export const deliveryHandlers: DeliveryHandlers = {
   mail: mailDeliveryHandler,
   push: pushDeliveryHandler,

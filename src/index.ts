@@ -6,10 +6,10 @@ import { Tables } from './storage/tables.js'
 export * from './core.js'
 
 export interface ServiceOptions extends Omit<AssemblyOptions, 'storage'> {
-  /** Default: this process's memory. */
+  /** Default: in memory. */
   storage?: Storage
 }
 
-/** Puts a service together. Every option has a default. */
+/** Creates a service. Every option has a default. */
 export const createService = ({ storage, ...options }: ServiceOptions = {}): Service =>
   assembleService({ storage: storage ?? serialStorage({ tables: new Tables() }), ...options })

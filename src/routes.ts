@@ -36,7 +36,7 @@ import { controlRoutes } from './sandbox/controls/routes.js'
 
 const metaRoutes = openapiRoutes(() => routeList)
 
-/** Every operation of the service by its id, in the order of the documentation. */
+/** The route table: every operation by its id, in the order of the documentation. */
 export const routes = {
   ...accountRoutes,
   ...tokenRoutes,
@@ -73,15 +73,15 @@ export const routes = {
   ...controlRoutes,
 }
 
-/** The table as the router, the OpenAPI document and the tests walk it. */
+/** The route table as a list. */
 export const routeList: readonly Route[] = Object.values(routes)
 
-/** The name of an operation: of its entry, its operationId and its test. */
+/** An operation's id: its key in the table, its operationId and the name of its test. */
 export type OperationId = keyof typeof routes
-/** What the path of an operation holds, what its query and its body take, and what it answers as JSON. */
+/** The types of an operation's path parameters, query, body and JSON answer. */
 export type OperationParams<Id extends OperationId> = z.input<NonNullable<(typeof routes)[Id]['params']>>
 export type OperationQuery<Id extends OperationId> = z.input<NonNullable<(typeof routes)[Id]['query']>>
 export type OperationBody<Id extends OperationId> = z.input<NonNullable<(typeof routes)[Id]['body']>>
 export type OperationResult<Id extends OperationId> = z.output<NonNullable<(typeof routes)[Id]['result']>>
-/** The codes that an operation itself refuses with; the frame around it adds those of authentication and decoding. */
+/** The error codes that an operation itself throws. The router adds those of authentication and decoding. */
 export type OperationErrors<Id extends OperationId> = NonNullable<(typeof routes)[Id]['errors']>[number]

@@ -45,83 +45,99 @@ import { recordUnsettled } from './unsettled-events.js'
 
 export interface AssemblyOptions {
   storage: Storage
-  /** Where the service is reached. Default `http://127.0.0.1:4242`. */
+  /** The URL of the service. Default: `http://127.0.0.1:4242`. */
   baseUrl?: string
-  /** What twins' hostnames end in. Default `twin.localhost`. */
+  /** The ending of twins' hostnames. Default: `twin.localhost`. */
   twinDomain?: string
   clock?: Clock
   alarm?: Alarm
   random?: Random
-  /** Default: mail goes no further than the sandbox's outbox. */
+  /** Sends mail. Default: mail stays in the sandbox's outbox. */
   mailer?: Mailer
-  /** Default: pushes go no further than the sandbox's outbox and the phones that it plays. */
+  /** Sends push messages. Default: they reach only the sandbox's outbox and the phones that it plays. */
   push?: Push
   /**
-   * Fonts for PDF invoices. Default: those that the package brings, for letters of Latin, Greek, Cyrillic and Hebrew;
-   * on Node, `nodeFonts()` of `farthing/node` finds more. What no font has, a PDF writes in other letters, and names the page that shows it.
+   * Fonts for PDF invoices. Default: the package's fonts, for Latin, Greek, Cyrillic and Hebrew letters. On Node,
+   * `nodeFonts()` of `farthing/node` finds more. A PDF transliterates characters that no font has, and links to the
+   * page that shows them.
    */
   fonts?: Fonts
-  /** Default: a sandbox charges test payment methods (`sandbox.testValues`); another service charges no card. */
+  /**
+   * Charges cards. Default: a sandbox accepts test payment methods (`sandbox.testValues`), and other services charge
+   * no cards.
+   */
   cards?: Cards
   /**
-   * Calls upstream services. Default: the global `fetch`, which cannot judge the addresses that names stand for;
-   * on Node, `nodeUpstream()` of `farthing/node` does.
+   * Calls upstream services. Default: the global `fetch`, which cannot check the addresses of names. On Node, use
+   * `nodeUpstream()` of `farthing/node`, which checks them.
    */
   upstream?: Upstream
   /**
-   * Which upstream services may be called; those at addresses of cloud metadata, link-local and the like never may.
-   * A function decides for each URL. A list of hosts, addresses and CIDR ranges adds to the default: public hosts over https;
-   * a sandbox calls all, and once it is served over HTTP, public hosts and this machine.
+   * Which upstream services may be called. Addresses of cloud metadata, link-local and similar ones are always refused.
+   * A function decides for each URL. A list of hosts, addresses and CIDR ranges adds to the default, which is public
+   * hosts over https. A sandbox may call everything, or only public hosts and this machine once it is served over HTTP.
    */
   allowUpstream?: ((url: URL) => boolean) | readonly string[]
-  /** Whether a catalog purchase is paid although its endpoint fails. Default false: it is reversed. */
+  /** Whether a catalog purchase is charged even if its endpoint fails. Default: false, so the payment is reversed. */
   chargeOnUpstreamError?: boolean
   log?: Log
-  /** Operations known by weaker evidence answer 501. Default `designed`: none are refused. */
+  /** Operations with a weaker evidence grade answer 501. Default: `designed`, which refuses none. */
   evidence?: Evidence
-  /** The controls under `/_sandbox`, and `service.sandbox`. Default off. */
+  /** Turns on the controls under `/_sandbox` and `service.sandbox`. Default: false. */
   sandbox?: boolean
-  /** What a sandbox's empty storage begins with. */
+  /** What a sandbox creates in an empty storage. */
   seed?: Seed
-  /** Opens the controls of a sandbox that is served over HTTP to callers elsewhere. Default: they are closed to those. */
+  /**
+   * The token with which remote callers use the controls of a sandbox that is served over HTTP. Default: only local
+   * callers may use them.
+   */
   controlToken?: string
-  /** Origins whose pages may call a sandbox that is served over HTTP, beside its own and those of this machine. */
+  /**
+   * Origins whose pages may call a sandbox that is served over HTTP, in addition to its own and those on this
+   * machine.
+   */
   allowOrigins?: readonly string[]
-  /** Hosts by which a sandbox that is served over HTTP may be called, beside that of `baseUrl` and those of this machine. */
+  /**
+   * Hosts for which a sandbox that is served over HTTP answers, in addition to that of `baseUrl` and those of this
+   * machine.
+   */
   allowHosts?: readonly string[]
   /**
-   * Seals what must not rest in clear: 32 bytes, or 64 hex digits. What it sealed opens under no other key.
-   * Default: made once and kept with the state; the file storage keeps it in a file of its own, `<file>.key`.
+   * Encrypts secrets in the state: 32 bytes, or 64 hex digits. No other key can decrypt them. Default: a random key,
+   * which is created once and stored with the state. The file storage puts it in a separate file, `<file>.key`.
    */
   encryptionKey?: Uint8Array | string
   limits?: Partial<Limits>
-  /** Whether anyone may make accounts. Default true. */
+  /** Whether anyone may create accounts. Default: true. */
   accountCreation?: boolean
 }
 
 /** The micropayment service. */
 export interface Service {
-  /** Where it is reached, without a trailing slash. */
+  /** The URL of the service, without a trailing slash. */
   readonly baseUrl: string
-  /** Answers a request: the whole interface. */
+  /** Answers a request. This is the whole interface. */
   fetch(request: Request, source?: FetchSource): Promise<Response>
-  /** The controls, where `sandbox` is on. */
+  /** The sandbox's controls. Throws an Error if the service has no sandbox. */
   readonly sandbox: Sandbox & AgentControls
-  /** Work that failed too often, such as noting that a card was charged: it waits for you. A sandbox shows it at `/_sandbox/unsettled`. */
+  /**
+   * Work that failed too often, such as recording that a card was charged. It waits for you. A sandbox shows it at
+   * `/_sandbox/unsettled`.
+   */
   readonly unsettled: {
     list(): Promise<Unsettled[]>
-    /** Has it done once more. Throws `not_found`. */
+    /** Tries the work once more. Throws `not_found`. */
     retry(id: string): Promise<void>
   }
-  /** Resolves once the storage holds what the service needs; `fetch` waits for it by itself. */
+  /** Resolves when the service is ready. `fetch` waits for this itself. */
   ready(): Promise<void>
-  /** Lets what is running finish and closes the storage. */
+  /** Waits for work in progress and closes the storage. */
   close(): Promise<void>
 }
 
 const table = new RouteTable(routeList)
 
-/** Puts a service together over a storage. Every other option has a default. */
+/** Creates a service over a storage. Every other option has a default. */
 export function assembleService(options: AssemblyOptions): Service {
   const context = contextOf(options)
   const fetch: Service['fetch'] = (request, source) => {
@@ -144,7 +160,7 @@ export function assembleService(options: AssemblyOptions): Service {
     started = true
   }
   function ready(): Promise<void> {
-    // A failed start is tried again by the next caller.
+    // After a failed start, the next caller tries again.
     starting ??= start().catch((error: unknown) => {
       starting = undefined
       throw error
@@ -155,7 +171,7 @@ export function assembleService(options: AssemblyOptions): Service {
     baseUrl: context.baseUrl,
     fetch,
     get sandbox() {
-      if (!sandbox) throw new Error('This service has no sandbox: create it with { sandbox: true }.')
+      if (!sandbox) throw new Error('This service has no sandbox. Create it with { sandbox: true }.')
       return sandbox
     },
     unsettled: {
@@ -165,7 +181,7 @@ export function assembleService(options: AssemblyOptions): Service {
     ready,
     async close() {
       await starting?.catch(() => {})
-      // What is held for them is settled first.
+      // Upstream calls in progress settle their holds first.
       await Promise.allSettled(context.ongoing.values())
       await context.storage.close()
     },
@@ -196,7 +212,7 @@ function contextOf(options: AssemblyOptions): ServiceContext {
     mailer: options.mailer ?? { send: async () => {} },
     push: options.push ?? { send: async () => {} },
     fonts: options.fonts,
-    // Test cards must not issue value that is worth something.
+    // Test cards must not issue real value.
     cards: options.cards ?? (sandbox && testProcessor({ alarm })),
     upstream: options.upstream ?? systemUpstream,
     allowUpstream: upstreamRule(options.allowUpstream),
@@ -224,9 +240,9 @@ function contextOf(options: AssemblyOptions): ServiceContext {
     onDisconnect,
     onFirstProof,
     onSignIn,
-    recordUnsettled: (tx, parked) =>
-      recordUnsettled(tx, parked, context.clock.now()).catch((cause: unknown) =>
-        context.log.error(`nobody could be told that ${parked.id} waits for an operator`, cause),
+    recordUnsettled: (tx, work) =>
+      recordUnsettled(tx, work, context.clock.now()).catch((cause: unknown) =>
+        context.log.error(`${work.id} waits for an operator, and its event could not be written`, cause),
       ),
   }
   return runInBackground(
@@ -238,13 +254,13 @@ function contextOf(options: AssemblyOptions): ServiceContext {
 function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext['allowUpstream'] {
   if (allowed === undefined || typeof allowed === 'function') return allowed
   const list = upstreamList(allowed)
-  if ('wrong' in list) throw new TypeError(`allowUpstream takes ${UPSTREAM_EXPECTED}, not "${list.wrong}"`)
+  if ('wrong' in list) throw new TypeError(`allowUpstream must hold ${UPSTREAM_EXPECTED}, not "${list.wrong}"`)
   return list
 }
 
 function addressOf(url: string): Pick<ServiceContext, 'baseUrl' | 'basePath'> {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.search || parsed.hash)
-    throw new TypeError(`baseUrl is an http or https URL without query and fragment, not "${url}"`)
+    throw new TypeError(`baseUrl must be an http or https URL without query and fragment, not "${url}"`)
   return { baseUrl: url.replace(/\/+$/, ''), basePath: parsed.pathname.replace(/\/+$/, '') }
 }

@@ -12,12 +12,12 @@ import { claimInvitations } from './payments/transfers/invitation.js'
 /** What features do when somebody signs in, in this order. */
 export const onSignIn: readonly OnSignIn[] = [claimInvitations, moveCartsAtSignIn, moveCheckoutsAtSignIn]
 
-/** What features end with the connection of an app. */
+/** What features end when an app is disconnected. */
 export const onDisconnect: readonly OnDisconnect[] = [
   (tx, { connectionId, at }) => expireApprovalsOf(tx, connectionId, at),
 ]
 
-/** What features end when a user proves their email for the first time, in the order in which the user is told. */
+/** What features end when a user first proves their email, in the order of the mail to the user. */
 export const onFirstProof: readonly OnFirstProof[] = [
   async (tx, { userId, at }) => ({
     count: await endConnectionsOf(tx, { userId, at }, { onDisconnect }),

@@ -9,7 +9,7 @@ import { CHECKOUT_EXPIRES } from './market/checkout/checkout.js'
 import { HELD_TOO_LONG, reverseOverdue } from './payments/payments/held-payment.js'
 import { expireTransfer, TRANSFER_EXPIRES } from './payments/transfers/invitation.js'
 
-/** What is done when a timer falls due, by its kind. */
+/** The job of each kind of timer. */
 export const timerJobs: Readonly<Record<string, TimerJob>> = {
   [PHONE_ANSWERS]: answerAsPhone,
   [HELD_TOO_LONG]: reverseOverdue,

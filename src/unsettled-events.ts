@@ -19,7 +19,7 @@ import { TRANSFER_EXPIRES } from './payments/transfers/invitation.js'
 import { transfers } from './payments/transfers/transfer.js'
 import type { Reader, Writer } from './storage/storage.js'
 
-/** Whom work concerns, and the event that tells them that it waits. */
+/** The owners whom unsettled work concerns, and the event that they get. */
 interface Concern {
   readonly owners: readonly [Owner, Owner?]
   readonly type: string
@@ -66,7 +66,7 @@ const ofTransfer: Concerning = async (tx, id) => {
   return transfer && { owners: [transfer.sender_owner], type: 'transfer.unsettled', subject: `transfer:${id}` }
 }
 
-/** By the kind of a timer, or of a message with its purpose. Other work concerns nobody's value. */
+/** By the kind of a timer, or by the kind and purpose of a message. Other work concerns nobody's value. */
 const concerns: Readonly<Record<string, Concerning>> = {
   card_topup: ofPayment,
   card_checkout: ofCharge,
@@ -80,7 +80,7 @@ const concerns: Readonly<Record<string, Concerning>> = {
   [TRANSFER_EXPIRES]: ofTransfer,
 }
 
-/** Tells whomever parked work concerns that an operator has to look after it. */
+/** Writes an event for the owners whom unsettled work concerns: it waits for an operator. */
 export async function recordUnsettled(tx: Writer, { id, kind, subject }: UnsettledWork, at: number): Promise<void> {
   const concern = await concerns[kind]?.(tx, subject)
   if (concern) await recordEvent(tx, { ...concern, actor: 'service', data: { unsettled: id }, at })

@@ -4,7 +4,7 @@ const codes = (alphabet: string) => new TextEncoder().encode(alphabet)
 const HEX = codes('0123456789abcdef')
 const BASE64URL = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
 
-/** Bytes as lower-case hex: one flat string, where one grown byte by byte would be kept, and walked, as a rope. */
+/** Bytes as lower-case hex. Builds one flat string, because engines store a concatenated one as a slower rope. */
 export function hexOf(bytes: Uint8Array): string {
   const text = new Uint8Array(bytes.length * 2)
   for (let i = 0; i < bytes.length; i++) {

@@ -9,7 +9,7 @@ interface Range extends Address {
   readonly length: number
 }
 
-/** Clouds tell whoever asks at these who the machine is, and hand out its keys. */
+/** Cloud metadata services, which hand out the machine's credentials. */
 const metadata = [
   '100.100.100.200/32', // Alibaba
   '168.63.129.16/32', // Azure
@@ -27,11 +27,11 @@ const alwaysRefused = [
   '::/128', // unspecified
   'fe80::/10', // link-local
   'ff00::/8', // multicast
-  '2001::/32', // Teredo: by way of servers that cannot be told
-  '64:ff9b:1::/48', // translated to IPv4 in ways that cannot be told
+  '2001::/32', // Teredo: relayed by servers that the address does not name
+  '64:ff9b:1::/48', // translated to IPv4 by rules that the address does not show
 ].map(rangeOf)
 
-/** Of IPv4, what the registry of special-purpose addresses (RFC 6890) does not call globally reachable. */
+/** IPv4 ranges that are not globally reachable, from the registry of special-purpose addresses (RFC 6890). */
 const notPublic4 = [
   '10.0.0.0/8',
   '100.64.0.0/10', // shared by a carrier's customers
@@ -47,11 +47,11 @@ const notPublic4 = [
   '240.0.0.0/4', // reserved
 ].map(rangeOf)
 
-/** Of IPv6, all that is given out for public use, and what of that is not. */
+/** The IPv6 range for public use, and the parts of it that are not public. */
 const public6 = rangeOf('2000::/3')
 const notPublic6 = ['2001::/23', '2001:db8::/32', '3fff::/20'].map(rangeOf)
 
-/** IPv6 addresses that stand for an IPv4 address, and how many bits follow that. */
+/** IPv6 ranges that embed an IPv4 address, and how many bits follow it. */
 const ipv4Embeddings: readonly (readonly [Range, bigint])[] = [
   [rangeOf('::ffff:0:0/96'), 0n], // mapped
   [rangeOf('::/96'), 0n], // compatible
@@ -65,15 +65,15 @@ const loopback = ['127.0.0.0/8', '::ffff:127.0.0.0/104', '::1/128'].map(rangeOf)
 const LOOPBACK_6 = 1n
 
 /**
- * Whether no service ever calls this address: clouds' metadata, link-local, unspecified, multicast and broadcast addresses,
- * also inside IPv6 addresses that carry them, and what is no address.
+ * Whether every service refuses this address: cloud metadata, link-local, unspecified, multicast and broadcast addresses,
+ * IPv6 addresses that embed one of them, and text that is not an address.
  */
 export function isAlwaysRefused(ip: string): boolean {
   const address = parse(ip)
   return !address || isRefused(address)
 }
 
-/** Whether an address is one of the public internet: not loopback, private, shared, reserved or for documentation. */
+/** Whether an address is public: not loopback, private, shared, reserved or for documentation. */
 export function isPublicAddress(ip: string): boolean {
   const address = parse(ip)
   if (!address || isRefused(address)) return false
@@ -81,20 +81,20 @@ export function isPublicAddress(ip: string): boolean {
   return meant.bits === 32 ? !isIn(meant, notPublic4) : isIn(meant, [public6]) && !isIn(meant, notPublic6)
 }
 
-/** Whether an address is this machine's own. One that a translator carries elsewhere is not. */
+/** Whether an address is a loopback address. An IPv6 address that a translator sends elsewhere is not. */
 export function isLoopback(ip: string): boolean {
   const address = parse(ip)
   return address !== undefined && isIn(address, loopback)
 }
 
-/** What upstream calls may reach beside the default. */
+/** Hosts and addresses that upstream calls may reach in addition to the default. */
 export interface UpstreamList {
   /** In lower case, without a dot at the end. */
   readonly names: ReadonlySet<string>
   readonly ranges: readonly Range[]
 }
 
-/** Reads host names, addresses and CIDR ranges. Gives the first that is none of these as `wrong`. */
+/** Parses host names, addresses and CIDR ranges. Returns the first text that is none of these as `wrong`. */
 export function upstreamList(texts: readonly string[]): UpstreamList | { readonly wrong: string } {
   const names = new Set<string>()
   const ranges: Range[] = []
@@ -108,7 +108,7 @@ export function upstreamList(texts: readonly string[]): UpstreamList | { readonl
   return { names, ranges }
 }
 
-/** Completes "takes …". */
+/** Completes "must be …" or "must hold …". */
 export const UPSTREAM_EXPECTED = 'a host name, an address or a CIDR range such as 10.0.0.0/8'
 
 function listedRange(text: string): Range | undefined {
@@ -119,7 +119,7 @@ function listedRange(text: string): Range | undefined {
   return bits <= address.bits ? { ...address, length: bits } : undefined
 }
 
-/** Whether an address, or one that it carries, is in a range of the list. */
+/** Whether an address, or the IPv4 address that it embeds, is in a range of the list. */
 export function isListed(ip: string, { ranges }: UpstreamList): boolean {
   const address = parse(ip)
   return address !== undefined && (isIn(address, ranges) || isIn(embeddedIpv4(address), ranges))
@@ -136,7 +136,7 @@ function isIn(address: Address, ranges: readonly Range[]): boolean {
   })
 }
 
-/** The IPv4 address that an IPv6 address stands for, or else the address itself. */
+/** The IPv4 address that an IPv6 address embeds. Default: the address itself. */
 function embeddedIpv4(address: Address): Address {
   if (address.bits === 32 || address.value === LOOPBACK_6) return address
   const [, after] = ipv4Embeddings.find(([range]) => isIn(address, [range])) ?? []
@@ -146,16 +146,16 @@ function embeddedIpv4(address: Address): Address {
 function rangeOf(text: string): Range {
   const [ip = '', length] = text.split('/')
   const address = parse(ip)
-  if (!address) throw new TypeError(`${text} is not a range of addresses`)
+  if (!address) throw new TypeError(`${text} is not a CIDR range`)
   return { ...address, length: Number(length) }
 }
 
-/** Takes IPv4 in four decimal numbers, and IPv6 in any spelling, with a zone or without. */
+/** Parses IPv4 as four decimal numbers, and IPv6 in any spelling, with or without a zone. */
 function parse(ip: string): Address | undefined {
   if (!ip.includes(':')) return parse4(ip)
   const text = `http://[${ip.replace(/%.*$/, '')}]`
   if (!/^http:\/\/\[[\da-f:.]+\]$/i.test(text) || !URL.canParse(text)) return undefined
-  // In the URL's spelling there is no dotted part, and one gap at most.
+  // URL spells an IPv6 address without a dotted part and with at most one gap.
   const [head = [], tail] = new URL(text).hostname.slice(1, -1).split('::').map(groupsOf)
   const gap = tail ? Array(8 - head.length - tail.length).fill('0') : []
   return { bits: 128, value: joined([...head, ...gap, ...(tail ?? [])], 16n, '0x') }

@@ -1,5 +1,5 @@
-/** The same plain JSON again, which shares nothing with the value. */
-export const jsonCopy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T // What JSON holds comes back as it went.
+/** A deep copy of plain JSON. */
+export const jsonCopy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T // JSON keeps the shape of plain JSON.
 
 /** The same fields without those that hold `undefined`. */
 export type Defined<T> = {
@@ -8,7 +8,7 @@ export type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
 }
 
-/** Without the fields that hold `undefined`, which would hide what they are spread over. */
+/** Removes the fields that hold `undefined`, so that spreading the value overwrites nothing with `undefined`. */
 export const withoutUndefined = <T extends object>(value: T): Defined<T> =>
-  // `Object.fromEntries` forgets which fields there are.
+  // `Object.fromEntries` loses the names of the fields.
   Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Defined<T>

@@ -1,11 +1,11 @@
-/** What a remembered answer costs beside its characters and bytes, roughly. */
+/** Roughly what an entry costs in addition to its characters and bytes. */
 const ENTRY_BYTES = 128
-/** Longer inputs are rare, and mostly made to fill the memory: they are computed each time. */
+/** Longer inputs are rare and mostly sent to fill the memory, so they are not remembered. */
 const LONGEST_INPUT = 2048
 
 /**
- * A pure function that remembers its last answers, in `limitBytes` of memory at most; the oldest go first.
- * An input of more than 2,048 characters is computed each time.
+ * Wraps a pure function so that it remembers its last results, in at most `limitBytes` of memory. Forgets the oldest
+ * first. Results for inputs of more than 2,048 characters are not remembered.
  */
 export function memoize<T extends string | Uint8Array>(
   compute: (input: string) => T,
@@ -32,13 +32,13 @@ export function memoize<T extends string | Uint8Array>(
   }
 }
 
-/** Engines keep a part of a string as a view of the whole, which would hold a whole request in memory for its token. */
+/** Engines store a substring as a view of the whole, so a remembered token would keep its whole request in memory. */
 const ownCopy = (text: string): string => String(JSON.parse(JSON.stringify(text)))
 
 const sizeOf = (input: string, value: string | Uint8Array): number =>
   ENTRY_BYTES + 2 * input.length + (typeof value === 'string' ? 2 * value.length : value.byteLength)
 
-/** Computes when it is first asked, and remembers. */
+/** Computes a value on the first call and returns the same value on later calls. */
 export function once<T>(compute: () => T): () => T {
   let known: { readonly value: T } | undefined
   return () => (known ??= { value: compute() }).value

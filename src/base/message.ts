@@ -1,33 +1,42 @@
 import type { Owner } from './owner.js'
 import type { CardCharge, CardRefund, ChargeResult, RefundResult } from './ports.js'
 
-/** Whom a card counts for: who pays, the checkout whose link is paid, or all guests of a seller together. */
+/**
+ * Whose limit a declined card counts against: the payer's, the checkout's, or that of all guests of a seller
+ * together.
+ */
 export type CardSubject = Owner | `guests:account:${number}`
 
-/** How a message ended that its port gave an answer to. */
+/** How a message ended after its port answered. */
 export type DeliveryOutcome = 'sent' | 'failed'
 
-/** What leaves the service, whatever it is; its port answers a `Result`. */
+/** A message that leaves the service. Its port answers with a `Result`. */
 export interface Message<Result = unknown> {
   readonly id: number
-  /** An email address; for a push, that of the user whose device it goes to; for a card or a refund, that of the payer, or a twin's hostname. */
+  /**
+   * An email address: a push has the address of its device's user, a charge or refund that of its payer or a twin's
+   * hostname.
+   */
   readonly to: string
   readonly subject: string
   readonly text: string
   readonly created_at: number
-  /** `failed`: given up after many tries, or bounced. */
+  /** `failed`: given up after too many tries, or bounced. */
   readonly status: 'pending' | 'sent' | 'failed'
-  /** How often it was tried. */
+  /** How many times it was tried. */
   readonly attempts: number
-  /** When it is to be tried next; null once that is settled. */
+  /** When it is tried next. Null once it has ended or is unsettled. */
   readonly due_at: number | null
-  /** From when on it is of no use and is not sent, where there is such a time. */
+  /** From this time on it is useless and is not sent. Null: it is always sent. */
   readonly stale_at: number | null
-  /** Sealed under a key that is not here: it is not sent. */
+  /** It is encrypted under another key, so it is not sent. */
   readonly is_unreadable?: true
-  /** What its port answered, where that could not be noted yet: the port is not asked again. Absent in older rows. */
+  /**
+   * What its port answered, if recording that failed. The next try records it without calling the port. Absent in
+   * older rows.
+   */
   readonly answer?: Result
-  /** Since when it waits for an operator, as that failed too often; absent where it does not. */
+  /** Since when it is unsettled and waits for an operator. Absent otherwise. */
   readonly parked_at?: number
 }
 
@@ -41,25 +50,28 @@ export interface PushRow extends Message<void> {
   readonly data: Readonly<Record<string, string>>
 }
 
-/** A card to be charged. */
+/** A charge of a card. */
 export interface CardRow extends Message<ChargeResult> {
   readonly kind: 'card'
   readonly charge: CardCharge
-  /** What it pays for, and the id of that. */
+  /** The kind of thing that it pays for, and that thing's id. */
   readonly purpose: 'topup' | 'checkout' | 'invoice'
   readonly purpose_id: number
-  /** Whom it counts for if it is declined: nobody in older rows. */
+  /** Whose limits it counts against if it is declined. Absent in older rows. */
   readonly subjects?: readonly CardSubject[]
 }
 
-/** A charge of a card to be given back. */
+/** A refund of a charge to its card. */
 export interface RefundRow extends Message<RefundResult> {
   readonly kind: 'refund'
   readonly refund: CardRefund
-  /** What it was charged for, and the id of that. */
+  /** The kind of thing that the card was charged for, and that thing's id. */
   readonly purpose: 'checkout'
   readonly purpose_id: number
 }
 
-/** A message that leaves the service: written with what it tells, delivered after that write has landed. */
+/**
+ * A message in the outbox. The transaction that causes it writes it, and it is delivered after that transaction has
+ * landed.
+ */
 export type OutboxRow = MailRow | PushRow | CardRow | RefundRow

@@ -1,17 +1,17 @@
 /**
- * Who a twin, and with it what it sells and pays, belongs to: `account:1`, `user:2`, `issuer:HASH` of a digital quantity, or
- * `checkout:3`, which is nobody's and holds what cards were charged for that checkout.
+ * Who owns a twin: `account:1`, `user:2`, the issuer of a digital quantity (`issuer:HASH`), or a checkout
+ * (`checkout:3`). A checkout's twin belongs to nobody and holds what cards were charged for that checkout.
  */
 export type Owner = `account:${number}` | `user:${number}` | `issuer:${string}` | `checkout:${number}`
 
-/** Whether somebody can spend what the owner is sent: issuers and checkouts are nobody. */
+/** Whether the owner is an account or a user, who can spend what they receive. Issuers and checkouts cannot. */
 export const isAccountOrUser = (owner: Owner): boolean => owner.startsWith('account:') || owner.startsWith('user:')
 
 const idIfKind = (kind: string, owner: string): number | undefined =>
   owner.startsWith(`${kind}:`) ? Number(owner.slice(kind.length + 1)) : undefined
 
-/** The id of the account that an owner is, if it is one. */
+/** The account's id, if the owner is an account. */
 export const accountIdOf = (owner: string): number | undefined => idIfKind('account', owner)
 
-/** The id of the user that an owner is, if it is one. */
+/** The user's id, if the owner is a user. */
 export const userIdOf = (owner: string): number | undefined => idIfKind('user', owner)

@@ -1,4 +1,4 @@
-/** What the outside must offer the service. Each port has a default, so `createService()` works. */
+/** Ports: what the service needs from outside. Each has a default, so `createService()` works. */
 
 export interface Clock {
   /** Unix time in milliseconds. */
@@ -19,41 +19,44 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Resolves when the message is taken over; a rejection leaves it in the outbox, to be tried again. */
+  /** Resolves when the message is accepted. If it rejects, the message stays in the outbox and is tried again. */
   send(mail: Mail): Promise<void>
 }
 
 export interface PushMessage {
   /** The same for every try to deliver this message: an idempotency key. */
   readonly id: string
-  /** `token`: as the device was registered, such as an FCM registration token. */
+  /** `token`: what the device was registered with, such as an FCM registration token. */
   readonly device: { readonly platform: 'ios' | 'android' | 'web'; readonly token: string }
   readonly title: string
   readonly body: string
-  /** For the app that gets it. */
+  /** For the app that receives it. */
   readonly data: Readonly<Record<string, string>>
 }
 
 export interface Push {
-  /** Resolves when the message is taken over; a rejection leaves it in the outbox, to be tried again. */
+  /** Resolves when the message is accepted. If it rejects, the message stays in the outbox and is tried again. */
   send(push: PushMessage): Promise<void>
 }
 
-/** An amount to be charged to a card. */
+/** A charge of a card. */
 export interface CardCharge {
-  /** The same for every try of this charge, and of no other anywhere: an idempotency key. */
+  /** An idempotency key: the same for every try of this charge, and unique among all charges. */
   readonly id: string
-  /** The processor's own name for a card: never card data. */
+  /** The processor's id for a card, never card data. */
   readonly payment_method_id: string
   /**
-   * Whether that is a name that `save` gave, for a card on file. Else a caller gave it, such as a form in a page makes it: what names
-   * a card on file is then to be declined, as it may be anybody's.
+   * Whether `payment_method_id` comes from `save` and so names a card on file. If false, a caller sent it, for example
+   * from a form: the port must then decline the id of a card on file, which may be anybody's.
    */
   readonly on_file: boolean
-  /** In digits, a count of 10^-decimals; whole hundredths. */
+  /** Digits: a count of 10^-decimals. Always whole hundredths. */
   readonly amount: string
   readonly decimals: number
-  /** The shortcode of the digital quantity that it buys, or the currency that is billed: `USD`. */
+  /**
+   * The currency that is charged, such as `USD`: the shortcode of the digital quantity that it buys, or the currency
+   * of the invoice.
+   */
   readonly currency: string
   readonly description: string
 }
@@ -65,47 +68,47 @@ export interface ChargedCard {
   readonly exp_year: number
 }
 
-/** What came of a charge. `unavailable`: the processor did not answer, and it is known that nothing was charged. */
+/** The result of a charge. `unavailable`: the processor did not answer, and nothing was charged. */
 export type ChargeResult =
   | { readonly status: 'succeeded'; readonly charge_id: string; readonly card?: ChargedCard }
   | { readonly status: 'declined'; readonly reason: string }
   | { readonly status: 'unavailable' }
 
-/** An amount to be given back to the card that it was charged to: all of one charge. */
+/** A full refund of one charge to its card. */
 export interface CardRefund {
-  /** The same for every try of this refund, and of no other anywhere: an idempotency key. */
+  /** An idempotency key: the same for every try of this refund, and unique among all refunds. */
   readonly id: string
-  /** Of the charge, as its result named it. */
+  /** The `charge_id` from the result of the charge. */
   readonly charge_id: string
-  /** In digits, a count of 10^-decimals; whole hundredths. */
+  /** Digits: a count of 10^-decimals. Always whole hundredths. */
   readonly amount: string
   readonly decimals: number
   readonly currency: string
 }
 
-/** What came of a refund. `refused`: it is known that the card gets nothing back. */
+/** The result of a refund. `refused`: the card certainly gets nothing back. */
 export type RefundResult =
   | { readonly status: 'refunded'; readonly refund_id: string }
   | { readonly status: 'refused'; readonly reason: string }
 
-/** A payment method to be kept for charges to come, while its holder is there to agree. */
+/** A card to put on file for later charges, while its holder is present and agrees. */
 export interface CardToSave {
-  /** The same for every try of this saving, and of no other anywhere: an idempotency key. */
+  /** An idempotency key: the same for every try to save this card, and unique among all of them. */
   readonly id: string
-  /** The processor's own name for a card that was never charged: never card data. */
+  /** The processor's id for a card that was never charged, never card data. */
   readonly payment_method_id: string
 }
 
 /**
- * What came of saving. `payment_method_id`: what charges name the card by from now on, which may be another name than was given.
- * `declined`: the card can't be charged later. `unavailable`: the processor did not answer.
+ * The result of saving a card. `payment_method_id`: the id for later charges, which may differ from the one that was
+ * sent. `declined`: the card can't be charged later. `unavailable`: the processor did not answer.
  */
 export type SaveResult =
   | { readonly status: 'saved'; readonly payment_method_id: string; readonly card: ChargedCard }
   | { readonly status: 'declined'; readonly reason: string }
   | { readonly status: 'unavailable' }
 
-/** A payment method that a card processor knows in tests, and what it answers. */
+/** A payment method for tests, and the processor's answer to it. */
 export interface TestPaymentMethod {
   readonly value: string
   readonly does: string
@@ -113,26 +116,26 @@ export interface TestPaymentMethod {
   /** Why it is declined. */
   readonly reason?: string
   readonly card?: ChargedCard
-  /** Can be put on file, although it is declined when it is charged. */
+  /** It can be put on file, although charges of it are declined. */
   readonly saves?: true
-  /** How long it takes to answer, in seconds. */
+  /** How long the answer takes, in seconds. */
   readonly after_seconds?: number
 }
 
 export interface Cards {
-  /** Payment methods to test with, which charge nobody: a sandbox offers them. None where absent. */
+  /** Payment methods for tests, which charge nobody. A sandbox offers them. Default: none. */
   readonly testMethods?: readonly TestPaymentMethod[]
   /**
-   * Has the processor keep a card, so that `charge` can charge it again and again while nobody is there. Charges nothing.
-   * A rejection is taken for `unavailable`.
+   * Puts a card on file, so that `charge` can charge it repeatedly without its holder. Charges nothing. If it rejects,
+   * the service treats the result as `unavailable`.
    */
   save(card: CardToSave): Promise<SaveResult>
   /**
-   * Charges once for each id, however often it is called with it, for three days at least: later calls give what came of
-   * the first. A rejection says that it is not known whether the card was charged; it is called again with the same id.
+   * Charges once for each id, however often it is called, for at least three days: later calls return the result of the
+   * first. If it rejects, the service does not know whether the card was charged, and calls again with the same id.
    */
   charge(charge: CardCharge): Promise<ChargeResult>
-  /** Gives back once for each id, as `charge` charges. A rejection: it is called again with the same id. */
+  /** Refunds once for each id, like `charge`. If it rejects, the service calls again with the same id. */
   refund(refund: CardRefund): Promise<RefundResult>
 }
 
@@ -143,31 +146,35 @@ export interface UpstreamRequest {
   /** In lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** Ends the call, also while the answer's body comes. */
+  /** Aborts the call, even while the body of the answer is arriving. */
   readonly signal: AbortSignal
-  /** Judges an address that the name in `url` stands for, before it is connected to; a port that cannot resolve names never asks. */
+  /**
+   * Whether the port may connect to this address of the host in `url`. A port that cannot resolve names never calls
+   * it.
+   */
   mayConnect(address: string): boolean
 }
 
 export interface Upstream {
   /**
-   * The answer, its body unread and, where it came encoded, decoded. Redirects are not followed.
-   * Rejects where no answer came; where one breaks off, its body errors.
+   * Sends the request and returns the answer with its body unread and decoded. Does not follow redirects. Rejects if no
+   * answer comes. If the answer breaks off, its body errors.
    */
   fetch(request: UpstreamRequest): Promise<Response>
 }
 
-/** Fonts for letters that the package's own font lacks, such as Chinese ones. */
+/** Fonts for characters that the package's own font lacks, such as Chinese. */
 export interface Fonts {
   /**
-   * Font files that have as many of these characters as can be: TrueType outlines, as `.ttf` or `.woff`. Where two have a character,
-   * the first shows it. A rejection is told to the log, and the document is made without.
+   * Finds font files that together have as many of these characters as possible: TrueType outlines, as `.ttf` or
+   * `.woff`. The first file that has a character shows it. If it rejects, the service logs that and creates the
+   * document without.
    */
   find(characters: readonly string[]): Promise<readonly Uint8Array<ArrayBuffer>[]>
 }
 
 export interface Alarm {
-  /** Calls back once, `ms` from now; what it gives calls that off. Keeps no process alive. */
+  /** Calls `ring` once, `ms` from now. Returns a function that cancels it. Does not keep the process alive. */
   set(ms: number, ring: () => void): () => void
 }
 
@@ -177,19 +184,19 @@ export interface Log {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** What `setTimeout` takes. A later time is looked at again then. */
+/** The longest delay of `setTimeout`. A later alarm rings early, and the caller sets it again. */
 const LONGEST_MS = 2 ** 31 - 1
 
 export const systemAlarm: Alarm = {
   set(ms, ring) {
     const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_MS))
-    // Browsers give a number, which keeps nothing alive.
+    // Browsers return a number, which does not keep anything alive.
     if (typeof timer === 'object') timer.unref()
     return () => clearTimeout(timer)
   },
 }
 
-/** Sees no addresses, only names: these are resolved out of its sight. */
+/** The global `fetch`. It cannot check addresses, because the runtime resolves names itself. */
 export const systemUpstream: Upstream = {
   fetch: ({ url, method, headers, body, signal }) =>
     globalThis.fetch(url, {
@@ -206,7 +213,7 @@ export const systemUpstream: Upstream = {
 
 const POOL_BYTES = 4096
 
-/** Random bytes come from the system in pools: a call of its own for each few bytes costs more than a payment's ledger. */
+/** Draws random bytes in pools, because one system call for every few bytes costs more than a payment's ledger. */
 function pooledRandom(): Random {
   let pool = new Uint8Array(0)
   let used = 0
@@ -218,7 +225,7 @@ function pooledRandom(): Random {
         used = 0
       }
       const taken = pool.slice(used, used + count)
-      // What was given out is not to be found here again.
+      // Bytes that were handed out must not stay in memory here.
       pool.fill(0, used, used + count)
       used += count
       return taken

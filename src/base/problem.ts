@@ -206,7 +206,7 @@ export interface ProblemExtra {
   cause?: unknown
 }
 
-/** A refusal the caller is told of. Thrown in a transaction it undoes it; returned from one it keeps what was written. */
+/** A refusal that the caller sees. A transaction that throws one is undone; one that returns it lands what it wrote. */
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly status: number
@@ -223,7 +223,7 @@ export class Problem extends Error {
     this.headers = headers
   }
 
-  /** The JSON body of interface.md section 7, with the code. */
+  /** The JSON body, with the code (Micro Payment Service Interface, section 7). */
   get body(): { error: string; status: number; code: ProblemCode } {
     return { ...this.fields, error: this.message, status: this.status, code: this.code }
   }

@@ -5,10 +5,10 @@ import { hexOf } from './encoding.js'
 import { memoize } from './memo.js'
 import type { Random } from './ports.js'
 
-/** SHA-256 of a secret in hex: what is stored in place of one that is never shown again. */
+/** SHA-256 of a secret, in hex. It is stored in place of a secret that is never shown again. */
 export const digest = (secret: string): string => hexOf(sha256(utf8ToBytes(secret)))
 
-/** Compares two strings in time that depends on their lengths alone. */
+/** Compares two strings in time that depends only on their lengths. */
 export function sameSecret(a: string, b: string): boolean {
   let difference = a.length ^ b.length
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % (b.length || 1))
@@ -26,15 +26,15 @@ export function uuidFrom(bytes: Uint8Array): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** The service's own key: derives the secrets that are shown more than once, and seals what must be read back. */
+/** The service's key. It derives secrets that are shown more than once, and encrypts what must be read back. */
 export interface Keyring {
-  /** HMAC-SHA-256 over purpose and id: the same bytes whenever they are asked for. */
+  /** HMAC-SHA-256 over purpose and id: always the same bytes. */
   derive(purpose: string, id: string | number): Uint8Array
-  /** What `derive` gives, as a UUID. */
+  /** The same bytes as `derive`, as a UUID. */
   deriveUuid(purpose: string, id: string | number): string
   /** AES-256-GCM; `context` (record and field) is authenticated with it. */
   seal(plain: string, context: string): Promise<string>
-  /** The plain text, or undefined when it was sealed under another key or context. */
+  /** The plain text. Undefined if it was sealed under another key or context. */
   open(sealed: string, context: string): Promise<string | undefined>
 }
 
@@ -44,7 +44,7 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
   if (bytes.length !== 32) throw new TypeError('encryptionKey must be 32 bytes: a Uint8Array or 64 hex digits')
   const deriving = hmac(sha256, bytes, utf8ToBytes('farthing/derive'))
   const started = hmac.create(sha256, deriving)
-  // A twin's key is shown with every read of it: remembered, it costs nothing.
+  // Every read of a twin shows its key, so derived keys are remembered.
   const derive = memoize((name) => started.clone().update(utf8ToBytes(name)).digest(), 1 << 20)
   const deriveUuid = memoize((name) => uuidFrom(derive(name)), 1 << 20)
   let sealing: Promise<CryptoKey> | undefined

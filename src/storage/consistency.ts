@@ -2,7 +2,7 @@ import { assertKeys, keyOf } from './key.js'
 import type { AnyCollection, Key, Row, State } from './storage.js'
 import { messageOf } from './unknown.js'
 
-/** What is wrong with a state, and at which row; the id is null where a collection itself is wrong. */
+/** What is wrong with a state, and in which row. The id is null if the collection itself is wrong. */
 export interface Inconsistency {
   readonly collection: string
   readonly id: Key | null
@@ -11,15 +11,15 @@ export interface Inconsistency {
 
 export interface Schema {
   readonly collections: readonly AnyCollection[]
-  /** Names of those that have a counter of their own; where a state holds one for another, that counts as well. */
+  /** Names of collections with a counter. Counters that a state has for other collections are checked too. */
   readonly counted: readonly string[]
-  /** The collection whose ids a field of any row holds. None of its rows is ever removed. */
+  /** Which collection's ids a field holds, by the field's name. Rows of these collections are never removed. */
   readonly references: Readonly<Record<string, AnyCollection>>
 }
 
 /**
- * The first thing for which a schema cannot hold a state: rows that are none, or of no collection, ids and unique keys that
- * occur twice, counters that would give an id again, and references to nothing.
+ * Finds the first inconsistency of a state: values that are not rows, unknown collections, repeated ids and unique
+ * keys, counters that would repeat an id, and references to missing rows.
  */
 export function findInconsistency(
   { rows, counters }: State,
@@ -30,7 +30,7 @@ export function findInconsistency(
   for (const [name, list] of Object.entries(rows)) {
     const collection = known.get(name)
     if (!collection && list.length > 0)
-      return { collection: name, id: null, what: 'this version keeps no such collection' }
+      return { collection: name, id: null, what: 'this version has no such collection' }
     const found = collection && rowInconsistency(collection, list)
     if (found) return found
     ids.set(name, new Set(list.map(({ id }) => id)))
@@ -44,13 +44,13 @@ export function findInconsistency(
   return undefined
 }
 
-/** Of rows as they come: a list may hold anything. */
+/** The rows are unchecked: a list may hold anything. */
 function rowInconsistency(collection: AnyCollection, list: readonly unknown[]): Inconsistency | undefined {
   const { name: of } = collection
   const ids = new Set<Key>()
   const unique = uniqueIndexes(collection)
   for (const [at, row] of list.entries()) {
-    if (!isRow(row)) return { collection: of, id: null, what: `number ${at + 1} of its rows is no row with an id` }
+    if (!isRow(row)) return { collection: of, id: null, what: `its row number ${at + 1} has no id` }
     const { id } = row
     if (ids.has(id)) return { collection: of, id, what: 'another row has this id' }
     ids.add(id)
@@ -86,12 +86,12 @@ function isRow(row: unknown): row is Row {
   return typeof row.id === 'string' || (typeof row.id === 'number' && Number.isFinite(row.id))
 }
 
-/** Numbers are given by the counter of the collection's name: as ids, or beside ids that are hashes. */
+/** The collection's counter numbers its rows: as ids, or as `number` beside ids that are hashes. */
 function counterInconsistency(row: Row & { readonly number?: unknown }, last: number | undefined): string | undefined {
   if (last === undefined) return undefined
   const given = typeof row.id === 'number' ? row.id : row.number
   if (typeof given !== 'number' || given <= last) return undefined
-  return `its counter stands at ${last}, and would give ${given} again`
+  return `its counter is at ${last}, so ${given} would be used again`
 }
 
 function referenceInconsistency(
@@ -102,7 +102,7 @@ function referenceInconsistency(
   for (const [field, value] of Object.entries(row)) {
     const to = Object.hasOwn(references, field) ? references[field] : undefined
     if (!to || value === null || value === undefined || ids.get(to.name)?.has(value)) continue
-    return `its ${field} is ${JSON.stringify(value)}, which ${to.name} does not hold`
+    return `its ${field} is ${JSON.stringify(value)}, which is not in ${to.name}`
   }
   return undefined
 }

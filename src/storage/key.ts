@@ -1,11 +1,11 @@
 import type { AnyCollection, Index, Key, Row } from './storage.js'
 
-/** Sorts behind every real part of a key, so that `[...prefix, AFTER_ALL]` bounds whatever starts with the prefix. */
+/** Sorts after every part of a key, so `[...prefix, AFTER_ALL]` is past all keys that start with the prefix. */
 export const AFTER_ALL: unique symbol = Symbol('after all')
 
 export type Bound = readonly (Key | typeof AFTER_ALL)[]
 
-/** Orders whole keys: numbers before strings, a key before its own continuations. */
+/** Orders whole keys: numbers before strings, a key before its extensions. */
 export function compareKeys(a: Bound, b: Bound): number {
   const shared = Math.min(a.length, b.length)
   for (let i = 0; i < shared; i++) {
@@ -18,7 +18,7 @@ export function compareKeys(a: Bound, b: Bound): number {
   return a.length - b.length
 }
 
-/** Orders parts of keys: numbers, then strings by UTF-16 code unit, then the end of all. */
+/** Orders parts of keys: numbers, then strings by UTF-16 code unit, then `AFTER_ALL`. */
 export function compareParts(a: Bound[number], b: Bound[number]): number {
   if (a === b) return 0
   if (typeof a === 'number') return typeof b === 'number' && b < a ? 1 : -1
@@ -26,14 +26,17 @@ export function compareParts(a: Bound[number], b: Bound[number]): number {
   return b === AFTER_ALL ? -1 : 1
 }
 
-/** The index of that name; undefined for `id`, which every collection has. Throws a TypeError where there is none. */
+/**
+ * The index of that name. Undefined for `id`, which every collection has. Throws a TypeError if the collection has no
+ * such index.
+ */
 export function indexNamed(collection: AnyCollection, name: string): Index<Row> | undefined {
   const index = collection.indexes[name]
   if (index || name === 'id') return index
   throw new TypeError(`${collection.name} has no index ${name}`)
 }
 
-/** A row's whole key in an index: its fields, then its id; undefined where the row is not in that index. */
+/** A row's whole key in an index: its fields, then its id. Undefined if the row is not in that index. */
 export function keyOf<R extends Row>(index: Index<R> | undefined, row: R): Key[] | undefined {
   if (!index) return [row.id]
   const key: Key[] = []
@@ -47,14 +50,14 @@ export function keyOf<R extends Row>(index: Index<R> | undefined, row: R): Key[]
   return key
 }
 
-/** The whole key of a row that was found by an index, and so is in it. */
+/** The whole key of a row that was found by an index. Throws a TypeError if the row is not in it. */
 export function keyIn<R extends Row>(index: Index<R> | undefined, row: R): Key[] {
   const key = keyOf(index, row)
-  if (!key) throw new TypeError(`row ${row.id} is not in the index that it was found by`)
+  if (!key) throw new TypeError(`row ${row.id} is not in the index that found it`)
   return key
 }
 
-/** Whether two versions of a row stand at one place of an index, or are both not in it. */
+/** Whether two versions of a row have the same key in an index, or are both absent from it. */
 export function sameKey(index: Index<Row> | undefined, a: Row, b: Row): boolean {
   for (const field of index?.fields ?? [])
     if (a[field] !== b[field] && !(isAbsent(a[field]) && isAbsent(b[field]))) return false
@@ -66,7 +69,7 @@ export function hasPrefix(key: readonly Key[], prefix: readonly Key[]): boolean 
   return true
 }
 
-/** Throws where a row's id, or a field of one of its indexes, cannot be part of a key. */
+/** Throws a TypeError if a row's id or an indexed field cannot be part of a key. */
 export function assertKeys(collection: AnyCollection, row: Row): void {
   if (!isKey(row.id)) throw new TypeError(`the id of a row of ${collection.name} must be a string or a finite number`)
   for (const field of indexedFields(collection))
@@ -80,13 +83,13 @@ function indexedFields(collection: AnyCollection): readonly (keyof Row)[] {
   const known = indexed.get(collection)
   if (known) return known
   const names = new Set(Object.values(collection.indexes).flatMap(({ fields }) => fields))
-  const fields = [...names] as (keyof Row)[] // The indexes of a collection name fields of its rows, whichever it is.
+  const fields = [...names] as (keyof Row)[] // Indexes name only fields of their collection's rows.
   indexed.set(collection, fields)
   return fields
 }
 
 function unindexable(field: string): TypeError {
-  return new TypeError(`${field} is indexed: it must be a string or a finite number`)
+  return new TypeError(`${field} is indexed, so it must be a string or a finite number`)
 }
 
 /** Whether a value can be part of a key. */

@@ -4,11 +4,11 @@ import type { Collection, Key, Reader, Row } from './storage.js'
 
 export interface ListPage<R extends Row> {
   readonly rows: R[]
-  /** The id to ask past for the next page, or null on the last. */
+  /** The cursor of the next page, or null on the last. */
   readonly next: R['id'] | null
 }
 
-/** A page of an index, newest (last in key order) first, past the row whose id is `after`. Throws `cursor_invalid`. */
+/** Reads a page of an index in reverse key order, after the row whose id is `after`. Throws `cursor_invalid`. */
 export async function newestFirst<R extends Row, I extends string>(
   tx: Reader,
   from: Collection<R, I>,
@@ -34,13 +34,13 @@ export async function newestFirst<R extends Row, I extends string>(
   return { rows, next: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
 }
 
-/** A prefix that names every field of its index, so that the rows under it are in the order of their ids. */
+/** A prefix that has a value for every field of its index, so its rows are ordered by id. */
 export interface Place<I extends string> {
   readonly index: I
   readonly prefix: readonly Key[]
 }
 
-/** A page of what stands in any of several places, newest first and each row once. Throws `cursor_invalid`. */
+/** Reads a page of the rows under several prefixes, newest first and each row once. Throws `cursor_invalid`. */
 export async function newestOfAll<R extends Row & { readonly id: number }, I extends string>(
   tx: Reader,
   from: Collection<R, I>,
@@ -55,7 +55,7 @@ export async function newestOfAll<R extends Row & { readonly id: number }, I ext
   if (after !== undefined && !places.some(isThere)) throw problem('cursor_invalid')
   const found = new Map<number, R>()
   for (const { index, prefix } of places) {
-    // The last one seen may be in another of the places, so each is read past its bare id.
+    // The cursor's row may be under any of the prefixes, so each is read past its id.
     const past = after !== undefined && { after: [...prefix, after] }
     for (const row of await tx.find(from, { index, prefix, limit: limit + 1, reverse: true, ...past }))
       found.set(row.id, row)
@@ -65,7 +65,7 @@ export async function newestOfAll<R extends Row & { readonly id: number }, I ext
   return { rows, next: newest.length > limit ? (rows.at(-1)?.id ?? null) : null }
 }
 
-/** Every row under a prefix in key order, fetched in pieces. */
+/** Reads every row under a prefix in key order, 500 at a time. */
 export async function* allRows<R extends Row, I extends string>(
   tx: Reader,
   from: Collection<R, I>,

@@ -1,8 +1,8 @@
 import type { Collection, Key, Query, Reader, Row } from './storage.js'
 
 /**
- * Asks the storage for each row once. A list reads the rows behind its page with `getMany`; the functions that show one row then
- * `get` them from here. It is for reading alone: it does not see what is written after it has read a row.
+ * Reads each row from the storage only once. A list reads the rows that its page needs with `getMany`, and the
+ * functions that show one row `get` them from here. Does not see writes to rows that it has already read.
  */
 export class ReadOnce implements Reader {
   readonly #read = new Map<string, Map<Key, Row | undefined>>()
@@ -32,7 +32,7 @@ export class ReadOnce implements Reader {
   #readOf<R extends Row>(from: Collection<R>): Map<Key, R | undefined> {
     const known = this.#read.get(from.name) ?? new Map<Key, Row | undefined>()
     this.#read.set(from.name, known)
-    // The rows under a collection's name are that collection's.
+    // Only rows of this collection are under its name.
     return known as Map<Key, R | undefined>
   }
 }

@@ -1,9 +1,12 @@
 import type { Key, Row } from './storage.js'
 
-/** How far past the last one an id may lie, for the rows between to be kept free. */
+/** How far past the last id the array may grow, leaving the places between empty. */
 const WIDEST_GAP = 1024
 
-/** Rows by id. Those numbered one after the other, as most are, lie in an array: a map of many takes several times as long to add one to. */
+/**
+ * Rows by id. Rows with consecutive numbers are in an array, because adding to a large map takes several times as
+ * long.
+ */
 export class Rows<R extends Row> {
   readonly #numbered: (R | undefined)[] = []
   readonly #named = new Map<Key, R>()

@@ -1,14 +1,17 @@
 import type { Keyring } from '../base/secrets.js'
 import type { AnyCollection, Collection, Key, Query, Reader, Row, Storage, Writer } from './storage.js'
 
-/** A row at rest: the fields that its collection seals, as JSON, encrypted with collection and id as additional data. */
+/**
+ * A stored row. `sealed` holds the collection's sealed fields as JSON, encrypted with collection and id as additional
+ * data.
+ */
 interface SealedRow extends Row {
   readonly sealed?: string
 }
 
 /**
- * The same storage, in which the fields that collections declare as `sealed` rest encrypted. Whoever reads and writes
- * rows sees them whole. Rows that an older version wrote in clear read as they are, and are sealed when next written.
+ * Wraps a storage so that the fields that collections declare as `sealed` are stored encrypted. Reads and writes see
+ * whole rows. Rows that an older version stored unencrypted still read, and are encrypted when they are next written.
  */
 export function sealedStorage(storage: Storage, keys: () => Keyring): Storage {
   return {
@@ -35,7 +38,7 @@ class OpeningReader<T extends Reader> implements Reader {
     readonly keys: () => Keyring,
   ) {}
 
-  // What needs no opening is handed on as it is: an async function would wait for it again.
+  // Returns unsealed reads directly, because an async function would await them again.
   get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
     const read = this.tx.get(from, id)
     return from.sealed ? read.then((row) => row && this.#open(from, row)) : read
@@ -55,13 +58,13 @@ class OpeningReader<T extends Reader> implements Reader {
     const { sealed, ...clear } = row
     if (sealed === undefined) return row
     const opened = await this.keys().open(sealed, contextOf(from, row.id))
-    // What was sealed is what was taken from a row of this collection.
+    // The sealed fields were taken from a row of this collection.
     return { ...clear, ...(opened === undefined ? from.sealed : JSON.parse(opened)) } as R
   }
 }
 
 class SealingWriter extends OpeningReader<Writer> implements Writer {
-  /** What was put in clear, and is sealed once the body is done. */
+  /** Rows to encrypt when the body has ended. */
   readonly #clear = new Map<AnyCollection, Map<Key, Row>>()
 
   nextId(of: string): Promise<number> {

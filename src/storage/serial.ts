@@ -3,11 +3,14 @@ import type { Tables } from './tables.js'
 import { type Changes, Transaction } from './transaction.js'
 import { messageOf } from './unknown.js'
 
-/** Where a serial storage keeps what it commits. */
+/** Where a serial storage writes its commits. */
 export interface CommitLog {
-  /** Takes a commit in the order given; resolves once it is durable. Throws at once what it cannot write down, and takes nothing. */
+  /**
+   * Appends a commit, in the order of the calls. Resolves when it is durable. Throws synchronously, and appends
+   * nothing, if it cannot write the commit.
+   */
   append(commit: Commit): Promise<void>
-  /** The tables hold another state altogether; resolves once that is durable. Nothing is appended before. */
+  /** The tables hold a different state. Resolves when that is durable. Nothing is appended before. */
   replaced(): Promise<void>
   close(): Promise<void>
 }
@@ -19,27 +22,27 @@ export interface Commit {
 }
 
 export interface SerialOptions {
-  /** What kind it is, for the health check. Default `memory`. */
+  /** The kind of storage, for the health check. Default: `memory`. */
   readonly name?: string
   readonly tables: Tables
   readonly log?: CommitLog
-  /** Runs every write's body twice and keeps the second, so that hidden side effects show. */
+  /** Runs every write's body twice and lands the second run, so that tests see hidden side effects. */
   readonly rerun?: boolean
 }
 
 /**
- * A storage whose rows are all in memory and whose bodies run one after the other.
- * A commit is applied in its turn; its caller, and every reader that saw it, waits for the log outside of the queue.
+ * A storage whose rows are all in memory and whose transactions run one after the other. A commit is applied in its
+ * turn. Its caller, and every reader that saw it, then wait for the log outside the queue.
  */
 export function serialStorage({ name = 'memory', tables, log, rerun = false }: SerialOptions): Storage {
-  /** Resolves once the last in the queue has had its turn; absent where nobody is in it. */
+  /** Resolves when the last in the queue has had its turn. Undefined while the queue is empty. */
   let tail: Promise<void> | undefined
   let landed: Promise<void> | undefined
   let group: Promise<void> | undefined
   let broken: StorageUnavailable | undefined
   let closing: Promise<void> | undefined
 
-  /** Runs a job in its turn, then waits until all that it saw and did is durable. */
+  /** Runs a job in its turn, then waits until everything that it read and wrote is durable. */
   async function inTurn<T>(job: () => T | Promise<T>): Promise<T> {
     if (closing) throw new StorageUnavailable('The storage is closed.')
     const before = tail
@@ -61,19 +64,19 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
     return value
   }
 
-  /** A log that failed leaves memory ahead of the disk: nothing more may be promised on top of it. */
+  /** If the log fails, memory is ahead of the disk, so the storage refuses all later jobs. */
   function keep(durable: Promise<void>): void {
     // Commits that reach the disk together share one promise.
     if (durable === group) return
     group = durable
     landed = durable.catch((cause: unknown) => {
-      broken ??= new StorageUnavailable(`The last write could not be kept: ${messageOf(cause)}`, { cause })
+      broken ??= new StorageUnavailable(`The last write could not be stored: ${messageOf(cause)}`, { cause })
       throw broken
     })
     landed.catch(ignore)
   }
 
-  /** Gives whether the log took anything. */
+  /** Returns whether the log got any changes. */
   function land(tx: Transaction): boolean {
     const changes = [...tx.changes()]
     tables.check(changes)
@@ -88,7 +91,7 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
     return isSent
   }
 
-  /** What failed on its way into the log may have reached it. */
+  /** A write that failed after it was sent to the log may have reached it. */
   async function sending<T>(job: (sent: () => void) => Promise<T>): Promise<T> {
     let isSent = false
     try {
@@ -129,7 +132,7 @@ export function serialStorage({ name = 'memory', tables, log, rerun = false }: S
           tables.load(JSON.parse(JSON.stringify(state)))
           if (log) keep(log.replaced())
           sent()
-          // No commit may follow a state that is not on the disk yet.
+          // No commit may follow before the new state is durable.
           await landed
         }),
       ),

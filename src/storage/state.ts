@@ -1,23 +1,23 @@
 import type { Row, State } from './storage.js'
 import { isObject } from './unknown.js'
 
-/** Throws a TypeError that says where a document is not a `State`. */
+/** Checks that a document is a `State`. Throws a TypeError that says what is wrong. */
 export function assertState(document: unknown): asserts document is State {
   assertLists(document)
   for (const [name, list] of Object.entries(document.rows)) assertRows(name, list)
 }
 
-/** Throws a TypeError where a document has no counters or no lists of rows; what the lists hold is not looked at. */
+/** Checks that a document has counters and lists of rows, but not the rows themselves. Throws a TypeError. */
 export function assertLists(document: unknown): asserts document is State {
-  if (!isObject(document)) throw new TypeError('a state is an object')
+  if (!isObject(document)) throw new TypeError('a state must be an object')
   const { counters, rows } = document
-  if (!isObject(counters)) throw new TypeError('"counters" is not an object')
+  if (!isObject(counters)) throw new TypeError('"counters" must be an object')
   for (const [name, last] of Object.entries(counters))
     if (typeof last !== 'number' || !Number.isSafeInteger(last) || last < 0)
-      throw new TypeError(`counters.${name} is not a number given`)
-  if (!isObject(rows)) throw new TypeError('"rows" is not an object')
+      throw new TypeError(`counters.${name} must be a whole number that is not negative`)
+  if (!isObject(rows)) throw new TypeError('"rows" must be an object')
   for (const [name, list] of Object.entries(rows))
-    if (!Array.isArray(list)) throw new TypeError(`rows.${name} is not a list`)
+    if (!Array.isArray(list)) throw new TypeError(`rows.${name} must be a list`)
 }
 
 function assertRows(name: string, list: readonly unknown[]): void {
@@ -30,13 +30,13 @@ function assertRows(name: string, list: readonly unknown[]): void {
   }
 }
 
-/** Freezes a row through and through. */
+/** Freezes a row deeply. */
 export function freezeRow<R extends Row>(row: R): R {
   if (hasParts(row)) freeze(row)
   return row
 }
 
-// What is frozen outside may hold what is not, so every level is looked at.
+// A frozen object may hold objects that are not frozen, so every level is checked.
 function freeze(value: Readonly<Record<string, unknown>>): void {
   for (const name in value) {
     const part = value[name]
@@ -45,7 +45,7 @@ function freeze(value: Readonly<Record<string, unknown>>): void {
   Object.freeze(value)
 }
 
-/** Lists too have their parts under names. */
+/** Arrays count as well: their parts have names too. */
 function hasParts(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }

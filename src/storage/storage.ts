@@ -1,6 +1,6 @@
 /**
- * The storage law: what every adapter promises and all that the service relies on.
- * `test/storage.contract.ts` holds each adapter to it.
+ * The storage law: what every adapter promises. The service relies on nothing else. `test/storage.contract.ts` tests
+ * each adapter against it.
  */
 
 /** Part of an index key. IndexedDB cannot order booleans, nulls or bigints. */
@@ -20,15 +20,15 @@ export interface Index<R extends Row> {
 export interface Collection<R extends Row, I extends string = string> {
   readonly name: string
   readonly indexes: Readonly<Record<I, Index<R>>>
-  /** Fields that rest encrypted, each with what it reads as where the key is another; none of them is in an index. */
+  /** Fields that are stored encrypted, and what each reads as under another key. None of them is indexed. */
   readonly sealed?: Readonly<Record<string, unknown>>
-  /** Its rows only count how often something was tried: whoever wrote nothing else changed nothing. */
+  /** Its rows only count tries. A call that wrote nothing else has changed nothing. */
   readonly isTally?: true
 }
 
 /**
- * Collections whose rows must not lie beside the others, such as the key that seals them.
- * An adapter that writes files keeps these in a file of their own; a state that is exported holds them like any other.
+ * Collections that must be stored apart from the others, such as the key that encrypts them. An adapter that writes
+ * files puts them in a separate file. An exported state holds them like any other.
  */
 export const separatelyStored: ReadonlySet<string> = new Set(['service_keys'])
 
@@ -39,7 +39,7 @@ export type AnyCollection = Collection<any>
 /**
  * Rows whose key starts with `prefix`, in key order, strictly past `after`.
  * A row's whole key is the index's fields and then its id, so keys are never equal; `after` is a whole key.
- * Numbers come before strings; strings order by UTF-16 code unit. The index `id` is there on every collection.
+ * Numbers come before strings, and strings are ordered by UTF-16 code unit. Every collection has the index `id`.
  */
 export interface Query<I extends string = string> {
   readonly index: I | 'id'
@@ -49,25 +49,28 @@ export interface Query<I extends string = string> {
   readonly reverse?: boolean
 }
 
-/** `getMany` and `find` are the only ways to read more than one row: a list never asks row by row. */
+/** `getMany` and `find` are the only ways to read several rows. A list never reads row by row. */
 export interface Reader {
   get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined>
-  /** One answer for each id, in the order of the ids: its row, or undefined where there is none. An id may occur twice. */
+  /** The rows in the order of the ids, with undefined for each missing row. An id may occur twice. */
   getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]>
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]>
 }
 
-/** Writes wait in memory, visible to this transaction's own reads, until the body returns; then they land together or not at all. */
+/**
+ * Writes stay in memory, visible to this transaction's own reads, until the body returns. Then all of them land, or
+ * none.
+ */
 export interface Writer extends Reader {
-  /** Increasing integers, counted per name. Gaps are allowed: a number given is not taken back. */
+  /** The next number of a counter: increasing integers. Gaps are allowed, because a number is never used again. */
   nextId(of: string): Promise<number>
-  /** One number for each name, in the order of the names, as that many calls of `nextId` give them. A name may occur twice. */
+  /** One number for each name, in the order of the names, like separate calls of `nextId`. A name may occur twice. */
   nextIds(of: readonly string[]): Promise<number[]>
   put<R extends Row>(into: Collection<R>, row: R): void
   remove<R extends Row>(from: Collection<R>, id: R['id']): void
 }
 
-/** The whole state as plain JSON: every row by collection in id order, and the last number each counter gave. */
+/** The whole state as plain JSON: every row by collection in id order, and the last number of each counter. */
 export interface State {
   readonly counters: Readonly<Record<string, number>>
   readonly rows: Readonly<Record<string, readonly Row[]>>
@@ -75,33 +78,38 @@ export interface State {
 
 /**
  * Serializable transactions. A body may run more than once, so it must touch nothing but `tx`.
- * What a transaction has seen or written is durable, as far as the adapter is durable at all, before its promise resolves.
- * A body that throws leaves no trace. A second row under one unique key rejects the whole write with `UniqueViolation`.
+ * Everything that a transaction read or wrote is durable before its promise resolves, as far as the adapter is durable.
+ * A body that throws changes nothing. A second row under one unique key rejects the whole write with `UniqueViolation`.
  */
 export interface Storage {
-  /** What kind it is, as the health check shows it: `memory`, `file` and so on. */
+  /** The kind of storage, as the health check shows it: `memory`, `file` and so on. */
   readonly name: string
-  /** Nobody else writes to it: what nobody here is doing, nobody is. */
+  /** Whether this process is the only one that uses it. */
   readonly exclusive: boolean
-  /** Who works on it now; absent where nobody can tell. */
+  /** Tells which services use it now. Absent if nobody can tell. */
   readonly presence?: Presence
   read<T>(body: (tx: Reader) => Promise<T>): Promise<T>
   write<T>(body: (tx: Writer) => Promise<T>): Promise<T>
   export(): Promise<State>
-  /** Replaces everything in one step. */
+  /** Replaces the whole state in one step. */
   import(state: State): Promise<void>
-  /** Lets what is running finish, makes it durable, and refuses what comes after. */
+  /** Lets running transactions finish, makes them durable, and refuses later ones. */
   close(): Promise<void>
 }
 
-/** Tells the living from the dead among all who share a storage. */
+/** Tells which of the services that share a storage are alive. */
 export interface Presence {
-  /** Resolves once others can tell that whoever has this name is alive, until the storage is closed or its process ends. */
+  /**
+   * Resolves when others can see that the service of this name is alive. It stays alive until the storage is closed
+   * or its process ends.
+   */
   enter(name: string): Promise<void>
   isAlive(name: string): Promise<boolean>
 }
 
-/** Names a collection and its indexes: `collection<TwinRow>()('twins', { byOwner: { fields: ['owner', 'id'] } })`. */
+/**
+ * Declares a collection and its indexes: `collection<TwinRow>()('twins', { byOwner: { fields: ['owner', 'id'] } })`.
+ */
 export const collection =
   <R extends Row>() =>
   <I extends string>(
@@ -110,7 +118,7 @@ export const collection =
     options: Pick<Collection<R, I>, 'sealed' | 'isTally'> = {},
   ): Collection<R, I> => ({ name, indexes, ...options })
 
-/** Two rows would share one key of a unique index. Features look before they put, so this means a defect. */
+/** Two rows would share one key of a unique index. Features check before they put, so this is a defect. */
 export class UniqueViolation extends Error {
   constructor(collection: string, index: string, key: readonly Key[]) {
     super(`${collection}.${index} already holds ${JSON.stringify(key)}`)
@@ -118,12 +126,12 @@ export class UniqueViolation extends Error {
   }
 }
 
-/** The storage was closed, or broke: nothing of this write was kept. The message says what to do. */
+/** The storage is closed or broken, and nothing of this write was stored. The message says what to do. */
 export class StorageUnavailable extends Error {
   override name = 'StorageUnavailable'
 }
 
-/** A write was under way to where it is kept when that failed: nobody knows whether it is there. */
+/** The storage failed during a write, so nobody knows whether the write was stored. */
 export class OutcomeUnknown extends StorageUnavailable {
   override name = 'OutcomeUnknown'
 }

@@ -14,7 +14,7 @@ import {
 } from './storage.js'
 import type { Changes, CommittedReader } from './transaction.js'
 
-// Some loaders of this CommonJS module give its default export, others what holds that.
+// Some loaders return this CommonJS module's default export, others an object that holds it.
 const BTree = 'default' in sortedBtree ? sortedBtree.default : sortedBtree
 type Tree = InstanceType<typeof BTree<readonly Key[], undefined>>
 
@@ -28,7 +28,7 @@ export class Tables implements CommittedReader {
     if (state) this.load(state)
   }
 
-  // Every row is at hand, so these are no async functions: a payment calls them some twenty times.
+  // Not async functions, because a payment calls them some twenty times and every row is in memory.
   get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
     return Promise.resolve(this.#of(from).rows.get(id))
   }
@@ -65,7 +65,7 @@ export class Tables implements CommittedReader {
     this.#counters.set(of, last)
   }
 
-  /** The last number of each counter that gave one, if to a body that threw, since `keptMoved` was last called. */
+  /** The last number of each counter that moved since the last call of `keptMoved`, even for bodies that threw. */
   moved(): Record<string, number> | undefined {
     return this.#moved.size === 0 ? undefined : Object.fromEntries(this.#moved)
   }
@@ -74,12 +74,12 @@ export class Tables implements CommittedReader {
     this.#moved.clear()
   }
 
-  /** Throws `UniqueViolation` when landing these changes would put two rows under one unique key. */
+  /** Throws `UniqueViolation` if landing these changes would put two rows under one unique key. */
   check(changes: readonly Changes[]): void {
     for (const { collection, rows } of changes) this.#table(collection.name).check(collection, rows)
   }
 
-  /** Puts and removes rows; `check` comes first. */
+  /** Puts and removes rows. Call `check` first. */
   land(changes: readonly Changes[]): void {
     for (const { collection, rows } of changes) {
       const table = this.#table(collection.name)
@@ -87,12 +87,12 @@ export class Tables implements CommittedReader {
     }
   }
 
-  /** Puts one row, or removes it, where only the collection's name is known: a journal being replayed. */
+  /** Puts or removes one row by its collection's name. Replaying a journal needs this. */
   restore(name: string, id: Key, row: Row | null): void {
     this.#table(name).set(id, row && freezeRow(row))
   }
 
-  /** The state at this moment, but the rows of a collection in no order: cheap, whatever is done with it later. */
+  /** The current state, with the rows of each collection unordered. Cheap, and later writes don't change it. */
   capture(): State & { rows: Record<string, Row[]> } {
     const rows: Record<string, Row[]> = {}
     for (const [name, table] of [...this.#tables].sort(([a], [b]) => compareParts(a, b)))
@@ -106,7 +106,7 @@ export class Tables implements CommittedReader {
     return state
   }
 
-  /** Holds this state instead. Throws a TypeError, and changes nothing, where it is not one. */
+  /** Replaces the state. Throws a TypeError, and changes nothing, if the document is not a state. */
   load(state: unknown): void {
     assertState(state)
     this.#tables = new Map()
@@ -115,9 +115,9 @@ export class Tables implements CommittedReader {
     for (const [name, rows] of Object.entries(state.rows)) for (const row of rows) this.restore(name, row.id, row)
   }
 
-  /** The table of a collection: the rows under its name are that collection's. */
+  /** The table of a collection. */
   #of<R extends Row>({ name }: Collection<R>): Table<R> {
-    return this.#table(name) as Table<R> // The tables are of many collections, each with rows of its own.
+    return this.#table(name) as Table<R> // Only rows of this collection are under its name.
   }
 
   #table(name: string): Table<Row> {
@@ -130,14 +130,14 @@ export class Tables implements CommittedReader {
 }
 
 /**
- * One collection. A tree is grown when its index is first asked for, and kept from then on: what is loaded from a file
- * knows no indexes yet, and one that nobody reads costs nothing. Unique keys are known from the first row on.
+ * One collection. A tree is built when its index is first read, so an index that nobody reads costs nothing, and a
+ * state loads without building any. Unique keys are built at the first check.
  */
 class Table<R extends Row> {
   readonly rows = new Rows<R>()
   readonly #trees: { readonly name: string; readonly index: Index<Row> | undefined; readonly tree: Tree }[] = []
   readonly #unique: UniqueKeys[] = []
-  /** Whether every unique index of the collection is among these. */
+  /** Whether `#unique` has every unique index of the collection. */
   #isUniqueKnown = false
 
   find(collection: AnyCollection, { index, prefix, after, limit, reverse }: Query): R[] {
@@ -175,7 +175,9 @@ class Table<R extends Row> {
     else this.rows.delete(id)
   }
 
-  /** Throws when landing these rows would put two under one unique key; a row about to go frees its key. */
+  /**
+   * Throws if landing these rows would put two under one unique key. A row that is removed or changed frees its key.
+   */
   check(collection: AnyCollection, rows: ReadonlyMap<Key, Row | null>): void {
     if (!this.#isUniqueKnown) {
       for (const [name, index] of Object.entries(collection.indexes))
@@ -203,7 +205,7 @@ class Table<R extends Row> {
       const key = keyOf(index, row)
       if (key) keys.push(key)
     }
-    // In order, each key lands at the end of the tree: several times faster than as they come.
+    // Adding sorted keys to a tree is several times faster.
     const tree: Tree = new BTree<readonly Key[], undefined>(undefined, compareKeys)
     for (const key of keys.sort(compareKeys)) tree.set(key, undefined)
     this.#trees.push({ name, index, tree })
@@ -228,14 +230,14 @@ class UniqueKeys {
   move(id: Key, old: Row | undefined, row: Row | null): void {
     if (old && row && sameKey(this.index, old, row)) return
     const oldMark = old && this.#mark(old)
-    // Two rows may change places: the key may be its new holder's already.
+    // If two rows swap keys, the key may already belong to its new holder.
     if (oldMark !== undefined && this.#holders.get(oldMark) === id) this.#holders.delete(oldMark)
     const mark = row ? this.#mark(row) : undefined
     if (mark !== undefined) this.#holders.set(mark, id)
   }
 
   check(rows: ReadonlyMap<Key, Row | null>): void {
-    // One row takes no key from another that lands with it.
+    // Rows that land together may not share a key either.
     const taken = rows.size > 1 ? new Set<Key>() : undefined
     for (const row of rows.values()) {
       const mark = row ? this.#mark(row) : undefined
@@ -259,17 +261,17 @@ class UniqueKeys {
   }
 }
 
-/** A key of one part is its own mark: a string and a number are never the same one. */
+/** A key of one part is its own mark, because a string never equals a number. */
 const markOf = (key: readonly Key[]): Key => (key.length === 1 ? key[0] : undefined) ?? JSON.stringify(key)
 
-/** The first key that starts with the prefix, or one behind all of those, strictly past `after`. */
+/** The first key that starts with the prefix, strictly past `after`. If there is none, a later key. */
 function first(tree: Tree, prefix: readonly Key[], after: readonly Key[] | undefined): readonly Key[] | undefined {
   if (after && compareKeys(after, prefix) >= 0) return tree.nextHigherKey(after)
   return tree.getPairOrNextHigher(prefix)?.[0]
 }
 
-/** The last key that starts with the prefix, or one before all of those, strictly before `after`. */
+/** The last key that starts with the prefix, strictly before `after`. If there is none, an earlier key. */
 function last(tree: Tree, prefix: readonly Key[], after: readonly Key[] | undefined): readonly Key[] | undefined {
-  const end = [...prefix, AFTER_ALL] as readonly Key[] // Never put: only the order of keys has to know this end.
+  const end = [...prefix, AFTER_ALL] as readonly Key[] // It is never put, only compared.
   return tree.nextLowerKey(after && compareKeys(after, end) < 0 ? after : end)
 }

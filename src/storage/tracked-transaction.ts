@@ -1,14 +1,14 @@
 import type { AnyCollection, Collection, Query, Row, Writer } from './storage.js'
 
-/** A transaction that tells what was written through it. */
+/** A transaction that records which collections were written. */
 export class TrackedTransaction implements Writer {
-  /** What rows were put into, some of them more than once. */
+  /** Collections that rows were put into. One may occur several times. */
   readonly puts: AnyCollection[] = []
   readonly removals: AnyCollection[] = []
 
   constructor(readonly tx: Writer) {}
 
-  /** Whether more was written than counts of what was tried. */
+  /** Whether anything was written besides tallies. */
   get hasChanged(): boolean {
     return this.puts.some(isNoTally) || this.removals.some(isNoTally)
   }

@@ -2,7 +2,7 @@ import { assertKeys, compareKeys, hasPrefix, indexNamed, keyIn, keyOf } from './
 import { freezeRow } from './state.js'
 import type { AnyCollection, Collection, Key, Query, Reader, Row, Writer } from './storage.js'
 
-/** What a transaction reads through to: the committed state, and the counters. */
+/** The committed state and the counters, which a transaction reads through its own writes. */
 export interface CommittedReader extends Reader {
   nextId(of: string): Promise<number>
   nextIds(of: readonly string[]): Promise<number[]>
@@ -14,7 +14,10 @@ export interface Changes {
   readonly rows: ReadonlyMap<Key, Row | null>
 }
 
-/** The read-your-writes buffer of one write. An adapter lands `changes()` in one step, or drops them all. */
+/**
+ * Buffers the writes of one transaction, which its own reads see. An adapter lands `changes()` in one step, or drops
+ * them all.
+ */
 export class Transaction implements Writer {
   readonly #base: CommittedReader
   readonly #changes = new Map<string, { collection: AnyCollection; rows: Map<Key, Row | null> }>()
@@ -40,7 +43,7 @@ export class Transaction implements Writer {
     this.#changesOf(from).set(id, null)
   }
 
-  // What the base answers is handed on as it is: an async function would wait for it again.
+  // Returns the promise of the base directly, because an async function would await it again.
   get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
     const own = this.#own(from)?.get(id)
     if (own === undefined) return this.#base.get(from, id)
@@ -69,7 +72,7 @@ export class Transaction implements Writer {
     return own ? this.#merge(own, from, query) : this.#base.find(from, query)
   }
 
-  /** The rows of a query with the transaction's own in place of those committed. */
+  /** The rows of a query. The transaction's own rows replace the committed ones. */
   async #merge<R extends Row, I extends string>(
     own: ReadonlyMap<Key, R | null>,
     from: Collection<R, I>,
@@ -97,14 +100,14 @@ export class Transaction implements Writer {
     return this.#changes.size === 0
   }
 
-  /** Puts these changes into an outer transaction: how a part that may fail alone joins the whole. */
+  /** Writes these changes to an outer transaction. A part that may fail alone joins the whole this way. */
   into(outer: Writer): void {
     for (const { collection, rows } of this.#changes.values())
       for (const [id, row] of rows) row === null ? outer.remove(collection, id) : outer.put(collection, row)
   }
 
   #own<R extends Row>({ name }: Collection<R>): ReadonlyMap<Key, R | null> | undefined {
-    // The rows under a collection's name are that collection's.
+    // Only rows of this collection are under its name.
     return this.#changes.get(name)?.rows as ReadonlyMap<Key, R | null> | undefined
   }
 

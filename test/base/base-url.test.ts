@@ -55,5 +55,5 @@ test('what is no address of a service is refused where it is made', () => {
     'https://pay.example.test/?a=1',
     'https://a.test/#b',
   ])
-    expect(() => createService({ baseUrl })).toThrow(/^baseUrl is an http or https URL/)
+    expect(() => createService({ baseUrl })).toThrow(/^baseUrl must be an http or https URL/)
 })

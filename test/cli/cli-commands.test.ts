@@ -169,7 +169,7 @@ describe('state', () => {
       expect(await run(args)).toMatchObject({
         code: 2,
         stderr: expect.stringMatching(
-          /^farthing: cannot import notes\.json: [^\n]+ In twins, number 1 of its rows is no row with an id\.\n$/,
+          /^farthing: cannot import notes\.json: [^\n]+ In twins, its row number 1 has no id\.\n$/,
         ),
       })
     expect(await readFile(inDirectory('.farthing/data.json'), 'utf8')).toBe(kept)

@@ -141,7 +141,7 @@ test('a push that was encrypted with a different key is not sent, and the log sa
   await other.ready()
   await expect
     .poll(() => causes.filter((cause) => String(cause).startsWith('push')))
-    .toEqual(pushes.map((id) => `push ${id} was sealed under another key and is not sent`))
+    .toEqual(pushes.map((id) => `push ${id} is encrypted under another key and is not sent`))
   await other.close()
 })
 

@@ -23,7 +23,7 @@ function verdict(url: string, policy: UpstreamPolicy): string {
   }
 }
 const verdicts = (url: string) => Object.values(policies).map((policy) => verdict(url, policy))
-const NEVER = 'Its host is one that no service calls.'
+const NEVER = 'Its host is always refused, such as a cloud metadata service or a link-local address.'
 const never = [NEVER, NEVER, NEVER]
 
 describe('A URL that no service calls, with any options', () => {
@@ -79,37 +79,37 @@ describe('A URL that no service calls, with any options', () => {
   })
 
   test.each([
-    ['has a user name', 'https://user@shop.example.test/', 'It holds a user name or a password.'],
-    ['has a password', 'https://:pass@shop.example.test/', 'It holds a user name or a password.'],
+    ['has a user name', 'https://user@shop.example.test/', 'It must not contain a user name or a password.'],
+    ['has a password', 'https://:pass@shop.example.test/', 'It must not contain a user name or a password.'],
     [
       'hides its host behind a user',
       'https://shop.example.test@evil.example.test/',
-      'It holds a user name or a password.',
+      'It must not contain a user name or a password.',
     ],
-    ['is of a file', 'file:///etc/passwd', 'Its scheme is neither http nor https.'],
-    ['is of FTP', 'ftp://shop.example.test/', 'Its scheme is neither http nor https.'],
-    ['is of gopher', 'gopher://shop.example.test:25/_MAIL', 'Its scheme is neither http nor https.'],
-    ['holds its content', 'data:text/plain,hello', 'Its scheme is neither http nor https.'],
-    ['is a program', 'javascript:alert(1)', 'Its scheme is neither http nor https.'],
-    ['is a blob', 'blob:https://shop.example.test/1', 'Its scheme is neither http nor https.'],
-    ['is of a socket', 'ws://shop.example.test/', 'Its scheme is neither http nor https.'],
-    ['is a path', '/v4/paywall', 'This is no absolute URL.'],
-    ['has no host', 'https://', 'This is no absolute URL.'],
-    ['has a number too large for its host', 'https://4294967296/', 'This is no absolute URL.'],
-    ['has a zone in its host', 'http://[fe80::1%25eth0]/', 'This is no absolute URL.'],
+    ['is of a file', 'file:///etc/passwd', 'Its scheme must be http or https.'],
+    ['is of FTP', 'ftp://shop.example.test/', 'Its scheme must be http or https.'],
+    ['is of gopher', 'gopher://shop.example.test:25/_MAIL', 'Its scheme must be http or https.'],
+    ['holds its content', 'data:text/plain,hello', 'Its scheme must be http or https.'],
+    ['is a program', 'javascript:alert(1)', 'Its scheme must be http or https.'],
+    ['is a blob', 'blob:https://shop.example.test/1', 'Its scheme must be http or https.'],
+    ['is of a socket', 'ws://shop.example.test/', 'Its scheme must be http or https.'],
+    ['is a path', '/v4/paywall', 'It must be an absolute URL.'],
+    ['has no host', 'https://', 'It must be an absolute URL.'],
+    ['has a number too large for its host', 'https://4294967296/', 'It must be an absolute URL.'],
+    ['has a zone in its host', 'http://[fe80::1%25eth0]/', 'It must be an absolute URL.'],
     [
       'holds a line break',
       'https://shop.example.test/\r\nHost: evil',
-      'A URL holds no white space or control characters.',
+      'It must not contain white space or control characters.',
     ],
     [
       'holds a line feed in its scheme',
       'ht\ntps://shop.example.test/',
-      'A URL holds no white space or control characters.',
+      'It must not contain white space or control characters.',
     ],
-    ['holds a tab in its host', 'https://169.254\t.169.254/', 'A URL holds no white space or control characters.'],
-    ['begins with a space', ' https://shop.example.test/', 'A URL holds no white space or control characters.'],
-    ['holds a null', 'https://shop.example.test/\0', 'A URL holds no white space or control characters.'],
+    ['holds a tab in its host', 'https://169.254\t.169.254/', 'It must not contain white space or control characters.'],
+    ['begins with a space', ' https://shop.example.test/', 'It must not contain white space or control characters.'],
+    ['holds a null', 'https://shop.example.test/\0', 'It must not contain white space or control characters.'],
   ])('is one that %s', (_, url, why) => expect(verdicts(url)).toEqual([why, why, why]))
 })
 
@@ -165,12 +165,12 @@ describe('A service without a sandbox', () => {
     '[5f00::1]',
   ])('does not call %s, but a sandbox does', (host) => {
     const url = `https://${host}/`
-    expect(verdict(url, serious)).toBe('Its host is not a public one.')
+    expect(verdict(url, serious)).toBe('Its host must be public.')
     expect([verdict(url, sandbox), verdict(url, allowing)]).toEqual(['taken', 'taken'])
   })
 
   test('calls nothing over http, but a sandbox does', () => {
-    expect(verdicts('http://shop.example.test/')).toEqual(['This service calls https alone.', 'taken', 'taken'])
+    expect(verdicts('http://shop.example.test/')).toEqual(['This service calls only https URLs.', 'taken', 'taken'])
   })
 })
 
@@ -186,7 +186,7 @@ test('`allowUpstream` also works for a sandbox, and for everything that is not a
     { allowUpstream, sandbox: sandbox.sandbox },
   ]) {
     expect(checkUpstreamUrl('http://10.0.0.1/yes', policy).href).toBe('http://10.0.0.1/yes')
-    expect(verdict('https://shop.example.test/no', policy)).toBe('This service is set not to call it.')
+    expect(verdict('https://shop.example.test/no', policy)).toBe("This service's configuration does not allow it.")
     expect(verdict('http://169.254.169.254/yes', policy)).toBe(NEVER)
   }
   expect(asked).toEqual(Array(2).fill(['http://10.0.0.1/yes', 'https://shop.example.test/no']).flat())
@@ -238,17 +238,33 @@ describe('An address that a name resolves to', () => {
 
 describe('Headers', () => {
   test.each([
-    ['a line break in a value', { 'x-a': 'b\r\nhost: evil' }, 'The header x-a holds a line break'],
-    ['a line feed in a value', { 'x-a': 'b\nc' }, 'The header x-a holds a line break'],
-    ['a null in a value', { 'x-a': '\0' }, 'The header x-a holds a line break'],
-    ['a character beyond Latin-1', { 'x-a': '€' }, 'The header x-a holds a line break or another character'],
-    ['a line break in a name', { 'x-a\r\nhost': 'evil' }, 'A header has a name that no header can have.'],
-    ['a colon in a name', { 'x-a:': 'b' }, 'A header has a name that no header can have.'],
-    ['no name', { '': 'b' }, 'A header has a name that no header can have.'],
-    ['a host of their own', { Host: 'evil.example.test' }, "The header Host is not the caller's to set."],
-    ['a length of their own', { 'content-length': '0' }, "The header content-length is not the caller's to set."],
-    ['chunks of their own', { 'transfer-encoding': 'chunked' }, 'The header transfer-encoding is not'],
-    ['an upgrade', { connection: 'upgrade' }, "The header connection is not the caller's to set."],
+    ['a line break in a value', { 'x-a': 'b\r\nhost: evil' }, 'The value of the header x-a contains a line break'],
+    ['a line feed in a value', { 'x-a': 'b\nc' }, 'The value of the header x-a contains a line break'],
+    ['a null in a value', { 'x-a': '\0' }, 'The value of the header x-a contains a line break'],
+    [
+      'a character beyond Latin-1',
+      { 'x-a': '€' },
+      'The value of the header x-a contains a line break or another invalid character',
+    ],
+    ['a line break in a name', { 'x-a\r\nhost': 'evil' }, 'The name of a header contains invalid characters.'],
+    ['a colon in a name', { 'x-a:': 'b' }, 'The name of a header contains invalid characters.'],
+    ['no name', { '': 'b' }, 'The name of a header contains invalid characters.'],
+    [
+      'a host of their own',
+      { Host: 'evil.example.test' },
+      'The header Host cannot be set, because it describes the connection.',
+    ],
+    [
+      'a length of their own',
+      { 'content-length': '0' },
+      'The header content-length cannot be set, because it describes the connection.',
+    ],
+    ['chunks of their own', { 'transfer-encoding': 'chunked' }, 'The header transfer-encoding cannot be set'],
+    [
+      'an upgrade',
+      { connection: 'upgrade' },
+      'The header connection cannot be set, because it describes the connection.',
+    ],
   ])('with %s are refused', (_, headers, why) => {
     expect(() => checkHeaders(headers)).toThrow(why)
     expect(() => checkHeaders(headers)).toThrow(expect.objectContaining({ code: 'upstream_refused', status: 422 }))

@@ -110,7 +110,7 @@ test('a declined card says why, and another one pays', async () => {
   await shown.byCard.click()
   await shown.card('pm_card_expired').check()
   await shown.button('Pay').click()
-  await shown.alert.filter({ hasText: 'The reason given: expired card.' }).waitFor()
+  await shown.alert.filter({ hasText: 'The reason: expired card.' }).waitFor()
   await shown.card('pm_card_visa').check()
   await shown.button('Pay').click()
   await shown.paid.waitFor()

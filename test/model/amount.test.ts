@@ -131,10 +131,10 @@ test('a refusal says what is wrong with the amount', () => {
   const sentences: [number, number, string][] = [
     [-1, 3, 'must not be negative'],
     [Number.NaN, 3, 'must be a finite number'],
-    [0.0001, 3, 'takes at most 3 decimals'],
-    [0.5, 0, 'takes at most 0 decimals'],
+    [0.0001, 3, 'must have at most 3 decimals'],
+    [0.5, 0, 'must have at most 0 decimals'],
     [2 ** 53, 0, 'must be at most 9007199254740991'],
-    [9007199254740.991, 3, 'last decimal is lost'],
+    [9007199254740.991, 3, 'loses its last decimal'],
   ]
   for (const [amount, places, sentence] of sentences) expect(() => toUnits(amount, places)).toThrow(sentence)
   expect(() => toUnits(-1, 3)).toThrow(Problem)

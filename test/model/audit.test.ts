@@ -118,11 +118,11 @@ const faults: Record<string, Record<string, Tamper>> = {
   'every entry and hold is in a balance': {
     'a balance that is gone': drop('balances', ({ id }) => id === '4:a'),
   },
-  'a balance is of one twin and one digital quantity of the service': {
+  'a balance belongs to one twin and one digital quantity of the service': {
     "a balance under another twin's id": change('balances', '4:a', { twin_id: TWIN.other }),
     'a balance in an unknown quantity': add('balances', { id: '9:x', twin_id: 9, dq: 'x', amount: '0', held: '0' }),
   },
-  "what a balance holds back equals its twin's open holds": {
+  "a balance's held amount equals its twin's open holds": {
     'a hold that the balance forgot': shift('3:a', -20, 'held'),
     'a hold that the balance made up': shift('4:a', 1, 'held'),
     'a hold of another amount': change('movements', ids.held, { amount: '21' }),
@@ -160,7 +160,7 @@ const faults: Record<string, Record<string, Tamper>> = {
   "a movement's entries name each other": {
     'an entry that names another counterpart': changeSide(1, { counterpart_twin_id: TWIN.other }),
   },
-  "a movement's entries are of the time it was posted": {
+  "a movement's entries have the time when it was posted": {
     'an entry of another time': changeSide(1, { at: 99 }),
   },
   'every entry belongs to a movement': {
@@ -168,25 +168,25 @@ const faults: Record<string, Record<string, Tamper>> = {
     'an entry of a movement before the first': add('entries', { ...stray, id: 99, movement_id: 0 }),
     'a posted movement that is gone': drop('movements', ({ id }) => id === ids.payment),
   },
-  'a movement is of more than nothing': {
+  'the amount of a movement is above zero': {
     'a movement of nothing': change('movements', ids.reversed, { amount: '0' }),
     'a movement of less than nothing': change('movements', ids.held, { amount: '-20' }),
     'a movement of no number': change('movements', ids.payment, { amount: '3e1' }),
   },
-  'a movement is in a digital quantity of the service': {
+  "a movement's digital quantity exists": {
     'a movement in an unknown digital quantity': change('movements', ids.payment, { dq: 'x' }),
   },
   'a twin does not pay itself': {
     'a movement from a twin to itself': change('movements', ids.reversed, { payee_twin_id: TWIN.buyer }),
   },
-  'value enters only from the issuer of its digital quantity': {
+  'only the issuer of a digital quantity issues it': {
     'an issue by someone else': change('movements', ids.payment, { kind: 'issue' }),
     'a top-up by someone else': change('movements', ids.payment, { kind: 'topup' }),
   },
   'a refund goes back to the issuer of its digital quantity': {
     'a refund to someone else': change('movements', ids.payment, { kind: 'refund' }),
   },
-  'a movement is held, or has been posted or reversed at a time': {
+  'a movement has the times of its state': {
     'a hold that was posted at no time': change('movements', ids.held, { state: 'posted' }),
     'a posted movement that is called held': change('movements', ids.payment, { state: 'held' }),
     'a state that there is not': change('movements', ids.payment, { state: 'lost' }),
@@ -199,24 +199,24 @@ const faults: Record<string, Record<string, Tamper>> = {
       settled_at: null,
     }),
   },
-  'the supply that a balance reserves equals its open reservations': {
+  "a balance's reserved supply equals its open reservations": {
     'supply that is reserved for nothing': change('balances', '1:a', { reserved: '26' }),
     'supply that nobody keeps free': change('balances', '1:a', { reserved: undefined }),
     'a reservation that is gone': drop('reservations', () => true),
   },
-  'supply is reserved with the issuer of a digital quantity': {
+  "a reservation names its digital quantity's issuer": {
     'a reservation with a twin that issues nothing': change('reservations', 90, { issuer_twin_id: TWIN.buyer }),
   },
-  'a reservation is of more than nothing': {
+  'the amount of a reservation is above zero': {
     'a reservation of nothing': change('reservations', 90, { amount: '0' }),
   },
-  'what is issued and reserved is within the supply': {
+  'the issued and reserved value is within the supply': {
     'more supply than there is': both(
       change('reservations', 90, { amount: String(2n ** 53n) }),
       change('balances', '1:a', { reserved: String(2n ** 53n) }),
     ),
   },
-  'no twin but the issuer is below zero': {
+  'only the issuer is below zero': {
     'a twin overdrawn by a forger who kept the books': both(
       change('movements', ids.payment, { amount: '300' }),
       changeSide(0, { amount: '-300' }),

@@ -273,7 +273,7 @@ test('a payment stays pending if the storage cannot record its charge, and is se
   const refused = await topUp(payer)
   expectProblem(refused, 502, 'processor_failed')
   expect(refused.body.outcome).toBe('unknown')
-  expect(errors[0]).toContain('could not be noted')
+  expect(errors[0]).toContain('could not be recorded')
   failing = false
   await service.sandbox.advance('30s')
   expect([await held(), cards.charged.size, cards.asked.length]).toEqual([5, 1, 2])

@@ -1,2 +1,2 @@
-/** The one form by which addresses are stored and compared. */
+/** The form in which addresses are stored and compared: lower case, trimmed, NFC. */
 export const normalEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase().normalize('NFC')

@@ -1,10 +1,10 @@
 import { removeInvisible, revealInvisibleLine } from './invisible-characters.js'
 
-/** How words of others stand in sentences of ours, so that they are taken for nothing else. */
+/** Quotes untrusted text in the service's own sentences, so that nobody mistakes it for them. */
 
 const MOST_CHARACTERS = 120
 
-/** One line, in quotation marks that it cannot end, cut off after so many characters. */
+/** One line in quotation marks that the text itself cannot close, cut off after `most` characters. */
 export function quoted(text: string, most = MOST_CHARACTERS): string {
   const line = removeInvisible(text.toWellFormed())
     .replace(/\s+/g, ' ')
@@ -13,31 +13,31 @@ export function quoted(text: string, most = MOST_CHARACTERS): string {
   return `“${characters.slice(0, most).join('')}${characters.length > most ? '…' : ''}”`
 }
 
-/** An address: whole, as its end says whose it is. */
+/** A quoted email address, never cut off, because its end shows whose it is. */
 export const quotedAddress = (address: string): string => {
   const shown = shownAddress(address)
   return quoted(shown, shown.length)
 }
 
-/** The dots that browsers take for one in a host name. */
+/** The characters that browsers read as a dot in a host name. */
 const DOT = '[.\\u3002\\uff0e\\uff61]'
 const HOST = `(?:[\\p{L}\\p{N}_-]+${DOT})+\\p{L}{2,}`
 const LINK = `[a-z][a-z0-9+.-]*://\\S*|\\b(?:mailto|tel|sms|data|javascript):\\S*|\\bwww${DOT}\\S*|${HOST}(?::\\d+)?[/?#]\\S*`
 const links = new RegExp(LINK, 'giu')
-/** Beside links, bare host names: not those of wallets, which the service gives, nor parts of addresses of people. */
+/** Links and bare host names, but not the hostnames of wallets, nor parts of email addresses. */
 const linksAndHosts = new RegExp(`${LINK}|(?<![@\\p{L}\\p{N}_.-])(?![0-9a-f]{32}\\.)${HOST}(?![\\p{L}\\p{N}@-])`, 'giu')
 
-/** Text without links; a bare host name stays, as `unlinked` writes it. */
+/** Replaces links by "(link removed)". Bare host names stay, as `unlinked` writes them. */
 export const withoutLinks = (text: string): string => unlinked(text.replace(links, '(link removed)'))
 
 const joints = new RegExp(`(?<=:)(?=//)|(?<=${DOT})(?=\\p{L})|(?<=[a-z]:)(?=\\S)`, 'giu')
 
-/** The whole text, with spaces by which a mail program makes no link of any part of it. */
+/** The whole text, with spaces inserted so that mail programs turn no part of it into a link. */
 export const unlinked = (text: string): string => text.replace(linksAndHosts, (link) => link.replace(joints, ' '))
 
 /**
- * An address with its look-alikes told apart: the domain as it is looked up (`xn--…`), and letters of other scripts among
- * Latin ones by their numbers.
+ * An email address in a form that exposes look-alikes: the domain as it is resolved (`xn--…`), and code points in place
+ * of letters of other scripts among Latin ones.
  */
 export function shownAddress(address: string): string {
   const [, local, domain] = /^(.*)@(.*)$/s.exec(address) ?? []

@@ -3,18 +3,18 @@ import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
-/** What happened. */
+/** A fact that its owners can read and follow later. */
 export interface EventRow {
   readonly id: number
-  /** Whose log it stands in. */
+  /** Whose events it is listed among. */
   readonly owner: Owner
-  /** The other side, where there is one: it stands in their log as well. */
+  /** The second owner, who sees it too. Null if it has only one. */
   readonly other: Owner | null
   /** `sign_in`, `payment.created`, `client.…` and so on. */
   readonly type: string
   /** Who did it: an owner, a client id, or `service`. */
   readonly actor: string
-  /** What it was done to: `payment:12`. */
+  /** The thing that it is about, such as `payment:12`. */
   readonly subject: string | null
   /** No secrets. */
   readonly data: Readonly<Record<string, unknown>>
@@ -29,14 +29,14 @@ export const events = collection<EventRow>()('events', {
 })
 
 export interface NewEvent extends Omit<EventRow, 'id' | 'owner' | 'other' | 'created_at'> {
-  /** Whom it concerns: one, or the two sides of it. */
+  /** The owner, or both sides. */
   readonly owners: readonly [Owner, Owner?]
   readonly at: number
-  /** Taken of `events` beforehand, with other numbers. Default: one is taken. */
+  /** A number of the counter `events` that was already drawn. Default: draws one. */
   readonly id?: number | undefined
 }
 
-/** Writes an event in the transaction of what it tells. */
+/** Writes an event, in the transaction of the change that it reports. */
 export async function recordEvent(tx: Writer, event: NewEvent): Promise<void> {
   await putEvent(tx, event)
 }
@@ -104,7 +104,7 @@ async function ownEvent(tx: Reader, owner: Owner, id: number): Promise<EventRow 
   return event?.owner === owner || event?.other === owner ? event : undefined
 }
 
-/** One of the owner's events. Throws `not_found`, for another's too. */
+/** Reads one of the owner's events. Throws `not_found`, even if the event belongs to somebody else. */
 export async function readEvent(tx: Reader, owner: Owner, id: number) {
   const event = await ownEvent(tx, owner, id)
   if (!event) throw problem('not_found')
@@ -113,7 +113,10 @@ export async function readEvent(tx: Reader, owner: Owner, id: number) {
 
 const DATA_BYTES = 8192
 
-/** Writes what a client itself has to tell. Throws `field_invalid`: the type begins with `client.`, and the data is at most 8 KiB of JSON. */
+/**
+ * Writes a client's own event. The route checks that its type begins with `client.`. Throws `field_invalid` if the
+ * data is more than 8 KiB of JSON.
+ */
 export async function createEvent(
   tx: Writer,
   owner: Owner,
@@ -121,7 +124,7 @@ export async function createEvent(
 ) {
   if (new TextEncoder().encode(JSON.stringify(data)).length > DATA_BYTES)
     throw problem('field_invalid', {
-      detail: `"data" takes at most ${DATA_BYTES} bytes as JSON.`,
+      detail: `"data" must be at most ${DATA_BYTES} bytes of JSON.`,
       fields: { field: 'data' },
     })
   return showEvent(await putEvent(tx, { owners: [owner], type, actor: owner, subject: null, data, at }))

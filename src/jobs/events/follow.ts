@@ -4,24 +4,28 @@ import type { Reader } from '../../storage/storage.js'
 import { type EventRow, events, findEvents, showEvent } from './event.js'
 
 const PIECE = 100
-/** How long it looks at nothing new: another process may have written. Then it shows that it is still there. */
+/** Reads again after this time even without a write here, because another process may have written. */
 const PAUSE_MS = 2000
+/** A silent stream sends a comment this often, so that connections stay open. */
 const HEARTBEAT_MS = 15_000
-/** Then the follower comes again. */
+/** The stream ends after this time, and the client reconnects. */
 const LONGEST_MS = 10 * 60_000
 
 export interface FollowOptions {
   readonly owner: Owner
   readonly type: string | undefined
-  /** The last one seen; where absent, only what comes from now on. */
+  /** The id of the last event that the client saw. Default: only new events follow. */
   readonly after: number | undefined
-  /** Whether the follower may still see them. */
+  /** Whether the client's credential is still valid. */
   readonly isAuthenticated: (tx: Reader) => Promise<boolean>
-  /** Ends it. */
+  /** Ends the stream. */
   readonly ending: AbortSignal | undefined
 }
 
-/** An owner's events as they are written, oldest first, in the format of server-sent events, until the follower's credential ends. */
+/**
+ * Streams an owner's events as they are written, oldest first, as server-sent events. Ends when the client's
+ * credential ends.
+ */
 export async function* followEvents(following: FollowOptions, service: ServiceContext): AsyncGenerator<string> {
   const { storage, background, alarm } = service
   const { owner, type, isAuthenticated } = following
@@ -33,13 +37,13 @@ export async function* followEvents(following: FollowOptions, service: ServiceCo
   if (following.ending?.aborted) end()
   following.ending?.addEventListener('abort', end)
   const cancel = alarm.set(LONGEST_MS, end)
-  // What is to be told of, and what may end the follower's credential.
+  // Writes that bring new events or may end the client's credential.
   const watched = [events.name, ...service.credentialsIn]
   const nextWrite = () => background.nextWrite(watched, PAUSE_MS, ended.signal)
   try {
-    // Tells the client at once that it is connected.
+    // Shows the client that it is connected.
     yield ': following\n\n'
-    // Begun before each look: what is written during it is looked at again.
+    // Waits from before each read, so that a write during the read causes another read.
     for (let written = nextWrite(); ; ) {
       const past = last
       const rows = await storage.read(async (tx) =>

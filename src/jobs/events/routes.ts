@@ -17,7 +17,7 @@ const auth = ['account', 'user', 'session'] as const
 
 export const eventRoutes = defineRoutes('events', {
   listEvents: route({
-    summary: "List the caller's events, newest first; as text/event-stream, follow them as they come.",
+    summary: "List the caller's events, newest first. With `Accept: text/event-stream`, follow new ones.",
     evidence: 'designed',
     method: 'GET',
     path: '/events',
@@ -30,7 +30,7 @@ export const eventRoutes = defineRoutes('events', {
     async handle({ query, principal, headers, ending, isAuthenticated }, service) {
       if (!headers.get('accept')?.includes('text/event-stream'))
         return service.storage.read((tx) => listEvents(tx, principal.owner, query))
-      // A client that lost its connection says what it saw last.
+      // A client that reconnects sends the id of the last event that it saw.
       const seen = headers.get('last-event-id')
       const after = seen !== null && /^\d+$/.test(seen) ? Number(seen) : query.after
       const following = { owner: principal.owner, type: query.type, after, isAuthenticated, ending }
@@ -52,7 +52,7 @@ export const eventRoutes = defineRoutes('events', {
   }),
 
   createEvent: route({
-    summary: 'Write an event of one’s own into the log; its type begins with "client.".',
+    summary: 'Write an event of your own. Its type must begin with "client.".',
     evidence: 'designed',
     method: 'POST',
     path: '/events',

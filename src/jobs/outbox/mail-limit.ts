@@ -3,19 +3,22 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { checkRate, countRate, isRateReached, type RateLimit, refundRate, spendRate } from '../rates/rate.js'
 
 /**
- * How often people are written to for what others do. Sign-in codes have a limit of their own (`identity/sessions/sign-in-code.ts`);
- * notices about a user's own security (a device, a proven address) have none, so that nobody can keep them away.
+ * Limits on mail that other people cause. Sign-in codes have their own limit (`identity/sessions/sign-in-code.ts`).
+ * Notices about a user's own security (a device, a proven address) have none, so that nobody can suppress them.
  */
 
 const most = { most: 5, windowMs: 15 * 60_000, code: 'too_many_mails' } as const
 
-/** Invitations and notices to one address, whoever causes them. */
+/** Invitations and notices to one address, from anybody. */
 const TO_ADDRESS: RateLimit = { kind: 'mail', ...most }
 
-/** Requests that one page, account or user has a user asked by, on a device or by mail. */
+/** Authentication requests to one user, on a device or by mail, that one page, account or user causes. */
 const ASKED: RateLimit = { kind: 'asked', ...most }
 
-/** What one account is told of its plan at one address. No stranger's invitation keeps those letters away. */
+/**
+ * Letters about an account's plan to one address. They have their own limit, so that strangers' invitations cannot
+ * suppress them.
+ */
 const LETTERS: RateLimit = { kind: 'letter', ...most }
 
 interface Mailing {
@@ -23,7 +26,7 @@ interface Mailing {
   readonly at: number
 }
 
-/** Throws `too_many_mails`. */
+/** Checks that one more invitation may be mailed. Throws `too_many_mails`. */
 export const checkInvitation = (tx: Reader, { to, at }: Mailing): Promise<void> =>
   checkRate(tx, TO_ADDRESS, { subject: normalEmail(to), at })
 
@@ -31,15 +34,15 @@ export const checkInvitation = (tx: Reader, { to, at }: Mailing): Promise<void> 
 export const spendInvitation = (tx: Writer, { to, at }: Mailing): Promise<void> =>
   spendRate(tx, TO_ADDRESS, { subject: normalEmail(to), at })
 
-/** Counts a notice, which nobody waits for. False where it is one too many: it is not sent then. */
+/** Counts a notice. Returns false if the limit is reached: then it is not sent. */
 export const spendNotice = (tx: Writer, { to, at }: Mailing): Promise<boolean> =>
   isSpent(tx, TO_ADDRESS, { subject: normalEmail(to), at })
 
-/** Counts a letter of an account's. False where it is one too many. */
+/** Counts a letter about an account's plan. Returns false if the limit is reached. */
 export const spendLetter = (tx: Writer, { accountId, to, at }: Mailing & { accountId: number }): Promise<boolean> =>
   isSpent(tx, LETTERS, { subject: `account:${accountId}>${normalEmail(to)}`, at })
 
-/** Who asks whom: `user:1`, a page, or the sign-in on a new browser. */
+/** An authentication request that is limited. `asker`: `user:1`, a page, or the sign-in on a new browser. */
 export interface LimitedRequest {
   readonly asker: string
   readonly userId: number
@@ -50,7 +53,7 @@ export interface LimitedRequest {
 export const spendRequest = (tx: Writer, asking: LimitedRequest): Promise<void> =>
   spendRate(tx, ASKED, countedOf(asking))
 
-/** A request that its user approved was no nuisance: it counts no more. `at`: when it was counted. */
+/** Stops counting a request, because its user approved it. `at`: when it was counted. */
 export const refundRequest = (tx: Writer, asking: LimitedRequest): Promise<void> =>
   refundRate(tx, ASKED, countedOf(asking))
 

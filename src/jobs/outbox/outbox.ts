@@ -21,7 +21,7 @@ export const outbox = collection<OutboxRow>()(
     byToAndKind: { fields: ['to', 'kind'] },
     byParked: { fields: ['parked_at'] },
   },
-  // Mails hold codes, and links that answer for people.
+  // Mails hold codes and links that approve requests.
   {
     sealed: {
       subject: 'Unreadable',
@@ -44,7 +44,7 @@ export async function postMail(tx: Writer, mail: NewMessage): Promise<void> {
   tx.put(outbox, { ...(await newMessage(tx, mail)), kind: 'mail' })
 }
 
-/** A push to a device; what it is sent to is read when it is sent, and rests nowhere else. */
+/** Writes a push to a device. Its delivery reads the device's token, so the message does not hold it. */
 export async function postPush(
   tx: Writer,
   {
@@ -57,8 +57,8 @@ export async function postPush(
 }
 
 /**
- * A charge that whoever writes it makes at once, by `deliverClaimed`. It is taken for left behind, and made by the service
- * of itself, where nothing came of that `leaseMs` later: with 0, at once.
+ * Writes a charge that the caller itself delivers at once, with `deliverClaimed`. If it has no outcome after `leaseMs`,
+ * the service delivers it in the background. With 0 it does so at once.
  */
 export async function postCharge(
   tx: Writer,
@@ -77,10 +77,10 @@ export async function postCharge(
     leaseMs: number
   },
 ): Promise<CardRow> {
-  const taken = { attempts: 1, due_at: message.at + leaseMs }
+  const claimed = { attempts: 1, due_at: message.at + leaseMs }
   const row = {
     ...(await newMessage(tx, message)),
-    ...taken,
+    ...claimed,
     kind: 'card',
     charge,
     purpose,
@@ -109,19 +109,19 @@ async function newMessage(tx: Writer, { at, staleAt, ...message }: NewMessage): 
   return { id, ...message, created_at: at, ...waiting }
 }
 
-/** The message to be tried first. */
+/** The message that is due first. */
 export async function nextMessage(tx: Reader): Promise<OutboxRow | undefined> {
   const [message] = await tx.find(outbox, { index: 'byDue', prefix: [], limit: 1 })
   return message
 }
 
-/** Takes messages of one kind to their port. */
+/** Takes messages of one kind to their port and records what it answers. */
 export interface DeliveryHandler<M extends OutboxRow, Result> {
-  /** Gives what the port answered; rejects where the message is to be tried again. */
+  /** Returns the port's answer. If it rejects, the message is tried again. */
   send(message: M, service: ServiceContext): Promise<Result>
-  /** Runs in the transaction that notes how the message ended, and says so. */
+  /** Runs in the transaction that records the answer. Returns how the message ended. */
   settle(tx: Writer, message: M, result: Result, service: ServiceContext): Promise<DeliveryOutcome>
-  /** Runs in the transaction that gives the message up, after its last try. */
+  /** Runs in the transaction that gives the message up after its last try. */
   giveUp?(tx: Writer, message: M, service: ServiceContext): Promise<void>
 }
 
@@ -136,60 +136,60 @@ export interface DeliveryHandlers {
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
-/** How long after each failed try the next comes; then every six hours, for three days in all. */
+/** The wait after each failed try. Later tries follow every six hours, for three days in total. */
 const BACKOFF = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR]
 const LONGEST_BACKOFF = 6 * HOUR
 export const MOST_TRIES = 16
-/** How long one try may take before another process takes it for dead. */
+/** How long one try may take before another process may try too. */
 const LEASE = 5 * MINUTE
 
 /**
- * Hands a waiting message to its port: at least once, with the row's id as idempotency key. One that fails is tried again
- * later, and given up at last. What was sent rests only in a sandbox, whose inbox it is: it holds codes.
+ * Hands a pending message to its port: at least once, with the row's id as idempotency key. A failed message is tried
+ * again later and finally given up. Only a sandbox stores sent messages, for its inbox, because they hold codes.
  */
 export async function deliverMessage(
   message: OutboxRow,
-  couriers: DeliveryHandlers,
+  handlers: DeliveryHandlers,
   service: ServiceContext,
 ): Promise<void> {
-  const taken = await claim(message, service)
-  if (taken) await deliverByKind(taken, couriers, service)
+  const claimed = await claim(message, service)
+  if (claimed) await deliverByKind(claimed, handlers, service)
 }
 
-function deliverByKind(taken: OutboxRow, couriers: DeliveryHandlers, service: ServiceContext): Promise<unknown> {
-  switch (taken.kind) {
+function deliverByKind(claimed: OutboxRow, handlers: DeliveryHandlers, service: ServiceContext): Promise<unknown> {
+  switch (claimed.kind) {
     case 'mail':
-      return deliverClaimed(taken, couriers.mail, service)
+      return deliverClaimed(claimed, handlers.mail, service)
     case 'push':
-      return deliverClaimed(taken, couriers.push, service)
+      return deliverClaimed(claimed, handlers.push, service)
     case 'card':
-      return deliverClaimed(taken, couriers.card, service)
+      return deliverClaimed(claimed, handlers.card, service)
     case 'refund':
-      return deliverClaimed(taken, couriers.refund, service)
+      return deliverClaimed(claimed, handlers.refund, service)
   }
 }
 
 /**
- * Tries a message that the caller has taken. Gives what the port answered, or undefined where it is to be tried again: also where the
- * answer could not be noted, which keeps it for the next try and holds up no other message.
+ * Tries a message that the caller has claimed. Returns the port's answer, or undefined if the message is tried again.
+ * If recording the answer fails, the message stores it for the next try and does not block other messages.
  */
 export async function deliverClaimed<M extends OutboxRow & Message<Result>, Result>(
-  taken: M,
-  courier: DeliveryHandler<M, Result>,
+  claimed: M,
+  handler: DeliveryHandler<M, Result>,
   service: ServiceContext,
 ): Promise<Result | undefined> {
   const { storage, log } = service
-  const answered = await send(taken, courier, service)
+  const answered = await send(claimed, handler, service)
   try {
     await storage.write(async (tx) => {
-      if (await isUnchanged(tx, taken)) await recordOutcome(tx, taken, { courier, answered }, service)
+      if (await isUnchanged(tx, claimed)) await recordOutcome(tx, claimed, { handler, answered }, service)
     })
     return answered?.result
   } catch (cause) {
-    log.error(`what came of ${taken.kind} ${taken.id} could not be noted and is tried again`, cause)
+    log.error(`the outcome of ${claimed.kind} ${claimed.id} could not be recorded and is tried again`, cause)
     await storage.write(async (tx) => {
-      if (await isUnchanged(tx, taken))
-        await postpone(tx, answered ? withAnswer(taken, answered.result) : taken, service)
+      if (await isUnchanged(tx, claimed))
+        await postpone(tx, answered ? withAnswer(claimed, answered.result) : claimed, service)
     })
     return undefined
   }
@@ -200,31 +200,31 @@ const withAnswer = <M extends OutboxRow, Result>(message: M, answer: Result): M 
   answer,
 })
 
-/** Longer than any port may take. */
+/** Longer than any port should take. */
 const DEADLINE = MINUTE
 
 interface Answered<Result> {
   readonly result: Result
 }
 
-/** What the port answered, now or before; undefined where it did not. */
+/** The port's answer to this or an earlier try. Undefined if it did not answer. */
 async function send<M extends OutboxRow & Message<Result>, Result>(
-  taken: M,
-  courier: DeliveryHandler<M, Result>,
+  claimed: M,
+  handler: DeliveryHandler<M, Result>,
   service: ServiceContext,
 ): Promise<Answered<Result> | undefined> {
   const { alarm, limits, log } = service
-  if (taken.answer !== undefined) return { result: taken.answer }
+  if (claimed.answer !== undefined) return { result: claimed.answer }
   let cancel = () => {}
   const late = new Promise<never>((_, reject) => {
     const ms = Math.max(DEADLINE, limits.cardMs + SECOND)
-    cancel = alarm.set(ms, () => reject(new Error(`there was no answer within ${ms} ms`)))
+    cancel = alarm.set(ms, () => reject(new Error(`no answer within ${ms} ms`)))
   })
   try {
-    return { result: await Promise.race([courier.send(taken, service), late]) }
+    return { result: await Promise.race([handler.send(claimed, service), late]) }
   } catch (cause) {
-    const outcome = taken.attempts < MOST_TRIES ? 'stays in the outbox and is tried again' : 'is given up'
-    log.error(`${taken.kind} ${taken.id} could not be sent and ${outcome}`, cause)
+    const outcome = claimed.attempts < MOST_TRIES ? 'stays in the outbox and is tried again' : 'is given up'
+    log.error(`${claimed.kind} ${claimed.id} could not be sent and ${outcome}`, cause)
     return undefined
   } finally {
     cancel()
@@ -232,24 +232,24 @@ async function send<M extends OutboxRow & Message<Result>, Result>(
 }
 
 interface Noting<M extends OutboxRow, Result> {
-  readonly courier: DeliveryHandler<M, Result>
+  readonly handler: DeliveryHandler<M, Result>
   readonly answered: Answered<Result> | undefined
 }
 
 async function recordOutcome<M extends OutboxRow, Result>(
   tx: Writer,
-  taken: M,
-  { courier, answered }: Noting<M, Result>,
+  claimed: M,
+  { handler, answered }: Noting<M, Result>,
   service: ServiceContext,
 ): Promise<void> {
-  if (!answered && taken.attempts < MOST_TRIES) return tx.put(outbox, withNextTry(taken, service))
+  if (!answered && claimed.attempts < MOST_TRIES) return tx.put(outbox, withNextTry(claimed, service))
   if (!answered) {
-    await courier.giveUp?.(tx, taken, service)
-    return tx.put(outbox, { ...taken, status: 'failed', due_at: null })
+    await handler.giveUp?.(tx, claimed, service)
+    return tx.put(outbox, { ...claimed, status: 'failed', due_at: null })
   }
-  const status = await courier.settle(tx, taken, answered.result, service)
-  if (service.sandbox) tx.put(outbox, { ...taken, status, due_at: null })
-  else tx.remove(outbox, taken.id)
+  const status = await handler.settle(tx, claimed, answered.result, service)
+  if (service.sandbox) tx.put(outbox, { ...claimed, status, due_at: null })
+  else tx.remove(outbox, claimed.id)
 }
 
 const withNextTry = <M extends OutboxRow>(message: M, { clock }: Pick<ServiceContext, 'clock'>): M => ({
@@ -257,7 +257,7 @@ const withNextTry = <M extends OutboxRow>(message: M, { clock }: Pick<ServiceCon
   due_at: clock.now() + (BACKOFF[message.attempts - 1] ?? LONGEST_BACKOFF),
 })
 
-/** A message whose end cannot be noted: it is tried again, later each time, and parked at last. */
+/** Tries again, after a longer wait each time, to record how a message ended. After the last try it is unsettled. */
 async function postpone(tx: Writer, message: OutboxRow, service: ServiceContext): Promise<void> {
   if (message.attempts < MOST_TRIES) return tx.put(outbox, withNextTry(message, service))
   tx.put(outbox, { ...message, due_at: null, parked_at: service.clock.now() })
@@ -266,33 +266,33 @@ async function postpone(tx: Writer, message: OutboxRow, service: ServiceContext)
   await service.recordUnsettled(tx, { kind, subject, id: `message:${message.id}` })
 }
 
-/** Counts the try before it is made, and keeps the message from other processes over the same storage meanwhile. */
+/** Counts the try before it begins, and keeps other processes from trying the same message. */
 function claim(message: OutboxRow, { storage, clock, sandbox, log }: ServiceContext): Promise<OutboxRow | undefined> {
   return storage.write(async (tx) => {
     if (!(await isUnchanged(tx, message))) return undefined
-    // The text of a card's charge is for people alone: what it moves rests in clear.
+    // The sealed text of a charge is only for people: what it charges is not sealed.
     const isLost = message.is_unreadable && (message.kind === 'mail' || message.kind === 'push')
-    if (isLost) log.error(`${message.kind} ${message.id} was sealed under another key and is not sent`)
+    if (isLost) log.error(`${message.kind} ${message.id} is encrypted under another key and is not sent`)
     if (isLost || (message.stale_at !== null && message.stale_at <= clock.now())) {
       if (sandbox) tx.put(outbox, { ...message, status: 'failed', due_at: null })
       else tx.remove(outbox, message.id)
       return undefined
     }
-    const taken = { ...message, attempts: message.attempts + 1, due_at: clock.now() + LEASE }
-    tx.put(outbox, taken)
-    return taken
+    const claimed = { ...message, attempts: message.attempts + 1, due_at: clock.now() + LEASE }
+    tx.put(outbox, claimed)
+    return claimed
   })
 }
 
-/** Meanwhile a sandbox may have emptied its outbox, or begun anew and given the id to another message. */
+/** A sandbox may have emptied its outbox since, or reset and used the id for a different message. */
 async function isUnchanged(tx: Reader, message: OutboxRow): Promise<boolean> {
   const { id, due_at, attempts, created_at } = message
-  const kept = await tx.get(outbox, id)
+  const stored = await tx.get(outbox, id)
   return (
-    kept?.due_at === due_at &&
-    kept.attempts === attempts &&
-    kept.created_at === created_at &&
-    contentOf(kept) === contentOf(message)
+    stored?.due_at === due_at &&
+    stored.attempts === attempts &&
+    stored.created_at === created_at &&
+    contentOf(stored) === contentOf(message)
   )
 }
 

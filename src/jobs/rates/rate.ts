@@ -2,34 +2,34 @@ import { type ProblemCode, problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
-/** The moments, in milliseconds, at which one subject did what is limited. The id is `kind:digest of the subject`. */
+/** When one subject made its recent tries, in Unix milliseconds. The id is `kind:digest of the subject`. */
 export interface RateRow {
   readonly id: string
   /** Oldest first; never more than the limit allows. */
   readonly times: readonly number[]
-  /** When the last of them leaves the window: the row is of no use after it. */
+  /** When the last of them leaves the window. The row is useless after that. */
   readonly until: number
 }
 
 export const rates = collection<RateRow>()('rates', { byEnd: { fields: ['until'] } }, { isTally: true })
 
-/** At most `most` in any `windowMs` milliseconds, counted for each subject by itself. */
+/** At most `most` tries in any `windowMs` milliseconds, counted for each subject. */
 export interface RateLimit {
-  /** A snake_case word; two limits of one kind share their count. */
+  /** In snake_case. Limits of the same kind share their counts. */
   readonly kind: string
   readonly most: number
   readonly windowMs: number
-  /** What a caller over the limit is told; its status is 429. */
+  /** The error above the limit. Its status is 429. */
   readonly code: ProblemCode
 }
 
-/** Whom a limit counts: an address, `user:1`, an account and so on. */
+/** One try. `subject`: whom the limit counts, such as an address or `user:1`. */
 export interface CountedAttempt {
   readonly subject: string
   readonly at: number
 }
 
-/** Throws the limit's problem, with `Retry-After` in seconds, where the subject has reached it. Counts nothing. */
+/** Throws the limit's problem, with `Retry-After` in seconds, if the subject has reached the limit. Counts nothing. */
 export async function checkRate(tx: Reader, limit: RateLimit, counted: CountedAttempt): Promise<void> {
   const free = await freeAt(tx, limit, counted)
   if (free === undefined) return
@@ -40,18 +40,18 @@ export async function checkRate(tx: Reader, limit: RateLimit, counted: CountedAt
   })
 }
 
-/** Whether the subject has reached the limit, for those who do without rather than refuse. */
+/** Whether the subject has reached the limit, for callers that skip instead of refusing. */
 export const isRateReached = async (tx: Reader, limit: RateLimit, counted: CountedAttempt): Promise<boolean> =>
   (await freeAt(tx, limit, counted)) !== undefined
 
-/** When the subject may go on; undefined where it may now. */
+/** When the subject may try again. Undefined if it may try now. */
 async function freeAt(tx: Reader, limit: RateLimit, { subject, at }: CountedAttempt): Promise<number | undefined> {
   const recent = recentTimes(await tx.get(rates, idOf(limit, subject)), limit, at)
   const first = recent[recent.length - limit.most]
   return first === undefined ? undefined : first + limit.windowMs
 }
 
-/** Counts one. A transaction that throws counts nothing, so a failure that must count is returned, not thrown. */
+/** Counts a try. A transaction that throws counts nothing, so return a failure that must count. */
 export async function countRate(tx: Writer, limit: RateLimit, { subject, at }: CountedAttempt): Promise<void> {
   await removeOldRates(tx, at)
   const id = idOf(limit, subject)
@@ -60,11 +60,11 @@ export async function countRate(tx: Writer, limit: RateLimit, { subject, at }: C
   tx.put(rates, { id, times, until: at + limit.windowMs })
 }
 
-/** How often the subject did it within the window, as far as that is counted. */
+/** How many tries of the subject are in the window, at most `most`. */
 export const attemptsOf = async (tx: Reader, limit: RateLimit, { subject, at }: CountedAttempt): Promise<number> =>
   recentTimes(await tx.get(rates, idOf(limit, subject)), limit, at).length
 
-/** Takes one back that was counted at the time `at`, where it is still known. */
+/** Removes the last counted try of the time `at`, and the row if it was the only one. */
 export async function uncountRate(tx: Writer, limit: RateLimit, { subject, at }: CountedAttempt): Promise<void> {
   const row = await tx.get(rates, idOf(limit, subject))
   const place = row?.times.lastIndexOf(at) ?? -1
@@ -74,13 +74,13 @@ export async function uncountRate(tx: Writer, limit: RateLimit, { subject, at }:
   else tx.put(rates, { ...row, times })
 }
 
-/** Checks, then counts. Throws as `checkRate` does. */
+/** Checks, then counts. Throws like `checkRate`. */
 export async function spendRate(tx: Writer, limit: RateLimit, counted: CountedAttempt): Promise<void> {
   await checkRate(tx, limit, counted)
   await countRate(tx, limit, counted)
 }
 
-/** Takes back one that was counted `at` that moment, if it is still counted. */
+/** Removes the first counted try of the time `at`, if it is still counted. */
 export async function refundRate(tx: Writer, limit: RateLimit, { subject, at }: CountedAttempt): Promise<void> {
   const row = await tx.get(rates, idOf(limit, subject))
   const index = row?.times.indexOf(at) ?? -1
@@ -92,7 +92,7 @@ const idOf = ({ kind }: RateLimit, subject: string): string => `${kind}:${digest
 const recentTimes = (row: RateRow | undefined, { windowMs }: RateLimit, at: number): readonly number[] =>
   row?.times.filter((time) => time > at - windowMs) ?? []
 
-/** A few at a time, so that they don't pile up and no call pays for all. */
+/** Removes a few at a time, so that they don't accumulate and no call removes them all. */
 async function removeOldRates(tx: Writer, at: number): Promise<void> {
   for (const old of await tx.find(rates, { index: 'byEnd', prefix: [], limit: 5 }))
     if (old.until <= at) tx.remove(rates, old.id)

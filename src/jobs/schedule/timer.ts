@@ -1,18 +1,18 @@
 import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
-/** Something that is to be done at a time of the service's clock. */
+/** Work that is due at a time of the service's clock. */
 export interface TimerRow {
   readonly id: number
-  /** Which job does it: a key of `jobs` in `src/timers.ts`. */
+  /** Which job runs: a key of `timerJobs` in `src/timers.ts`. */
   readonly kind: string
-  /** What it is done to: an id. */
+  /** The id of the thing that it is about. */
   readonly subject: string
-  /** Null while it is parked. */
+  /** Null while it is unsettled. */
   readonly due_at: number | null
-  /** How often its job threw; absent where it did not, and in older rows. */
+  /** How many times its job threw. Absent if it did not, and in older rows. */
   readonly failures?: number
-  /** Since when it waits for an operator, as its job threw too often; absent where it does not. */
+  /** Since when it is unsettled and waits for an operator. Absent otherwise. */
   readonly parked_at?: number
 }
 
@@ -21,10 +21,10 @@ export const timers = collection<TimerRow>()('timers', {
   byParked: { fields: ['parked_at'] },
 })
 
-/** Does what fell due, in the transaction that removes its timer: once. `service.clock` tells the time it fell due, or later. */
+/** Runs once, in the transaction that removes its timer. `service.clock` is at the time it was due, or later. */
 export type TimerJob = (tx: Writer, subject: string, service: ServiceContext) => Promise<void>
 
-/** Has something done at a time: on a clock that stands still, once that is moved so far. Gives the timer's id. */
+/** Sets a timer. On a manual clock it runs when the clock is moved to its time. Returns the timer's id. */
 export async function setTimer(tx: Writer, timer: { kind: string; subject: string; at: number }): Promise<number> {
   const id = await tx.nextId('timers')
   const { kind, subject, at } = timer
@@ -39,19 +39,20 @@ export async function nextTimer(tx: Reader): Promise<TimerRow | undefined> {
 
 const MINUTE = 60_000
 const LONGEST_PAUSE = 6 * 60 * MINUTE
-/** How often a job may throw before it waits for an operator: some two days. */
+/** How many times a job may throw before it waits for an operator: about two days. */
 export const MOST_FAILURES = 16
 
 /**
- * Runs a timer that fell due. A job that throws is logged, undone and put off, longer each time, so that it holds up no other; at last
- * it is parked, and whomever it concerns is told.
+ * Runs a timer that is due. If its job throws, the error is logged, the job is undone and tried again after a longer
+ * wait each time, so that it does not block other timers. After the last try it is unsettled, and its owners get an
+ * event.
  */
 export async function runTimer({ id }: TimerRow, jobs: Readonly<Record<string, TimerJob>>, service: ServiceContext) {
   const { storage, clock, log } = service
   const run = (work: (tx: Writer, timer: TimerRow) => Promise<void>) =>
     storage.write(async (tx) => {
       const timer = await tx.get(timers, id)
-      // Another process over this storage may have been faster.
+      // Another process may have run it already.
       if (timer && timer.due_at !== null && timer.due_at <= clock.now()) await work(tx, timer)
     })
   try {

@@ -4,21 +4,21 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { MOST_TRIES, outbox } from '../outbox/outbox.js'
 import { MOST_FAILURES, type TimerRow, timers } from './timer.js'
 
-/** Work that failed too often and waits for an operator: nothing of it is done before it is retried. */
+/** Work that failed too often. It waits until an operator retries it. */
 export interface Unsettled {
   /** `timer:1` or `message:1`. */
   readonly id: string
-  /** Of the timer or the message. */
+  /** The kind of the timer or message. */
   readonly kind: string
-  /** What it is done to. */
+  /** The id or address that the work is about. */
   readonly subject: string
-  /** Since when, in Unix milliseconds. */
+  /** When it became unsettled, in Unix milliseconds. */
   readonly parkedAt: number
 }
 
 const MOST = 1000
 
-/** Those that wait longest first; a thousand of each at most. */
+/** Lists unsettled work, the oldest first: at most a thousand timers and a thousand messages. */
 export async function listUnsettled(tx: Reader): Promise<Unsettled[]> {
   const waiting = { index: 'byParked', prefix: [], limit: MOST } as const
   const found = [...(await tx.find(timers, waiting)).map(ofTimer), ...(await tx.find(outbox, waiting)).map(ofMessage)]
@@ -39,7 +39,7 @@ const ofMessage = ({ id, kind, subject, parked_at = 0 }: OutboxRow): Unsettled =
   parkedAt: parked_at,
 })
 
-/** Has parked work done once more, at once; where it fails again it is parked again. Throws `not_found`. */
+/** Makes unsettled work due now, for one more try. If that fails, it is unsettled again. Throws `not_found`. */
 export async function retryUnsettled(tx: Writer, id: string, at: number): Promise<void> {
   const [, what, digits] = /^(timer|message):(\d{1,15})$/.exec(id) ?? []
   if (what === 'timer') return retryTimer(tx, Number(digits), at)

@@ -7,22 +7,22 @@ export interface UpstreamCall {
   /** As `checkUpstreamUrl` gave it. */
   readonly url: URL
   readonly method: UpstreamRequest['method']
-  /** All that the request carries; nothing of whoever asked for the call belongs here. */
+  /** All headers of the request. Never pass the caller's own headers on. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** Of the request that the call follows from, as `hopsIn` counts them. */
+  /** The hops of the caller's request, from `hopsIn`. */
   readonly hops: number
 }
 
-/** All that is looked at of what an upstream service answers. */
+/** The parts of an upstream service's answer that farthing uses. */
 export interface UpstreamAnswer {
   readonly status: number
   readonly contentType: string | null
-  /** Bytes of the body, where that is known before it is read. */
+  /** The length of the body in bytes. Null if it is unknown before the body is read. */
   readonly declaredLength: number | null
   /**
-   * Errors with an `UpstreamFailure` when it breaks off, grows too large or takes too long. Read it to its end, or cancel it:
-   * the connection is held until then.
+   * Errors with an `UpstreamFailure` if it breaks off, is too large or takes too long. Read it to its end or cancel it:
+   * the connection stays open until then.
    */
   readonly body: ReadableStream<Uint8Array>
 }
@@ -30,12 +30,12 @@ export interface UpstreamAnswer {
 const sentences = {
   unreachable: 'The upstream service could not be reached.',
   timeout: 'The upstream service took too long.',
-  redirect: 'The upstream service answered with a redirect, and those are not followed.',
-  too_large: 'The upstream service answered with more than is taken.',
+  redirect: 'The upstream service answered with a redirect. Redirects are not followed.',
+  too_large: 'The answer of the upstream service is too large.',
   broken_off: 'The answer of the upstream service broke off.',
 }
 
-/** Why there is no whole answer. Its message holds nothing of the request; its cause, for logs, may. */
+/** Why there is no complete answer. Its message holds nothing from the request. Its cause, for logs, may. */
 export class UpstreamFailure extends Error {
   readonly reason: keyof typeof sentences
 
@@ -50,8 +50,9 @@ type Caller = Pick<ServiceContext, 'upstream' | 'alarm'> &
   UpstreamPolicy & { readonly limits: Pick<Limits, 'upstreamMs' | 'upstreamBytes'> }
 
 /**
- * Calls an upstream service once, within `limits.upstreamMs` for all of the answer and `limits.upstreamBytes` for its body, decoded.
- * Throws `upstream_refused` for headers that cannot be sent, and rejects with an `UpstreamFailure` where no answer came.
+ * Calls an upstream service once. The whole answer may take `limits.upstreamMs`, and its decoded body
+ * `limits.upstreamBytes`. Throws `upstream_refused` for headers that cannot be sent. Rejects with an `UpstreamFailure`
+ * if no answer comes.
  */
 export async function callUpstream(service: Caller, call: UpstreamCall): Promise<UpstreamAnswer> {
   checkHeaders(call.headers)
@@ -60,7 +61,7 @@ export async function callUpstream(service: Caller, call: UpstreamCall): Promise
   return run.answer(await run.first(coming))
 }
 
-/** Reads a body to its end. Rejects with the `UpstreamFailure` that the body errors with. */
+/** Reads a body to its end. Rejects with the `UpstreamFailure` of the body. */
 export async function readWhole({ body }: UpstreamAnswer): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   const reader = body.getReader()
@@ -80,7 +81,7 @@ const requestOf = (service: Caller, { url, method, headers, body, hops }: Upstre
   headers: {
     ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     'accept-encoding': 'identity',
-    // Whoever has this service call itself is not the local process that its sandbox takes commands from.
+    // A call to the service itself must not look like a local process, which may use the sandbox's controls.
     via: viaAfter(hops),
   },
   body,
@@ -88,7 +89,7 @@ const requestOf = (service: Caller, { url, method, headers, body, hops }: Upstre
   mayConnect: addressRule(service, url),
 })
 
-/** One call, from its begin until its body is read, is cancelled or fails. */
+/** One call, from its start until its body is read, is cancelled or fails. */
 class Run {
   readonly #abort = new AbortController()
   readonly #limit: number
@@ -103,7 +104,7 @@ class Run {
     return this.#abort.signal
   }
 
-  /** The answer, unless the time is over before; one that comes later is let go. */
+  /** Resolves with the answer, or rejects when the time is over. A later answer is discarded. */
   first(coming: Promise<Response>): Promise<Response> {
     return new Promise((resolve, reject) => {
       this.#onEnd(reject)
@@ -125,7 +126,7 @@ class Run {
     return { status: response.status, contentType: typeOf(response), declaredLength, body }
   }
 
-  /** A body that ends well only where it came whole, in time and within the limit. Reads no more than is asked of it. */
+  /** A body that closes only if it arrived whole, in time and within the limit. Reads only on demand. */
   #measured(
     reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
     declaredLength: number | null,
@@ -158,7 +159,7 @@ class Run {
     )
   }
 
-  /** Ends all that goes on, for the first reason that there is. */
+  /** Ends the call. Only the first reason counts. */
   #fail(reason: UpstreamFailure['reason'], options?: ErrorOptions): UpstreamFailure {
     this.#callOffAlarm()
     if (!this.signal.aborted) this.#abort.abort(new UpstreamFailure(reason, options))
@@ -173,7 +174,7 @@ class Run {
 function faultOf(response: Response, length: number | null, limit: number): UpstreamFailure['reason'] | undefined {
   const { status, type, redirected } = response
   const isRedirect = status >= 300 && status < 400 && status !== 304
-  // Browsers tell no more of a redirect than that it is one.
+  // Browsers show only that an answer is a redirect, not its status.
   if (isRedirect || redirected || type === 'opaqueredirect') return 'redirect'
   if (status < 200 || status > 599) return 'unreachable'
   return (length ?? 0) > limit ? 'too_large' : undefined
@@ -181,10 +182,10 @@ function faultOf(response: Response, length: number | null, limit: number): Upst
 
 const discard = (response: Response): void => void response.body?.cancel().catch(() => {})
 
-/** The Content-Length, where it is that of the body as it is read. */
+/** The Content-Length, or null if it is not the length of the body as it is read. */
 function lengthOf({ body, headers, type }: Response): number | null {
   const length = headers.get('content-length') ?? ''
-  // To a page of another origin a browser shows how long a body is, and not that it is encoded.
+  // A browser shows a page of another origin the length of a body, but not its encoding.
   if (!body || headers.has('content-encoding') || type === 'cors') return null
   return /^\d{1,15}$/.test(length) ? Number(length) : null
 }
@@ -193,7 +194,7 @@ const token = "[\\w!#$%&'*+.^`|~-]+"
 const parameter = `${token}(?:=(?:${token}|"[^"\\\\]*"))?`
 const mediaType = new RegExp(`^${token}/${token}(?:[ \\t]*;(?:[ \\t]*${parameter})?)*[ \\t]*$`)
 
-/** The Content-Type, where it is one media type and nothing else. */
+/** The Content-Type, or null if it is not exactly one media type. */
 function typeOf({ headers }: Response): string | null {
   const type = headers.get('content-type') ?? ''
   return type.length < 256 && /^[\t\x20-\x7e]*$/.test(type) && mediaType.test(type) ? type : null

@@ -2,10 +2,10 @@ import { isAlwaysRefused, isListed, isLoopback, isPublicAddress, type UpstreamLi
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 
-/** Who decides on addresses that are not refused to everyone. */
+/** The options that decide which upstream services may be called. */
 export type UpstreamPolicy = Pick<ServiceContext, 'allowUpstream' | 'sandbox'>
 
-/** Names under which clouds offer their metadata, each with all that is below it. */
+/** Names of cloud metadata services. Their subdomains count too. */
 const metadataNames = [
   'metadata',
   'metadata.google.internal',
@@ -17,19 +17,20 @@ const metadataNames = [
   'instance-data.ec2.internal',
 ]
 
-/** What no public name ends in. */
+/** Endings of names that are not public. */
 const localNames = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa']
 
 /**
- * The URL of an upstream service, without its fragment. Addresses of cloud metadata, link-local and the like are refused always,
- * in every spelling; of the others `allowUpstream` decides where it is a function. Else a sandbox takes all, or once it is served over
- * HTTP, public hosts and this machine; another service takes public hosts over https. A list in `allowUpstream` adds to these.
- * A name is judged as it stands: what it stands for, only once it is connected to, by `mayConnect`. Throws `upstream_refused`.
+ * Checks the URL of an upstream service, and returns it without its fragment. Always refuses addresses of cloud
+ * metadata, link-local and similar ones, in every spelling. For other URLs, `allowUpstream` decides if it is a
+ * function. Otherwise a sandbox allows everything, or only public hosts and this machine once it is served over HTTP.
+ * Other services allow public hosts over https. A list in `allowUpstream` adds to these. `mayConnect` checks the
+ * addresses of a name later, before the port connects. Throws `upstream_refused`.
  */
 export function checkUpstreamUrl(text: string, policy: UpstreamPolicy): URL {
-  // The parser drops line breaks and tabs without a word, and trims.
-  if (/[\s\p{Cc}]/u.test(text)) throw refused('A URL holds no white space or control characters.')
-  if (!URL.canParse(text)) throw refused('This is no absolute URL.')
+  // The URL parser silently removes line breaks, tabs and surrounding spaces.
+  if (/[\s\p{Cc}]/u.test(text)) throw refused('It must not contain white space or control characters.')
+  if (!URL.canParse(text)) throw refused('It must be an absolute URL.')
   const url = new URL(text)
   url.hash = ''
   const fault = plainFault(url) ?? policyFault(url, policy)
@@ -37,7 +38,7 @@ export function checkUpstreamUrl(text: string, policy: UpstreamPolicy): URL {
   return url
 }
 
-/** What judges an address that the name of an upstream URL stands for, before it is connected to. */
+/** Returns the check of the addresses of an upstream URL's host, which runs before the port connects. */
 export function addressRule(policy: UpstreamPolicy, url?: URL): (address: string) => boolean {
   const { allowUpstream, sandbox } = policy
   const list = typeof allowUpstream === 'object' ? allowUpstream : undefined
@@ -50,46 +51,51 @@ export function addressRule(policy: UpstreamPolicy, url?: URL): (address: string
   }
 }
 
-/** A sandbox that is reached by its own process alone calls whatever that process could. */
+/** A sandbox that only its own process can reach may call whatever that process can call. */
 const takesPrivate = ({ allowUpstream, sandbox }: UpstreamPolicy): boolean =>
   allowUpstream === undefined && sandbox !== undefined && !sandbox.isServed
 
-/** What a header says of the connection is the port's to say: two who read it differently could be told two requests. */
+/** Only the port sets headers about the connection. Wrong ones would allow request smuggling. */
 const framing =
   /^(connection|content-length|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
 
-/** Throws `upstream_refused` where a header would be more than one, is of no characters that headers hold, or frames the request. */
+/**
+ * Checks the headers of an upstream call. Throws `upstream_refused` for invalid characters, line breaks, and headers
+ * about the connection.
+ */
 export function checkHeaders(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw refused('A header has a name that no header can have.')
-    if (framing.test(name)) throw refused(`The header ${name} is not the caller's to set.`)
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw refused('The name of a header contains invalid characters.')
+    if (framing.test(name)) throw refused(`The header ${name} cannot be set, because it describes the connection.`)
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-      throw refused(`The header ${name} holds a line break or another character that no header can hold.`)
+      throw refused(`The value of the header ${name} contains a line break or another invalid character.`)
   }
 }
 
 const refused = (detail: string) => problem('upstream_refused', { detail })
 
-/** What is wrong with a URL, whoever asks. */
+/** What is wrong with a URL under every policy. */
 function plainFault(url: URL): string | undefined {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'Its scheme is neither http nor https.'
-  if (url.username !== '' || url.password !== '') return 'It holds a user name or a password.'
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'Its scheme must be http or https.'
+  if (url.username !== '' || url.password !== '') return 'It must not contain a user name or a password.'
   const ip = literalOf(url)
   const isMetadata = ip === undefined ? isBelow(nameOf(url), metadataNames) : isAlwaysRefused(ip)
-  return isMetadata ? 'Its host is one that no service calls.' : undefined
+  return isMetadata
+    ? 'Its host is always refused, such as a cloud metadata service or a link-local address.'
+    : undefined
 }
 
 function policyFault(url: URL, policy: UpstreamPolicy): string | undefined {
   const { allowUpstream, sandbox } = policy
   if (typeof allowUpstream === 'function')
-    return allowUpstream(new URL(url)) ? undefined : 'This service is set not to call it.'
+    return allowUpstream(new URL(url)) ? undefined : "This service's configuration does not allow it."
   if (takesPrivate(policy) || (allowUpstream && isListedHost(url, allowUpstream))) return undefined
   if (sandbox) {
     if (isPublicHost(url) || isLocalHost(url)) return undefined
     return `Its host is private. To allow it, start the sandbox with --allow-upstream ${url.hostname}.`
   }
-  if (url.protocol !== 'https:') return 'This service calls https alone.'
-  return isPublicHost(url) ? undefined : 'Its host is not a public one.'
+  if (url.protocol !== 'https:') return 'This service calls only https URLs.'
+  return isPublicHost(url) ? undefined : 'Its host must be public.'
 }
 
 function isPublicHost(url: URL): boolean {
@@ -108,13 +114,13 @@ function isLocalHost(url: URL): boolean {
   return ip === undefined ? isBelow(nameOf(url), ['localhost']) : isLoopback(ip)
 }
 
-/** The IP address that is the host itself, in whatever spelling it came: the URL parser leaves one of each. */
+/** The host, if it is an IP address. The URL parser has already normalized its spelling. */
 function literalOf({ hostname }: URL): string | undefined {
   if (hostname.startsWith('[')) return hostname.slice(1, -1)
   return /^[\d.]+$/.test(hostname) ? hostname : undefined
 }
 
-/** In lower case by the URL parser; a dot at the end says only that the name is whole. */
+/** The host without trailing dots. The URL parser has already made it lower case. */
 const nameOf = ({ hostname }: URL): string => hostname.replace(/\.+$/, '')
 
 const isBelow = (name: string, parents: readonly string[]): boolean =>

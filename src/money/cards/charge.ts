@@ -5,7 +5,7 @@ import type { DeliveryHandler } from '../../jobs/outbox/outbox.js'
 import type { Writer } from '../../storage/storage.js'
 import { endCardTry } from './declines.js'
 
-/** What is done once it is known what came of a charge, in the transaction that notes it: once. */
+/** Runs once, when the result of a charge is known, in the transaction that records it. */
 export type SettleCharge = (
   tx: Writer,
   charged: { readonly id: number; readonly result: ChargeResult },
@@ -13,8 +13,8 @@ export type SettleCharge = (
 ) => Promise<void>
 
 /**
- * What is done where a charge is given up: it is known neither now nor later whether the card was charged, so whoever runs the service
- * is told the charge's id, to look it up at the processor.
+ * Runs when a charge is given up. Nobody knows whether the card was charged, so it reports the charge's id to the
+ * operator, who can look it up at the processor.
  */
 export type GiveUpCharge = (
   tx: Writer,
@@ -22,7 +22,7 @@ export type GiveUpCharge = (
   service: ServiceContext,
 ) => Promise<void>
 
-/** Takes charges to the card processor; what comes of them is settled by what they pay for. */
+/** Delivers charges to the card processor. Each purpose settles its own results. */
 export const cardDeliveryHandler = (
   settle: Readonly<Record<CardRow['purpose'], SettleCharge>>,
   lose: Readonly<Record<CardRow['purpose'], GiveUpCharge>>,
@@ -43,21 +43,21 @@ export const cardDeliveryHandler = (
     lose[purpose](tx, { id: purpose_id, chargeId: charge.id }, service),
 })
 
-/** What is done once it is known what came of a refund, in the transaction that notes it: once. */
+/** Runs once, when the result of a refund is known, in the transaction that records it. */
 export type SettleRefund = (
   tx: Writer,
   refunded: { readonly id: number; readonly result: RefundResult },
   service: ServiceContext,
 ) => Promise<void>
 
-/** What is done where a refund is given up: it is known neither now nor later whether the card got it. */
+/** Runs when a refund is given up. Nobody knows whether the card got it. */
 export type GiveUpRefund = (
   tx: Writer,
   lost: { readonly id: number; readonly refundId: string },
   service: ServiceContext,
 ) => Promise<void>
 
-/** Has the card processor give charges back; what comes of that is settled by what they were for. */
+/** Delivers refunds to the card processor. Each purpose settles its own results. */
 export const refundDeliveryHandler = (
   settle: Readonly<Record<RefundRow['purpose'], SettleRefund>>,
   lose: Readonly<Record<RefundRow['purpose'], GiveUpRefund>>,
@@ -75,7 +75,7 @@ export const refundDeliveryHandler = (
     lose[purpose](tx, { id: purpose_id, refundId: refund.id }, service),
 })
 
-/** Has the processor keep a card. What is no answer, or none in time, is `unavailable`. */
+/** Puts a card on file at the processor. An invalid or late answer counts as `unavailable`. */
 export async function saveCard(card: CardToSave, service: Pick<ServiceContext, 'cards' | 'alarm' | 'limits' | 'log'>) {
   try {
     return known<SaveResult>(await inTime(service, (cards) => cards.save(card)), ['saved', 'declined', 'unavailable'])
@@ -97,8 +97,8 @@ function inTime<Result>(
   })
 }
 
-/** Of an answer that is none, it is not known what came of it. */
+/** Checks the status of the processor's answer. Throws a TypeError, so that an unknown status counts as no answer. */
 function known<Result extends { readonly status: string }>(result: Result, statuses: readonly string[]): Result {
   if (statuses.includes(result?.status)) return result
-  throw new TypeError('the card processor gave an answer that is none')
+  throw new TypeError('the card processor answered with an unknown status')
 }

@@ -5,16 +5,19 @@ import type { Reader, Writer } from '../../storage/storage.js'
 
 const WINDOW = 15 * 60_000
 const code = 'too_many_declines'
-/** Of one user, account or link. */
+/** Declines of one user, account or link. */
 const DECLINES: RateLimit = { kind: 'card_declines', most: 10, windowMs: WINDOW, code }
-/** Of all guests of a seller: links and sessions cost nothing, and honest guests must not be shut out by a few declines. */
+/**
+ * Declines of all guests of a seller together. Sessions cost an attacker nothing, and a few declines must not block
+ * honest guests.
+ */
 const GUEST_DECLINES: RateLimit = { kind: 'card_declines', most: 100, windowMs: WINDOW, code }
-/** A try that takes longer is not waited for. */
+/** A longer try no longer counts as pending. */
 const PENDING_MS = 60_000
 
 const declinesOf = (subject: CardSubject): RateLimit => (subject.startsWith('guests:') ? GUEST_DECLINES : DECLINES)
 
-/** Those whose outcome is not known yet: with them, a subject may go over its limit by as much again at most. */
+/** Tries without a known outcome. Declines and pending tries together may be at most twice the limit. */
 const pendingOf = (subject: CardSubject): RateLimit => ({
   kind: 'card_pending',
   most: declinesOf(subject).most * 2,
@@ -22,13 +25,13 @@ const pendingOf = (subject: CardSubject): RateLimit => ({
   code,
 })
 
-/** A card that is about to be tried. */
+/** A try of a card. */
 export interface CardTry {
   readonly subjects: readonly CardSubject[]
   readonly at: number
 }
 
-/** Lets a card be tried, and counts it as pending until `endCardTry`. Throws `too_many_declines`. */
+/** Checks that a card may be tried, and counts the try as pending until `endCardTry`. Throws `too_many_declines`. */
 export async function beginCardTry(tx: Writer, { subjects, at }: CardTry): Promise<void> {
   for (const subject of subjects) await checkDeclines(tx, subject, at)
   for (const subject of subjects) await countRate(tx, pendingOf(subject), { subject, at })
@@ -40,12 +43,12 @@ async function checkDeclines(tx: Reader, subject: CardSubject, at: number): Prom
   const declined = await attemptsOf(tx, declinesOf(subject), { subject, at })
   if (declined + (await attemptsOf(tx, pending, { subject, at })) < pending.most) return
   throw problem(code, {
-    detail: 'Other cards are being tried at this moment. Try again in 5 seconds.',
+    detail: 'Other cards are being charged now. Try again in 5 seconds.',
     headers: { 'retry-after': '5' },
   })
 }
 
-/** Writes down what came of a try, in the transaction that notes the processor's answer. */
+/** Records the outcome of a try, in the transaction that records the processor's answer. */
 export async function endCardTry(
   tx: Writer,
   { subjects, at: begunAt }: CardTry,

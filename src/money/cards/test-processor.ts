@@ -10,10 +10,10 @@ import type {
 import { required } from '../../base/required.js'
 import { testMethods } from './test-values.js'
 
-/** How many charges it remembers. */
+/** How many results it remembers. */
 const MOST_CHARGES = 1000
 
-/** The card processor of a sandbox: it charges nobody, and knows the payment methods of `testMethods` alone. */
+/** The card processor of a sandbox. It charges nobody and knows only the payment methods of `testMethods`. */
 export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
   const charges = new Map<string, Promise<ChargeResult>>()
   return {
@@ -43,7 +43,7 @@ function saved({ payment_method_id }: CardToSave): SaveResult {
 const UNKNOWN = { status: 'declined', reason: 'unknown payment method' } as const
 
 const reasonOf = ({ value, reason }: TestPaymentMethod): string =>
-  required(reason, `the reason that ${value} is declined for`)
+  required(reason, `the reason why ${value} is declined`)
 
 const methodNamed = (name: string): TestPaymentMethod | undefined => testMethods.find(({ value }) => value === name)
 

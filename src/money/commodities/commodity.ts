@@ -9,10 +9,10 @@ import { quantityOf, readQuantities } from '../digital-quantities/digital-quanti
 import { toAmount, toUnits } from '../ledger/amount.js'
 import { twins } from '../twins/twin.js'
 
-/** Something a provider sells. The id is its hash. */
+/** Something that a seller sells. The id is its hash. */
 export interface CommodityRow {
   readonly id: string
-  /** Counts commodities in the order they were made. */
+  /** Counts commodities in the order of their creation. */
   readonly number: number
   /** Name and receipt line. */
   readonly descriptor: string
@@ -22,7 +22,7 @@ export interface CommodityRow {
   readonly twin_id: number
   readonly owner: Owner
   readonly hostname: string
-  /** There where its price is paid to readers, not by them. */
+  /** Present if the seller pays the price to users, instead of users paying it. */
   readonly payback?: true
   readonly created_at: number
 }
@@ -37,13 +37,13 @@ export interface NewCommodity {
   readonly twinId: number
   readonly owner: Owner
   readonly at: number
-  /** To be paid to readers. Default: false. */
+  /** Whether the seller pays the price to users. Default: false. */
   readonly payback?: boolean | undefined
-  /** Fixed by a seed. */
+  /** Set by a seed. Default: a random UUID. */
   readonly hash?: string | undefined
 }
 
-/** Throws `twin_unknown` for a twin that is not the owner's, `dq_unknown`, `amount_invalid`. */
+/** Creates a commodity. Throws `twin_unknown` if the owner has no such twin, `dq_unknown`, `amount_invalid`. */
 export async function createCommodity(
   tx: Writer,
   { descriptor, dq, cost, twinId, owner, at, payback, hash }: NewCommodity,
@@ -68,7 +68,7 @@ export async function createCommodity(
   return showCommodity(tx, row)
 }
 
-/** What of a commodity changes; what is undefined stays. */
+/** New values of a commodity. Undefined leaves a value unchanged. */
 export interface CommodityChange {
   readonly descriptor?: string | undefined
   readonly dq?: string | undefined
@@ -77,7 +77,7 @@ export interface CommodityChange {
   readonly twinId?: number | undefined
 }
 
-/** Changes what is paid for a commodity from then on. Throws as `createCommodity`. */
+/** Changes a commodity for later payments. Throws like `createCommodity`. */
 export async function updateCommodity(tx: Writer, row: CommodityRow, change: CommodityChange): Promise<void> {
   const { descriptor = row.descriptor, dq = row.dq } = change
   const was = await quantityOf(tx, row.dq)
@@ -88,14 +88,14 @@ export async function updateCommodity(tx: Writer, row: CommodityRow, change: Com
   tx.put(commodities, { ...row, descriptor, dq, cost, twin_id: twin.id, hostname: twin.hostname })
 }
 
-/** Throws `not_found`. */
+/** Returns the commodity of this hash. Throws `not_found`. */
 export async function commodityOf(tx: Reader, hash: string): Promise<CommodityRow> {
   const row = await tx.get(commodities, hash)
   if (!row) throw problem('not_found')
   return row
 }
 
-/** Reads the commodities of a page's rows together, with their digital quantities. Gives those that there are. */
+/** Reads the commodities of a page's rows and their digital quantities in two calls. Returns those that exist. */
 export async function readCommodities(
   page: ReadOnce,
   rows: readonly { readonly hash: string }[],
@@ -109,7 +109,7 @@ export async function readCommodities(
   return found
 }
 
-/** Throws `not_found`, `not_owner`. */
+/** Returns a commodity of the owner. Throws `not_found`, `not_owner`. */
 export async function ownCommodity(tx: Reader, owner: Owner, hash: string): Promise<CommodityRow> {
   const row = await commodityOf(tx, hash)
   if (row.owner !== owner) throw problem('not_owner')
@@ -124,7 +124,7 @@ export interface ShownCommodity {
   hostname: string
 }
 
-/** The five documented fields; cost in the digital quantity. */
+/** A commodity's five documented fields, with the cost in its digital quantity. */
 export async function showCommodity(tx: Reader, row: CommodityRow): Promise<ShownCommodity> {
   const { decimals } = await quantityOf(tx, row.dq)
   const { id: hash, descriptor, dq, hostname } = row

@@ -2,14 +2,14 @@ import { problem } from '../../base/problem.js'
 import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
 import { formatAmount, toAmount } from '../ledger/amount.js'
 
-/** The price that a payer saw, and its digital quantity. A part that is absent is not compared. */
+/** The price that the payer saw, and its digital quantity. Absent fields are not compared. */
 export interface PriceQuote {
-  /** In the digital quantity; as a number or in decimal digits. */
+  /** In the digital quantity: a number or decimal digits. */
   readonly price?: number | string | undefined
   readonly dq?: string | undefined
 }
 
-/** What is charged now. */
+/** The price that is charged now. */
 export interface CurrentPrice {
   readonly quantity: DigitalQuantityRow
   /** Smallest units. */
@@ -17,8 +17,8 @@ export interface CurrentPrice {
 }
 
 /**
- * Call it in the transaction that charges. Throws `price_changed` with the present `{price, dq}` if the payer saw another price;
- * `fields` are added to it.
+ * Checks, in the transaction that charges, that the price is the one that the payer saw. Throws `price_changed` with
+ * the current `{price, dq}` and the given `fields`.
  */
 export function checkQuote(seen: PriceQuote, present: CurrentPrice, fields: Record<string, unknown> = {}): void {
   const { quantity, amount } = present

@@ -12,13 +12,13 @@ const commodityShape = {
 
 const Commodity = z.object(commodityShape)
 
-/** A payment button that stands on its own: the embed in its first size (clients.md 9). */
+/** HTML of a payment button: the embed in its initial size. */
 const buttonHtml = (baseUrl: string, hash: string): string =>
   `<iframe src="${baseUrl}/v4/embed/${hash}" title="Pay" width="137" height="48" allow="payment *" style="border:0"></iframe>`
 
 export const commodityRoutes = defineRoutes('commodities', {
   createCommodity: route({
-    summary: 'Sell something: a price in a digital quantity, owned by one of your twins.',
+    summary: 'Create a commodity: something that one of your twins sells for a price.',
     evidence: 'documented',
     method: 'POST',
     path: '/commodity',
@@ -29,7 +29,7 @@ export const commodityRoutes = defineRoutes('commodities', {
       dq: ContentHash,
       cost: Amount,
       twin_id: z.int(),
-      /** Its price is paid to readers for their consent, not by them. */
+      /** Whether the seller pays the price to users for their consent. */
       payback: z.optional(z.boolean()),
     }),
     status: 201,
@@ -41,7 +41,7 @@ export const commodityRoutes = defineRoutes('commodities', {
   }),
 
   readCommodity: route({
-    summary: 'Read a commodity; with `embed=true` also the HTML of a ready payment button.',
+    summary: 'Read a commodity. With `embed=true`, also get the HTML of a payment button.',
     evidence: { v4: 'observed', v2: 'documented' },
     method: 'GET',
     path: '/commodity/:hash',

@@ -6,12 +6,12 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 /** A unit of value. Its id is the hash of its defining schema. */
 export interface DigitalQuantityRow {
   readonly id: string
-  /** The order in which they were made: the first is the service's default. */
+  /** Counts digital quantities in the order of their creation. The first is the service's default. */
   readonly number: number
   readonly name: string
   readonly shortcode: string
   readonly shortdescription: string
-  /** The smallest unit is 10^-decimals; 0 to 9. */
+  /** 0 to 9. The smallest unit is 10^-decimals. */
   readonly decimals: number
   readonly issuer_twin_id: number
 }
@@ -20,7 +20,7 @@ export const digitalQuantities = collection<DigitalQuantityRow>()('digital_quant
   byNumber: { fields: ['number'] },
 })
 
-/** The schema that a digital quantity's hash is taken of. */
+/** The fields that a digital quantity's hash covers. */
 export interface QuantityDefinition {
   readonly name: string
   readonly shortcode: string
@@ -38,7 +38,7 @@ export const defaultQuantity: QuantityDefinition = {
 export const quantityHash = ({ name, shortcode, shortdescription, decimals }: QuantityDefinition): string =>
   contentHash({ name, shortcode, shortdescription, decimals })
 
-/** Records a digital quantity under the hash of its definition. The issuer's twin must be there already. */
+/** Creates a digital quantity, with the hash of its definition as id. The issuer's twin must exist already. */
 export async function recordQuantity(
   tx: Writer,
   definition: QuantityDefinition,
@@ -58,14 +58,14 @@ export async function recordQuantity(
   return row
 }
 
-/** Throws `dq_unknown`. */
+/** Returns the digital quantity of this hash. Throws `dq_unknown`. */
 export async function quantityOf(tx: Reader, hash: string): Promise<DigitalQuantityRow> {
   const row = await tx.get(digitalQuantities, hash)
   if (!row) throw problem('dq_unknown')
   return row
 }
 
-/** Reads the digital quantities of a page's rows together, so that `quantityOf` has each of them there. */
+/** Reads the digital quantities of a page's rows in one call, so that `quantityOf` finds them there. */
 export async function readQuantities(page: ReadOnce, rows: readonly { readonly dq: string }[]): Promise<void> {
   await page.getMany(
     digitalQuantities,
@@ -76,7 +76,7 @@ export async function readQuantities(page: ReadOnce, rows: readonly { readonly d
 export const allQuantities = (tx: Reader): Promise<DigitalQuantityRow[]> =>
   tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1000 })
 
-/** The service's first digital quantity: what new users' twins transact in. */
+/** The service's first digital quantity, which new users' twins transact in. Throws an Error if there is none. */
 export async function firstQuantity(tx: Reader): Promise<DigitalQuantityRow> {
   const [first] = await tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })
   if (!first) throw new Error('the service has no digital quantity')

@@ -4,7 +4,7 @@ import { allQuantities } from './digital-quantity.js'
 
 export const digitalQuantityRoutes = defineRoutes('digital quantities', {
   listDigitalQuantities: route({
-    summary: 'List the digital quantities that value is counted in, the default first.',
+    summary: 'List the digital quantities of the service, the default first.',
     evidence: 'documented',
     method: 'GET',
     path: '/dq',

@@ -6,14 +6,14 @@ import { balanceId, balances } from './balance.js'
 import { type EntryRow, entries, type MovementRow, movements } from './movement.js'
 import { reservations } from './reservation.js'
 
-/** What the audit needs to know of a digital quantity. */
+/** A digital quantity as the audit needs it. */
 export interface AuditedQuantity {
   readonly dq: string
   readonly decimals: number
   readonly issuerTwinId: number
 }
 
-/** The first rule of the ledger that does not hold, and the rows that break it. */
+/** The first rule of the ledger that is broken, and the rows that break it. */
 export interface BrokenRule {
   readonly rule: string
   readonly rows: readonly object[]
@@ -26,7 +26,7 @@ export interface Audit {
   readonly movements: number
 }
 
-/** Smallest units of one digital quantity over all twins. */
+/** Sums of one digital quantity over all twins, in smallest units. */
 interface Total {
   issued: bigint
   spendable: bigint
@@ -36,7 +36,7 @@ interface Total {
 /** What has been read so far. */
 interface Findings {
   readonly quantities: ReadonlyMap<string, AuditedQuantity>
-  /** By balance id: what entries and open holds say it must be. */
+  /** By balance id: what entries, open holds and reservations add up to. */
   readonly amounts: Map<string, bigint>
   readonly held: Map<string, bigint>
   readonly reserved: Map<string, bigint>
@@ -45,7 +45,7 @@ interface Findings {
   broken: BrokenRule | null
 }
 
-/** Reads the whole ledger, each row once, and checks every rule that must always hold. */
+/** Checks every rule of the ledger. Reads each row once. */
 export async function audit(tx: Reader, quantities: readonly AuditedQuantity[]): Promise<Audit> {
   const findings: Findings = {
     quantities: new Map(quantities.map((quantity) => [quantity.dq, quantity])),
@@ -72,7 +72,7 @@ function found(findings: Findings, rule: string | null, ...rows: object[]): void
   if (rule !== null) findings.broken ??= { rule, rows }
 }
 
-/** Movements and entries side by side: both come in the order of the movements' ids. */
+/** Reads movements and entries side by side, because both are in the order of the movements' ids. */
 async function readMovements(tx: Reader, findings: Findings): Promise<void> {
   const rest = allRows(tx, entries, { index: 'byMovement', prefix: [] })
   let next = await rest.next()
@@ -93,15 +93,15 @@ const STRAY_ENTRY = 'every entry belongs to a movement'
 
 function brokenBy(movement: MovementRow, sides: EntryRow[], quantities: Findings['quantities']): string | null {
   const { state, payer_twin_id, payee_twin_id, amount, dq } = movement
-  if (!isCount(amount) || BigInt(amount) <= 0n) return 'a movement is of more than nothing'
+  if (!isCount(amount) || BigInt(amount) <= 0n) return 'the amount of a movement is above zero'
   if (payer_twin_id === payee_twin_id) return 'a twin does not pay itself'
   const quantity = quantities.get(dq)
-  if (!quantity) return 'a movement is in a digital quantity of the service'
+  if (!quantity) return "a movement's digital quantity exists"
   if (['issue', 'topup'].includes(movement.kind) && payer_twin_id !== quantity.issuerTwinId)
-    return 'value enters only from the issuer of its digital quantity'
+    return 'only the issuer of a digital quantity issues it'
   if (movement.kind === 'refund' && payee_twin_id !== quantity.issuerTwinId)
     return 'a refund goes back to the issuer of its digital quantity'
-  if (!timesFit(movement)) return 'a movement is held, or has been posted or reversed at a time'
+  if (!timesFit(movement)) return 'a movement has the times of its state'
   if (state !== 'posted') return sides.length === 0 ? null : 'only a posted movement has entries'
   if (payee_twin_id === null) return 'a posted movement has a payee'
   const payer = sides.find(({ twin_id }) => twin_id === payer_twin_id)
@@ -114,7 +114,7 @@ function brokenBy(movement: MovementRow, sides: EntryRow[], quantities: Findings
     return "a movement's entries name each other"
   return sides.every(({ at }) => at === movement.settled_at)
     ? null
-    : "a movement's entries are of the time it was posted"
+    : "a movement's entries have the time when it was posted"
 }
 
 const timesFit = ({ state, held_at, settled_at }: MovementRow): boolean =>
@@ -126,8 +126,9 @@ async function readReservations(tx: Reader, findings: Findings): Promise<void> {
   for await (const reservation of allRows(tx, reservations, { index: 'id', prefix: [] })) {
     const { dq, issuer_twin_id, amount } = reservation
     if (findings.quantities.get(dq)?.issuerTwinId !== issuer_twin_id)
-      found(findings, 'supply is reserved with the issuer of a digital quantity', reservation)
-    if (!isCount(amount) || BigInt(amount) <= 0n) found(findings, 'a reservation is of more than nothing', reservation)
+      found(findings, "a reservation names its digital quantity's issuer", reservation)
+    if (!isCount(amount) || BigInt(amount) <= 0n)
+      found(findings, 'the amount of a reservation is above zero', reservation)
     add(findings.reserved, balanceId(issuer_twin_id, dq), amount)
   }
 }
@@ -142,18 +143,18 @@ async function readBalances(tx: Reader, findings: Findings): Promise<void> {
     const held = unitsOf(balance.held)
     const isIssuer = findings.quantities.get(dq)?.issuerTwinId === twin_id
     if (typeof twin_id !== 'number' || id !== balanceId(twin_id, dq) || !findings.totals.has(dq))
-      found(findings, 'a balance is of one twin and one digital quantity of the service', balance)
+      found(findings, 'a balance belongs to one twin and one digital quantity of the service', balance)
     if (amount === undefined || amount !== (findings.amounts.get(id) ?? 0n))
       found(findings, "a balance equals the sum of its twin's entries", balance)
     if (held === undefined || held !== (findings.held.get(id) ?? 0n))
-      found(findings, "what a balance holds back equals its twin's open holds", balance)
+      found(findings, "a balance's held amount equals its twin's open holds", balance)
     const kept = unitsOf(balance.reserved ?? '0')
     if (kept === undefined || kept !== (findings.reserved.get(id) ?? 0n))
-      found(findings, 'the supply that a balance reserves equals its open reservations', balance)
+      found(findings, "a balance's reserved supply equals its open reservations", balance)
     const spendable = (amount ?? 0n) - (held ?? 0n)
-    if (spendable < 0n && !isIssuer) found(findings, 'no twin but the issuer is below zero', balance)
+    if (spendable < 0n && !isIssuer) found(findings, 'only the issuer is below zero', balance)
     if (isIssuer && spendable - (kept ?? 0n) < -MAX_UNITS)
-      found(findings, 'what is issued and reserved is within the supply', balance)
+      found(findings, 'the issued and reserved value is within the supply', balance)
     const total = findings.totals.get(dq)
     if (!total) continue
     total.held += held ?? 0n
@@ -168,7 +169,7 @@ function checkTotals(findings: Findings): void {
     const { issued, spendable, held } = totalOf(dq, findings)
     if (issued === spendable + held) continue
     const shown = showTotal({ dq, decimals, issuerTwinId }, findings)
-    found(findings, 'balances sum to zero with the issuer and the holds counted', shown)
+    found(findings, 'balances, holds and issued value add up to zero', shown)
   }
 }
 
@@ -190,5 +191,5 @@ function add(sums: Map<string, bigint>, id: string, amount: string): void {
 
 const isCount = (text: unknown): text is string => typeof text === 'string' && /^(0|-?[1-9]\d*)$/.test(text)
 
-/** What cannot be read is a finding too, not a failure of the audit. */
+/** An unreadable amount is a finding, not a failure of the audit. */
 const unitsOf = (text: string): bigint | undefined => (isCount(text) ? BigInt(text) : undefined)

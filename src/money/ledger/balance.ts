@@ -1,15 +1,15 @@
 import { collection, type Reader } from '../../storage/storage.js'
 
-/** What a twin holds of one digital quantity. Spendable is `amount` less `held`. */
+/** What a twin has of one digital quantity. It can spend `amount` minus `held`. */
 export interface BalanceRow {
   readonly id: string
   readonly twin_id: number
   readonly dq: string
   /** Smallest units: the sum of the twin's entries. */
   readonly amount: string
-  /** Smallest units of this that holds have set aside. */
+  /** Smallest units of `amount` that open holds set aside. */
   readonly held: string
-  /** Of an issuer: smallest units that are yet to be issued, for cards that are being charged. Absent where it is 0 and in older rows. */
+  /** Only for an issuer: smallest units of supply that are kept free for cards that are being charged. Default: 0. */
   readonly reserved?: string
 }
 

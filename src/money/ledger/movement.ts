@@ -5,7 +5,7 @@ import { checkIssuable } from './reservation.js'
 
 export type MovementKind = 'issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'refund' | 'purchase' | 'paywall'
 
-/** A movement of value between two twins. It begins `held`, or is born `posted`. */
+/** A movement of value between two twins. It starts as `held` or as `posted`. */
 export interface MovementRow {
   readonly id: number
   readonly kind: MovementKind
@@ -13,12 +13,12 @@ export interface MovementRow {
   /** Smallest units, above zero. */
   readonly amount: string
   readonly payer_twin_id: number
-  /** Null until a hold for whoever claims it is posted. */
+  /** Null while a hold waits for somebody to claim it. */
   readonly payee_twin_id: number | null
   readonly state: 'held' | 'posted' | 'reversed'
   readonly created_at: number
   readonly settled_at: number | null
-  /** The time of the hold while it stands: what the index of open holds orders by. */
+  /** When the hold began; null when it has ended. Orders the index of open holds. */
   readonly held_at: number | null
 }
 
@@ -41,7 +41,7 @@ export const entries = collection<EntryRow>()('entries', {
   byMovement: { fields: ['movement_id'] },
 })
 
-/** The parties and the sum of a movement to be made. */
+/** The parties and the amount of a new movement. */
 export interface MovementOrder {
   readonly kind: MovementKind
   readonly dq: string
@@ -49,7 +49,7 @@ export interface MovementOrder {
   readonly payerTwinId: number
   readonly payeeTwinId: number
   readonly at: number
-  /** Value enters by the issuer's twin going below zero; no other may. */
+  /** Issuing value puts the issuer's twin below zero. No other twin may be. */
   readonly payerIsIssuer?: boolean
 }
 
@@ -59,13 +59,13 @@ export async function post(tx: Writer, order: MovementOrder): Promise<MovementRo
   return postWith(tx, order, funds, await tx.nextIds(movementIds))
 }
 
-/** The balances of both sides, which a movement changes. */
+/** The balances of both sides. */
 export interface Funds {
   readonly payer: BalanceRow
   readonly payee: BalanceRow
 }
 
-/** The balances for an order that the payer can afford. Throws `insufficient_funds`, `same_twin`. */
+/** Reads both balances and checks that the payer has enough. Throws `insufficient_funds`, `same_twin`. */
 export async function fundsFor(tx: Reader, order: MovementOrder): Promise<Funds> {
   checkSides(order)
   const funds = await bothBalances(tx, order)
@@ -73,10 +73,10 @@ export async function fundsFor(tx: Reader, order: MovementOrder): Promise<Funds>
   return funds
 }
 
-/** The names of the numbers that `postWith` takes: the movement's, and those of its two entries. */
+/** The counters of the numbers that `postWith` takes: for the movement and its two entries. */
 export const movementIds = ['movements', 'entries', 'entries'] as const
 
-/** Moves value, with what `fundsFor` read in this transaction and numbers that were taken for it. */
+/** Moves value, with the funds that `fundsFor` read in this transaction and numbers of `movementIds`. */
 export function postWith(
   tx: Writer,
   order: MovementOrder,
@@ -93,7 +93,7 @@ export interface HoldOrder extends Omit<MovementOrder, 'payeeTwinId'> {
   readonly payeeTwinId: number | null
 }
 
-/** Sets value aside: no longer the payer's to spend, not yet the payee's. Throws as `post`. */
+/** Sets value aside: the payer can no longer spend it, and the payee does not have it yet. Throws like `post`. */
 export async function hold(tx: Writer, order: HoldOrder): Promise<MovementRow> {
   checkSides(order)
   const payer = await balanceOf(tx, order.payerTwinId, order.dq)
@@ -103,8 +103,8 @@ export async function hold(tx: Writer, order: HoldOrder): Promise<MovementRow> {
 }
 
 /**
- * Gives a held amount to the payee: to the one who claims it, where the hold named none.
- * Throws `same_twin` for the payer's own, and on a movement that is not held: nothing posts twice.
+ * Gives a held amount to the payee. If the hold names no payee, the claimant gets it. Throws `same_twin` if the payer
+ * claims it, and an Error if the movement is not held, so nothing posts twice.
  */
 export async function postHold(
   tx: Writer,
@@ -114,7 +114,7 @@ export async function postHold(
 ): Promise<MovementRow> {
   const movement = await openHold(tx, movementId)
   const payee_twin_id = movement.payee_twin_id ?? claimantTwinId
-  if (payee_twin_id === null) throw new Error(`movement ${movementId} has no payee yet`)
+  if (payee_twin_id === null) throw new Error(`movement ${movementId} has no payee`)
   if (payee_twin_id === movement.payer_twin_id) throw problem('same_twin')
   const settled = { ...movement, payee_twin_id, state: 'posted', held_at: null, settled_at: at } as const
   tx.put(movements, settled)
@@ -135,7 +135,7 @@ export async function reverseHold(tx: Writer, movementId: number, at: number): P
 }
 
 function checkSides({ amount, payerTwinId, payeeTwinId }: HoldOrder): void {
-  if (amount <= 0n) throw new RangeError('a movement is of more than nothing')
+  if (amount <= 0n) throw new RangeError('the amount of a movement must be above zero')
   if (payerTwinId === payeeTwinId) throw problem('same_twin')
 }
 
@@ -176,7 +176,7 @@ function newMovement<Payee extends number | null>(
 
 type KnownPayee = MovementRow & { readonly payee_twin_id: number }
 
-/** Writes both entries of a movement and the balances they make. */
+/** Writes both entries of a movement and the new balances. */
 function enter(
   tx: Writer,
   movement: KnownPayee,
@@ -188,9 +188,9 @@ function enter(
   enterSide(tx, movement, { id: taken(payeeEntry), balance: payee, counterpart: payer.twin_id, change: amount, at })
 }
 
-/** A number that the storage gave. Throws an Error where it gave too few. */
+/** Checks that the storage returned enough numbers. Throws an Error. */
 function taken(id: number | undefined): number {
-  if (id === undefined) throw new Error('a movement takes three numbers')
+  if (id === undefined) throw new Error('a movement needs three numbers')
   return id
 }
 
@@ -222,7 +222,7 @@ async function openHold(tx: Writer, movementId: number): Promise<MovementRow> {
   return movement
 }
 
-/** The payer's balance without what the movement held back. */
+/** The payer's balance without the movement's hold. */
 const released = (payer: BalanceRow, { amount }: MovementRow): BalanceRow => ({
   ...payer,
   held: String(BigInt(payer.held) - BigInt(amount)),

@@ -3,9 +3,9 @@ import { collection, type Writer } from '../../storage/storage.js'
 import { MAX_UNITS } from './amount.js'
 import { type BalanceRow, balanceOf, balances, reserved, spendable } from './balance.js'
 
-/** Supply of a digital quantity that is kept free for a card that is being charged, so that what is charged can be issued. */
+/** Supply of a digital quantity that is kept free while a card is charged, so that the charged amount can be issued. */
 export interface ReservationRow {
-  /** Of the payment that it is for. */
+  /** The id of its payment. */
   readonly id: number
   readonly dq: string
   readonly issuer_twin_id: number
@@ -22,7 +22,7 @@ export interface Reserving {
   readonly amount: bigint
 }
 
-/** Throws `amount_invalid` where that much cannot be issued beside what is reserved already. */
+/** Reserves supply. Throws `amount_invalid` if that much cannot be issued in addition to what is reserved already. */
 export async function reserveSupply(tx: Writer, { paymentId, dq, issuerTwinId, amount }: Reserving): Promise<void> {
   const issuer = await balanceOf(tx, issuerTwinId, dq)
   checkIssuable(issuer, amount)
@@ -30,7 +30,7 @@ export async function reserveSupply(tx: Writer, { paymentId, dq, issuerTwinId, a
   tx.put(reservations, { id: paymentId, dq, issuer_twin_id: issuerTwinId, amount: String(amount) })
 }
 
-/** Others can be issued it again. A payment of an older version reserved nothing. */
+/** Ends a payment's reservation. Payments of older versions have none. */
 export async function releaseSupply(tx: Writer, paymentId: number): Promise<void> {
   const row = await tx.get(reservations, paymentId)
   if (!row) return
@@ -39,8 +39,11 @@ export async function releaseSupply(tx: Writer, paymentId: number): Promise<void
   tx.remove(reservations, paymentId)
 }
 
-/** Throws `amount_invalid`: with what is reserved, an issuer goes below zero by no more than a JSON number can count. */
+/**
+ * Checks that an amount can be issued: with reservations, an issuer stays above -(2^53-1) units. Throws
+ * `amount_invalid`.
+ */
 export function checkIssuable(issuer: BalanceRow, amount: bigint): void {
   if (spendable(issuer) - reserved(issuer) - amount >= -MAX_UNITS) return
-  throw problem('amount_invalid', { detail: 'That much cannot be issued.' })
+  throw problem('amount_invalid', { detail: 'It is more than can be issued now. Use a smaller amount.' })
 }

@@ -5,7 +5,7 @@ import { createTwinNonce, verifyTwinNonce } from './twin-nonce.js'
 
 export const twinRoutes = defineRoutes('twins', {
   createTwin: route({
-    summary: 'Make a twin that transacts in a digital quantity.',
+    summary: 'Create a twin that transacts in a digital quantity.',
     evidence: 'documented',
     method: 'POST',
     path: '/twin',
@@ -21,7 +21,7 @@ export const twinRoutes = defineRoutes('twins', {
   }),
 
   createTwinNonce: route({
-    summary: 'Make a nonce that proves control of a twin, for five minutes.',
+    summary: 'Create a nonce that proves control of a twin. It is valid for five minutes.',
     evidence: { v2: 'documented' },
     method: 'POST',
     path: '/twin/nonce',
@@ -37,7 +37,7 @@ export const twinRoutes = defineRoutes('twins', {
   }),
 
   verifyTwinNonce: route({
-    summary: "Verify another party's twin nonce, and use it up.",
+    summary: "Verify and spend another party's twin nonce.",
     evidence: { v2: 'documented' },
     method: 'PUT',
     path: '/twin/nonce',
@@ -65,7 +65,7 @@ export const twinRoutes = defineRoutes('twins', {
 
   readTwin: route({
     summary:
-      "Read a twin by hostname or id; its key is the owner's to see, balances also a page's with the public_secret.",
+      'Read a twin by hostname or id. Only the owner sees its key. A page with the public_secret sees its balances.',
     evidence: 'documented',
     method: 'GET',
     path: '/twin/:hostname',

@@ -2,23 +2,26 @@ import { recordEvent } from '../../jobs/events/event.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { TwinRow } from './twin.js'
 
-/** What an owner calls a twin: kept apart, as existing clients map the four fields of a twin and no others (clients.md 7). */
+/**
+ * The owner's name for a twin. It has its own collection because existing clients expect exactly four fields of a
+ * twin.
+ */
 export interface TwinNameRow {
-  /** The twin's. */
+  /** The twin's id. */
   readonly id: number
   readonly name: string
 }
 
 export const twinNames = collection<TwinNameRow>()('twin_names', {})
 
-/** One line, of nothing that people cannot see. */
+/** One line without control or invisible characters. */
 export const TWIN_NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,64}$/u
 
-/** What people are shown beside the hostname; null where its owner gave it no name. */
+/** The name that people see next to the hostname. Null if the owner gave none. */
 export const twinName = async (tx: Reader, twinId: number): Promise<string | null> =>
   (await tx.get(twinNames, twinId))?.name ?? null
 
-/** Names a twin for the people it belongs to; its hostname and address stay. */
+/** Sets the name of a twin. Its hostname and address stay the same. */
 export async function nameTwin(
   tx: Writer,
   { id, owner, hostname }: TwinRow,

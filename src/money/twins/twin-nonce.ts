@@ -10,7 +10,7 @@ import { ownTwin, twinByHostname, twins } from './twin.js'
 
 const LIFETIME = 5 * 60_000
 
-/** Proves control of a twin, once. The id is the nonce's digest. */
+/** A nonce that proves control of a twin once. The id is the nonce's digest. */
 export interface TwinNonceRow {
   readonly id: string
   readonly twin_id: number
@@ -19,7 +19,7 @@ export interface TwinNonceRow {
 
 export const twinNonces = collection<TwinNonceRow>()('twin_nonces', { byTwin: { fields: ['twin_id', 'expires_at'] } })
 
-/** Throws `not_found`, `not_owner`. */
+/** Creates a nonce for one of the owner's twins. Throws `not_found`, `not_owner`. */
 export async function createTwinNonce(
   tx: Writer,
   { owner, hostname, at }: { owner: Owner; hostname: string; at: number },
@@ -33,13 +33,13 @@ export async function createTwinNonce(
   return { nonce, hostname: twin.hostname, expires_at: seconds(at + LIFETIME) }
 }
 
-/** Makes the nonces of all the owner's twins worthless. */
+/** Removes the nonces of all the owner's twins. */
 export async function forgetTwinNonces(tx: Writer, owner: Owner): Promise<void> {
   for await (const { id: twin } of allRows(tx, twins, { index: 'byOwner', prefix: [owner] }))
     for await (const { id } of allRows(tx, twinNonces, { index: 'byTwin', prefix: [twin] })) tx.remove(twinNonces, id)
 }
 
-/** Uses the nonce up. Throws `twin_nonce_refused`. */
+/** Verifies a nonce and spends it. Throws `twin_nonce_refused`. */
 export async function verifyTwinNonce(
   tx: Writer,
   { hostname, nonce, at }: { hostname: string; nonce: string; at: number },

@@ -14,11 +14,11 @@ import { type BalanceRow, balanceId, balances, emptyBalance, spendable } from '.
 /** A wallet and merchant account in one. */
 export interface TwinRow {
   readonly id: number
-  /** `41` and the SHA-256 of what identifies the twin; its hostname begins with it. */
+  /** A content hash of what identifies the twin. Its hostname begins with the first 32 digits. */
   readonly address: string
   readonly hostname: string
   readonly owner: Owner
-  /** The digital quantity that it was made for; it may hold others. */
+  /** The digital quantity that it was created for. It may hold others. */
   readonly dq: string
   readonly created_at: number
 }
@@ -30,7 +30,7 @@ export const twins = collection<TwinRow>()('twins', {
 
 export type TwinContext = Pick<ServiceContext, 'random' | 'keys' | 'twinDomain'>
 
-/** Makes a twin with a zero balance of its digital quantity. */
+/** Creates a twin with a zero balance of its digital quantity. */
 export async function createTwin(
   tx: Writer,
   { owner, dq, at, hostname }: { owner: Owner; dq: string; at: number; hostname?: string | undefined },
@@ -50,7 +50,7 @@ export async function createTwin(
   return row
 }
 
-/** A twin that its owner asks for. Throws `dq_unknown`. */
+/** Creates a twin for its owner, who sees its key. Throws `dq_unknown`. */
 export async function createOwnTwin(
   tx: Writer,
   order: { owner: Owner; dq: string; at: number },
@@ -66,27 +66,31 @@ export async function twinByHostname(tx: Reader, hostname: string): Promise<Twin
   return twin
 }
 
-/** The first twin that was made for an owner. */
+/** The oldest twin of an owner. */
 export async function primaryTwin(tx: Reader, owner: Owner): Promise<TwinRow | undefined> {
   const [twin] = await tx.find(twins, { index: 'byOwner', prefix: [owner], limit: 1 })
   return twin
 }
 
-/** The first twin of an owner who has one from the start, as users do. Throws an Error where there is none. */
+/** The oldest twin of an owner who always has one, such as a user. Throws an Error if there is none. */
 export const firstTwinOf = async (tx: Reader, owner: Owner): Promise<TwinRow> =>
   required(await primaryTwin(tx, owner), `the first twin of ${owner}`)
 
-/** The twin that an owner pays from: the one they name, or else their first. Throws as `ownTwin`; `insufficient_funds` where there is none. */
+/**
+ * The twin that an owner pays from. Default: their oldest. Throws like `ownTwin`, and `insufficient_funds` if they
+ * have none.
+ */
 export async function payingTwin(tx: Reader, owner: Owner, hostname?: string): Promise<TwinRow> {
   if (hostname !== undefined) return ownTwin(tx, owner, hostname)
   const twin = await primaryTwin(tx, owner)
-  if (!twin) throw problem('insufficient_funds', { detail: 'There is no twin to pay from.' })
+  if (!twin)
+    throw problem('insufficient_funds', { detail: 'You have no twin to pay from. Create one with POST /v4/twin.' })
   return twin
 }
 
 /**
- * A twin that the caller owns, by hostname or numeric id (clients.md 4).
- * Throws `not_found`; `not_owner` for another's hostname, while another's id is as if it were absent.
+ * Returns a twin of the owner, by hostname or numeric id. Throws `not_found`, and `not_owner` for the hostname of
+ * somebody else's twin. The id of somebody else's twin is `not_found`.
  */
 export async function ownTwin(tx: Reader, owner: Owner, name: string): Promise<TwinRow> {
   const byId = /^\d{1,15}$/.test(name)
@@ -96,7 +100,7 @@ export async function ownTwin(tx: Reader, owner: Owner, name: string): Promise<T
   return twin
 }
 
-/** The key that the twin's owner is shown: derived, so that it rests nowhere. */
+/** The key that a twin's owner sees. It is derived, so that it is not stored. */
 export const twinKey = ({ address }: TwinRow, { keys }: Pick<TwinContext, 'keys'>): string =>
   keys.deriveUuid('twin key', address)
 
@@ -107,7 +111,10 @@ export interface ShownTwin {
   balances: Record<string, number>
 }
 
-/** A twin as it is shown (interface.md section 2), the digital quantity it was made for first; `key` only to its owner. */
+/**
+ * A twin as callers see it, with its own digital quantity first (Micro Payment Service Interface, section 2). Pass
+ * `key` only for its owner.
+ */
 export async function showTwin(tx: Reader, twin: TwinRow, key: string | null): Promise<ShownTwin> {
   const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
   const page = new ReadOnce(tx)
@@ -125,7 +132,7 @@ async function showHolding(
   return { id: twin.id, hostname: twin.hostname, key, balances: shown }
 }
 
-/** Every twin of an owner, newest first, with keys. */
+/** Lists an owner's twins with their keys, newest first. */
 export async function listTwins(
   tx: Reader,
   owner: Owner,
@@ -135,7 +142,7 @@ export async function listTwins(
   const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })
   const read = new ReadOnce(tx)
   const quantities = (await allQuantities(read)).map(({ id }) => id).sort()
-  // Every balance that these twins can have, in one call: a query names one twin.
+  // Reads every balance that these twins can have in one call, because a query finds those of only one twin.
   const ids = rows.flatMap((twin) => quantities.map((dq) => balanceId(twin.id, dq)))
   await read.getMany(balances, ids)
   const shown = []
@@ -150,7 +157,7 @@ export async function listTwins(
   return { twins: shown, next }
 }
 
-/** One of the owner's twins; its key only where a context to derive it is given. Throws as `ownTwin`. */
+/** Reads one of the owner's twins, with its key if a context is given. Throws like `ownTwin`. */
 export async function readTwin(
   tx: Reader,
   owner: Owner,
