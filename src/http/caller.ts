@@ -3,18 +3,18 @@ import type { ServiceContext } from './context.js'
 import { presentedSession } from './origin.js'
 import type { AgentScope, Auth, CallSession, Principal, Route } from './route.js'
 
-/** What of a request says who is calling. */
+/** The parts of a request that authenticate its caller. */
 export interface SentCredentials {
   readonly method: string
   readonly url: string
   readonly headers: Pick<Headers, 'get'>
-  /** From the body or the query. */
+  /** `public_secret` from the body or the query. */
   readonly publicSecret: unknown
-  /** An access token in the form of a route that takes one there (RFC 6750 section 2.2). */
+  /** `access_token` from the body, for routes that accept it there (RFC 6750 section 2.2). */
   readonly formToken: unknown
-  /** The address that is called, where it is a resource of its own. */
+  /** The URL of the call, if its route is a resource (RFC 8707). */
   readonly resource: string | undefined
-  /** The scope without which an agent's token is good for nothing there. */
+  /** The scope that an agent's token needs. */
   readonly agentScope: AgentScope
 }
 
@@ -23,7 +23,7 @@ export interface Caller {
   readonly session: CallSession | undefined
 }
 
-/** Finds the principal that a route accepts. Throws the refusal where there is none. */
+/** Authenticates a caller that the route accepts. Throws a problem if there is none. */
 export type FindCaller = (
   tx: Reader,
   auth: readonly Auth[],
@@ -33,11 +33,11 @@ export type FindCaller = (
 
 export const isSessionId = (text: string): boolean => /^ms_[0-9a-f]{32}$/.test(text)
 
-/** What a valid token of another kind is told. */
+/** The error for a valid credential of the wrong kind. */
 export const wrongCaller = (auth: readonly Auth[]) =>
   auth.every((kind) => kind === 'account') ? 'not_an_account' : 'wrong_principal'
 
-/** The session that an answer repeats to a caller who was refused before it was looked at. */
+/** The session id that an answer repeats to a caller who was refused before authentication. */
 export function repeatedSession(
   sent: Pick<SentCredentials, 'method' | 'url' | 'headers'> & {
     readonly endpoint: { readonly route: Route } | undefined

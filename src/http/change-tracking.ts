@@ -3,17 +3,17 @@ import { OutcomeUnknown, type Writer } from '../storage/storage.js'
 import { TrackedTransaction } from '../storage/tracked-transaction.js'
 import type { ServiceContext } from './context.js'
 
-/** A service that notes whether anything is changed by it, here or outside. */
+/** A service that tracks whether a call changed anything, in the storage or outside. */
 export interface ChangeTracker {
   readonly service: ServiceContext
-  /** More than counts was written, or something outside was asked; it stays true. */
+  /** Whether the call wrote more than tallies or called a port. It never becomes false again. */
   readonly hasChanged: boolean
 }
 
-/** What a watched service was made of. */
+/** The original service of each tracked one. */
 const untrackedServices = new WeakMap<ServiceContext, ServiceContext>()
 
-/** The service for steps that only ask somebody: no question is a change, however it is answered. */
+/** The service without tracking, for steps that only ask a person. Asking changes nothing. */
 export const untracked = (service: ServiceContext): ServiceContext => untrackedServices.get(service) ?? service
 
 export function trackChanges(service: ServiceContext): ChangeTracker {
@@ -24,7 +24,7 @@ export function trackChanges(service: ServiceContext): ChangeTracker {
   const { storage, background } = service
   watched.service = {
     ...service,
-    // A sandbox that is restored has another key from then on.
+    // Restoring a snapshot changes the key.
     get keys() {
       return service.keys
     },
@@ -51,7 +51,7 @@ export function trackChanges(service: ServiceContext): ChangeTracker {
     },
     background: {
       ...background,
-      moveClock: (aim) => trackOutcome(background.moveClock(aim), note, isNoRefusal),
+      moveClock: (target) => trackOutcome(background.moveClock(target), note, isNoRefusal),
     },
     get upstream() {
       return trackCalls(service.upstream, note)
@@ -64,7 +64,7 @@ export function trackChanges(service: ServiceContext): ChangeTracker {
   return watched
 }
 
-/** Notes a change once it was made, and where nobody knows whether it was. */
+/** Records a change when it has happened, and also when nobody knows whether it has. */
 async function trackOutcome<T>(made: Promise<T>, note: () => void, mayBe = isUnknown): Promise<T> {
   try {
     const value = await made
@@ -78,10 +78,10 @@ async function trackOutcome<T>(made: Promise<T>, note: () => void, mayBe = isUnk
 
 const isUnknown = (error: unknown): boolean => error instanceof OutcomeUnknown
 
-/** The clock goes step by step, and a step that fails follows others. */
+/** The clock moves in steps. If one fails for another reason than a refusal, earlier ones have changed something. */
 const isNoRefusal = (error: unknown): boolean => !(error instanceof Problem)
 
-/** A port whose every call is noted. */
+/** A port that records every call as a change. */
 const trackCalls = <Port extends object>(port: Port, note: () => void): Port =>
   new Proxy(port, {
     get(target, name) {

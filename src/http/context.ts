@@ -7,88 +7,88 @@ import type { AnyCollection, Reader, Storage, Writer } from '../storage/storage.
 import type { FindCaller } from './caller.js'
 
 export interface Limits {
-  /** The largest request body, in bytes. Default 1 MiB. */
+  /** The largest request body, in bytes. Default: 1 MiB. */
   readonly bodyBytes: number
-  /** The largest snapshot that a sandbox takes, in bytes. Default 1 GiB. */
+  /** The largest snapshot that a sandbox accepts, in bytes. Default: 1 GiB. */
   readonly snapshotBytes: number
-  /** How long a payment's nonce can be validated, in seconds. Default 15 minutes. */
+  /** How long a payment's nonce can be validated, in seconds. Default: 15 minutes. */
   readonly nonceSeconds: number
-  /** How long an upstream service may take for all of its answer, in milliseconds. Default 30 seconds. */
+  /** How long an upstream service may take for its whole answer, in milliseconds. Default: 30 seconds. */
   readonly upstreamMs: number
-  /** The largest body that is taken of an upstream service, in bytes once decoded. Default 5 MiB. */
+  /** The largest decoded body that an upstream service may answer with, in bytes. Default: 5 MiB. */
   readonly upstreamBytes: number
-  /** How long the card processor may take for a charge, in milliseconds. Default 20 seconds. */
+  /** How long the card processor may take for a charge, in milliseconds. Default: 20 seconds. */
   readonly cardMs: number
-  /** How many sign-in codes of one address may be unused within 15 minutes. Default 5. */
+  /** How many unused sign-in codes one address may get within 15 minutes. Default: 5. */
   readonly codes: number
 }
 
-/** What a handler works with beside its transaction: one service's ports and settings. */
+/** The ports and settings of one service. Handlers get it together with their transaction. */
 export interface ServiceContext {
   readonly storage: Storage
-  /** Names this service among all that there ever are over its storage. */
+  /** A random name that distinguishes this service from every other one, past or present, over its storage. */
   readonly instance: string
   readonly clock: Clock
   readonly alarm: Alarm
   readonly random: Random
-  /** A service that takes over another state takes over its key, unless it was given one. */
+  /** A service that loads a different state also takes its key, unless the key comes from an option. */
   keys: Keyring
-  /** The key was not given: it is kept with the state. */
+  /** Whether the key is stored with the state, because no option sets it. */
   readonly storesKey: boolean
   readonly mailer: Mailer
   readonly push: Push
   readonly fonts: Fonts | undefined
   readonly upstream: Upstream
   readonly allowUpstream: ((url: URL) => boolean) | UpstreamList | undefined
-  /** A purchase whose endpoint fails is paid all the same. */
+  /** Whether a purchase is charged even if its endpoint fails. */
   readonly chargeOnUpstreamError: boolean
-  /** Absent where no card can be charged. */
+  /** Undefined if the service cannot charge cards. */
   readonly cards: Cards | undefined
   readonly log: Log
   readonly limits: Limits
-  /** Where the service is reached, without a trailing slash. */
+  /** The URL of the service, without a trailing slash. */
   readonly baseUrl: string
-  /** The path of `baseUrl`, without a trailing slash: empty at the root. */
+  /** The path of `baseUrl`, without a trailing slash. Empty at the root. */
   readonly basePath: string
-  /** What twins' hostnames end in. */
+  /** The ending of twins' hostnames. */
   readonly twinDomain: string
   readonly evidence: Evidence
   readonly accountCreation: boolean
-  /** The calls of upstream services that are being made here, by their tokens. */
+  /** Upstream calls in progress in this process, by their tokens. */
   readonly ongoing: Map<string, Promise<unknown>>
   readonly sandbox: SandboxContext | undefined
   readonly background: Background
-  /** Finds who is calling. */
+  /** Authenticates callers. */
   readonly findCaller: FindCaller
-  /** Names of the collections whose writes may end a caller's credential: that of a sandbox's clock too. */
+  /** Names of the collections whose writes may end a credential, including that of a sandbox's clock. */
   readonly credentialsIn: readonly string[]
-  /** Throws `item_inactive` where a commodity is not for sale, to callers outside the account `within`. */
+  /** Checks that a commodity is for sale to callers outside the account `within`. Throws `item_inactive`. */
   checkForSale(tx: Reader, hash: string, within?: number): Promise<void>
-  /** What ends when a user proves their email for the first time, by the features that know of it. */
+  /** What features end when a user first proves their email. */
   readonly onFirstProof: readonly OnFirstProof[]
-  /** What changes when somebody signs in, by the features that know of it: each runs in the transaction that signs them in. */
+  /** What features do when somebody signs in, in the transaction that signs them in. */
   readonly onSignIn: readonly OnSignIn[]
-  /** What ends with the connection of an app, by the features that know of it. */
+  /** What features end when an app is disconnected. */
   readonly onDisconnect: readonly OnDisconnect[]
-  /** Tells whomever it concerns, by an event, that work failed too often and waits for an operator. Never rejects. */
+  /** Writes an event for the owners of work that failed too often and waits for an operator. Never rejects. */
   recordUnsettled(tx: Writer, parked: UnsettledWork): Promise<void>
 }
 
-/** A user who has just signed in by a code that was mailed to them. */
+/** A user who has just signed in with a mailed code. */
 export interface SignedIn {
   readonly userId: number
   readonly email: string
   readonly sessionId: string
-  /** Of the session that goes on under the new id. */
+  /** The id that the session had before. */
   readonly previousSessionId: string
-  /** Whom that one was signed in as; null for a guest's. */
+  /** The user of the session before. Null for a guest. */
   readonly previousUserId: number | null
   readonly at: number
 }
 
 export type OnSignIn = (tx: Writer, signedIn: SignedIn) => Promise<void>
 
-/** How many of something ended, and what it is called. */
+/** How many things of one kind ended, and what they are called. */
 export interface EndedCount {
   readonly count: number
   readonly one: string
@@ -99,67 +99,70 @@ export type OnFirstProof = (tx: Writer, proven: { readonly userId: number; reado
 
 export type OnDisconnect = (tx: Writer, ended: { readonly connectionId: number; readonly at: number }) => Promise<void>
 
-/** Work that failed too often: a timer's job, or noting what came of a message. */
+/** Work that failed too often: a timer's job, or recording the outcome of a message. */
 export interface UnsettledWork {
   /** `timer:1` or `message:1`. */
   readonly id: string
-  /** The timer's kind, or the message's with its purpose: `card_topup`. */
+  /** The kind of a timer, or the kind and purpose of a message, such as `card_topup`. */
   readonly kind: string
-  /** What the work is done to: an id, or an address. */
+  /** The id or address that the work is about. */
   readonly subject: string
 }
 
-/** What a service does of itself: it delivers the outbox and runs timers. */
+/** Work that runs without a request: delivering the outbox and running timers. */
 export interface Background {
-  /** Looks for what is due: at the start, and whenever time may have passed unseen. */
+  /** Checks for due work. Called at the start, and when the clock may have changed. */
   wake(): void
-  /** Charges a card at once, by a message that the caller wrote taken: gives what came of it, or undefined where that is not known yet. */
+  /** Delivers a charge that the caller wrote and claimed. Returns its result, or undefined if that is not known yet. */
   charge(message: CardRow): Promise<ChargeResult | undefined>
   /**
-   * Moves a sandbox's clock, once it stands where the moves before left it, and does all that falls due until then,
-   * in order and each at its time. Throws what `aim` throws, which says where to.
+   * Moves a sandbox's clock, after earlier moves have ended, and does all work that is due until then, in order and
+   * each at its time. `target` returns the new time. Throws what `target` throws.
    */
-  moveClock(aim: () => number): Promise<void>
-  /** Resolves once one of these collections was written to here, after `ms` at the latest: with false where nothing will be waited for any more. */
+  moveClock(target: () => number): Promise<void>
+  /**
+   * Resolves when this process writes to one of these collections, or after `ms`. Resolves with false if the service
+   * closes or `ending` fires.
+   */
   nextWrite(into: readonly string[], ms: number, ending?: AbortSignal): Promise<boolean>
 }
 
-/** One clock for every expiry, which a sandbox can stop and move. */
+/** The clock of a sandbox, which can be stopped and moved. */
 export interface SandboxClock extends Clock {
   readonly mode: 'real' | 'manual'
-  /** In manual mode time stands still at the moment of the change. */
+  /** Manual mode stops the clock at the current time. */
   setMode(mode: 'real' | 'manual'): void
   setTo(ms: number): void
-  /** What to keep, so that a restart goes on at the same time. */
+  /** The state to store, so that a restart continues at the same time. */
   state(): ClockState
   restore(state: ClockState): void
 }
 
 export interface ClockState {
   readonly mode: 'real' | 'manual'
-  /** Milliseconds ahead of the real clock, or, in manual mode, the time itself. */
+  /** Milliseconds ahead of the real clock. In manual mode, the time itself. */
   readonly ms: number
 }
 
-/** Who may reach a sandbox over HTTP, beside this machine. */
+/** Who may use a sandbox over HTTP, in addition to this machine. */
 export interface SandboxAccess {
-  /** Opens the controls to callers elsewhere. Never stored. */
+  /** The token with which remote callers use the controls. Never stored. */
   readonly controlToken: string | undefined
-  /** As browsers write them: `https://shop.example.test`. */
+  /** In the spelling of browsers: `https://shop.example.test`. */
   readonly allowOrigins: readonly string[]
-  /** In lower case, each with a port or for any. */
+  /** In lower case. A host without a port is allowed at every port. */
   readonly allowHosts: readonly string[]
 }
 
-/** What only a sandbox has. */
+/** The part of the context that only a sandbox has. */
 export interface SandboxContext extends SandboxAccess {
-  /** A request came over a network: from then on, upstream calls to private addresses need to be allowed. */
+  /** Whether a request has come over a network. From then on, upstream calls to private addresses need permission. */
   isServed: boolean
   readonly clock: SandboxClock
-  /** What a snapshot may hold rows of. */
+  /** The collections that a snapshot may hold. */
   readonly collections: readonly AnyCollection[]
-  /** Makes the seed, which a reset goes back to, of the service's key. Throws what is wrong with it. */
+  /** Creates what the seed describes, the state after a reset. Throws an Error if the seed is wrong. */
   plantSeed(tx: Writer, service: ServiceContext): Promise<void>
-  /** Ids of the approvals that `approvals.next()` gave, each once, until the state is another. */
+  /** Ids of approvals that `approvals.next()` has returned. It returns each only once, until the state is replaced. */
   readonly handedApprovals: Set<string>
 }

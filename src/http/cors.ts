@@ -4,13 +4,13 @@ const EXPOSED =
   'X-Session-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location, WWW-Authenticate'
 
 /**
- * Any page may call, with what it sends itself; in a sandbox that is served over HTTP, any that sandbox-guard.ts trusts.
- * What a cookie may do is decided by origin.ts.
+ * Sets the CORS headers of an answer. Every page may call and read. A sandbox that is served over HTTP answers only
+ * pages that `sandbox-guard.ts` trusts. `origin.ts` decides about cookies.
  */
-export function setCorsHeaders(answer: Record<string, string>, asked: GuardedRequest, guarded: GuardedService): void {
+export function setCorsHeaders(answer: Record<string, string>, request: GuardedRequest, guarded: GuardedService): void {
   answer.vary = 'Origin'
-  const origin = asked.headers.get('origin')
-  if (origin === null || !mayRead(origin, asked, guarded)) return
+  const origin = request.headers.get('origin')
+  if (origin === null || !mayRead(origin, request, guarded)) return
   answer['access-control-allow-origin'] = origin
   answer['access-control-allow-credentials'] = 'true'
   answer['access-control-expose-headers'] = EXPOSED

@@ -10,30 +10,30 @@ export interface Endpoint {
   readonly evidence: Evidence
 }
 
-/** Headers as they are looked up. */
+/** The headers of a request. */
 export interface RequestHeaders extends Pick<Headers, 'get' | 'has'> {
   keys(): Iterable<string>
 }
 
-/** What a runtime tells of a request beside the request itself. */
+/** What a runtime knows about a request in addition to the `Request`. */
 export interface FetchSource extends BodySource {
-  /** Of the connection's other end: empty where it is unknown, absent where the request came over no network. */
+  /** The address of the connection's other end. Empty: unknown. Absent: the request did not come over a network. */
   readonly peerAddress?: string | undefined
-  /** The class that answers are made of; the global one where absent. */
+  /** The class of the answers. Default: the global `Response`. */
   readonly Response?: typeof Response
-  /** Fires when the runtime wants to end: answers that would go on for ever come to an end then. */
+  /** Fires when the runtime wants to end, so that endless streams end. */
   readonly ending?: AbortSignal
-  /** The service's own address of what is asked for, where the request names another that stands for it. */
+  /** The URL of the call below the service's base URL, if the request has a URL that stands for it. */
   readonly url?: string
-  /** All headers, where the request hides some: to a script, a browser shows neither Cookie nor Origin. */
+  /** All headers, if the `Request` hides some. Browsers hide Cookie and Origin from scripts. */
   readonly headers?: RequestHeaders
 }
 
-/** A request on its way: itty-router sets `params` and `query`, authentication the session. */
+/** A request in progress. itty-router sets `params` and `query`, and authentication sets the session. */
 export interface Incoming {
-  /** As it is routed: a HEAD is a GET. */
+  /** The method for routing: GET for a HEAD request. */
   readonly method: string
-  /** Without the path of the service's base. */
+  /** The URL without the path of the service's base URL. */
   readonly url: string
   readonly path: string
   readonly request: Request
@@ -42,9 +42,9 @@ export interface Incoming {
   params: Record<string, string>
   query: Record<string, string | string[]>
   endpoint: Endpoint | undefined
-  /** The session that the answer repeats; null ends it. */
+  /** The session id that the answer repeats. Null signs the caller out. */
   session: string | null | undefined
   issued: boolean
-  /** It came with an Idempotency-Key that counts. */
+  /** Whether its Idempotency-Key is used. */
   isKeyed: boolean
 }

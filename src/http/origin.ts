@@ -6,7 +6,7 @@ interface Sent {
   readonly headers: Pick<Headers, 'get'>
 }
 
-/** True for a request that a page of another origin made. */
+/** Whether a page of a different origin sent a request. */
 export function isForeign({ url, headers }: Omit<Sent, 'method'>, baseUrl: string): boolean {
   const origin = headers.get('origin')
   return origin !== null && !isOwn(origin, url, baseUrl)
@@ -16,16 +16,15 @@ const isOwn = (origin: string, url: string, baseUrl: string): boolean =>
   origin === new URL(baseUrl).origin || origin === new URL(url).origin
 
 /**
- * The session id that the caller sends: header before cookie.
- * A cookie counts only where the request cannot come from another site's page: it is not read for foreign origins,
- * and changes state only with the service's own `Origin`. Throws `cross_site`, `session_conflict`.
+ * The session id that the caller sends, in the header or the cookie. Ignores the cookie of pages of other origins, and
+ * a request that changes something needs the service's own `Origin` with it. Throws `cross_site`, `session_conflict`.
  */
 export function presentedSession(sent: Sent, baseUrl: string): string | undefined {
   const header = sent.headers.get('x-session-id') ?? undefined
   const cookie = sessionCookie(sent.headers.get('cookie'))
   const foreign = isForeign(sent, baseUrl)
   if (header !== undefined) {
-    // A cookie that a same-site page of another origin happens to send says nothing about the header.
+    // A same-site page of another origin sends the cookie too, so it may differ from the header.
     if (cookie !== undefined && !foreign && cookie !== header) throw problem('session_conflict')
     return header
   }
@@ -38,7 +37,7 @@ export function presentedSession(sent: Sent, baseUrl: string): string | undefine
 const sessionCookie = (header: string | null): string | undefined =>
   header?.match(/(?:^|;\s*)session_id=([^;\s]*)/)?.[1] || undefined
 
-/** The Set-Cookie that carries a session on, or ends it. */
+/** The Set-Cookie header that sets a session, or removes it. */
 export function sessionCookieHeader(sessionId: string | null, baseUrl: string): string {
   const secure = baseUrl.startsWith('https:') ? '; Secure' : ''
   const value = sessionId === null ? 'session_id=; Max-Age=0' : `session_id=${sessionId}`

@@ -7,14 +7,14 @@ import type { Endpoint, Incoming } from './incoming.js'
 import { isForeign, sessionCookieHeader } from './origin.js'
 import { Reply } from './reply.js'
 
-/** An answer ready to send. */
+/** An answer that is ready to send. */
 export interface RenderedAnswer {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
 }
 
-/** A handler's value as an answer. */
+/** Renders a handler's value as an answer. */
 export function render({ route }: Endpoint, handled: unknown, incoming: Incoming): RenderedAnswer {
   if (handled instanceof Reply && handled.session !== undefined) {
     incoming.session = handled.session
@@ -29,24 +29,27 @@ export function render({ route }: Endpoint, handled: unknown, incoming: Incoming
 }
 
 /**
- * What a caller is told where something may have been done, and the answer to that is lost. `meanwhile` is what the call would have
- * answered by what it knew.
+ * The problem `outcome_unknown`: something may have changed, and the answer is lost. `provisional` is the answer that
+ * the call stored before it failed.
  */
-export function unknownOutcome({ isKeyed }: Pick<Incoming, 'isKeyed'>, cause: unknown, meanwhile?: unknown): Problem {
+export function unknownOutcome({ isKeyed }: Pick<Incoming, 'isKeyed'>, cause: unknown, provisional?: unknown): Problem {
   const detail = isKeyed
-    ? 'Retry with the same Idempotency-Key: what was done is not done twice.'
-    : 'No Idempotency-Key was sent: before you send this again, look at what it would have made, or at GET /v4/events.'
-  const { fields = {}, headers: known = {} } = meanwhile instanceof Problem ? meanwhile : {}
+    ? 'Retry with the same Idempotency-Key. Nothing happens twice.'
+    : 'You sent no Idempotency-Key. Before you retry, check GET /v4/events to see whether the request succeeded.'
+  const { fields = {}, headers: known = {} } = provisional instanceof Problem ? provisional : {}
   return problem('outcome_unknown', { detail, fields, headers: known, cause })
 }
 
-/** What was done is known: nothing, by a transaction that was undone. */
+/** The problem for a failure whose transaction was undone, so nothing changed. */
 const failureOf = (error: unknown, route: Endpoint['route'] | undefined): Problem =>
   problem(error instanceof StorageUnavailable ? 'storage_unavailable' : (route?.failure ?? 'internal_error'), {
     cause: error,
   })
 
-/** A problem as an answer; anything else is a defect or a broken port: logged, and shown without its cause. */
+/**
+ * Renders a problem as an answer. Any other error is a defect or a broken port: it is logged, and the answer hides
+ * its cause.
+ */
 export function renderProblem(
   error: unknown,
   incoming: Pick<Incoming, 'endpoint' | 'headers' | 'isKeyed'>,
@@ -71,7 +74,7 @@ export function renderProblem(
   }
 }
 
-/** The one place where responses are made: it adds what every answer carries. */
+/** Creates the `Response`, with the headers that every answer has. Every answer passes here. */
 export function toResponse(
   outcome: RenderedAnswer,
   incoming: Incoming,
@@ -85,7 +88,7 @@ export function toResponse(
   headers['x-content-type-options'] = 'nosniff'
   if (endpoint) headers['x-evidence'] = endpoint.evidence
   if (session) headers['x-session-id'] = session
-  // A page of another origin must not set what it may not read: it would sign its visitor in as somebody else.
+  // A page of another origin must not set the cookie, or it could sign its visitor in as somebody else.
   if (session !== undefined && incoming.issued && !isForeign(incoming, baseUrl))
     headers['set-cookie'] = sessionCookieHeader(session, baseUrl)
   const body = incoming.request.method === 'HEAD' ? dropBody(outcome.body) : outcome.body

@@ -1,11 +1,11 @@
-/** An answer whose status, headers or body a handler sets itself; `T` is the value that it shows as JSON. */
+/** An answer whose status, headers or body a handler sets. `T` is the type of its JSON value. */
 export class Reply<T = never> {
   readonly status: number | undefined
   readonly headers: Readonly<Record<string, string>>
-  /** For the JSON body; ignored where `body` is given. */
+  /** The JSON body. Ignored if `body` is given. */
   readonly value: T | undefined
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null | undefined
-  /** The session that the caller goes on with; null signs it out. */
+  /** The caller's new session id. Null signs the caller out. */
   readonly session: string | null | undefined
 
   constructor(parts: {
@@ -25,14 +25,14 @@ export class Reply<T = never> {
 
 export const reply = <T = never>(parts: ConstructorParameters<typeof Reply<T>>[0]): Reply<T> => new Reply(parts)
 
-/** An answer without a body: 204. */
+/** An answer with status 204 and no body. */
 export const noContent = (): Reply => new Reply({ status: 204, body: null })
 
-/** On to another address, with the session that the caller goes on with. */
+/** A redirect with status 303, optionally with a new session. */
 export const seeOther = (location: string, { session }: { session?: string | null | undefined } = {}): Reply =>
   new Reply({ status: 303, headers: { location }, body: null, ...(session !== undefined && { session }) })
 
-/** Text chunks as a streamed body. */
+/** An answer that streams chunks of text. */
 export function streamed(chunks: AsyncIterator<string>, type: string): Reply {
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({

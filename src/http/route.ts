@@ -10,20 +10,20 @@ import type { StoreOptions } from './stored-answer.js'
 export type Version = 'v2' | 'v3' | 'v4'
 
 /**
- * Who may call. `none`: nobody is asked. `session`: a signed-in session. `guest`: any session; one is issued when none is sent,
- * nor a token where the route takes those too.
- * `agent`: an app that a user connected, by its OIDC access token. `page`: the session that an embed gave to its page.
+ * Who may call. `none`: everyone, without credentials. `session`: a signed-in session. `guest`: any session, and a new
+ * one if the caller sends neither a session nor an accepted token. `agent`: an app that a user connected, by its OpenID
+ * Connect access token. `page`: a page session.
  */
 export type Auth = 'none' | 'account' | 'user' | 'agent' | 'session' | 'page' | 'guest' | 'embed' | 'client' | 'refresh'
 
-/** What of a connection lets an agent call anything. */
+/** The scope of a connection that an agent needs for a route. */
 export type AgentScope = 'twin' | 'openid'
 
 export interface AccountPrincipal {
   readonly kind: 'account'
   readonly owner: Owner
   readonly id: number
-  /** What the access token has in common with those that it was refreshed from and is refreshed to. */
+  /** The same for all access tokens of one chain of refreshes. */
   readonly family_id: string
 }
 export interface UserPrincipal {
@@ -31,10 +31,10 @@ export interface UserPrincipal {
   readonly owner: Owner
   readonly id: number
   readonly via: 'token' | 'session'
-  /** As an account's; absent where a session calls. */
+  /** Like an account's. Absent if a session calls. */
   readonly family_id?: string
 }
-/** An app that acts for the user who connected it, as far as they allowed. */
+/** An app that acts for the user who connected it. */
 export interface AgentPrincipal {
   readonly kind: 'agent'
   /** The user. */
@@ -42,20 +42,23 @@ export interface AgentPrincipal {
   readonly user_id: number
   readonly client_id: string
   readonly connection_id: number
-  /** The business account that the user granted, as the connection stands now. */
+  /** The business account that the user granted. Null if they granted none. */
   readonly account_id: number | null
-  /** Of the access token: no more than of the connection. */
+  /** The scopes of the access token, a subset of the connection's. */
   readonly scopes: readonly string[]
-  /** Of all the tokens that came of one code. */
+  /** The same for all tokens from one authorization code. */
   readonly family_id: string
 }
-/** A page whose embed a user signed in at: it may ask for payments of theirs, each approved by their second factor. */
+/**
+ * The page around an embed in which a user signed in. It may ask for payments, and the user approves each by second
+ * factor.
+ */
 export interface PagePrincipal {
   readonly kind: 'page'
   /** The user. */
   readonly owner: Owner
   readonly user_id: number
-  /** Whose embed it was. */
+  /** The account of the embed. */
   readonly account_id: number
   readonly origin: string
 }
@@ -68,7 +71,7 @@ export interface GuestPrincipal {
   readonly kind: 'guest'
   readonly user_id: number | null
 }
-/** Client credentials as sent, not yet checked: the token endpoint's own business. */
+/** Client credentials as they were sent. The token endpoint checks them. */
 export interface ClientPrincipal {
   readonly kind: 'client'
   readonly client_id: string
@@ -96,7 +99,7 @@ interface PrincipalByAuth {
 }
 export type Principal = PrincipalByAuth[Auth]
 
-/** The session that a call came with, or the one issued for it. Nothing is stored until it holds something. */
+/** The session that a call came with, or one that was issued for it. It is stored only when it holds something. */
 export interface CallSession {
   readonly id: string
   readonly issued: boolean
@@ -108,30 +111,30 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   readonly query: Q
   readonly body: B
   readonly principal: PrincipalByAuth[A]
-  /** There for every caller of a `guest` or `page` route, and for those of others that came with one. */
+  /** Always present on `guest` and `page` routes. On other routes, present if the call came with one. */
   readonly session: [A] extends ['guest' | 'page'] ? CallSession : CallSession | undefined
   readonly version: Version | undefined
   readonly headers: Pick<Headers, 'get' | 'has'>
-  /** The request's address, whole. */
+  /** The request's full URL. */
   readonly url: string
-  /** Fires when an answer that would go on for ever is to end. */
+  /** Fires when an endless answer must end. */
   readonly ending: AbortSignal | undefined
-  /** Whether the caller's credential still counts: asked again by a call that waits, and by an answer that goes on. */
+  /** Whether the caller's credential is still valid. Calls that wait and answers that stream check it again. */
   readonly isAuthenticated: (tx: Reader) => Promise<boolean>
-  /** Where `handle` opens its own transactions and takes an Idempotency-Key. */
+  /** Stores the answer of a `handle` route under the caller's Idempotency-Key. */
   readonly storeAnswer: StoreCallAnswer
 }
 
 /**
- * Keeps what is answered under the Idempotency-Key, where one was sent, in the transaction of the effect; gives it back.
- * Throws `idempotency_in_progress`, which undoes the effect, where another call has taken the key over.
+ * Stores an answer under the Idempotency-Key, if there is one, in the transaction that changes something. Returns the
+ * answer. Throws `idempotency_in_progress`, which undoes the change, if a different call has taken the key over.
  */
 export type StoreCallAnswer = <T>(tx: Writer, answer: T, options?: StoreOptions) => Promise<T>
 
 export type Nothing = z.ZodMiniObject<{}>
 type ObjectSchema = z.ZodMiniObject
 
-/** As `T`, and nothing of it may be changed. */
+/** `T`, deeply read-only. */
 export type ReadonlyJson<T> = unknown extends T
   ? T
   : T extends string | number | boolean | null | undefined
@@ -139,8 +142,8 @@ export type ReadonlyJson<T> = unknown extends T
     : { readonly [Key in keyof T]: ReadonlyJson<T[Key]> }
 
 /**
- * What a handler gives: what its `result` (or `waits`) shows as JSON, a `Reply` where status, headers or body are its own,
- * or the problem that it refuses with, where what it wrote is kept.
+ * What a handler returns: the JSON of its `result`, a `Reply` with its own status, headers or body (also for `waits`),
+ * or a problem. A problem that is returned, not thrown, lands what the handler wrote.
  */
 type Handled<R extends z.ZodMiniType, W extends z.ZodMiniType> =
   | ReadonlyJson<z.output<R>>
@@ -160,55 +163,61 @@ interface RouteFacts<
   readonly evidence: Evidence | Readonly<Partial<Record<Version, Evidence>>>
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: `/${string}`
-  /** Path prefixes; absent for addresses outside of the versions, as pages and scripts are. */
+  /** Path prefixes. Absent for unversioned paths, such as pages and scripts. */
   readonly versions?: readonly Version[]
   readonly auth: readonly A[]
   readonly params?: P
   readonly query?: Q
   readonly body?: B
-  /** On a GET: the query's fields may also come as a JSON body. */
+  /** For a GET: the fields of the query may also come as a JSON body. */
   readonly queryInBody?: boolean
-  /** The body may be left out, whatever its Content-Type, as if it were `{}`. */
+  /** An empty body counts as `{}`, whatever its Content-Type. */
   readonly bodyOptional?: boolean
-  /** Which limit its body has. Default `bodyBytes`. */
+  /** The limit of its body. Default: `bodyBytes`. */
   readonly bodyLimit?: 'snapshotBytes'
   readonly status?: number
-  /** JSON unless another media type is named. */
+  /** The answer, as JSON unless `produces` names a different media type. */
   readonly result?: R
-  /** May also answer 202 with this: what is to be waited for, before the same call is made again. */
+  /** May also answer 202 with this: what the caller must wait for before they repeat the call. */
   readonly waits?: W
   readonly produces?: readonly string[]
-  /** Codes that the handler throws; those of the frame (authentication, decoding) are added by it. */
+  /** Codes that the handler throws. Those of authentication and decoding are added automatically. */
   readonly errors?: readonly E[]
-  /** How a refusal is shown, where not as the service's own JSON. Status and headers are the problem's unless the reply sets them. */
+  /**
+   * Renders refusals, if not as the service's usual JSON. Status and headers come from the problem unless the reply
+   * sets them.
+   */
   readonly refused?: (refused: Problem, headers: Pick<Headers, 'get'>) => Reply<object>
-  /** May also answer as an upstream service did: its status, media type and body. */
+  /** May also relay an upstream service's status, media type and body. */
   readonly relays?: boolean
-  /** May also answer 303: on to another page. */
+  /** May also answer 303, a redirect to a different page. */
   readonly redirects?: boolean
-  /** What a failure of the service's own is called here, in place of `internal_error`. */
+  /** The code for failures of the service itself. Default: `internal_error`. */
   readonly failure?: ProblemCode
-  /** Takes `X-Device-Token`, by which a registered device says that it is one. */
+  /** Accepts `X-Device-Token`, with which a registered device identifies itself. */
   readonly deviceToken?: 'required' | 'optional'
-  /** Refuses bodies that hold a card number, under any name: those never pass through this service. */
+  /** Refuses bodies with a card number in any field. Card numbers never pass through this service. */
   readonly refusesCardData?: boolean
-  /** Takes `Idempotency-Key`. */
+  /** Accepts `Idempotency-Key`. */
   readonly idempotent?: boolean
-  /** Its address is a resource of its own (RFC 8707): agents' tokens for that alone are good here too. */
+  /** Its URL is a resource (RFC 8707), so agents' tokens for only this resource are valid too. */
   readonly isResource?: boolean
-  /** What the user must have allowed an agent for it to call this. Default `twin`. */
+  /** The scope that an agent needs. Default: `twin`. */
   readonly agentScope?: AgentScope
-  /** Answers may be cached and shared: they carry neither value nor secrets. */
+  /** Whether answers may be cached and shared, because they hold neither value nor secrets. */
   readonly shareable?: boolean
-  /** `sandbox`: a control, there only where the sandbox is on. `meta`: about the service itself. Strict mode leaves both alone. */
+  /**
+   * `sandbox`: a control, only in sandboxes. `meta`: about the service itself. Strict mode ignores both. Default:
+   * `service`.
+   */
   readonly scope?: 'service' | 'sandbox' | 'meta'
-  /** A control that answers everyone, wherever they call from. */
+  /** A control that answers remote callers too. */
   readonly isOpen?: boolean
 }
 
 /**
- * The handler is one of three: `read` and `write` run in one transaction together with the caller's authentication;
- * `handle` opens its own. A problem that `write` throws undoes its transaction; one that it returns keeps it.
+ * A route has one of three handlers. `read` and `write` run in one transaction together with authentication, and
+ * `handle` opens its own. A problem that `write` throws undoes its transaction; one that it returns does not.
  */
 type RouteHandler<C, H> = KeyOwner<C> &
   (
@@ -218,19 +227,19 @@ type RouteHandler<C, H> = KeyOwner<C> &
   )
 
 /**
- * Where the handler itself checks who calls: the parts of the credential as it was sent, to which Idempotency-Keys then belong.
- * Undefined: they belong to the principal.
+ * The credential as it was sent, for handlers that check it themselves. Idempotency-Keys then belong to this
+ * credential. Default: they belong to the principal.
  */
 interface KeyOwner<C> {
   presented?(call: C): readonly (string | undefined)[] | undefined
   /**
-   * Whether a stored answer is given again: what it holds may have been revoked since. Where not, the call runs as if none were
-   * stored. Throws what the caller is told instead.
+   * Whether a stored answer may be sent again. Its content may have been revoked since. If false, the call runs again.
+   * May throw a problem to answer with instead.
    */
   isStillValid?(tx: Writer, call: C, answer: unknown, service: ServiceContext): Promise<boolean>
 }
 
-/** An operation as its feature declares it: all but its id, which is its key among the feature's routes. */
+/** An operation without its id, which is its key among the feature's routes. */
 export type RouteDefinition<
   P extends ObjectSchema = ObjectSchema,
   Q extends ObjectSchema = ObjectSchema,
@@ -241,7 +250,7 @@ export type RouteDefinition<
   E extends ProblemCode = ProblemCode,
 > = RouteFacts<P, Q, B, A, R, W, E> & RouteHandler<Call<z.output<P>, z.output<Q>, z.output<B>, A>, Handled<R, W>>
 
-/** One entry of the route table: everything there is to know about an operation. */
+/** An entry of the route table. */
 export type Route = RouteFacts<
   ObjectSchema,
   ObjectSchema,
@@ -252,13 +261,13 @@ export type Route = RouteFacts<
   ProblemCode
 > &
   RouteHandler<Call, unknown> & {
-    /** The operation's name: the operationId in the OpenAPI document. */
+    /** The operation's id, also its operationId in the OpenAPI document. */
     readonly id: string
-    /** The heading under which the documentation has it. */
+    /** Its heading in the documentation. */
     readonly tag: string
   }
 
-/** Declares an operation. Its handler's `call` and answer are typed by the schemas and the callers it names. */
+/** Declares an operation. Its schemas and callers type its handler. */
 export function route<
   A extends Auth,
   P extends ObjectSchema = Nothing,
@@ -271,18 +280,18 @@ export function route<
   return definition
 }
 
-/** The operations of a feature, each with its key as its id, under one heading. */
+/** Declares the operations of a feature under one heading. Each key becomes the operation's id. */
 export function defineRoutes<T extends Readonly<Record<string, object>>>(
   tag: string,
   definitions: T,
 ): { readonly [Id in keyof T]: T[Id] & { readonly id: Id; readonly tag: string } } {
   const named = Object.entries(definitions).map(([id, definition]) => [id, { ...definition, id, tag }])
-  return Object.fromEntries(named) // Object.fromEntries forgets the keys.
+  return Object.fromEntries(named) // Object.fromEntries loses the types of the keys.
 }
 
 /**
- * Whether strict mode judges a route. No program leans on the pages at which people sign in and answer, and metadata that standards
- * place under `/.well-known/` is not made up.
+ * Whether strict mode checks a route's evidence grade. It skips pages, which no program relies on, and the metadata
+ * that standards define under `/.well-known/`.
  */
 export const isGraded = ({ scope = 'service', path, auth, produces }: Route): boolean =>
   scope === 'service' && !path.includes('/.well-known/') && !(auth.includes('guest') && produces?.includes('text/html'))

@@ -1,6 +1,9 @@
 import type { SandboxAccess } from './context.js'
 
-/** A setting of who may reach a sandbox: how one value is read, undefined where it is wrong, and what it must be. */
+/**
+ * A setting of a sandbox's access. `read` returns undefined for an invalid value, and `expects` completes "must be
+ * …".
+ */
 interface Setting {
   readonly read: (text: string) => string | undefined
   readonly expects: string
@@ -8,9 +11,9 @@ interface Setting {
 
 export const accessSettings = {
   controlToken: {
-    // What a cookie can hold (RFC 6265 section 4.1.1).
+    // The characters of cookie values (RFC 6265 section 4.1.1).
     read: (text) => (/^[!#-+\--:<-[\]-~]{1,256}$/.test(text) ? text : undefined),
-    expects: '1 to 256 visible ASCII characters without quotes, commas, semicolons and backslashes',
+    expects: '1 to 256 visible ASCII characters without double quotes, commas, semicolons and backslashes',
   },
   allowOrigins: {
     read: originOf,
@@ -25,7 +28,7 @@ export interface AccessOptions {
   readonly allowHosts?: readonly string[] | undefined
 }
 
-/** Throws a TypeError where a value is wrong. */
+/** Reads the settings of who may use a sandbox. Throws a TypeError if a value is invalid. */
 export function sandboxAccess({ controlToken, allowOrigins = [], allowHosts = [] }: AccessOptions): SandboxAccess {
   return {
     controlToken: controlToken === undefined ? undefined : checkedSetting('controlToken', controlToken),
@@ -37,11 +40,11 @@ export function sandboxAccess({ controlToken, allowOrigins = [], allowHosts = []
 function checkedSetting(name: keyof typeof accessSettings, text: string): string {
   const { read, expects } = accessSettings[name]
   const value = read(text)
-  if (value === undefined) throw new TypeError(`${name} takes ${expects}, not "${text}"`)
+  if (value === undefined) throw new TypeError(`${name} must be ${expects}, not "${text}"`)
   return value
 }
 
-/** As browsers write it. Pages of files and sandboxed frames are of the origin `null`. */
+/** An origin in the spelling of browsers. Local files and sandboxed frames have the origin `null`. */
 function originOf(text: string): string | undefined {
   const origin = text.trim().toLowerCase().replace(/\/$/, '')
   if (origin === 'null') return origin
@@ -52,7 +55,7 @@ function originOf(text: string): string | undefined {
 
 const HOST = /^(\[[\da-f:.]+\]|(?:[a-z\d_-]+\.)*[a-z\d_-]+)\.?(:\d{1,5})?$/
 
-/** In lower case, with its port where it has one. */
+/** A host in lower case, with its port if it has one. */
 function hostOf(text: string): string | undefined {
   const [, name = '', port = ''] = HOST.exec(text.trim().toLowerCase()) ?? []
   const url = `http://${name}${port}`

@@ -5,7 +5,7 @@ import type { SandboxAccess } from './context.js'
 import type { FetchSource, RequestHeaders } from './incoming.js'
 import { isForeign } from './origin.js'
 
-/** A request as the guards of a sandbox look at it. */
+/** The parts of a request that a sandbox's guards check. */
 export interface GuardedRequest {
   readonly method: string
   readonly url: string
@@ -13,59 +13,62 @@ export interface GuardedRequest {
   readonly source: Pick<FetchSource, 'peerAddress'>
 }
 
-/** Whose guards they are. */
+/** The service that the guards protect. */
 export interface GuardedService {
   readonly baseUrl: string
   readonly sandbox: SandboxAccess | undefined
 }
 
-/** The control that answers everyone. */
+/** The control that answers every host. */
 const HEALTH = '/_sandbox/health'
 
 /**
- * Refuses requests from the network that name an unknown host, as those of a rebound name do, and preflights of foreign pages.
+ * Refuses network requests for unknown hosts, which DNS rebinding causes, and preflights of pages of untrusted origins.
  * Throws `host_refused`, `origin_refused`.
  */
-export function guardCaller(asked: GuardedRequest & { readonly path: string }, guarded: GuardedService): void {
-  if (!isGuarded(asked, guarded)) return
-  if (asked.path.replace(/\/$/, '') !== HEALTH && !isKnownHost(asked.url, guarded)) throw hostRefused(asked.url)
-  const origin = asked.headers.get('origin')
-  if (asked.method === 'OPTIONS' && origin !== null && !isTrusted(origin, asked, guarded)) throw originRefused(origin)
+export function guardCaller(request: GuardedRequest & { readonly path: string }, guarded: GuardedService): void {
+  if (!isGuarded(request, guarded)) return
+  if (request.path.replace(/\/$/, '') !== HEALTH && !isKnownHost(request.url, guarded)) throw hostRefused(request.url)
+  const origin = request.headers.get('origin')
+  if (request.method === 'OPTIONS' && origin !== null && !isTrusted(origin, request, guarded))
+    throw originRefused(origin)
 }
 
 /**
- * Refuses a call from the network by which a foreign page would change something without credentials of its own. A header that
- * browsers send to other origins only after a preflight is one; a cookie is none, nor is Basic, which browsers add by themselves.
- * Throws `origin_refused`, or `cross_site` where a session's cookie came to a route that `takesSession`.
+ * Refuses a network request that changes something, comes from an untrusted page, and has no credentials of its own.
+ * Credentials are headers that need a preflight. Cookies and Basic are not, because browsers add them automatically.
+ * Throws `origin_refused`, or `cross_site` if a route that `takesSession` gets a session's cookie.
  */
-export function guardChange(asked: GuardedRequest, guarded: GuardedService, { takesSession = false } = {}): void {
-  if (!isGuarded(asked, guarded) || isSafe(asked.method)) return
-  if (isOfTrustedPage(asked, guarded) || hasCredentials(asked.headers)) return
-  if (takesSession && cookieOf(asked.headers, 'session_id') !== undefined) throw problem('cross_site')
-  throw originRefused(asked.headers.get('origin'))
+export function guardChange(request: GuardedRequest, guarded: GuardedService, { takesSession = false } = {}): void {
+  if (!isGuarded(request, guarded) || isSafe(request.method)) return
+  if (isOfTrustedPage(request, guarded) || hasCredentials(request.headers)) return
+  if (takesSession && cookieOf(request.headers, 'session_id') !== undefined) throw problem('cross_site')
+  throw originRefused(request.headers.get('origin'))
 }
 
-/** Throws `sandbox_refused` unless a local caller asks for a control, or one who holds the control token. */
-export function guardControls(asked: GuardedRequest, guarded: GuardedService): void {
-  if (!isLocal(asked, guarded) && !holdsControlToken(asked, guarded)) throw problem('sandbox_refused')
+/** Checks that the caller of a control is local or has the control token. Throws `sandbox_refused`. */
+export function guardControls(request: GuardedRequest, guarded: GuardedService): void {
+  if (!isLocal(request, guarded) && !holdsControlToken(request, guarded)) throw problem('sandbox_refused')
 }
 
-/** Whether a page of this origin may read answers (CORS). */
-export function mayRead(origin: string, asked: GuardedRequest, guarded: GuardedService): boolean {
-  return !isGuarded(asked, guarded) || isTrusted(origin, asked, guarded)
+/** Whether pages of this origin may read answers (CORS). */
+export function mayRead(origin: string, request: GuardedRequest, guarded: GuardedService): boolean {
+  return !isGuarded(request, guarded) || isTrusted(origin, request, guarded)
 }
 
 /** Whether this is the sandbox's control token, compared in constant time. */
 export const isControlToken = (token: string, { controlToken }: Pick<SandboxAccess, 'controlToken'>): boolean =>
   controlToken !== undefined && sameSecret(token, controlToken)
 
-/** Keeps the control token in the browser that was given it. */
+/** The Set-Cookie header that stores the control token in a browser. */
 export function controlCookie(token: string, url: string): string {
   const secure = url.startsWith('https:') ? '; Secure' : ''
   return `control_token=${token}; Path=/; HttpOnly; SameSite=Strict${secure}`
 }
 
-/** A service that is no sandbox answers every page; calls in process, under MSW or in a worker come from no network. */
+/**
+ * Only sandboxes are guarded, and only against network requests. Calls in process, under MSW or in a worker are not.
+ */
 const isGuarded = ({ source }: GuardedRequest, { sandbox }: GuardedService): boolean =>
   sandbox !== undefined && source.peerAddress !== undefined
 
@@ -88,11 +91,11 @@ function hostRefused(url: string): Problem {
   return problem('host_refused', { detail: `To allow it, start the sandbox with --allow-host ${shown}.` })
 }
 
-/** The service's own pages, those on this machine at any port, and those that the sandbox was told to allow. */
+/** Trusts the service's own pages, pages on this machine at any port, and origins in `allowOrigins`. */
 function isTrusted(origin: string, { url, headers }: GuardedRequest, guarded: GuardedService): boolean {
   const { baseUrl, sandbox } = guarded
   if (isLoopbackOrigin(origin) || sandbox?.allowOrigins.includes(origin)) return true
-  // Under a rebound name, the page of that name looks like the service's own.
+  // With DNS rebinding, a foreign page has the same origin as the request, so the host must be known too.
   return isKnownHost(url, guarded) && !isForeign({ url, headers }, baseUrl)
 }
 
@@ -103,11 +106,11 @@ function originRefused(origin: string | null): Problem {
   return problem('origin_refused', { detail })
 }
 
-/** Browsers name the page's origin in all they send but what only looks, where `Sec-Fetch-Site` says whose page it is. */
-function isOfTrustedPage(asked: GuardedRequest, guarded: GuardedService): boolean {
-  const { headers, method } = asked
+/** Browsers omit `Origin` on same-origin reads. For these, `Sec-Fetch-Site` tells where the page is from. */
+function isOfTrustedPage(request: GuardedRequest, guarded: GuardedService): boolean {
+  const { headers, method } = request
   const origin = headers.get('origin')
-  if (origin !== null) return isTrusted(origin, asked, guarded)
+  if (origin !== null) return isTrusted(origin, request, guarded)
   return isSameOrigin(headers) || (isSafe(method) && headers.get('sec-fetch-dest') === 'document')
 }
 
@@ -119,27 +122,32 @@ const isSameOrigin = (headers: RequestHeaders): boolean => {
 const hasCredentials = (headers: RequestHeaders): boolean =>
   bearerOf(headers) !== undefined || headers.has('x-session-id') || headers.has('x-control-token')
 
-function isLocal(asked: GuardedRequest, guarded: GuardedService): boolean {
-  const { peerAddress } = asked.source
+function isLocal(request: GuardedRequest, guarded: GuardedService): boolean {
+  const { peerAddress } = request.source
   const isPeerLocal = peerAddress === undefined || isLoopbackAddress(peerAddress)
-  return isPeerLocal && isKnownHost(asked.url, guarded) && !isPassedOn(asked.headers) && isOfTrustedPage(asked, guarded)
+  return (
+    isPeerLocal &&
+    isKnownHost(request.url, guarded) &&
+    !isPassedOn(request.headers) &&
+    isOfTrustedPage(request, guarded)
+  )
 }
 
-/** A proxy, a tunnel or another service sends this for somebody else, who may be anywhere. */
+/** Whether a proxy, tunnel or other service forwarded the request for somebody who may be anywhere. */
 function isPassedOn(headers: RequestHeaders): boolean {
   for (const name of headers.keys()) if (/^(forwarded|x-forwarded-.*|x-real-ip|via)$/i.test(name)) return true
   return false
 }
 
-function holdsControlToken(asked: GuardedRequest, guarded: GuardedService): boolean {
-  const { headers, method, url } = asked
+function holdsControlToken(request: GuardedRequest, guarded: GuardedService): boolean {
+  const { headers, method, url } = request
   const { baseUrl, sandbox } = guarded
   if (!sandbox) return false
   const sent = headers.get('x-control-token') ?? bearerOf(headers)
   if (sent !== undefined) return isControlToken(sent, sandbox)
   const cookie = cookieOf(headers, 'control_token')
   if (cookie === undefined || !isControlToken(cookie, sandbox)) return false
-  // A browser adds the cookie by itself: it counts only for pages of the sandbox.
+  // Browsers add the cookie automatically, so it counts only for the sandbox's own pages.
   if (headers.get('origin') === null) return isSafe(method) && isSameOrigin(headers)
   return !isForeign({ url, headers }, baseUrl)
 }

@@ -1,6 +1,6 @@
 /**
- * csv-stringify makes a byte order mark of Node's Buffer as it is loaded, and uses it no more. A browser, which has none,
- * is lent one until then: import this module before it, and call `takeBack` after.
+ * csv-stringify needs Node's `Buffer` only while it loads. In browsers this module provides one: import it before
+ * csv-stringify, and call `removeBuffer` after.
  */
 const scope: { Buffer?: unknown } = globalThis
 const isLent = scope.Buffer === undefined

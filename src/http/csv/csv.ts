@@ -1,13 +1,13 @@
 import { removeBuffer } from './csv-buffer.js'
 
-// Loaded between the two: see there.
+// Must load between `csv-buffer.ts` and `removeBuffer()`.
 
 import { stringify } from 'csv-stringify/sync'
 import { type Reply, streamed } from '../reply.js'
 
 removeBuffer()
 
-/** Which of the two forms of a table the caller takes; CSV where it does not say. */
+/** Whether the caller prefers JSON over CSV. Default: CSV. */
 export const prefersJson = (headers: Pick<Headers, 'get'>): boolean => {
   const accept = headers.get('accept') ?? ''
   const json = accept.indexOf('application/json')
@@ -15,7 +15,7 @@ export const prefersJson = (headers: Pick<Headers, 'get'>): boolean => {
   return json >= 0 && (csv < 0 || json < csv)
 }
 
-/** Records as CSV with a header row. Cells that a spreadsheet would read as a formula are escaped. */
+/** Streams records as CSV with a header row. Escapes cells that a spreadsheet would read as a formula. */
 export function csvReply<R extends object>(columns: readonly (keyof R & string)[], pieces: AsyncIterable<R[]>): Reply {
   return streamed(csvText(columns, pieces), 'text/csv; charset=utf-8')
 }
@@ -26,11 +26,14 @@ async function* csvText<R extends object>(columns: readonly (keyof R & string)[]
   for await (const records of pieces) yield stringify(records, options)
 }
 
-/** Amounts have at most nine decimals: written out, as not every reader of CSV knows `1e-9`. */
+/**
+ * Writes small amounts without exponents, because some CSV readers do not know `1e-9`. Amounts have at most nine
+ * decimals.
+ */
 const plainNumber = (value: number): string =>
   String(value).includes('e-') ? value.toFixed(9).replace(/0+$/, '') : String(value)
 
-/** Records as one JSON array. */
+/** Streams records as one JSON array. */
 export function jsonReply(pieces: AsyncIterable<object[]>): Reply {
   return streamed(jsonText(pieces), 'application/json')
 }

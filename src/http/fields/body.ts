@@ -3,11 +3,11 @@ import { problem } from '../../base/problem.js'
 import { isObject } from '../../storage/unknown.js'
 import { fieldProblem, fieldRefused } from './field.js'
 
-/** What the runtime knows of a request beyond the `Request` itself. */
+/** The body of a request, if the runtime reads it itself. */
 export interface BodySource {
   /**
-   * The body, read by the runtime itself: quicker than through the `Request`, and the only way for that of a GET.
-   * Gives undefined when it is larger than `limit` bytes.
+   * Reads the body. It is faster than the `Request`, and can read the body of a GET. Returns undefined if the body is
+   * larger than `limit` bytes.
    */
   readonly body?: ((limit: number) => Promise<Uint8Array | undefined>) | undefined
 }
@@ -20,10 +20,10 @@ interface Sent {
   readonly source: BodySource
 }
 
-/** The fields that a JSON or form body holds. Throws body_malformed, body_too_large or content_type_refused. */
+/** Reads the fields of a JSON or form body. Throws `body_malformed`, `body_too_large`, `content_type_refused`. */
 export async function readFields({ request, headers, source }: Sent, limit: number): Promise<Fields> {
   const bytes = await (source.body ? source.body(limit) : readBytes(request, limit)).catch((cause: unknown) => {
-    throw problem('body_malformed', { detail: 'It broke off.', cause })
+    throw problem('body_malformed', { detail: 'It was incomplete.', cause })
   })
   if (bytes === undefined) throw problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
   if (bytes.length === 0) return {}
@@ -34,10 +34,12 @@ export async function readFields({ request, headers, source }: Sent, limit: numb
   throw problem('content_type_refused')
 }
 
-/** The body, or undefined when it is larger than the limit: counted while it comes, whatever length was announced. */
+/**
+ * Reads the body, or undefined if it is larger than the limit. Counts the bytes, because Content-Length may be wrong.
+ */
 async function readBytes(request: Request, limit: number): Promise<Uint8Array | undefined> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) return undefined
-  // Some browsers do not show a request's stream.
+  // Some browsers do not support streams of request bodies.
   if (request.body === undefined) return atMost(new Uint8Array(await request.arrayBuffer()), limit)
   if (request.body === null) return new Uint8Array()
   const reader = request.body.getReader()
@@ -49,7 +51,7 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array | 
     pieces.push(value)
     size += value.byteLength
     if (size <= limit) continue
-    // Not waited for: while a clone of the request is unread, it does not come to an end.
+    // Not awaited, because it does not resolve while a clone of the request is unread.
     reader.cancel().catch(() => {})
     return undefined
   }
@@ -93,7 +95,7 @@ function jsonFields(text: string): Readonly<Fields> {
 
 const DEPTH = 32
 
-/** Refuses what no storage can be relied on to hold, and what would take a recursion too deep. Throws `field_invalid`. */
+/** Refuses values that some storages cannot store, and deep nesting. Throws `field_invalid`. */
 function refuseUnstorable(value: unknown, field: string, depth = 1): void {
   if (typeof value === 'string') refuseText(value, field)
   else if (typeof value === 'number') {
@@ -113,14 +115,14 @@ function refuseText(text: string, field: string): void {
 
 const formFields = (text: string): Fields => textFields(new URLSearchParams(text))
 
-/** Fields that came as text, from a query, path or form. */
+/** Fields from a query, path or form, whose values are text. */
 export function textFields(pairs: Iterable<readonly [string, string]>): Fields {
   const fields: Fields = Object.create(null)
   for (const [name, text] of pairs) fields[name] = new TextValue(text, fields[name] instanceof TextValue)
   return fields
 }
 
-/** A value that came as text, where JSON would have had a type. */
+/** A value that came as text, so its type is unknown. */
 export class TextValue {
   constructor(
     readonly text: string,
@@ -128,7 +130,10 @@ export class TextValue {
   ) {}
 }
 
-/** Checks fields against a schema. Text from a query, path or form is read as the type that its field asks for. */
+/**
+ * Checks fields against a schema. Converts text from a query, path or form to the type of its field. Throws
+ * `field_invalid`.
+ */
 export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<string, unknown> {
   const typed: Fields = {}
   for (const name of Object.keys(schema.shape)) {
@@ -160,6 +165,6 @@ interface Definition {
 }
 
 function baseKind(schema: z.core.$ZodType | undefined): string | undefined {
-  const definition = schema?._zod.def as Definition | undefined // zod's types do not tell which schemas hold another.
+  const definition = schema?._zod.def as Definition | undefined // zod's types do not show which schemas wrap others.
   return definition?.innerType ? baseKind(definition.innerType) : definition?.type
 }

@@ -1,16 +1,15 @@
 import { problem } from '../../base/problem.js'
 
 /**
- * Refuses fields with a card number in them, however deep and wherever in a text: it is to be neither stored nor logged. One rule for
- * whatever takes a payment method, or what an account says of itself.
- * Throws `card_data_refused`, which says nothing of the number.
+ * Refuses fields with a card number, at any depth and anywhere in a text, so that it is neither stored nor logged.
+ * Routes for payment methods and account details use it. Throws `card_data_refused`, which does not contain the number.
  */
 export function checkNoCardData(fields: unknown): void {
   if (holdsCardNumber(fields)) throw problem('card_data_refused')
   if (typeof fields === 'object' && fields !== null) for (const part of Object.values(fields)) checkNoCardData(part)
 }
 
-/** Groups of digits that nothing but spaces and hyphens parts: not the digits of a word, such as `pm_1`. */
+/** Groups of digits, separated only by spaces and hyphens. Digits of a word such as `pm_1` do not count. */
 const RUN = /(?<![\p{L}\d_])\d+(?:[\s-]+\d+)*(?![\p{L}\d_])/gu
 
 function holdsCardNumber(value: unknown): boolean {
@@ -20,7 +19,7 @@ function holdsCardNumber(value: unknown): boolean {
 
 const MOST_DIGITS = 19
 
-/** Whether groups that follow each other make a card number. */
+/** Whether adjacent groups form a card number. */
 function anyTogether(groups: readonly string[]): boolean {
   return groups.some((_, from) => {
     let digits = ''
@@ -32,12 +31,15 @@ function anyTogether(groups: readonly string[]): boolean {
   })
 }
 
-/** How cards begin, by how many digits they have: other numbers, such as a French business's SIRET, keep Luhn's rule too. */
+/**
+ * The first digits of card numbers of each length. Other numbers, such as French SIRET numbers, pass the Luhn check
+ * too.
+ */
 const CARD = /^(?:4\d{12}|3[0689]\d{12}|(?:3[47]|1[38]|21)\d{13}|[2-6]\d{15,18})$/
 
 const isCardNumber = (digits: string): boolean => CARD.test(digits) && isLuhn(digits)
 
-/** Every second digit counts twice, from the one before the last on, less nine where that has two digits (ISO/IEC 7812-1). */
+/** The Luhn check (ISO/IEC 7812-1). */
 function isLuhn(digits: string): boolean {
   const sum = [...digits].reverse().reduce((sum, digit, place) => {
     const counted = Number(digit) * (place % 2 === 0 ? 1 : 2)

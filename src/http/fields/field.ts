@@ -1,12 +1,12 @@
 import type * as z from 'zod/mini'
 import { type Problem, problem } from '../../base/problem.js'
 
-/** A field that is not as it must be: the problem names it, and says what it must be. */
+/** Problems of invalid fields, which name the field and say what it must be. */
 
 export const fieldRefused = (field: string, what: string): Problem =>
   problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
 
-/** What a schema found wrong first. `within`: the field that holds the fields. */
+/** The problem for the first issue that a schema found. `within`: the field that contains the fields. */
 export function fieldProblem(
   issue: z.core.$ZodIssue | undefined,
   fields: Readonly<Record<string, unknown>>,
@@ -15,7 +15,7 @@ export function fieldProblem(
   if (!issue) return problem('field_invalid')
   const path = issue.path.map(String)
   const field = [...(within === undefined ? [] : [within]), ...path].join('.')
-  if (issue.code === 'unrecognized_keys') return fieldRefused(field, `takes no ${issue.keys.join(', ')}`)
+  if (issue.code === 'unrecognized_keys') return fieldRefused(field, `must not contain ${issue.keys.join(', ')}`)
   const [first] = path
   const missing = first !== undefined && path.length === 1 && fields[first] === undefined
   return fieldRefused(field, `${missing ? 'is missing: it ' : ''}must be ${expected(issue)}`)
@@ -40,7 +40,7 @@ function expected(issue: z.core.$ZodIssue): string {
           .join(' or ') || 'of another form'
       )
     case 'invalid_format':
-      // A schema that names its form does so in place of zod's own message.
+      // A schema may describe its format in place of zod's own message.
       return issue.message === 'Invalid input' ? 'of another form' : issue.message
     case 'custom':
       return issue.message

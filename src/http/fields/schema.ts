@@ -2,23 +2,23 @@ import { problem } from '../../base/problem.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
 import * as z from './zod.js'
 
-/** Wire shapes that more than one feature shows. Schemas have no transforms, so that each is also JSON Schema. */
+/** Schemas that several features share. They have no transforms, so that each converts to JSON Schema. */
 
 /** A hash of canonical JSON: `41` and 64 hex digits. */
 export const ContentHash = z.string()
 
 export const UnixSeconds = z.int()
-/** Accounts, users and their secrets show times so on create and read. */
+/** Accounts, users and their secrets show times in this form. */
 export const UnixSecondsDigits = z.string().check(z.regex(/^\d+$/))
 
-/** A moment on input: Unix seconds, as a number or digits, or an ISO 8601 date or date-time, UTC where it names no zone. */
+/** A time on input: Unix seconds, as a number or digits, or an ISO 8601 date or date-time. Default time zone: UTC. */
 export const Time = z.union([z.int(), z.string()])
 
-/** Unix milliseconds of a `Time`. Throws `field_invalid`, which names the field. */
+/** Converts a `Time` to Unix milliseconds. Throws `field_invalid`, which names the field. */
 export function timeOf(field: string, time: number | string | undefined): number | undefined {
   if (time === undefined) return undefined
   const text = String(time)
-  // Date.parse takes much that is no time ("-5" is one in 2001), and a date-time without a zone by that of the machine.
+  // Date.parse accepts other text too ("-5" is in 2001), and reads a date-time without a zone in the machine's zone.
   const [, day, clock, zone] =
     /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(`${day}T${clock ?? '00:00'}${zone ?? 'Z'}`)
@@ -29,10 +29,10 @@ export function timeOf(field: string, time: number | string | undefined): number
   })
 }
 
-/** Of one line, every character of which people see. */
+/** One line without invisible characters. */
 const plainLine = z.refine<string>(isPlainLine, 'one line without control, invisible or text-direction characters')
 
-/** What somebody calls something: one line, of up to `most` characters. */
+/** A name: one line of `least` to `most` characters. */
 export const lineOf = (most: number, least = 1) => z.string().check(z.minLength(least), z.maxLength(most), plainLine)
 
 export const Email = z.string().check(
@@ -42,31 +42,34 @@ export const Email = z.string().check(
   z.regex(/^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@,;<>".]+$/u, 'an email address, such as ada@example.test'),
 )
 
-/** Without the white space that a copied address begins or ends with. JavaScript's own `trim` also takes U+FEFF away, which people cannot see. */
+/**
+ * Removes white space around a copied address. Unlike `trim`, it leaves U+FEFF, which is invisible and must be
+ * refused.
+ */
 const withoutEnds = (text: string): string => text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')
 
-/** Path of something known by its hash. */
+/** The path of something with a hash. */
 export const HashPath = z.object({ hash: z.string() })
 
-/** Path of something known by a number. */
+/** The path of something with a numeric id. */
 export const IdPath = z.object({ id: z.int() })
 
-/** A number of value, in the digital quantity. */
+/** An amount in its digital quantity. */
 export const Amount = z.number()
 
-/** A price that the payer saw, as a number or in decimal digits: how it is spelled makes no difference. */
+/** A price that the payer saw, as a number or in decimal digits. `2` and `"2.0"` are equal. */
 export const QuotedAmount = z.union([
   Amount,
   z.string().check(z.maxLength(40), z.regex(/^\d+(\.\d+)?(e[+-]?\d+)?$/i, 'a number')),
 ])
 
-/** The quote: the price that the payer saw, and its digital quantity. With another one now, nothing is charged. */
+/** The quote: the price that the payer saw, and its digital quantity. If either has changed, nothing is charged. */
 export const quoteFields = { price: z.optional(QuotedAmount), dq: z.optional(ContentHash) }
 
 /** The lines of a cart as its payer saw them. */
 export const QuotedLines = z.array(z.object({ line: z.int(), quantity: z.int(), price: QuotedAmount, dq: ContentHash }))
 
-/** A user as others see them: without secrets (interface.md section 2). */
+/** A user without secrets (Micro Payment Service Interface, section 2). */
 export const userShape = {
   id: z.int(),
   email: z.string(),
@@ -101,7 +104,7 @@ export const paymentShape = {
 
 export const PaymentShape = z.object(paymentShape)
 
-/** What was bought. */
+/** The receipt of a purchase. */
 export const ReceiptShape = z.object({
   transaction_id: z.int(),
   catalog_item_id: z.int(),
@@ -126,7 +129,7 @@ export const ReceiptShape = z.object({
 export const ServiceMethod = z.enum(['GET', 'POST', 'PUT'])
 export const ServiceSchema = z.record(z.string(), z.unknown())
 
-/** What a seller says of an item: where all of them are needed. */
+/** The fields of an item that a seller must give. */
 export const itemFields = {
   name: lineOf(64),
   description: z.string().check(z.maxLength(1024)),
@@ -134,19 +137,19 @@ export const itemFields = {
   service_schema: ServiceSchema,
 }
 
-/** Receipt line. */
+/** The text on a receipt. */
 export const Descriptor = lineOf(255)
 
-/** Null clears it. */
+/** The name of an account. Null clears it. */
 export const AccountName = z.nullable(lineOf(255, 0))
 
 const profileText = (most: number) => z.string().check(z.trim(), z.minLength(1), z.maxLength(most))
 const profileLine = (most: number) => z.optional(z.nullable(profileText(most).check(plainLine)))
 
-/** The card processor's name for a card. Not narrower than a card number: what looks like one is refused by a word of its own. */
+/** The card processor's id for a card. It allows card numbers, so that they are refused with their own error. */
 export const PaymentMethodId = z.string().check(z.regex(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters'))
 
-/** Whom invoices are for; null clears a field, one left out stays. */
+/** The recipient of invoices. Null clears a field. Omitted fields stay unchanged. */
 export const profileFields = {
   business_name: profileLine(255),
   business_address: z.optional(z.nullable(profileText(1000))),
@@ -154,7 +157,7 @@ export const profileFields = {
   tax_number: profileLine(64),
 }
 
-/** Something sold to agents; `external_endpoint` only to its own account. */
+/** An item of the catalog. Only its own account sees `external_endpoint`. */
 export const ItemShape = z.object({
   id: z.int(),
   name: z.string(),
@@ -179,7 +182,7 @@ export const ItemShape = z.object({
   updated_at: UnixSeconds,
 })
 
-/** Items that are paid at once. */
+/** A cart: items that are paid together. */
 export const CartShape = z.object({
   id: z.int(),
   status: z.enum(['open', 'paying', 'paid', 'partly_paid', 'failed']),
@@ -201,7 +204,7 @@ export const CartShape = z.object({
   created_at: UnixSeconds,
 })
 
-/** A link by which one purchase is paid. */
+/** A checkout: a link by which anybody can pay for one purchase. */
 export const CheckoutShape = z.object({
   id: z.int(),
   token: z.string(),
@@ -216,7 +219,7 @@ export const CheckoutShape = z.object({
   created_at: UnixSeconds,
 })
 
-/** Value on its way between wallets. */
+/** A transfer of value to a twin or an email address. */
 export const TransferShape = z.object({
   id: z.int(),
   status: z.enum(['completed', 'invited', 'cancelled', 'expired']),
@@ -229,7 +232,7 @@ export const TransferShape = z.object({
   created_at: UnixSeconds,
 })
 
-/** A featured item as the registry of tools shows it. */
+/** A featured item in the registry of tools. */
 export const ToolShape = z.object({
   id: z.int(),
   name: z.string(),
@@ -247,7 +250,7 @@ export const ToolShape = z.object({
   updated_at: UnixSeconds,
 })
 
-/** What an agent asked its user for. */
+/** An approval: what an agent wants to do, and whether its user agreed. */
 export const ApprovalShape = z.object({
   approval_id: z.string(),
   kind: z.enum(['purchase', 'paywall', 'transfer', 'cart', 'account_change']),
@@ -270,7 +273,7 @@ export const AuthenticationRequest = z.object({
   created_at: UnixSeconds,
 })
 
-/** Part of every list: how many, and past which id. */
+/** The query of every list: how many rows, and after which id. */
 export const pageQuery = {
   limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
   after: z.optional(z.int()),
@@ -278,16 +281,16 @@ export const pageQuery = {
 
 export const PageQuery = z.object(pageQuery)
 
-/** A page of a list under its plural; `next` is the `after` of the next page, or null on the last. */
+/** A page of a list, with the rows under `plural`. `next` is the cursor of the next page, or null on the last. */
 export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, item: S) =>
-  // TypeScript takes a field whose name is computed for one of any name.
+  // TypeScript types a computed field name as `string`.
   z.object({ [plural]: z.array(item), next: z.nullable(z.int()) } as Record<P, z.ZodMiniArray<S>> & {
     next: z.ZodMiniNullable<z.ZodMiniInt>
   })
 
 export { z }
 
-/** Client credentials, as their owner sees them. */
+/** Client credentials as their owner sees them. */
 export const SecretsShape = z.array(
   z.object({
     client_id: z.string(),

@@ -1,4 +1,4 @@
-/** Of zod, what wire shapes are made of: a bundle holds what is named here, and no language or format besides. */
+/** The parts of zod that schemas use. Bundles contain only these, without its locales and other formats. */
 export {
   array,
   boolean,

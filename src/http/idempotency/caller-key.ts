@@ -2,8 +2,9 @@ import { isObject } from '../../storage/unknown.js'
 import type { Call, Principal, Route } from '../route.js'
 
 /**
- * To whom an Idempotency-Key belongs: nobody reads what was answered to another. Sessions and tokens of one user share their keys.
- * Undefined where the key is ignored: without credentials the key alone says whose answer it is, so one that can be guessed is none.
+ * The owner of an Idempotency-Key. Nobody else gets the stored answer. Sessions and tokens of one user share their
+ * keys. Undefined if the key is ignored: without credentials only the key identifies the caller, so it must be hard to
+ * guess.
  */
 export function callerKey(call: Call, route: Route, key: string): string | undefined {
   const presented = route.presented?.(call)
@@ -12,7 +13,7 @@ export function callerKey(call: Call, route: Route, key: string): string | undef
   return ownerOf(principal, call) ?? session?.id ?? (key.length < HARD_TO_GUESS ? undefined : 'nobody')
 }
 
-/** An app, a page and an embed act for a user or account, and none of them is told what the others were answered. */
+/** Apps, pages and embeds act for a user or account, but have keys of their own, so none sees the answers of others. */
 function ownerOf(principal: Principal, { body }: Call): string | undefined {
   switch (principal.kind) {
     case 'account':
@@ -23,7 +24,7 @@ function ownerOf(principal: Principal, { body }: Call): string | undefined {
     case 'page':
       return JSON.stringify(['page', principal.user_id, principal.account_id, principal.origin])
     case 'embed':
-      // Everyone knows the public secret. What somebody may spend by it is in the delegate.
+      // The public secret is public, so the delegate identifies the caller.
       return JSON.stringify(['embed', principal.account_id, delegateOf(body)])
     case 'guest':
       return principal.user_id === null ? undefined : `user:${principal.user_id}`
@@ -38,5 +39,5 @@ function ownerOf(principal: Principal, { body }: Call): string | undefined {
 
 const delegateOf = (body: unknown): unknown => (isObject(body) ? body.persona_delegate : undefined) ?? null
 
-/** As many printable characters as hold 128 bits. */
+/** How many printable characters hold 128 bits. */
 export const HARD_TO_GUESS = 20

@@ -8,18 +8,24 @@ import type { RenderedAnswer } from '../rendered-answer.js'
 
 const LIFETIME = 24 * 3_600_000
 
-/** An answer given under an Idempotency-Key. The id is a digest of caller, method, path and key. */
+/** A stored answer. The id is a digest of caller, method, path and Idempotency-Key. */
 export interface IdempotencyRow {
   readonly id: string
   readonly body_digest: string
   readonly expires_at: number
-  /** Status, headers and body as JSON, encrypted: answers carry nonces and secrets. Null while there is none. */
+  /**
+   * Status, headers and body as JSON, encrypted because answers hold nonces and secrets. Null while there is no
+   * answer.
+   */
   readonly sealed: string | null
-  /** Names the call that runs under the key in several transactions, first its service; null once it has ended. */
+  /**
+   * The call in progress, if it has several transactions: its service's instance, `:`, and a random part. Null when
+   * it has ended.
+   */
   readonly claim: string | null
-  /** When that call is taken for dead. */
+  /** When a different call may take the key over. */
   readonly claimed_until: number | null
-  /** Others can tell whether that service is alive; absent in older rows. */
+  /** Whether others can tell that this service is alive. Absent in older rows. */
   readonly attended?: boolean
 }
 
@@ -31,21 +37,21 @@ export interface KeyedRequest {
   readonly method: string
   readonly path: string
   readonly fields: object
-  /** Whether what was stored for it is given again. Throws what is told instead. */
+  /** Whether a stored answer may be sent again. May throw a problem to answer with instead. */
   stands(tx: Writer, stored: RenderedAnswer): Promise<boolean>
 }
 
 type Context = Pick<ServiceContext, 'clock' | 'keys' | 'random' | 'instance' | 'storage'>
 
-/** Throws `idempotency_key_invalid`. */
+/** Checks the format of a key. Throws `idempotency_key_invalid`. */
 export function checkKey(key: string): string {
   if (/^[\x20-\x7e]{1,255}$/.test(key)) return key
   throw problem('idempotency_key_invalid')
 }
 
 /**
- * The answer that was kept for a request, or the place to keep one. A call of several transactions leaves a claim there for as long as it runs.
- * Throws `idempotency_mismatch`, `idempotency_in_progress`, `idempotency_unreadable`.
+ * Returns the stored answer of a request, or the place where its answer will be stored. Throws `idempotency_mismatch`,
+ * `idempotency_in_progress`, `idempotency_unreadable`.
  */
 export async function findStoredAnswer(
   tx: Writer,
@@ -61,10 +67,10 @@ export async function findStoredAnswer(
   return place
 }
 
-/** Tells by its name whether a service is known to have ended. */
+/** Whether the service of this instance name has certainly ended. */
 export type IsDead = (instance: string) => boolean
 
-/** Where a key's answer is kept, and what it answers. */
+/** Where an answer is stored, and the digest of its request's body. */
 export interface AnswerPlace {
   readonly id: string
   readonly body_digest: string
@@ -103,9 +109,9 @@ function isRunning(
 
 const instanceOf = (claim: string): string => claim.slice(0, claim.indexOf(':'))
 
-/** `idempotency_in_progress`, and the service that the first call runs in. */
+/** `idempotency_in_progress`, with the instance of the service that runs the first call. */
 export class InProgress extends Problem {
-  /** Undefined where nobody can tell whether that is alive. */
+  /** Undefined if nobody can tell whether that service is alive. */
   readonly instance: string | undefined
 
   constructor({ claim, attended }: IdempotencyRow) {
@@ -127,28 +133,31 @@ async function putAnswer(
   tx.put(idempotency, { id, body_digest, expires_at, sealed, ...open })
 }
 
-/** How long a call of several transactions may run before it is taken for dead: people answer within it, and upstream services. */
+/**
+ * How long a call of several transactions may run before another may take its key over. It may wait for people and
+ * upstream services.
+ */
 const CLAIM = 5 * 60_000
 
-/** A call of several transactions that holds its key. */
+/** A call of several transactions and its key. */
 export interface Claim extends AnswerPlace {
   readonly claim: string
 }
 
-/** Takes a place for a call of several transactions. */
+/** Claims a key for a call of several transactions. */
 export async function claimKey(tx: Writer, place: AnswerPlace, context: Context): Promise<Claim> {
   const claim = `${context.instance}:${randomHex(context.random, 16)}`
   await putAnswer(tx, place, { outcome: null, claim, at: context.clock.now() }, context)
   return { ...place, claim }
 }
 
-/** Keeps the answer of a call that is one transaction, in that transaction. */
+/** Stores the answer of a call of one transaction, in that transaction. */
 export const storeAtOnce = (tx: Writer, place: AnswerPlace, outcome: RenderedAnswer, context: Context): Promise<void> =>
   putAnswer(tx, place, { outcome, claim: null, at: context.clock.now() }, context)
 
 /**
- * Keeps an answer under a claimed key: for good, or, `meanwhile`, until another is kept or the call is taken for dead.
- * Throws `idempotency_in_progress` where another call has the key by now.
+ * Stores an answer under a claimed key. A provisional answer is used only if the call stores no final one. Throws
+ * `idempotency_in_progress` if a different call has taken the key over.
  */
 export async function storeUnderClaim(
   tx: Writer,
@@ -161,18 +170,18 @@ export async function storeUnderClaim(
   await putAnswer(tx, claim, { outcome: answer, claim: provisional ? claim.claim : null, at }, context)
 }
 
-/** Whether a call still runs under its key: none has taken that over, and no answer was kept for good. */
+/** Whether a call still has its key: no other call has taken it over, and no final answer is stored. */
 export const holdsKey = async (tx: Reader, { id, claim }: Claim): Promise<boolean> =>
   (await tx.get(idempotency, id))?.claim === claim
 
-/** Ends a call that failed: what it kept meanwhile stands; where there is nothing, the key is as if it had not been used. */
+/** Ends a call that failed. Its provisional answer becomes final. If it stored none, the key is free again. */
 export async function releaseKey(tx: Writer, { id }: Claim): Promise<void> {
   const known = await tx.get(idempotency, id)
   if (!known || known.sealed === null) tx.remove(idempotency, id)
   else tx.put(idempotency, { ...known, claim: null, claimed_until: null })
 }
 
-/** Bodies of bytes, as an upstream service gave them, are written in base64url. */
+/** Serializes an answer. Binary bodies, from upstream services, become base64url. */
 function writeAnswer({ body, status, headers }: RenderedAnswer): string {
   const head = {
     status,
@@ -181,11 +190,11 @@ function writeAnswer({ body, status, headers }: RenderedAnswer): string {
   return JSON.stringify(body instanceof Uint8Array ? { ...head, bytes: base64url(body) } : { ...head, body })
 }
 
-/** What an answer says of the moment it was given at, or of whoever asked then. */
+/** Headers that are valid only for the first request, so they are not stored. */
 const unstoredHeaders: ReadonlySet<string> = new Set(['retry-after', 'set-cookie', 'x-session-id'])
 
 function readAnswer(stored: string): RenderedAnswer {
-  // It was sealed, so it is what `writeOutcome` wrote.
+  // It was encrypted, so it is what `writeOutcome` wrote.
   const { bytes, ...outcome } = JSON.parse(stored) as RenderedAnswer & { bytes?: string }
   return bytes === undefined ? outcome : { ...outcome, body: bytesOf(bytes) }
 }

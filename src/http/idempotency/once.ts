@@ -18,21 +18,21 @@ import {
   storeUnderClaim,
 } from './idempotency.js'
 
-/** A request on its way into its handler. */
+/** A request that is ready for its handler. */
 export interface KeyedRun {
   readonly endpoint: Endpoint
   readonly incoming: Incoming
   readonly service: ServiceContext
   /** The service for a handler that opens its own transactions. */
   serviceFor(call: Call): ServiceContext
-  /** Authenticates and checks. */
+  /** Authenticates the caller and checks the fields. */
   prepare(tx: Reader): Promise<Call>
   readonly isKeyed: boolean
-  /** What the caller's Idempotency-Key stands for; undefined where none counts. */
+  /** The request under its Idempotency-Key. Undefined if it has no key or the key is ignored. */
   keyed(call: Call): KeyedRequest | undefined
 }
 
-/** Runs a handler of one transaction: once per key. Its answer is stored exactly when the transaction changed something. */
+/** Runs a `write` handler once for each key. Stores its answer if and only if the transaction changed something. */
 export function writeOnce({ endpoint, incoming, service, prepare, keyed }: KeyedRun): Promise<RenderedAnswer> {
   const { route } = endpoint
   return retryIfOwnerEnded(service, (isDead) =>
@@ -51,8 +51,9 @@ export function writeOnce({ endpoint, incoming, service, prepare, keyed }: Keyed
 }
 
 /**
- * Runs a handler that opens its own transactions: once per key. What it answers is stored exactly when it changed something, here or
- * outside: by the handler, in the transaction of the effect, or else once it has ended.
+ * Runs a `handle` handler once for each key. Its answer is stored if and only if it changed something, here or outside.
+ * The handler stores it in the transaction of the change. If it does not, the answer is stored when the handler has
+ * ended.
  */
 export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['handle']>): Promise<RenderedAnswer> {
   const { endpoint, incoming, service } = run
@@ -82,7 +83,7 @@ export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['hand
         service,
       )
     if (isRefusal || !watched.hasChanged) throw error
-    service.log.error('a request failed part-way', error)
+    service.log.error('a request failed after it had changed something', error)
     throw unknownOutcome(incoming, error, provisionalAnswer)
   }
 }
@@ -92,7 +93,7 @@ interface BegunCall {
   readonly claim: Claim | undefined
 }
 
-/** Authenticates, and takes the key for this call: or gives the answer that is stored under it. */
+/** Authenticates, and claims the key for this call. Returns the stored answer if there is one. */
 async function beginCall({ service, prepare, isKeyed, keyed }: KeyedRun): Promise<BegunCall | RenderedAnswer> {
   const { storage } = service
   if (!isKeyed) return { call: await storage.read(prepare), claim: undefined }
@@ -107,12 +108,15 @@ async function beginCall({ service, prepare, isKeyed, keyed }: KeyedRun): Promis
       }),
     )
   } catch (error) {
-    // Whether the key is taken is all that is unknown: nothing was begun.
+    // Only the claim of the key is unknown. Nothing else has changed.
     throw error instanceof OutcomeUnknown ? new StorageUnavailable(error.message, { cause: error }) : error
   }
 }
 
-/** Ends a call that kept no answer for good. Without one to store, what it kept meanwhile stands, or the key is free again. */
+/**
+ * Ends a call that stored no final answer. Without an answer here, its provisional one becomes final, or the key is
+ * free again.
+ */
 async function endCall(claim: Claim, answer: RenderedAnswer | undefined, service: ServiceContext): Promise<void> {
   const ended = service.storage.write(async (tx) => {
     if (!(await holdsKey(tx, claim))) return
@@ -122,7 +126,7 @@ async function endCall(claim: Claim, answer: RenderedAnswer | undefined, service
   await ended.catch((cause: unknown) => service.log.error('the answer of a call could not be stored', cause))
 }
 
-/** Runs something again where a call in progress is found to be that of a service which has ended. */
+/** Runs the body again if it finds a call in progress whose service has ended. */
 async function retryIfOwnerEnded<T>(
   { storage }: Pick<ServiceContext, 'storage'>,
   body: (isDead: (instance: string) => boolean) => Promise<T>,
@@ -138,7 +142,7 @@ async function retryIfOwnerEnded<T>(
   }
 }
 
-/** A problem that is returned, not thrown, keeps what was written. */
+/** Renders what a handler returned, which may be a problem. */
 const answerTo = (
   handled: unknown,
   { endpoint, incoming, service }: Pick<KeyedRun, 'endpoint' | 'incoming' | 'service'>,

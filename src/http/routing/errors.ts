@@ -5,7 +5,7 @@ import { type Auth, evidenceOf, isGraded, type Route } from '../route.js'
 
 const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_type_refused']
 
-/** Every code that a route may answer with: its own, and those of the frame that serves it. */
+/** Every error code that a route may answer with: its own, and those of authentication, decoding and storage. */
 export function errorsOf(route: Route): ProblemCode[] {
   const codes = new Set<ProblemCode>(route.errors)
   const add = (when: unknown, ...more: ProblemCode[]) => when && more.forEach((code) => codes.add(code))
@@ -14,7 +14,7 @@ export function errorsOf(route: Route): ProblemCode[] {
   add(route.refusesCardData, 'card_data_refused')
   add(route.params, 'path_malformed', 'not_found')
   for (const code of route.auth.flatMap(errorsOfAuth(route))) codes.add(code)
-  // A session may lose its user before the first write of a handler that opens its own transactions.
+  // A session may be signed out before the first write of a handler that opens its own transactions.
   add(route.handle && route.auth.includes('guest'), 'sign_in_required')
   add(route.scope === 'sandbox', 'no_such_path')
   add(route.scope === 'sandbox' && !route.isOpen, 'sandbox_refused')
@@ -27,7 +27,7 @@ export function errorsOf(route: Route): ProblemCode[] {
   return [...codes]
 }
 
-/** The weakest evidence that the route has under any version: what strict mode may refuse. */
+/** The route's weakest evidence grade in any version. */
 const weakest = (route: Route): Evidence =>
   (route.versions ?? [undefined])
     .map((version) => evidenceOf(route, version))
@@ -64,13 +64,13 @@ const errorsOfAuth =
     }
   }
 
-/** Who sends nothing is a guest, or nobody, where those may call. */
+/** The errors of a call without credentials. Guests may call without any. */
 const withoutAny = (auth: readonly Auth[]): ProblemCode[] =>
   auth.includes('guest') || auth.includes('none') ? [] : ['authorization_missing']
 
 /**
- * Where somebody can be known and is not meant: by a token of another kind, or the session that a page was given.
- * Where everybody may call, that is as none.
+ * The error for valid credentials of a kind that the route does not accept. Routes without authentication ignore
+ * credentials.
  */
 const otherKinds = (auth: readonly Auth[]): ProblemCode[] => {
   if (auth.includes('none')) return []
@@ -79,9 +79,9 @@ const otherKinds = (auth: readonly Auth[]): ProblemCode[] => {
   return takesAll && (auth.includes('page') || !takesSessions) ? [] : [wrongCaller(auth)]
 }
 
-/** interface.md 4.7 rule 1: where only agents may call, another token is no authentication. */
+/** If only agents may call, other tokens do not authenticate (Micro Payment Service Interface, section 4.7). */
 const otherThanAgents = (auth: readonly Auth[]): ProblemCode[] =>
   auth.every((kind) => kind === 'agent') ? ['agent_token_required'] : []
 
-/** What only looks may be asked for from anywhere: a foreign page's cookie is not read. */
+/** Only changes are refused. Reads ignore the cookie of a page of another origin. */
 const crossSite = (method: Route['method']): ProblemCode[] => (method === 'GET' ? [] : ['cross_site'])

@@ -7,11 +7,11 @@ import { errorsOf } from './errors.js'
 
 type Json = Record<string, unknown>
 
-/** The OpenAPI document's own operation; `list` gives the whole table, with this one. */
+/** The operation that returns the OpenAPI document. `list` returns the whole route table, including this operation. */
 export const openapiRoutes = (list: () => readonly Route[]) =>
   defineRoutes('meta', {
     readOpenapi: route({
-      summary: 'The OpenAPI 3.1 description of every operation, made from the route table.',
+      summary: 'Read the OpenAPI 3.1 document, which describes every operation.',
       evidence: 'designed',
       scope: 'meta',
       method: 'GET',
@@ -24,7 +24,7 @@ export const openapiRoutes = (list: () => readonly Route[]) =>
     }),
   })
 
-/** The OpenAPI 3.1 document of a route table. Each operation carries its grade as `x-evidence`. */
+/** The OpenAPI 3.1 document of a route table. `x-evidence` has the evidence grade of each operation. */
 export function openapi(list: readonly Route[], baseUrl: string): Json {
   const paths: Record<string, Json> = {}
   for (const entry of list)
@@ -59,8 +59,8 @@ function operation(entry: Route, version: Version | undefined): Json {
     responses: {
       [String(entry.status ?? 200)]: success(entry),
       ...(entry.waits && { '202': accepted(entry.waits) }),
-      ...(entry.relays && { default: { description: 'What the upstream service answered.' } }),
-      ...(entry.redirects && { '303': { description: 'On to another page, named by Location.' } }),
+      ...(entry.relays && { default: { description: 'The answer of the upstream service.' } }),
+      ...(entry.redirects && { '303': { description: 'A redirect to the page in Location.' } }),
       ...failures(entry),
     },
   }
@@ -72,9 +72,9 @@ const idempotencyKey = ({ auth, presented }: Route) => ({
   required: false,
   schema: { type: 'string', minLength: 1, maxLength: 255 },
   description:
-    'Sent again with the same body within 24 hours, a call that changed something answers as it did and does nothing.' +
+    'If you repeat a request with the same key and body within 24 hours, it changes nothing and gets the first answer.' +
     (auth.includes('none') && !presented
-      ? ` Without credentials the key alone says whose answer it is, so keys shorter than ${HARD_TO_GUESS} characters are ignored: send a UUID.`
+      ? ` Without credentials, keys shorter than ${HARD_TO_GUESS} characters are ignored, because others could guess them. Send a UUID.`
       : ''),
 })
 
@@ -82,7 +82,7 @@ const deviceToken = {
   name: 'X-Device-Token',
   in: 'header',
   schema: { type: 'string' },
-  description: 'What the device was registered by.',
+  description: 'The token that the device was registered with.',
 }
 
 function parameters(schema: z.ZodMiniObject | undefined, place: 'path' | 'query'): Json[] {
@@ -114,11 +114,11 @@ function success(entry: Route): Json {
 }
 
 const accepted = (schema: z.ZodMiniType): Json => ({
-  description: 'Not done yet: wait for what is named here, then call again.',
+  description: 'Not done yet. Wait for the named request, then repeat the call.',
   content: { 'application/json': { schema: jsonSchema(schema) } },
 })
 
-/** One response per status, which names the codes that it comes with. */
+/** One response for each status, with its error codes. */
 function failures(entry: Route): Json {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of errorsOf(entry)) {
@@ -164,7 +164,7 @@ const securityOf: Record<Auth, Json[]> = {
 const securitySchemes = {
   accessToken: { type: 'http', scheme: 'bearer', description: 'An access token.' },
   agentToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An OIDC access token.' },
-  refreshToken: { type: 'http', scheme: 'bearer', description: 'A refresh token; each works once.' },
+  refreshToken: { type: 'http', scheme: 'bearer', description: 'A refresh token. Each works once.' },
   clientCredentials: { type: 'http', scheme: 'basic', description: 'client_id and client_secret.' },
   sessionHeader: { type: 'apiKey', in: 'header', name: 'X-Session-ID' },
   sessionCookie: { type: 'apiKey', in: 'cookie', name: 'session_id' },
@@ -176,6 +176,6 @@ const problemSchema = {
   properties: {
     error: { type: 'string', description: 'One sentence: what is wrong and what to do.' },
     status: { type: 'integer' },
-    code: { type: 'string', description: 'A stable word.' },
+    code: { type: 'string', description: 'A stable error code for programs.' },
   },
 }

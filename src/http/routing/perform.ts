@@ -15,7 +15,7 @@ import { guardChange, guardControls } from '../sandbox-guard.js'
 import { storeNothing } from '../stored-answer.js'
 import { forSameCaller } from './same-caller.js'
 
-/** Decodes, authenticates, checks and handles: in one transaction where the route is one. */
+/** Decodes, authenticates, checks and handles a request, in one transaction unless the route has `handle`. */
 export async function perform(
   endpoint: Endpoint,
   incoming: Incoming,
@@ -54,7 +54,7 @@ export async function perform(
   return route.handle ? handleOnce(run, route.handle) : writeOnce(run)
 }
 
-/** Whether something is not refused. Throws what is no refusal. */
+/** Whether an attempt succeeds. False if it rejects with a problem. Throws other errors. */
 async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
   try {
     await attempt
@@ -65,7 +65,7 @@ async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** The path that was called in its one spelling: without a trailing slash, and escaped where it must be. */
+/** The path of a call in its normal form: without a trailing slash, and percent-encoded. */
 const pathTo = ({ path }: Endpoint, { params }: Call): string =>
   path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String((params as Record<string, unknown>)[name])))
 
@@ -127,7 +127,7 @@ const sentBy = (
 
 const textOf = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
 
-/** The session that the answer repeats. */
+/** Makes the answer repeat the caller's session. */
 function remember(incoming: Incoming, { session }: Caller): void {
   if (!session) return
   incoming.session = session.id
@@ -154,7 +154,7 @@ function check(
   }
 }
 
-/** A path that cannot name anything names nothing. */
+/** Checks path parameters. Throws `not_found`, because an invalid one cannot name anything. */
 function checkPath(route: Route, params: Record<string, unknown>): Record<string, unknown> {
   try {
     return checkFields(route.params as NonNullable<Route['params']>, params)

@@ -8,10 +8,10 @@ import { evidenceOf, type Route, type Version } from '../route.js'
 import { guardCaller } from '../sandbox-guard.js'
 import { perform } from './perform.js'
 
-/** The compiled table: made once per module and shared by every service. */
+/** The compiled route table. All services share one. */
 export class RouteTable {
   readonly endpoints: readonly Endpoint[]
-  // itty-router matches linearly, so each constant beginning of a path has a router of its own.
+  // itty-router tries routes one by one, so each constant start of a path has its own router.
   readonly #areas = new Map<string, RouterType>()
 
   constructor(routes: readonly Route[]) {
@@ -32,7 +32,7 @@ export class RouteTable {
     })
   }
 
-  /** Answers a request, once the service is `ready`: the one place where problems are caught and responses are made. */
+  /** Answers a request when the service is `ready`. Turns every thrown error into an answer. */
   async respond(
     request: Request,
     service: ServiceContext,
@@ -61,14 +61,16 @@ export class RouteTable {
       if (ready) await ready()
       outcome = await this.#route(incoming, service)
     } catch (error) {
-      // The address is made of the Host header: where it is none, that cannot be read.
-      const shown = URL.canParse(url) ? error : problem('header_malformed', { detail: 'It is Host.', cause: error })
+      // The URL contains the Host header, so an invalid Host makes an invalid URL.
+      const shown = URL.canParse(url)
+        ? error
+        : problem('header_malformed', { detail: 'The invalid header is Host.', cause: error })
       outcome = renderProblem(shown, incoming, service)
     }
     try {
       return toResponse(outcome, incoming, service)
     } catch (error) {
-      // Its effect stands, and the answer to it cannot be written.
+      // The change has happened, but its answer cannot be written.
       service.log.error('an answer could not be written', error)
       return toResponse(renderProblem(unknownOutcome(incoming, error), incoming, service), incoming, service)
     }
@@ -104,7 +106,7 @@ function areaOf(path: string): string {
   return third < 0 ? path : path.slice(0, third)
 }
 
-/** The address without the path that a service is reached under, which what stands before it may have taken off already. */
+/** The URL without the service's base path. A proxy may have removed it already. */
 function belowBase(url: string, basePath: string): string {
   if (basePath === '') return url
   const path = pathOf(url)

@@ -4,16 +4,16 @@ import type { Caller } from '../caller.js'
 import type { ServiceContext } from '../context.js'
 import type { Principal } from '../route.js'
 
-/** The user for whom a principal acts, where there is one. */
+/** The user for whom a principal acts, if any. */
 function userIdOf(principal: Principal): number | null {
   if (principal.kind === 'user') return principal.id
   return 'user_id' in principal ? principal.user_id : null
 }
 
 /**
- * The service for a handler that opens its own transactions. Between its authentication and its first write, the user's credentials
- * may have ended, by sign-out or because they proved to be somebody else's: `recall` authenticates again within that write.
- * Throws what that throws; `sign_in_required` where the session has lost its user.
+ * The service for a handler that opens its own transactions. The user's credentials may end between authentication and
+ * the first write, for example by sign-out, so `recall` authenticates again in that write. Throws what `recall` throws,
+ * and `sign_in_required` if the session has a different user or none.
  */
 export function forSameCaller(
   service: ServiceContext,
@@ -44,7 +44,7 @@ export function forSameCaller(
   }
   return {
     ...service,
-    // A sandbox that is restored has another key from then on.
+    // Restoring a snapshot changes the key.
     get keys() {
       return service.keys
     },
