@@ -13,7 +13,7 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type ClientRow, clientsOf, createClient } from '../tokens/client.js'
 import { createUser, isProven, type ShownUser, showUser, users } from '../users/user.js'
 
-/** A provider integrating the API. */
+/** A business that sells and pays for a plan. */
 export interface AccountRow {
   readonly id: number
   readonly name: string | null
@@ -51,7 +51,7 @@ export interface NewAccount {
   readonly clientSecret?: string | undefined
 }
 
-/** Makes an account and its client credentials; the client secret is to be seen this once. */
+/** Creates an account and its client credentials. Only this returns the client secret. */
 export async function createAccount(
   tx: Writer,
   { at, name, businessName, publicSecret, clientId, clientSecret }: NewAccount,
@@ -93,7 +93,10 @@ export async function registerAccount(
   }
 }
 
-/** Whether a user may act for an account. Anyone can register one with another's address, so that alone is not enough. */
+/**
+ * Whether a user may act for an account. They must have proven their email, because anyone can register an account
+ * with any address.
+ */
 export async function isOwner(tx: Reader, accountId: number, userId: number): Promise<boolean> {
   if (!(await tx.get(memberships, `${accountId}:${userId}`))) return false
   const user = await tx.get(users, userId)
@@ -121,7 +124,7 @@ export async function accountByPublicSecret(tx: Reader, publicSecret: string): P
   return account
 }
 
-/** Sets the names that are given; null clears, undefined leaves. */
+/** Sets an account's names. Null clears one, undefined leaves it unchanged. Throws `not_found`. */
 export async function updateAccount(
   tx: Writer,
   id: number,
@@ -169,10 +172,10 @@ const recordAccountEvent = (
   }: { type: string; data?: Record<string, unknown>; actor?: string | undefined; at: number },
 ) => recordEvent(tx, { owners: [`account:${id}`], type, actor, subject: `account:${id}`, data, at })
 
-/** What buyers see as the seller, where the account has named itself. */
+/** The name that payers see. Null if the account has none. */
 export const sellerName = ({ business_name, name }: AccountRow): string | null => business_name ?? name
 
-/** Who sells or is paid, as people see them: the name that an account gave itself, else the hostname of the twin. */
+/** The name of a seller or payee for people. Default: the twin's hostname. */
 export async function sellerOf(
   tx: Reader,
   { owner, hostname }: { readonly owner: Owner; readonly hostname: string },
@@ -182,7 +185,7 @@ export async function sellerOf(
   return (account && sellerName(account)) || hostname
 }
 
-/** Reads the accounts of several owners together, so that `sellerOf` has each of them there. */
+/** Reads the accounts of several owners in one call, so that `sellerOf` finds them there. */
 export async function readSellers(page: ReadOnce, rows: readonly { readonly owner: Owner }[]): Promise<void> {
   await page.getMany(
     accounts,
@@ -200,7 +203,7 @@ export interface ShownAccount {
   ]
 }
 
-/** The four fields that existing clients map (clients.md 7). */
+/** An account as callers see it: exactly the four fields that existing clients expect. */
 export function showAccount(account: AccountRow, client: ClientRow, clientSecret: string | null): ShownAccount {
   const times = (row: { created_at: number; updated_at: number }) => ({
     created_at: secondsDigits(row.created_at),

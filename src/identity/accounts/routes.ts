@@ -27,7 +27,7 @@ const Account = z.object(accountShape)
 
 export const accountRoutes = defineRoutes('accounts', {
   createAccount: route({
-    summary: 'Make an account; its client secret is shown this once.',
+    summary: 'Create an account. Only this answer shows its client secret.',
     evidence: 'documented',
     method: 'POST',
     path: '/account',
@@ -46,7 +46,7 @@ export const accountRoutes = defineRoutes('accounts', {
   }),
 
   readAccount: route({
-    summary: "Read the caller's account; the client secret is not shown again.",
+    summary: "Read the caller's account, without its client secret.",
     evidence: 'documented',
     method: 'GET',
     path: '/account',
@@ -57,7 +57,7 @@ export const accountRoutes = defineRoutes('accounts', {
   }),
 
   updateAccount: route({
-    summary: "Set the account's names; null clears one, a name left out stays.",
+    summary: "Set the account's names. Null clears a name. Omitted names stay unchanged.",
     evidence: 'documented',
     method: 'PUT',
     path: '/account',
@@ -81,7 +81,7 @@ export const accountRoutes = defineRoutes('accounts', {
   }),
 
   registerAccount: route({
-    summary: 'Make an account, its primary twin and its owning user at once, or nothing.',
+    summary: 'Create an account, its primary twin and the user who owns it, in one step.',
     evidence: 'documented',
     method: 'POST',
     path: '/account/register',

@@ -10,7 +10,7 @@ import { revokeClient } from '../tokens/token.js'
 import { type UserRow, users } from '../users/user.js'
 
 export interface Proof {
-  /** Ends every session of the user, and gives how many that were. */
+  /** Ends every session of the user. Returns how many. */
   readonly endSessions: () => Promise<number>
   readonly at: number
 }
@@ -18,9 +18,9 @@ export interface Proof {
 export type ProofContext = Pick<ServiceContext, 'baseUrl' | 'sandbox' | 'onFirstProof'>
 
 /**
- * Takes down that a user has proven their email, for the first time. Until now somebody else had the user, so all by which that
- * somebody could act or spend ends with it, and the owner is told. A sandbox ends nothing: there, tests make a user by the
- * interface and then sign the same one in.
+ * Records that a user has proven their email for the first time. Somebody else may have used the user until now, so
+ * everything with which they could act or spend ends, and the user gets a mail. A sandbox ends nothing, because tests
+ * create users through the interface and then sign them in.
  */
 export async function proveEmail(
   tx: Writer,
@@ -43,7 +43,7 @@ export async function proveEmail(
   return now
 }
 
-/** Ends everything by which whoever had the user before could still act for them. Gives what that was, in words. */
+/** Ends everything with which somebody else could still act for the user. Returns descriptions such as "2 sessions". */
 async function endWhatOthersMade(
   tx: Writer,
   userId: number,

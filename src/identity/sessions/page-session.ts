@@ -11,14 +11,14 @@ export interface PageOrder {
   readonly sessionId: string
   /** Of the embed's commodity. */
   readonly hash: string
-  /** As browsers write it: scheme, host and port. */
+  /** In the spelling of browsers: scheme, host and port. */
   readonly origin: string
   readonly at: number
 }
 
 /**
- * A session for the page around an embed: it may read itself and ask the paywall for payments, each of which the user approves.
- * Throws `not_found`; `field_invalid` for what is no origin.
+ * Creates a session for the page around an embed. It may read itself and ask the paywall for payments, and the user
+ * approves each. Throws `not_found`, and `field_invalid` if `origin` is not an origin.
  */
 export async function createPageSession(
   tx: Writer,

@@ -7,7 +7,7 @@ import { sendSessionCode } from './sign-in-code.js'
 
 export const sessionRoutes = defineRoutes('sessions', {
   readSession: route({
-    summary: 'Read the session of the caller; one is issued when none is sent.',
+    summary: "Read the caller's session. Issues a new one if the caller sends none.",
     evidence: 'designed',
     method: 'GET',
     path: '/session',
@@ -18,7 +18,7 @@ export const sessionRoutes = defineRoutes('sessions', {
   }),
 
   createSession: route({
-    summary: 'Make a signed-in session for the user whom an access token identifies.',
+    summary: "Create a signed-in session for the access token's user.",
     evidence: 'observed',
     method: 'POST',
     path: '/session',
@@ -34,7 +34,7 @@ export const sessionRoutes = defineRoutes('sessions', {
   }),
 
   createPageSession: route({
-    summary: 'Make a session for the page around an embed: it reads itself and asks the paywall for payments, no more.',
+    summary: 'Create a session for the page around an embed. It can only read itself and ask the paywall for payments.',
     evidence: 'designed',
     method: 'POST',
     path: '/session/page',
@@ -50,7 +50,7 @@ export const sessionRoutes = defineRoutes('sessions', {
   }),
 
   sendSessionCode: route({
-    summary: 'Mail a six-digit sign-in code, valid ten minutes; an unknown email signs up by it.',
+    summary: 'Mail a six-digit sign-in code that is valid for ten minutes. A new email address signs up with it.',
     evidence: 'designed',
     method: 'POST',
     path: '/session/code',
@@ -66,7 +66,7 @@ export const sessionRoutes = defineRoutes('sessions', {
   }),
 
   deleteSession: route({
-    summary: 'Sign out, everywhere that this session was used.',
+    summary: 'Sign out everywhere that this session is used.',
     evidence: 'designed',
     method: 'DELETE',
     path: '/session',
@@ -80,7 +80,7 @@ export const sessionRoutes = defineRoutes('sessions', {
   }),
 
   listSessions: route({
-    summary: "List the user's signed-in sessions, newest first; `current` is the one that asks.",
+    summary: "List the user's signed-in sessions, newest first. `current` marks the caller's own.",
     evidence: 'designed',
     method: 'GET',
     path: '/sessions',
@@ -103,7 +103,7 @@ export const sessionRoutes = defineRoutes('sessions', {
   }),
 
   deleteSessionById: route({
-    summary: "Sign out one of the user's sessions, everywhere that it was used.",
+    summary: "Sign out one of the user's sessions, everywhere that it is used.",
     evidence: 'designed',
     method: 'DELETE',
     path: '/sessions/:id',

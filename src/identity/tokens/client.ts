@@ -28,7 +28,10 @@ export interface NewClient {
   readonly clientSecret?: string | undefined
 }
 
-/** Makes client credentials. An account's secret is random and shown this once; a user's can be derived again. */
+/**
+ * Creates client credentials. An account's secret is random and shown only once. A user's secret is derived and can
+ * be shown again.
+ */
 export async function createClient(
   tx: Writer,
   { kind, id, at, clientId, clientSecret }: NewClient,
@@ -50,14 +53,14 @@ export async function createClient(
   return { client, client_secret }
 }
 
-/** A user's own client secret, which they may read again: derived from the client id, so that it rests nowhere. */
+/** A user's client secret, which they may read again. It is derived from the client id, so that it is not stored. */
 export const userClientSecret = (clientId: string, { keys }: Pick<ServiceContext, 'keys'>): string =>
   `mc_${hexOf(keys.derive('client secret', clientId)).slice(0, 32)}`
 
 export const clientsOf = (tx: Reader, kind: 'account' | 'user', id: number): Promise<ClientRow[]> =>
   tx.find(clients, { index: 'byOwner', prefix: [kind, id], limit: 100 })
 
-/** Wrong secrets for one client id since a moment. */
+/** How many wrong secrets one client id got since a time. */
 export interface ClientFailuresRow {
   /** The client id. */
   readonly id: string
@@ -86,7 +89,10 @@ export async function checkClient(
   return (await countAttempt(tx, client.id, matches && client.deleted_at === null, at)) ?? client
 }
 
-/** Counts a wrong secret for a client id there is. Gives the problem of one, or of too many, whatever is sent then. */
+/**
+ * Counts a wrong secret for an existing client id. Returns `client_unknown`, or `too_many_failures` above the limit
+ * even for a right one.
+ */
 export async function countAttempt(
   tx: Writer,
   clientId: string,

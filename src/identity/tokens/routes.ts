@@ -15,7 +15,7 @@ const TokenPair = z.object({
 
 type TokenCall = Call<unknown, unknown, unknown, 'client' | 'refresh'>
 
-// One handler for both paths: the principal depends on the credentials, not on the path (interface.md 4.1 rule 6).
+// One handler for both paths: the principal depends on the credentials, not on the path (Micro Payment Service Interface, section 4.1).
 const tokenEndpoint = {
   evidence: 'documented',
   method: 'POST',
@@ -51,7 +51,9 @@ async function exchange(tx: Writer, { principal }: TokenCall, service: ServiceCo
   return client instanceof Problem ? client : tokenForClient(tx, client, at, service)
 }
 
-/** A pair that was revoked or used since is not given again: client credentials get another, a refresh token gets none. */
+/**
+ * A pair that was revoked or used since is not given again: client credentials get another, a refresh token gets none.
+ */
 async function isStillValid(
   tx: Writer,
   { principal }: TokenCall,

@@ -12,7 +12,7 @@ import { type ClientRow, clients } from './client.js'
 const HOUR = 3_600_000
 const ACCESS_LIFETIME = HOUR
 const REFRESH_LIFETIME = 24 * HOUR
-/** An access token with this much left is given again (interface.md 4.1 rule 4). */
+/** An access token with this much time left is returned again (Micro Payment Service Interface, section 4.1). */
 const REUSE_WINDOW = 5 * 60_000
 
 /** An access token and its refresh token: both derived from the id, and found by their digests. */
@@ -38,7 +38,7 @@ export const tokens = collection<TokenRow>()('tokens', {
   unused: { fields: ['client_id', 'access_expires_at', 'refresh_digest'] },
 })
 
-/** interface.md section 2; times in Unix seconds. */
+/** A token pair, with times in Unix seconds (Micro Payment Service Interface, section 2). */
 export interface TokenPair {
   access_token: string
   expires_at: number
@@ -48,7 +48,10 @@ export interface TokenPair {
 
 type TokenContext = Pick<ServiceContext, 'keys' | 'random'>
 
-/** The client's token pair: the last one while its access token has five minutes left, else a new one. */
+/**
+ * Returns the client's last token pair if its access token has at least five minutes left. Default: issues a new
+ * pair.
+ */
 export async function tokenForClient(
   tx: Writer,
   client: ClientRow,
@@ -62,7 +65,7 @@ export async function tokenForClient(
   return issue(tx, client, { at }, context)
 }
 
-/** Spends a refresh token for a new pair. Throws `refresh_token_invalid`, also for a client since revoked. */
+/** Spends a refresh token for a new pair. Throws `refresh_token_invalid`, also if the client was revoked. */
 export async function refresh(tx: Writer, refreshToken: string, at: number, context: TokenContext): Promise<TokenPair> {
   const [row] = await tx.find(tokens, { index: 'byRefresh', prefix: [digest(refreshToken)], limit: 1 })
   const client = row && (await tx.get(clients, row.client_id))
@@ -132,7 +135,7 @@ const show = (row: TokenRow, context: TokenContext): TokenPair => ({
 const derived = (purpose: string, id: string, { keys }: TokenContext): string =>
   `tqmt_${hexOf(keys.derive(purpose, id)).slice(0, 32)}`
 
-/** Ends client credentials: they get no more tokens, and those that they got stop working. */
+/** Revokes client credentials and all their tokens. */
 export async function revokeClient(tx: Writer, client: ClientRow, at: number): Promise<void> {
   tx.put(clients, { ...client, updated_at: at, deleted_at: at })
   for await (const { id } of allRows(tx, tokens, { index: 'byClient', prefix: [client.id] })) tx.remove(tokens, id)

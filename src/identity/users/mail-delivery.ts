@@ -11,7 +11,7 @@ export const mailDeliveryHandler: DeliveryHandler<MailRow, DeliveryOutcome> = {
     return 'sent'
   },
 
-  /** Whoever reads the address is told what came of what was sent there. */
+  /** The proven user of the address gets an event with the outcome. */
   async settle(tx, { id, to, subject }, settled, { clock }) {
     const user = await provenUserByEmail(tx, to)
     if (!user) return settled
@@ -22,5 +22,5 @@ export const mailDeliveryHandler: DeliveryHandler<MailRow, DeliveryOutcome> = {
   },
 }
 
-/** An event rests in clear, where a code must not. */
+/** Events are not encrypted, so they must not hold codes. */
 const withoutCodes = (text: string): string => text.replace(/\b\d{6}\b/g, '······')

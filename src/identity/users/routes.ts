@@ -4,7 +4,7 @@ import { createUser, listUsers, readOwnUser, readUserByEmail, readUserWithoutSec
 
 export const userRoutes = defineRoutes('users', {
   createUser: route({
-    summary: 'Make a user, with a primary twin, and see their client credentials.',
+    summary: 'Create a user with a primary twin, and see their client credentials.',
     evidence: 'documented',
     method: 'POST',
     path: '/user',
@@ -44,7 +44,7 @@ export const userRoutes = defineRoutes('users', {
   }),
 
   listUsers: route({
-    summary: 'List the users that the account made, newest first, without secrets.',
+    summary: 'List the users that the account created, newest first, without secrets.',
     evidence: { v2: 'documented' },
     method: 'GET',
     path: '/users',

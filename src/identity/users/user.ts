@@ -9,14 +9,16 @@ import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type ClientRow, clientsOf, createClient, userClientSecret } from '../tokens/client.js'
 
-/** An individual micropayer, known by email. */
+/** A person with an email address and a twin. */
 export interface UserRow {
   readonly id: number
   /** In the form of `normalEmail`; of an older version, perhaps not in Unicode's NFC. */
   readonly email: string
-  /** The account that made them, or null for one who signed up. */
+  /** The account that created the user. Null if they signed up. */
   readonly made_by: number | null
-  /** When a code that was mailed to the email was first entered; null until then. Absent in older rows: see `isProven`. */
+  /**
+   * When a code that was mailed to the email was first entered; null until then. Absent in older rows: see `isProven`.
+   */
   readonly email_verified_at?: number | null
   readonly is_android: boolean
   readonly is_ios: boolean
@@ -43,14 +45,17 @@ export interface NewUser {
   readonly madeBy: number | null
   /** Whether the email is proven. Default false: that somebody names an address proves nothing. */
   readonly proven?: boolean
-  /** Whether client credentials are made. Default true; false where nobody would ever see them. */
+  /** Whether to create client credentials. Default: true. */
   readonly credentials?: boolean
   /** Fixed by a seed. */
   readonly clientId?: string | undefined
   readonly hostname?: string | undefined
 }
 
-/** Makes a user, their client credentials, and their primary twin in the service's first digital quantity. Throws `email_taken`. */
+/**
+ * Makes a user, their client credentials, and their primary twin in the service's first digital quantity. Throws
+ * `email_taken`.
+ */
 export async function createUser(
   tx: Writer,
   { email, at, madeBy, proven = false, credentials = true, clientId, hostname }: NewUser,
@@ -84,7 +89,7 @@ export async function userByEmail(tx: Reader, email: string): Promise<UserRow | 
   return older
 }
 
-/** The user to whom what is meant for an email belongs: nobody, until its reader has proven it. */
+/** The user of an email, if they have proven it. */
 export async function provenUserByEmail(tx: Reader, email: string): Promise<UserRow | undefined> {
   const user = await userByEmail(tx, email)
   return user && isProven(user) ? user : undefined
@@ -105,14 +110,14 @@ async function userOf(tx: Reader, owner: string): Promise<UserRow | undefined> {
   return id === undefined ? undefined : tx.get(users, id)
 }
 
-/** A user's own record as a session sees it, which never reads secrets. Throws `not_found`. */
+/** A user's own record without secrets, for sessions. Throws `not_found`. */
 export async function readUserWithoutSecrets(tx: Reader, id: number) {
   const user = await tx.get(users, id)
   if (!user) throw problem('not_found')
   return showUser(user)
 }
 
-/** A user's record for another: only who knows the email sees it, without secrets. Throws `not_found`. */
+/** A user's record without secrets, for callers who know the user's email. Throws `not_found`. */
 export async function readUserByEmail(tx: Reader, id: number, email: string | undefined) {
   const user = await tx.get(users, id)
   if (!user || email === undefined || normalEmail(email) !== normalEmail(user.email)) throw problem('not_found')
