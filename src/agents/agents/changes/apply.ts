@@ -104,11 +104,11 @@ async function begin(tx: Writer, agent: Agent, id: string, service: ServiceConte
     return made
   })
   if (isWhole) return { approval_id: id, change, result: await result(tx, { ...work, made }) }
-  const progress = keep(tx, { id, status: 'making', steps: first, made }, at, service)
+  const progress = storeProgress(tx, { id, status: 'making', steps: first, made }, at, service)
   return { accountId, actor, change, progress }
 }
 
-const keep = (
+const storeProgress = (
   tx: Writer,
   row: Pick<AccountChangeRow, 'id' | 'status' | 'steps' | 'made'>,
   at: number,
@@ -129,7 +129,7 @@ async function takeOver(
   if (left?.status !== 'making' || accountId !== approval.account_id) return undefined
   // No call of this process applies it, because each waits for the one before.
   const isElsewhere = left.instance !== service.instance && !service.storage.exclusive
-  return isElsewhere && left.taken_until > at ? undefined : keep(tx, left, at, service)
+  return isElsewhere && left.taken_until > at ? undefined : storeProgress(tx, left, at, service)
 }
 
 /** Throws `change_impossible` if the current values are not those that the user saw. */
@@ -189,7 +189,7 @@ async function goOn(
     if (known.steps > n) return known.made
     const work = { accountId, change, made: known.made, actor, at }
     const made = await makeSteps(tx, steps.slice(n, n + 1), work, service)
-    keep(tx, { id, status: n + 1 < steps.length ? 'making' : 'made', steps: n + 1, made }, at, service)
+    storeProgress(tx, { id, status: n + 1 < steps.length ? 'making' : 'made', steps: n + 1, made }, at, service)
     return made
   }
 }
@@ -204,7 +204,7 @@ async function breakOff({ progress }: Begun, error: unknown, service: ServiceCon
   const ended = storage.write(async (tx) => {
     const known = await tx.get(accountChanges, progress.id)
     if (known?.instance !== service.instance) return {}
-    keep(tx, { ...known, status: 'broken_off' }, clock.now(), service)
+    storeProgress(tx, { ...known, status: 'broken_off' }, clock.now(), service)
     const { twin_id } = known.made
     return twin_id === undefined ? {} : { hostname: (await tx.get(twins, twin_id))?.hostname }
   })
