@@ -2,13 +2,13 @@ import { type HttpHandler, HttpResponse, http } from 'msw'
 import type { FetchSource, Service } from '../src/core.js'
 
 export interface HandlersOptions {
-  /** Where the service is to be reached. Default: its own base URL. */
+  /** The URL that pages and tests send requests to. Default: the service's own base URL. */
   baseUrl?: string
 }
 
 /**
- * Handlers for MSW's `setupServer` and `setupWorker` that answer with a service what is asked at `baseUrl` or below it,
- * whatever the method, and leave all else alone. Throws a TypeError where `baseUrl` is no URL.
+ * Returns handlers for MSW's `setupServer` and `setupWorker`. The service answers every request at or below `baseUrl`,
+ * with any method. Other requests pass through. Throws a TypeError if `baseUrl` is not a URL.
  */
 export function handlers(
   service: Pick<Service, 'baseUrl' | 'fetch'>,
@@ -30,9 +30,9 @@ export function handlers(
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
-/** What a server would be sent: a browser adds Cookie and Origin, and shows neither to a script; a page in Node stands for one. */
+/** The headers that a server would get. A browser adds Cookie and Origin and hides both from scripts, so this adds them. */
 function headersOf(request: Request, cookies: Record<string, string>, base: URL, own: URL): Headers {
-  // One by one: of a form's, MSW's own `Headers` in Node copies the Content-Type alone.
+  // Copied one by one: for a form, MSW's own `Headers` in Node copies only the Content-Type.
   const headers = new Headers([...request.headers])
   if (typeof location !== 'undefined') {
     const isForeign = base.origin !== location.origin
@@ -42,12 +42,12 @@ function headersOf(request: Request, cookies: Record<string, string>, base: URL,
     if (!headers.has('origin') && (isForeign || (method !== 'GET' && method !== 'HEAD')))
       headers.set('origin', location.origin)
   }
-  // The page at an address that stands for the service's is the service's own.
+  // A page at `baseUrl` is a page of the service itself.
   if (headers.get('origin') === base.origin) headers.set('origin', own.origin)
   return headers
 }
 
-/** MSW reads back the attributes of a cookie as cookies, once a second handler looks at the same request. */
+/** MSW returns the attributes of a cookie as cookies when a second handler reads the same request. */
 const attribute = /^(expires|max-age|domain|path|samesite)$/i
 
 function setCookies(headers: Headers, cookies: Record<string, string>): void {
@@ -57,9 +57,9 @@ function setCookies(headers: Headers, cookies: Record<string, string>): void {
   if (pairs.length > 0) headers.set('cookie', pairs.join('; '))
 }
 
-/** The class that the answer to a request is made of. */
+/** The class that the service creates its answer from. */
 function answering(request: Request, base: URL): NonNullable<FetchSource['Response']> {
-  // MSW's own keeps for its cookie jar what a browser's Response drops. Without a page there is no jar, as with Node's fetch.
+  // MSW's class passes Set-Cookie to its cookie jar; a browser's Response drops it. Without a page there is no jar.
   const Base = typeof location === 'undefined' ? Response : (HttpResponse as typeof Response) // MSW's type knows what its body holds.
   return class extends Base {
     constructor(body?: BodyInit | null, init?: ResponseInit) {
@@ -71,7 +71,7 @@ function answering(request: Request, base: URL): NonNullable<FetchSource['Respon
   }
 }
 
-/** MSW does not carry an abort over to the body of an answer. */
+/** Ends the body when the request is aborted. MSW does not do that. */
 const abortable = (body: ReadableStream, { signal }: Request): ReadableStream =>
   body.pipeThrough(
     new TransformStream({
@@ -79,7 +79,7 @@ const abortable = (body: ReadableStream, { signal }: Request): ReadableStream =>
     }),
   )
 
-/** The headers of an answer, with the cookie for the address that stands for the service's. */
+/** The headers of an answer, with its cookie changed to fit `baseUrl`. */
 function cookieFor({ pathname, protocol }: URL, init: ResponseInit | undefined): Headers {
   const headers = new Headers(init?.headers)
   const cookie = headers.get('set-cookie')?.replace(/; Path=[^;]*/, `; Path=${pathname.replace(/(?<=.)\/+$/, '')}`)

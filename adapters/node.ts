@@ -10,15 +10,15 @@ import { checkHost } from './node/target.js'
 export { type NodeFontsOptions, nodeFonts } from './node/fonts.js'
 export { type NodeUpstreamOptions, nodeUpstream } from './node/upstream.js'
 
-/** Whatever answers requests: a service, or pages in front of one. */
+/** Answers requests: a service, or pages in front of one. */
 export interface Handler {
   fetch(request: Request, source?: FetchSource): Response | Promise<Response>
 }
 
 export interface ServeOptions {
-  /** Default 4242; 0 picks a free one. */
+  /** Default: 4242. 0 picks a free port. */
   port?: number
-  /** Default 127.0.0.1: this machine alone. */
+  /** Default: 127.0.0.1, which only this machine can reach. */
   host?: string
 }
 
@@ -26,14 +26,13 @@ export interface Served {
   /** `http://127.0.0.1:4242` */
   readonly url: string
   readonly server: Server
-  /** Takes no more requests, lets those that run finish, and closes every connection. The handler stays open. */
+  /** Refuses new requests, lets running ones finish for up to ten seconds, and closes every connection. Does not close the handler. */
   close(): Promise<void>
 }
 
 /**
- * Serves a handler over HTTP. Given a function, it is called with the address once that is known,
- * which a service on a port that was picked needs for its `baseUrl`.
- * Rejects as `server.listen` does, for example with EADDRINUSE.
+ * Serves a handler over HTTP. Pass a function to create the handler from the server's URL: with `port: 0`, a service
+ * needs that URL as its `baseUrl`. Rejects with the error of `server.listen`, for example EADDRINUSE.
  */
 export async function serve(
   handler: Handler | ((url: string) => Handler | Promise<Handler>),
@@ -41,7 +40,7 @@ export async function serve(
 ): Promise<Served> {
   let answering: Promise<Handler> | Handler | undefined
   const ending = new AbortController()
-  // Each answer that goes on and on listens to it.
+  // Every event stream listens to this signal.
   setMaxListeners(0, ending.signal)
   const begin = inBursts(async (ready: Handler, req: IncomingMessage, res: ServerResponse) => {
     try {
@@ -54,7 +53,7 @@ export async function serve(
       res.destroy()
     }
   })
-  // As fetch has it: a header that is sent twice is one with two values, not its first.
+  // As in fetch: a header that is sent twice has two values. Without this, Node takes only the first.
   const server = createServer({ joinDuplicateHeaders: true }, (req, res) => {
     if (answering instanceof Promise)
       answering.then(
@@ -88,15 +87,15 @@ export async function serve(
 
 function portOf(server: Server): number {
   const address = server.address()
-  // Only a server that listens on a pipe, or not at all, has no port.
+  // A server has no port only if it listens on a pipe or not at all.
   if (typeof address !== 'object' || address === null) throw new TypeError('the server listens on no port')
   return address.port
 }
 
-/** What is answered to `OPTIONS *`, which asks of the server as a whole. */
+/** The answer to `OPTIONS *`, which is about the server as a whole. */
 const METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
 
-/** The end of a connection whose requests cannot be told apart, or are not for this server. */
+/** Answers with a problem and closes the connection: what follows on it may not be a request, or not for this server. */
 function refuse(res: ServerResponse, { status, body }: Problem): void {
   const text = JSON.stringify(body)
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), connection: 'close' }
@@ -104,8 +103,8 @@ function refuse(res: ServerResponse, { status, body }: Problem): void {
 }
 
 /**
- * Begins what was read from the network in one turn of the loop at once, after the last of it.
- * Thirty-two payments at a time cost a quarter less processor time each so than begun one by one between the reads.
+ * Collects the requests that one turn of the event loop reads, and begins them together after the last one.
+ * With 32 payments at a time, this costs a quarter less processor time per payment than beginning each at once.
  */
 function inBursts<A extends unknown[]>(act: (...each: A) => unknown): (...each: A) => void {
   let waiting: A[] = []
@@ -119,22 +118,22 @@ function inBursts<A extends unknown[]>(act: (...each: A) => unknown): (...each: 
   }
 }
 
-/** How long requests that run may take to finish once the server closes. */
+/** How long running requests may take to finish when the server closes. */
 const GRACE_MS = 10_000
 
-/** The light Response, cheaper to make than Node's own, that knows whether its body is whole, and so its Content-Length. */
+/** A Response that is cheaper to create than Node's own. It sets Content-Length if its body is complete. */
 class SizedResponse extends LightResponse {
   readonly fields: Record<string, string>
-  /** A body that is there already. */
+  /** The body, if it is complete. */
   readonly whole: string | Uint8Array | undefined
-  /** A body that comes piece by piece. */
+  /** The body, if it arrives in pieces. */
   readonly stream: Readable | undefined
 
   constructor(body: BodyInit | null | undefined, init: ResponseInit & { headers: Record<string, string> }) {
     const whole = typeof body === 'string' || body instanceof Uint8Array ? body : undefined
     if (whole !== undefined) init.headers['content-length'] = String(Buffer.byteLength(whole))
     const stream = body instanceof ReadableStream ? Readable.fromWeb(body as WebStream) : undefined // Node's type of the same class
-    // The light Response takes Node's streams as well, which its type leaves out.
+    // The class accepts Node's streams too, but its type does not say so.
     super((stream as BodyInit | undefined) ?? body, init)
     this.fields = init.headers
     this.whole = whole
@@ -155,8 +154,8 @@ async function answer(handler: Handler, request: Request, source: FetchSource): 
 let burst: Promise<void> | undefined
 
 /**
- * Resolves once all that was begun together has come as far as it can.
- * Each answer sent for itself would wake its reader for itself: a fifth of what a payment costs, all but gone in one burst.
+ * Resolves when all requests that began together have got as far as they can, so that their answers are sent together.
+ * Sending them one by one wakes the reader for each, which takes a fifth of the cost of a payment.
  */
 const nextBurst = () =>
   new Promise<void>((resolve) => {
@@ -170,11 +169,11 @@ async function send(response: Response, req: IncomingMessage, res: ServerRespons
   await (burst ??= nextBurst())
   const { whole, fields, stream }: Partial<SizedResponse> = response instanceof SizedResponse ? response : {}
   if (whole !== undefined && !res.destroyed) {
-    // Head and body in one write, where the adapter makes two.
+    // This writes head and body at once. `sendNodeResponse` needs two writes.
     res.writeHead(response.status, fields).end(whole)
     return
   }
-  // Unheard, the failure of a stream would end the process; and the caller must not take the half for the whole.
+  // Without a listener, a stream's error ends the process. The caller must see that the answer is incomplete.
   stream?.once('error', (error) => {
     logFailure(error)
     res.destroy()
@@ -187,16 +186,16 @@ function logFailure(error: unknown): void {
 }
 
 const sourceOf = (req: IncomingMessage, ending: AbortSignal): FetchSource => ({
-  // The service gives it what its constructor takes, and uses no static method.
+  // The service calls only its constructor, with arguments that it accepts, and no static method.
   Response: SizedResponse as unknown as typeof Response,
   headers: new NodeHeaders(req),
-  // Of a connection that is gone already, nobody knows whose it was.
+  // A closed connection has no address any more.
   peerAddress: req.socket.remoteAddress ?? '',
   body: bodyOf(req),
   ending,
 })
 
-/** Read from the connection itself: it is quicker, and a `Request` cannot carry the body of a GET. */
+/** Reads the body from the connection itself. This is faster, and a `Request` cannot have a body for GET. */
 function bodyOf(req: IncomingMessage): FetchSource['body'] {
   if (hasBody(req)) return (limit) => readBytes(req, limit)
   return req.method === 'GET' ? undefined : noBytes
@@ -207,7 +206,7 @@ const noBytes = async () => new Uint8Array()
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
 
-/** The body, or undefined once it is larger than the limit; what follows of it is thrown away unread. */
+/** Reads the body. Resolves with undefined if it is larger than the limit, and ignores the rest. */
 function readBytes(req: IncomingMessage, limit: number): Promise<Uint8Array | undefined> {
   if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.resolve(undefined)
   return new Promise((resolve, reject) => {
@@ -219,14 +218,14 @@ function readBytes(req: IncomingMessage, limit: number): Promise<Uint8Array | un
       else chunks.push(chunk)
     })
     req.once('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
-    // Also when the caller goes away before the end.
+    // Node emits this too when the caller disconnects early.
     req.once('error', reject)
   })
 }
 
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  // A connection is idle once its answer is out. To look now and then costs each request less than to note its end.
+  // A connection becomes idle when its answer is sent. Polling is cheaper than a listener on each request.
   const sweeping = setInterval(() => server.closeIdleConnections(), 20)
   const grace = setTimeout(() => server.closeAllConnections(), GRACE_MS)
   await closed

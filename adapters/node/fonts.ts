@@ -5,15 +5,15 @@ import type { Fonts } from '../../src/core.js'
 
 export interface NodeFontsOptions {
   /**
-   * Packages of Fontsource that are looked through in this order; those that are not installed are passed over.
-   * Default: Noto Sans for Arabic, for Chinese as in the mainland, Japanese, Korean, and for Chinese as in Taiwan.
+   * Fontsource packages, in the order in which they are searched. Packages that are not installed are skipped.
+   * Default: Noto Sans for Arabic, Simplified Chinese, Japanese, Korean and Traditional Chinese.
    */
   readonly packages?: readonly string[]
 }
 
 const NOTO = ['arabic', 'sc', 'jp', 'kr', 'tc'].map((name) => `@fontsource/noto-sans-${name}`)
 
-/** Fonts of the packages that are installed beside this one. Only files that have a letter asked for are read. */
+/** Finds fonts in the Fontsource packages that are installed. Reads only files that contain a requested character. */
 export function nodeFonts({ packages = NOTO }: NodeFontsOptions = {}): Fonts {
   let opened: Promise<readonly FontPart[]> | undefined
   return {
@@ -32,7 +32,7 @@ export function nodeFonts({ packages = NOTO }: NodeFontsOptions = {}): Fonts {
   }
 }
 
-/** A file of a font, and the characters that it is made for. */
+/** A font file and the characters that it contains. */
 interface FontPart {
   readonly file: string
   readonly ranges: readonly (readonly [first: number, last: number])[]
@@ -59,7 +59,7 @@ function placeOf(name: string): string | undefined {
   }
 }
 
-/** `U+460-52f`, or `U+2116`. */
+/** Parses `U+460-52f` or `U+2116`. */
 function rangeOf(range: string): readonly [number, number] {
   const [first = '', last = first] = range.trim().replace('U+', '').split('-')
   return [Number.parseInt(first, 16), Number.parseInt(last, 16)]

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FetchSource } from '../../src/core.js'
 import { addressOf } from './target.js'
 
-/** A request's headers as they are looked up, one by one. */
+/** The headers of a Node request. Each is looked up when it is read, and none is copied. */
 export class NodeHeaders implements NonNullable<FetchSource['headers']> {
   readonly #headers: IncomingMessage['headers']
 
@@ -26,8 +26,8 @@ export class NodeHeaders implements NonNullable<FetchSource['headers']> {
 }
 
 /**
- * A request of Node's, as fetch has it. The service looks at its method and its address alone: all else is made when it is
- * first asked for, which costs a third of what answering costs.
+ * A Node request as a fetch `Request`. The service reads only its method and URL. The rest is created when it is first
+ * read, because it takes a third of the cost of an answer.
  */
 class LazyRequest {
   readonly method: string
@@ -64,10 +64,10 @@ for (const name of Object.getOwnPropertyNames(Request.prototype)) {
   })
 }
 
-/** Node knows the method of every request that it reads. */
+/** Node's type allows no method, but every request that a server reads has one. */
 const methodOf = ({ method = 'GET' }: IncomingMessage): string => method
 
-/** Throws `target_malformed`. What the class lacks of a Request, the loop above adds to it. */
+/** Turns a Node request into a `Request`. The loop above adds the members that the class lacks. Throws `target_malformed`. */
 export const requestOf = (req: IncomingMessage, res: ServerResponse): Request =>
   new LazyRequest(req, res) as unknown as Request
 
@@ -79,7 +79,7 @@ function wholeRequest(req: IncomingMessage, res: ServerResponse, url: string): R
   })
   const headers = Object.entries(req.headers).map(([name, value]): [string, string] => [name, String(value)])
   const hasBody = method !== 'GET' && method !== 'HEAD'
-  // Node's types have streams of their own beside those of the web.
+  // Node's types declare their own web streams.
   const body = hasBody ? { body: Readable.toWeb(req) as ReadableStream, duplex: 'half' } : {}
   return new Request(url, { method, headers, signal: gone.signal, ...body })
 }

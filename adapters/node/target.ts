@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../src/core.js'
 
-/** The longest that a name can be, with a port. */
+/** The longest host name with a port, in characters. */
 const HOST_LENGTH = 261
 
-/** That of the request before, which most requests repeat. */
+/** The last valid `Host`. Most requests send the same one again. */
 let checked = ''
 
-/** Whether a `Host` is one host, with a port or without: two headers of that name arrive joined by a comma, which no host holds. */
+/** Whether a `Host` is one host, with or without a port. Node joins two headers with a comma, which no host contains. */
 function isHost(text: string): boolean {
   if (text === checked) return true
   const isOne = text.length <= HOST_LENGTH && /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(text)
@@ -16,15 +16,15 @@ function isHost(text: string): boolean {
   return true
 }
 
-/** Throws `header_malformed` where the `Host` is not one host. A caller of HTTP/1.0 may send none. */
+/** Throws `header_malformed` if the `Host` is not one host. A caller that uses HTTP/1.0 may leave it out. */
 export function checkHost({ headers: { host = '' } }: IncomingMessage): void {
   if (host === '' || isHost(host)) return
   throw new Problem('header_malformed', { detail: 'Send one Host header: a host name, with or without a port.' })
 }
 
 /**
- * The address that a request asks for. Its authority is the target's where that is a whole URL, else the `Host`, else the
- * connection's own (RFC 9112 section 3.3). Throws `target_malformed`.
+ * Returns the URL of a request. Its authority comes from the target if that is a whole URL, else from the `Host`, else from
+ * the connection (RFC 9112, section 3.3). Throws `target_malformed`.
  */
 export function addressOf({ headers, socket, url: target = '' }: IncomingMessage): string {
   const { host = '' } = headers
@@ -39,5 +39,5 @@ function ownHost({ localAddress, localPort }: IncomingMessage['socket']): string
   return `${localAddress?.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
 }
 
-/** The one spelling of an address that browsers and `fetch` have too, where a target has backslashes or dots for steps. */
+/** Spells an address as browsers and `fetch` do: they resolve backslashes and dot segments. */
 const normalized = (address: string): string => (/[\\#]|\/\.|%2e/i.test(address) ? new URL(address).href : address)

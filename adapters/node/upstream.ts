@@ -6,20 +6,21 @@ import { pipeline, type Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Upstream, UpstreamRequest } from '../../src/core.js'
 
-/** One address that a name stands for. */
+/** One of the IP addresses of a name. */
 export interface ResolvedAddress {
   readonly address: string
   readonly family: number
 }
 
 export interface NodeUpstreamOptions {
-  /** Gives all addresses of a name. Default: the system's, as `dns.lookup` has them. */
+  /** Returns all addresses of a name. Default: `dns.lookup`. */
   lookup?: (name: string) => Promise<readonly ResolvedAddress[]>
 }
 
 /**
- * Calls upstream services on Node. It resolves names itself, judges every address, and connects to none but those it judged:
- * a name that stands for another address a moment later gains nothing. No proxy is used, and no connection is used twice.
+ * Calls upstream services on Node. It resolves each name once, checks every address, and connects only to addresses that it
+ * checked, so a name that changes its address afterwards gains nothing. It uses no proxy, and each connection only once.
+ * Rejects if any address of the name is refused.
  */
 export function nodeUpstream({
   lookup = (name) => systemLookup(name, { all: true }),
@@ -28,7 +29,7 @@ export function nodeUpstream({
     async fetch(request) {
       const url = new URL(request.url)
       const addresses = await addressesOf(url, lookup)
-      // Of a name with one refused address, somebody may have made it stand for that on purpose.
+      // One refused address is enough: somebody may have added it to the name on purpose.
       if (addresses.length === 0 || !addresses.every(({ address }) => request.mayConnect(address)))
         throw new Error('the address of the upstream service is refused')
       request.signal.throwIfAborted()
@@ -37,7 +38,7 @@ export function nodeUpstream({
   }
 }
 
-/** Node connects to an address without looking it up, and to each of several in turn. */
+/** The addresses to connect to, in turn. An IP address needs no lookup. */
 async function addressesOf(
   { hostname }: URL,
   lookup: NonNullable<NodeUpstreamOptions['lookup']>,
@@ -47,12 +48,12 @@ async function addressesOf(
   return family ? [{ address: host, family }] : [...(await lookup(host))]
 }
 
-/** How long one of several addresses may take, before the next is tried: Node's quarter second is short for another continent. */
+/** How long to try one address before the next one. Node's default, a quarter second, is too short for a different continent. */
 const ATTEMPT_MS = 2500
 
 function send(url: URL, request: UpstreamRequest, addresses: readonly ResolvedAddress[]): Promise<IncomingMessage> {
   const { method, headers, signal } = request
-  // As bytes: Node writes the headers in the encoding of a text that goes with them.
+  // As bytes: with a string body, Node writes the headers in the encoding of that string.
   const bytes = request.body === null ? undefined : Buffer.from(request.body)
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const options: RequestOptions & { servername: string; autoSelectFamily: boolean } & Record<string, unknown> = {
@@ -75,20 +76,20 @@ function send(url: URL, request: UpstreamRequest, addresses: readonly ResolvedAd
   return new Promise((resolve, reject) => {
     const sent = (url.protocol === 'https:' ? requestHttps : requestHttp)(options)
     sent.once('response', (answer) => {
-      // A connection that is reset ends well what has no length, if it is not told otherwise.
+      // Without this, an answer without a length would end normally when the connection is reset.
       sent.on('error', (error) => answer.destroy(error))
       resolve(answer)
     })
     sent.once('upgrade', (_, socket) => {
       socket.destroy()
-      reject(new Error('the upstream service speaks another protocol'))
+      reject(new Error('the upstream service switched to a different protocol'))
     })
     sent.on('error', reject)
     sent.end(bytes)
   })
 }
 
-/** Looks nothing up: the addresses are there, and judged. */
+/** Returns the checked addresses instead of looking the name up again. */
 function answering(addresses: readonly ResolvedAddress[]): LookupFunction {
   return (_name, { all }, callback) => {
     const [first] = addresses
@@ -98,7 +99,7 @@ function answering(addresses: readonly ResolvedAddress[]): LookupFunction {
   }
 }
 
-/** What is looked at of an answer's headers. */
+/** The headers of an answer that are passed on. */
 const passed = ['content-type', 'content-length', 'content-encoding'] as const
 const bodiless = [204, 205, 304]
 
@@ -117,13 +118,13 @@ function responseOf(answer: IncomingMessage): Response {
   }
 }
 
-/** Some encode what was asked for as it is. Throws where they do it in a way that is not known, or in several. */
+/** Decodes an answer: some services compress it although the request does not allow that. Throws for an unknown coding, or several. */
 function decoded(answer: IncomingMessage): Readable {
   const coding = (answer.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (coding === 'identity' || coding === '') return answer
   const decoder = decoders.get(coding)?.()
-  if (!decoder) throw new Error('the upstream service answered in an encoding that is not known')
-  // What went wrong, the decoder says to who reads it.
+  if (!decoder) throw new Error('the upstream service answered in an unknown encoding')
+  // The decoder passes errors to its reader.
   return pipeline(answer, decoder, () => {})
 }
 
@@ -134,7 +135,7 @@ const decoders = new Map<string, () => Transform>([
   ['br', () => createBrotliDecompress()],
 ])
 
-/** Reads as it is read from, and errors where the stream ends before its end. */
+/** A web stream that reads only on demand. Errors if the source ends too early. */
 function streamOf(readable: Readable): ReadableStream<Uint8Array> {
   const chunks: AsyncIterator<Buffer> = readable[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>(
