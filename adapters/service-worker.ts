@@ -5,28 +5,28 @@ import { CookieResponse, SessionJar } from './service-worker/session-jar.js'
 
 export { type RegisterOptions, register } from './service-worker/register.js'
 
-/** What a worker answers with: a service, or pages in front of one. */
+/** Answers the worker's requests: a service, or pages in front of one. */
 export interface Handler {
-  /** Where it is reached: at the worker's own origin, within the worker's scope. */
+  /** The URL of the service. It must have the worker's origin and be in the worker's scope. */
   readonly baseUrl: string
   fetch(request: Request, source?: FetchSource): Promise<Response>
 }
 
 export interface HandleOptions {
-  /** Addresses that stand for the service's, such as `https://pay.example.test`: what pages fetch from there is answered here. */
+  /** Other base URLs that the worker answers for, such as `https://pay.example.test`. */
   readonly standsFor?: string | readonly string[]
 }
 
-/** What of a service worker's fetch event is used. */
+/** The part of a service worker's fetch event that `handle` uses. */
 export interface FetchEvent {
   readonly request: Request
   respondWith(response: Promise<Response>): void
 }
 
 /**
- * A listener for the `fetch` events of a service worker. It answers what is at or below the service's base URL and leaves
- * all else to the network, so give the service a path of its own: `new URL('pay/', registration.scope).href`.
- * A worker is shown no cookies and cannot set any: it keeps the session's in a jar, for all of its pages alike.
+ * Returns a listener for the `fetch` events of a service worker. The service answers every request at or below its base URL.
+ * Other requests go to the network, so give the service its own path: `new URL('pay/', registration.scope).href`.
+ * A worker can neither read nor set cookies. It stores the session cookie in a jar that all of its pages share.
  */
 export function handle(service: Handler, { standsFor = [] }: HandleOptions = {}): (event: FetchEvent) => void {
   const own = withoutSlash(service.baseUrl)
@@ -58,7 +58,7 @@ async function answer(service: Handler, request: Request, { url, jar }: { url: s
   }
 }
 
-/** What of a service worker's global scope is used. */
+/** The part of a service worker's global scope that `fire` uses. */
 interface WorkerScope {
   readonly clients: { claim(): Promise<void> }
   skipWaiting(): Promise<void>
@@ -71,9 +71,9 @@ interface LastingEvent {
   waitUntil(lasting: Promise<unknown>): void
 }
 
-/** Makes the script that calls it a service worker with this service, which takes over at once, also from an older one. */
+/** Turns the calling script into a service worker with this service. It takes over all pages at once, also from an older worker. */
 export function fire(service: Handler, options?: HandleOptions): void {
-  const scope = globalThis as WorkerScope & typeof globalThis // The types here are those of a page.
+  const scope = globalThis as WorkerScope & typeof globalThis // TypeScript's types here are for pages.
   scope.addEventListener('install', (event) => event.waitUntil(scope.skipWaiting()))
   scope.addEventListener('activate', (event) => event.waitUntil(scope.clients.claim()))
   scope.addEventListener('message', (event) => {

@@ -4,19 +4,18 @@ import type { Mail, Mailer } from '../src/core.js'
 export interface SmtpOptions {
   /** The mail server: `smtp://user:password@mail.example.test:587`, or `smtps://…` for TLS from the start. */
   url: string
-  /** Whom mail comes from: `Farthing <pay@example.test>`. */
+  /** The sender of every mail: `Farthing <pay@example.test>`. */
   from: string
 }
 
-/** A mailer that also has connections, to be closed at the end. */
+/** A mailer with open connections. Close it at the end. */
 export interface SmtpMailer extends Mailer {
   close(): void
 }
 
 /**
- * Sends the service's mail over SMTP, on Node. Rejects where the server takes a message for now or for good not,
- * and where none is reached: the service then keeps the message and tries again later. A message that is sent again carries
- * the same Message-ID, so that whoever gets it twice can tell.
+ * Sends the service's mail over SMTP, on Node. `send` rejects if the server refuses the message or cannot be reached.
+ * The service then tries again later, with the same Message-ID, so that the receiver can recognize a duplicate.
  */
 export function smtpMailer({ url, from }: SmtpOptions): SmtpMailer {
   const transport = createTransport({ url, pool: true, disableFileAccess: true, disableUrlAccess: true })

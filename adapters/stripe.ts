@@ -6,27 +6,27 @@ import { refundCharge } from './stripe/refund.js'
 import { saveCard } from './stripe/save.js'
 
 export interface StripeOptions {
-  /** Of Stripe's test mode: `sk_test_…`, or `rk_test_…` that may write PaymentIntents, SetupIntents, Customers, Charges and Refunds. */
+  /** A test mode key: `sk_test_…`, or `rk_test_…` that may write PaymentIntents, SetupIntents, Customers, Charges and Refunds. */
   apiKey: string
-  /** How long each request to Stripe may take; a charge makes three, and five at most. Default: 15 seconds. */
+  /** How long each request to Stripe may take, in ms. A charge sends three to five. Default: 15 seconds. */
   timeoutMs?: number
-  /** Where Stripe's API is. Default: `https`, `api.stripe.com`, 443. */
+  /** The address of Stripe's API. Default: `https`, `api.stripe.com`, 443. */
   protocol?: 'http' | 'https'
   host?: string
   port?: number
 }
 
 /**
- * Charges cards by Stripe, in its test mode alone: no money moves. Cards are named as Stripe.js in a page names them, `pm_…`.
- * What it rejects with says what Stripe answered, and holds neither the key nor anything of a card.
- * Throws TypeError for a key of any other kind.
+ * Charges cards with Stripe, only in its test mode: no money moves. A card's name is the `pm_…` that Stripe.js returns.
+ * Its errors say what Stripe answered. They contain neither the key nor card data.
+ * Throws a TypeError if the key is not a test mode key.
  */
 export function stripeCards({ apiKey, timeoutMs = 15_000, protocol, host, port }: StripeOptions): Cards {
   if (!/^[sr]k_test_\w+$/.test(apiKey))
     throw new TypeError("Give an API key of Stripe's test mode as apiKey: one that begins with sk_test_ or rk_test_.")
   const stripe = new Stripe(apiKey, {
     timeout: timeoutMs,
-    // Whoever calls the port tries again.
+    // The caller of the port tries again.
     maxNetworkRetries: 0,
     telemetry: false,
     ...(protocol && { protocol }),

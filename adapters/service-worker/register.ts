@@ -1,14 +1,14 @@
-/** Asks a worker to take over the pages that it does not answer for yet. */
+/** The message that tells a worker to take over pages that it does not control yet. */
 export const CLAIM = 'farthing: claim'
 
 export interface RegisterOptions extends RegistrationOptions {
-  /** Called whenever a newer worker has taken over from the one that this page began with. */
+  /** Called each time that a newer worker takes over this page. */
   onUpdate?: () => void
 }
 
 /**
- * Registers a worker for this page, and resolves once the page's requests are answered by it.
- * Throws where the browser allows no workers here, where the page is out of the worker's scope, and where the script fails.
+ * Registers a worker, and resolves when it answers the page's requests.
+ * Rejects if the browser allows no workers here, if the page is outside the worker's scope, or if the script fails.
  */
 export async function register(
   url: string | URL,
@@ -22,7 +22,7 @@ export async function register(
       `This page is out of the worker's scope, ${registration.scope}: put the worker's script beside or above it.`,
     )
   const active = await activeOf(registration)
-  // After a reload that bypasses it, a page is without its worker.
+  // A forced reload leaves the page without its worker.
   if (!workers.controller) await claimed(workers, active)
   if (onUpdate) workers.addEventListener('controllerchange', onUpdate)
   return registration

@@ -1,6 +1,6 @@
 import type { FetchSource } from '../../src/core.js'
 
-/** All headers of a request, with those that a worker is not shown. */
+/** The headers of a request, with the Cookie and Origin that the browser hides from a worker. */
 export function headersOf(request: Request, cookie: string | undefined): NonNullable<FetchSource['headers']> {
   const hidden: Partial<Record<string, string>> = { cookie, origin: originOf(request) }
   const get = (name: string) => hidden[name.toLowerCase()] ?? request.headers.get(name)
@@ -11,7 +11,7 @@ export function headersOf(request: Request, cookie: string | undefined): NonNull
 function originOf({ method, mode, referrer, url }: Request): string | undefined {
   const isForeign = new URL(url).origin !== location.origin
   if (!isForeign && (method === 'GET' || method === 'HEAD')) return undefined
-  // Only pages of the worker's own origin have their calls answered here; but anyone can send a form to one of its addresses.
+  // Calls come only from pages of the worker's own origin, but a page of any origin can submit a form to the service.
   if (mode !== 'navigate') return location.origin
   return URL.canParse(referrer) && /^https?:/.test(referrer) ? new URL(referrer).origin : 'null'
 }

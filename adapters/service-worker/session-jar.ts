@@ -1,6 +1,6 @@
 const CACHE = 'farthing'
 
-/** A worker's answer, which remembers the Set-Cookie that a browser's Response drops. */
+/** An answer that remembers its Set-Cookie header. A browser's Response drops it. */
 export class CookieResponse extends Response {
   readonly setCookie: string | undefined
 
@@ -10,11 +10,11 @@ export class CookieResponse extends Response {
   }
 }
 
-/** Of headers in a plain object, as the service gives them: `Headers` drop it too. */
+/** Reads Set-Cookie from a plain object, as the service passes it. `Headers` drops it. */
 const setCookieOf = (headers: HeadersInit = {}): string | undefined =>
   headers instanceof Headers || Array.isArray(headers) ? undefined : headers['set-cookie']
 
-/** The session cookie of a worker's pages, kept where it outlives the worker. */
+/** Stores the session cookie of a worker's pages in the browser's cache, where it outlives the worker. */
 export class SessionJar {
   readonly #base: string
   #kept: Promise<string | undefined> | undefined
@@ -23,12 +23,12 @@ export class SessionJar {
     this.#base = base
   }
 
-  /** Whether a browser would send and take cookies here: with what the page asks of its own origin, or says to include. */
+  /** Whether a browser would send and accept cookies for this request. */
   isFor({ credentials, url }: Request): boolean {
     return credentials === 'include' || (credentials === 'same-origin' && new URL(url).origin === location.origin)
   }
 
-  /** As a Cookie header has it. */
+  /** Reads the value for the Cookie header. Undefined if there is no session cookie. */
   cookie(): Promise<string | undefined> {
     this.#kept ??= caches
       .open(CACHE)
@@ -37,7 +37,7 @@ export class SessionJar {
     return this.#kept
   }
 
-  /** Resolves once it is kept. */
+  /** Stores or deletes the cookie that an answer sets. */
   async keep({ setCookie }: CookieResponse): Promise<void> {
     if (setCookie === undefined) return
     const [pair = '', ...attributes] = setCookie.split(/;\s*/)

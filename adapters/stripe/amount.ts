@@ -1,13 +1,13 @@
 import type { CardCharge } from '../../src/core.js'
 
-/** Stripe counts these in whole ones. */
+/** Stripe counts these in whole units. */
 const WHOLE = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '))
-/** Stripe counts these in thousandths, of which cards are charged whole tens. */
+/** Stripe counts these in thousandths, and charges cards in multiples of ten. */
 const THOUSANDTHS = new Set('BHD JOD KWD OMR TND'.split(' '))
-/** Stripe counts these in hundredths, of which cards are charged whole hundreds. */
+/** Stripe counts these in hundredths, and charges cards in multiples of a hundred. */
 const WHOLE_IN_HUNDREDTHS = new Set(['ISK', 'UGX'])
 
-/** An amount as Stripe counts it; undefined where no card can be charged just that. */
+/** Returns an amount in the unit that Stripe counts in. Undefined if a card cannot be charged exactly that amount. */
 export function stripeAmount({
   amount,
   decimals,

@@ -1,10 +1,10 @@
 import type { CardCharge, ChargedCard } from '../../src/core.js'
 
-/** How the port names a card that Stripe keeps: Stripe charges it for its Customer alone. */
+/** The port's name for a saved card. It includes the Customer, because Stripe charges a saved card only with its Customer. */
 export const savedCardName = ({ customer, payment_method }: { customer: string; payment_method: string }): string =>
   `${customer}:${payment_method}`
 
-/** How Stripe is told which card; undefined for what is no name of a card on file, or, where it is to be none, for anything but a bare name. */
+/** Turns the port's name of a card into Stripe's parameters. Undefined if the name does not fit `on_file`. */
 export function stripeName({
   payment_method_id: name,
   on_file,
@@ -14,7 +14,7 @@ export function stripeName({
   return /^\w+$/.test(name) ? { payment_method: name } : undefined
 }
 
-/** Of a card, what its holder knows it by. */
+/** What a cardholder recognizes a card by. */
 export const shownCard = ({ brand, last4, exp_month, exp_year }: StripeCard): ChargedCard => ({
   ...{ brand: brand ?? 'card', last4: last4 ?? '', exp_month, exp_year },
 })

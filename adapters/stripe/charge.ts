@@ -13,19 +13,19 @@ import {
   UNKNOWN_METHOD,
 } from './failure.js'
 
-/** What the charge made of a PaymentIntent says about the card. */
+/** The charge of a PaymentIntent. It describes the card. */
 const expand = ['latest_charge']
 
 /**
- * Charges once for each id, by one PaymentIntent: Stripe lets each succeed once, and what came of it can be read there ever after.
- * So all that matters is to find it again:
+ * Charges a card once for each id, with one PaymentIntent. A PaymentIntent succeeds at most once, and stores its result.
+ * A later try must find the same PaymentIntent:
  *
- * - In its first 24 hours by the idempotency key: creating it again gives the same one.
- * - Later by the id in its metadata. Stripe's search lags behind by an hour at most, and the key is good for 23 more.
+ * - In the first 24 hours, by the idempotency key: creating it again returns the same one.
+ * - Later, by the id in its metadata. Stripe's search lags by an hour at most, so the two overlap by 23 hours.
  *
- * It is created unconfirmed, which charges nothing, and then confirmed. Where Stripe does not answer, or asks to be asked later, this
- * rejects. Where Stripe breaks down as it confirms, the PaymentIntent says what came of that, and is cancelled where nothing did: of one
- * that is `unavailable` nothing can come any more.
+ * It is created unconfirmed, which charges nothing, and then confirmed. Rejects if Stripe does not answer or says to retry later.
+ * If Stripe fails or refuses during the confirmation, this reads the PaymentIntent, and cancels it if it has no result. A
+ * PaymentIntent that is `unavailable` can never charge the card.
  */
 export async function chargeCard(stripe: Stripe, charge: CardCharge): Promise<ChargeResult> {
   const amount = stripeAmount(charge)
@@ -41,11 +41,11 @@ export async function chargeCard(stripe: Stripe, charge: CardCharge): Promise<Ch
   return 'id' in created ? confirm(stripe, created, charge) : created
 }
 
-/** The PaymentIntent of an earlier try, as it is now. */
+/** Reads the current PaymentIntent of an earlier try, if there was one. */
 async function findIntent(stripe: Stripe, id: string): Promise<Stripe.PaymentIntent | undefined> {
   const query = `metadata["farthing_charge"]:"${id.replace(/["\\]/g, '\\$&')}"`
   const { data } = await stripe.paymentIntents.search({ query })
-  // The search takes upper and lower case for the same, and gives what it saw some time ago.
+  // The search ignores case, and its results may be out of date.
   const found = data.find(({ metadata }) => metadata.farthing_charge === id)
   return found && stripe.paymentIntents.retrieve(found.id, { expand })
 }
@@ -68,7 +68,7 @@ const createIntent = (
 
 async function confirm(stripe: Stripe, { id }: Stripe.PaymentIntent, charge: CardCharge): Promise<ChargeResult> {
   try {
-    // Nobody is there whom the bank could ask: a card that needs that is declined.
+    // The bank cannot ask anybody: Stripe declines a card that needs authentication.
     const confirmed = await stripe.paymentIntents.confirm(
       id,
       { off_session: true, expand },
@@ -87,15 +87,15 @@ async function confirm(stripe: Stripe, { id }: Stripe.PaymentIntent, charge: Car
   }
 }
 
-/** Why a PaymentIntent is cancelled that Stripe refuses to confirm, of what Stripe lets one say. */
+/** The reason sent when a PaymentIntent is cancelled because Stripe refuses to confirm it. Stripe accepts only a few values. */
 const REFUSED = 'abandoned'
 
-/** What came of a PaymentIntent; undefined for one that is yet to be confirmed. */
+/** The result of a PaymentIntent. Undefined if it is not confirmed yet. */
 function resultOf(intent: Stripe.PaymentIntent): ChargeResult | undefined {
   const { status, last_payment_error, cancellation_reason } = intent
   if (status === 'succeeded') return charged(expanded(intent.latest_charge, 'latest_charge'))
   if (status === 'canceled') return cancellation_reason === REFUSED ? refused({}) : { status: 'unavailable' }
-  // Nobody is given the secret by which the bank would be answered.
+  // Nobody gets the client secret that is needed to answer the bank.
   if (status === 'requires_action') return { status: 'declined', reason: AUTHENTICATION_REQUIRED }
   if (status !== 'requires_confirmation' && status !== 'requires_payment_method') return unsettled(intent)
   return last_payment_error ? { status: 'declined', reason: declineReason(last_payment_error) } : undefined

@@ -2,7 +2,7 @@ import Stripe from 'stripe'
 
 const { StripeError, StripeInvalidRequestError } = Stripe.errors
 
-/** Stripe asks that whoever pays is told no other reason: it might help who has stolen a card. */
+/** The reasons that a payer may see. Stripe advises to hide all others, because they could help a card thief. */
 const SHOWN_CODES = new Set([
   'authentication_required',
   'card_not_supported',
@@ -14,21 +14,21 @@ const SHOWN_CODES = new Set([
   'processing_error',
 ])
 
-/** Why a card was declined, by what Stripe says of it. */
+/** Why a card was declined, in words for the payer. */
 export function declineReason({ code, decline_code }: { code?: string; decline_code?: string }): string {
   const told = [decline_code, code].find((each) => each !== undefined && SHOWN_CODES.has(each))
   return told ? inWords(told) : 'declined by the bank'
 }
 
-/** The card's bank says no. */
+/** Whether the card was declined. */
 export const isDecline = (error: unknown): error is Stripe.errors.StripeCardError =>
   error instanceof StripeError && error.rawType === 'card_error'
 
-/** Stripe does not do what it was asked, nor would it when asked again: nothing has come of it. */
+/** Whether Stripe refused an invalid request. Nothing happened, and a retry would be refused too. */
 export const isRefusal = (error: unknown): error is Stripe.errors.StripeInvalidRequestError =>
   error instanceof StripeInvalidRequestError
 
-/** Why a card is declined that Stripe does not have. */
+/** The reason for declining a card that Stripe does not know. */
 export const UNKNOWN_METHOD = 'unknown payment method'
 
 export function refusalReason({ code, param }: { code?: string; param?: string }): string {
@@ -36,15 +36,15 @@ export function refusalReason({ code, param }: { code?: string; param?: string }
   return code ? `refused by Stripe, ${inWords(code)}` : 'refused by Stripe'
 }
 
-/** Its bank would ask the card's holder. */
+/** The reason for declining a card whose bank wants to ask the cardholder. */
 export const AUTHENTICATION_REQUIRED = 'authentication required'
 
 const inWords = (code: string): string => code.replaceAll('_', ' ')
 
-/** Stripe failed at what it was asked, and answers the same for as long as it keeps the idempotency key. */
+/** Whether Stripe itself failed. It then repeats that answer for as long as it remembers the idempotency key. */
 export const isBreakdown = (error: unknown): boolean => error instanceof StripeError && (error.statusCode ?? 0) >= 500
 
-/** Stripe's own errors hold whole objects, with cards and client secrets: what is rejected with is logged. */
+/** Replaces Stripe's errors by safe ones. Errors are logged, and Stripe's contain card data and client secrets. */
 export async function safely<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask()

@@ -3,13 +3,13 @@ import type { CardRefund, RefundResult } from '../../src/core.js'
 import { stripeAmount } from './amount.js'
 import { isRefusal, refusalReason } from './failure.js'
 
-/** These pass: once there is money on the account, or once the refund is listed that somebody has just made by hand. */
+/** Errors that pass: when the account has money again, or when Stripe lists a refund that somebody has just created by hand. */
 const PASSING = ['balance_insufficient', 'insufficient_funds', 'charge_already_refunded']
 
 /**
- * Gives a charge back once for each id. The refunds of a charge are listed before another is made, as they are at that moment, so
- * that nothing depends on how long Stripe keeps an idempotency key; that one guards two tries at once.
- * A charge is refunded too of which somebody has given that much back by hand.
+ * Refunds a charge once for each id. It lists the charge's refunds before it creates one, so that it also works after Stripe
+ * has forgotten the idempotency key. The key prevents a second refund if two tries run at once.
+ * Refunds by hand count: if they add up to the amount, nothing more is refunded.
  */
 export async function refundCharge(stripe: Stripe, refund: CardRefund): Promise<RefundResult> {
   const amount = stripeAmount(refund)
@@ -24,7 +24,7 @@ export async function refundCharge(stripe: Stripe, refund: CardRefund): Promise<
   }
 }
 
-/** The last of the refunds that give back as much as that. */
+/** The newest refund, if all refunds together reach the amount. */
 function allGiven(refunds: readonly Stripe.Refund[], amount: number): Stripe.Refund | undefined {
   const given = refunds.filter(isGiven)
   return given.reduce((sum, each) => sum + each.amount, 0) >= amount ? given[0] : undefined
@@ -33,7 +33,7 @@ function allGiven(refunds: readonly Stripe.Refund[], amount: number): Stripe.Ref
 const createRefund = (stripe: Stripe, { id, charge_id }: CardRefund, amount: number): Promise<Stripe.Refund> =>
   stripe.refunds.create({ charge: charge_id, amount, metadata: { farthing_refund: id } }, { idempotencyKey: id })
 
-/** One that is pending is on its way. */
+/** A pending refund counts too: it is on its way. */
 const isGiven = ({ status }: Stripe.Refund): boolean => status === 'succeeded' || status === 'pending'
 
 function resultOf(refund: Stripe.Refund): RefundResult {

@@ -5,8 +5,8 @@ import { expanded } from './expanded.js'
 import { AUTHENTICATION_REQUIRED, declineReason, isDecline, isRefusal, refusalReason } from './failure.js'
 
 /**
- * Has Stripe keep a card for a Customer made for it alone, by a SetupIntent, so that its bank agrees to charges to come.
- * A card whose bank would ask its holder first is declined.
+ * Saves a card with Stripe: creates a Customer for it, and confirms a SetupIntent so that the bank allows later charges.
+ * Declines a card whose bank wants to ask the cardholder first.
  */
 export async function saveCard(stripe: Stripe, { id, payment_method_id }: CardToSave): Promise<SaveResult> {
   const metadata = { farthing_save: id }
@@ -18,7 +18,7 @@ export async function saveCard(stripe: Stripe, { id, payment_method_id }: CardTo
         payment_method: payment_method_id,
         usage: 'off_session',
         confirm: true,
-        // There is no page to come back to.
+        // There is no page to return to.
         automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
         metadata,
         expand: ['payment_method'],
