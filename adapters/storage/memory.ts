@@ -3,11 +3,11 @@ import type { Storage } from '../../src/storage/storage.js'
 import { Tables } from '../../src/storage/tables.js'
 
 export interface MemoryStorageOptions {
-  /** Runs every write's body twice and keeps the second, and refuses rows that are not plain JSON. For tests. */
+  /** For tests: runs every write's body twice, keeps the second run, and refuses rows that are not plain JSON. Default: false. */
   rerun?: boolean
 }
 
-/** Rows in this process's memory: gone with it. */
+/** Stores rows in this process's memory. They are lost when it ends. */
 export function memoryStorage({ rerun = false }: MemoryStorageOptions = {}): Storage {
   return serialStorage({ tables: new Tables(), rerun })
 }

@@ -10,10 +10,10 @@ import { messageOf } from '../../../src/storage/unknown.js'
 import { PRIVATE, replaceFile, syncDirectory } from './disk.js'
 import { StorageDamaged } from './errors.js'
 
-/** What the data file holds: a state, and where in the line of commits it stands. */
+/** The content of the data file: a state, and the last commit in it. */
 export interface Snapshot extends State {
   readonly format: typeof FORMAT
-  /** Tells this storage from every other; its journal bears it too. Empty for a state that is not yet anyone's. */
+  /** The id of this storage. Its journal has the same one. Empty for an exported state. */
   readonly store: string
   /** The number of the last commit in it. */
   readonly commit: number
@@ -23,7 +23,7 @@ const FORMAT = 'farthing/1'
 
 export const BLANK: Snapshot = { format: FORMAT, store: '', commit: 0, counters: {}, rows: {} }
 
-/** lowdb's `JSONFile`, but what it wrote is on the disk, and the process can do other things while it writes. */
+/** Like lowdb's `JSONFile`, but a write is on the disk when it resolves, and does not block the process. */
 export class DataFile implements Adapter<Snapshot> {
   readonly #file: string
   readonly #text: TextFile
@@ -33,7 +33,7 @@ export class DataFile implements Adapter<Snapshot> {
     this.#text = new TextFile(file)
   }
 
-  /** What the file holds, or null where there is none; an exported state will do. Throws `StorageDamaged` on anything else. */
+  /** Reads the file, or returns null if there is none. Accepts an exported state too. Throws `StorageDamaged` for anything else. */
   async read(): Promise<Snapshot | null> {
     const text = await this.#text.read().catch((cause: unknown) => {
       throw new StorageDamaged(this.#file, undefined, `the file cannot be read (${messageOf(cause)}). ${REMEDY}`, {
@@ -54,7 +54,7 @@ export class DataFile implements Adapter<Snapshot> {
     }
   }
 
-  /** Replaces the file in one step. Its rows may come in any order. */
+  /** Replaces the file in one step, with its rows sorted by id. */
   async write(snapshot: Snapshot): Promise<void> {
     const next = `${this.#file}.next`
     try {
@@ -74,16 +74,15 @@ export class DataFile implements Adapter<Snapshot> {
   }
 }
 
-const REMEDY = 'Nothing was changed. Restore the file from a backup; or move it and its journal away, to begin anew'
+const REMEDY = 'Nothing was changed. Restore the file from a backup, or move it and its journal away to start empty'
 
 function assertSnapshot({ format, store, commit }: Snapshot): void {
-  if (format !== FORMAT)
-    throw new TypeError(`its format is ${JSON.stringify(format)}, which this version does not read`)
-  if (typeof store !== 'string') throw new TypeError('"store" is not a name')
-  if (!Number.isSafeInteger(commit) || commit < 0) throw new TypeError('"commit" is not a number of commits')
+  if (format !== FORMAT) throw new TypeError(`its format is ${JSON.stringify(format)}, which this version cannot read`)
+  if (typeof store !== 'string') throw new TypeError('"store" is not a string')
+  if (!Number.isSafeInteger(commit) || commit < 0) throw new TypeError('"commit" is not a whole number from 0 up')
 }
 
-/** `JSON.stringify(snapshot, null, 2)` in pieces, each made once the one before was taken, so that others get their turns. */
+/** Yields `JSON.stringify(snapshot, null, 2)` in pieces, so that other work can run between them. */
 async function* textOf({ rows, ...head }: Snapshot): AsyncGenerator<string> {
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "rows": {`
   let comma = ''
@@ -100,11 +99,11 @@ async function* textOf({ rows, ...head }: Snapshot): AsyncGenerator<string> {
   yield comma === '' ? '}\n}\n' : '\n  }\n}\n'
 }
 
-// What surrounds rows in lists as deep as those that they stand in.
+// The text around the rows of each piece, which has the same depth as the document.
 const OPENED = '[\n  [\n    ['.length
 const CLOSED = '\n    ]\n  ]\n]'.length
 
-/** Sorts short runs, then merges them two by two, with turns for others between. */
+/** Sorts short runs, then merges them in pairs. Other work can run in between. */
 async function sortById(rows: readonly Row[]): Promise<readonly Row[]> {
   let runs: Row[][] = []
   for (let at = 0; at < rows.length; at += RUN) {

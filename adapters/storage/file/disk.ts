@@ -3,32 +3,32 @@ import { access, mkdir, open, realpath, rename } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Only for the user that runs the process: rows may hold what others should not read. */
+/** The mode of every file: only the user that runs the process may read it. */
 export const PRIVATE = 0o600
 
-/** The one path of a file however it is reached, so that its lock is one too. Makes its directory. */
+/** Returns the real path of a file, so that all paths to it share one lock. Creates its directory. */
 export async function settlePath(file: string): Promise<string> {
   const path = resolve(file)
   await makeDirectory(dirname(path))
   return (await exists(path)) ? realpath(path) : join(await realpath(dirname(path)), basename(path))
 }
 
-/** Puts one file in the place of another in one step; it lasts once the directory is synced. */
+/** Replaces a file in one step. Sync the directory afterwards, or a crash may undo it. */
 export async function replaceFile(from: string, to: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await rename(from, to)
     } catch (error) {
-      // On Windows whoever looks at a file, such as a virus scanner, keeps it from being replaced for a moment.
+      // On Windows, a file cannot be replaced while a program such as a virus scanner reads it.
       if (process.platform !== 'win32' || attempt === 10) throw error
       await delay(50)
     }
   }
 }
 
-/** Makes the names in a directory last: syncing a file does not. */
+/** Writes the names in a directory to the disk. Syncing a file does not do that. */
 export async function syncDirectory(directory: string): Promise<void> {
-  // Windows has no such thing, and needs none.
+  // Windows cannot sync a directory, and does not need to.
   if (process.platform === 'win32') return
   const handle = await open(directory, constants.O_RDONLY)
   try {

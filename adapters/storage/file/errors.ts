@@ -1,4 +1,4 @@
-/** A file of the storage cannot be read, or does not hold what was written to it. Nothing was changed; the message says what to do. */
+/** A file of the storage is unreadable or damaged. Nothing was changed. The message says what to do. */
 export class StorageDamaged extends Error {
   override name = 'StorageDamaged'
   constructor(

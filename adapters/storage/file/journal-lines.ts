@@ -6,12 +6,12 @@ import { hasCode, messageOf } from '../../../src/storage/unknown.js'
 import { StorageDamaged } from './errors.js'
 
 /**
- * A journal is lines of a checksum and JSON. The first names the data file that the journal continues, by its `store`;
- * each other one is a commit, numbered on from the last one that the data file holds.
+ * One commit in a journal. Each line of a journal is a checksum and JSON. The first line names its data file by `store`.
+ * Every other line is a commit. Their numbers continue those of the data file.
  */
 export interface JournaledCommit {
   readonly commit: number
-  /** The last number of each counter that moved. */
+  /** The new value of each counter that changed. */
   readonly counters?: Readonly<Record<string, number>>
   readonly rows?: Readonly<Record<string, readonly Row[]>>
   /** The ids of rows removed. */
@@ -45,15 +45,15 @@ function checksum(json: string | Uint8Array): string {
 }
 
 export interface ReadJournal {
-  /** The data file that it continues; undefined where nothing was ever written. */
+  /** The id of the data file that it continues. Undefined if the journal is empty. */
   readonly store: string | undefined
-  /** Every commit and its line number. Throws `StorageDamaged` on reaching what is not one. */
+  /** Every commit and its line number. Throws `StorageDamaged` when it reaches a line that is not a commit. */
   readonly commits: Iterable<readonly [JournaledCommit, number]>
-  /** Where the last whole line ends. What is behind was being written when the process or the machine stopped. */
+  /** Where the last whole line ends, in bytes. A crash may leave part of a line after it. */
   readonly end: number
 }
 
-/** Reads a journal, or nothing where there is no such file. Changes nothing. */
+/** Reads a journal. A missing file is an empty journal. Throws `StorageDamaged`, and changes nothing. */
 export async function readJournal(file: string): Promise<ReadJournal> {
   const bytes = await readFile(file).catch((cause: unknown) => {
     if (hasCode(cause, 'ENOENT')) return Buffer.alloc(0)
@@ -64,18 +64,19 @@ export async function readJournal(file: string): Promise<ReadJournal> {
   const header = lines.next()
   if (header.done) return { store: undefined, commits: [], end: 0 }
   const store = storeIn(header.value[0])
-  if (store === undefined) throw new StorageDamaged(file, 1, `this is not a journal that this version reads. ${REMEDY}`)
-  // By its checksum, each line is what `commitLine` wrote.
+  if (store === undefined)
+    throw new StorageDamaged(file, 1, `this is not a journal that this version can read. ${REMEDY}`)
+  // The checksum shows that `commitLine` wrote each line.
   return { store, commits: lines as Iterable<readonly [JournaledCommit, number]>, end }
 }
 
-/** The data file that a header names; undefined where it is none of a journal. */
+/** The `store` that a header names. Undefined if this is not the header of a journal. */
 function storeIn(header: object): string | undefined {
   if (!('journal' in header && 'store' in header) || header.journal !== 'farthing/1') return undefined
   return typeof header.store === 'string' ? header.store : undefined
 }
 
-/** Only the last line can be torn: all before it were on the disk before it was begun, or went there with it in one piece. */
+/** Where the last whole line ends. Only the last line can be incomplete. */
 function endOfWhole(bytes: Buffer): number {
   const end = bytes.lastIndexOf(NEWLINE) + 1
   if (end < bytes.length || end === 0) return end
@@ -88,7 +89,7 @@ function* linesOf(file: string, bytes: Buffer): Generator<readonly [object, numb
   for (let number = 1; start < bytes.length; number++) {
     const end = bytes.indexOf(NEWLINE, start)
     const content = parse(bytes.subarray(start, end))
-    if (!content) throw new StorageDamaged(file, number, `the line is not what was written here. ${REMEDY}`)
+    if (!content) throw new StorageDamaged(file, number, `the line is damaged. ${REMEDY}`)
     yield [content, number]
     start = end + 1
   }
@@ -104,4 +105,4 @@ function parse(bytes: Buffer): object | undefined {
 const NEWLINE = 10
 
 export const REMEDY =
-  'Nothing was changed. Restore the data file and its journal from a backup; or remove the journal, to go on without the writes in it'
+  'Nothing was changed. Restore the data file and its journal from a backup, or remove the journal, which loses the writes in it'

@@ -8,19 +8,19 @@ import { PRIVATE, replaceFile, syncDirectory } from './disk.js'
 
 export interface JournalOptions {
   readonly file: string
-  /** What every journal that is not empty starts with. */
+  /** The first line of a journal that is not empty. */
   readonly header: string
-  /** Where the last whole line ends; what is behind is dropped. */
+  /** Where the last whole line ends, in bytes. The rest of the file is dropped. */
   readonly end: number
 }
 
-/** Lines that reach the disk together. */
+/** Lines that are written to the disk together. */
 interface Group {
   readonly lines: string[]
   readonly durable: Promise<void>
 }
 
-/** A file of lines, each on the disk before its promise resolves. While one group of lines is on its way, the next one gathers. */
+/** A file of lines. A line is on the disk when its promise resolves. While one group of lines is written, the next one collects. */
 export class Journal {
   readonly #file: string
   readonly #header: string
@@ -40,7 +40,7 @@ export class Journal {
   static async open(options: JournalOptions): Promise<Journal> {
     const handle = await open(options.file, constants.O_RDWR | constants.O_CREAT, PRIVATE)
     try {
-      // What is dropped may be what a data file holds whose name is not on the disk yet.
+      // A data file may replace the lines dropped here, so its name must be on the disk first.
       await syncDirectory(dirname(options.file))
       if ((await handle.stat()).size > options.end) await handle.truncate(options.end)
       await handle.sync()
@@ -51,12 +51,12 @@ export class Journal {
     return new Journal(options, handle)
   }
 
-  /** Bytes on the disk. */
+  /** The size on the disk, in bytes. */
   get size(): number {
     return this.#end
   }
 
-  /** Whether a write failed, after which nothing is taken. */
+  /** Whether a write failed. After that, the journal refuses every line. */
   get hasFailed(): boolean {
     return this.#failed !== undefined
   }
@@ -67,13 +67,13 @@ export class Journal {
     return this.#gathering.durable
   }
 
-  /** Where the last line appended until now ends, once it is on the disk. */
+  /** Resolves with the end of the last line appended so far, once that line is on the disk. */
   mark(): Promise<number> {
     this.#gathering = undefined
     return this.#inTurn(async () => this.#end)
   }
 
-  /** Drops the lines before a mark, and takes lines meanwhile. Where this throws, the journal is whole, or has failed. */
+  /** Drops the lines before a mark. Lines can be appended meanwhile. If this rejects, the journal is unchanged or has failed. */
   async cut(mark: number): Promise<void> {
     if (mark === 0) return
     const file = `${this.#file}.next`
@@ -98,7 +98,7 @@ export class Journal {
     }
   }
 
-  /** Takes nothing more: once it is unknown what the disk holds, nothing may be built upon it. Gives what to tell whoever asks. */
+  /** Refuses every line from now on, because nobody knows what the disk holds. Returns the error for callers. */
   fail(cause: unknown, file = this.#file): StorageUnavailable {
     this.#failed ??= new StorageUnavailable(
       `${file} could not be written (${messageOf(cause)}). Make room or repair the disk, then open the storage again: all that was confirmed is there.`,
@@ -114,7 +114,7 @@ export class Journal {
 
   #gather(): Group {
     const durable = this.#inTurn(async () => {
-      // Whoever was answered by the group before, or is read from the network in this turn of the loop, goes along.
+      // Wait one turn of the event loop: requests that it reads, and callers of the last group, join this group.
       await turnOfTheLoop()
       if (this.#gathering === group) this.#gathering = undefined
       await this.#write(group.lines.join(''))
@@ -140,7 +140,7 @@ export class Journal {
       await this.#handle.datasync()
       this.#end += bytes.length
     } catch (cause) {
-      // What was refused should not be found by the next one who opens the file; if this fails as well, it may be.
+      // Remove the failed lines, so that the next opening does not find them. If this fails too, it may find them.
       await this.#handle.truncate(this.#end).catch(ignore)
       await this.#handle.datasync().catch(ignore)
       throw this.fail(cause)
@@ -148,7 +148,7 @@ export class Journal {
   }
 
   async #replaceWith(file: string, size: number): Promise<void> {
-    // Windows replaces no open file.
+    // Windows cannot replace an open file.
     await this.#handle.close()
     const unreplaced = await replaceFile(file, this.#file).catch((error: unknown) => error)
     try {
@@ -166,7 +166,7 @@ async function copyLines(from: FileHandle, start: number, end: number, to: FileH
   const piece = Buffer.allocUnsafe(Math.min(1 << 20, end - start))
   for (let at = start; at < end; ) {
     const { bytesRead } = await from.read(piece, 0, Math.min(piece.length, end - at), at)
-    if (bytesRead === 0) throw new Error('the journal is shorter than what was written to it')
+    if (bytesRead === 0) throw new Error('the journal is shorter than the lines that were written to it')
     await to.writeFile(piece.subarray(0, bytesRead))
     at += bytesRead
   }

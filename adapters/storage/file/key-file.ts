@@ -8,7 +8,7 @@ import { StorageDamaged } from './errors.js'
 
 type Rows = Readonly<Record<string, readonly Row[]>>
 
-/** The rows kept apart, as they are from one commit on. */
+/** The separately stored rows, as they are from one commit on. */
 interface Generation {
   readonly commit: number
   readonly rows: Rows
@@ -17,8 +17,8 @@ interface Generation {
 const FORMAT = 'farthing-key/1'
 
 /**
- * The file beside a data file that holds the rows to be kept apart from it, such as the key that seals the others.
- * It is written before the commit that it belongs to, with what was before: whichever the state has reached is read.
+ * The file beside a data file for rows that must not be in it, such as the key that encrypts other rows.
+ * Each version is written before its commit, together with the version before it. Opening reads the one that fits the state.
  */
 export class KeyFile {
   readonly #file: string
@@ -29,7 +29,7 @@ export class KeyFile {
     this.#generations = generations
   }
 
-  /** Throws `StorageDamaged` on a file that is there and is no key file. */
+  /** Opens a key file, which may not exist yet. Throws `StorageDamaged` if the file is not a key file. */
   static async open(file: string): Promise<KeyFile> {
     const text = await readFile(file, 'utf8').catch((cause: unknown) => {
       if (hasCode(cause, 'ENOENT')) return undefined
@@ -45,7 +45,7 @@ export class KeyFile {
     }
   }
 
-  /** What the state of this commit keeps apart. What was written for a later commit, which never came, is forgotten. */
+  /** Returns the rows as of a commit. Discards a version for a later commit, which never happened. */
   settle(commit: number): Rows {
     const reached = this.#generations.filter((generation) => generation.commit <= commit)
     this.#generations = reached.slice(-1)
@@ -56,7 +56,7 @@ export class KeyFile {
     return this.#generations.at(-1)?.rows ?? {}
   }
 
-  /** Writes what a commit keeps apart, before that commit is written. At once: the commits after it must not overtake it. */
+  /** Writes the rows of a commit, before that commit is written. It is synchronous, so that later commits cannot overtake it. */
   write(generation: Generation): void {
     if (JSON.stringify(generation.rows) === JSON.stringify(this.rows)) return
     const generations = [...this.#generations.slice(-1), generation]
@@ -75,13 +75,13 @@ export class KeyFile {
 
 function generationsOf(document: unknown): Generation[] {
   if (!isObject(document) || document.format !== FORMAT || !Array.isArray(document.generations))
-    throw new TypeError('its format is not known')
+    throw new TypeError('its format is unknown')
   return document.generations.map(generationOf)
 }
 
 function generationOf(given: unknown): Generation {
   const { commit, rows } = isObject(given) ? given : {}
-  if (typeof commit !== 'number') throw new TypeError('its rows are of no commit')
+  if (typeof commit !== 'number') throw new TypeError('its rows name no commit')
   const state: unknown = { counters: {}, rows }
   assertState(state)
   return { commit, rows: state.rows }
@@ -89,7 +89,7 @@ function generationOf(given: unknown): Generation {
 
 const REMEDY = 'Nothing was changed. Restore the file from a backup'
 
-/** A state's rows in two parts: those that lie beside each other, and those that are kept apart. */
+/** Divides a state's rows into those of the data file (`together`) and those of the key file (`apart`). */
 export function divideRows(rows: Rows): { readonly together: Rows; readonly apart: Rows } {
   const entries = Object.entries(rows)
   return {

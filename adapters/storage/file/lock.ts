@@ -13,12 +13,12 @@ export interface Lock {
 interface Holder {
   readonly pid: number
   readonly host: string
-  /** Tells a process from a later one with the same pid, as a container's first always has; null where unknown. */
+  /** Distinguishes this process from a later one with the same pid, such as 1 in a container. Null if unknown. */
   readonly started: string | null
   readonly id: string
 }
 
-/** Makes this process the holder of a lock file. Throws `StorageLocked` while another holder is alive, or may be. */
+/** Takes a lock file for this process. Throws `StorageLocked` while a different holder is alive, or may be. */
 export async function takeLock(file: string): Promise<Lock> {
   const { pid } = process
   const holder: Holder = { pid, host: hostname(), started: (await startOf(pid)) ?? null, id: randomUUID() }
@@ -37,8 +37,8 @@ export async function takeLock(file: string): Promise<Lock> {
 }
 
 /**
- * Puts `own` in the place of the lock, once the lock of a dead holder is out of the way. Of all who see that one only the
- * holder of the takeover's lock may remove it, and looks again first: else the slower would remove the lock of the faster.
+ * Puts `own` in the place of the lock, and removes the lock of a dead holder first. Several processes may see that lock at
+ * once. Only the one that holds the takeover lock may remove it, after it reads it again: it may be a new lock by then.
  */
 async function seize(file: string, own: string): Promise<void> {
   while (!(await placed(own, file))) {
@@ -55,7 +55,7 @@ async function seize(file: string, own: string): Promise<void> {
   }
 }
 
-/** A lock appears whole or not at all, so that nobody reads half of one. */
+/** Puts the lock in place in one step, so that nobody reads half of it. Returns false if there is a lock already. */
 async function placed(own: string, file: string): Promise<boolean> {
   try {
     await link(own, file)
@@ -104,12 +104,12 @@ async function mayBeAlive({ pid, host, started }: Holder): Promise<boolean> {
   return now === undefined || now === started
 }
 
-/** When a process started: the machine's start and the ticks since; undefined where the system does not say. */
+/** When a process started: the machine's boot id and the ticks since then. Undefined if the system does not say. */
 async function startOf(pid: number): Promise<string | undefined> {
   try {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-    // The second field, in brackets, is a name that may hold blanks and brackets itself; the start is the 22nd.
+    // The start is the 22nd field. The second is a name in brackets, and may contain spaces and brackets itself.
     return `${boot.trim()}/${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`
   } catch {
     return undefined
