@@ -18,18 +18,21 @@ import { type Lock, takeLock } from './file/lock.js'
 export { StorageDamaged, StorageLocked } from './file/errors.js'
 
 export interface FileStorageOptions {
-  /** The data file: made, with its directory, where there is none. `<file>.journal`, `<file>.key` and `<file>.lock` lie beside it. */
+  /** The data file. Created with its directory if missing. `<file>.journal`, `<file>.key` and `<file>.lock` are beside it. */
   file: string
-  /** How large the journal may grow, in bytes, before it is written into the data file; it may always be as large as that. */
+  /**
+   * How large the journal may grow, in bytes, before its commits are written into the data file. Default: 8 MiB. Once the
+   * data file is larger than this, the journal may grow as large as the data file.
+   */
   journalLimit?: number
-  /** Told when the data file could not be rewritten. Nothing is lost by that: the journal goes on. */
+  /** Gets a message if the data file could not be rewritten. No data is lost: the journal has it. Default: a process warning. */
   warn?: (message: string) => void
 }
 
 /**
- * Rows in memory, kept in one JSON file and a journal of what was committed since that was written.
- * For one process at a time. Throws `StorageLocked` while another one has it open, and `StorageDamaged`, changing nothing,
- * on files that do not hold what was written to them.
+ * Stores rows in memory, in one JSON file, and in a journal of the commits since that file was written.
+ * Only one process at a time can open it. Rejects with `StorageLocked` while a different one has it open, and with
+ * `StorageDamaged` if a file is damaged. Damaged files are not changed.
  */
 export async function fileStorage({
   file,
@@ -72,17 +75,17 @@ async function openFiles(path: string): Promise<Opened> {
 
   const store = snapshot.store || randomUUID()
   if (!snapshot.store) {
-    // An exported state holds all of its rows in one file.
+    // An exported state has all rows in one file.
     if (Object.keys(apart).length > 0) keyFile.write({ commit, rows: apart })
     await save(low, { ...snapshot, rows: together, store })
   }
-  // Left behind where a rewriting was cut short.
+  // A crash while a file is rewritten leaves these.
   for (const half of [`${path}.next`, `${path}.journal.next`, `${path}.key.next`]) await rm(half, { force: true })
   const journal = await Journal.open({ file: `${path}.journal`, header: headerLine(store), end })
   return { tables, low, journal, keyFile, commit, store }
 }
 
-/** Lands what was committed since the snapshot. A journal still holds commits of it where its emptying was cut short. */
+/** Applies the journal's commits to the tables. It skips commits that the snapshot has: a crash may leave them in the journal. */
 async function replay(
   file: string,
   { store, commit: base }: Snapshot,
@@ -105,7 +108,7 @@ async function replay(
     for (const [name, ids] of Object.entries(removed ?? {})) for (const id of ids) tables.restore(name, id, null)
     for (const [name, put] of Object.entries(rows ?? {})) for (const row of put) tables.restore(name, row.id, row)
   }
-  // The data file holds more than its journal where that was not emptied after a state was imported: none of it is needed.
+  // After an import, a crash may leave a journal that is older than the data file. It is not needed.
   if (last === undefined || last < base) return { commit: base, end: 0 }
   return { commit: last, end: journal.end }
 }
@@ -119,7 +122,7 @@ async function save(low: Low<Snapshot>, snapshot: Snapshot): Promise<void> {
   }
 }
 
-/** The rows kept apart as a commit leaves them. */
+/** The separately stored rows after a commit. */
 function changedRows(before: Readonly<Record<string, readonly Row[]>>, changes: readonly Changes[]) {
   const after = { ...before }
   for (const { collection, rows } of changes)
@@ -137,7 +140,7 @@ interface FileLogOptions extends Opened {
   readonly warn: (message: string) => void
 }
 
-/** Writes each commit into the journal, and now and then the whole state into the data file and the journal anew. */
+/** Appends each commit to the journal. When that is large, writes the state into the data file and shortens the journal. */
 class FileLog implements CommitLog {
   readonly #files: FileLogOptions
   #commit: number
@@ -159,7 +162,7 @@ class FileLog implements CommitLog {
     const together = apart.length > 0 ? changes.filter((change) => !apart.includes(change)) : changes
     const durable = journal.append(commitLine(number, { changes: together, counters }))
     this.#commit = number
-    // What was moved out of the data file, such as the key of an older state, does not stay in it.
+    // Rows that moved to the key file, such as the key of an older state, must not stay in the data file.
     const isMoved = apart.length > 0 && number > 1
     if (isMoved || journal.size > this.#bound) this.#rewriting ??= this.#rewriteInTime()
     return durable
@@ -189,7 +192,7 @@ class FileLog implements CommitLog {
   async #rewriteInTime(): Promise<void> {
     const { path, journal, warn } = this.#files
     try {
-      // Out of the commit that asked for it, which is numbered and not yet landed.
+      // Wait until the commit that started this, which has its number already, is in the tables.
       await turnOfTheLoop()
       await this.#rewrite()
     } catch (error) {
@@ -201,7 +204,7 @@ class FileLog implements CommitLog {
     }
   }
 
-  /** The data file never holds what the journal did not hold before, and the journal drops only what the data file holds. */
+  /** Every commit in the data file was in the journal first. The journal drops only commits that the data file has. */
   async #rewrite(): Promise<void> {
     const { path, tables, low, journal, store, journalLimit } = this.#files
     const { counters, rows } = tables.capture()

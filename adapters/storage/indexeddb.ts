@@ -19,21 +19,21 @@ import { COUNTERS, collectionOf, storeOf } from './indexeddb/schema.js'
 export { StorageFull } from './indexeddb/errors.js'
 
 export interface IndexedDbOptions {
-  /** The database's name. Default `farthing`. */
+  /** The database's name. Default: `farthing`. */
   name?: string
-  /** Every collection that is to be read or written, with its indexes. Default: the service's. */
+  /** Every collection to read or write, with its indexes. Default: the service's collections. */
   collections?: readonly AnyCollection[]
-  /** How long to wait, in ms, where another tab holds an older version of the database open. Default 10 000. */
+  /** How long to wait, in ms, while a different tab has an older version of the database open. Default: 10 000. */
   patience?: number
-  /** The locks of this origin. Default `navigator.locks`. */
+  /** The locks of this origin. Default: `navigator.locks`. */
   locks?: Pick<LockManager, 'request'>
 }
 
 /**
- * Rows in the browser's IndexedDB, shared by all tabs and workers of the origin: a Web Lock puts their writes in a row.
- * Opens the database when it is first used, and brings it to the collections given, keeping its rows.
- * Throws `StorageUnavailable` at once where there is no IndexedDB or are no Web Locks. A write that does not fit rejects
- * with `StorageFull`, and one that the browser aborts with `StorageUnavailable`: nothing of it is kept, and the storage goes on.
+ * Stores rows in the browser's IndexedDB. All tabs and workers of the origin share them, and a Web Lock orders their writes.
+ * Opens the database when it is first used, and upgrades it to the given collections. Its rows stay.
+ * Throws `StorageUnavailable` at once if IndexedDB or Web Locks are missing. A write that does not fit rejects with
+ * `StorageFull`, and one that the browser aborts with `StorageUnavailable`. Neither stores anything. The storage stays usable.
  */
 export function indexedDbStorage({
   name = 'farthing',
@@ -49,10 +49,10 @@ export function indexedDbStorage({
   let closing: Promise<void> | undefined
   const { presence, leave } = presenceBy(locks, `farthing.instance.${name}`)
 
-  /** Runs a job while it holds the lock: alone, or among others that only read. */
+  /** Runs a job while it holds the lock: alone, or with other readers. */
   async function locked<T>(mode: LockMode, job: () => Promise<T>): Promise<T> {
     if (closing) throw new StorageUnavailable('The storage is closed.')
-    // Opened first: while another tab is in the way of that, nobody need wait for this one.
+    // Open first: while a different tab blocks the opening, nobody should wait for this lock.
     const turn = database.open().then(() => locks.request(`farthing.storage.${name}`, { mode }, job))
     running.add(turn)
     try {
@@ -70,7 +70,7 @@ export function indexedDbStorage({
       await rows.land([...tx.changes()])
       return result
     } catch (error) {
-      // The numbers given are not taken back. Where not even these can be kept, nobody has seen them but this body.
+      // Ids that this body got are never used again. If storing that fails too, only this body has seen them.
       await rows.land([]).catch(ignore)
       throw error
     }
@@ -101,7 +101,7 @@ async function exportState(database: Database): Promise<State> {
   return database.read('all', async (tx) => {
     const counters = tx.objectStore(COUNTERS)
     const names = [...tx.objectStoreNames].map(collectionOf).filter((name) => name !== undefined)
-    // All asked for at once. Names of stores, and keys, come in the order of code units.
+    // All requests start at once. IndexedDB returns store names and keys in the order of their code units.
     const [counted, last, ...lists] = await Promise.all([
       counters.getAllKeys(),
       counters.getAll(),

@@ -13,7 +13,7 @@ export interface DatabaseOptions {
 type Transaction<M extends IDBTransactionMode> = IDBPTransaction<unknown, string[], M>
 type OpenTransaction = Transaction<'readonly' | 'readwrite'>
 
-/** A connection to one IndexedDB database: opened when it is needed, given up when another tab must upgrade, and then opened anew. */
+/** A connection to one IndexedDB database. Opens it when needed, and closes it while a different tab upgrades the database. */
 export class Database {
   readonly #options: DatabaseOptions
   readonly #others = new Set<string>()
@@ -25,7 +25,7 @@ export class Database {
     this.#options = options
   }
 
-  /** Opens the database where it is not. Throws `StorageUnavailable`. */
+  /** Opens the database if it is not open. Throws `StorageUnavailable`. */
   async open(): Promise<void> {
     try {
       if (!this.#db) await this.#open()
@@ -34,7 +34,7 @@ export class Database {
     }
   }
 
-  /** Reads in one short transaction; resolves with what the job did, which may await nothing but its requests. */
+  /** Reads in one short transaction, and resolves with the job's result. The job may await only its own requests. */
   async read<T>(stores: readonly string[] | 'all', job: (tx: Transaction<'readonly'>) => Promise<T>): Promise<T> {
     try {
       const tx = await this.#begin(stores, 'readonly')
@@ -45,7 +45,7 @@ export class Database {
     }
   }
 
-  /** Writes in one short transaction; resolves once that is on the disk. Where anything fails, nothing of it is kept. */
+  /** Writes in one short transaction. Resolves when it is on the disk. If anything fails, nothing is stored. */
   async write(
     stores: readonly string[] | 'all',
     job: (tx: Transaction<'readwrite'>) => Promise<void> | void,
@@ -68,12 +68,12 @@ export class Database {
     }
   }
 
-  /** Makes a place for collections that were not declared. */
+  /** Creates object stores for collections that were not declared. */
   admit(collections: readonly string[]): void {
     const size = this.#others.size
     const declared = new Set(this.#options.collections.map(({ name }) => name))
     for (const name of collections) if (!declared.has(name)) this.#others.add(name)
-    // Opened again, the database is compared with all that it shall hold.
+    // The next opening compares the database with all collections, and creates missing stores.
     if (this.#others.size > size && this.#db) this.#leave(this.#db)
   }
 
@@ -91,7 +91,7 @@ export class Database {
         const names = stores === 'all' ? [...db.objectStoreNames] : [...stores]
         return db.transaction(names, mode, { durability: 'strict' })
       } catch (error) {
-        // The browser closed the connection: the site's data was cleared, say.
+        // The browser closed the connection, for example because the user cleared the site's data.
         if (attempt === 2 || !isNamed(error, 'InvalidStateError')) throw error
         this.#leave(db)
       }
@@ -107,7 +107,7 @@ export class Database {
     return this.#opening
   }
 
-  /** Opens the database and brings it to the declared schema. Between a look and an upgrade, another tab may do the same. */
+  /** Opens the database and upgrades it to the declared schema. A different tab may upgrade it first, so this checks again. */
   async #settle(): Promise<IDBPDatabase> {
     let db = await this.#connect()
     while (!this.#isAsDeclared(db)) {
@@ -147,7 +147,7 @@ export class Database {
       }, patience)
       openDB(name, version, {
         upgrade: (db, _from, _to, tx) => {
-          // From here on it waits for nobody.
+          // No other tab can block the upgrade from here on.
           clearTimeout(timer)
           for (const change of differences(db, tx, this.#schema())) change(tx)
         },
@@ -164,7 +164,7 @@ export class Database {
     })
   }
 
-  /** Transactions that have begun go on to their end. */
+  /** Closes the connection. Transactions that have begun still finish. */
   #leave(db: IDBPDatabase): void {
     db.close()
     if (this.#db === db) this.#db = undefined
@@ -175,7 +175,7 @@ export class Database {
   }
 }
 
-/** Resolves when the transaction is complete. idb's own `done` does not wait for the abort, nor always know its reason. */
+/** Resolves when the transaction is complete. idb's own `done` does not wait for an abort, and may not know its reason. */
 function endOf(tx: OpenTransaction): Promise<void> {
   tx.done.catch(ignore)
   const end = new Promise<void>((resolve, reject) => {
@@ -192,7 +192,7 @@ function abort(tx: OpenTransaction): void {
   try {
     tx.abort()
   } catch {
-    // It was aborted already, by what failed.
+    // The error has aborted it already.
   }
 }
 

@@ -1,11 +1,14 @@
 import { OutcomeUnknown, StorageUnavailable } from '../../../src/storage/storage.js'
 
-/** The browser gives this site no more space. Nothing of the write was kept; what was stored before can be read on. */
+/** The browser gives this site no more space. Nothing of the write was stored. Earlier rows can still be read. */
 export class StorageFull extends StorageUnavailable {
   override name = 'StorageFull'
 }
 
-/** What to say of an error of IndexedDB, if one of a transaction that was asked to commit; any other error as it is. */
+/**
+ * Turns an error of IndexedDB into one of the storage, and returns other errors unchanged. `isCommitted` says that the
+ * transaction was committing, so that nobody knows whether its writes are stored.
+ */
 export function failure(cause: unknown, { isCommitted = false } = {}): unknown {
   if (!(cause instanceof DOMException)) return cause
   switch (cause.name) {
@@ -21,7 +24,7 @@ export function failure(cause: unknown, { isCommitted = false } = {}): unknown {
     default:
       if (isCommitted)
         return new OutcomeUnknown(
-          `IndexedDB failed while it committed (${cause.name}: ${cause.message}). Look whether the write is there before you try again.`,
+          `IndexedDB failed while it committed (${cause.name}: ${cause.message}). Check whether the write is there before you try again.`,
           { cause },
         )
       return new StorageUnavailable(

@@ -1,6 +1,6 @@
 import type { Presence } from '../../../src/storage/storage.js'
 
-/** Whoever is here holds a lock by their name. The browser lets go of it when their tab or worker ends, however that happens. */
+/** Shows which instances are alive: each holds a lock of its name. The browser releases it when the tab or worker ends. */
 export function presenceBy(
   locks: Pick<LockManager, 'request'>,
   prefix: string,

@@ -13,10 +13,10 @@ import type { Changes, CommittedReader } from '../../../src/storage/transaction.
 import type { Database } from './database.js'
 import { COUNTERS, storeOf } from './schema.js'
 
-/** What one body reads of the database, and lands in it. Each reading is a transaction of its own: the lock makes them one. */
+/** Reads and writes the database for one body. Each read is its own transaction in IndexedDB. The lock makes them consistent. */
 export class Rows implements CommittedReader {
   readonly #database: Database
-  /** The last number of each counter that gave one to this body. */
+  /** The last id that each counter gave to this body. */
   readonly #given = new Map<string, number>()
 
   constructor(database: Database) {
@@ -32,7 +32,7 @@ export class Rows implements CommittedReader {
   async getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
     if (ids.length === 0) return []
     const store = storeOf(from.name)
-    // All asked for at once, in one transaction; a row that is named twice is read once.
+    // All reads start at once, in one transaction. A repeated id is read once.
     const rows = await this.#database.read([store], async (tx) => {
       const source = tx.objectStore(store)
       const distinct = [...new Set<Key>(ids)]
@@ -65,11 +65,11 @@ export class Rows implements CommittedReader {
     return of.map((name) => this.#next(name))
   }
 
-  /** Knows the last number of each of these counters. */
+  /** Reads the counters that this body has not used yet. */
   async #learn(of: readonly string[]): Promise<void> {
     const unread = [...new Set(of)].filter((name) => !this.#given.has(name))
     const kept = unread.length > 0 ? await this.#lastOf(unread) : []
-    // Looked at after the reading: a body may ask for numbers twice at once.
+    // Check again after the read: a body may ask for ids twice at the same time.
     for (const [i, name] of unread.entries()) if (!this.#given.has(name)) this.#given.set(name, kept[i] ?? 0)
   }
 
@@ -91,7 +91,7 @@ export class Rows implements CommittedReader {
     })
   }
 
-  /** Lands changes and counters in one transaction. Throws `UniqueViolation` where two rows would share a unique key. */
+  /** Writes changes and counters in one transaction. Throws `UniqueViolation` if two rows would share a unique key. */
   async land(changes: readonly Changes[]): Promise<void> {
     const stores = changes.map(({ collection }) => storeOf(collection.name))
     if (this.#given.size > 0) stores.push(COUNTERS)
@@ -99,7 +99,7 @@ export class Rows implements CommittedReader {
     await this.#database.write(stores, async (tx) => {
       await Promise.all(changes.map((each) => checkUnique(tx, each)))
       for (const { collection, rows } of changes) {
-        // Bare requests: what fails one of them aborts the transaction, and no promise of each is needed.
+        // Plain requests without promises: an error in one of them aborts the transaction.
         const store = unwrap(tx.objectStore(storeOf(collection.name)))
         for (const [id, row] of rows) row ? store.put(row) : store.delete(id)
       }
@@ -108,12 +108,12 @@ export class Rows implements CommittedReader {
   }
 }
 
-/** A row that was read from the store of a collection, where only rows of that are put. */
+/** Types a row that was read from the store of a collection. Only rows of that collection are put there. */
 const asPut = <R extends Row>(_from: Collection<R>, row: unknown): R => freezeRow(row as R)
 
-/** The keys of an index, or the ids of a store, that a query means; undefined where there can be none. */
+/** The range of index keys, or of ids, that a query covers. Undefined if it is empty. */
 function rangeOf({ prefix, after, reverse = false }: Query, isIndexed: boolean): IDBKeyRange | undefined {
-  // An array sorts behind every string.
+  // IndexedDB sorts an array after every string.
   let lower: IDBValidKey = [...prefix]
   let upper: IDBValidKey = [...prefix, []]
   const isPast = after !== undefined && (reverse ? isBefore(after, upper) : !isBefore(after, lower))
@@ -144,7 +144,7 @@ async function lastFirst(source: Pick<Source, 'openCursor'>, range: IDBKeyRange,
   return rows
 }
 
-/** Throws where landing these rows would put two under one unique key; a row about to go, or to move, frees its key. */
+/** Throws `UniqueViolation` if two rows would share a unique key. A row that is removed or rewritten here frees its old key. */
 async function checkUnique(
   tx: IDBPTransaction<unknown, string[], 'readwrite'>,
   { collection, rows }: Changes,
@@ -160,7 +160,7 @@ async function checkUnique(
   )
 }
 
-/** The keys of these rows in the unique indexes. Throws `UniqueViolation` where two of them share one. */
+/** Returns the keys of these rows in the unique indexes. Throws `UniqueViolation` if two rows share one. */
 export function uniqueKeys(collection: AnyCollection, rows: readonly Row[]): { name: string; key: Key[] }[] {
   const keys: { name: string; key: Key[] }[] = []
   for (const [name, index] of Object.entries(collection.indexes)) {

@@ -1,33 +1,33 @@
 import type { IDBPDatabase, IDBPTransaction } from 'idb'
 import { type AnyCollection, StorageUnavailable } from '../../../src/storage/storage.js'
 
-/** The object store of the last number given under each name. */
+/** The object store of the counters: the last id of each. */
 export const COUNTERS = 'counters'
 
 const ROWS = 'rows.'
-/** The object store of a collection. */
+/** Returns the name of a collection's object store. */
 export const storeOf = (collection: string): string => ROWS + collection
-/** The collection of an object store; undefined for the counters. */
+/** Returns the name of an object store's collection. Undefined for the counters. */
 export const collectionOf = (store: string): string | undefined =>
   store.startsWith(ROWS) ? store.slice(ROWS.length) : undefined
 
 export interface Schema {
-  /** With the indexes that they shall have, and no others. */
+  /** The declared collections, with exactly the indexes that they need. */
   readonly collections: readonly AnyCollection[]
-  /** Names of collections that need a place and no indexes. */
+  /** Names of collections that need an object store without indexes. */
   readonly others: ReadonlySet<string>
-  /** Another tab declared the database anew: what it added stays, so that two versions of the code do not undo each other. */
+  /** Whether a different tab upgraded the database. Its indexes then stay: two versions of the code must not undo each other. */
   readonly superseded: boolean
 }
 
-/** Creating and deleting indexes is for `versionchange` transactions. */
+/** One change of the schema. IndexedDB allows it only in a `versionchange` transaction. */
 type Step = (upgrade: IDBPTransaction<unknown, string[], 'versionchange'>) => void
 
 /**
- * What would make a database hold a schema, each to be run with its `versionchange` transaction; none where it
- * does already. Rows are kept throughout. An index has the id at its end, so that it orders rows as queries do:
- * that a unique one is so is for whoever writes to check.
- * Throws `StorageUnavailable` where a newer version of the code has made one of these indexes another.
+ * Returns the changes that turn a database into a schema. Run each in a `versionchange` transaction. Rows stay.
+ * Every index ends with the id, so that it orders rows as queries do. That makes all keys unique, so writers must check
+ * unique indexes themselves.
+ * Throws `StorageUnavailable` if a newer version of the code has changed one of these indexes.
  */
 export function differences(
   db: IDBPDatabase,
