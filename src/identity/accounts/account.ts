@@ -72,8 +72,9 @@ export async function createAccount(
 }
 
 /**
- * Account, primary twin in `dq` and owning user in one go (interface.md 4.1 rule 8). The user owns it once they have proven the
- * email, and makes client credentials then: the answer shows none. Throws `dq_unknown`, `email_taken`.
+ * Creates an account, its primary twin in `dq` and its owner (Micro Payment Service Interface, section 4.1, rule 8). The user
+ * owns the account after they prove their email. They create client credentials then, so this returns none for them. Throws
+ * `dq_unknown`, `email_taken`.
  */
 export async function registerAccount(
   tx: Writer,

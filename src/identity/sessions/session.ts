@@ -11,26 +11,26 @@ import { type ProofContext, proveEmail } from './first-proof.js'
 
 const LIFETIME = 24 * 3_600_000
 
-/** A signed-in session. One that holds nothing is not stored. */
+/** A signed-in session. A session without a user is not stored. */
 export interface SessionRow {
   readonly id: number
   readonly digest: string
   readonly user_id: number
   readonly created_at: number
   readonly expires_at: number
-  /** How its user showed who they are. */
+  /** How the user signed in. */
   readonly by: 'code' | 'token' | 'page'
-  /** Where an embed gave it to the page around it; null for the user's own. */
+  /** The page that it belongs to, if it is a page session. Null for the user's own session. */
   readonly page: PageOfSession | null
-  /** Of the id that it had until its user signed in. Absent in older rows, and where there was none. */
+  /** The digest of the id that the session had before its user signed in. Null or absent if it had none; absent in older rows. */
   readonly previous_digest?: string | null
 }
 
 export interface PageOfSession {
-  /** Of the commodity whose embed it was. */
+  /** The seller of the commodity in the embed. */
   readonly account_id: number
   readonly origin: string
-  /** The user's own session that it comes from, and ends with. */
+  /** The user's own session that it was created from. It ends with that. */
   readonly session_id: number
 }
 
@@ -46,13 +46,13 @@ export const sessions = collection<SessionRow>()('sessions', {
 
 export const newSessionId = ({ random }: Pick<ServiceContext, 'random'>): string => `ms_${randomHex(random, 16)}`
 
-/** The signed-in session of that id, the user's own; undefined when it holds nothing, has expired or is a page's. */
+/** Returns the user's own session with this id. Undefined if nobody is signed in, if it has expired, or if it is a page session. */
 export async function findSession(tx: Reader, sessionId: string, at: number): Promise<SessionRow | undefined> {
   const row = await sessionOf(tx, sessionId, at)
   return row?.page ? undefined : row
 }
 
-/** The session of that id that an embed gave to its page. */
+/** Returns the page session with this id. Undefined if there is none, or if it has expired. */
 export async function findPageSession(tx: Reader, sessionId: string, at: number): Promise<PageSessionRow | undefined> {
   const row = await sessionOf(tx, sessionId, at)
   return row && isOfPage(row) ? row : undefined
@@ -65,24 +65,24 @@ async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<Ses
   return row && row.expires_at > at ? row : undefined
 }
 
-/** The session of that id, or what is left of one that has expired. */
+/** Returns the session with this id, even if it has expired. */
 export async function findAnySession(tx: Reader, sessionId: string): Promise<SessionRow | undefined> {
   const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
   return row
 }
 
-/** Whether a session of that id goes on under another, by which its user signed in. */
+/** Whether the session with this id got a new id because its user signed in. */
 export async function hasNewId(tx: Reader, sessionId: string, at: number): Promise<boolean> {
   const [row] = await tx.find(sessions, { index: 'byPrevious', prefix: [digest(sessionId)], limit: 1 })
   return row !== undefined && row.expires_at > at
 }
 
-/** They make client credentials when they want some: none are shown here. */
+/** A user who signs up creates client credentials later, if they want any. */
 const NEW_USER = { madeBy: null, proven: true, credentials: false }
 
 /**
- * Signs in the user who reads an email, once a code that was mailed there has been entered: made here when there is none yet.
- * The session goes on under a new id, so that one set by somebody else is worth nothing (no fixation).
+ * Signs in the user with this email, after they entered a code that was mailed there. Creates the user if there is none.
+ * The session gets a new id, so that an id planted by somebody else is useless (session fixation).
  */
 export async function signIn(
   tx: Writer,
@@ -105,12 +105,12 @@ interface NewSession {
   readonly userId: number
   readonly by: SessionRow['by']
   readonly page?: PageOfSession | null
-  /** Of the session that goes on as this one. */
+  /** The id that this session had before its user signed in. */
   readonly previousSessionId?: string
   readonly at: number
 }
 
-/** A new session in which a user is signed in already. */
+/** Starts a session in which the user is signed in. `expires_at` is in Unix seconds. */
 export async function startSession(
   tx: Writer,
   { userId, by, page = null, previousSessionId, at }: NewSession,
@@ -131,13 +131,13 @@ export async function startSession(
 const sessionsOf = (tx: Reader, userId: number): Promise<SessionRow[]> =>
   tx.find(sessions, { index: 'byUser', prefix: [userId], limit: 1000 })
 
-/** Ends a session wherever it was used, and those that pages got from it. */
+/** Ends a session and the page sessions created from it. Does nothing if there is none. */
 export async function endSession(tx: Writer, sessionId: string, at: number): Promise<void> {
   const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
   if (row) await end(tx, row, at)
 }
 
-/** Ends a session of the user's, by the id that their list shows. Throws `not_found`, for another's too. */
+/** Ends one of the user's sessions, by the id that `listSessions` shows. Throws `not_found`, also for a different user's session. */
 export async function deleteSessionById(
   tx: Writer,
   { userId, id, at }: { userId: number; id: number; at: number },
@@ -148,7 +148,7 @@ export async function deleteSessionById(
   return row
 }
 
-/** Ends every session of a user, those of pages too. Gives how many that were. */
+/** Ends every session of a user, including page sessions. Returns how many had not expired. */
 async function endSessionsOf(tx: Writer, userId: number, at: number): Promise<number> {
   let count = 0
   for await (const session of allRows(tx, sessions, { index: 'byUser', prefix: [userId] })) {
@@ -179,7 +179,7 @@ const recordSessionEvent = (tx: Writer, type: string, { id, user_id }: SessionRo
 export const isSessionOf = (row: SessionRow, sessionId: string | undefined): boolean =>
   sessionId !== undefined && row.digest === digest(sessionId)
 
-/** The user's signed-in sessions, newest first; `current` is the one that asks. */
+/** Lists the user's sessions, newest first. `current` marks the caller's own. */
 export async function listSessions(
   tx: Reader,
   { userId, sessionId, at, ...page }: SessionsQuery,
@@ -200,7 +200,7 @@ export async function listSessions(
 
 interface SessionsQuery {
   readonly userId: number
-  /** Of the caller, where a session calls. */
+  /** The caller's session. Undefined if the caller uses an access token. */
   readonly sessionId: string | undefined
   readonly limit?: number | undefined
   readonly after?: number | undefined
@@ -210,13 +210,13 @@ interface SessionsQuery {
 interface ShownSession {
   id: number
   current: boolean
-  /** Of the page that an embed gave it to; null for the user's own. */
+  /** The origin of a page session's page. Null for the user's own session. */
   origin: string | null
   created_at: number
   expires_at: number
 }
 
-/** The session as its caller sees it: the user, or null while nobody is signed in. */
+/** Returns the session as its caller sees it. `user` is null while nobody is signed in. */
 export async function readSession(tx: Reader, sessionId: string, at: number) {
   const row = await sessionOf(tx, sessionId, at)
   const user = row && (await tx.get(users, row.user_id))

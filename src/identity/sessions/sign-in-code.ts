@@ -15,20 +15,20 @@ const LIFETIME = 10 * 60_000
 const TRIES = 5
 const WINDOW = 15 * 60_000
 
-/** A mailed code: for one email, in the session that asked for it. */
+/** A mailed code. It works for one email, in the session that requested it. */
 export interface SignInCodeRow {
   readonly id: number
   readonly email: string
   readonly session_digest: string
-  /** Keyed, as six digits alone would be guessed from a plain digest. */
+  /** A keyed digest. Six digits could be guessed from a plain one. */
   readonly code_mac: string
   readonly created_at: number
   readonly expires_at: number
   readonly tries: number
   readonly used: boolean
-  /** The request that its user is asked by, once it was entered and they have a device. */
+  /** The authentication request, if the code was entered and its user has a device. */
   readonly request_id?: number
-  /** Whose limit it counts in; in rows of older versions absent, which is the email's. */
+  /** Whose limit it counts against. Absent in older rows, which count against the email's. */
   readonly counted?: string
 }
 
@@ -40,7 +40,7 @@ export const signInCodes = collection<SignInCodeRow>()('sign_in_codes', {
 
 type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>
 
-/** Mails a code to whoever reads that email, known or not. Throws `too_many_codes`. */
+/** Mails a code to an email, whether or not a user has it. `expires_at` is in Unix seconds. Throws `too_many_codes`. */
 export async function sendSessionCode(
   tx: Writer,
   { email, sessionId, at }: { email: string; sessionId: string; at: number },
@@ -60,7 +60,7 @@ export async function sendSessionCode(
   return { expires_at: seconds(expires_at) }
 }
 
-/** Codes to one address that nobody used. */
+/** Limits the unused codes of one address. */
 const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
   kind: 'sign_in_code',
   most: limits.codes,
@@ -69,8 +69,8 @@ const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
 })
 
 /**
- * Who asks counts with everybody who asks for that address. A browser in which its user was signed in last counts by itself,
- * so that others who ask for codes don't keep the user out.
+ * Returns whose limit a new code counts against. All sessions share the limit of an address. A session in which its user was
+ * signed in has its own limit, so that others who request codes cannot lock the user out.
  */
 async function countedFor(tx: Reader, { email, sessionId }: { email: string; sessionId: string }): Promise<string> {
   const session = await findAnySession(tx, sessionId)
@@ -79,15 +79,16 @@ async function countedFor(tx: Reader, { email, sessionId }: { email: string; ses
   return user?.id === session.user_id ? `${email} in session ${session.id}` : email
 }
 
-/** Codes past both the window and their own life are of no more use; they go as others come, so they don't pile up. */
+/** Removes a few codes that have expired and no longer count. Each new code does this, so that old ones do not pile up. */
 async function removeOldCodes(tx: Writer, at: number): Promise<void> {
   for (const old of await tx.find(signInCodes, { index: 'byAge', prefix: [], limit: 5 }))
     if (old.created_at <= at - WINDOW && old.expires_at <= at) tx.remove(signInCodes, old.id)
 }
 
 /**
- * The code that was last sent to the email in this session, where it is this one and can still be used.
- * Gives a problem (`session_required` where none was, `code_wrong`, `code_expired`, `too_many_tries`) rather than throwing it: a wrong try must count.
+ * Returns the last code sent to the email in this session, if it matches `code` and can still be used. Otherwise returns a
+ * problem: `session_required` if no code was sent, `code_wrong`, `code_expired` or `too_many_tries`. It does not throw the
+ * problem, because a wrong try must count.
  */
 export async function checkCode(
   tx: Writer,
@@ -97,7 +98,7 @@ export async function checkCode(
   const prefix = [digest(sessionId), normalEmail(email)]
   const [last] = await tx.find(signInCodes, { index: 'bySession', prefix, limit: 1, reverse: true })
   if (!last) return problem('session_required')
-  // One that was entered in time may wait for its request longer.
+  // A code that was entered in time stays valid while its user answers on a device.
   if (last.used || (last.expires_at <= at && last.request_id === undefined)) return problem('code_expired')
   if (last.tries >= TRIES) return tooManyTries(last, at)
   if (sameSecret(mac(last.id, code, context), last.code_mac)) return last
@@ -106,35 +107,35 @@ export async function checkCode(
   return problem('code_wrong')
 }
 
-/** Uses a code up, by which somebody signs in. */
+/** Spends a code with which somebody signs in. It no longer counts against the limit. */
 export async function spendCode(tx: Writer, code: SignInCodeRow, context: CodeContext): Promise<void> {
   endCode(tx, code)
   await refundRate(tx, unusedCodes(context), { subject: code.counted ?? code.email, at: code.created_at })
 }
 
-/** Ends a code by which nobody signs in: it goes on counting as unused. */
+/** Ends a code with which nobody signed in. It still counts as unused. */
 export const endCode = (tx: Writer, code: SignInCodeRow): void => tx.put(signInCodes, { ...code, used: true })
 
-/** Binds a correct code to the request that its user is asked by. */
+/** Binds a correct code to its user's authentication request. */
 export const bindCode = (tx: Writer, code: SignInCodeRow, requestId: number): void =>
   tx.put(signInCodes, { ...code, request_id: requestId })
 
-/** The code of this session that was entered and waits for its request. */
+/** Returns the code of this session that was entered and waits for its authentication request. */
 export async function waitingCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
   const last = await lastCode(tx, sessionId)
   return last && !last.used && last.request_id !== undefined ? last : undefined
 }
 
-/** More codes than a session can ask for while they live. */
+/** More codes than one session can request before the first expires. */
 const MOST_CODES = 100
 
-/** The last code that this session asked for. */
+/** Returns the last code that this session requested. */
 export async function lastCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
   const codes = await tx.find(signInCodes, { index: 'bySession', prefix: [digest(sessionId)], limit: MOST_CODES })
   return codes.toSorted((a, b) => b.id - a.id)[0]
 }
 
-/** A wrong code stands in the log of the user whose email it was for: no more often than tries are counted. */
+/** Records a wrong code as an event of the email's user. Limited tries also limit these events. */
 async function recordFailure(tx: Writer, email: string, at: number): Promise<void> {
   const user = await userByEmail(tx, email)
   if (!user) return

@@ -23,7 +23,7 @@ export interface NewClient {
   readonly kind: 'account' | 'user'
   readonly id: number
   readonly at: number
-  /** Given by a seed that fixes its credentials. */
+  /** Fixed by a seed. */
   readonly clientId?: string | undefined
   readonly clientSecret?: string | undefined
 }
@@ -60,7 +60,7 @@ export const userClientSecret = (clientId: string, { keys }: Pick<ServiceContext
 export const clientsOf = (tx: Reader, kind: 'account' | 'user', id: number): Promise<ClientRow[]> =>
   tx.find(clients, { index: 'byOwner', prefix: [kind, id], limit: 100 })
 
-/** How many wrong secrets one client id got since a time. */
+/** Counts the wrong secrets for one client id since a time. */
 export interface ClientFailuresRow {
   /** The client id. */
   readonly id: string
@@ -74,9 +74,9 @@ const FAILURES = 20
 const FAILURE_WINDOW = 60_000
 
 /**
- * The client that the credentials are of.
- * Gives a problem rather than throwing it, as a wrong secret must count: `client_unknown` for an unknown or revoked client id
- * or a wrong secret, `too_many_failures` once that was wrong 20 times in a minute, whatever is sent then.
+ * Returns the client of these credentials, or a problem. It does not throw the problem, because a wrong secret must count.
+ * `client_unknown`: the client id is unknown or revoked, or the secret is wrong. `too_many_failures`: the secret was wrong 20
+ * times in a minute. Then even the right secret is refused.
  */
 export async function checkClient(
   tx: Writer,

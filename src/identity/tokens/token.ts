@@ -15,11 +15,11 @@ const REFRESH_LIFETIME = 24 * HOUR
 /** An access token with this much time left is returned again (Micro Payment Service Interface, section 4.1). */
 const REUSE_WINDOW = 5 * 60_000
 
-/** An access token and its refresh token: both derived from the id, and found by their digests. */
+/** An access token and its refresh token. Both are derived from the id, and found by their digests. */
 export interface TokenRow {
   readonly id: string
   readonly client_id: string
-  /** The id of the token that client credentials gave, on it and on all that it was refreshed to. */
+  /** The id of the first token, which came from client credentials. All tokens refreshed from it have the same family. */
   readonly family_id: string
   readonly owner_kind: 'account' | 'user'
   readonly owner_id: number
@@ -34,7 +34,7 @@ export const tokens = collection<TokenRow>()('tokens', {
   byAccess: { fields: ['access_digest'], unique: true },
   byRefresh: { fields: ['refresh_digest'], unique: true },
   byClient: { fields: ['client_id', 'access_expires_at'] },
-  // Holds only rows whose refresh token is unused: those that may be shown again.
+  // Contains only rows with an unused refresh token: only those may be returned again.
   unused: { fields: ['client_id', 'access_expires_at', 'refresh_digest'] },
 })
 
@@ -60,7 +60,7 @@ export async function tokenForClient(
 ): Promise<TokenPair> {
   const [last] = await tx.find(tokens, { index: 'unused', prefix: [client.id], limit: 1, reverse: true })
   const pair = last && last.access_expires_at - at >= REUSE_WINDOW ? show(last, context) : undefined
-  // A state that was moved without its key cannot show again what was made under that.
+  // After a state moved without its key, the derived token differs from the one that was issued.
   if (pair && accessDigest(pair.access_token) === last?.access_digest) return pair
   return issue(tx, client, { at }, context)
 }
@@ -75,17 +75,17 @@ export async function refresh(tx: Writer, refreshToken: string, at: number, cont
   return issue(tx, client, { at, familyId: row.family_id }, context)
 }
 
-/** Whether a pair is as it was given: its refresh token is unused, and neither that nor its client has ended. */
+/** Whether a pair's refresh token is unused and unexpired, and its client not revoked. */
 export async function isUnused(tx: Reader, { refresh_token }: TokenPair, at: number): Promise<boolean> {
   const [row] = await tx.find(tokens, { index: 'byRefresh', prefix: [digest(refresh_token)], limit: 1 })
   const client = row && (await tx.get(clients, row.client_id))
   return row !== undefined && row.refresh_expires_at > at && client?.deleted_at === null
 }
 
-/** A client sends the same access token many times. */
+/** Memoized, because a client sends the same access token many times. */
 const accessDigest = memoize(digest, 1 << 20)
 
-/** The token's row, or undefined when it is unknown or expired. */
+/** Returns an access token's row. Undefined if the token is unknown or has expired. */
 export async function findAccessToken(tx: Reader, accessToken: string, at: number): Promise<TokenRow | undefined> {
   const [row] = await tx.find(tokens, { index: 'byAccess', prefix: [accessDigest(accessToken)], limit: 1 })
   return row && row.access_expires_at > at ? row : undefined
@@ -118,7 +118,7 @@ async function issue(
   return show(row, context)
 }
 
-/** Rows that are of no more use go when the client's next token comes, so tokens don't pile up. */
+/** Removes a few expired rows of the client. Each new token does this, so that old ones do not pile up. */
 async function removeOldTokens(tx: Writer, client: ClientRow, at: number): Promise<void> {
   for (const old of await tx.find(tokens, { index: 'byClient', prefix: [client.id], limit: 20 }))
     if (old.access_expires_at <= at && (old.refresh_digest === null || old.refresh_expires_at <= at))

@@ -12,7 +12,7 @@ import { type ClientRow, clientsOf, createClient, userClientSecret } from '../to
 /** A person with an email address and a twin. */
 export interface UserRow {
   readonly id: number
-  /** In the form of `normalEmail`; of an older version, perhaps not in Unicode's NFC. */
+  /** In the form of `normalEmail`. Older rows may not be in Unicode's NFC. */
   readonly email: string
   /** The account that created the user. Null if they signed up. */
   readonly made_by: number | null
@@ -33,8 +33,8 @@ export const users = collection<UserRow>()('users', {
 })
 
 /**
- * Whether the user is known to read their email. Older rows don't say: who signed up then did so by a mailed code, and whom an
- * account made proves it by the next one.
+ * Whether the user has proven their email. In older rows, which don't say, users who signed up have: they entered a mailed
+ * code. Users whom an account created prove it with their next code.
  */
 export const isProven = ({ email_verified_at, made_by }: UserRow): boolean =>
   email_verified_at === undefined ? made_by === null : email_verified_at !== null
@@ -43,7 +43,7 @@ export interface NewUser {
   readonly email: string
   readonly at: number
   readonly madeBy: number | null
-  /** Whether the email is proven. Default false: that somebody names an address proves nothing. */
+  /** Whether the email is proven. Default: false, because anyone can name any address. */
   readonly proven?: boolean
   /** Whether to create client credentials. Default: true. */
   readonly credentials?: boolean
@@ -53,7 +53,7 @@ export interface NewUser {
 }
 
 /**
- * Makes a user, their client credentials, and their primary twin in the service's first digital quantity. Throws
+ * Creates a user, their client credentials, and their primary twin in the service's first digital quantity. Throws
  * `email_taken`.
  */
 export async function createUser(
@@ -84,22 +84,22 @@ export async function userByEmail(tx: Reader, email: string): Promise<UserRow | 
   const normal = normalEmail(email)
   const [user] = await tx.find(users, { index: 'byEmail', prefix: [normal], limit: 1 })
   if (user || /^[\x20-\x7e]*$/.test(normal)) return user
-  // Earlier versions stored letters with their accents apart where they were sent so.
+  // Earlier versions stored emails without normalizing accents (NFD).
   const [older] = await tx.find(users, { index: 'byEmail', prefix: [normal.normalize('NFD')], limit: 1 })
   return older
 }
 
-/** The user of an email, if they have proven it. */
+/** Returns the user with this email, if they have proven it. */
 export async function provenUserByEmail(tx: Reader, email: string): Promise<UserRow | undefined> {
   const user = await userByEmail(tx, email)
   return user && isProven(user) ? user : undefined
 }
 
-/** The email of the user that an owner is, if it is one. It may be unproven. */
+/** Returns the email of an owner, if that is a user. It may be unproven. */
 export const emailOf = async (tx: Reader, owner: string): Promise<string | undefined> =>
   (await userOf(tx, owner))?.email
 
-/** The email of the user that an owner is, if they have proven it. */
+/** Returns the email of an owner, if that is a user who has proven it. */
 export async function provenEmailOf(tx: Reader, owner: string): Promise<string | undefined> {
   const user = await userOf(tx, owner)
   return user && isProven(user) ? user.email : undefined
@@ -110,21 +110,21 @@ async function userOf(tx: Reader, owner: string): Promise<UserRow | undefined> {
   return id === undefined ? undefined : tx.get(users, id)
 }
 
-/** A user's own record without secrets, for sessions. Throws `not_found`. */
+/** Returns a user without client secrets, for sessions. Throws `not_found`. */
 export async function readUserWithoutSecrets(tx: Reader, id: number) {
   const user = await tx.get(users, id)
   if (!user) throw problem('not_found')
   return showUser(user)
 }
 
-/** A user's record without secrets, for callers who know the user's email. Throws `not_found`. */
+/** Returns a user without client secrets, for callers who know the user's email. Throws `not_found`. */
 export async function readUserByEmail(tx: Reader, id: number, email: string | undefined) {
   const user = await tx.get(users, id)
   if (!user || email === undefined || normalEmail(email) !== normalEmail(user.email)) throw problem('not_found')
   return showUser(user)
 }
 
-/** A user's own record, with their client secrets. Throws `not_found`. */
+/** Returns a user with their client secrets, for that user. Throws `not_found`. */
 export async function readOwnUser(tx: Reader, id: number, context: Pick<ServiceContext, 'keys'>) {
   const user = await tx.get(users, id)
   if (!user) throw problem('not_found')
