@@ -4,7 +4,7 @@ import { elementHtml, journey, parts, sellerToken, signIn, visit } from '../supp
 
 const { host, site, page: newPage } = journey()
 
-/** A page of another origin that, once its reader is authorized, asks the paywall as existing clients do (clients.md 12). */
+/** A page of a different origin. After its user authorizes it, it calls the paywall as existing clients do. */
 async function paywallPage() {
   const service = await host()
   const token = await sellerToken(service.call)
