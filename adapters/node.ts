@@ -88,7 +88,7 @@ export async function serve(
 function portOf(server: Server): number {
   const address = server.address()
   // A server has no port only if it listens on a pipe or not at all.
-  if (typeof address !== 'object' || address === null) throw new TypeError('the server listens on no port')
+  if (typeof address !== 'object' || address === null) throw new TypeError('the server does not listen on a port')
   return address.port
 }
 

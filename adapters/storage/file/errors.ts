@@ -11,7 +11,7 @@ export class StorageDamaged extends Error {
   }
 }
 
-/** Another process, or another part of this one, has the storage open. */
+/** A different process, or a different part of this one, has the storage open. */
 export class StorageLocked extends Error {
   override name = 'StorageLocked'
   constructor(
