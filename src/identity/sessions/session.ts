@@ -22,7 +22,7 @@ export interface SessionRow {
   readonly by: 'code' | 'token' | 'page'
   /** The page that it belongs to, if it is a page session. Null for the user's own session. */
   readonly page: PageOfSession | null
-  /** The digest of the id that the session had before its user signed in. Null or absent if it had none; absent in older rows. */
+  /** The digest of the id that the session had before its user signed in. Null if it had none. Absent in older rows. */
   readonly previous_digest?: string | null
 }
 
