@@ -59,7 +59,7 @@ describe('a write of which nobody knows whether it landed', () => {
     losses.left = 1
     const unkeyed = await pay({ token: payer.token })
     expectProblem(unkeyed, 503, 'outcome_unknown')
-    expect(unkeyed.body.error).toContain('before you send this again')
+    expect(unkeyed.body.error).toContain('Before you retry')
     await service.close()
   })
 

@@ -250,7 +250,7 @@ test('a hold for whoever claims it is posted to the claimant, never to the payer
   await storage.write((tx) => post(tx, { ...parties, kind: 'issue', amount: 10n, payerIsIssuer: true }))
   const order = { ...parties, kind: 'transfer', amount: 4n, payerTwinId: 3, payeeTwinId: null } as const
   const { id } = await storage.write((tx) => hold(tx, order))
-  await expect(storage.write((tx) => postHold(tx, id, 2))).rejects.toThrow('no payee yet')
+  await expect(storage.write((tx) => postHold(tx, id, 2))).rejects.toThrow('has no payee')
   await expect(storage.write((tx) => postHold(tx, id, 2, 3))).rejects.toThrow('A twin cannot pay itself')
   const posted = await storage.write((tx) => postHold(tx, id, 2, 4))
   expect(posted).toMatchObject({ payee_twin_id: 4, state: 'posted' })

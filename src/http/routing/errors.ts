@@ -10,7 +10,7 @@ export function errorsOf(route: Route): ProblemCode[] {
   const codes = new Set<ProblemCode>(route.errors)
   const add = (when: unknown, ...more: ProblemCode[]) => when && more.forEach((code) => codes.add(code))
   add(route.body || route.queryInBody, ...decoding)
-  add(route.body || route.query, 'field_invalid')
+  add(hasFields(route.body) || hasFields(route.query), 'field_invalid')
   add(route.refusesCardData, 'card_data_refused')
   add(route.params, 'path_malformed', 'not_found')
   for (const code of route.auth.flatMap(errorsOfAuth(route))) codes.add(code)
@@ -85,3 +85,6 @@ const otherThanAgents = (auth: readonly Auth[]): ProblemCode[] =>
 
 /** Only changes are refused. Reads ignore the cookie of a page of another origin. */
 const crossSite = (method: Route['method']): ProblemCode[] => (method === 'GET' ? [] : ['cross_site'])
+
+/** Nothing can be wrong about a schema without fields. */
+const hasFields = (schema: Route['body']): boolean => schema !== undefined && Object.keys(schema.shape).length > 0

@@ -26,7 +26,7 @@ const tokenEndpoint = {
   result: TokenPair,
   errors: ['client_unknown', 'too_many_failures', 'refresh_token_invalid'],
   idempotent: true,
-  stands: isStillValid,
+  isStillValid,
   write: exchange,
 } as const
 

@@ -46,6 +46,14 @@ describe('the route table', () => {
     expect(routeList.length).toBe(declared.length + metaOperations)
   })
 
+  it('holds operations of which every property is known', () => {
+    for (const entry of routeList)
+      expect(
+        Object.keys(entry).filter((key) => !(key in properties)),
+        entry.id,
+      ).toEqual([])
+  })
+
   it.each(operations.map((operation) => [`${operation.route.method} ${operation.path}`, operation] as const))(
     '%s is reached, with and without a trailing slash',
     async (_, { route, absent }) => {
@@ -160,6 +168,46 @@ describe('the OpenAPI document', () => {
 
 function duplicates(names: readonly string[]): string[] {
   return names.filter((name, at) => names.indexOf(name) !== at)
+}
+
+/** Every property that an operation may have: a spread of several is not checked for others by the compiler. */
+const properties: Record<keyof Required<Route>, true> = {
+  summary: true,
+  evidence: true,
+  method: true,
+  path: true,
+  versions: true,
+  auth: true,
+  params: true,
+  query: true,
+  body: true,
+  queryInBody: true,
+  bodyOptional: true,
+  bodyLimit: true,
+  status: true,
+  result: true,
+  waits: true,
+  produces: true,
+  errors: true,
+  refused: true,
+  relays: true,
+  redirects: true,
+  failure: true,
+  deviceToken: true,
+  refusesCardData: true,
+  idempotent: true,
+  isResource: true,
+  agentScope: true,
+  shareable: true,
+  scope: true,
+  isOpen: true,
+  read: true,
+  write: true,
+  handle: true,
+  isStillValid: true,
+  id: true,
+  tag: true,
+  presented: true,
 }
 
 /** What describes the service itself: of no feature. */
