@@ -89,7 +89,7 @@ export default defineConfig([
     // A worker loads nothing later, and is not to be larger: its invoices write in Latin letters what Helvetica lacks.
     plugins: [
       ...common.plugins,
-      replaceModule(/\/own-fonts\.js$/, new URL('sandbox/demo/no-fonts.ts', import.meta.url)),
+      replaceModule(/\/packaged-fonts\.js$/, new URL('sandbox/demo/no-fonts.ts', import.meta.url)),
     ],
     format: 'iife',
     outputOptions: { entryFileNames: '[name].js' },
