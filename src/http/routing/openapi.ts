@@ -30,8 +30,8 @@ export function openapi(list: readonly Route[], baseUrl: string): Json {
   for (const entry of list)
     for (const version of entry.versions ?? [undefined]) {
       const path = (version ? `/${version}${entry.path}` : entry.path).replace(/:(\w+)/g, '{$1}')
-      paths[path] ??= {}
-      ;(paths[path] as Json)[entry.method.toLowerCase()] = operation(entry, version)
+      const operations = (paths[path] ??= {})
+      operations[entry.method.toLowerCase()] = operation(entry, version)
     }
   return {
     openapi: '3.1.0',
@@ -87,7 +87,7 @@ const deviceToken = {
 
 function parameters(schema: z.ZodMiniObject | undefined, place: 'path' | 'query'): Json[] {
   if (!schema) return []
-  const { properties = {}, required = [] } = jsonSchema(schema) as { properties?: Json; required?: string[] }
+  const { properties = {}, required = [] } = jsonSchema(schema) as { properties?: Json; required?: string[] } // Of an object.
   return Object.entries(properties).map(([name, shape]) => ({
     name,
     in: place,
@@ -139,7 +139,7 @@ function failures(entry: Route): Json {
 }
 
 function jsonSchema(schema: z.ZodMiniType): Json {
-  const { $schema, ...rest } = z.toJSONSchema(schema, { target: 'draft-2020-12', io: 'input' }) as Json
+  const { $schema, ...rest } = z.toJSONSchema(schema, { target: 'draft-2020-12', io: 'input' }) as Json // A schema is a JSON object.
   return rest
 }
 

@@ -97,7 +97,7 @@ const queryFields = (query: Incoming['query']) =>
 
 function pathFields(params: Incoming['params']): Fields['params'] {
   const fields: Record<string, TextValue> = {}
-  for (const name in params) fields[name] = new TextValue(decodePart(params[name] as string), false)
+  for (const name in params) fields[name] = new TextValue(decodePart(params[name] ?? ''), false)
   return fields
 }
 

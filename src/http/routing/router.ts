@@ -79,6 +79,7 @@ export class RouteTable {
   async #route(incoming: Incoming, service: ServiceContext): Promise<RenderedAnswer> {
     const { path } = incoming
     const router = this.#areas.get(areaOf(path)) ?? this.#areas.get(`/${path.split('/')[1]}`)
+    // itty-router types neither its requests nor its answers.
     const outcome =
       incoming.method === 'OPTIONS' ? undefined : ((await router?.fetch(incoming as never, service)) as RenderedAnswer)
     if (outcome) return outcome

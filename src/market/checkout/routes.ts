@@ -1,4 +1,5 @@
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { hopsIn } from '../../base/via.js'
 import { CheckoutShape, Email, PaymentMethodId, quoteFields, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
@@ -101,7 +102,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
       const payer =
         principal.kind === 'user'
           ? (`user:${principal.id}` as const)
-          : payerOfSession((session as { id: string }).id, principal.user_id)
+          : payerOfSession(required(session, 'the session of a guest').id, principal.user_id)
       const { price, dq } = body
       return completeCheckout(
         { ...params, payer, method: paymentMethodOf(body), seen: { price, dq }, hops: hopsIn(headers) },

@@ -129,8 +129,9 @@ async function pageOr(
   try {
     return await show()
   } catch (refused) {
-    const notice = refused instanceof Problem ? notices[refused.code] : undefined
+    if (!(refused instanceof Problem)) throw refused
+    const notice = notices[refused.code]
     if (notice === undefined || wantsJson(headers)) throw refused
-    return noticePage((refused as Problem).status, title, notice, themeOf(query.theme))
+    return noticePage(refused.status, title, notice, themeOf(query.theme))
   }
 }

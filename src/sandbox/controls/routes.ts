@@ -156,7 +156,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     status: 204,
     errors: ['snapshot_invalid', 'snapshot_refused'],
     async handle({ body }, service) {
-      await createSandbox(service).restore(body as State)
+      await createSandbox(service).restore(body as State) // It checks what it is given.
       return noContent()
     },
   }),

@@ -51,6 +51,7 @@ export function watchVisibility({ dialog, parts }: Watched, then: () => void): v
   observer = new IntersectionObserver(
     (entries) => {
       for (const { target, intersectionRatio, isVisible } of entries as VisibilityEntry[]) {
+        // lib.dom lacks isVisible.
         // Rounding may cut off a fraction of a pixel. A disabled button is pale, which counts as distorted.
         const whole = intersectionRatio >= 0.98 && (!tracksVisibility || target !== dialog || isVisible)
         unseen[whole ? 'delete' : 'add'](target)
