@@ -33,7 +33,7 @@ async function newLoop(call: Call, url: string) {
   return shop
 }
 
-/** How many purchases lie in one another, and what the innermost was answered. */
+/** How many purchases are nested, and the answer to the innermost. */
 function unfolded(answer: { status: number; body: any }): [depth: number, status: number, code: string | undefined] {
   let depth = 0
   let { status, body } = answer
@@ -120,7 +120,7 @@ describe('a request that came through 3 upstream calls', () => {
     ])
     expect((await call('GET', `/v4/checkout/${token}`)).body.status).toBe('unpaid')
     expect((await call('GET', `/v4/carts/${cart}`, { token: payer.token })).body.status).toBe('open')
-    // What calls nobody ends a loop by itself.
+    // A payment that calls nobody ends the loop.
     expect((await call('POST', `/v4/payment/${item.commodity_hash}`, user)).status).toBe(202)
   })
 

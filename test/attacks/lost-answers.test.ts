@@ -19,7 +19,7 @@ import {
 } from '../support/scenes/oidc.js'
 import { basic, newPayer, newSeller } from '../support/scenes/world.js'
 
-/** What a retry with an Idempotency-Key gets at the token endpoints, and what somebody gets who has the key alone. */
+/** Retries with an Idempotency-Key at the token endpoints, by the caller and by somebody who has only the key. */
 
 const KEY = 'a-key-of-the-client'
 
@@ -89,7 +89,7 @@ describe.each(['/v4/account/oauth/token', '/v4/user/oauth/token', '/v2/account/o
 })
 
 describe('client credentials', () => {
-  it('get the same answer to a retry, and nobody else does', async () => {
+  it('return the same answer to a retry, and to nobody else', async () => {
     const { clientId, clientSecret } = await newSeller(call)
     await stopClock(call)
     await advance(call, '1h')
@@ -105,7 +105,7 @@ describe('client credentials', () => {
     expectProblem(await ask(clientSecret, { grant_type: 'password' }), 422, 'idempotency_mismatch')
   })
 
-  it('get new tokens, not a used pair', async () => {
+  it('return new tokens instead of a used pair', async () => {
     const { clientId, clientSecret } = await newSeller(call)
     await stopClock(call)
     await advance(call, '1h')
@@ -251,7 +251,7 @@ describe('POST /v4/oidc/token', () => {
 })
 
 describe('a registration with a key', () => {
-  it('happens once, and again after it was deleted', async () => {
+  it('creates one client, and another after that one is deleted', async () => {
     const register = () =>
       call('POST', '/v4/oidc/reg', {
         body: { redirect_uris: [CALLBACK] },

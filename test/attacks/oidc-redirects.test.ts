@@ -31,7 +31,7 @@ const evilApp = (metadata: object = {}): Promise<App> =>
 const endPath = (parameters: Record<string, string>) => `/v4/oidc/session/end?${new URLSearchParams(parameters)}`
 const isSignedIn = async (session: string) => (await call('GET', '/v4/session', { session })).body.user !== null
 
-/** A page that names where its link leads, and leads nobody there by itself. */
+/** Expects a page that names the target of its link and redirects nobody. */
 function expectNamed(page: Answer, status: number): URL {
   expect([page.status, page.headers.get('location'), page.headers.get('refresh')]).toEqual([status, null, null])
   expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
@@ -39,7 +39,7 @@ function expectNamed(page: Answer, status: number): URL {
   return onwardIn(page.text)
 }
 
-describe('an authorization request of a client that nobody connected', () => {
+describe('an authorization request from a client that nobody connected', () => {
   const wrong: Record<string, string | undefined>[] = [
     { response_type: 'token' },
     { response_mode: 'form_post' },
@@ -53,7 +53,7 @@ describe('an authorization request of a client that nobody connected', () => {
     { id_token_hint: 'x' },
   ]
 
-  it.each(wrong)('cannot send a visitor on by a mistake: %j', async (parameters) => {
+  it.each(wrong)('does not redirect a visitor because of a mistake: %j', async (parameters) => {
     const app = await evilApp()
     const path = authorization(app, { redirect_uri: EVIL, ...parameters })
     for (const session of [undefined, await newSession(call, 'ada@example.test')]) {
@@ -63,7 +63,7 @@ describe('an authorization request of a client that nobody connected', () => {
     }
   })
 
-  it('cannot do so by a form either, nor by an answer that another site posts to the page', async () => {
+  it('does not redirect a visitor after a form post or an answer posted by another site', async () => {
     const app = await evilApp()
     const query = authorization(app, { redirect_uri: EVIL, scope: 'root' }).split('?')[1]
     const form = Object.fromEntries(new URLSearchParams(query))
@@ -75,7 +75,7 @@ describe('an authorization request of a client that nobody connected', () => {
     expect((await call('GET', '/_sandbox/outbox')).body.messages).toEqual([])
   })
 
-  it('gets no code for a request that was refused, whoever answers it', async () => {
+  it('gets no code once it was refused, even if a user allows it', async () => {
     const app = await evilApp()
     const session = await newSession(call, 'ada@example.test')
     const path = locationOf(await call('GET', authorization(app, { redirect_uri: EVIL, scope: 'root' }))).pathname
@@ -83,13 +83,13 @@ describe('an authorization request of a client that nobody connected', () => {
     expect((await running().state()).rows.oidc_codes ?? []).toEqual([])
   })
 
-  it('is answered where OpenID Connect asks for it: prompt=none brings login_required', async () => {
+  it('returns login_required for prompt=none, as OpenID Connect demands', async () => {
     const app = await evilApp()
     const path = await startInteraction(call, app, { redirect_uri: EVIL, prompt: 'none' })
     expect(returned(await call('GET', path))).toMatchObject({ error: 'login_required', iss: expect.any(String) })
   })
 
-  it('is told at once, once the user who is signed in has connected it', async () => {
+  it('returns its error at once if the signed-in user has connected the client', async () => {
     const app = await newApp(call)
     const { session } = await authorizeApp(call, app)
     const mistake = { scope: 'root' }
@@ -102,7 +102,7 @@ describe('an authorization request of a client that nobody connected', () => {
 })
 
 describe('a sign-out', () => {
-  it('by a stranger’s client leads nobody on: not who is signed out, nor who confirmed', async () => {
+  it('by a stranger’s client redirects neither a signed-out visitor nor a user who confirms', async () => {
     const request = { client_id: (await evilApp()).id, post_logout_redirect_uri: EVIL, state: 's' }
     expect(expectNamed(await call('GET', endPath(request)), 200).href).toBe(`${EVIL}?state=s`)
     const session = await newSession(call, 'ada@example.test')
@@ -114,7 +114,7 @@ describe('a sign-out', () => {
     expect(await isSignedIn(session)).toBe(false)
   })
 
-  it('with an id token of the stranger’s own leads no victim on, signed in or out', async () => {
+  it('with the stranger’s own id token redirects no victim, signed in or out', async () => {
     const app = await evilApp()
     const { code } = await authorizeApp(call, app, { email: 'mallory@example.test', redirect_uri: EVIL })
     const { body } = await call('POST', '/v4/oidc/token', {
@@ -130,7 +130,7 @@ describe('a sign-out', () => {
     expect([asked.status, asked.headers.get('location'), await isSignedIn(ada)]).toEqual([200, null, true])
   })
 
-  it('by an app that the user disconnected asks first, and leads nobody on', async () => {
+  it('by a disconnected app asks the user first, and redirects nobody', async () => {
     const app = await newApp(call, { post_logout_redirect_uris: [CALLBACK] })
     const { session, idToken } = await newAgent(call, { app })
     const [connection] = (await call('GET', '/v4/connections', { session })).body.connections
@@ -178,7 +178,7 @@ describe('a redirect URI', () => {
       expectOAuthError(await call('POST', '/v4/oidc/reg', { body }), 400, 'invalid_redirect_uri')
   })
 
-  it('of a known editor or of this computer is taken, as it was registered', async () => {
+  it('of a known editor or of this computer is accepted exactly as registered', async () => {
     const uris = ['cursor://anysphere.cursor/callback', 'vscode://acme.tool/cb?a=1', 'http://shop.localhost:3000/cb']
     const app = await newApp(call, { redirect_uris: uris })
     for (const redirect_uri of [...uris, 'http://shop.localhost:4000/cb', 'http://shop.localhost/cb'])
@@ -195,7 +195,7 @@ describe('a redirect URI', () => {
       expectOAuthError(await call('GET', authorization(app, { redirect_uri })), 400, 'invalid_request')
   })
 
-  it('of an editor has its user asked each time, as any program may take its place', async () => {
+  it('of an editor needs consent each time, because any program can claim it', async () => {
     const redirect_uri = 'cursor://anysphere.cursor/callback'
     const app = await newApp(call, { redirect_uris: [redirect_uri] })
     const { session } = await authorizeApp(call, app, { redirect_uri })
@@ -212,7 +212,7 @@ describe('a registration', () => {
   const key = { kty: 'RSA', n: 'A'.repeat(342), e: 'AQAB' }
   const keys = (...list: unknown[]) => ({ jwks: { keys: list } })
 
-  it('takes 32 addresses and 16 keys', async () => {
+  it('accepts 32 addresses and 16 keys', async () => {
     const most = { redirect_uris: uris(20), post_logout_redirect_uris: uris(12), ...keys(...Array(16).fill(key)) }
     expect((await register(most)).status).toBe(201)
   })
@@ -222,9 +222,9 @@ describe('a registration', () => {
     ['33 addresses in two lists', { redirect_uris: uris(17), post_logout_redirect_uris: uris(16) }],
     ['an address that is too long', { redirect_uris: [`${CALLBACK}?${'x'.repeat(2048)}`] }],
     ['17 keys', keys(...Array(17).fill(key))],
-    ['no list of keys', { jwks: { keys: { 0: key } } }],
+    ['keys that are not a list', { jwks: { keys: { 0: key } } }],
     ['a private RSA key', keys({ ...key, d: 'AQ' })],
-    ['the factors of one', keys({ ...key, p: 'AQ', q: 'AQ' })],
+    ['the factors of an RSA key', keys({ ...key, p: 'AQ', q: 'AQ' })],
     ['a private EC key', keys({ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', d: 'd' })],
     ['a symmetric key', keys({ kty: 'oct', k: 'c2VjcmV0' })],
     ['a secret beside a public key', keys({ ...key, k: 'c2VjcmV0' })],
@@ -246,12 +246,12 @@ describe('a registration', () => {
     expect((await running().state()).rows.oidc_clients ?? []).toEqual([])
   })
 
-  it('keeps of a key only what is public and known', async () => {
+  it('stores only the known public fields of a key', async () => {
     const { body } = await register(keys({ ...key, kid: 'a', x5c: ['x'.repeat(9000)], note: 'x' }))
     expect(body.jwks.keys).toEqual([{ ...key, kid: 'a' }])
   })
 
-  it('that nobody used is gone after 30 days; one that somebody connected stays until that ends', async () => {
+  it('is deleted after 30 days unused, but lasts as long as a connection to it', async () => {
     await stopClock(call)
     const [unused, used] = [await newApp(call), await newApp(call)]
     const { session } = await authorizeApp(call, used, { scope: 'openid' })

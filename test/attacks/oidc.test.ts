@@ -33,8 +33,8 @@ const { running, call } = attackedEach()
 const ping = (path: string, options: CallOptions) => send(call, { id: 1, method: 'ping' }, { path, ...options })
 const userinfo = (token: string) => call('GET', '/v4/oidc/me', { token })
 
-describe('an app that was not granted the address', () => {
-  it.each(['openid profile', 'openid profile offline_access'])('is told it nowhere: scope %s', async (scope) => {
+describe('an app without access to the email address', () => {
+  it.each(['openid profile', 'openid profile offline_access'])('never sees it: scope %s', async (scope) => {
     const app = await newConfidentialApp(call)
     const agent = await newAgent(call, { app, scope })
     const asked = await asClient(call, app, 'token/introspection', { token: agent.accessToken })
@@ -52,7 +52,7 @@ describe('an app that was not granted the address', () => {
     expect(JSON.stringify(told)).not.toMatch(/ada@|example\.test/)
   })
 
-  it('is not told it by a token that it narrowed itself', async () => {
+  it('does not see it through a token that it narrowed', async () => {
     const { app, refreshToken } = await newAgent(call)
     const { body } = await refreshWith(call, app, refreshToken, { scope: 'openid profile' })
     expect(JSON.stringify([claimsIn(body.id_token), (await userinfo(body.access_token)).body])).not.toContain('ada@')
@@ -60,7 +60,7 @@ describe('an app that was not granted the address', () => {
 })
 
 describe('a token for one resource', () => {
-  it('is of no use at another: neither at another MCP server nor at the interface', async () => {
+  it('does not work at another MCP server or at the interface', async () => {
     const [first, second] = [await newSeller(call), await newSeller(call)]
     const servers = ['/mcp', `/mcp/${first.id}`, `/mcp/${second.id}`]
     for (const own of servers) {
@@ -73,7 +73,7 @@ describe('a token for one resource', () => {
     }
   })
 
-  it('is not refreshed to one for another', async () => {
+  it('cannot be refreshed into a token for another resource', async () => {
     const app = await newApp(call)
     const { refreshToken } = await newAgent(call, { app, resource: `${running().url}/mcp/1` })
     for (const resource of [
@@ -96,7 +96,7 @@ describe('a token for one resource', () => {
     '/MCP',
     '.evil.test/mcp',
     '@evil.test/mcp',
-  ])('is not issued for what only looks like one: %s', async (tail) => {
+  ])('is not issued for a lookalike resource: %s', async (tail) => {
     const app = await newApp(call)
     const { session } = await authorizeApp(call, app)
     const path = await startInteraction(call, app, { resource: `${running().url}${tail}` })
@@ -104,14 +104,14 @@ describe('a token for one resource', () => {
     expect([searchParams.get('error'), searchParams.get('code')]).toEqual(['invalid_target', null])
   })
 
-  it('of an app without the wallet calls no tool', async () => {
+  it('calls no tool if its app lacks the wallet scope', async () => {
     const { accessToken: token } = await newAgent(call, { scope: 'openid' })
     expectProblem(await ping('/mcp', { token }), 403, 'insufficient_scope')
   })
 })
 
-describe('a credential in the place of another', () => {
-  it('opens nothing: tokens and codes of every kind as access tokens', async () => {
+describe('a credential in place of another', () => {
+  it('does not work as an access token, whatever its kind', async () => {
     const { app, idToken, refreshToken, session } = await newAgent(call)
     const { code } = await authorizeApp(call, app, { session })
     for (const token of [idToken, refreshToken, code, app.registrationToken, app.id, session]) {
@@ -121,7 +121,7 @@ describe('a credential in the place of another', () => {
     }
   })
 
-  it('is read from no address', async () => {
+  it('is not accepted in a URL', async () => {
     const { accessToken } = await newAgent(call)
     const body = { jsonrpc: '2.0', id: 1, method: 'ping' }
     expect((await call('POST', `/mcp?access_token=${accessToken}`, { body })).status).toBe(401)
@@ -129,7 +129,7 @@ describe('a credential in the place of another', () => {
     expect((await call('GET', `/v4/oidc/me?access_token=${accessToken}`)).status).toBe(401)
   })
 
-  it('is no id token: an access token, nor one whose header names or brings a key', async () => {
+  it('is not accepted as an id token: an access token, or a token with a forged header or signature', async () => {
     const { app, accessToken, idToken, session } = await newAgent(call)
     const claims = new TextEncoder().encode(JSON.stringify(claimsIn(idToken)))
     const { privateKey } = await generateKeyPair('ES256', { extractable: true })
@@ -158,7 +158,7 @@ describe('a credential in the place of another', () => {
 })
 
 describe('an app that meddles with another', () => {
-  it('learns nothing of its tokens and ends none of them', async () => {
+  it('cannot inspect or revoke its tokens', async () => {
     const [app, other] = [await newConfidentialApp(call), await newConfidentialApp(call)]
     const { accessToken, refreshToken } = await newAgent(call, { app })
     for (const token of [accessToken, refreshToken]) {
@@ -170,7 +170,7 @@ describe('an app that meddles with another', () => {
     expect((await refreshWith(call, app, refreshToken)).status).toBe(200)
   })
 
-  it('does not authenticate in two places, nor as two clients', async () => {
+  it('cannot authenticate in two places or as two clients', async () => {
     const app = await newConfidentialApp(call)
     const [{ code }, { headers }] = [await authorizeApp(call, app), credentialsOf(app)]
     const other = await newApp(call)
@@ -189,7 +189,7 @@ describe('an app that meddles with another', () => {
     expect((await exchangeCode(call, app, code)).status).toBe(200)
   })
 
-  it('cannot use a registration token once the client is gone, nor to get at another', async () => {
+  it('cannot use the registration token of a deleted client, for that client or another', async () => {
     const [app, other] = [await newApp(call), await newApp(call)]
     const token = app.registrationToken
     expect((await call('DELETE', `/v4/oidc/reg/${app.id}`, { token })).status).toBe(204)
@@ -199,14 +199,14 @@ describe('an app that meddles with another', () => {
     expect((await call('GET', `/v4/oidc/reg/${other.id}`, { token: other.registrationToken })).status).toBe(200)
   })
 
-  it('gets no code by a challenge that is its own verifier, nor by a verifier of another length', async () => {
+  it('cannot exchange a code with the challenge as verifier, or with a verifier of another length', async () => {
     const app = await newApp(call)
     const { code } = await authorizeApp(call, app)
     for (const code_verifier of [CHALLENGE, VERIFIER.slice(0, 42), VERIFIER.padEnd(129, '0'), `${VERIFIER}\n`])
       expectOAuthError(await exchangeCode(call, app, code, { code_verifier }), 400, 'invalid_grant')
   })
 
-  it('takes no code to another port than the one that it was sent to', async () => {
+  it('cannot exchange a code with another port than the code was sent to', async () => {
     const redirect_uri = 'http://127.0.0.1:1234/callback'
     const app = await newApp(call, { redirect_uris: [redirect_uri] })
     const { code } = await authorizeApp(call, app, { redirect_uri })
@@ -216,8 +216,8 @@ describe('an app that meddles with another', () => {
   })
 })
 
-describe('somebody with the address of another’s interaction', () => {
-  it('does not consent for them, and does not take over how far they came', async () => {
+describe('somebody with the URL of another person’s interaction', () => {
+  it('cannot consent for them or take over their progress', async () => {
     const app = await newApp(call)
     const path = await startInteraction(call, app)
     const { session: ada } = await signInAt(call, path, 'ada@example.test')
@@ -233,7 +233,7 @@ describe('somebody with the address of another’s interaction', () => {
     expect(text).not.toContain('eve@example.test')
   })
 
-  it('signs nobody in as themselves by it (login CSRF)', async () => {
+  it('cannot sign another person in as themselves (login CSRF)', async () => {
     const app = await newApp(call)
     const path = await startInteraction(call, app)
     await signInAt(call, path, 'mallory@example.test')
@@ -242,7 +242,7 @@ describe('somebody with the address of another’s interaction', () => {
     expect([shown.text.includes('ada@example.test'), shown.text.includes('mallory')]).toEqual([true, false])
   })
 
-  it('learns nothing of it by the Referer, and frames none of its pages', async () => {
+  it('cannot run a script in its pages, frame them or read their Referer', async () => {
     const path = await startInteraction(call, await newApp(call), { login_hint: '"><script>alert(1)</script>' })
     const { text, headers } = await call('GET', path)
     expect(text).not.toContain('<script>')
@@ -259,7 +259,7 @@ describe('an MCP server', () => {
     'http://localhost.evil.test',
     'http://evil.test:4242',
     'http://127.0.0.1.evil.test',
-  ])('answers no page of %s, whatever token that has', async (origin) => {
+  ])('refuses a page of %s, even with a valid token', async (origin) => {
     const { accessToken: token } = await newAgent(call)
     const { status } = await ping('/mcp', { token, headers: { origin } })
     expect(status).toBe(403)

@@ -19,7 +19,7 @@ import { lockManager } from '../support/storage/locks.js'
 const upstream = useUpstream()
 const log = { error() {} }
 
-/** A service whose storage loses answers: writes land, and whoever made them is told that nobody knows. */
+/** A service whose storage loses answers: writes land, but the caller is told that the outcome is unknown. */
 function losing(options: Partial<ServiceOptions> = {}) {
   const inner = memoryStorage()
   const losses = { left: 0, after: 0 }
@@ -41,8 +41,8 @@ const callOf = ({ baseUrl: url, fetch }: Pick<Service, 'baseUrl' | 'fetch'>): Ca
 
 const keyed = (token: string, key = 'k'): CallOptions => ({ token, headers: { 'idempotency-key': key } })
 
-describe('a write of which nobody knows whether it landed', () => {
-  it('is never said to have changed nothing, and the same key pays once', async () => {
+describe('a write with an unknown outcome', () => {
+  it('is never reported as without effect, and the same key pays once', async () => {
     const { service, call, losses } = losing()
     const seller = await newSeller(call)
     const { hash } = await newCommodity(call, seller)
@@ -66,7 +66,7 @@ describe('a write of which nobody knows whether it landed', () => {
   it.each([
     ['POST', '/v4/account', 'account_creation_failed'],
     ['POST', '/v4/account/register', 'provisioning_failed'],
-  ])('%s %s does not say %s of it', async (method, path) => {
+  ])('%s %s does not report it as %s', async (method, path) => {
     const { service, call, losses } = losing()
     const [dq] = (await call('GET', '/v4/dq')).body.digital_quantities
     losses.left = 1
@@ -76,7 +76,7 @@ describe('a write of which nobody knows whether it landed', () => {
     await service.close()
   })
 
-  it('that only took the key has begun nothing: the caller is told that nothing was changed', async () => {
+  it('is reported as without effect if it only stored the key', async () => {
     const { service, call, losses } = losing()
     const seller = await newSeller(call)
     const payer = await newPayer(call, seller)
@@ -88,7 +88,7 @@ describe('a write of which nobody knows whether it landed', () => {
     await service.close()
   })
 
-  it('of a file is one whose journal could not be synced; what comes after has changed nothing', async () => {
+  it('happens in a file when its journal fails to sync; later calls change nothing', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'farthing-'))
     let isFailing = false
     const disk = await watchDisk({
@@ -114,7 +114,7 @@ describe('a write of which nobody knows whether it landed', () => {
     await rm(directory, { recursive: true })
   })
 
-  it('of IndexedDB is one that is aborted once it was asked to commit', async () => {
+  it('happens in IndexedDB when a transaction aborts during its commit', async () => {
     const storage = indexedDbStorage({ name: 'commits', locks: lockManager() })
     const service = createService({ sandbox: true, storage, log })
     const call = callOf(service)
@@ -133,7 +133,7 @@ describe('a write of which nobody knows whether it landed', () => {
 })
 
 describe('a call of several transactions that fails in the middle', () => {
-  it('says what was begun, and its key does not begin it again', async () => {
+  it('reports that work started, and its key does not start it again', async () => {
     const { service, call, losses } = losing()
     const seller = await newSeller(call)
     const { id } = await newItem(call, seller, { external_endpoint: `${upstream.url}/ok`, price: 0.5 })
@@ -157,7 +157,7 @@ describe('a call of several transactions that fails in the middle', () => {
     await service.close()
   })
 
-  it('says so without a key as well', async () => {
+  it('reports the same without a key', async () => {
     const { service, call, losses } = losing()
     const seller = await newSeller(call)
     const payer = await newPayer(call, seller)
@@ -172,7 +172,7 @@ describe('a call of several transactions that fails in the middle', () => {
 })
 
 describe('an answer that cannot be written', () => {
-  it('is not said to have changed nothing', async () => {
+  it('is not reported as a call without effect', async () => {
     const service = createService({ sandbox: true, log })
     let made = 0
     class Breaking extends Response {
@@ -216,7 +216,7 @@ describe('the keys of a service that ended in the middle of a call', () => {
   }
   type Locks = ReturnType<typeof lockManager>
 
-  it('are not in progress for five minutes: what stood is answered at once', async () => {
+  it('stop being in progress at once: a retry gets the outcome', async () => {
     const locks = lockManager()
     const { second, pay, end } = await stalled('ended', [locks, locks])
     expectProblem(await pay(second), 409, 'idempotency_in_progress')
@@ -227,7 +227,7 @@ describe('the keys of a service that ended in the middle of a call', () => {
     await second.close()
   })
 
-  it('are in progress for five minutes where nobody can tell who lives', async () => {
+  it('stay in progress for five minutes if no lock shows that the service ended', async () => {
     const locks = lockManager()
     const { second, pay, end } = await stalled('untold', [locks, locks])
     await end()

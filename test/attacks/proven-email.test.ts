@@ -26,9 +26,9 @@ async function impostor(email: string = VICTIM) {
   return { ...running, call, thief, fake, rich }
 }
 
-describe('whoever makes a user for an address that they do not read', () => {
+describe("whoever creates a user for another person's address", () => {
   it.each([VICTIM, 'Victim@Example.test', '  VICTIM@example.test '])(
-    'gets no transfer that is sent there: %j',
+    'receives no transfer to that address: %j',
     async (email) => {
       const { call, fake, rich } = await impostor(email)
       const sent = await send(call, rich, { address: VICTIM, amount: 7 })
@@ -42,7 +42,7 @@ describe('whoever makes a user for an address that they do not read', () => {
     },
   )
 
-  it('claims nothing that waits there, and is not told whether anything does', async () => {
+  it('cannot claim a waiting transfer or learn whether there is one', async () => {
     const { call, fake, rich } = await impostor()
     const { id } = (await send(call, rich, { address: VICTIM, amount: 7 })).body
     const bySession = (await call('POST', '/v4/session', { token: fake.token })).body.session_id
@@ -59,14 +59,14 @@ describe('whoever makes a user for an address that they do not read', () => {
     expect(await walletOf(call, fake)).toBe(0)
   })
 
-  it('is told of it by no event when the sender takes it back or it expires', async () => {
+  it('gets no event when the sender cancels a transfer', async () => {
     const { call, fake, rich } = await impostor()
     const { id } = (await send(call, rich, { address: VICTIM, amount: 7 })).body
     expect((await call('POST', `/v4/transfers/${id}/cancel`, rich)).status).toBe(200)
     expect(await transferEvents(call, fake)).toEqual([])
   })
 
-  it('reads neither mails nor codes that are sent there in the event log', async () => {
+  it('cannot read mails or codes for that address in the event log', async () => {
     const { call, fake } = await impostor()
     const session = await newGuest(call)
     await askCode(call, session, VICTIM)
@@ -76,7 +76,7 @@ describe('whoever makes a user for an address that they do not read', () => {
     expect(events.filter(({ type }: any) => type.startsWith('email.'))).toEqual([])
   })
 
-  it('even a reader who has proven the address finds no code in their log, where a stolen token reads it', async () => {
+  it('cannot read a code in the event log even after the owner proves the address', async () => {
     const { call, fake } = await impostor()
     await newSession(call, VICTIM)
     await askCode(call, await newGuest(call), VICTIM)
@@ -86,7 +86,7 @@ describe('whoever makes a user for an address that they do not read', () => {
     expect(JSON.stringify(events)).not.toContain(code)
   })
 
-  it('is paid no payback, and uses up none', async () => {
+  it('receives no payback, and uses none up', async () => {
     const { call, fake } = await impostor()
     const seller = await newSeller(call)
     const twin = await newTwin(call, seller.token)
@@ -100,7 +100,7 @@ describe('whoever makes a user for an address that they do not read', () => {
     expect((await call('POST', `/v4/payback/${hash}`, { session, body: {} })).status).toBe(202)
   })
 
-  it('has no app believe that the email is verified: by id token, userinfo or introspection', async () => {
+  it('cannot make an app see the email as verified: id token, userinfo and introspection', async () => {
     const { call, fake } = await impostor()
     const app = await newConfidentialApp(call)
     const session = (await call('POST', '/v4/session', { token: fake.token })).body.session_id
@@ -115,7 +115,7 @@ describe('whoever makes a user for an address that they do not read', () => {
     expect(await verified(own.idToken, own.accessToken)).toEqual([true, true, true])
   })
 
-  it('sends nobody value in the name of that address', async () => {
+  it('cannot send value in the name of that address', async () => {
     const { call, fake } = await impostor('chief@example.test')
     await fund(call, fake.hostname, 5)
     await send(call, fake, { address: 'clerk@example.test', amount: 1 })
@@ -134,7 +134,7 @@ describe('whoever makes a user for an address that they do not read', () => {
     await expectSoundLedger(call)
   })
 
-  it('does not have a seed prove it either, where that says so', async () => {
+  it('has no proven address after a seed with email_verified: false', async () => {
     const { call, rich } = await impostor('somebody@example.test')
     await call('POST', '/_sandbox/seed', {
       body: {
@@ -152,8 +152,8 @@ describe('whoever makes a user for an address that they do not read', () => {
   })
 })
 
-describe('whoever registers an account with an address that they do not read', () => {
-  it('makes its reader an owner only once they have signed in by a mailed code', async () => {
+describe("whoever registers an account with another person's address", () => {
+  it('makes that person an owner only after they sign in with a mailed code', async () => {
     const { call, rich } = await impostor('somebody@example.test')
     const body = { dq: await defaultDq(call), email: VICTIM }
     const { account, user } = (await call('POST', '/v4/account/register', { body })).body
@@ -172,7 +172,7 @@ describe('whoever registers an account with an address that they do not read', (
     expect((await call('GET', '/v4/agent/account', { token: app.accessToken })).body.account.id).toBe(account.id)
   })
 
-  it('leaves the account its credentials', async () => {
+  it('keeps the credentials of the account', async () => {
     const { call } = await impostor('somebody@example.test')
     const body = { dq: await defaultDq(call), email: VICTIM }
     const [, { client_id, client_secret }] = (await call('POST', '/v4/account/register', { body })).body.account.secrets
@@ -183,7 +183,7 @@ describe('whoever registers an account with an address that they do not read', (
 })
 
 describe('a sandbox', () => {
-  it('keeps the credentials of a user who was made by the interface, and writes that down', async () => {
+  it('keeps the credentials of a user whom the interface created, and logs that', async () => {
     const { call, fake } = await impostor()
     await newSession(call, VICTIM)
     expect((await call('GET', '/v4/twins', { token: fake.token })).status).toBe(200)
@@ -199,7 +199,7 @@ describe('a sandbox', () => {
 })
 
 describe('a session', () => {
-  it.each(['/v4', '/v2'])('reads no client secret of its user at %s', async (version) => {
+  it.each(['/v4', '/v2'])("cannot read its user's client secrets at %s", async (version) => {
     const { call, fake } = await impostor()
     const session = await newSession(call, VICTIM)
     const byToken = (await call('POST', '/v4/session', { token: fake.token })).body.session_id
@@ -214,7 +214,7 @@ describe('a session', () => {
     expect(secrets[0].client_secret).toBe(fake.clientSecret)
   })
 
-  it('makes no client credentials that its user did not approve on their second factor', async () => {
+  it('cannot make client credentials before its user approves them with a second factor', async () => {
     const { call, fake } = await impostor()
     const session = await newSession(call, VICTIM)
     await call('POST', `/_sandbox/devices/${fake.id}`, { body: { mode: 'reject' } })
@@ -228,7 +228,7 @@ describe('a session', () => {
     expect((await lastMail(call, VICTIM)).subject).toBe('New client credentials for your wallet')
   })
 
-  it('cannot have an app, a page or an account make client credentials for its user', async () => {
+  it('cannot make client credentials for its user through an app, a page or an account', async () => {
     const { call, thief } = await impostor()
     const agent = await newAgent(call, { email: VICTIM })
     expectProblem(await call('POST', '/v4/user/secrets', { token: agent.accessToken }), 403, 'wrong_principal')
@@ -238,7 +238,7 @@ describe('a session', () => {
 })
 
 describe('client credentials that leaked', () => {
-  it('end, with their tokens, once their user has made new ones twice', async () => {
+  it('end with their tokens after their user makes new ones twice', async () => {
     const { call, fake } = await impostor()
     const make = async (token: string) => {
       const [made] = (await call('POST', '/v4/user/secrets', { token })).body.secrets
@@ -257,7 +257,7 @@ describe('client credentials that leaked', () => {
     expect(shown).toHaveLength(3)
   })
 
-  it('are made once, and shown again, under one Idempotency-Key', async () => {
+  it('are made once and shown again under one Idempotency-Key', async () => {
     const { call, fake } = await impostor()
     const headers = { 'idempotency-key': 'new-secrets' }
     const answers = [1, 2].map(() => call('POST', '/v4/user/secrets', { token: fake.token, headers }))
@@ -270,7 +270,7 @@ describe('client credentials that leaked', () => {
 })
 
 describe('a code', () => {
-  it('proves nothing where it is wrong, used up or of another session', async () => {
+  it('proves nothing if it is wrong, used or from another session', async () => {
     const { call, fake, rich } = await impostor()
     const session = await newGuest(call)
     await askCode(call, session, VICTIM)
@@ -281,7 +281,7 @@ describe('a code', () => {
     expect(await walletOf(call, fake)).toBe(0)
   })
 
-  it('entered twice at once, or two of them, prove it once and deliver once', async () => {
+  it('proves the address once and delivers once, even if two are entered at the same time', async () => {
     const { call, fake, rich } = await impostor()
     await send(call, rich, { address: VICTIM, amount: 7 })
     const readers = []
@@ -300,7 +300,7 @@ describe('a code', () => {
     await expectSoundLedger(call)
   })
 
-  it('that comes while transfers are sent and cancelled loses no value and doubles none', async () => {
+  it('neither loses nor doubles value if transfers are sent and cancelled meanwhile', async () => {
     const { call, fake, rich } = await impostor()
     const waiting = []
     for (let n = 0; n < 3; n++) waiting.push((await send(call, rich, { address: VICTIM, amount: 1 })).body.id)

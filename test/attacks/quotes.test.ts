@@ -56,13 +56,13 @@ describe('a payment', () => {
     expect(await settledSums(call, shop)).toEqual([10, 0])
   })
 
-  it('a seller cannot charge the same number of another digital quantity', async () => {
+  it('a seller cannot charge the same amount in another digital quantity', async () => {
     const { call, ...shop } = await start()
     expectPriceChanged(await pay(call, shop, { cost: 0.25, dq: ANOTHER_DQ }), 0.25, shop.item.dq)
     expect(await settledSums(call, shop)).toEqual([10, 0])
   })
 
-  it('the spelling of a price makes no other price of it, and no price of what is none', async () => {
+  it('every spelling of a number is the same price, and anything else is refused', async () => {
     const { call, ...shop } = await start()
     for (const cost of [0.25, '0.25', '0.250', '2.5e-1']) expect((await pay(call, shop, { cost })).status).toBe(202)
     const raw = '{"cost": 2.50e-1}'
@@ -79,7 +79,7 @@ describe('a payment', () => {
     expect(await settledSums(call, shop)).toEqual([8.5, 1.5])
   })
 
-  it('a quote is read by every version of the interface', async () => {
+  it('every version of the interface checks the quote', async () => {
     const { call, ...shop } = await start()
     const old = `/v2/payment/${shop.item.commodity_hash}`
     expectPriceChanged(await call('POST', old, { token: shop.payer.token, body: { cost: 0.2 } }), 0.25, shop.item.dq)
@@ -118,7 +118,7 @@ describe('a purchase', () => {
 })
 
 describe('a checkout', () => {
-  it('a link cannot charge another price than its payer saw', async () => {
+  it('a link cannot charge a price that its payer did not see', async () => {
     const { call, ...shop } = await start()
     const link = (await makeCheckout(call, shop, { arguments: {} })).body
     const complete = (body: object) =>
@@ -169,7 +169,7 @@ describe('the page of a checkout', () => {
     expect(await settledSums(call, shop)).toEqual([8, 2])
   })
 
-  it('a price that changes while a card is charged is not paid: the card gets back what it was charged', async () => {
+  it('the card gets its money back if the price changes during the charge', async () => {
     let meanwhile = async () => {}
     const cards = testProcessor({ alarm: systemAlarm })
     const slow: Cards = { ...cards, charge: async (charge) => meanwhile().then(() => cards.charge(charge)) }
@@ -199,7 +199,7 @@ describe('a cart', () => {
     return { call, shop, cart, user, line, items, pay }
   }
 
-  it('a price that rises between reading and paying is refused with the lines as they are now', async () => {
+  it('a price that rises after the cart was read refuses the payment and returns the current lines', async () => {
     const { call, shop, items, pay } = await filled()
     await changeItem(call, shop.seller, shop.item, { price: 4 })
     const present = [{ line: 1, quantity: 2, price: 4, dq: shop.item.dq }]
@@ -214,7 +214,7 @@ describe('a cart', () => {
     expect((await pay({ lines: present })).body).toMatchObject({ status: 'paid', totals: { [shop.item.dq]: 8 } })
   })
 
-  it('a line that was added or changed after the cart was read is not paid for', async () => {
+  it('the payer does not pay for a line that was added or changed after they read the cart', async () => {
     const { call, shop, cart, user, line, items, pay } = await filled()
     await call('POST', `/v4/carts/${cart}/items`, { ...user, body: line })
     expectProblem(await pay({ lines: items }), 409, 'price_changed')
@@ -236,7 +236,7 @@ describe('an approval', () => {
       ...fields,
     })
 
-  it('its page sends the price that it shows, and no other is approved', async () => {
+  it('its page sends the price that it shows, and approves no other', async () => {
     const { call, agent, payer, item } = await startAgent()
     const wish = { kind: 'purchase', catalog_item_id: item.id }
     const { approval_id } = (await requestApproval(call, agent, wish)).body
@@ -271,7 +271,7 @@ describe('an approval', () => {
     expect(await heldBy(call, shop)).toEqual([10, 10])
   })
 
-  it('an agent does not ask for approval of another price than it saw', async () => {
+  it('an agent cannot ask for approval of a price that it did not see', async () => {
     const { call, agent, seller, item } = await startAgent()
     await changeItem(call, seller, item, { price: 3 })
     const wish = { kind: 'purchase', catalog_item_id: item.id, price: 0.25, dq: item.dq }
@@ -281,7 +281,7 @@ describe('an approval', () => {
 })
 
 describe('a tool that spends', () => {
-  it('a seller cannot raise the price of a tool between tools/list and the call of an agent that need not ask', async () => {
+  it("a seller cannot raise a tool's price between tools/list and the call of an agent that needs no approval", async () => {
     const shop = await newMcpShop({ featured: true })
     const { call, payer, seller, item, own } = shop
     onTestFinished(() => shop.close())
@@ -306,7 +306,7 @@ describe('a tool that spends', () => {
     })
   })
 
-  it('a cart is not paid for at other prices than the agent saw', async () => {
+  it('an agent does not pay for a cart at prices that it did not see', async () => {
     const shop = await newMcpShop()
     const { call, payer, seller, item } = shop
     onTestFinished(() => shop.close())
@@ -323,7 +323,7 @@ describe('a tool that spends', () => {
 })
 
 describe('an Idempotency-Key', () => {
-  it('a stale quote is not stored under it: the same key pays once the payer has seen the price', async () => {
+  it('does not store a stale quote: the same key pays after the payer sees the new price', async () => {
     const { call, ...shop } = await start()
     const headers = { 'idempotency-key': 'k1' }
     const buy = (price: number) =>
@@ -335,7 +335,7 @@ describe('an Idempotency-Key', () => {
     expect((await pay(call, shop, { cost: 5 }, headers)).status).toBe(202)
     expect((await buy(5)).status).toBe(201)
     await changeItem(call, shop.seller, shop.item, { price: 6 })
-    // What was paid stays paid, at the price of then.
+    // The earlier payment stands, at its old price.
     expect((await pay(call, shop, { cost: 5 }, headers)).headers.get('idempotent-replayed')).toBe('true')
     expect(await settledSums(call, shop)).toEqual([0, 10])
   })

@@ -13,7 +13,7 @@ const lost = async (_order: CardRefund): Promise<RefundResult> => {
   throw new Error('nobody is there')
 }
 
-/** A link that expired after a card was charged for it, whose refund the card did not get. */
+/** A link that expired after a card was charged for it, and whose refund did not reach the card. */
 async function unrefunded({ refund = refused, by = 'guest' as 'guest' | 'user' } = {}) {
   const processor: Pick<Cards, 'refund'> = { refund }
   const running = await cardService({
@@ -42,7 +42,7 @@ async function unrefunded({ refund = refused, by = 'guest' as 'guest' | 'user' }
   return { ...running, processor, shop, link, token, waiting, list, settle, sums, mails }
 }
 
-test('a refund that is refused to a guest is told to the seller, by event and mail, and to the address of the link', async () => {
+test('a refused refund of a guest is reported to the seller, by event and mail, and to the address of the link', async () => {
   const { call, link, token, waiting, mails, sums } = await unrefunded()
   const { events } = (await call('GET', '/v4/events?type=checkout.refund_refused', { token })).body
   expect(events).toMatchObject([
@@ -61,7 +61,7 @@ test('a refund that is refused to a guest is told to the seller, by event and ma
   expect(await sums()).toEqual({ issued: 12, held: 0 })
 })
 
-test('a refund that is refused to a user is told to them, whoever made the link', async () => {
+test('a refused refund of a user is reported to the user, whoever made the link', async () => {
   const { call, shop, mails } = await unrefunded({ by: 'user' })
   const { token } = await again(call, shop.payer)
   const { events } = (await call('GET', '/v4/events?type=checkout.refund_refused', { token })).body
@@ -70,7 +70,7 @@ test('a refund that is refused to a user is told to them, whoever made the link'
   expect(await mails('ada@example.test')).toEqual([])
 })
 
-test('a refund that was returned otherwise is settled once, and its value is gone', async () => {
+test('a refund that was returned in another way is settled once, and removes its value', async () => {
   const { settle, sums, list, mails } = await unrefunded()
   expect((await settle('returned')).body).toMatchObject({ outcome: 'returned' })
   expect(await sums()).toEqual({ issued: 10, held: 0 })
@@ -88,7 +88,7 @@ test('twenty settlements at once move the value once', async () => {
   expect([[10, 12].includes(issued), held]).toEqual([true, 0])
 })
 
-test('nobody but the seller sees or settles a refund', async () => {
+test('only the seller sees or settles a refund', async () => {
   const { call, shop, settle, sums } = await unrefunded({ by: 'user' })
   const other = await newSeller(call)
   const payer = await again(call, shop.payer)
@@ -116,7 +116,7 @@ test("a refund moves to the payer's own wallet, never to the seller's, and never
   expect(await asGuest.list()).toHaveLength(1)
 })
 
-test('a processor that is asked again is asked by another name, and gives back once', async () => {
+test('a retried refund has a new id, and the processor returns the money once', async () => {
   const { processor, service, settle, refunds, sums, list } = await unrefunded()
   processor.refund = async ({ id }) => ({ status: 'refunded', refund_id: `re_${id}` })
   expect((await settle('again')).status).toBe(200)
@@ -127,7 +127,7 @@ test('a processor that is asked again is asked by another name, and gives back o
   expect(await list()).toEqual([])
 })
 
-test('a refund that the card may have got is credited to nobody, and asked for again by its own name alone', async () => {
+test('a refund with an unknown outcome is credited to nobody, and a retry has the same id', async () => {
   const { processor, service, settle, refunds, sums, waiting } = await unrefunded({ refund: lost, by: 'user' })
   expect(waiting.status).toBe('unknown')
   expectProblem(await settle('wallet'), 409, 'refund_outcome_refused')
@@ -139,7 +139,7 @@ test('a refund that the card may have got is credited to nobody, and asked for a
   expect(await sums()).toEqual({ issued: 10, held: 0 })
 })
 
-test('a refund that the card did get is settled as returned', async () => {
+test('a refund that reached the card is settled as returned', async () => {
   const { settle, sums, token } = await unrefunded({ refund: lost })
   const key = { token, headers: { 'idempotency-key': 'once' } }
   const first = await settle('returned', key)

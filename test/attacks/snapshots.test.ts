@@ -33,15 +33,15 @@ function damaged(damage: (document: Document) => void): Document {
 const first = (rows: Rows, collection: string): Record<string, unknown> => rows[collection]?.[0] ?? {}
 const posted = ({ movements = [] }: Rows) => movements.find(({ state }) => state === 'posted') ?? {}
 
-/** What is done to a sound state; the collection and the id that the refusal names. */
+/** The damage to a sound state, then the collection and the id that the refusal names. */
 const damages: [string, (document: Document) => void, collection: string, id?: string | number][] = [
   ['raises a balance', ({ rows }) => Object.assign(first(rows, 'balances'), { amount: '999999' }), 'balances'],
-  ['takes an entry away', ({ rows }) => rows.entries?.pop(), 'movements'],
-  ['takes a balance away', ({ rows }) => rows.balances?.pop(), 'balances'],
+  ['removes an entry', ({ rows }) => rows.entries?.pop(), 'movements'],
+  ['removes a balance', ({ rows }) => rows.balances?.pop(), 'balances'],
   ['raises the amount of a movement', ({ rows }) => Object.assign(posted(rows), { amount: '5' }), 'movements'],
   ['writes an amount as a float', ({ rows }) => Object.assign(posted(rows), { amount: 1.5 }), 'movements'],
   [
-    'gives one public secret to two accounts',
+    'gives two accounts the same public secret',
     ({ rows }) => {
       Object.assign(rows.accounts?.[1] ?? {}, { public_secret: first(rows, 'accounts').public_secret })
     },
@@ -49,26 +49,26 @@ const damages: [string, (document: Document) => void, collection: string, id?: s
     2,
   ],
   [
-    'gives one email to two users',
+    'gives two users the same email',
     ({ rows }) => {
       Object.assign(rows.users?.[1] ?? {}, { email: first(rows, 'users').email })
     },
     'users',
     2,
   ],
-  ['gives one id to two twins', ({ rows }) => rows.twins?.push(structuredClone(first(rows, 'twins'))), 'twins', 1],
-  ['puts a counter behind its rows', ({ counters }) => (counters.users = 1), 'users', 2],
-  ['takes a counter away', ({ counters }) => delete counters.movements, 'movements', 1],
-  ['puts the counter of hashes behind its rows', ({ counters }) => (counters.commodities = 0), 'commodities'],
-  ['puts rows into a collection that there is not', ({ rows }) => (rows.gold = [{ id: 1 }]), 'gold'],
-  ['puts null among the rows', ({ rows }) => rows.twins?.push(null as never), 'twins'],
-  ['puts text among the rows', ({ rows }) => rows.twins?.push('a twin' as never), 'twins'],
-  ['puts a row without an id', ({ rows }) => rows.twins?.push({ owner: 'user:1' }), 'twins'],
+  ['gives two twins the same id', ({ rows }) => rows.twins?.push(structuredClone(first(rows, 'twins'))), 'twins', 1],
+  ['sets a counter below its rows', ({ counters }) => (counters.users = 1), 'users', 2],
+  ['removes a counter', ({ counters }) => delete counters.movements, 'movements', 1],
+  ['sets the counter of hashes below its rows', ({ counters }) => (counters.commodities = 0), 'commodities'],
+  ['adds rows to an unknown collection', ({ rows }) => (rows.gold = [{ id: 1 }]), 'gold'],
+  ['adds null to the rows', ({ rows }) => rows.twins?.push(null as never), 'twins'],
+  ['adds text to the rows', ({ rows }) => rows.twins?.push('a twin' as never), 'twins'],
+  ['adds a row without an id', ({ rows }) => rows.twins?.push({ owner: 'user:1' }), 'twins'],
   ['makes an indexed field an object', ({ rows }) => Object.assign(first(rows, 'twins'), { hostname: {} }), 'twins', 1],
-  ['takes the twin of a balance away', ({ rows }) => (rows.twins = rows.twins?.slice(1) ?? []), ''],
-  ['takes all users away', ({ rows }) => (rows.users = []), ''],
+  ['removes the twin of a balance', ({ rows }) => (rows.twins = rows.twins?.slice(1) ?? []), ''],
+  ['removes all users', ({ rows }) => (rows.users = []), ''],
   [
-    'puts the clock at no time',
+    'sets the clock to an invalid time',
     ({ rows }) => {
       rows.settings = [{ id: 'clock', value: { mode: 'manual', ms: 'noon' } }]
     },
@@ -76,7 +76,7 @@ const damages: [string, (document: Document) => void, collection: string, id?: s
     'clock',
   ],
   [
-    'puts a key that is none',
+    'sets an invalid key',
     ({ rows }) => {
       rows.settings = [{ id: 'key', value: 'secret' }]
     },
@@ -110,7 +110,7 @@ describe('a snapshot', () => {
     expect(refused.body.collection).toBe(name)
   })
 
-  it('that is damaged is not imported into a data file, which stays as it was', async () => {
+  it('that is damaged leaves the data file unchanged on import', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'farthing-'))
     const [data, bad] = [join(directory, 'data.json'), join(directory, 'bad.json')]
     const storage = await fileStorage({ file: data })
@@ -123,7 +123,7 @@ describe('a snapshot', () => {
     await rm(directory, { recursive: true })
   })
 
-  it('that is damaged at random is refused, or does no harm', async () => {
+  it('with random damage is refused or does no harm', async () => {
     const random = seeded(15)
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
     const filled = Object.keys(sound.rows)

@@ -11,7 +11,7 @@ const sold = () => ({ external_endpoint: `${upstream.url}/ok` })
 const OSLO = { arguments: { city: 'Oslo', hours: 3 } }
 
 contract('an approval', (start) => {
-  it('cannot be about a text that is too long for people to read: 400', { tags: 'everywhere' }, async () => {
+  it('is refused with 400 if its text is too long for people to read', { tags: 'everywhere' }, async () => {
     const { call, agent, payer, item } = await newAgentShop(start, sold())
     const paywall = { kind: 'paywall', amount: 1, destination: item.hostname, serviceUrl: `${upstream.url}/ok` }
     const ask = (length: number) =>

@@ -16,7 +16,7 @@ const OSLO = { arguments: { city: 'Oslo', hours: 3 } }
 const buttonsOf = ({ text }: Answer): string[] =>
   [...text.matchAll(/<button[^>]*>([^<]*)</g)].map(([, name]) => name ?? '')
 
-/** Something that an agent asked its user for. */
+/** An approval that an agent asked its user for. */
 async function asked(start: Parameters<typeof newAgentShop>[0], fields: object = {}) {
   const shop = await newAgentShop(start, { external_endpoint: 'https://api.example.test/weather', ...fields })
   const { call, agent, item } = shop
@@ -45,7 +45,7 @@ contract('openApproval', (start) => {
     expectProblem(await pressApproval(call, session, id, { answer: 'reject' }), 409, 'not_pending')
   })
 
-  it('shows nobody else whether the approval exists', async () => {
+  it('does not reveal to others whether the approval exists', async () => {
     const { call, path, id, statusOf } = await asked(start)
     const none = '/approvals/apr_00000000000000000000000000000000'
     const bare = ({ text, status }: Answer) => [status, text]

@@ -14,7 +14,7 @@ const upstream = useUpstream()
 const sold = () => ({ external_endpoint: `${upstream.url}/ok` })
 const OSLO = { arguments: { city: 'Oslo', hours: 3 } }
 
-/** The lines that the user is mailed of what an agent asks for, who then rejects it. */
+/** The mailed lines of an agent's request, which the user then rejects. */
 async function secondFactorOf(
   call: Call,
   { agent, session, email }: { agent: CallOptions; session: string; email: string },

@@ -44,7 +44,7 @@ const manyMovements = madeOnce(async (call) => {
 })
 
 contract('readBinder', (start) => {
-  /** A payer who was given 1 and paid 0.25, a second later, at a clock that stands. */
+  /** A payer who was given 1 and paid 0.25, a second later, with the clock stopped. */
   async function prepared() {
     const { call } = await start()
     const at = await stopClock(call)
@@ -86,7 +86,7 @@ contract('readBinder', (start) => {
       }
     })
 
-  test('tells one movement by one hash, in the binder of the payer and in that of the payee', async () => {
+  test('shows a movement under the same hash in the binders of the payer and the payee', async () => {
     const { call, seller, payer, commodity, read } = await prepared()
     await pay(call, payer, commodity)
     const sent = (await read('', json)).body.filter(({ data }: any) => data.entryOperation === 'send')
@@ -100,7 +100,7 @@ contract('readBinder', (start) => {
     expect(received[0].twistId).not.toBe(sent[0].twistId)
   })
 
-  test('gives the JSON form where the caller takes that rather than CSV', async () => {
+  test('returns JSON to a caller who prefers it to CSV', async () => {
     const { at, payer, issuer, commodity, read } = await prepared()
     const { body, headers } = await read('', json)
     expect(headers.get('content-type')).toBe('application/json')
@@ -133,7 +133,7 @@ contract('readBinder', (start) => {
     expect((await read('', { accept: 'text/csv, application/json' })).body).toBeUndefined()
   })
 
-  test('narrows to from and to, both included, as seconds, digits or ISO 8601', async () => {
+  test('filters by from and to, both inclusive, in seconds or ISO 8601', async () => {
     const { at, read } = await prepared()
     const actions = async (query: string) => (await read(query, json)).body.map(({ data }: any) => data.entryOperation)
     const iso = (ms: number) => new Date(ms).toISOString()
@@ -153,7 +153,7 @@ contract('readBinder', (start) => {
     expect(await actions(`?from=${second + 1}&to=${second}`)).toEqual([])
   })
 
-  test('names a time that is none, before anything is sent', async () => {
+  test('refuses an invalid time by its field before it sends anything', async () => {
     const { read } = await prepared()
     for (const field of ['from', 'to'])
       for (const time of ['', 'yesterday', '-5', '1.5', '2031-13-01', '12:00', '99999999999999999999']) {
@@ -163,7 +163,7 @@ contract('readBinder', (start) => {
       }
   })
 
-  test('tells delegates as received between the movements, with neither quantity nor amount', async () => {
+  test('lists received delegates among the movements, without a quantity or an amount', async () => {
     const { call, at, seller, payer, commodity, read } = await prepared()
     const persona = await newPersona(call, seller)
     const given = { persona: persona.hash, hostname: payer.hostname }
@@ -204,7 +204,7 @@ contract('readBinder', (start) => {
     expect(new Set(body.map(({ twistId }: any) => twistId)).size).toBe(500)
   }, 30_000)
 
-  test('is there by id, and empty for a twin that nothing happened to', { tags: 'everywhere' }, async () => {
+  test('can be read by id, and is empty for an unused twin', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const { id } = await newTwin(call, token)
@@ -212,7 +212,7 @@ contract('readBinder', (start) => {
     expect((await call('GET', `/v4/twin/${id}/binder`, { token, headers: json })).body).toEqual([])
   })
 
-  test('shows 3, 0 and 9 decimals as the digital quantity has them', async () => {
+  test('shows the 3, 0 or 9 decimals of the digital quantity', async () => {
     const quantities = [
       { name: 'Points', shortcode: 'PTS', decimals: 0 },
       { name: 'Nano', shortcode: 'NAN', decimals: 9 },
@@ -232,7 +232,7 @@ contract('readBinder', (start) => {
     ).toEqual(['0.000000001', '9007199254740991', '0.001'])
   })
 
-  test("keeps a twin's binder and inventory from everyone but its owner", async () => {
+  test("shows a twin's binder and inventory only to its owner", async () => {
     const { call, payer, seller } = await prepared()
     const [{ id }] = (await call('GET', '/v4/twins', { token: payer.token })).body.twins
     for (const part of ['binder', 'inventory']) {
@@ -312,7 +312,7 @@ contract('readInventory', (start) => {
       ])
     })
 
-  test('lists the delegates that the twin holds, and no more those that were revoked', {
+  test('lists the delegates that the twin holds, without revoked ones', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -353,7 +353,7 @@ contract('readInventory', (start) => {
   })
 })
 
-test('readInventory calls a balance broken whose entries do not add up to it, and a delegate that is not what its hash says', async () => {
+test('readInventory marks a balance that differs from its entries as broken, and a delegate that differs from its hash', async () => {
   const storage = memoryStorage()
   const service = createService({ sandbox: true, storage })
   const call = caller({ ...service, url: 'http://127.0.0.1:4242', state: () => storage.export() })
@@ -372,7 +372,7 @@ test('readInventory calls a balance broken whose entries do not add up to it, an
   await service.close()
 })
 
-test('CSV cells that a spreadsheet would take for a formula are escaped, numbers excepted', async () => {
+test('CSV escapes the cells that a spreadsheet would read as a formula, except numbers', async () => {
   const cells = ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', 'a=1', 'a,b', 'say "x"', -1.5, 0]
   async function* pieces() {
     yield cells.map((cell) => ({ cell }))

@@ -37,7 +37,7 @@ contract('openInvitation', (start) => {
     expect((await lastMail(call)).subject).toContain('sends you')
   })
 
-  it('can be framed by nobody, runs nothing, sends its form to itself and tells its address to no other site', async () => {
+  it('forbids frames and scripts, posts its form to itself and hides its address from other sites', async () => {
     const { call, payer } = await newSender(start)
     const { headers } = await open(call, (await inviteByMail(call, payer)).path)
     const policy = headers.get('content-security-policy')
@@ -57,7 +57,7 @@ contract('answerInvitation', (start) => {
     return { ...world, path, id, session: await newGuest(world.call) }
   }
 
-  it('POST /transfers/:token mails a code to the email that was invited, signs in by it, and shows the balance', {
+  it('POST /transfers/:token mails a code to the invited email, signs in with it, and shows the balance', {
     tags: 'everywhere',
   }, async () => {
     const { call, url, path, session, id } = await invited()
@@ -77,7 +77,7 @@ contract('answerInvitation', (start) => {
     expect(transfers).toMatchObject([{ id, status: 'completed' }])
   })
 
-  it('keeps a page with a wrong code, and counts the tries', async () => {
+  it('shows the page again after a wrong code, and counts the tries', async () => {
     const { call, path, session, payer } = await invited()
     await answer(call, path, { answer: 'continue' }, { session })
     const code = await mailedCode(call, INVITED)
@@ -93,7 +93,7 @@ contract('answerInvitation', (start) => {
     expect(await walletOf(call, payer)).toBe(7.5)
   })
 
-  it('refuses programs as everywhere', async () => {
+  it('returns the usual problem codes to programs', async () => {
     const { call, path, session } = await invited()
     const post = (body: object) => call('POST', path, { session, body })
     expectProblem(await post({ answer: 'verify', code: '000000' }), 401, 'code_wrong')
@@ -114,7 +114,7 @@ contract('answerInvitation', (start) => {
     expectProblem(await post({ answer: 'verify', code: newest }), 429, 'too_many_tries')
   })
 
-  it('takes no code that another session was mailed', async () => {
+  it('refuses a code that was mailed to another session', async () => {
     const { call, path, session } = await invited()
     await answer(call, path, { answer: 'continue' }, { session })
     const code = await mailedCode(call, INVITED)
@@ -129,7 +129,7 @@ contract('the link of an invitation', (start) => {
     ['answered', (call, path, options) => call('POST', path, { ...options, form: { answer: 'continue' } })],
   ]
 
-  it.each(uses)('is 410 when %s after the time that it had', async (_, use) => {
+  it.each(uses)('is 410 when %s after it expired', async (_, use) => {
     const { call, at, payer } = await newSender(start)
     const { path } = await inviteByMail(call, payer)
     await setClock(call, at + 30 * DAY)
@@ -147,7 +147,7 @@ contract('the link of an invitation', (start) => {
     expect([page.status, textOf(page)]).toEqual([410, expect.stringContaining('The sender took the amount back.')])
   })
 
-  it.each(uses)('is 410 when %s after the claim by anybody else, and tells them nothing', async (_, use) => {
+  it.each(uses)('is 410 when %s by anybody else after the claim, and tells them nothing', async (_, use) => {
     const { call, payer, seller } = await newSender(start)
     const { path } = await inviteByMail(call, payer)
     await newSession(call, INVITED)
@@ -158,7 +158,7 @@ contract('the link of an invitation', (start) => {
     expect(page.text).not.toContain('BALANCE')
   })
 
-  it.each(uses)('is 404 when %s by another token', async (_, use) => {
+  it.each(uses)('is 404 when %s with a wrong token', async (_, use) => {
     const { call, payer } = await newSender(start)
     const { path } = await inviteByMail(call, payer)
     for (const wrong of [`${path}x`, path.slice(0, -1), '/transfers/x', '/transfers/null'])
