@@ -12,7 +12,7 @@ function below(url = BASE) {
   return { service, fetch, call: caller({ url, fetch }) }
 }
 
-test('a service is reached below the path of its base URL, or where that was taken off before it', async () => {
+test('a service answers below the path of its base URL, and also when a proxy removed that path', async () => {
   for (const url of [BASE, 'https://pay.example.test']) {
     const { service, call } = below(url)
     expect(service.baseUrl).toBe(BASE)
@@ -25,12 +25,12 @@ test('a service is reached below the path of its base URL, or where that was tak
   }
 })
 
-test('what a service says of itself names its base URL', async () => {
+test('addresses that a service gives for itself use its base URL', async () => {
   const { service, call, fetch } = below()
   expect((await call('GET', '/v4/openapi.json')).body.servers).toEqual([{ url: BASE }])
   const { hash } = await newCommodity(call, await newSeller(call))
   expect((await call('GET', `/v4/commodity/${hash}?embed=true`)).body.embed).toContain(`src="${BASE}/v4/embed/${hash}"`)
-  // Cookies of what else lives on this host are not its business, nor its own theirs.
+  // The cookie's path keeps it apart from other services on this host.
   const issued = await fetch(new Request(`${BASE}/v4/session`))
   expect(issued.headers.get('set-cookie')).toMatch(/; Path=\/money; HttpOnly; SameSite=Lax; Secure$/)
   expect((await fetch(new Request(BASE))).status).toBe(404)
@@ -38,7 +38,7 @@ test('what a service says of itself names its base URL', async () => {
   await service.close()
 })
 
-test('a runtime may say which address is meant, and which headers were sent', async () => {
+test('a runtime can pass the real URL and headers of a request', async () => {
   const { service, fetch } = below()
   const session_id = (await (await fetch(new Request(`${BASE}/v4/session`))).json()).session_id
   const request = new Request('https://elsewhere.example.test/v4/session')
@@ -48,7 +48,7 @@ test('a runtime may say which address is meant, and which headers were sent', as
   await service.close()
 })
 
-test('what is no address of a service is refused where it is made', () => {
+test('createService refuses an invalid base URL', () => {
   for (const baseUrl of [
     'pay.example.test',
     'ftp://pay.example.test',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { required } from '../../src/base/required.js'
 
-test('required gives a value that is there, also one that is empty', () => {
+test('required returns a value that is present, even an empty one', () => {
   expect([required(7, 'a'), required(0, 'b'), required('', 'c'), required(false, 'd')]).toEqual([7, 0, '', false])
 })
 

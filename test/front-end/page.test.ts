@@ -33,13 +33,13 @@ test.each([
   ['a DELETE of the own origin', here, 'DELETE', here],
   ['a GET of another origin', there, 'GET', here],
   ['a POST of another origin', there, 'POST', here],
-])('%s says whose page asks as a browser does', async (_, base, method, origin) => {
+])('%s sends the Origin header that a browser sends', async (_, base, method, origin) => {
   const sent = noting(base)
   await fetch(`${base}/x`, { method })
   expect(sent()[1]).toBe(origin)
 })
 
-test('a cookie that no script sees goes back to its own service, where credentials go', async () => {
+test('a cookie hidden from scripts is sent back to its own service, if the request includes credentials', async () => {
   const sent = noting(`${here}/cookie`, session('ms_1', '/cookie'))
   const answer = await fetch('/cookie/x')
   expect([answer.headers.get('set-cookie'), document.cookie]).toEqual([null, ''])
@@ -49,14 +49,14 @@ test('a cookie that no script sees goes back to its own service, where credentia
   expect(sent()).toEqual([null, null, 'session_id=ms_1', null, 'session_id=ms_1', here, null, null])
 })
 
-test('services side by side on one origin keep their sessions apart', async () => {
+test('two services on one origin keep separate sessions', async () => {
   const [one, two] = [noting(`${here}/a`, session('ms_a', '/a')), noting(`${here}/ab`, session('ms_ab', '/ab'))]
   for (const path of ['/a/x', '/ab/x', '/a/x', '/ab/x']) await fetch(path)
   expect(one()).toEqual([null, null, 'session_id=ms_a', null])
   expect(two()).toEqual([null, null, 'session_id=ms_ab', null])
 })
 
-test('a cookie of another origin is sent by who asks for that, and by nobody else', async () => {
+test('a cookie of another origin is sent only by requests that include credentials', async () => {
   const sent = noting(there, session('ms_2'))
   await fetch(`${there}/x`, { credentials: 'include' })
   await fetch(`${there}/x`, { credentials: 'include' })
@@ -64,7 +64,7 @@ test('a cookie of another origin is sent by who asks for that, and by nobody els
   expect(sent()).toEqual([null, here, 'session_id=ms_2', here, null, here])
 })
 
-test('a reader signs in by cookie, goes on as such and signs out', async () => {
+test('a reader signs in by cookie, stays signed in and signs out', async () => {
   const service = createService({ baseUrl: 'https://pay.example.test/money', sandbox: true })
   server.use(...handlers(service, { baseUrl: `${here}/signed-in` }))
   const headers = { 'content-type': 'application/json' }
@@ -92,7 +92,7 @@ test('a request by XMLHttpRequest is answered too', async () => {
   expect([asked.status, asked.responseText, sent()]).toEqual([200, 'noted', [null, here]])
 })
 
-test('an answer that is a stream ends with the abort of its caller', async () => {
+test('a streamed answer ends when its caller aborts', async () => {
   const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('one')) })
   const fetching = async (_: Request, { Response: Answer }: FetchSource = {}) => new (Answer as typeof Response)(body)
   server.use(...handlers({ baseUrl: there, fetch: fetching }))

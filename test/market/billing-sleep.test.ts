@@ -42,7 +42,7 @@ async function sleeper() {
   }
 }
 
-test('tries that were slept over are made at their distance from each other, and the plan waits for them', async () => {
+test('tries missed while the service slept keep their spacing afterwards, and the plan waits for them', async () => {
   const { account, sleep, tries } = await sleeper()
   await account().chosen('growth', VISA)
   await account().ask('PUT', '/card', { payment_method_id: FAILING })
@@ -60,7 +60,7 @@ test('tries that were slept over are made at their distance from each other, and
   expect(tries()).toEqual([-28, 0, 40, 42, 46])
 })
 
-test('a processor that is down is no fault of the card, and the last try is told of once', async () => {
+test('mail about an unavailable processor does not blame the card, and announces the last try once', async () => {
   const cards = testProcessor({ alarm: systemAlarm })
   let isDown = false
   const charge: Cards['charge'] = async (order) => (isDown ? { status: 'unavailable' } : cards.charge(order))

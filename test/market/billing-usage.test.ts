@@ -24,7 +24,7 @@ async function prepared() {
   return { service, sandbox, account, count, countMany, used }
 }
 
-test('the free plan takes a thousand MCP calls in a month of the calendar, and says when the next begins', async () => {
+test('the free plan allows a thousand MCP calls in a calendar month, and says when the next month begins', async () => {
   const { service, count, countMany, used } = await prepared()
   await countMany('2031-01-20', 999)
   await count('2031-01-31')
@@ -39,7 +39,7 @@ test('the free plan takes a thousand MCP calls in a month of the calendar, and s
   await service.close()
 })
 
-test('a paid plan counts by the months that it is paid for', async () => {
+test('a paid plan counts usage by its billing months', async () => {
   const { service, sandbox, account, count, countMany, used } = await prepared()
   await countMany('2031-01-20', 1000)
   await account.chosen('growth', VISA)
@@ -53,7 +53,7 @@ test('a paid plan counts by the months that it is paid for', async () => {
   await service.close()
 })
 
-test('what is active when a plan ends stays so, and nothing more becomes active', async () => {
+test('items that are active when a plan ends stay active, but no more can be added', async () => {
   const { service, sandbox, account } = await prepared()
   const item = { name: 'A', description: '', price: 0, service_method: 'GET', service_schema: { type: 'object' } }
   const add = () =>

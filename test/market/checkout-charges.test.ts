@@ -33,7 +33,7 @@ async function prepared(changed: (cards: Cards) => Partial<Cards>, { delivers = 
   return { service, call, shop, link: made.body as Link, reader: await guest(call) }
 }
 
-test('a card that is charged after a thousand tries in vain is charged once, and pays', async () => {
+test('a card charge that succeeds after a thousand failed tries is made once, and pays', async () => {
   const charged: string[] = []
   const { service, call, shop, link, reader } = await prepared((known) => ({
     async charge(charge) {
@@ -65,7 +65,7 @@ const afresh = async (call: Call, { payer, seller, item }: Shop): Promise<Shop> 
   ...{ payer: await again(call, payer), seller: await again(call, seller), item },
 })
 
-test('a charge that is given up ends the try, and the seller is told which it was', async () => {
+test('an abandoned charge ends the attempt, and the seller learns which charge it was', async () => {
   const asked: string[] = []
   const { service, call, shop, link, reader } = await prepared(() => ({
     charge: ({ id }) => {
@@ -86,7 +86,7 @@ test('a charge that is given up ends the try, and the seller is told which it wa
   await service.close()
 })
 
-test('a refund that is given up stays held, and the seller is told which it was', async () => {
+test('the value of an abandoned refund stays held, and the seller learns which refund it was', async () => {
   const asked: string[] = []
   const refund: Cards['refund'] = ({ id }) => {
     asked.push(id)
@@ -105,7 +105,7 @@ test('a refund that is given up stays held, and the seller is told which it was'
   await service.close()
 })
 
-test('a top-up whose charge is given up has failed, and its owner is told which it was', async () => {
+test('a top-up with an abandoned charge fails, and its owner learns which charge it was', async () => {
   const { service, call, shop } = await prepared(() => ({ charge: nobody }))
   const { token, hostname } = shop.payer
   const body = { amount: 5, payment_method_id: 'pm_card_visa' }

@@ -85,7 +85,7 @@ const missing = MISSING.normalize('NFKC')
 const NOTE = /^The fonts of this document lack some letters of the invoice/
 
 describe('The PDF of an invoice', () => {
-  test('says what the invoice does, in order, on one page', async () => {
+  test('shows the content of the invoice, in order, on one page', async () => {
     const bytes = await bytesOf()
     const { texts, pages } = await readPdf(bytes)
     expect(pages).toBe(1)
@@ -105,7 +105,7 @@ describe('The PDF of an invoice', () => {
     ])
   })
 
-  test('holds no font where Helvetica has every letter', async () => {
+  test('embeds no font if Helvetica has every letter', async () => {
     expect(rawOf(await bytesOf())).not.toContain('/FontFile2')
   })
 
@@ -138,18 +138,18 @@ describe('The PDF of an invoice', () => {
     expect(texts.some((text) => NOTE.test(text))).toBe(false)
   })
 
-  test('holds the glyphs that it uses, not whole fonts', async () => {
+  test('embeds only the glyphs that it uses, not whole fonts', async () => {
     const plain = await bytesOf()
     const polish = await bytesOf(named('Łódź'))
     expect(polish.length - plain.length).toBeLessThan(6000)
   })
 
-  test('is the same, byte for byte, each time', async () => {
+  test('has the same bytes each time', async () => {
     const name = named('Łódź 北京 محمد')
     expect(await bytesOf(name, { fonts: installed })).toEqual(await bytesOf(name, { fonts: installed }))
   })
 
-  test('never writes a question mark for a letter: it says what stands for it, and which page shows it', async () => {
+  test('explains the replacement for a missing letter, and names the page that shows the original', async () => {
     const bytes = await bytesOf(named('東京 Ltd 👍'))
     const { texts } = await readPdf(bytes)
     expect(texts).toContain(`${missing} Ltd ${missing}`)
@@ -160,11 +160,11 @@ describe('The PDF of an invoice', () => {
     expect(rawOf(bytes)).toContain('/ActualText <feff67714eac0020004c007400640020d83ddc4d>')
   })
 
-  test('writes no script as single letters that are not read so', async () => {
+  test('does not write a script as separate letters if it needs joined ones', async () => {
     expect(await textsOf(named('हिन्दी'), { fonts: installed })).toContain(missing)
   })
 
-  test('is made where the host has no font, and the log says why', async () => {
+  test('is made even if no host font loads, and the log says why', async () => {
     const logged: unknown[] = []
     const broken: Fonts = { find: async () => [new Uint8Array([1, 2, 3])] }
     expect(await textsOf(named('東京'), { fonts: broken, logged })).toContain(missing)
@@ -173,7 +173,7 @@ describe('The PDF of an invoice', () => {
     expect(logged).toEqual(Array(2).fill('a font for an invoice could not be loaded'))
   })
 
-  test('asks the host for letters alone that the package cannot show', async () => {
+  test('asks the host only for letters that the package cannot show', async () => {
     const asked: string[][] = []
     const fonts: Fonts = {
       async find(characters) {
@@ -186,7 +186,7 @@ describe('The PDF of an invoice', () => {
     expect(asked).toEqual([['東', '京']])
   })
 
-  test('takes a hostile name: 10,000 characters, controls, marks of direction, half pairs', async () => {
+  test('accepts a hostile name: 10,000 characters, control characters, direction marks, lone surrogates', async () => {
     const every = Array.from({ length: 10_000 }, (_, n) => String.fromCharCode(n * 6)).join('')
     for (const name of [
       '\u202e\u0000\u001b[31m\r\n) Tj ET (',
@@ -202,7 +202,7 @@ describe('The PDF of an invoice', () => {
     }
   })
 
-  test('takes no more than forty files of the host', async () => {
+  test('reads at most forty font files from the host', async () => {
     let read = 0
     const file = new Uint8Array(new ArrayBuffer(4))
     const fonts: Fonts = { find: async () => Array.from({ length: 100 }, () => file) }
@@ -210,7 +210,7 @@ describe('The PDF of an invoice', () => {
     expect(read).toBe(40)
   })
 
-  test('goes on on the next page where an address fills more than one, and loses nothing', async () => {
+  test('continues a long address on the next pages, and loses no line', async () => {
     const lines = Array.from({ length: 120 }, (_, n) => `Line ${n}`)
     const bytes = await bytesOf({ profile: { ...invoice.profile, business_address: lines.join('\n') } })
     const { texts, pages } = await readPdf(bytes)
@@ -242,12 +242,12 @@ describe('Without any font but Helvetica', () => {
     ['STRAẞE', 'STRASSE'],
     ['５ ﬁ №', '5 fi No'],
     ['a\tb', 'a b'],
-  ])('letters are written in others: %s', (text, latin) => {
+  ])('letters are replaced by Latin ones: %s', (text, latin) => {
     expect(written(text)).toBe(latin)
   })
 })
 
-test('lines of a PDF are as wide as asked, whatever the words', async () => {
+test('lines of a PDF fit the requested width, whatever the words', async () => {
   for (const text of [
     'a few words of some length '.repeat(20).trim(),
     'x'.repeat(500),
@@ -262,6 +262,6 @@ test('lines of a PDF are as wide as asked, whatever the words', async () => {
   }
 })
 
-test('the title of a PDF has any script', () => {
+test('the title of a PDF supports any script', () => {
   expect(rawOf(new PdfDocument('東', new Typeface([])).toBytes())).toContain('<feff6771>')
 })

@@ -123,7 +123,7 @@ const TOUCHED = [
 ]
 
 describe.each(Object.keys(changes))('%s', (name) => {
-  test('fails at any write to nothing at all, or keeps what was made and says so', async () => {
+  test('either changes nothing when a write fails, or keeps what it made and says so', async () => {
     const seen = { nothing: 0, partly: 0 }
     for (let at = 1; ; at++) {
       const { storage, call, business, id, statusOf, rowsOf } = await prepared(name)
@@ -153,7 +153,7 @@ describe.each(Object.keys(changes))('%s', (name) => {
   })
 })
 
-test('what stands in the way by the end of the first step leaves the approval unspent', async () => {
+test('an obstacle found during the first step leaves the approval unspent', async () => {
   const { call, business, id, statusOf, rowsOf } = await prepared('create_item')
   for (let n = 0; n < 25; n++) await newItem(call, business.seller)
   const before = await rowsOf(TOUCHED)
@@ -166,7 +166,7 @@ test('what stands in the way by the end of the first step leaves the approval un
   expect((await applyChange(call, business.agent, id)).status).toBe(200)
 })
 
-test('what stands in the way of a later step is told, with what was made', async () => {
+test('an obstacle to a later step is reported, together with what was already made', async () => {
   const { storage, call, business, id } = await prepared('create_item')
   const { write } = storage
   let writes = 0
@@ -203,7 +203,7 @@ describe('A change whose process died between its steps', () => {
     return { business, id }
   }
 
-  test('is gone on with by the next call, with the wallet that was made', async () => {
+  test('is continued by the next call, with the wallet that was already made', async () => {
     const { business, id } = await died(await files.open())
     const { call } = start(await fileStorage({ file: await files.leave('killed') }))
     const { status, body } = await applyChange(call, business.agent, id)
@@ -213,7 +213,7 @@ describe('A change whose process died between its steps', () => {
     expectProblem(await applyChange(call, business.agent, id), 409, 'approval_spent')
   })
 
-  test('is left to another process for as long as that may live', async () => {
+  test('is left alone while the other process may still be alive', async () => {
     const shared = { ...memoryStorage(), exclusive: false }
     const options = { encryptionKey: '7'.repeat(64) }
     const { business, id } = await died(shared, options)
@@ -225,7 +225,7 @@ describe('A change whose process died between its steps', () => {
   })
 })
 
-test('what is asked for leaves nothing but the question', async () => {
+test('a request for a change makes nothing until it is approved', async () => {
   const { call, service } = start(memoryStorage())
   const business = await newBusiness(call)
   const before = (await service.sandbox.snapshot()).rows

@@ -27,7 +27,7 @@ test('an amount of up to 2^52 smallest units is shown and read back as the same 
   )
 })
 
-test('an amount is read alike from the number and from its text in JSON', () => {
+test('an amount is read the same from a number and from its JSON text', () => {
   fc.assert(
     fc.property(exactUnits, decimals, (units, places) => {
       const text = formatAmount(units, places)
@@ -38,7 +38,7 @@ test('an amount is read alike from the number and from its text in JSON', () => 
   )
 })
 
-test('above that, an amount is read as its own count or refused, never as another', () => {
+test('an amount above 2^52 smallest units is read as its own count or refused, never as another count', () => {
   const large = fc.bigInt({ min: EXACT_UNITS, max: MAX_UNITS })
   fc.assert(
     fc.property(large, decimals, (units, places) => {
@@ -48,7 +48,7 @@ test('above that, an amount is read as its own count or refused, never as anothe
   )
 })
 
-test('without decimals, every count up to 2^53-1 is read as it is', () => {
+test('without decimals, every count up to 2^53-1 is read exactly', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: MAX_UNITS }), (units) => {
       expect(toUnits(Number(units), 0)).toBe(units)
@@ -58,7 +58,7 @@ test('without decimals, every count up to 2^53-1 is read as it is', () => {
   expect(toUnits(Number.MAX_SAFE_INTEGER, 0)).toBe(MAX_UNITS)
 })
 
-test('any number at all is read as the count that shows as that number, or refused', () => {
+test('any number is either refused or read as the count that shows as that number', () => {
   fc.assert(
     fc.property(fc.oneof(fc.double(), fc.float(), fc.integer(), fc.maxSafeInteger()), decimals, (amount, places) => {
       const units = unitsOrCode(amount, places)
@@ -92,7 +92,7 @@ test('a number with one decimal too many is refused', () => {
   )
 })
 
-test('what is negative, not finite or above 2^53-1 smallest units is refused', () => {
+test('an amount that is negative, not finite or above 2^53-1 smallest units is refused', () => {
   const above = fc.bigInt({ min: MAX_UNITS + 1n, max: 10n ** 40n })
   fc.assert(
     fc.property(above, decimals, (units, places) => {

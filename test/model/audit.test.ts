@@ -89,7 +89,7 @@ const both =
   (rows) =>
     tampers.map((tamper) => tamper(rows))
 
-test('the audit finds nothing in what the ledger itself made, and sums it up', async () => {
+test("the audit finds no fault in the ledger's own records, and reports their totals", async () => {
   expect(await auditOf(await soundState())).toEqual({
     ok: true,
     broken: null,
@@ -266,7 +266,7 @@ test('the audit finds any one change to a posted movement, an entry or a balance
   )
 })
 
-test('the audit tells the totals of a broken ledger too', async () => {
+test('the audit also reports the totals of a broken ledger', async () => {
   const tamper = both(change('movements', ids.issue, { amount: 'much' }), shift('4:a', 1))
   const { ok, digital_quantities, movements } = await auditAfter(tamper)
   expect(ok).toBe(false)

@@ -79,7 +79,7 @@ async function expectWhole(
 }
 
 describe('A processor', () => {
-  test('that charges and breaks off, twice, is asked again, and has charged once', async () => {
+  test('that charges but fails to answer twice is asked again, and charges once', async () => {
     const port = processor(async (_, asked) => {
       if (asked <= 2) throw new Error('the line broke')
       return undefined
@@ -92,7 +92,7 @@ describe('A processor', () => {
     expect(port.asked).toBe(3)
   })
 
-  test('that declines only after its time is over leaves the plan as it was', async () => {
+  test('that times out and then declines leaves the plan as it was', async () => {
     const port = processor(async (_, asked) => (asked === 1 ? never() : { status: 'declined', reason: 'no' }))
     const running = await prepared(memoryStorage(), port.cards, { cardMs: 30 })
     port.charged.set = () => port.charged
@@ -102,7 +102,7 @@ describe('A processor', () => {
     await expectWhole(running, port, 'free')
   })
 
-  test('whose answer comes late, when the next try has settled it, changes nothing more', async () => {
+  test('whose late answer arrives after the next try settled the charge changes nothing more', async () => {
     let late = (_: ChargeResult) => {}
     const port = processor((_, asked) =>
       asked === 1
@@ -119,7 +119,7 @@ describe('A processor', () => {
     await expectWhole(running, port, 'growth')
   })
 
-  test('that never answers, for an upgrade: it is void after days, and nothing more is asked for it', async () => {
+  test('that never answers an upgrade has its invoice voided after days, and is not asked again', async () => {
     const port = processor(() => Promise.reject(new Error('no answer')))
     const running = await prepared(memoryStorage(), port.cards)
     expectProblem(await running.account.choose('growth'), 502, 'processor_failed')
@@ -132,7 +132,7 @@ describe('A processor', () => {
     expect([port.asked, port.charged.size]).toEqual([asked, 1])
   })
 
-  test('that never answers, for a renewal: the invoice is void, and the plan goes on', async () => {
+  test('that never answers a renewal has its invoice voided, and the plan continues', async () => {
     const port = processor()
     const running = await prepared(memoryStorage(), port.cards)
     await running.account.chosen('growth')
@@ -145,7 +145,7 @@ describe('A processor', () => {
     expect(await running.statuses()).toEqual(['paid', 'void', 'paid'])
   })
 
-  test('that is out of order at the last try cancels nothing; a decline then does', async () => {
+  test('that is unavailable at the last try does not cancel the plan, but a later decline does', async () => {
     const port = processor()
     const running = await prepared(memoryStorage(), port.cards)
     await running.account.chosen('growth')
@@ -161,7 +161,7 @@ describe('A processor', () => {
     expect(await running.statuses()).toEqual(['paid', 'uncollectible'])
   })
 
-  test('that is out of order for a whole month ends the plan with the month', async () => {
+  test('that is unavailable for a whole month ends the plan at the end of the month', async () => {
     const port = processor()
     const running = await prepared(memoryStorage(), port.cards)
     await running.account.chosen('growth')
@@ -171,7 +171,7 @@ describe('A processor', () => {
     expect(await running.statuses()).toEqual(['paid', 'uncollectible'])
   })
 
-  test('that answers an upgrade when the month is over: the next is billed by the new plan, on its day', async () => {
+  test('that answers an upgrade after the month ends has the next month billed by the new plan, from its own day', async () => {
     let holds = false
     const port = processor(async () => (holds ? Promise.reject(new Error('no answer')) : undefined))
     const running = await prepared(memoryStorage(), port.cards)
@@ -198,7 +198,7 @@ const storages: Record<string, () => Promise<Storage>> = {
 }
 
 describe.each(Object.entries(storages))('A process that is killed, on %s,', (_, opened) => {
-  test('while it upgrades: the next one charges once, and gives the plan', async () => {
+  test('while it upgrades leaves the next process to charge once and grant the plan', async () => {
     const storage = keptOpen(await opened())
     const port = processor(never)
     const first = await prepared(storage, port.cards, { closes: false })
@@ -212,7 +212,7 @@ describe.each(Object.entries(storages))('A process that is killed, on %s,', (_, 
     expect(port.charged.size).toBe(1)
   })
 
-  test('while it renews: the next one charges once', async () => {
+  test('while it renews leaves the next process to charge once', async () => {
     const storage = keptOpen(await opened())
     const port = processor()
     const first = await prepared(storage, port.cards, { closes: false })
@@ -247,7 +247,7 @@ function breaking() {
 const FAULTS = [1, 2, 3, 4]
 
 describe('A storage that fails once', () => {
-  test.each(FAULTS)('at write %i of an upgrade ends in a plan that is paid for, or in none', async (n) => {
+  test.each(FAULTS)('at write %i of an upgrade leaves either a paid plan or no new plan', async (n) => {
     const storage = breaking()
     const port = processor()
     const running = await prepared(storage, port.cards)
@@ -263,7 +263,7 @@ describe('A storage that fails once', () => {
     expect(port.charged.size).toBe(1)
   })
 
-  test.each(FAULTS)('at write %i of a payment, under its key, charges once', async (n) => {
+  test.each(FAULTS)('at write %i of a payment with an idempotency key charges once', async (n) => {
     const storage = breaking()
     const port = processor()
     const running = await prepared(storage, port.cards)
@@ -297,7 +297,7 @@ describe('A storage that fails once', () => {
   })
 })
 
-test('twenty upgrades at once are one charge', async () => {
+test('twenty simultaneous upgrades make one charge', async () => {
   const port = processor()
   const running = await prepared(memoryStorage(), port.cards)
   const answers = await Promise.all(Array.from({ length: 20 }, () => running.account.choose('growth')))
@@ -306,7 +306,7 @@ test('twenty upgrades at once are one charge', async () => {
   expect(port.charged.size).toBe(1)
 })
 
-test('a payment at the moment of a try pays once, and twenty do', async () => {
+test('twenty payments at the same time as an automatic try charge once', async () => {
   const port = processor()
   const running = await prepared(memoryStorage(), port.cards)
   const { account, service } = running
@@ -322,7 +322,7 @@ test('a payment at the moment of a try pays once, and twenty do', async () => {
   expect(port.charged.size).toBe(2)
 })
 
-test('a change of plan in the last moments of a month that is too little for a card is waived', async () => {
+test('the price of a plan change at the very end of a month is waived when it is too small for a card', async () => {
   const port = processor()
   const running = await prepared(memoryStorage(), port.cards)
   await running.account.chosen('growth')
@@ -334,7 +334,7 @@ test('a change of plan in the last moments of a month that is too little for a c
   expect(port.charged.size).toBe(1)
 })
 
-test('a payment that is declined hastens no try of the service, also where a processor that was out of order put that off', async () => {
+test('a declined payment does not bring the next automatic try forward, even after an unavailable processor postponed it', async () => {
   const port = processor()
   const running = await prepared(memoryStorage(), port.cards)
   const { account, service } = running
@@ -351,7 +351,7 @@ test('a payment that is declined hastens no try of the service, also where a pro
   expect(await running.statuses()).toEqual(['paid', 'uncollectible'])
 })
 
-test("a try that falls due while the account's own payment runs comes after it", async () => {
+test("a try that falls due during the account's own payment runs after that payment", async () => {
   let release = (_: ChargeResult) => {}
   const port = processor()
   const running = await prepared(memoryStorage(), port.cards)

@@ -10,7 +10,7 @@ test.each([
   ['2031-01-31', ['2031-01-31', '2031-02-28', '2031-03-31', '2031-04-30', '2031-05-31']],
   ['2032-01-30', ['2032-01-30', '2032-02-29', '2032-03-30', '2032-04-30', '2032-05-30']],
   ['2031-11-15', ['2031-11-15', '2031-12-15', '2032-01-15', '2032-02-15', '2032-03-15']],
-])('months that began on %s keep their day, where the month has it', (first, expected) => {
+])('months that began on %s keep that day, if the month has it', (first, expected) => {
   const anchor = Date.parse(`${first}T23:59:59.999Z`)
   const starts = expected.map((_, index) => periodOf(anchor, index).start)
   expect(starts.map(day)).toEqual(expected)
@@ -32,7 +32,7 @@ test('each month ends where the next begins, and lasts 28 to 31 days', () => {
   )
 })
 
-test("the calendar's month holds every moment of it", () => {
+test('a calendar month contains each of its moments', () => {
   fc.assert(
     fc.property(moment, (at) => {
       const { start, end } = calendarMonth(at)
@@ -91,7 +91,7 @@ test('a proration is within half a cent of the exact share, and rounds the half 
   )
 })
 
-test('all of a month costs the whole difference, and none of it nothing', () => {
+test('a change for a whole month costs the whole difference, and a change for no time costs nothing', () => {
   fc.assert(
     fc.property(change, ({ prices, anchor }) => {
       const period = periodOf(anchor, 0)
@@ -103,7 +103,7 @@ test('all of a month costs the whole difference, and none of it nothing', () => 
   )
 })
 
-test('later in a month never costs more', () => {
+test('a later change in a month never costs more', () => {
   fc.assert(
     fc.property(change, fc.double({ min: 0, max: 1, noNaN: true }), (made, later) => {
       const share = made.share + later

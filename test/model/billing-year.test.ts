@@ -109,7 +109,7 @@ const bill = (number: number, total: string, [from, to]: [string, string], more:
 })
 
 describe('A year of a subscription', () => {
-  test('bills every month once, by the plan of that month, on the day that the first began on', async () => {
+  test('bills each month once, by the plan of that month, on the day of the month on which the first one began', async () => {
     const { invoices, account, call, charged } = await lived()
     const other = { card: '2222' }
     expect((await invoices()).map(shown)).toEqual([
@@ -143,7 +143,7 @@ describe('A year of a subscription', () => {
     ])
   })
 
-  test('has each invoice say whom it was for when it was issued', async () => {
+  test('keeps on each invoice the customer details from when it was issued', async () => {
     const { invoices } = await lived()
     const taxed = (await invoices()).map(({ profile }) => profile.tax_number)
     expect(taxed).toEqual([...Array(4).fill('DE123456789'), ...Array(5).fill(null)])
@@ -160,7 +160,7 @@ describe('A year of a subscription', () => {
     expect(await told(await lived(days))).toEqual(await told(await lived()))
   })
 
-  test('of a plan that is let go on bills twelve months in one leap', async () => {
+  test('bills twelve months when the clock leaps over the whole year', async () => {
     const { account, until, invoices } = await year()
     await account.chosen('growth', 'pm_1111')
     await until('2032-01-30')
@@ -171,7 +171,7 @@ describe('A year of a subscription', () => {
     expect(await invoices()).toHaveLength(13)
   })
 
-  test('begins anew after a cancellation, on another day, and no timer of the old one is left to bill', async () => {
+  test('starts on a new day after a cancellation, and no old timer bills again', async () => {
     const { account, until, invoices, declined } = await year()
     await account.chosen('growth', 'pm_1111')
     declined.add('pm_1111')

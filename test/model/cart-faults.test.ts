@@ -74,7 +74,7 @@ async function expectLeft(left: number): Promise<void> {
 describe.each(Object.keys(storages))('on %s', (name) => {
   const storage = () => (storages[name] as () => Promise<Storage>)()
 
-  test('each of a quantity is posted or reversed on its own', async () => {
+  test('each unit of a quantity is posted or reversed on its own', async () => {
     await begin(await storage())
     endpoints.answer = (_, n) => new Response('', { status: n === 2 ? 500 : 200 })
     const cart = await filledCart(call, user, [await item('a')], { quantity: 3 })
@@ -97,7 +97,7 @@ describe.each(Object.keys(storages))('on %s', (name) => {
     await expectLeft(8.5)
   })
 
-  test('a snapshot of a cart that is being paid shows it failed where that is restored', async () => {
+  test('restoring a snapshot of a cart during its payment marks the cart as failed', async () => {
     await begin(await storage())
     endpoints.answer = () => endpoints.released.then(() => new Response(''))
     const cart = await filledCart(call, user, [await item('a'), await item('b')])
@@ -112,7 +112,7 @@ describe.each(Object.keys(storages))('on %s', (name) => {
   })
 })
 
-test('a cart of a process that is killed ends as its lines do, and is not called or paid again', async () => {
+test('the cart of a killed process ends as its lines do, and is not called or paid again', async () => {
   await begin(await files.open())
   endpoints.answer = (name) =>
     name === 'done' ? new Response('') : endpoints.released.then(() => new Response('', { status: 500 }))
@@ -137,7 +137,7 @@ test('a cart of a process that is killed ends as its lines do, and is not called
   await expectLeft(9)
 })
 
-test('a service that closes lets all of a cart settle first', async () => {
+test('a service that closes lets the whole cart settle first', async () => {
   await begin(await files.open())
   endpoints.answer = () => endpoints.released.then(() => new Response(''))
   const cart = await filledCart(call, user, [await item('a')], { quantity: 6 })
@@ -153,7 +153,7 @@ test('a service that closes lets all of a cart settle first', async () => {
   await expectLeft(4)
 })
 
-test('a clock that is moved takes back nothing that waits for its turn', async () => {
+test('moving the clock reverses no line that waits for its turn', async () => {
   await begin(memoryStorage())
   await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
   endpoints.answer = () => endpoints.released.then(() => new Response(''))
@@ -167,7 +167,7 @@ test('a clock that is moved takes back nothing that waits for its turn', async (
   await expectLeft(4)
 })
 
-test('what was taken back while it waited for its turn is not called', async () => {
+test('a waiting line that a restored snapshot removes is not called', async () => {
   await begin(memoryStorage())
   endpoints.answer = () => endpoints.released.then(() => new Response(''))
   const cart = await filledCart(call, user, [await item('a')], { quantity: 6 })
@@ -179,13 +179,13 @@ test('what was taken back while it waited for its turn is not called', async () 
   expect((await paying).body.status).toBe('open')
   expect(endpoints.called.length).toBe(4)
   await expectLeft(10)
-  // Of what was, nothing stands in the way of what is.
+  // The restored cart can be paid: the lines of the earlier payment do not block it.
   expect((await payCart(call, user, cart)).body.status).toBe('paid')
   expect(endpoints.called.length).toBe(10)
   await expectLeft(4)
 })
 
-test('what cannot be settled, as the storage fails, is reversed once it can, and the cart says so', async () => {
+test('a line that a storage failure keeps from settling is reversed once the storage works again, and the cart says so', async () => {
   const storage = failingStorage()
   await begin(storage, { log: { error: () => {} } })
   endpoints.answer = async (name) => {
@@ -205,7 +205,7 @@ test('what cannot be settled, as the storage fails, is reversed once it can, and
   await expectLeft(9)
 })
 
-test('where the storage fails altogether, what still waits is not called, and all of it is reversed once it can be', async () => {
+test('if the storage fails completely, waiting lines are not called, and all lines are reversed once it works again', async () => {
   const storage = failingStorage()
   await begin(storage, { log: { error: () => {} } })
   endpoints.answer = async () => {

@@ -114,7 +114,7 @@ const storages: Record<string, () => Promise<Storage>> = {
 }
 
 describe.each(Object.entries(storages))('A process that is killed, on %s,', (_, open) => {
-  test('while it delivers: nothing is charged, and the next one is paid', async () => {
+  test('while it delivers charges nothing, and the next attempt pays', async () => {
     const storage = keptOpen(await open())
     const first = await prepared(storage, { upstream: { fetch: never } })
     void complete(first.call, first.link, first.shop.payer)
@@ -128,7 +128,7 @@ describe.each(Object.entries(storages))('A process that is killed, on %s,', (_, 
     await paidOnce(call, first.link, first.shop, { seller: 2, payer: 8, issued: 10 })
   })
 
-  test('while it delivers what a card was charged for: that waits, and pays by the next one', async () => {
+  test('while it delivers after a card charge keeps the charged value, which pays for the next attempt', async () => {
     const storage = keptOpen(await open())
     const { cards, charged } = processor()
     const first = await prepared(storage, { cards, upstream: { fetch: never } })
@@ -142,7 +142,7 @@ describe.each(Object.entries(storages))('A process that is killed, on %s,', (_, 
     await paidOnce(call, first.link, first.shop, { seller: 2, payer: 10, issued: 12 })
   })
 
-  test('while a card is charged: nobody pays until that is known, and then it pays', async () => {
+  test('while it charges a card blocks other payments until the outcome is known, and that charge then pays', async () => {
     const storage = keptOpen(await open())
     const first = await prepared(storage, { cards: { ...processor().cards, charge: never } })
     void withCard(first.call, first.link, first.reader)
@@ -161,7 +161,7 @@ describe.each(Object.entries(storages))('A process that is killed, on %s,', (_, 
   })
 })
 
-test('two services over one storage have one payer charged once, and give the same receipt', async () => {
+test('two services over one storage charge one payer once, and return the same receipt', async () => {
   const storage = { ...keptOpen(memoryStorage()), exclusive: false }
   const upstream = delivering(
     () => new Promise((resolve) => setTimeout(() => resolve(new Response('The story.')), 100)),
@@ -178,7 +178,7 @@ test('two services over one storage have one payer charged once, and give the sa
   expect([answers[0]?.status, charged.size, upstream.asked]).toEqual([200, 1, 1])
 })
 
-test('a try of a process that died beside others ends in time, and not before its purchase is reversed', async () => {
+test('another process ends the attempt of a dead process after a while, once the purchase is reversed', async () => {
   const storage = { ...keptOpen(memoryStorage()), exclusive: false }
   const first = await prepared(storage, { upstream: { fetch: never } })
   void complete(first.call, first.link, first.shop.payer)
@@ -192,7 +192,7 @@ test('a try of a process that died beside others ends in time, and not before it
   await paidOnce(call, first.link, first.shop, { seller: 2, payer: 8, issued: 10 })
 })
 
-describe('What was charged for a link that expires', () => {
+describe('A card charge for a link that expires', () => {
   const unavailable = delivering(async () => new Response('', { status: 503 }))
 
   async function expired(refund?: (order: CardRefund) => Promise<RefundResult>) {
@@ -210,7 +210,7 @@ describe('What was charged for a link that expires', () => {
     return { ok, issued, held }
   }
 
-  test('is given back by the name of its charge, and rests no longer', async () => {
+  test('is refunded under the id of the charge, and its value is no longer held', async () => {
     const running = await expired()
     const { refunds } = running
     const [charge] = running.charged.values()
@@ -227,7 +227,7 @@ describe('What was charged for a link that expires', () => {
     await expect.poll(() => sums(running)).toEqual({ ok: true, issued: 10, held: 0 })
   })
 
-  test('is held until a processor that breaks off has given it back, asked with the same id', async () => {
+  test('stays held until the failing processor refunds it, which is asked with the same id each time', async () => {
     let asked = 0
     const running = await expired(async ({ id }) => {
       if (asked++ < 2) throw new Error('the connection broke')
@@ -240,7 +240,7 @@ describe('What was charged for a link that expires', () => {
     expect(await sums(running)).toEqual({ ok: true, issued: 10, held: 0 })
   })
 
-  test("stays in the checkout's twin where the processor refuses, and its maker is told", async () => {
+  test("stays in the checkout's twin if the processor refuses the refund, and the link's maker gets an event", async () => {
     const running = await expired(async () => ({ status: 'refused', reason: 'too long ago' }))
     await expect.poll(() => sums(running)).toEqual({ ok: true, issued: 12, held: 0 })
     const { token } = await again(running.call, running.shop.seller)

@@ -177,7 +177,7 @@ async function crashAtStart(random: () => number): Promise<void> {
   await starting.ended
 }
 
-test(`after a kill at ${ROUNDS} random moments under load, every acknowledged payment is there, and none by half`, async () => {
+test(`after a kill at ${ROUNDS} random moments under load, every acknowledged payment is there, and none is there in part`, async () => {
   const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 32))
   const random = randomFrom(seed)
   const world = await begin()
@@ -204,7 +204,7 @@ async function checkAtLast(sandbox: Sandbox, world: World): Promise<void> {
   expect(body.movements).toBe(all.flat().length + PAYERS)
 }
 
-test('a journal whose last line is torn is taken up to there; damage before it is refused by its line', async () => {
+test('a start drops the torn last line of a journal, and refuses an earlier damaged line by its number', async () => {
   const world = await begin()
   const journal = inDirectory('.farthing/data.json.journal')
   const whole = await readFile(journal, 'utf8')

@@ -163,9 +163,9 @@ function changed(before: State['rows'], after: State['rows']): string[] {
   return [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
 }
 
-describe('Whatever is sent', () => {
+describe('For any request', () => {
   for (const route of built)
-    test(`${route.id} does not fail, and what it refuses changes nothing`, async () => {
+    test(`${route.id} does not fail, and a refused request changes nothing`, async () => {
       await fc.assert(
         fc.asyncProperty(requestsTo(route), async (sent) => {
           await service.sandbox.setClock({ set: Date.now() })

@@ -244,7 +244,7 @@ test('a hold posts or reverses once, however many try at once', async () => {
   expect((await storage.read((tx) => audit(tx, quantities))).broken).toBeNull()
 })
 
-test('a hold for whoever claims it is posted to the claimant, never to the payer', async () => {
+test('a hold without a payee is posted to whoever claims it, never to the payer', async () => {
   const storage = memoryStorage({ rerun: true })
   const parties = { dq: 'a', payerTwinId: 1, payeeTwinId: 3, at: 1 }
   await storage.write((tx) => post(tx, { ...parties, kind: 'issue', amount: 10n, payerIsIssuer: true }))

@@ -34,7 +34,7 @@ async function money(call: Call, token: string): Promise<{ left: unknown; held: 
   return { left: Object.values(balances)[0], held: audit.digital_quantities[0].held }
 }
 
-test('a process killed between hold and post holds nothing after its restart, and never calls again under that key', async () => {
+test('a process killed between hold and post holds nothing after its restart, and does not repeat the call with that key', async () => {
   const first = await start()
   upstream.requests.length = 0
   const keyed = (token: string) => ({ token, headers: { 'idempotency-key': 'once' } })

@@ -92,7 +92,7 @@ async function expectSettled(settled: Fault['settled']): Promise<void> {
 }
 
 describe.each(Object.keys(storages))('on %s', (name) => {
-  test.each(Object.entries(faults))('%s: the payment settles once, and nothing stays held', async (_, fault) => {
+  test.each(Object.entries(faults))('%s: the payment settles once, and no value stays held', async (_, fault) => {
     await begin(await (storages[name] as () => Promise<Storage>)(), fault.options)
     const answer = await paywall(call, { token: market.payer.token }, order(fault.url()))
     expect(answer.status).toBe(fault.status)
@@ -100,20 +100,23 @@ describe.each(Object.keys(storages))('on %s', (name) => {
     await expectSettled(fault.settled)
   })
 
-  test.each(Object.entries(faults))('%s: under a key it is called once at most', async (_, fault) => {
-    await begin(await (storages[name] as () => Promise<Storage>)(), fault.options)
-    const keyed = { token: market.payer.token, headers: { 'idempotency-key': 'once' } }
-    const ask = () => paywall(call, keyed, order(fault.url()))
-    const answers = [...(await Promise.all([ask(), ask(), ask()])), await ask()]
-    const done = answers.filter(({ status }) => status !== 409)
-    expect(new Set(done.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
-    expect(done[0]?.status).toBe(fault.status)
-    expect(upstream.requests.length).toBeLessThanOrEqual(1)
-    await expectSettled(fault.settled)
-  })
+  test.each(Object.entries(faults))(
+    '%s: a payment with an idempotency key calls the service at most once',
+    async (_, fault) => {
+      await begin(await (storages[name] as () => Promise<Storage>)(), fault.options)
+      const keyed = { token: market.payer.token, headers: { 'idempotency-key': 'once' } }
+      const ask = () => paywall(call, keyed, order(fault.url()))
+      const answers = [...(await Promise.all([ask(), ask(), ask()])), await ask()]
+      const done = answers.filter(({ status }) => status !== 409)
+      expect(new Set(done.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+      expect(done[0]?.status).toBe(fault.status)
+      expect(upstream.requests.length).toBeLessThanOrEqual(1)
+      await expectSettled(fault.settled)
+    },
+  )
 })
 
-test('a caller who goes away has paid for what the service answered, and is given it again by the key', async () => {
+test('a caller who disconnects still pays for the answer, and gets it again with the same key', async () => {
   await begin(memoryStorage())
   const served = await serve(service, { port: 0 })
   const ask = (signal?: AbortSignal) =>
@@ -135,7 +138,7 @@ test('a caller who goes away has paid for what the service answered, and is give
   await served.close()
 })
 
-test('a service that is made to call itself takes no commands for its sandbox from that', async () => {
+test('a service that is made to call itself refuses sandbox commands from that call', async () => {
   await begin(memoryStorage())
   const served = await serve(service, { port: 0 })
   const reset = { ...order(`${served.url}/_sandbox/reset`), serviceMethod: 'POST' }
@@ -145,7 +148,7 @@ test('a service that is made to call itself takes no commands for its sandbox fr
   await served.close()
 })
 
-test('a stream that its caller leaves stays paid for, and lets go of the service', async () => {
+test('a stream that its caller abandons stays paid, and its upstream connection is closed', async () => {
   await begin(memoryStorage())
   const request = new Request(`${service.baseUrl}/v4/paywall`, {
     method: 'POST',
@@ -160,7 +163,7 @@ test('a stream that its caller leaves stays paid for, and lets go of the service
   await expectSettled('posted')
 })
 
-test('a payment that cannot be settled, as the storage fails, is reversed once it can', async () => {
+test('a payment that a storage failure keeps from settling is reversed once the storage works again', async () => {
   const storage = failingStorage()
   const slow = new Promise<void>((resolve) => {
     setTimeout(resolve, 100)
@@ -180,7 +183,7 @@ test('a payment that cannot be settled, as the storage fails, is reversed once i
   await expectSettled('reversed')
 })
 
-test('a clock that is moved while a service is called does not take its payment back', async () => {
+test('moving the clock during a call to a service does not reverse its payment', async () => {
   await begin(memoryStorage())
   await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
   const answer = paywall(call, { token: market.payer.token }, order(`${upstream.url}/slow`))
@@ -190,7 +193,7 @@ test('a clock that is moved while a service is called does not take its payment 
   await expectSettled('posted')
 })
 
-test('a payment that a snapshot shows held is reversed where that is restored', async () => {
+test('restoring a snapshot reverses the payment that it shows as held', async () => {
   await begin(memoryStorage())
   const answer = paywall(call, { token: market.payer.token }, order(`${upstream.url}/slow`))
   await expect.poll(() => upstream.requests.length).toBe(1)
@@ -200,7 +203,7 @@ test('a payment that a snapshot shows held is reversed where that is restored', 
   await expectSettled('reversed')
 })
 
-test('a call whose state was taken away meanwhile is answered as reversed, and posts nothing', async () => {
+test('a call whose state is replaced while it runs is answered as reversed, and posts nothing', async () => {
   await begin(memoryStorage())
   const before = await service.sandbox.snapshot()
   const answer = paywall(call, { token: market.payer.token }, order(`${upstream.url}/slow`))

@@ -115,7 +115,7 @@ async function expectSettled(status: Fault['status']) {
 describe.each(Object.keys(storages))('on %s', (name) => {
   const open = storages[name] as () => Promise<Storage>
 
-  test.each(Object.entries(faults))('%s: the purchase settles once, and nothing stays held', async (_, fault) => {
+  test.each(Object.entries(faults))('%s: the purchase settles once, and no value stays held', async (_, fault) => {
     await begin(await open(), fault.url(), fault.options)
     const answer = await buy()
     expect(answer.status).toBe(fault.status === 'paid' ? 201 : 502)
@@ -124,38 +124,38 @@ describe.each(Object.keys(storages))('on %s', (name) => {
     expect(receipt.response?.status ?? null).toBe(fault.answered)
   })
 
-  test.each(Object.entries(faults))('%s: under a key it is called once at most', async (_, fault) => {
-    await begin(await open(), fault.url(), fault.options)
-    const ask = () => buy({ 'idempotency-key': 'once' })
-    const answers = [...(await Promise.all([ask(), ask(), ask()])), await ask()]
-    const done = answers.filter(({ status }) => status !== 409)
-    expect(new Set(done.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
-    expect(done[0]?.status).toBe(fault.status === 'paid' ? 201 : 502)
-    expect(upstream.requests.length).toBeLessThanOrEqual(1)
-    await expectSettled(fault.status)
-  })
+  test.each(Object.entries(faults))(
+    '%s: a purchase with an idempotency key calls the endpoint at most once',
+    async (_, fault) => {
+      await begin(await open(), fault.url(), fault.options)
+      const ask = () => buy({ 'idempotency-key': 'once' })
+      const answers = [...(await Promise.all([ask(), ask(), ask()])), await ask()]
+      const done = answers.filter(({ status }) => status !== 409)
+      expect(new Set(done.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+      expect(done[0]?.status).toBe(fault.status === 'paid' ? 201 : 502)
+      expect(upstream.requests.length).toBeLessThanOrEqual(1)
+      await expectSettled(fault.status)
+    },
+  )
 })
 
-test.each(Object.entries(faults))(
-  '%s: a service that charges on upstream errors is paid all the same',
-  async (_, fault) => {
-    await begin(memoryStorage(), fault.url(), { ...fault.options, chargeOnUpstreamError: true })
-    const answer = await buy()
-    expect([answer.status, answer.body.status, answer.body.response?.status ?? null]).toEqual([
-      201,
-      'paid',
-      fault.answered,
-    ])
-    expect(answer.body.response?.body === null).toBe(false)
-    await expectSettled('paid')
-  },
-)
+test.each(Object.entries(faults))('%s: a service that charges on upstream errors still gets paid', async (_, fault) => {
+  await begin(memoryStorage(), fault.url(), { ...fault.options, chargeOnUpstreamError: true })
+  const answer = await buy()
+  expect([answer.status, answer.body.status, answer.body.response?.status ?? null]).toEqual([
+    201,
+    'paid',
+    fault.answered,
+  ])
+  expect(answer.body.response?.body === null).toBe(false)
+  await expectSettled('paid')
+})
 
 test.each([
   ['text, with its byte order mark', [0xef, 0xbb, 0xbf, 0x41], '\ufeffA', undefined],
   ['text that holds U+0000', [0x41, 0, 0x42], 'A\0B', undefined],
   ['bytes that are no text', [0xff, 0xfe, 0x41], '//5B', 'base64'],
-])('delivers %s to the byte', async (_, bytes, body, encoding) => {
+])('delivers %s byte for byte', async (_, bytes, body, encoding) => {
   const answering = { fetch: async () => new Response(new Uint8Array(bytes)) }
   await begin(memoryStorage(), upstream.url, { upstream: answering })
   const bought = (await buy()).body
@@ -164,7 +164,7 @@ test.each([
   expect(read.body).toEqual(bought)
 })
 
-test('an endpoint that may no longer be called is not, and is not paid', async () => {
+test('an endpoint that may no longer be called is neither called nor paid', async () => {
   let isAllowed = true
   await begin(memoryStorage(), `${upstream.url}/ok`, { allowUpstream: () => isAllowed })
   isAllowed = false
@@ -173,7 +173,7 @@ test('an endpoint that may no longer be called is not, and is not paid', async (
   await expectSettled('reversed')
 })
 
-test('a purchase that cannot be settled, as the storage fails, is reversed once it can', async () => {
+test('a purchase that a storage failure keeps from settling is reversed once the storage works again', async () => {
   const storage = failingStorage()
   const failing = {
     fetch: async () => {
@@ -188,7 +188,7 @@ test('a purchase that cannot be settled, as the storage fails, is reversed once 
   await expectSettled('reversed')
 })
 
-test('a clock that is moved while an endpoint is called does not take its payment back', async () => {
+test('moving the clock during a call to an endpoint does not reverse its payment', async () => {
   await begin(memoryStorage(), `${upstream.url}/slow`)
   await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
   const answer = buy()
@@ -200,7 +200,7 @@ test('a clock that is moved while an endpoint is called does not take its paymen
   await expectSettled('paid')
 })
 
-test('a purchase that a snapshot shows held is reversed where that is restored', async () => {
+test('restoring a snapshot reverses the purchase that it shows as held', async () => {
   await begin(memoryStorage(), `${upstream.url}/slow`)
   const answer = buy()
   await expect.poll(() => upstream.requests.length).toBe(1)
@@ -210,7 +210,7 @@ test('a purchase that a snapshot shows held is reversed where that is restored',
   await expectSettled('reversed')
 })
 
-test('a purchase whose state was taken away meanwhile is answered as reversed, and posts nothing', async () => {
+test('a purchase whose state is replaced during the call is answered as failed, and posts nothing', async () => {
   await begin(memoryStorage(), `${upstream.url}/slow`)
   const before = await service.sandbox.snapshot()
   const answer = buy()
@@ -231,7 +231,7 @@ test('a service that closes lets its purchases settle first', async () => {
   await expectSettled('paid')
 })
 
-test('what a process left half done when it was killed is reversed at the next start, and never called again under its key', async () => {
+test('the next start reverses the unfinished purchase of a killed process, and its key never calls the endpoint again', async () => {
   await begin(await files.open(), `${upstream.url}/slow`)
   const lost = buy({ 'idempotency-key': 'once' })
   await expect.poll(() => upstream.requests.length).toBe(1)
@@ -248,7 +248,7 @@ test('what a process left half done when it was killed is reversed at the next s
   expect(upstream.requests).toHaveLength(1)
 })
 
-test('a parameter that was sealed under another key is shown as not set, and the purchase refused before anything is held', async () => {
+test('a parameter encrypted with another key is shown as not set, and the purchase is refused before any value is held', async () => {
   const storage = memoryStorage()
   await begin(storage, `${upstream.url}/ok`, { encryptionKey: '11'.repeat(32) })
   const { seller, item } = shop

@@ -140,7 +140,7 @@ test('a charge that turns out declined later fails, and issues nothing', async (
 })
 
 for (const answer of [undefined, {}, { status: 'perhaps' }, 'succeeded'])
-  test(`an answer that is none, such as ${JSON.stringify(answer)}, settles nothing`, async () => {
+  test(`an invalid answer, such as ${JSON.stringify(answer)}, settles nothing`, async () => {
     const charge = async () => answer as ChargeResult
     const { service, payer, topUp, payments } = await prepared({ cards: { refund: never, save: never, charge } })
     expect((await topUp(payer)).body.outcome).toBe('unknown')

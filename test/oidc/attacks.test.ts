@@ -31,7 +31,7 @@ async function errorOf(app: Pick<App, 'id'>, parameters: Record<string, string |
 
 describe('a redirect URI', () => {
   it.each([`${RP_CALLBACK}/`, RP_CALLBACK.slice(0, -1), `${RP_CALLBACK}#`, RP_CALLBACK.toUpperCase()])(
-    'that is off by a character leads nowhere: %s',
+    'that differs from the registered one gets no redirect: %s',
     async (redirect_uri) => {
       const browser = new UserAgent(rp.host)
       expect(await browser.open(rp.address(await rp.register(), { redirect_uri }))).toBeUndefined()
@@ -40,7 +40,7 @@ describe('a redirect URI', () => {
   )
 
   it.each(['javascript:alert(document.cookie)', `${RP_CALLBACK}#fragment`, 'data:text/html,<script>1</script>'])(
-    'that runs or hides something cannot be registered: %s',
+    'that runs a script or has a fragment cannot be registered: %s',
     async (uri) => {
       const body = JSON.stringify({ redirect_uris: [uri] })
       const headers = { 'content-type': 'application/json' }
@@ -60,7 +60,7 @@ describe('PKCE', () => {
   })
 
   it.each(['', 'wrong-verifier-of-the-right-length-0123456789', VERIFIER.slice(1)])(
-    'a code is worth nothing with the verifier "%s"',
+    'a code is refused with the verifier "%s"',
     async (code_verifier) => {
       const app = await rp.register()
       const { status, body } = await rp.exchange(app, await newCode(app), { code_verifier })
@@ -70,7 +70,7 @@ describe('PKCE', () => {
 })
 
 describe('a stolen code', () => {
-  it('that is used after its client did ends what the client got', async () => {
+  it('that is used after its client used it revokes the tokens of that client', async () => {
     const app = await rp.register()
     const code = await newCode(app)
     const { body } = await rp.exchange(app, code)
@@ -79,14 +79,14 @@ describe('a stolen code', () => {
     expect(await statusOf(body.access_token)).toBe(401)
   })
 
-  it('is worth nothing to another client', async () => {
+  it('is refused for another client', async () => {
     const code = await newCode(await rp.register())
     expect((await rp.exchange(await rp.register(), code)).body.error).toBe('invalid_grant')
   })
 })
 
 describe('a stolen refresh token', () => {
-  it('that is used once more ends the family', async () => {
+  it('that is used again revokes its whole family', async () => {
     const { app, tokens } = await rp.signIn({ scope: 'openid offline_access' })
     const stolen = tokens.refresh_token as string
     const next = (await refreshWith(rp.host.call, app, stolen)).body
@@ -95,7 +95,7 @@ describe('a stolen refresh token', () => {
     expect(await statusOf(next.access_token)).toBe(401)
   })
 
-  it('gets no wider scope', async () => {
+  it('cannot get a wider scope', async () => {
     const { app, tokens } = await rp.signIn({ scope: 'openid offline_access' })
     const wider = { scope: 'openid twin offline_access' }
     const answer = await refreshWith(rp.host.call, app, tokens.refresh_token as string, wider)
@@ -119,11 +119,11 @@ describe('other grants', () => {
 })
 
 describe('audiences', () => {
-  it('a resource of somebody else is refused', async () => {
+  it('a resource of another service is refused', async () => {
     expect(await errorOf(await rp.register(), { resource: 'https://bank.test' })).toBe('invalid_target')
   })
 
-  it('a token for another audience opens nothing here', async () => {
+  it('a token for another audience gives no access here', async () => {
     const { tokens } = await rp.signIn({ resource: `${rp.host.url}/mcp` })
     expect(await statusOf(tokens.access_token)).toBe(401)
     expect((await rp.host.call('GET', '/v4/agent/account', { token: tokens.access_token })).status).toBe(401)
@@ -131,12 +131,12 @@ describe('audiences', () => {
 })
 
 describe('a token', () => {
-  it('in the query is not read', async () => {
+  it('in the query string is ignored', async () => {
     const { tokens } = await rp.signIn()
     expect((await rp.fetch(`/me?access_token=${tokens.access_token}`)).status).toBe(401)
   })
 
-  it('that somebody wrote or signed themselves is none: alg none, HS256 by the public key, ES256 by another key', async () => {
+  it('that somebody forged is refused: alg none, HS256 with the public key, ES256 with another key', async () => {
     const { tokens } = await rp.signIn()
     const payload = new TextEncoder().encode(JSON.stringify(claimsIn(tokens.access_token)))
     const header = headerOf(tokens.access_token)
@@ -158,7 +158,7 @@ describe('a token', () => {
       expect(await statusOf(forged)).toBe(401)
   })
 
-  it('forged as an id token is no hint, and signs nobody out', async () => {
+  it('that is a forged ID token does not work as a hint, and signs nobody out', async () => {
     const { app, browser, tokens } = await rp.signIn()
     const [, payload] = tokens.id_token.split('.')
     const none = Buffer.from(JSON.stringify({ alg: 'none', typ: 'JWT' })).toString('base64url')
@@ -185,7 +185,7 @@ describe('a client', () => {
     }
   })
 
-  it('that does not authenticate learns nothing of a token', async () => {
+  it('that does not authenticate learns nothing about a token', async () => {
     const { tokens } = await rp.signIn()
     const body = new URLSearchParams({ token: tokens.access_token })
     const answer = await rp.fetch('/token/introspection', { method: 'POST', body })
@@ -212,7 +212,7 @@ describe('a hostile Host header', () => {
     expect([status, JSON.parse(body).code]).toEqual([421, 'host_refused'])
   })
 
-  it('changes no address that the provider names where a proxy passes it on', async () => {
+  it('does not change the addresses of the provider when a proxy forwards it', async () => {
     const { body } = await discover({ 'x-forwarded-host': 'evil.example.test' })
     expect(JSON.parse(body).issuer).toBe(rp.issuer)
     expect(body).not.toContain('evil')
@@ -246,7 +246,7 @@ describe('a page of another site', () => {
     expect(await browser.press('allow')).toBeInstanceOf(URL)
   })
 
-  it('that set a session in its visitor’s browser knows none that is signed in', async () => {
+  it('that sets a session cookie in its visitor’s browser does not get the signed-in session', async () => {
     const app = await rp.register()
     const browser = new UserAgent(rp.host)
     await browser.open(rp.address(app))

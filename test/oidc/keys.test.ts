@@ -11,7 +11,7 @@ function start(encryptionKey: string) {
   return { service, call: caller({ url: baseUrl, fetch: (request) => service.fetch(request) }) }
 }
 
-it('a state that was moved without its encryption key goes on: what was issued works, and a new key signs', async () => {
+it('a state restored under another encryption key keeps issued tokens valid, and signs with a new key', async () => {
   const [first, second] = [start('a'), start('b')]
   const app = await newConfidentialApp(first.call)
   const agent = await newAgent(first.call, { app })
@@ -30,7 +30,7 @@ it('a state that was moved without its encryption key goes on: what was issued w
   expect(body.active).toBe(true)
 })
 
-it('starts that happen at once make one key', async () => {
+it('simultaneous first requests make one signing key', async () => {
   const { call } = start('c')
   const sets = await Promise.all(Array.from({ length: 5 }, () => call('GET', '/v4/oidc/jwks')))
   expect(new Set(sets.map(({ text }) => text)).size).toBe(1)

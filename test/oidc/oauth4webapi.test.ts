@@ -68,7 +68,7 @@ it('finds the server by RFC 8414, registers, and gets a token for one resource',
   expect(await oauth.processRevocationResponse(revoked)).toBeUndefined()
 })
 
-it('reads the challenge of a token that is none', async () => {
+it('reads the challenge for an invalid token', async () => {
   host = await startHost()
   const issuer = new URL(`${host.url}/v4/oidc`)
   const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, http))

@@ -93,7 +93,7 @@ describe('openid-client', () => {
     expect(await client.tokenIntrospection(app.config, access_token)).toEqual({ active: false })
   })
 
-  it('goes on when the keys are rotated midway, its old id token still a hint', async () => {
+  it('keeps working after a key rotation, and its old ID token still works as a hint', async () => {
     const app = await connect(confidential, client.ClientSecretBasic())
     const first = await authorize(app)
     await host.call('POST', '/_sandbox/keys/rotate')
@@ -103,7 +103,7 @@ describe('openid-client', () => {
     expect(third.claims()?.sub).toBe(first.claims()?.sub)
   })
 
-  it('takes the answer of an app that was denied as one that the provider gave', async () => {
+  it('accepts the denial as an answer of the provider', async () => {
     const { config, browser } = await connect({ token_endpoint_auth_method: 'none' }, client.None())
     const pkceCodeVerifier = client.randomPKCECodeVerifier()
     const code_challenge = await client.calculatePKCECodeChallenge(pkceCodeVerifier)

@@ -5,7 +5,7 @@ import { Model, notes, runOnBoth, writes } from '../support/storage/storage-mode
 import { type Durable, fill, find, idsOf, type Law, put } from './cases.js'
 
 export function durableCases(law: Law<Durable>, create: () => Promise<Durable>): void {
-  law('with every row, counter and removal, to the byte', async ({ storage, reopen }) => {
+  law('with every row, counter and removal, byte for byte', async ({ storage, reopen }) => {
     await fill(storage)
     await storage.write(async (tx) => tx.remove(notes, 'a'))
     const before = JSON.stringify(await storage.export())
@@ -24,7 +24,7 @@ export function durableCases(law: Law<Durable>, create: () => Promise<Durable>):
     expect(await idsOf(again, { index: 'bySlug' })).toEqual([3, 1])
   })
 
-  law('without a number given twice, whatever became of the writes', async ({ storage, reopen }) => {
+  law('and gives no number twice, even after a failed write', async ({ storage, reopen }) => {
     const given = [await storage.write((tx) => tx.nextId('n'))]
     await storage
       .write(async (tx) => {
@@ -39,7 +39,7 @@ export function durableCases(law: Law<Durable>, create: () => Promise<Durable>):
     expect(given).toEqual([...new Set(given)].sort((a, b) => a - b))
   })
 
-  law('without what was rolled back or refused', async ({ storage, reopen }) => {
+  law('without rows that were rolled back or refused', async ({ storage, reopen }) => {
     await put(storage, { id: 1, slug: 's' })
     const refused = [
       put(storage, { id: 2 }, { id: 3, slug: 's' }),
@@ -53,7 +53,7 @@ export function durableCases(law: Law<Durable>, create: () => Promise<Durable>):
     expect(await idsOf(await reopen(), {})).toEqual([1, 5])
   })
 
-  law('with an imported state and what came after', async ({ storage, reopen }) => {
+  law('with an imported state and later writes', async ({ storage, reopen }) => {
     await fill(storage)
     await storage.import({ counters: { z: 7 }, rows: { notes: [{ id: 'imported' }] } })
     await put(storage, { id: 'later' })
@@ -61,14 +61,14 @@ export function durableCases(law: Law<Durable>, create: () => Promise<Durable>):
     expect(await again.export()).toEqual({ counters: { z: 7 }, rows: { notes: [{ id: 'imported' }, { id: 'later' }] } })
   })
 
-  law('with all that was running when it closed', async ({ storage, reopen }) => {
+  law('with all writes that were running when it closed', async ({ storage, reopen }) => {
     const running = Promise.allSettled(Array.from({ length: 100 }, (_, id) => put(storage, { id })))
     const again = await reopen()
     expect((await running).every(({ status }) => status === 'fulfilled')).toBe(true)
     expect(await find(again, { limit: 1000 })).toHaveLength(100)
   })
 
-  test('in agreement with a plain model on any sequence of writes and closings', async () => {
+  test('and agrees with a plain model on any sequence of writes and closings', async () => {
     const sequences = fc.array(fc.tuple(writes, fc.boolean()), { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(sequences, async (sequence) => {

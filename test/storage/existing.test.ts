@@ -9,7 +9,7 @@ interface Coin {
 }
 const coins = collection<Coin>()('coins', {})
 
-test('getExisting gives the row of that id', async () => {
+test('getExisting returns the row with that id', async () => {
   const storage = memoryStorage()
   await storage.write(async (tx) => tx.put(coins, { id: 7, worth: '1' }))
   expect(await storage.read((tx) => getExisting(tx, coins, 7))).toEqual({ id: 7, worth: '1' })

@@ -77,7 +77,7 @@ test('a process killed while it writes loses no commit that it promised, 20 time
   expect(new Set(promised).size).toBe(promised.length)
 })
 
-test('a second process is told who has the storage, and takes it over once that one is dead', async () => {
+test('a second process learns who has the storage, and takes it over once that process is dead', async () => {
   const { child, said } = startWriter()
   await said.next()
   const error = await open().catch((thrown: unknown) => thrown)
@@ -101,7 +101,7 @@ test('a second opening in the same process is refused until the first is closed'
 const lockOf = (holder: object) => writeFile(`${storages.file}.lock`, JSON.stringify(holder))
 const DEAD = 2 ** 22 + 1
 
-test('the lock of a dead process goes to one of many who want it at once', async () => {
+test('one of many simultaneous openings gets the lock of a dead process', async () => {
   await lockOf({ pid: DEAD, host: hostname(), started: null, id: 'dead' })
   const tries = await Promise.allSettled(Array.from({ length: 20 }, () => open()))
   const refused = tries.filter((one): one is PromiseRejectedResult => one.status === 'rejected')
@@ -110,7 +110,7 @@ test('the lock of a dead process goes to one of many who want it at once', async
   expect((await readdir(storages.directory)).sort()).toEqual(['data.json', 'data.json.journal', 'data.json.lock'])
 })
 
-test('who comes late to a takeover leaves the lock of who was faster', async () => {
+test('an opening that is late to a takeover leaves the lock of the faster one', async () => {
   await lockOf({ pid: DEAD, host: hostname(), started: null, id: 'dead' })
   const faster = { pid: DEAD, host: 'elsewhere.example.test', started: null, id: 'faster' }
   const disk = await watchDisk({
@@ -136,7 +136,7 @@ test('the lock of a process that died while it took over another is taken over',
   expect((await readdir(storages.directory)).sort()).toEqual(['data.json', 'data.json.journal', 'data.json.lock'])
 })
 
-test('a lock whose pid is another process by now is taken over where the system tells them apart', async () => {
+test('a lock whose pid was reused by another process is taken over if the system can tell them apart', async () => {
   await lockOf({ pid: process.pid, host: hostname(), started: 'long ago', id: 'dead' })
   const opening = open().then(
     () => 'opened',
@@ -153,7 +153,7 @@ test.for([
   ],
   ['nobody readable', 'not JSON', 'a process that did not say who it is'],
   ['nobody at all', '', 'a process that did not say who it is'],
-] as const)('a lock of %s is left to whoever knows more', async ([, lock, holder]) => {
+] as const)('a lock of %s is not taken over', async ([, lock, holder]) => {
   await writeFile(`${storages.file}.lock`, lock)
   await expect(open()).rejects.toThrow(new RegExp(`in use by ${holder}.*remove .*data\\.json\\.lock$`))
   expect(await readFile(`${storages.file}.lock`, 'utf8')).toBe(lock)

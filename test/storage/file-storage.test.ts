@@ -13,7 +13,7 @@ const storages = useFileStorages()
 const { open, leave, contents } = storages
 
 describe('the data file', () => {
-  test('is one readable JSON document of the exported state, private, and the journal is empty, once closed', async () => {
+  test('is one private, readable JSON document of the exported state after closing, and the journal is empty', async () => {
     const path = join(storages.directory, 'made', 'for', 'it')
     const storage = await open({ file: join(path, 'data.json') })
     const many = Array.from({ length: 9000 }, (_, n) => ({ id: (n * 7919) % 9001 }))
@@ -98,7 +98,7 @@ describe('the data file', () => {
     expect(await (await open({ file: await leave('killed') })).export()).toEqual(state)
   })
 
-  test('is one storage through two paths', async () => {
+  test('is the same storage through two paths', async () => {
     await open()
     await mkdir(join(storages.directory, 'elsewhere'))
     const link = join(storages.directory, 'elsewhere', 'link.json')
@@ -293,7 +293,7 @@ describe('a failing disk', () => {
     { at: ['write', 'truncate'], code: 'ENOSPC', left: [1, 2] },
     { at: ['sync'], code: 'EIO', left: [1] },
   ])(
-    'at $at of the journal refuses the write, and everything after it, until opened again',
+    'at $at of the journal makes the storage refuse this write and all later calls until it is opened again',
     async ({ at, code, left }) => {
       const fails = { at, file: /\.journal$/, code, now: false }
       await withFailing(fails, async () => {
@@ -324,28 +324,31 @@ describe('a failing disk', () => {
     ['write', /\.journal\.next$/],
     ['sync', /\.journal\.next$/],
     ['rename', /\.journal$/],
-  ] as const)('at a %s of %s while the data file is rewritten costs no commit, and is told', async ([at, file]) => {
-    const fails = { at: [at], file, code: 'ENOSPC', now: false }
-    const warnings: string[] = []
-    await withFailing(fails, async () => {
-      const storage = await open({ journalLimit: 500, warn: (message) => warnings.push(message) })
-      fails.now = true
-      for (let id = 0; id < 30; id++) await Promise.all([put(storage, { id }), put(storage, { id: `${id}` })])
-      expect(await idsIn(storage)).toHaveLength(60)
-      expect(await idsIn(await open({ file: await leave('killed'), warn: () => {} }))).toHaveLength(60)
-      await expect.poll(() => warnings[0]).toMatch(/could not be rewritten \(ENOSPC.*Nothing is lost/)
-      fails.now = false
-      for (let id = 30; id < 60; id++) await put(storage, { id })
-      const state = await storage.export()
-      const told = warnings.length
-      await storage.close()
-      expect(warnings).toHaveLength(told)
-      expect((await readdir(storages.directory)).sort()).toEqual(['data.json', 'data.json.journal', 'killed'])
-      expect(await (await open()).export()).toEqual(state)
-    })
-  })
+  ] as const)(
+    'at a %s of %s while the data file is rewritten loses no commit, and causes a warning',
+    async ([at, file]) => {
+      const fails = { at: [at], file, code: 'ENOSPC', now: false }
+      const warnings: string[] = []
+      await withFailing(fails, async () => {
+        const storage = await open({ journalLimit: 500, warn: (message) => warnings.push(message) })
+        fails.now = true
+        for (let id = 0; id < 30; id++) await Promise.all([put(storage, { id }), put(storage, { id: `${id}` })])
+        expect(await idsIn(storage)).toHaveLength(60)
+        expect(await idsIn(await open({ file: await leave('killed'), warn: () => {} }))).toHaveLength(60)
+        await expect.poll(() => warnings[0]).toMatch(/could not be rewritten \(ENOSPC.*Nothing is lost/)
+        fails.now = false
+        for (let id = 30; id < 60; id++) await put(storage, { id })
+        const state = await storage.export()
+        const told = warnings.length
+        await storage.close()
+        expect(warnings).toHaveLength(told)
+        expect((await readdir(storages.directory)).sort()).toEqual(['data.json', 'data.json.journal', 'killed'])
+        expect(await (await open()).export()).toEqual(state)
+      })
+    },
+  )
 
-  test('at an import refuses it, and everything after it, until opened again', async () => {
+  test('at an import makes the storage refuse it and all later calls until it is opened again', async () => {
     const fails = { at: ['write'], file: /\.json\.next$/, code: 'ENOSPC', now: false }
     await withFailing(fails, async () => {
       const storage = await open()
@@ -360,7 +363,7 @@ describe('a failing disk', () => {
     })
   })
 
-  test('at a rewriting when it closes leaves the journal, and the lock to the next', async () => {
+  test('at the rewriting on close keeps the journal, and releases the lock', async () => {
     const fails = { at: ['write'], file: /\.json\.next$/, code: 'ENOSPC', now: false }
     await withFailing(fails, async () => {
       const warnings: string[] = []

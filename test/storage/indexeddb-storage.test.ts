@@ -29,7 +29,7 @@ function failNextPut(fail: (tx: IDBTransaction) => void): void {
 }
 
 describe('a storage', () => {
-  test('is there at once and opens its database when it is first used', async () => {
+  test('is available at once, and opens its database on first use', async () => {
     const storage = tab()
     expect(storage.name).toBe('indexeddb')
     expect((await indexedDB.databases()).map((database) => database.name)).not.toContain(tabs.name)
@@ -37,7 +37,7 @@ describe('a storage', () => {
     expect((await indexedDB.databases()).map((database) => database.name)).toContain(tabs.name)
   })
 
-  test('keeps the whole service, and exports it to the byte as memory does', async () => {
+  test('stores the whole service, and exports the same bytes as the memory storage', async () => {
     const memory = memoryStorage()
     const states: string[] = []
     for (const storage of [memory, tab({ collections })]) {
@@ -51,7 +51,7 @@ describe('a storage', () => {
     expect(states[1]).toBe(states[0])
   })
 
-  test('counts on after what threw, as memory does', async () => {
+  test('does not reuse the numbers of a write that threw, as the memory storage does not', async () => {
     const exported = await Promise.all(
       [tab(), memoryStorage()].map(async (storage) => {
         await storage
@@ -66,7 +66,7 @@ describe('a storage', () => {
     expect(exported).toEqual(Array(2).fill('{"counters":{"a":1,"b":2},"rows":{}}'))
   })
 
-  test('gives a body that asks for several numbers at once each of them once', async () => {
+  test('gives distinct numbers to a body that asks for several at once', async () => {
     const given = await tab().write((tx) => Promise.all(Array.from({ length: 20 }, () => tx.nextId('n'))))
     expect(given.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1))
   })
@@ -82,7 +82,7 @@ describe('a storage', () => {
     expect([getAll, openCursor].map((method) => method.mock.calls.length)).toEqual([1, 0])
   })
 
-  test('gives any number of rows, frozen', async () => {
+  test('returns frozen rows, one or many', async () => {
     const storage = tab()
     await put(storage, { id: 1, body: { deep: [{}] } }, { id: 2, body: {} })
     const got = await storage.read((tx) => tx.get(notes, 1))
@@ -92,14 +92,14 @@ describe('a storage', () => {
     expect((got as any).body.deep.every(Object.isFrozen)).toBe(true)
   })
 
-  test('takes no prefix for less than it says', async () => {
+  test('matches a prefix in full', async () => {
     const storage = tab()
     await put(storage, { id: 1 })
     expect(await idsOf(storage, { prefix: [1] })).toEqual([1])
     expect(await idsOf(storage, { prefix: [1, 1] })).toEqual([])
   })
 
-  test('lets go of the database when it is closed and what ran has ended', async () => {
+  test('closes the database after its running writes end', async () => {
     const connections = tabs.watchConnections()
     const storage = tab()
     let hasEnded = false
@@ -113,13 +113,13 @@ describe('a storage', () => {
     expect(() => connections.at(-1)?.transaction('counters')).toThrow('InvalidStateError')
   })
 
-  test('says so where a collection was not declared', async () => {
+  test('reports a collection that was not declared', async () => {
     const storage = tab({ collections: [accounts] })
     await expect(put(storage, { id: 1 })).rejects.toThrow('no such collection: name it among `collections`')
     await expect(find(storage, {})).rejects.toThrow(TypeError)
   })
 
-  test('says so where the page is not secure, or there is no IndexedDB', () => {
+  test('reports a page that is not secure, or has no IndexedDB', () => {
     vi.stubGlobal('navigator', {})
     expect(() => indexedDbStorage()).toThrow(StorageUnavailable)
     expect(() => indexedDbStorage()).toThrow('serve this page over https, or from localhost')
@@ -129,7 +129,7 @@ describe('a storage', () => {
 })
 
 describe('an imported state', () => {
-  test('may hold collections that nobody declared, while other tabs are open', async () => {
+  test('may contain undeclared collections, while other tabs are open', async () => {
     const [one, two, memory] = [tab(), tab(), memoryStorage()]
     await fill(two)
     const state: State = { counters: { n: 2 }, rows: { z: [{ id: 'z' }], 'a b': [{ id: 1 }, { id: 'b' }], empty: [] } }
@@ -142,7 +142,7 @@ describe('an imported state', () => {
     expect((await tab().export()).rows).toEqual({ ...state.rows, empty: undefined, notes: [{ id: 'here' }] })
   })
 
-  test('is refused where its rows cannot be held, and nothing is changed', async () => {
+  test('is refused if its rows cannot be stored, and changes nothing', async () => {
     const storage = tab()
     await fill(storage)
     const before = await storage.export()
@@ -160,7 +160,7 @@ describe('a write that the browser fails', () => {
     ['by an abort', (tx) => tx.abort(), StorageUnavailable, 'AbortError'],
   ]
 
-  test.each(kinds)('%s is undone, and the storage goes on', async (_, fail, kind, words) => {
+  test.each(kinds)('%s is undone, and the storage keeps working', async (_, fail, kind, words) => {
     const storage = tab()
     await fill(storage)
     const before = await storage.export()
@@ -181,7 +181,7 @@ describe('a write that the browser fails', () => {
     expect(await idsOf(storage, { index: 'bySlug' })).toEqual(['b'])
   })
 
-  test.each(kinds)('%s leaves what an import would have replaced', async (_, fail, kind) => {
+  test.each(kinds)('%s during an import keeps the old state', async (_, fail, kind) => {
     const storage = tab()
     await fill(storage)
     const before = await storage.export()

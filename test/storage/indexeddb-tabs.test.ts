@@ -15,7 +15,7 @@ const notesBy = (indexes: AnyCollection['indexes']) => collection<Note>()('notes
 const byRank = notesBy({ byOwner: { fields: ['owner'] }, byRank: { fields: ['rank'] } })
 
 describe('a database made by other code', () => {
-  test('is left alone where it is as declared', async () => {
+  test('is unchanged if it matches the declarations', async () => {
     await put(tab(), { id: 1 })
     const stores = { counters: [], 'rows.accounts': [], 'rows.notes': ['byOwner', 'byOwnerAndRank', 'bySlug'] }
     expect(await tabs.layout()).toEqual({ version: 1, stores })
@@ -24,7 +24,7 @@ describe('a database made by other code', () => {
     expect(await tabs.layout()).toEqual({ version: 1, stores })
   })
 
-  test('gets the collections and indexes that it lacks, and keeps its rows', async () => {
+  test('gets its missing collections and indexes, and keeps its rows', async () => {
     const old = tab({ collections: [notesBy({})] })
     const rows: Note[] = [
       { id: 1, owner: 'p', slug: 's' },
@@ -43,7 +43,7 @@ describe('a database made by other code', () => {
     expect((await tabs.layout()).version).toBe(2)
   })
 
-  test('loses the indexes that are no longer declared, and has changed ones made anew', async () => {
+  test('loses indexes that are no longer declared, and gets changed ones rebuilt', async () => {
     const old = tab({ collections: [notesBy({ byOwner: { fields: ['rank'] }, bygone: { fields: ['owner'] } })] })
     await put(old, { id: 1, owner: 'p', rank: 1 }, { id: 2, owner: 'o', rank: 2 })
     await old.close()
@@ -61,7 +61,7 @@ describe('a database made by other code', () => {
 })
 
 describe('an upgrade', () => {
-  test('begins anew where another tab went further meanwhile', async () => {
+  test('starts again if another tab upgraded further in the meantime', async () => {
     await put(tab({ collections: [notesBy({})] }), { id: 1, owner: 'o' })
     const open = IDBFactory.prototype.open
     let rival: IDBOpenDBRequest | undefined
@@ -77,7 +77,7 @@ describe('an upgrade', () => {
     expect((await tabs.layout()).version).toBe(4)
   })
 
-  test('may take its time once it has begun', async () => {
+  test('may take long once it has begun', async () => {
     await put(tab({ collections: [notesBy({})] }), { id: 1, owner: 'o' })
     const createIndex = IDBObjectStore.prototype.createIndex
     vi.spyOn(IDBObjectStore.prototype, 'createIndex').mockImplementation(function (this: IDBObjectStore, ...given) {
@@ -89,7 +89,7 @@ describe('an upgrade', () => {
 })
 
 describe('an open tab', () => {
-  test('makes way for newer code in the middle of a write, and goes on', async () => {
+  test('lets newer code upgrade in the middle of a write, and continues', async () => {
     const old = tab({ collections: [notesBy({ byOwner: { fields: ['owner'] } })] })
     await put(old, { id: 1, owner: 'o', rank: 3 })
     const newer = tab({ collections: [byRank, accounts] })
@@ -114,7 +114,7 @@ describe('an open tab', () => {
     })
   })
 
-  test('keeps to an index that newer code dropped, and neither undoes the other', async () => {
+  test('keeps using an index that newer code dropped, and neither tab undoes the changes of the other', async () => {
     const old = tab({ collections: [notesBy({ byOwner: { fields: ['owner'] } })] })
     await put(old, { id: 1, owner: 'o', rank: 3 })
     const newer = tab({ collections: [notesBy({ byOwnerAndRank: { fields: ['owner', 'rank'] } })] })
@@ -126,7 +126,7 @@ describe('an open tab', () => {
     expect(await tabs.layout()).toEqual({ version: 3, stores })
   })
 
-  test('is told to reload where newer code has made one of its indexes another', async () => {
+  test('is told to reload if newer code changed one of its indexes', async () => {
     const old = tab({ collections: [notesBy({ byOwner: { fields: ['rank'] } })] })
     await put(old, { id: 1, owner: 'o', rank: 3 })
     const newer = tab({ collections: [byRank] })
@@ -138,7 +138,7 @@ describe('an open tab', () => {
     expect(await idsOf(newer, { index: 'byOwner' })).toEqual([1])
   })
 
-  test('says who is in the way where another does not close, and goes on once that did', async () => {
+  test('asks to close the other tabs if one blocks it, and continues once that tab closes', async () => {
     await put(tab({ collections: [notesBy({})] }), { id: 1, owner: 'o' })
     const stubborn = await openDB(tabs.name)
     const storage = tab({ patience: 50 })
@@ -153,14 +153,14 @@ describe('an open tab', () => {
     expect((await tabs.layout()).version).toBe(2)
   })
 
-  test('waits for another that closes in time', async () => {
+  test('waits for another tab that closes in time', async () => {
     await put(tab({ collections: [notesBy({})] }), { id: 1, owner: 'o' })
     const slow = await openDB(tabs.name)
     setTimeout(() => slow.close(), 50)
     expect(await idsOf(tab(), { index: 'byOwner' })).toEqual([1])
   })
 
-  test('opens the database again where the browser closed it, told of that or not', async () => {
+  test('reopens the database after the browser closed it, with or without a notice', async () => {
     const connections = tabs.watchConnections()
     const storage = tab()
     await put(storage, { id: 1 })
@@ -172,7 +172,7 @@ describe('an open tab', () => {
     expect(connections).toHaveLength(3)
   })
 
-  test('lets its database be deleted, and begins anew', async () => {
+  test('lets its database be deleted, and starts a new one', async () => {
     const storage = tab()
     await put(storage, { id: 1 })
     await deleteDB(tabs.name)

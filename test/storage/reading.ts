@@ -5,7 +5,7 @@ import { type Note, notes } from '../support/storage/storage-model.js'
 import { accounts, find, idsOf, type Law, put } from './cases.js'
 
 export function readingCases(law: Law): void {
-  law('answers with undefined and an empty list where there is nothing', async ({ storage }) => {
+  law('returns undefined or an empty list if nothing is found', async ({ storage }) => {
     expect(await storage.read((tx) => tx.get(notes, 'none'))).toBeUndefined()
     expect(await find(storage, {})).toEqual([])
     expect(await find(storage, { index: 'bySlug', prefix: ['none'] })).toEqual([])
@@ -19,7 +19,7 @@ export function readingCases(law: Law): void {
     expect(await idsOf(storage, { prefix: ['1'] })).toEqual(['1'])
   })
 
-  law('answers for each id in the order of the ids, once more for one named twice', async ({ storage }) => {
+  law('returns a row for each id in the order of the ids, twice for an id named twice', async ({ storage }) => {
     await put(storage, { id: 1, body: 'number' }, { id: '1', body: 'string' }, { id: 'a' })
     const read = (...ids: Key[]) => storage.read((tx) => tx.getMany(notes, ids))
     expect(await read()).toEqual([])
@@ -35,7 +35,7 @@ export function readingCases(law: Law): void {
     expect(await storage.read((tx) => tx.getMany(accounts, ['1']))).toEqual([undefined])
   })
 
-  law('answers for many ids at once', async ({ storage }) => {
+  law('returns rows for many ids at once', async ({ storage }) => {
     const ids = Array.from({ length: 2000 }, (_, id) => id)
     await put(storage, ...ids.map((id) => ({ id })))
     const reversed = [...ids].reverse()
@@ -56,7 +56,7 @@ export function readingCases(law: Law): void {
     expect(await idsOf(storage, { index: 'byOwner', prefix: ['o'] })).toEqual([2, 10, 'a', 'b'])
   })
 
-  law('takes a prefix for whole parts of a key, not for the start of a string', async ({ storage }) => {
+  law('matches a prefix by whole parts of a key, not by the start of a string', async ({ storage }) => {
     await put(storage, { id: 1, owner: 'a', rank: 1 }, { id: 2, owner: 'ab', rank: 1 }, { id: 3, owner: 'a', rank: 12 })
     expect(await idsOf(storage, { index: 'byOwner', prefix: ['a'] })).toEqual([1, 3])
     expect(await idsOf(storage, { index: 'byOwnerAndRank', prefix: ['a', 1] })).toEqual([1])
@@ -65,7 +65,7 @@ export function readingCases(law: Law): void {
     expect(await idsOf(storage, { index: 'byOwner', prefix: [] })).toEqual([1, 3, 2])
   })
 
-  law('leaves a row out of an index where it lacks a field or holds null', async ({ storage }) => {
+  law('leaves a row out of an index if it lacks a field or has null there', async ({ storage }) => {
     await put(storage, { id: 1 }, { id: 2, owner: null }, { id: 3, owner: 'o' }, { id: 4, owner: 'o', rank: 0 })
     expect(await idsOf(storage, { index: 'byOwner' })).toEqual([3, 4])
     expect(await idsOf(storage, { index: 'byOwnerAndRank' })).toEqual([4])
@@ -80,7 +80,7 @@ export function readingCases(law: Law): void {
     expect(await idsOf(storage, { index: 'byOwner' })).toEqual([1])
   })
 
-  law('goes on strictly past a key, be there a row or not, and within the prefix only', async ({ storage }) => {
+  law('continues strictly after a key, even one without a row, and only within the prefix', async ({ storage }) => {
     await put(storage, ...[1, 2, 3, 5].map((id) => ({ id, owner: 'o' })), { id: 4, owner: 'p' })
     const past = (after: Key[], reverse = false) => idsOf(storage, { index: 'byOwner', prefix: ['o'], after, reverse })
     expect(await past(['o', 2])).toEqual([3, 5])
@@ -93,7 +93,7 @@ export function readingCases(law: Law): void {
     expect(await past(['p', 0], true)).toEqual([5, 3, 2, 1])
   })
 
-  law('gives at most as many rows as asked for', async ({ storage }) => {
+  law('returns at most as many rows as requested', async ({ storage }) => {
     await put(storage, ...[1, 2, 3].map((id) => ({ id })))
     expect(await idsOf(storage, { limit: 0 })).toEqual([])
     expect(await idsOf(storage, { limit: 2 })).toEqual([1, 2])
@@ -101,7 +101,7 @@ export function readingCases(law: Law): void {
     expect(await idsOf(storage, { limit: 1_000_000 })).toEqual([1, 2, 3])
   })
 
-  law('gives each row once to who goes through page by page, in either direction', async ({ storage }) => {
+  law('returns each row once across all pages, in either direction', async ({ storage }) => {
     const ranks = Array.from({ length: 57 }, (_, i) => (i * 7) % 5)
     await put(storage, ...ranks.map((rank, id) => ({ id, owner: id % 3 === 0 ? 'p' : 'o', rank })))
     for (const reverse of [false, true]) {
@@ -123,7 +123,7 @@ export function readingCases(law: Law): void {
     }
   })
 
-  law('keeps every character and any plain JSON as it is', async ({ storage }) => {
+  law('keeps every character and any plain JSON unchanged', async ({ storage }) => {
     const text = 'ÅA\u030a \u{1f469}\u200d\u{1f680} שלום \u2028\u2029 "\\/\b\f\n\r\t\u007f \u{10ffff} ﷽'
     const body = { [text]: [text, 0, -1.25, 1e300, true, false, null, [], {}, { '': { ' ': [[]] } }] }
     await put(storage, { id: text, owner: text, rank: text, slug: text, body })

@@ -13,7 +13,7 @@ export function serializabilityCases(law: Law): void {
     expect(await storage.read((tx) => tx.get(accounts, 'a'))).toEqual({ id: 'a', balance: 200 })
   })
 
-  law('lets only one of two go who each look at the other', async ({ storage }) => {
+  law('lets only one of two writes go ahead when each reads what the other changes', async ({ storage }) => {
     for (let round = 0; round < 10; round++) {
       await storage.write(async (tx) => ['a', 'b'].forEach((id) => tx.put(accounts, { id, balance: 1 })))
       const leave = (id: string) =>
@@ -27,7 +27,7 @@ export function serializabilityCases(law: Law): void {
     }
   })
 
-  law('lets only one of many insert who each found nothing', async ({ storage }) => {
+  law('lets only one of many writes insert a row that each looks for first', async ({ storage }) => {
     const insert = (id: number) =>
       storage.write(async (tx) => {
         const found = await tx.find(notes, { index: 'byOwner', prefix: ['o'], limit: 1 })
@@ -56,14 +56,14 @@ export function serializabilityCases(law: Law): void {
     expect(sums).toEqual(Array.from({ length: 20 }, () => 100))
   })
 
-  law('shows each write to whatever begins after it resolved', async ({ storage }) => {
+  law('shows each write to every call that begins after it resolved', async ({ storage }) => {
     for (let balance = 1; balance <= 20; balance++) {
       await storage.write(async (tx) => tx.put(accounts, { id: 'a', balance }))
       expect(await storage.read((tx) => tx.get(accounts, 'a'))).toEqual({ id: 'a', balance })
     }
   })
 
-  law('never gives a number twice, and always a higher one to who asks later', async ({ storage }) => {
+  law('never gives a number twice, and always gives a later call a higher one', async ({ storage }) => {
     const numbers = await Promise.all(Array.from({ length: 100 }, () => storage.write((tx) => tx.nextId('order'))))
     expect(new Set(numbers).size).toBe(100)
     expect(numbers.every((given) => Number.isSafeInteger(given) && given > 0)).toBe(true)
@@ -92,7 +92,7 @@ export function serializabilityCases(law: Law): void {
     expect(Math.min(...blocks.flat())).toBeGreaterThan(Math.max(...orders))
   })
 
-  law('counts each name on its own, and goes on after a body that threw', async ({ storage }) => {
+  law('counts each name separately, and continues after a body that threw', async ({ storage }) => {
     const one = await storage.write((tx) => tx.nextId('one'))
     let given = 0
     const throwing = storage.write(async (tx) => {

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const running of open.splice(0)) await running.close()
 })
 
-test('a snapshot goes from each runtime and storage to the next, and comes back byte for byte', async () => {
+test('a snapshot passes through each runtime and storage in turn, and returns with the same bytes', async () => {
   const started = []
   for (const runtime of runtimes) {
     const running = await runtime.start({})

@@ -24,7 +24,7 @@ export function immutabilityCases(law: Law): void {
   const sound = { id: 'a', balance: 1, tags: [{ name: 'kept' }] }
   const query = { index: 'id', prefix: [], limit: 9 } as const
 
-  law('to whoever put them, frozen on the outside or not', async ({ storage }) => {
+  law('through the objects that were put, frozen on the outside or not', async ({ storage }) => {
     const given: Account[] = []
     await storage.write(async (tx) => {
       for (const row of [structuredClone(sound), Object.freeze({ ...structuredClone(sound), id: 'b' })]) {
@@ -37,7 +37,7 @@ export function immutabilityCases(law: Law): void {
     expect(await storage.read((tx) => tx.find(accounts, query))).toEqual([sound, { ...sound, id: 'b' }])
   })
 
-  law('to whoever read them', async ({ storage }) => {
+  law('through the objects that were read', async ({ storage }) => {
     await storage.write(async (tx) => tx.put(accounts, structuredClone(sound)))
     for (const run of [storage.read, storage.write]) {
       const read = await run(async (tx) => {
@@ -51,7 +51,7 @@ export function immutabilityCases(law: Law): void {
     expect(await storage.read((tx) => tx.find(accounts, query))).toEqual([sound])
   })
 
-  law('to whoever exported or imported them', async ({ storage }) => {
+  law('through exported or imported states', async ({ storage }) => {
     const given = { counters: { c: 1 }, rows: { accounts: [structuredClone(sound)] } }
     await storage.import(given)
     given.counters.c = 9
@@ -66,7 +66,7 @@ export function immutabilityCases(law: Law): void {
 }
 
 export function stateCases(law: Law): void {
-  law('nothing as nothing', async ({ storage }) => {
+  law('an empty storage as an empty state', async ({ storage }) => {
     expect(await storage.export()).toEqual({ counters: {}, rows: {} })
     await put(storage, { id: 1 })
     await storage.write(async (tx) => tx.remove(notes, 1))
@@ -93,7 +93,7 @@ export function stateCases(law: Law): void {
     expect(JSON.stringify(await storage.export())).toBe(before)
   })
 
-  law('in place of everything there was, indexes and counters included', async ({ storage }) => {
+  law('in place of all earlier data, indexes and counters included', async ({ storage }) => {
     await fill(storage)
     await storage.import({ counters: { z: 40 }, rows: { notes: [{ id: 'b', owner: 'o' } as Row, { id: 'c' }] } })
     expect(await idsOf(storage, {})).toEqual(['b', 'c'])
@@ -104,7 +104,7 @@ export function stateCases(law: Law): void {
     await expect(put(storage, { id: 'e', slug: 's' })).rejects.toThrow(UniqueViolation)
   })
 
-  law('in one step, whoever reads or writes meanwhile', async ({ storage }) => {
+  law('in one step, even during reads and writes', async ({ storage }) => {
     const state = (body: number): State => ({
       counters: {},
       rows: { notes: Array.from({ length: 50 }, (_, id) => ({ id, body }) as Row) },
@@ -119,7 +119,7 @@ export function stateCases(law: Law): void {
     expect(seen).toEqual(Array.from({ length: 10 }, () => true))
   })
 
-  law('no state but a state, and keeps what it has', async ({ storage }) => {
+  law('only valid states, and keeps its data when it refuses one', async ({ storage }) => {
     await fill(storage)
     const before = await storage.export()
     const broken = [
@@ -141,7 +141,7 @@ export function stateCases(law: Law): void {
 }
 
 export function closingCases(law: Law): void {
-  law('once what runs has finished', async ({ storage }) => {
+  law('after running calls finish', async ({ storage }) => {
     let finished = 0
     const slow = Array.from({ length: 5 }, (_, id) =>
       storage.write(async (tx) => {
@@ -155,7 +155,7 @@ export function closingCases(law: Law): void {
     expect(finished).toBe(5)
   })
 
-  law('to whatever comes after', async ({ storage }) => {
+  law('and refuses later calls', async ({ storage }) => {
     const closing = storage.close()
     await expect(storage.read(async () => 1)).rejects.toThrow(StorageUnavailable)
     await closing

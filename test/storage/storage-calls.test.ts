@@ -46,7 +46,7 @@ describe('Storage calls', () => {
     expect((await callsOf('POST', `/v4/payment/${hash}`, { token, headers })).calls).toBe(9)
   })
 
-  test('a purchase makes at most 28, a token call 3, and the reading of a twin 4', async () => {
+  test('a purchase makes at most 28, a token call 3, and reading a twin 4', async () => {
     const { call, callsOf, close } = startCounting()
     onTestFinished(close)
     const { item, payer, seller } = await newShop(call)
@@ -136,7 +136,7 @@ const plainLists = [
 /** Lists that no test here fills: refunds that failed, and the delegates of all twins, whose query names one twin. */
 const otherLists = ['listCheckoutRefunds', 'listDelegateMapping']
 
-test('every list of the route table is known here', () => {
+test('this test covers every list of the route table', () => {
   const ids = routeList.map(({ id }) => id).filter((id) => id.startsWith('list'))
   expect([...Object.keys(lists), ...plainLists, ...otherLists].sort()).toEqual(ids.sort())
 })

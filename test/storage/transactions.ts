@@ -5,12 +5,12 @@ import { Model, type Note, notes, runOnBoth, writes } from '../support/storage/s
 import { type Created, find, idsOf, type Law, put } from './cases.js'
 
 export function transactionCases(law: Law, create: () => Promise<Created>): void {
-  law('gives back what the body returned', async ({ storage }) => {
+  law('returns the result of the body', async ({ storage }) => {
     expect(await storage.read(async () => 'read')).toBe('read')
     expect(await storage.write(async () => ({ wrote: 1 }))).toEqual({ wrote: 1 })
   })
 
-  law('shows a write its own puts and removes, found among committed rows in order', async ({ storage }) => {
+  law('shows a write its own puts and removes, in order among committed rows', async ({ storage }) => {
     await put(storage, ...[1, 2, 3, 4].map((id) => ({ id, owner: 'o' })))
     const seen = await storage.write(async (tx) => {
       tx.put(notes, { id: 2.5, owner: 'o' })
@@ -49,7 +49,7 @@ export function transactionCases(law: Law, create: () => Promise<Created>): void
     })
   })
 
-  law('fills a page from behind the rows that a write removed', async ({ storage }) => {
+  law('fills a page with the rows after those that a write removed', async ({ storage }) => {
     await put(storage, ...[1, 2, 3, 4, 5].map((id) => ({ id })))
     const page = await storage.write(async (tx) => {
       for (const id of [1, 2, 3]) tx.remove(notes, id)
@@ -71,7 +71,7 @@ export function transactionCases(law: Law, create: () => Promise<Created>): void
     expect(await find(storage, {})).toEqual([{ id: 'kept', body: 2 }])
   })
 
-  law('lets nothing of a body that throws be seen, and passes its error on', async ({ storage }) => {
+  law('hides every change of a body that throws, and passes its error on', async ({ storage }) => {
     await put(storage, { id: 1, owner: 'o' })
     const error = new Error('on purpose')
     const failing = storage.write(async (tx) => {
@@ -85,7 +85,7 @@ export function transactionCases(law: Law, create: () => Promise<Created>): void
     expect(await find(storage, { index: 'byOwner' })).toEqual([{ id: 1, owner: 'o' }])
   })
 
-  law('refuses a row whose id or indexed field cannot be a key, and the write with it', async ({ storage }) => {
+  law('refuses a row whose id or indexed field cannot be a key, and the whole write with it', async ({ storage }) => {
     for (const row of [{ id: 2, owner: true }, { id: 2, rank: {} }, { id: 2, owner: Number.NaN }, { id: null }, {}])
       await expect(put(storage, { id: 1 }, row as unknown as Note)).rejects.toThrow(TypeError)
     expect(await find(storage, {})).toEqual([])
@@ -122,12 +122,12 @@ export function uniqueCases(law: Law): void {
     expect(await idsOf(storage, { index: 'bySlug' })).toEqual([1, 2])
   })
 
-  law('takes any number of rows that are not in the index', async ({ storage }) => {
+  law('accepts any number of rows that are not in the index', async ({ storage }) => {
     await put(storage, { id: 1 }, { id: 2 }, { id: 3, slug: null }, { id: 4, slug: null })
     expect(await idsOf(storage, {})).toEqual([1, 2, 3, 4])
   })
 
-  law('takes a new version of the row that holds the key', async ({ storage }) => {
+  law('accepts a new version of the row that has the key', async ({ storage }) => {
     await put(storage, { id: 1, slug: 's' })
     await put(storage, { id: 1, slug: 's', body: 'new' })
     expect(await find(storage, { index: 'bySlug', prefix: ['s'] })).toEqual([{ id: 1, slug: 's', body: 'new' }])
@@ -141,7 +141,7 @@ export function uniqueCases(law: Law): void {
     expect(await idsOf(storage, { index: 'bySlug', prefix: ['a'] })).toEqual([2])
   })
 
-  law('gives a key free with its row, in the same write or later', async ({ storage }) => {
+  law('frees a key when its row is removed, in the same write or later', async ({ storage }) => {
     await put(storage, { id: 1, slug: 'a' }, { id: 2, slug: 'b' })
     await storage.write(async (tx) => {
       tx.put(notes, { id: 3, slug: 'a' })
@@ -152,7 +152,7 @@ export function uniqueCases(law: Law): void {
     expect(await find(storage, {})).toEqual([{ id: 2 }, { id: 3, slug: 'a' }, { id: 4, slug: 'b' }])
   })
 
-  law('gives a key to one of many who want it at once', async ({ storage }) => {
+  law('gives a key to only one of many simultaneous writes', async ({ storage }) => {
     const tries = await Promise.allSettled(
       Array.from({ length: 20 }, (_, id) =>
         storage.write(async (tx) => {

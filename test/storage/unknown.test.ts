@@ -9,7 +9,7 @@ test.each([
   expect(messageOf(cause)).toBe(message)
 })
 
-test('hasCode is true of errors with that code alone', () => {
+test('hasCode is true only for errors with that code', () => {
   const missing = Object.assign(new Error('gone'), { code: 'ENOENT' })
   expect([missing, new Error('gone'), { code: 'ENOENT' }].map((cause) => hasCode(cause, 'ENOENT'))).toEqual([
     true,
@@ -19,7 +19,7 @@ test('hasCode is true of errors with that code alone', () => {
   expect(hasCode(missing, 'EEXIST')).toBe(false)
 })
 
-test('isObject is true of objects, and of neither null, lists nor plain values', () => {
+test('isObject is true for objects, but not for null, lists or plain values', () => {
   expect([{}, { a: 1 }].map(isObject)).toEqual([true, true])
   expect([null, undefined, [], [{}], 'a', 1].map(isObject)).toEqual([false, false, false, false, false, false])
 })
