@@ -25,12 +25,12 @@ const tableRows = (document: string, title: string): string[][] =>
 const codeIn = (cell = ''): string[] => [...cell.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
 
 describe.each(documents)('%s', (path) => {
-  test('leads to files that are there', () => {
+  test('links only to files that exist', () => {
     const links = [...read(path).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link)
     expect(links.filter((link) => !existsSync(join(root, dirname(path), link)))).toEqual([])
   })
 
-  test('names files and folders that are there', () => {
+  test('names only files and folders that exist', () => {
     const named = codeIn(prose(path)).filter((code) =>
       /^(src|adapters|sandbox|test|scripts|docs)\/[\w./-]*$/.test(code),
     )
@@ -38,7 +38,7 @@ describe.each(documents)('%s', (path) => {
   })
 })
 
-test('the path of a payment goes through functions that are there', () => {
+test('the path of a payment names only functions that exist', () => {
   const steps = tableRows(read('CONTRIBUTING.md'), 'what happens')
   expect(steps.length).toBeGreaterThan(10)
   const missing = steps.flatMap(([, file, functions]) => {
@@ -49,24 +49,24 @@ test('the path of a payment goes through functions that are there', () => {
   expect(missing).toEqual([])
 })
 
-test('the files that are not where one looks first are there', () => {
+test('the files in unexpected places exist', () => {
   const files = tableRows(read('CONTRIBUTING.md'), 'file in `src/`').flatMap(([file]) => codeIn(file))
   expect(files.length).toBeGreaterThan(10)
   expect(files.filter((file) => !existsSync(join(root, 'src', file)))).toEqual([])
 })
 
-test('the map has every group and every composing file', () => {
+test('the map lists every group and every composing file', () => {
   const entries = readdirSync(join(root, 'src'), { withFileTypes: true })
   const named = codeIn(prose('CONTRIBUTING.md'))
   const missing = entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
   expect(missing.filter((name) => !named.includes(name))).toEqual([])
 })
 
-test('the picture has the groups in their order', () => {
+test('the picture shows the groups in their order', () => {
   expect(read('CONTRIBUTING.md')).toContain(`${groups.join(' --> ')} --> composing`)
 })
 
-test('every decision is in the index, and has its three parts', () => {
+test('the index lists every decision, and each has its three parts', () => {
   const index = read('docs/decisions/README.md')
   for (const name of readdirSync(join(root, 'docs/decisions')).filter((name) => name !== 'README.md')) {
     expect(index).toContain(`[${name}](${name})`)
@@ -75,7 +75,7 @@ test('every decision is in the index, and has its three parts', () => {
   }
 })
 
-test('the glossary has every term once', () => {
+test('the glossary lists every term once', () => {
   const terms = tableRows(read('docs/glossary.md'), 'term').map(([term = '']) => term.trim())
   expect(terms.length).toBeGreaterThan(60)
   expect(terms.filter((term, at) => terms.indexOf(term) !== at)).toEqual([])

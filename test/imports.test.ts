@@ -19,12 +19,12 @@ const texts = sources()
 const modules = readModules(texts)
 const faults = (texts: Record<string, string>) => violations(readModules(new Map(Object.entries(texts))))
 
-test('every import keeps the rules of the architecture', () => {
+test('every import follows the rules of the architecture', () => {
   expect(texts.size).toBeGreaterThan(50)
   expect(violations(modules)).toEqual([])
 })
 
-test('every relative import leads to a module', () => {
+test('every relative import finds its module', () => {
   const missing = modules.flatMap(({ path: from, imports }) =>
     imports.flatMap(({ path, line }) =>
       path === undefined || texts.has(path.replace(/\?script$/, '')) ? [] : [`${from}:${line}: ${path}`],
@@ -33,10 +33,10 @@ test('every relative import leads to a module', () => {
   expect(missing.filter((line) => !line.endsWith('package.json'))).toEqual([])
 })
 
-describe('the reader of imports finds a break of', () => {
+describe('the reader of imports reports', () => {
   const cases: [rule: string, texts: Record<string, string>, fault: string][] = [
     [
-      'rule 0: a group that knows a later one',
+      'rule 0: a group that imports a later one',
       {
         'src/money/twins/twin.ts': "import type { A } from '../../market/carts/cart.js'",
         'src/market/carts/cart.ts': '',
@@ -44,7 +44,7 @@ describe('the reader of imports finds a break of', () => {
       'src/money/twins/twin.ts:1: rule 0: money/ comes before market/ and may not import src/market/carts/cart.ts',
     ],
     [
-      'rule 0: folders that know each other',
+      'rule 0: folders that import each other',
       {
         'src/money/twins/twin.ts': "import '../ledger/audit.js'",
         'src/money/twins/name.ts': '',
@@ -53,7 +53,7 @@ describe('the reader of imports finds a break of', () => {
       'src/money/ledger/audit.ts:1: rule 0: folders import in a circle: src/money/ledger → src/money/twins → src/money/ledger',
     ],
     [
-      'rule 1: a rule that knows requests',
+      'rule 1: a rule that imports request handling',
       { 'src/money/twins/twin.ts': "\nimport { route } from '../../http/route.js'", 'src/http/route.ts': '' },
       'src/money/twins/twin.ts:2: rule 1: the rules of a feature may not import src/http/route.ts',
     ],
@@ -71,17 +71,17 @@ describe('the reader of imports finds a break of', () => {
       'src/http/router.ts:1: rule 1: only the modules that compose the service import src/service.ts',
     ],
     [
-      'rule 1: storage that knows a feature',
+      'rule 1: storage that imports a feature',
       { 'src/storage/key.ts': "import { a } from '../money/twins/twin.js'", 'src/money/twins/twin.ts': '' },
       'src/storage/key.ts:1: rule 0: storage/ comes before money/ and may not import src/money/twins/twin.ts',
     ],
     [
-      'rule 1: http that knows a feature',
+      'rule 1: http that imports a feature',
       { 'src/http/router.ts': "import { a } from '../money/twins/twin.js'", 'src/money/twins/twin.ts': '' },
       'src/http/router.ts:1: rule 0: http/ comes before money/ and may not import src/money/twins/twin.ts',
     ],
     [
-      'rule 1: a circle',
+      'rule 1: a circle of imports',
       {
         'src/identity/users/user.ts': "import '../../money/twins/twin.js'",
         'src/money/twins/twin.ts': "export * from '../../identity/tokens/token.js'",
@@ -173,7 +173,7 @@ describe('the reader of imports finds a break of', () => {
       'adapters/node.ts:1: rule 5: nothing imports test/',
     ],
     [
-      'clients: browser code that brings the service along',
+      'clients: browser code that imports service code',
       {
         'src/market/embeds/embed.client.ts': "import { price } from './price.js'",
         'src/market/embeds/price.ts': "import { z } from 'zod'",
@@ -210,7 +210,7 @@ describe('the reader of globals', () => {
     ['export const port = { fetch }', 'fetch'],
     ['performance.now()', 'performance'],
     ['crypto.randomUUID()', 'crypto'],
-  ])('sees %s', (text, name) => expect(uses(text)).toEqual([name]))
+  ])('reports %s', (text, name) => expect(uses(text)).toEqual([name]))
 
   test.each([
     'new Date(0)',
@@ -226,13 +226,13 @@ describe('the reader of globals', () => {
     'function fetch() {} fetch()',
     'crypto.subtle.digest("SHA-256", bytes)',
     "import { fetch } from './ports.js'; fetch()",
-  ])('lets %s be', (text) => expect(uses(text)).toEqual([]))
+  ])('ignores %s', (text) => expect(uses(text)).toEqual([]))
 
   test.each([
     ['time', 'export const now = () => Date.now()', 'clock of its own (Date)'],
     ['chance', 'export const id = () => crypto.randomUUID()', 'randomness of its own (crypto)'],
     ['the network', 'export const get = (url) => globalThis.fetch(url)', 'network of its own (fetch)'],
-  ])('has %s come from the default ports alone', (_, text, what) => {
+  ])('allows %s only in the default ports', (_, text, what) => {
     expect(faults({ 'src/base/ports.ts': text })).toEqual([])
     expect(faults({ 'src/base/time.ts': text })).toEqual([
       `src/base/time.ts:1: rule 3: src/ has no ${what}; use the port`,

@@ -32,7 +32,7 @@ describe('an exported name', () => {
     expect(repeated(texts)).toEqual([])
   })
 
-  it('that occurs twice is told with its files', () => {
+  it('is reported with its files if it occurs twice', () => {
     const twice = new Map([
       ['a.ts', 'export async function pay(): void {}\nexport type A = 1'],
       ['b.ts', 'export const pay = 1\nconst A = 2'],

@@ -96,7 +96,7 @@ describe('what the README says', () => {
     await expectPromised('catalog.mjs', block('js', '/v4/catalog/items'), 3)
   })
 
-  it('has an agent buy what its user approves', async () => {
+  it('lets an agent buy what its user approves', async () => {
     await expectPromised('agent.mjs', block('js', 'sandbox.agent('), 4)
   })
 
@@ -138,7 +138,7 @@ describe('what the README says', () => {
     expect(JSON.parse(stdout)).toMatchObject({ success: true, numPassedTests: 1 })
   }, 60_000)
 
-  it('goes from an account to a validated payment by curl', async () => {
+  it('gets from an account to a validated payment with curl', async () => {
     const script = block('sh', '/v4/account/oauth/token').replaceAll(HERE, served.url)
     const { stdout } = await run('sh', ['-eu', '-c', script], { timeout: 30_000 })
     const lines = stdout.trim().split('\n')
@@ -168,7 +168,7 @@ describe('what the README says', () => {
     }
   }, 60_000)
 
-  it('answers a page by a service in its worker', async () => {
+  it('answers a page from a service in its worker', async () => {
     await writeFile(join(folder, 'worker.mjs'), block('js', 'fire(service)'))
     await writeFile(
       join(folder, 'page.mjs'),
@@ -197,7 +197,7 @@ describe('what the README says', () => {
     }
   }, 60_000)
 
-  it('starts, lends and exports a sandbox by its command', async () => {
+  it('starts, lends and exports a sandbox with its command', async () => {
     const bin = join(folder, 'bin')
     await mkdir(bin)
     await symlink(command, join(bin, 'farthing'))
@@ -215,7 +215,7 @@ describe('what the README says', () => {
     await run('sh', ['-c', /back by: (.*)$/.exec(save)?.[1] ?? 'false'], shell)
   }, 60_000)
 
-  it('names commands that there are', async () => {
+  it('names only commands that exist', async () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }

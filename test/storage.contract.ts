@@ -32,5 +32,5 @@ export function storageContract(name: string, createFor: Create<Created>): void 
 export function durableStorageContract(name: string, createFor: Create<Durable>): void {
   const create = () => createFor(collections)
   const law = caseOf(create)
-  describe(`${name} outlives a closing`, () => durableCases(law, create))
+  describe(`${name} survives closing`, () => durableCases(law, create))
 }

@@ -53,7 +53,7 @@ test('an approval is spent once, by exactly the approved action', async () => {
   for (let n = 0; n < 2; n++) expect(await spend(id)).toBe('spent')
 })
 
-test('one of 20 actions at once spends an approval', async () => {
+test('only one of 20 simultaneous actions spends an approval', async () => {
   const { require, spend, phone } = await world()
   const { id } = await require()
   await phone.approve()

@@ -22,7 +22,7 @@ async function visitor({ sandbox = true } = {}) {
   }
 }
 
-test('an answer redirects to the address of its step, which can be opened again', async () => {
+test('an answer redirects to the address of the next step, which can be reopened', async () => {
   const { open, answer } = await visitor()
   const { status, headers, text } = await answer('/approvals/a%2Fb', { answer: 'continue', email: 'ada@example.test' })
   expect([status, text, headers.get('location')]).toEqual([303, '', `${BASE}/approvals/a%2Fb?step=code`])
@@ -32,7 +32,7 @@ test('an answer redirects to the address of its step, which can be opened again'
   }
 })
 
-test('an answer that is refused shows the form again, with what was filled in and what is wrong', async () => {
+test('a refused answer shows the form again with the input and the error', async () => {
   const { answer } = await visitor()
   const { status, text } = await answer('/approvals/a', { answer: 'continue', email: '"ada' })
   expect(status).toBe(400)
@@ -40,13 +40,13 @@ test('an answer that is refused shows the form again, with what was filled in an
   expect(text).toMatch(/<input id="email"[^>]* value="&quot;ada"[^>]* aria-invalid="true" aria-describedby="alert"/)
 })
 
-test('a program is told what is refused as everywhere', async () => {
+test('a program gets the usual JSON error for a refused answer', async () => {
   const { answer } = await visitor()
   const { status, body } = await answer('/approvals/a', { answer: 'continue', email: 'ada' }, { accept: '*/*' })
   expect([status, body]).toEqual([400, expect.objectContaining({ code: 'field_invalid', field: 'email' })])
 })
 
-test('an answer that no button gives is refused with a page of its own', async () => {
+test('the page refuses an answer that no button sends with an error page', async () => {
   const { answer } = await visitor()
   for (const form of [{ answer: 'constructor' }, { answer: '' }, {}]) {
     const { status, text } = await answer('/approvals/a', form)
@@ -54,13 +54,13 @@ test('an answer that no button gives is refused with a page of its own', async (
   }
 })
 
-test('a step that an address makes up shows where the visitor is', async () => {
+test("an address with a made-up step shows the visitor's actual step", async () => {
   const { open } = await visitor()
   for (const step of ['code', 'device', 'wait', '__proto__', ''])
     expect((await open(`/approvals/a?step=${step}`)).text).toContain('<h1 dir="auto">Sign in to answer</h1>')
 })
 
-test('a page leads to the outbox of its own service, and of a sandbox only', async () => {
+test('a page links to the outbox of its own service, and only in a sandbox', async () => {
   for (const sandbox of [true, false]) {
     const { open, answer } = await visitor({ sandbox })
     await answer('/approvals/a', { answer: 'continue', email: 'ada@example.test' })

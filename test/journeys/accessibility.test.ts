@@ -98,7 +98,7 @@ test('axe finds nothing serious in the pages of the sandbox', { timeout: EVERY_S
   }
 })
 
-test('axe finds nothing serious in an invoice, on a screen and printed', { timeout: EVERY_STATE_MS }, async () => {
+test('axe finds nothing serious in an invoice on screen and in print', { timeout: EVERY_STATE_MS }, async () => {
   const { call, url } = await host()
   const account = new Subscriber(call, await newSeller(call))
   await account.chosen('scale', VISA)
@@ -114,7 +114,7 @@ test('axe finds nothing serious in an invoice, on a screen and printed', { timeo
   await expectAccessible(page, 'printed invoice')
 })
 
-test('nothing moves for readers who do not want it', async () => {
+test('nothing moves for readers who prefer reduced motion', async () => {
   const service = await host()
   const page = await newPage({ reducedMotion: 'reduce' })
   const shown = parts(await visit(page, (await site(shopHtml(service))).url))

@@ -57,7 +57,7 @@ async function signIn(page: Page, call: Call, email = OWNER, onDevice = async ()
 }
 
 for (const javaScriptEnabled of [true, false])
-  test(`a change is approved by keyboard alone, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
+  test(`the owner approves a change by keyboard alone, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
     const { call, ask } = await business()
     const { address, statusOf } = await ask()
     const page = await newPage({ javaScriptEnabled })
@@ -72,7 +72,7 @@ for (const javaScriptEnabled of [true, false])
     expect(await statusOf()).toBe('approved')
   })
 
-test('a change is rejected, and the page says so', async () => {
+test('the owner rejects a change, and the page confirms it', async () => {
   const { call, ask } = await business()
   const { address, statusOf } = await ask()
   const page = await newPage()
@@ -83,7 +83,7 @@ test('a change is rejected, and the page says so', async () => {
   expect(await statusOf()).toBe('rejected')
 })
 
-test('the page goes on by itself once the device has approved', async () => {
+test('the page continues by itself after the device approves', async () => {
   const { call, session, ask } = await business()
   await registerDevice(call, { session })
   const { address, statusOf } = await ask()
@@ -102,7 +102,7 @@ test('the page goes on by itself once the device has approved', async () => {
   expect(await statusOf()).toBe('approved')
 })
 
-test('somebody else sees nothing of it', async () => {
+test('another user sees nothing of the change', async () => {
   const { call, ask } = await business()
   const { address } = await ask()
   const page = await newPage()
@@ -116,7 +116,7 @@ test('somebody else sees nothing of it', async () => {
 })
 
 for (const javaScriptEnabled of [true, false])
-  test(`an account is chosen by keyboard alone, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
+  test(`the owner chooses an account by keyboard alone, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
     const { call, seller, offer, granted } = await business()
     const page = await newPage({ javaScriptEnabled })
     await page.goto(await offer())

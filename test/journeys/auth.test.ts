@@ -45,7 +45,7 @@ async function successesOf(page: Page): Promise<() => Promise<object[]>> {
   return () => page.evaluate('window.said')
 }
 
-test('a reader signs in, and the page gets a session of its own', async () => {
+test('a reader signs in, and the page gets its own session', async () => {
   const { service, page, url, shown } = await opened()
   expect(await shown.open.textContent()).toBe('Pay 0.00 USD')
   await shown.open.click()
@@ -80,7 +80,7 @@ test('a reader signs in, and the page gets a session of its own', async () => {
   expect([payment.status, payment.body.code]).toEqual([403, 'wrong_principal'])
 })
 
-test('a payment gives its page a session, in the one message that tells of it', async () => {
+test('a payment gives its page a session in the message that reports the payment', async () => {
   const service = await host()
   const { url } = await site(shopHtml(service))
   const page = await newPage()
@@ -121,8 +121,13 @@ const untold =
 
 test.each([
   ['the ancestors', ['location.ancestorOrigins'], ['hostname', 'nonce', 'session', 'timestamp'], true],
-  ['any of it', ['location.ancestorOrigins', 'document.referrer'], ['hostname', 'nonce', 'timestamp'], false],
-])('in a browser that does not tell %s, a page hears of its payment', async (_, facts, fields, promised) => {
+  [
+    'the ancestors or the referrer',
+    ['location.ancestorOrigins', 'document.referrer'],
+    ['hostname', 'nonce', 'timestamp'],
+    false,
+  ],
+])('a page learns of its payment in a browser that does not reveal %s', async (_, facts, fields, promised) => {
   const service = await host(demo.seed, untold(...facts))
   const { url } = await site(shopHtml(service))
   const page = await newPage()
@@ -138,7 +143,7 @@ test.each([
   expect(await heardBy(page)).toHaveLength(6)
 })
 
-test('where no session can be had, a payment is told, and a sign-in says why on the console', async () => {
+test('without a page session, a payment is still reported, and a sign-in logs the problem', async () => {
   const { service, page, shown } = await opened()
   page.removeAllListeners('console')
   const said: string[] = []
@@ -163,7 +168,7 @@ test('where no session can be had, a payment is told, and a sign-in says why on 
   expect(await heardBy(other)).toHaveLength(6)
 })
 
-test('a page that is left between the payment and its session does not pay twice', async () => {
+test('a reader who leaves the page between payment and session does not pay twice', async () => {
   const service = await host()
   const { url } = await site(shopHtml(service))
   const page = await newPage()
@@ -186,7 +191,7 @@ test('a page that is left between the payment and its session does not pay twice
   expect(body.movements).toBe((demo.seed.users?.length ?? 0) + 1)
 })
 
-test('a reader with a device signs in once that has approved it, by itself', async () => {
+test('a reader with a device is signed in automatically after the device approves', async () => {
   const { service, page, shown } = await opened()
   const { call } = service
   const session = await newSession(call, 'ada@example.test')

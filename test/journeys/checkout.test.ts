@@ -54,7 +54,7 @@ async function signIn(page: Page, { call, shop }: Made): Promise<void> {
 }
 
 for (const javaScriptEnabled of [true, false])
-  test(`is paid from a wallet by keyboard alone, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
+  test(`a payer pays from a wallet by keyboard alone, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
     const made = await sold()
     const { call, shop, link, back } = made
     const page = await newPage({ javaScriptEnabled })
@@ -85,7 +85,7 @@ for (const javaScriptEnabled of [true, false])
     expect(await settled(call, shop)).toMatchObject({ payer: 8 })
   })
 
-test('is paid by card by whoever has the link, and by nobody else after', async () => {
+test('a payer with the link pays by card, and nobody else can pay or read afterwards', async () => {
   const { call, shop, link } = await sold()
   const page = await newPage()
   await page.goto(link.url)
@@ -102,7 +102,7 @@ test('is paid by card by whoever has the link, and by nobody else after', async 
   expect(await other.locator('body').innerText()).not.toContain('The whole story.')
 })
 
-test('a declined card says why, and another one pays', async () => {
+test('the page says why a card was declined, and another card pays', async () => {
   const { call, shop, link } = await sold()
   const page = await newPage()
   await page.goto(link.url)
@@ -117,7 +117,7 @@ test('a declined card says why, and another one pays', async () => {
   expect(await settled(call, shop)).toMatchObject({ seller: 2, issued: 12 })
 })
 
-test('where nothing is delivered nothing is charged, and the next try pays', async () => {
+test('a failed delivery charges nothing, and the next try pays', async () => {
   const made = await sold({ path: 'status/503/x' })
   const { call, shop, link, deliverBy } = made
   const page = await newPage()
@@ -133,7 +133,7 @@ test('where nothing is delivered nothing is charged, and the next try pays', asy
   expect(await settled(call, shop)).toMatchObject({ seller: 2, payer: 8 })
 })
 
-test('a button that is pressed twice pays once', async () => {
+test('pressing the button twice pays once', async () => {
   const made = await sold({ path: 'slow' })
   const page = await newPage()
   await page.goto(made.link.url)
@@ -144,7 +144,7 @@ test('a button that is pressed twice pays once', async () => {
   expect(await settled(made.call, made.shop)).toMatchObject({ seller: 2, payer: 8 })
 })
 
-test('Cancel leads back to the shop, from every step', async () => {
+test('Cancel leads back to the shop from every step', async () => {
   const made = await sold()
   const page = await newPage()
   for (const step of ['', '?step=card']) {
@@ -158,7 +158,7 @@ test('Cancel leads back to the shop, from every step', async () => {
   await page.waitForURL(made.back.url)
 })
 
-test('a link that is over says so, and takes nothing', async () => {
+test('an expired link says so and charges nothing', async () => {
   const { call, link } = await sold()
   const page = await newPage()
   await page.goto(link.url)
@@ -169,7 +169,7 @@ test('a link that is over says so, and takes nothing', async () => {
   expect(await page.getByRole('button').count()).toBe(0)
 })
 
-test('cannot be framed by another site', async () => {
+test('another site cannot frame the page', async () => {
   const { link } = await sold()
   const framing = await site(`<!doctype html><title>A trap</title><iframe src="${link.url}"></iframe>`)
   // A page of its own: that the console tells of it is what is asked.
@@ -230,7 +230,7 @@ test(
 )
 
 test(
-  'axe finds nothing serious where nothing can be paid',
+  'axe finds nothing serious in any state in which nobody can pay',
   async () => {
     const { url, call, shop, link } = await sold(LONG)
     const [changed, lapsed] = [await newCheckout(call, shop, { cancel_url: url }), await newCheckout(call, shop)]

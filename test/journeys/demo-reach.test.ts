@@ -38,7 +38,7 @@ test('axe finds nothing serious in any state of the demo', {
   await expectAccessible(page, 'opened', { narrow: 360 })
 })
 
-test('on a narrow screen the code is seen while the payment covers the page, until it is paid', async () => {
+test('a narrow screen shows the code over an open payment until it is paid', async () => {
   const page = await newPage({ viewport: { width: 360, height: 740 } })
   const shown = await visitDemo(page, await offline.sandbox())
   await shown.article.open.click()
@@ -82,7 +82,7 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
   throw new Error(`Tab does not lead to ${name}`)
 }
 
-test('nothing of the demo needs a mouse', { timeout: 30_000 }, async () => {
+test('the demo works without a mouse', { timeout: 30_000 }, async () => {
   const page = await newPage()
   const shown = await visitDemo(page, await offline.sandbox())
   const press = (key: string) => page.keyboard.press(key)

@@ -20,7 +20,7 @@ test.each([
     'apiVersion "v9" is unknown. Use v2 or v4',
   ],
   [
-    'a type that is not there',
+    'a type that does not exist',
     create('subscription', '{}'),
     '"subscription" is not an element type. Use one of payment, auth, payback, verify.',
   ],
@@ -28,10 +28,10 @@ test.each([
   ['a missing hash', create('payment', '{}'), 'create needs { hash } with the hash of a commodity'],
   ['a missing hash of a persona', create('verify', '{}'), 'create needs { hash } with the hash of a persona'],
   ['missing options', create('payment', ''), 'create needs { hash }'],
-  ['a place that is not there', mount(`'#nowhere'`), 'mount finds no element that matches "#nowhere"'],
+  ['a place that does not exist', mount(`'#nowhere'`), 'mount finds no element that matches "#nowhere"'],
   ['a hash that nothing has', mount(`'#pay'`, `{ hash: 'nothing' }`), 'there is no commodity with the hash "nothing"'],
   [
-    'a persona that is not there',
+    'a persona that does not exist',
     `${create('verify', `{ hash: 'x' }`)}.mount('#pay')`,
     'there is no persona with the hash "x"',
   ],
@@ -40,13 +40,13 @@ test.each([
     `(async (el) => { el.mount('#pay'); await el.mount('#pay') })(${create('payment', `{ hash: '${demo.commodities.article}' }`)})`,
     'already mounted. Call destroy() first',
   ],
-  ['a toggle of what is not mounted', `${create('payment', `{ hash: 'x' }`)}.toggle()`, 'this element is not mounted'],
+  ['a toggle of an unmounted element', `${create('payment', `{ hash: 'x' }`)}.toggle()`, 'this element is not mounted'],
   [
-    'a service that is not there',
+    'a service that cannot be reached',
     `loadMicroPayments('${secret}', { serviceUrl: 'http://127.0.0.1:1' }).elements().create('payment', { hash: 'x' }).mount('#pay')`,
     'cannot reach http://127.0.0.1:1',
   ],
-])('the element says clearly what is wrong with %s', async (_, code, message) => {
+])('the element explains the problem with %s', async (_, code, message) => {
   const service = await host()
   const page = await newPage()
   await visit(page, (await site(shopHtml(service))).url)
@@ -55,7 +55,7 @@ test.each([
   expect(said).toContain(message)
 })
 
-test('loadMicroPayments gives its elements with and without await', async () => {
+test('loadMicroPayments returns its elements with and without await', async () => {
   const service = await host()
   const page = await newPage()
   await visit(page, (await site(shopHtml(service))).url)
@@ -64,7 +64,7 @@ test('loadMicroPayments gives its elements with and without await', async () => 
   expect(await page.evaluate(`loadMicroPayments('${secret}').then((api) => typeof api.elements)`)).toBe('function')
 })
 
-test('the element reads the commodity first, then shows the embed as it was told to', async () => {
+test('the element reads the commodity first, then shows the embed with the given options', async () => {
   const service = await host()
   const { article: hash } = demo.commodities
   const options = {
@@ -99,7 +99,7 @@ test('the element reads the commodity first, then shows the embed as it was told
   expect(await page.frameLocator('iframe').getByRole('button').textContent()).toBe('Read 0.3 USD for you')
 })
 
-test('the element uses the version that it is told', async () => {
+test('the element uses the given version', async () => {
   const service = await host()
   const page = await newPage()
   const html = shopHtml(service).replace(
@@ -145,7 +145,7 @@ test.each([
   ['that cannot be reached', (route: Route) => route.abort('connectionrefused')],
   ['that is not found', (route: Route) => route.fulfill({ status: 404, body: 'Not found' })],
   ['that is another page', (route: Route) => route.fulfill({ contentType: 'text/html', body: '<p>Welcome!</p>' })],
-])('an embed %s is named on the console', async (_, answer) => {
+])('the element logs the address of an embed %s', async (_, answer) => {
   expect(await saidOf(answer)).toEqual([
     expect.stringMatching(
       `^MicroPayments: /v2/embed/${demo.commodities.article} does not show a payment embed\\. .* farthing/service-worker\\.$`,
@@ -156,7 +156,7 @@ test.each([
 test.each([
   ['at once', 0],
   ['late', 2 * JUDGED_MS],
-])('an embed that comes %s says nothing on the console', async (_, delay) => {
+])('the element logs nothing for an embed that loads %s', async (_, delay) => {
   const said = await saidOf(async (route) => {
     await new Promise((resolve) => setTimeout(resolve, delay))
     await route.continue()
@@ -164,7 +164,7 @@ test.each([
   expect(said).toEqual([])
 })
 
-test('an embed that is taken away before it came says nothing on the console', async () => {
+test('the element logs nothing for an embed that is removed before it loads', async () => {
   const service = await host()
   const page = await newPage()
   await page.route(/\/embed\//, (route) => route.abort('connectionrefused'))

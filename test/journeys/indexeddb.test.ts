@@ -48,7 +48,7 @@ describe('in Chromium,', async () => {
   for (const [at, title] of titles.entries()) test(title, { timeout: 60_000 }, () => call(page, 'runCase', at))
 })
 
-test('two tabs and a worker spend each of 200 vouchers once between them', { timeout: 60_000 }, async () => {
+test('two tabs and a worker together spend each of 200 vouchers once', { timeout: 60_000 }, async () => {
   const context = await browser.newContext()
   const [one, two] = [await open(context), await open(context)]
   await call(one, 'issue', 200)
@@ -75,7 +75,7 @@ test('two tabs and a worker spend each of 200 vouchers once between them', { tim
   await context.close()
 })
 
-test('a tab makes way for another that declares more, and both go on', async () => {
+test('a tab yields to another that declares more, and both continue', async () => {
   const context = await browser.newContext()
   const [older, newer] = [await open(context), await open(context)]
   await call(older, 'beOlder')
@@ -86,7 +86,7 @@ test('a tab makes way for another that declares more, and both go on', async () 
   await context.close()
 })
 
-test('a tab goes on where the data of its site is cleared', async () => {
+test('a tab continues after the data of its site is cleared', async () => {
   const context = await browser.newContext()
   const page = await open(context)
   await call(page, 'putBlobs', 0, 3, 10)
@@ -99,7 +99,9 @@ test('a tab goes on where the data of its site is cleared', async () => {
 })
 
 describe('with a quota of 2 MB', () => {
-  test('a write that does not fit is undone and says why, and the storage goes on', { timeout: 60_000 }, async () => {
+  test('a write that does not fit is undone with an error, and the storage continues', {
+    timeout: 60_000,
+  }, async () => {
     const context = await browser.newContext()
     const page = await open(context)
     const devtools = await context.newCDPSession(page)
@@ -132,7 +134,7 @@ describe('a tab that is killed', () => {
   }
 
   test.each(Object.entries(kill))(
-    '%s in the body of a write, gives the lock free and keeps nothing',
+    'releases the lock and keeps nothing if %s in the body of a write',
     async (_, end) => {
       const context = await browser.newContext()
       const [victim, other] = [await open(context), await open(context)]
@@ -148,7 +150,7 @@ describe('a tab that is killed', () => {
     },
   )
 
-  test.each(Object.entries(kill))('%s while its rows land, leaves all or none', { timeout: 60_000 }, async (_, end) => {
+  test.each(Object.entries(kill))('leaves all or none if %s while rows land', { timeout: 60_000 }, async (_, end) => {
     const context = await browser.newContext()
     const other = await open(context)
     const wholeMs = await call(other, 'timeLanding', 2000)
@@ -165,7 +167,7 @@ describe('a tab that is killed', () => {
     await context.close()
   })
 
-  test.each(Object.entries(kill))('%s when its write has resolved, leaves all', async (_, end) => {
+  test.each(Object.entries(kill))('leaves all rows if %s after its write has resolved', async (_, end) => {
     const context = await browser.newContext()
     const [victim, other] = [await open(context), await open(context)]
     await call(victim, 'timeLanding', 2000)

@@ -33,7 +33,7 @@ const parts = (page: Page) => ({
 const newestCode = (call: Call) => mailedCode(call, INVITED)
 
 for (const javaScriptEnabled of [true, false])
-  test(`is claimed by keyboard alone, ${javaScriptEnabled ? 'with' : 'without'} JavaScript, by signing in`, async () => {
+  test(`a guest signs in and claims by keyboard alone, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
     const { url, call, payer, address } = await invited()
     const page = await newPage({ javaScriptEnabled })
     await page.goto(address)
@@ -58,7 +58,7 @@ for (const javaScriptEnabled of [true, false])
     expect(await shown.balance.innerText()).toBe('BALANCE 2.500 USD')
   })
 
-test('a wrong code is told in an alert, and a new one can be sent', async () => {
+test('an alert reports a wrong code, and the guest can request a new one', async () => {
   const { call, address } = await invited()
   const page = await newPage()
   await page.goto(address)
@@ -76,7 +76,7 @@ test('a wrong code is told in an alert, and a new one can be sent', async () => 
   await shown.balance.waitFor()
 })
 
-test('whoever opens the link later is told that it is over, and not what it was', async () => {
+test('a link that the sender cancels says so and hides the amount', async () => {
   const { address, cancel } = await invited()
   const page = await newPage()
   await page.goto(address)
@@ -88,7 +88,7 @@ test('whoever opens the link later is told that it is over, and not what it was'
   expect(await page.locator('body').innerText()).not.toContain('2.500')
 })
 
-test('cannot be framed by another site', async () => {
+test('another site cannot frame the page', async () => {
   const { address } = await invited()
   const framing = await site(`<!doctype html><title>A trap</title><iframe src="${address}"></iframe>`)
   // A page of its own: that the console tells of it is what is asked.

@@ -7,7 +7,7 @@ const { host, site, page: newPage } = journey()
 
 const forged = `_TQMSuccess;${JSON.stringify({ hostname: 'thief.test', nonce: 'forged', timestamp: 1 })}`
 
-test('the embed says strings to its page, in the order that clients know', async () => {
+test('the embed sends its page strings in the order that clients expect', async () => {
   const service = await host()
   const shop = await site(shopHtml(service))
   const page = await newPage()
@@ -39,7 +39,7 @@ test('the embed says strings to its page, in the order that clients know', async
   })
 })
 
-test('the element hears nobody but its own frame', async () => {
+test('the element accepts messages only from its own frame', async () => {
   const service = await host()
   const stranger = await site(`<!doctype html><script>
     for (const said of ['_TQMFullScreen', '_TQMResize;{"width":900,"height":900}', ${JSON.stringify(forged)}])
@@ -66,7 +66,7 @@ test('the element hears nobody but its own frame', async () => {
   expect(await page.locator('#pay iframe').boundingBox()).toEqual(place)
 })
 
-test('the embed hears nobody but the page that holds it', async () => {
+test('the embed accepts messages only from the page that holds it', async () => {
   const service = await host()
   const stranger = await site(
     `<!doctype html><script>parent.frames[0].postMessage('_TQMToggle', '*'); parent.postMessage('done', '*')</script>`,
@@ -86,7 +86,7 @@ test('the embed hears nobody but the page that holds it', async () => {
   await shown.open.waitFor()
 })
 
-test('texts and styles of a hostile page stay texts and styles', async () => {
+test('texts and styles of a hostile page cannot inject markup or rules into the embed', async () => {
   const service = await host()
   const evil = '<img src=x onerror=alert(1)><style>#open{display:none}</style>'
   const styles = {
@@ -107,7 +107,7 @@ test('texts and styles of a hostile page stay texts and styles', async () => {
   expect(colors).toBe('rgb(0, 0, 0)')
 })
 
-test('a cookie of the same site says nothing about who pays', async () => {
+test('a cookie of the same site does not decide who pays', async () => {
   const service = await host()
   const session = await newSession(service.call, 'somebody-else@example.test')
   const page = await newPage()
@@ -121,7 +121,7 @@ test('a cookie of the same site says nothing about who pays', async () => {
   expect(token?.value).toBe(session)
 })
 
-test('the embed works in a window of its own, where there is no page to tell', async () => {
+test('the embed works in its own window, without a page to notify', async () => {
   const service = await host()
   const page = await newPage()
   await page.goto(`${service.url}/v4/embed/${demo.commodities.song}`)
@@ -132,7 +132,7 @@ test('the embed works in a window of its own, where there is no page to tell', a
   expect(await page.getByRole('status').textContent()).toBe('Paid 0.99 USD.')
 })
 
-test('a page that lets the frame keep nothing can be paid on all the same, where the origin null is allowed', async () => {
+test('a reader can pay in a sandboxed frame without storage if the origin null is allowed', async () => {
   // A sandboxed frame is of the origin `null`, as anybody's can be.
   const service = await host(undefined, undefined, ['null'])
   const { article } = demo.commodities

@@ -46,7 +46,7 @@ const ask = (method: string, path: string, body?: object, init?: RequestInit) =>
     ...${JSON.stringify({ ...init, ...(body && { body: JSON.stringify(body) }) })} })
     .then(async (answer) => [answer.status, JSON.parse(await answer.text() || 'null')])`
 
-test("a reader signs in by a cookie that the page cannot see, under MSW's worker", async () => {
+test("a reader signs in under MSW's worker by a cookie that the page cannot see", async () => {
   const page = await openPage()
   const email = 'ada+code123456@example.test'
   expect(await page.evaluate(ask('POST', '/v4/session/code', { email }))).toMatchObject([202, {}])
@@ -61,7 +61,7 @@ test("a reader signs in by a cookie that the page cannot see, under MSW's worker
   expect(await page.evaluate(ask('GET', '/v4/session'))).toMatchObject([200, { user: null }])
 })
 
-test("answers come piece by piece through MSW's worker, and break off where they fail", async () => {
+test("MSW's worker streams answers piece by piece and aborts those that fail", async () => {
   const page = await openPage()
   const said = await page.evaluate(async () => {
     const said: string[] = []
@@ -77,7 +77,7 @@ test("answers come piece by piece through MSW's worker, and break off where they
   expect(said).toEqual(['one', 'two', 'TypeError'])
 })
 
-test('a payment element says on the console that no mocking worker answers its frame', async () => {
+test('a payment element logs that no mocking worker answers its frame', async () => {
   const page = await openPage()
   page.removeAllListeners('console')
   const complaint = page.waitForEvent('console', (message) => message.text().startsWith('MicroPayments:'))

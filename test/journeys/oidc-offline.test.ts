@@ -6,7 +6,7 @@ import { CHALLENGE } from '../support/scenes/oidc.js'
 const { page: newPage } = journey()
 const offline = offlineDemo()
 
-test('an app is connected without a server: its redirects, cookies and pages are a service worker’s', {
+test('a service worker connects an app without a server: it serves redirects, cookies and pages', {
   timeout: 60_000,
 }, async () => {
   const page = await newPage()

@@ -43,7 +43,7 @@ async function addAccount(call: Call, name: string): Promise<void> {
   await call('PUT', '/v4/account', { token, body: { businessName: name } })
 }
 
-test('connects an app by keyboard: signs in by code, picks a business account, lands back with a code that works', async () => {
+test('a user connects an app by keyboard: signs in by code, picks a business account, returns with a valid code', async () => {
   const { url, call } = await host()
   await addAccount(call, 'Difference Engines')
   const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
@@ -74,7 +74,7 @@ test('connects an app by keyboard: signs in by code, picks a business account, l
   expect(await shown.account('Difference Engines').isChecked()).toBe(true)
 })
 
-test('denies by keyboard, and lands back with that', async () => {
+test('a user denies by keyboard, and the app learns of the denial', async () => {
   const { url, call } = await host()
   const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
   const { address } = await newConnection(call, url, callback)
@@ -87,7 +87,7 @@ test('denies by keyboard, and lands back with that', async () => {
   expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied')
 })
 
-test('Cancel goes back before anything was given', async () => {
+test('Cancel returns to the app before anything is granted', async () => {
   const { url, call } = await host()
   const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
   const { address } = await newConnection(call, url, callback)
@@ -98,7 +98,7 @@ test('Cancel goes back before anything was given', async () => {
   expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied')
 })
 
-test('a wrong address and a wrong code are told in an alert, and can be put right', async () => {
+test('an alert reports a wrong address and a wrong code, and the user can correct both', async () => {
   const { url, call } = await host()
   const { address } = await newConnection(call, url, 'https://app.example.test/callback')
   const page = await newPage()
@@ -117,7 +117,7 @@ test('a wrong address and a wrong code are told in an alert, and can be put righ
   await shown.button('Allow').waitFor()
 })
 
-test('the pages work without JavaScript, and go on by themselves once a device has approved', async () => {
+test('the pages work without JavaScript, and continue by themselves after a device approves', async () => {
   const { url, call } = await host()
   const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
   const { address } = await newConnection(call, url, callback)
@@ -153,7 +153,7 @@ async function pendingOf(call: Call) {
   return { requests: messages.map((message: any) => Number(message.data.authentication_request_id)) }
 }
 
-test('signs out where the app asks for it, and only after a question where it shows no id token', async () => {
+test("the service signs out on the app's request, and asks first if there is no id token", async () => {
   const { url, call } = await host()
   const { url: callback } = await site('<!doctype html><title>The app</title><h1>Back in the app</h1>')
   const { address } = await newConnection(call, url, callback)
@@ -170,7 +170,7 @@ test('signs out where the app asks for it, and only after a question where it sh
   await parts(page).email.waitFor()
 })
 
-test('consent cannot be framed by another site', async () => {
+test('another site cannot frame the consent page', async () => {
   const { url, call } = await host()
   const { address } = await newConnection(call, url, 'https://app.example.test/callback')
   const framing = await site(

@@ -34,7 +34,7 @@ async function opened({ asks = consent, balance = 5 }: { asks?: unknown; balance
 const balanceOf = async ({ call }: Host, hostname: string, token: string): Promise<number> =>
   Object.values((await call('GET', `/v4/twin/${hostname}`, { token })).body.balances as Record<string, number>)[0] ?? 0
 
-test('a reader consents, is paid once, and the seller validates it', async () => {
+test('a reader consents and is paid once, and the seller validates the payment', async () => {
   const { service, token, commodity, page, frame, shown, origin } = await opened()
   const asked = page.waitForRequest('**/v4/payback/*')
   await signInByCode(service, shown, demo.payer.email)
@@ -77,7 +77,7 @@ test('a reader consents, is paid once, and the seller validates it', async () =>
   expect((await service.call('GET', '/_sandbox/ledger')).body).toMatchObject({ ok: true, broken: null })
 })
 
-test('a sender without enough is said, and tried again once there is', async () => {
+test('the page reports a sender without enough funds, and a retry pays once there is enough', async () => {
   const { service, commodity, page, shown } = await opened({ balance: 0.1 })
   await signInByCode(service, shown, demo.payer.email)
   await shown.allow.click()
@@ -88,7 +88,7 @@ test('a sender without enough is said, and tried again once there is', async () 
   expect(await heardBy(page)).toHaveLength(3)
 })
 
-test('an answer that was lost is asked for again, and pays once', async () => {
+test('the page asks again for a lost answer, and the payback pays once', async () => {
   const { service, token, commodity, page, shown } = await opened()
   await signInByCode(service, shown, demo.payer.email)
   await page.route('**/v4/payback/*', async (route) => {
@@ -106,7 +106,7 @@ test('an answer that was lost is asked for again, and pays once', async () => {
   expect(await balanceOf(service, commodity.hostname, token)).toBe(4.75)
 })
 
-test('consenting needs no mouse, and a list that is long is scrolled by keys', async () => {
+test('a reader consents without a mouse, and scrolls a long list by keyboard', async () => {
   const asks = Array.from({ length: 20 }, (_, n) => ({ title: `Text ${n}`, text: 'Much is asked here. '.repeat(20) }))
   const { service, page, frame, shown } = await opened({ asks })
   const focused = () => page.frames()[1]?.evaluate('document.activeElement.id || document.activeElement.textContent')
@@ -140,7 +140,7 @@ test('Cancel consents to nothing', async () => {
   expect(body.movements).toBe((demo.seed.users?.length ?? 0) + 1)
 })
 
-test('the payback element reads its commodity, and begins wider', async () => {
+test('the payback element reads its commodity and starts wider', async () => {
   const { service, commodity, page } = await opened()
   const { pathname, searchParams } = new URL((await page.locator('iframe').getAttribute('src')) as string)
   expect(pathname).toBe(`/v3/payback/embed/${commodity.hash}`)

@@ -67,7 +67,7 @@ test('a newcomer on another site signs up, has too little, gets funds, pays, and
   expect((await call('GET', '/_sandbox/ledger')).body).toMatchObject({ ok: true, broken: null })
 })
 
-test('the frame fills the window while it is open, and goes back to its place', async () => {
+test('the frame fills the window while it is open, and then returns to its place', async () => {
   const service = await host()
   // A transformed ancestor would hold a fixed frame in its own box.
   const shop = await site(shopHtml(service).replace('<div id="pay">', '<div id="pay" style="transform:rotate(0deg)">'))
@@ -86,7 +86,7 @@ test('the frame fills the window while it is open, and goes back to its place', 
   expect(await page.evaluate('document.documentElement.style.overflow')).toBe('')
 })
 
-test('the frame is as wide as its button, once what it says needs more room', async () => {
+test('the frame grows with its button when the label needs more room', async () => {
   const service = await host()
   const shop = await site(shopHtml(service, { hash: demo.commodities.song, leading: 'Pay', trailing: 'to hear it' }))
   const page = await newPage()
@@ -96,7 +96,7 @@ test('the frame is as wide as its button, once what it says needs more room', as
   expect((await page.locator('iframe').boundingBox())?.height).toBe(48)
 })
 
-test('paying needs no mouse', async () => {
+test('a reader pays without a mouse', async () => {
   const service = await host()
   const shop = await site(shopHtml(service))
   const page = await newPage()
@@ -128,7 +128,7 @@ test('paying needs no mouse', async () => {
   expect(await page.frames()[1]?.getByRole('status').textContent()).toBe('Paid 0.25 USD.')
 })
 
-test('Escape closes like Cancel, and a cancel is no event', async () => {
+test('Escape closes like Cancel, and neither sends an event', async () => {
   const service = await host()
   const shop = await site(shopHtml(service))
   const page = await newPage()
@@ -143,7 +143,7 @@ test('Escape closes like Cancel, and a cancel is no event', async () => {
   expect(await heardBy(page)).toEqual([])
 })
 
-test('a reader who signed in once stays so, also after a reload, until they say it is not them', async () => {
+test('a reader stays signed in, even after a reload, until they choose not to be', async () => {
   const service = await host()
   const shop = await site(shopHtml(service))
   const page = await newPage()
@@ -160,7 +160,7 @@ test('a reader who signed in once stays so, also after a reload, until they say 
   await shown.email.waitFor()
 })
 
-test('two payments in one visit are two', async () => {
+test('two payments in one visit count as two', async () => {
   const service = await host()
   const shop = await site(shopHtml(service))
   const page = await newPage()
@@ -175,7 +175,7 @@ test('two payments in one visit are two', async () => {
   expect(await sellerBalance(service.call)).toBe(0.5)
 })
 
-test('toggle opens and closes, also when it is asked before the frame listens', async () => {
+test('toggle opens and closes, even when called before the frame listens', async () => {
   const service = await host()
   const shop = await site(
     shopHtml(service)
@@ -196,7 +196,7 @@ test('toggle opens and closes, also when it is asked before the frame listens', 
   await shown.open.waitFor()
 })
 
-test('Pay cannot be reached by the second half of a double click on the closed button', async () => {
+test('the second half of a double click on the closed button does not press Pay', async () => {
   const service = await host()
   const shop = await site(shopHtml(service))
   const page = await newPage()
@@ -221,7 +221,7 @@ test('Pay cannot be reached by the second half of a double click on the closed b
   await expect.poll(() => page.clock.runFor(50).then(() => shown.pay.isEnabled())).toBe(true)
 })
 
-test('of two elements on a page, the one that was paid with tells', async () => {
+test('only the element that was paid sends events when a page has two', async () => {
   const service = await host()
   const { article, song } = demo.commodities
   const shop = await site(

@@ -35,7 +35,7 @@ async function paywallPage() {
   return { service, ask, userId: user.id as number }
 }
 
-test('a page whose reader is authorized asks for payments: approved 200, rejected 403, left alone 408', async () => {
+test('an authorized page requests payments and gets 200 if approved, 403 if rejected, 408 if ignored', async () => {
   const { service, ask, userId } = await paywallPage()
   const { call } = service
   const phone = (mode: string) => call('POST', `/_sandbox/devices/${userId}`, { body: { mode } })

@@ -22,7 +22,7 @@ for (const [button, heading, status] of [
   ['Approve', 'Approved', 'approved'],
   ['Reject', 'Rejected', 'rejected'],
 ] as const)
-  test(`a mailed request is read and answered by keyboard alone: ${button}`, async () => {
+  test(`a user reads and answers a mailed request by keyboard alone: ${button}`, async () => {
     const { status: statusNow, address } = await asked()
     const page = await newPage()
     await page.goto(address)
@@ -43,7 +43,7 @@ for (const [button, heading, status] of [
     expect(await page.getByRole('alert').innerText()).toBe('This link has expired or was already used.')
   })
 
-test('the browser of the session that asked cannot answer, and is told why', async () => {
+test('the browser of the requesting session cannot answer, and the page says why', async () => {
   const { service, session, status, address } = await asked()
   const page = await newPage()
   await page.context().addCookies([{ name: 'session_id', value: session, url: service.url }])

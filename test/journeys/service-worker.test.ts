@@ -94,7 +94,7 @@ async function stopWorkers(shown: Page): Promise<void> {
 }
 
 describe('register', () => {
-  test('resolves once the page is answered by the worker, on the first visit and on every other', async () => {
+  test('resolves once the worker answers the page, on the first and every later visit', async () => {
     const first = await visited()
     expect((await ask(first, 'pay/v4/dq')).status).toBe(200)
     await first.reload()
@@ -102,7 +102,7 @@ describe('register', () => {
     expect((await ask(first, 'pay/v4/dq')).status).toBe(200)
   })
 
-  test('brings back a page that was reloaded past its worker', async () => {
+  test('recovers a page that was reloaded past its worker', async () => {
     const first = await visited()
     const session = await first.context().newCDPSession(first)
     const loaded = first.waitForEvent('load')
@@ -114,7 +114,7 @@ describe('register', () => {
     expect((await ask(first, 'pay/v4/dq')).status).toBe(200)
   })
 
-  test('says what is wrong: no workers here, a page out of scope, a script that fails', async () => {
+  test('reports missing worker support, a page out of scope and a failing script', async () => {
     const shown = await page()
     await shown.goto(`${origin}/own/`)
     await ready(shown)
@@ -131,7 +131,7 @@ describe('register', () => {
     )
   })
 
-  test('tells of a newer worker, which goes on with the same state', async () => {
+  test('reports a newer worker, which continues with the same state', async () => {
     const shown = await visited()
     await signedIn(shown)
     const before = workerScript
@@ -150,7 +150,7 @@ describe('register', () => {
 })
 
 describe('a worker', () => {
-  test('answers below the base URL of its service, and leaves all else to the network', async () => {
+  test('answers below the base URL of its service, and leaves everything else to the network', async () => {
     const shown = await visited()
     expect((await ask(shown, 'pay/v4/openapi.json')).body.servers).toEqual([{ url: `${origin}/own/pay` }])
     expect(await ask(shown, 'pay/nothing')).toMatchObject({ status: 404, body: { code: 'no_such_path' } })
@@ -171,7 +171,7 @@ describe('a worker', () => {
     expect((await ask(shown, there, { credentials: 'include' })).body.user.email).toBe(demo.payer.email)
   })
 
-  test('streams: events come one by one while the answer goes on', async () => {
+  test('streams events one by one while the answer is still open', async () => {
     const shown = await visited()
     const heard = await shown.evaluate(
       () =>
@@ -188,7 +188,7 @@ describe('a worker', () => {
     expect(heard).toEqual(['1', '2', '3'])
   })
 
-  test('passes redirects on, and answers 500 for what breaks in front of the service', async () => {
+  test('passes redirects on, and answers 500 for errors in front of the service', async () => {
     const shown = await visited()
     expect(await shown.evaluate(async () => (await fetch('pay/moved')).url)).toBe(`${origin}/own/pay/v4/dq`)
     expect(await ask(shown, 'pay/broken')).toEqual({
@@ -197,7 +197,7 @@ describe('a worker', () => {
     })
   })
 
-  test('that was stopped goes on where it was: sessions, tokens, nonces and the clock', async () => {
+  test('keeps sessions, tokens, nonces and the clock after it was stopped', async () => {
     const shown = await visited()
     await signedIn(shown)
     await send(shown, 'pay/_sandbox/clock', { mode: 'manual' })
@@ -224,7 +224,7 @@ describe('a worker', () => {
 })
 
 describe('the session cookie of a worker', () => {
-  test('is kept for its pages, which cannot see it, until it is signed out', async () => {
+  test('stays hidden from its pages and lasts until sign-out', async () => {
     const shown = await visited()
     const id = async (init?: RequestInit) => (await ask(shown, 'pay/v4/session', init)).body.session_id
     const issued = await id()
@@ -243,7 +243,7 @@ describe('the session cookie of a worker', () => {
     expect(await userOf(shown)).toBeUndefined()
   })
 
-  test("changes nothing for a form of another site's page, and does for one in a frame of its own", async () => {
+  test('is refused for a form on another site, and accepted in a frame of its own page', async () => {
     const shown = await visited()
     await signedIn(shown)
     const form = `<form method="post" action="${origin}/own/pay/v4/session/code"><input name="email" value="eve@example.test"><button>Send</button></form>`
@@ -266,7 +266,7 @@ describe('the session cookie of a worker', () => {
   })
 })
 
-test('a payment element is loaded, signed in and paid in, with every request answered by the worker', async () => {
+test('a reader loads a payment element, signs in and pays, and the worker answers every request', async () => {
   const shown = await visited()
   await shown.addScriptTag({ url: 'pay/micropay.js', type: 'module' })
   await shown.evaluate(

@@ -34,7 +34,7 @@ async function opened(options: object = {}) {
   return { service, call, hash, delegates, page, frame, asked, shown: parts(frame, /Press pass/) }
 }
 
-test('whoever holds a delegate is verified, and the server of the page checks who they are', async () => {
+test("a reader with a delegate is verified, and the page's server checks their identity", async () => {
   const { service, call, hash, delegates, page, asked, shown } = await opened({ issueMin: 1, issueMax: 2 })
   expect(asked[2]).toBe(`/v3/persona/${hash}?embed=false`)
   expect(new URL(service.url + asked[3]).pathname).toBe(`/v3/verify/embed/${hash}`)
@@ -65,7 +65,7 @@ test('whoever holds a delegate is verified, and the server of the page checks wh
   expect((await check()).status).toBe(400)
 })
 
-test('whoever holds none is told so, once per try, and may use another email', async () => {
+test('a reader without a delegate is told once per try, and may use another email', async () => {
   const { service, page, frame, shown } = await opened({ issueMin: 3, issueMax: 4 })
   await signInByCode(service, shown, demo.payer.email)
   await expect.poll(() => shown.alert.textContent()).toBe(none)
@@ -84,7 +84,7 @@ test('whoever holds none is told so, once per try, and may use another email', a
   expect(await heardBy(page)).toHaveLength(3 + 6)
 })
 
-test('a page learns nothing of whoever is signed in before they say so', async () => {
+test('a page learns nothing about a signed-in reader before they verify', async () => {
   const { service, page, frame, shown } = await opened()
   await signInByCode(service, shown, demo.payer.email)
   await shown.open.waitFor()
@@ -101,7 +101,7 @@ test('a page learns nothing of whoever is signed in before they say so', async (
   expect(await heardBy(page)).toHaveLength(12)
 })
 
-test('a page is told of no delegate by which it may spend', async () => {
+test('a page never learns of a delegate that lets it spend', async () => {
   const { service, call, hash, delegates, page, shown } = await opened({ issueMax: 4 })
   const token = await sellerToken(call)
   const [dq] = (await call('GET', '/v4/dq')).body.digital_quantities
@@ -113,7 +113,7 @@ test('a page is told of no delegate by which it may spend', async () => {
   expect((await heardBy(page))[0]?.detail).toMatchObject({ instances: delegates })
 })
 
-test('a newcomer holds none, and Cancel without a try is no event', async () => {
+test('a newcomer has no delegate, and Cancel without a try sends no event', async () => {
   const { service, page, shown } = await opened()
   await shown.open.click()
   await shown.cancel.click()
@@ -127,7 +127,7 @@ test('a newcomer holds none, and Cancel without a try is no event', async () => 
   expect(await heardBy(page)).toHaveLength(3)
 })
 
-test('verifying needs no mouse', async () => {
+test('a reader verifies without a mouse', async () => {
   const { page, shown } = await opened({ issueMin: 3 })
   const focused = () => page.frames()[1]?.evaluate('document.activeElement.textContent || document.activeElement.id')
   await page.getByText('Before').focus()
@@ -156,7 +156,7 @@ test('verifying needs no mouse', async () => {
   expect(await heardBy(page)).toHaveLength(3)
 })
 
-test('every twin of the reader is looked at', async () => {
+test('verification checks every twin of the reader', async () => {
   const { service, call, page, hash, shown } = await opened({ issueMin: 4 })
   const { session_id } = (await call('GET', '/v4/session')).body
   await call('POST', '/v4/session/code', { session: session_id, body: { email: demo.payer.email } })
@@ -173,7 +173,7 @@ test('every twin of the reader is looked at', async () => {
   expect((await heardBy(page))[0]?.detail.hostname).toBe(twins[1].hostname)
 })
 
-test('a service that cannot be reached is said, and asked again by Verify', async () => {
+test('the page reports an unreachable service, and Verify asks it again', async () => {
   const { service, page, shown } = await opened()
   await page.route('**/v2/twin/nonce', (route) => route.abort())
   await signInByCode(service, shown, demo.payer.email)

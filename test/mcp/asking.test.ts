@@ -130,7 +130,7 @@ test('tells a client without URL elicitation, or of an earlier revision, what to
   })
 })
 
-test('refuses more questions of an app with too many', async () => {
+test('refuses more questions from an app that has too many open', async () => {
   shop = await newMcpShop()
   const { item } = shop
   for (let n = 0; n < 20; n++) expect((await round(order(item.id))).result.resultType).toBe('input_required')

@@ -59,7 +59,7 @@ describe.each<Era>(['2025-11-25', '2026-07-28'])('an agent of %s', (era) => {
     await expectSoundLedger(call)
   })
 
-  test('fills a cart, pays for all of it with one approval, and again for nothing', async () => {
+  test('fills a cart, pays for all of it with one approval, and is not charged again', async () => {
     shop = await newMcpShop()
     const { call, item } = shop
     const client = await shop.client(era)

@@ -71,7 +71,7 @@ test('the stream ends once the user has disconnected the app', async () => {
   expect(await closed).toBe('graceful')
 })
 
-test('a server that closes ends the streams first', async () => {
+test('a closing server ends the streams first', async () => {
   const host = await startHost()
   const { accessToken } = await newAgent(host.call)
   const fetchIt = (request: Request) => fetch(request)

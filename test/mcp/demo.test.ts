@@ -8,7 +8,7 @@ import { connect, done, refused } from '../support/mcp/mcp.js'
 import { fund } from '../support/scenes/market.js'
 import { newAgent } from '../support/scenes/oidc.js'
 
-test('an agent finds what the demo sells, and is delivered it by the sandbox itself', async () => {
+test('an agent finds what the demo sells, and the sandbox itself delivers it', async () => {
   const flags = { port: '0', memory: true, seed: 'demo' }
   const settings = await readSettings({ flags, environment: {}, directory: tmpdir(), apart: true })
   const running = await startSandbox(settings, { warn: () => {} })

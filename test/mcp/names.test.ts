@@ -10,7 +10,7 @@ import { newMcpShop } from '../support/mcp/mcp-shop.js'
 import { changeItem, type Item, newItem } from '../support/scenes/catalog.js'
 import { newSeller } from '../support/scenes/world.js'
 
-describe('a tool is named after its item', () => {
+describe('the tool name of an item', () => {
   test.each([
     ['City weather', 'city_weather'],
     ['  HTTP/2 — checker!  ', 'http_2_checker'],
@@ -19,7 +19,7 @@ describe('a tool is named after its item', () => {
     ['x'.repeat(64), 'x'.repeat(58)],
   ])('%s: %s', (name, expected) => expect(snakeCase(name)).toBe(expected))
 
-  test('by a name that models take, which no tool of the service has', () => {
+  test("is valid for models and differs from the service's own tools", () => {
     const some = fc.oneof(fc.constantFrom('Cart add', 'weather 2', '天気'), fc.string({ maxLength: 64 }))
     fc.assert(
       fc.property(some, (name) => {
@@ -33,7 +33,7 @@ describe('a tool is named after its item', () => {
     )
   })
 
-  test('and the names of the tools of the service are known', () => {
+  test("is reserved for each of the service's own tools", () => {
     const tools = [...buyerTools, ...sellerTools].map(({ name }) => name)
     expect([...reservedToolNames].sort()).toEqual(tools.sort())
   })
@@ -49,7 +49,7 @@ describe('a tool is named after its item', () => {
     { minLength: 2, maxLength: 12 },
   )
 
-  test('which stays its own, while others come, go and are called otherwise', async () => {
+  test('stays the same and unique while other items are added, removed and renamed', async () => {
     const shop = await newMcpShop()
     const { call } = shop
     const namesOf = async (seller: { id: number }): Promise<Record<number, string>> => {
@@ -83,7 +83,7 @@ describe('a tool is named after its item', () => {
   })
 })
 
-test('the arguments for approval and quote are never those of the item itself', () => {
+test("the arguments for approval and quote never collide with the item's own", () => {
   const own = { approval_id: { type: 'string' }, purchase_approval_id: { type: 'integer' }, quote: { type: 'null' } }
   const price = { price: 0.25, dq: '41' }
   const { schema, approval, quote } = withPayment({ type: 'object', properties: own }, price)
@@ -95,18 +95,18 @@ test('the arguments for approval and quote are never those of the item itself', 
 describe("a seller's words", () => {
   const HIDDEN = '\u0000\u0007\u00AD\u034F\u200B\u202E\u2028\u2029\u2066\u3164\uE000\uFE0F\uFEFF\u{E0041}\u{E0100}'
 
-  test('lose what people cannot see, and pictograms keep what joins them', () => {
+  test('lose invisible characters, except those that join pictograms', () => {
     for (const character of HIDDEN) expect(removeInvisible(`a${character}b\nc`)).toBe('ab\nc')
     for (const seen of ['👩🏽\u200D💻', '❤️\u200D🔥', '☀️', 'Größe\t天気']) expect(removeInvisible(seen)).toBe(seen)
     expect(removeInvisible('☀️\u200D\u200Db')).toBe('☀️b')
   })
 
-  test('have it named where people decide: the same characters', () => {
+  test('show invisible characters by code where people decide', () => {
     expect(revealInvisible('a\u202Eb👩🏽\u200D💻\u{E0041}')).toBe('a⟨U+202E⟩b👩🏽\u200D💻⟨U+E0041⟩')
     for (const character of HIDDEN) expect(revealInvisible(character)).toMatch(/^⟨U\+[0-9A-F]{4,5}⟩$/)
   })
 
-  test('are made plain in schemas, where values stay as they are', () => {
+  test('become plain in schemas, where values stay unchanged', () => {
     const schema = {
       type: 'object',
       properties: { kind: { enum: ['a\u200Bb'], description: 'of\u200B it', 'x-mcp-header': 'Kind' } },
@@ -117,7 +117,7 @@ describe("a seller's words", () => {
     })
   })
 
-  test('are made plain in schemas of arguments that are named as keywords are', () => {
+  test('become plain in schemas of arguments named like keywords', () => {
     const words = { type: 'string', description: 'of\u200B it', 'x-mcp-header': 'Kind' }
     const shown = { type: 'string', description: 'of it' }
     const names = ['default', 'enum', 'const', 'examples', 'x-mcp-header', 'properties']

@@ -49,7 +49,7 @@ describe.each(['2026-07-28', '2025-11-25'] as const)('a scripted agent (%s)', (p
 })
 
 describe('a scripted agent', () => {
-  it('has what it asked for handed out again in a state that was put back, by whichever way', async () => {
+  it('has its request handed out again after either way of restoring the state', async () => {
     const { sandbox, call, payer, order } = await market()
     const agent = await sandbox.agent({ email: payer.email })
     const { approval_id } = await agent.request(order)
@@ -62,7 +62,7 @@ describe('a scripted agent', () => {
     await agent.close()
   })
 
-  it('is asked in place, where it says that it can be', async () => {
+  it('is asked in place if it supports that', async () => {
     const { sandbox, payer, order, fundAgents } = await market()
     const agent = await sandbox.agent({ email: payer.email, inPlace: 'approve' })
     const left = await fundAgents()
@@ -75,7 +75,7 @@ describe('a scripted agent', () => {
     await refused.close()
   })
 
-  it('of a user with a phone has it approve the connection, and nothing else that waits', async () => {
+  it("gets only its connection approved by the user's phone, and no other waiting request", async () => {
     const { sandbox, call, payer } = await market()
     await sandbox.phone(payer.id).answer('manual')
     const body = { action: 'transfer', detail: { amount: 5 } }
@@ -87,7 +87,7 @@ describe('a scripted agent', () => {
     await agent.close()
   })
 
-  it('is let in, or not, by a phone as that is set', async () => {
+  it("is accepted or rejected as the user's phone is set", async () => {
     const { sandbox, payer } = await market()
     const { email } = payer
     const phone = sandbox.phone(payer.id)
@@ -101,7 +101,7 @@ describe('a scripted agent', () => {
     await expect(sandbox.agent({ email })).rejects.toThrow(`The phone of ${email} is set to ignore requests`)
   })
 
-  it('has an access token that the interface takes, too', async () => {
+  it('has an access token that the HTTP interface accepts too', async () => {
     const { sandbox, call, payer, seller } = await market()
     for (const server of [undefined, seller.id]) {
       const agent = await sandbox.agent({ email: payer.email, server })
@@ -114,7 +114,7 @@ describe('a scripted agent', () => {
   })
 
   it.each(['2026-07-28', '2025-11-25'] as const)(
-    '(%s) goes on after its token is over, by many calls at once',
+    '(%s) continues after its token expires, even with many calls at once',
     async (protocol) => {
       const { sandbox, payer } = await market()
       const agent = await sandbox.agent({ email: payer.email, protocol })
@@ -127,7 +127,7 @@ describe('a scripted agent', () => {
     },
   )
 
-  it('connects as often as is asked for, and many at once', async () => {
+  it('connects any number of times, even many at once', async () => {
     const { sandbox } = await market()
     const email = 'ada@example.test'
     for (let n = 0; n < 7; n++) await (await sandbox.agent({ email })).close()
@@ -136,7 +136,7 @@ describe('a scripted agent', () => {
     for (const agent of agents) await agent.close()
   })
 
-  it('connects again where the state was put back', async () => {
+  it('connects again after the state is restored', async () => {
     const { sandbox } = await market()
     const before = await sandbox.snapshot()
     for (let turn = 0; turn < 2; turn++) {
@@ -145,7 +145,7 @@ describe('a scripted agent', () => {
     }
   })
 
-  it('alters, duplicates and replays in vain: what was approved is bought once', async () => {
+  it('alters, duplicates and replays without gain: each approval buys once', async () => {
     const { sandbox, call, payer, order, fundAgents } = await market()
     const agent = await sandbox.agent({ email: payer.email })
     const left = await fundAgents()
@@ -159,7 +159,7 @@ describe('a scripted agent', () => {
     await agent.close()
   })
 
-  it('connects and buys where operations must be observed', async () => {
+  it('connects and buys when operations must be observed', async () => {
     const service = createService({ sandbox: true, evidence: 'observed' })
     onTestFinished(() => service.close())
     const { sandbox } = service
@@ -182,7 +182,7 @@ describe('a scripted agent', () => {
     await agent.close()
   })
 
-  it('reads hostile items as what they are: data', async () => {
+  it('reads hostile items as data', async () => {
     const { sandbox, call, seller, payer } = await market()
     for (const { item } of sandbox.hostileItems)
       await newItem(call, seller, { ...item, external_endpoint: `${upstream.url}/ok` })
@@ -194,7 +194,7 @@ describe('a scripted agent', () => {
     await agent.close()
   })
 
-  it('fails with a word on why where nobody asks, and where the user is led nowhere', async () => {
+  it('fails with a clear message when no agent asks, or the user cannot connect it', async () => {
     const { sandbox } = await market()
     await expect(sandbox.approvals.next({ seconds: 0.05 })).rejects.toThrow(
       'No agent requested an approval within 0.05',

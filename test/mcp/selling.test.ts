@@ -32,7 +32,7 @@ test('an agent with a business account sees the tools for selling', async () => 
   expect(await done(client, 'agent_wallet_info')).toMatchObject({ account: { name: null } })
 })
 
-test('an agent without one asks its user to choose one, and then sells', async () => {
+test('an agent without a business account asks its user to choose one, and then sells', async () => {
   shop = await newMcpShop()
   const { call, service } = shop
   expect(await refused(await shop.client('2025-11-25'), 'choose_account')).toMatchObject({ code: 'not_choosable' })
@@ -59,7 +59,7 @@ test('an agent without one asks its user to choose one, and then sells', async (
   expect(await done(client, 'agent_wallet_info')).toMatchObject({ account: { id }, choosable: true })
 })
 
-test('it sees and creates twins of the business, and never sees their keys', async () => {
+test('an agent sees and creates twins of the business, and never sees their keys', async () => {
   const { client, account, call, token } = await newBusiness()
   const made = await done(client, 'create_twin')
   expect(made).toMatchObject({ hostname: expect.any(String), key: null })
@@ -68,7 +68,7 @@ test('it sees and creates twins of the business, and never sees their keys', asy
   expect((await call('GET', `/v4/twin/${made.hostname}`, { token })).body.id).toBe(made.id)
 })
 
-test('it lists the tools of the business, and tries them without a payment', async () => {
+test('an agent lists the tools of the business, and tries them without a payment', async () => {
   const { client, call, token } = await newBusiness()
   const item = await newItem(call, { token }, { featured: true, active: false })
   await putParameters(call, { token } as never, item, [{ kind: 'query', name: 'key', value: 'k1', sensitive: true }])
@@ -92,7 +92,7 @@ test('it lists the tools of the business, and tries them without a payment', asy
   expect(await refused(client, 'test_tool', { catalog_item_id: item.id })).toMatchObject({ code: 'arguments_refused' })
 })
 
-test('it creates, changes and removes items exactly as its user approves, each once', async () => {
+test('an agent creates, changes and removes items exactly as its user approves, each once', async () => {
   const { client, call } = await newBusiness()
   const greeter = {
     name: 'Greeter',
