@@ -32,8 +32,8 @@ export function memoize<T extends string | Uint8Array>(
   }
 }
 
-/** Engines store a substring as a view of the whole, so a remembered token would keep its whole request in memory. */
-const ownCopy = (text: string): string => String(JSON.parse(JSON.stringify(text)))
+/** Copies a text. Engines store a substring as a view of the whole, which stays in memory as long as the substring. */
+export const ownCopy = (text: string): string => String(JSON.parse(JSON.stringify(text)))
 
 const sizeOf = (input: string, value: string | Uint8Array): number =>
   ENTRY_BYTES + 2 * input.length + (typeof value === 'string' ? 2 * value.length : value.byteLength)
@@ -42,4 +42,18 @@ const sizeOf = (input: string, value: string | Uint8Array): number =>
 export function once<T>(compute: () => T): () => T {
   let known: { readonly value: T } | undefined
   return () => (known ??= { value: compute() }).value
+}
+
+/** A map with at most `most` entries. It forgets the entries that were set first. */
+export class LimitedMap<K, V> extends Map<K, V> {
+  constructor(readonly most: number) {
+    super()
+  }
+
+  override set(key: K, value: V): this {
+    super.set(key, value)
+    const [oldest] = this.keys()
+    if (oldest !== undefined && this.size > this.most) this.delete(oldest)
+    return this
+  }
 }

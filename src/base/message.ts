@@ -10,12 +10,19 @@ export type CardSubject = Owner | `guests:account:${number}`
 /** How a message ended after its port answered. */
 export type DeliveryOutcome = 'sent' | 'failed'
 
+/** Who tries a message, until when. `src/jobs/leases/lease.ts` says when it may be taken over. */
+export interface DeliveryClaim {
+  /** The instance name of the service, `:`, and a random part that is new for each try: its fence. */
+  readonly holder: string
+  readonly until: number
+}
+
 /** A message that leaves the service. Its port answers with a `Result`. */
 export interface Message<Result = unknown> {
   readonly id: number
   /**
    * An email address: a push has the address of its device's user, a charge or refund that of its payer or a twin's
-   * hostname.
+   * hostname. A webhook has its URL.
    */
   readonly to: string
   readonly subject: string
@@ -25,15 +32,29 @@ export interface Message<Result = unknown> {
   readonly status: 'pending' | 'sent' | 'failed'
   /** How many times it was tried. */
   readonly attempts: number
-  /** When it is tried next. Null once it has ended or is unsettled. */
+  /** When it is tried next, or when the running try was due. Null once it has ended or is unsettled. */
   readonly due_at: number | null
+  /** When `due_at` was set. Null once it has ended or is unsettled. */
+  readonly due_set_at: number | null
+  /** Who tries it now. Null or absent if nobody does. */
+  readonly claim?: DeliveryClaim | null
+  /** It leaves before other messages of its kind, because somebody waits for it. Absent otherwise. */
+  readonly lane?: 'awaited'
+  /** The messages of one queue are on their way a few at a time. Absent: it has no queue. */
+  readonly queue?: string
+  /** Its queue, while it is claimed and takes one of the queue's places. Absent otherwise. */
+  readonly taken_in?: string
+  /** Its queue, while it is set aside because all places are taken. Then `due_at` is null. Absent otherwise. */
+  readonly waits_in?: string
+  /** When it was due before it was set aside. Absent otherwise. */
+  readonly waits_since?: number
   /** From this time on it is useless and is not sent. Null: it is always sent. */
   readonly stale_at: number | null
   /** It is encrypted under another key, so it is not sent. */
   readonly is_unreadable?: true
   /**
-   * What its port answered, if recording that failed. The next try records it without calling the port. Absent in
-   * older rows.
+   * What its port answered, if recording that failed. The next try records it without calling the port. Absent
+   * otherwise.
    */
   readonly answer?: Result
   /** Since when it is unsettled and waits for an operator. Absent otherwise. */
@@ -57,8 +78,8 @@ export interface CardRow extends Message<ChargeResult> {
   /** The kind of thing that it pays for, and that thing's id. */
   readonly purpose: 'topup' | 'checkout' | 'invoice'
   readonly purpose_id: number
-  /** Whose limits it counts against if it is declined. Absent in older rows. */
-  readonly subjects?: readonly CardSubject[]
+  /** Whose limits it counts against if it is declined. */
+  readonly subjects: readonly CardSubject[]
 }
 
 /** A refund of a charge to its card. */
@@ -70,8 +91,27 @@ export interface RefundRow extends Message<RefundResult> {
   readonly purpose_id: number
 }
 
+/** How a try of a webhook ended. */
+export interface WebhookTry {
+  /** Unix milliseconds. */
+  readonly at: number
+  /** The HTTP status of the receiver's answer. Null if none came. */
+  readonly status: number | null
+  /** How long it took, in milliseconds of the service's clock. */
+  readonly ms: number
+  /** Why it failed. Null if it did not. */
+  readonly error: string | null
+}
+
+/** An event on its way to a webhook. */
+export interface WebhookMessageRow extends Message<WebhookTry | 'ended'> {
+  readonly kind: 'webhook'
+  readonly webhook_id: number
+  readonly delivery_id: number
+}
+
 /**
  * A message in the outbox. The transaction that causes it writes it, and it is delivered after that transaction has
  * landed.
  */
-export type OutboxRow = MailRow | PushRow | CardRow | RefundRow
+export type OutboxRow = MailRow | PushRow | CardRow | RefundRow | WebhookMessageRow

@@ -27,7 +27,7 @@ export interface PushMessage {
   /** The same for every try to deliver this message: an idempotency key. */
   readonly id: string
   /** `token`: what the device was registered with, such as an FCM registration token. */
-  readonly device: { readonly platform: 'ios' | 'android' | 'web'; readonly token: string }
+  readonly device: { readonly platform: 'ios' | 'android' | 'web' | 'mobile'; readonly token: string }
   readonly title: string
   readonly body: string
   /** For the app that receives it. */
@@ -174,7 +174,10 @@ export interface Fonts {
 }
 
 export interface Alarm {
-  /** Calls `ring` once, `ms` from now. Returns a function that cancels it. Does not keep the process alive. */
+  /**
+   * Calls `ring` once, `ms` from now. Returns a function that cancels it. With 0 it is a turn of the event loop later. A
+   * longer wait does not keep the process alive.
+   */
   set(ms: number, ring: () => void): () => void
 }
 
@@ -184,6 +187,9 @@ export interface Log {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
+/** Milliseconds since some moment, for measuring how long something takes. */
+export const milliseconds = (): number => globalThis.performance.now()
+
 /** The longest delay of `setTimeout`. A later alarm rings early, and the caller sets it again. */
 const LONGEST_MS = 2 ** 31 - 1
 
@@ -191,10 +197,13 @@ export const systemAlarm: Alarm = {
   set(ms, ring) {
     const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_MS))
     // Browsers return a number, which does not keep anything alive.
-    if (typeof timer === 'object') timer.unref()
+    if (typeof timer === 'object' && ms > 0) timer.unref()
     return () => clearTimeout(timer)
   },
 }
+
+/** Lets other calls run before a long piece of work goes on. Unlike an alarm, it keeps the process alive. */
+export const letOthersRun = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
 /** The global `fetch`. It cannot check addresses, because the runtime resolves names itself. */
 export const systemUpstream: Upstream = {

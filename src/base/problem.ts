@@ -1,6 +1,8 @@
+import type { ProblemFields } from './problem-fields.js'
+
 /**
  * Every error the service answers with: `code: [HTTP status, sentence]`.
- * The body is `{error, status, code}`; a problem may add a detail to the sentence, headers and extra fields.
+ * The body is `{error, status, code, docs}`; a problem may add a detail to the sentence, headers and extra fields.
  */
 const problems = {
   // 400: malformed, or a field is missing or of the wrong type
@@ -23,6 +25,7 @@ const problems = {
   destination_unknown: [400, "The payee is missing. Send the hostname of the payee's twin as `destination`."],
   twin_nonce_refused: [400, 'This nonce is unknown, used, expired, or belongs to another twin. Create a new one.'],
   change_impossible: [400, 'The approved change is no longer possible. Request approval for a new change.'],
+  binder_invalid: [400, 'The CSV is not a binder. Nothing was imported.'],
   snapshot_invalid: [400, 'The document is not a snapshot. Nothing was changed.'],
   cursor_invalid: [400, '`after` must be an id from an earlier page of this list.'],
   // 400, by their names in RFC 6749 section 5.2, RFC 7591 section 3.2.2 and RFC 8707 section 2
@@ -37,6 +40,8 @@ const problems = {
   invalid_target: [400, '`resource` is not a resource of this service.'],
   invalid_redirect_uri: [400, 'This redirect URI cannot be registered.'],
   invalid_client_metadata: [400, 'This client metadata is not supported.'],
+  authorization_answered: [400, 'This authorization was already answered or revoked.'],
+  authorization_expired: [400, 'This authorization expired before it was answered. Start the payment again.'],
   card_required: [400, 'A paid plan needs a card. Send its `payment_method_id`.'],
   // 401: who is calling is not known
   invalid_client: [401, 'The client is unknown, or did not use its registered authentication method.'],
@@ -99,6 +104,7 @@ const problems = {
   no_such_path: [404, 'No operation has this path.'],
   not_found: [404, 'Not found.'],
   // 405 to 429
+  payment_denied: [408, 'The user denied this payment. No value was moved.'],
   approval_timeout: [408, 'The user did not approve this in time. No value was moved.'],
   method_not_allowed: [405, 'This path does not support this method. The Allow header lists the supported ones.'],
   email_taken: [409, 'A user with this email already exists. Nothing was created.'],
@@ -110,7 +116,11 @@ const problems = {
   ],
   transfer_settled: [409, 'The transfer is already settled.'],
   payback_only: [409, 'This commodity pays its reader. Call POST /v4/payback/{hash} instead of paying it.'],
-  payback_refused: [409, 'This commodity does not pay its readers. Create one with `payback: true` to do so.'],
+  payback_refused: [
+    409,
+    'This commodity does not pay its readers. Its seller turns that on with PUT /v4/commodity/{hash}/payback and `enabled: true`, or creates a commodity with `payback: true`.',
+  ],
+  sold_by_item: [409, 'A catalog item sells this commodity, so it cannot pay its readers. Create another commodity.'],
   payback_taken: [409, 'This commodity has already paid this user. It pays each user once.'],
   item_archived: [409, 'This item is archived. Restore it first.'],
   item_not_archived: [409, 'This item is not archived.'],
@@ -134,6 +144,16 @@ const problems = {
   invoice_unpaid: [409, 'An invoice is unpaid. Pay it first.'],
   charge_pending: [409, 'A card charge has no outcome yet. Check GET /v4/billing/invoices shortly.'],
   too_many_devices: [409, 'The user has the maximum number of devices. Remove one first.'],
+  too_many_webhooks: [409, 'The account has 20 webhooks, the maximum. Delete one first.'],
+  webhook_disabled: [409, 'This webhook is disabled. Enable it first.'],
+  binder_refused: [409, 'This twin cannot take a binder. Nothing was imported.'],
+  import_in_progress: [409, 'A binder is being imported into this twin. Wait until it is done.'],
+  import_ended: [
+    409,
+    'Something else ended this import, such as a reset or a restored snapshot. Read the binder of the twin to see whether it has the rows.',
+  ],
+  rewind_refused: [409, 'The sandbox cannot return to this state. Nothing was changed.'],
+  sandbox_full: [409, 'The sandbox holds as many of these as it can. Remove one first.'],
   code_expired: [410, 'The code has expired or was already used. Request a new one.'],
   interaction_expired: [410, 'This page has expired or was already used. Go back to the app and start again.'],
   transfer_expired: [410, 'Nobody claimed this transfer in time. The amount went back to the sender.'],
@@ -145,7 +165,7 @@ const problems = {
   checkout_expired: [410, 'This checkout link has expired. Any card charge for it is refunded.'],
   host_refused: [421, 'This sandbox does not answer for this host.'],
   body_too_large: [413, 'The request body is too large.'],
-  content_type_refused: [415, 'Content-Type must be application/json or application/x-www-form-urlencoded.'],
+  content_type_refused: [415, 'The operation does not accept a body of this Content-Type.'],
   cart_full: [422, 'A cart holds at most 50 lines. Create another cart.'],
   cart_empty: [422, 'The cart is empty.'],
   same_twin: [422, 'A twin cannot pay itself.'],
@@ -162,7 +182,9 @@ const problems = {
     422,
     'Cards are charged in whole cents, at least 0.50 of the digital quantity. Pay this from a wallet. Nothing was charged.',
   ],
+  snapshot_newer: [422, 'A newer farthing wrote this snapshot. Update farthing to restore it. Nothing was changed.'],
   snapshot_refused: [422, 'The snapshot is inconsistent. Nothing was changed.'],
+  not_replayable: [422, 'This entry cannot be repeated. Nothing was sent.'],
   too_many_hops: [
     422,
     'This request already passed through 3 upstream calls, so the item may be buying itself. Nothing was charged.',
@@ -170,6 +192,10 @@ const problems = {
   idempotency_mismatch: [422, 'This Idempotency-Key was used for a different request. Use a new key.'],
   too_many_codes: [429, 'Too many unused codes were mailed to this address. Enter the last one.'],
   too_many_mails: [429, 'This person got too many messages in the last 15 minutes. Nothing was sent.'],
+  too_many_fetches: [
+    429,
+    'Too many documents were fetched from this host in the last minute. Wait before you try again.',
+  ],
   too_many_declines: [429, 'Too many cards were declined in the last 15 minutes. This card was not charged.'],
   too_many_failures: [429, 'Too many wrong client secrets for this client id. Wait before you try again.'],
   too_many_tries: [429, 'Too many wrong codes. Request a new one.'],
@@ -183,9 +209,19 @@ const problems = {
     500,
     'The change was only partly made. The finished parts are kept, and the approval is used. Request approval for the rest.',
   ],
-  evidence_refused: [501, 'This operation has a weaker evidence grade than this service accepts.'],
+  evidence_refused: [501, 'This service runs in a strict evidence mode, and refuses what has a weaker grade.'],
   // 502 and 503
+  overloaded: [503, 'Too many requests wait for this service. Nothing was changed. Retry later.'],
+  not_ready: [503, 'The service cannot take requests now.'],
   storage_unavailable: [503, 'The storage is unavailable. Nothing was changed. Retry later.'],
+  storage_full: [
+    507,
+    'The storage has no space for this. Nothing was changed, and reads go on. Free space, or export the state and delete what you do not need. Then retry.',
+  ],
+  not_loaded: [
+    503,
+    'A part of the service could not be loaded. Nothing was changed. Check the connection and retry. Bundle a service worker into one file.',
+  ],
   outcome_unknown: [503, 'The service failed, and the outcome of this request is unknown.'],
   upstream_failed: [502, 'The upstream service gave no usable answer. The payment was reversed.'],
   parameter_unreadable: [
@@ -196,12 +232,14 @@ const problems = {
 } as const satisfies Record<string, readonly [number, string]>
 
 export type ProblemCode = keyof typeof problems
+/** The HTTP status of a code. */
+export type StatusOfCode<Code extends ProblemCode> = (typeof problems)[Code][0]
 
 export interface ProblemExtra {
   /** Added to the sentence: which field, how much, what to do. */
   detail?: string
   /** Fields of the body beside error, status and code. */
-  fields?: Record<string, unknown>
+  fields?: ProblemFields
   headers?: Record<string, string>
   cause?: unknown
 }
@@ -210,7 +248,7 @@ export interface ProblemExtra {
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly status: number
-  readonly fields: Record<string, unknown>
+  readonly fields: ProblemFields
   readonly headers: Record<string, string>
 
   constructor(code: ProblemCode, { detail, fields = {}, headers = {}, cause }: ProblemExtra = {}) {
@@ -223,15 +261,28 @@ export class Problem extends Error {
     this.headers = headers
   }
 
-  /** The JSON body, with the code (Micro Payment Service Interface, section 7). */
+  /** The JSON body with the code (Micro Payment Service Interface, section 7). */
   get body(): { error: string; status: number; code: ProblemCode } {
     return { ...this.fields, error: this.message, status: this.status, code: this.code }
   }
+
+  /** The body with `docs`, the address of the page that explains the code. */
+  bodyAt(service: ServiceAddress): { error: string; status: number; code: ProblemCode; docs: string } {
+    return { ...this.body, docs: docsOf(this.code, service) }
+  }
 }
+
+interface ServiceAddress {
+  readonly baseUrl: string
+}
+
+/** The address of the page that explains a code. Without one: of the list of all codes. */
+export const docsOf = (code: ProblemCode | undefined, { baseUrl }: ServiceAddress): string =>
+  code === undefined ? `${baseUrl}/docs/errors` : `${baseUrl}/docs/errors/${code}`
 
 export const problem = (code: ProblemCode, extra?: ProblemExtra): Problem => new Problem(code, extra)
 
-const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(problems, code)
+export const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(problems, code)
 
 export const problemCodes = Object.keys(problems).filter(isProblemCode)
 export const problemStatus = (code: ProblemCode): number => problems[code][0]

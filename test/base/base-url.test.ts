@@ -43,7 +43,7 @@ test('a runtime can pass the real URL and headers of a request', async () => {
   const session_id = (await (await fetch(new Request(`${BASE}/v4/session`))).json()).session_id
   const request = new Request('https://elsewhere.example.test/v4/session')
   const headers = new Headers({ cookie: `session_id=${session_id}` })
-  const answer = await service.fetch(request, { url: `${BASE}/v4/session`, headers })
+  const answer = await service.respond(request, { url: `${BASE}/v4/session`, headers })
   expect((await answer.json()).session_id).toBe(session_id)
   await service.close()
 })

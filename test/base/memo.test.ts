@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { memoize } from '../../src/base/memo.js'
+import { LimitedMap, memoize } from '../../src/base/memo.js'
 
 /** Doubles its input, and counts how often it had to. */
 function counted(limitBytes: number) {
@@ -40,4 +40,11 @@ it('computes an input of more than 2,048 characters each time', () => {
   const { double, computed } = counted(10_000_000)
   for (let i = 0; i < 3; i++) double('x'.repeat(2049))
   expect(computed()).toBe(3)
+})
+
+it('a limited map forgets the entries that were set first', () => {
+  const map = new LimitedMap<number, string>(100)
+  for (let i = 0; i < 1000; i++) map.set(i, 'x')
+  expect(map.size).toBe(100)
+  expect([map.has(899), map.has(900), map.has(999)]).toEqual([false, true, true])
 })

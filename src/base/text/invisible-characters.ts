@@ -10,12 +10,14 @@ const replaceInvisible = (text: string, by: (character: string) => string): stri
 export const isPlainLine = (text: string): boolean => !/[\n\t]/.test(text) && removeInvisible(text) === text
 
 /** Replaces invisible characters in untrusted text by their code points, such as `⟨U+200B⟩`. */
-export const revealInvisible = (text: string): string => replaceInvisible(text, (hidden) => `⟨U+${hexOf(hidden)}⟩`)
+export const revealInvisible = (text: string): string => replaceInvisible(text, codePointText)
 
 /** Removes invisible characters from untrusted text. */
 export const removeInvisible = (text: string): string => replaceInvisible(text, () => '')
 
-const hexOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+/** A character by its code point, such as `⟨U+200B⟩`. */
+export const codePointText = (character: string): string =>
+  `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`
 
 /** Untrusted text on one line, with invisible characters replaced by their code points. */
 export const revealInvisibleLine = (text: string): string => revealInvisible(text).replace(/\s+/g, ' ').trim()

@@ -1,4 +1,4 @@
-import { removeInvisible, revealInvisibleLine } from './invisible-characters.js'
+import { codePointText, removeInvisible, revealInvisibleLine } from './invisible-characters.js'
 
 /** Quotes untrusted text in the service's own sentences, so that nobody mistakes it for them. */
 
@@ -43,7 +43,7 @@ export function shownAddress(address: string): string {
   const [, local, domain] = /^(.*)@(.*)$/s.exec(address) ?? []
   if (local === undefined || domain === undefined) return revealInvisibleLine(address)
   const host = isAscii(domain) || !URL.canParse(`https://${domain}/`) ? domain : new URL(`https://${domain}/`).hostname
-  const name = /\p{Script=Latin}/u.test(local) ? local.replace(FOREIGN, nameLetter) : local
+  const name = /\p{Script=Latin}/u.test(local) ? local.replace(FOREIGN, codePointText) : local
   const shown = revealInvisibleLine(`${name}@${host}`)
   return /^[\p{L}\p{N}\p{M}._+⟨⟩-]+@/u.test(shown) ? shown : unlinked(shown)
 }
@@ -51,6 +51,3 @@ export function shownAddress(address: string): string {
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
 const FOREIGN = /(?!\p{Script=Latin})\p{L}/gu
-
-const nameLetter = (letter: string): string =>
-  `⟨U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`

@@ -9,3 +9,9 @@ declare module '*?font' {
   const bytes: Uint8Array<ArrayBuffer>
   export default bytes
 }
+
+/** The text of each file in a folder, by its path there, when this package is built: `import files from './folder?files'`. */
+declare module '*?files' {
+  const files: Readonly<Record<string, string>>
+  export default files
+}

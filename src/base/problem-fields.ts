@@ -1,0 +1,139 @@
+/**
+ * The fields that a problem may add to its body, each with its JSON Schema. `ProblemFields` derives their types, so no
+ * problem carries a field that the OpenAPI document does not show.
+ */
+
+import type { ProblemCode } from './problem.js'
+
+const text = { type: 'string' } as const
+const integer = { type: 'integer' } as const
+const amount = { type: 'number' } as const
+const nullableText = { type: ['string', 'null'] } as const
+const object = { type: 'object', additionalProperties: true } as const
+
+export const problemFields = {
+  field: { ...text, description: 'The path of the field that is missing or invalid.' },
+  price: { ...amount, description: 'The price as it is now, in the digital quantity.' },
+  dq: { ...text, description: 'The hash of the digital quantity of the price.' },
+  lines: {
+    type: 'array',
+    description: 'The lines of the cart as they are now.',
+    items: {
+      type: 'object',
+      required: ['line', 'price', 'dq'],
+      properties: {
+        line: { ...integer, description: 'The number of the line.' },
+        price: { ...amount, description: 'The price of the line, in the digital quantity.' },
+        dq: { ...text, description: 'The hash of the digital quantity.' },
+        quantity: { ...integer, description: 'How many the line buys.' },
+        catalog_item_id: { ...integer, description: 'The id of the catalog item.' },
+        name: { ...text, description: 'The name of the catalog item.' },
+        new_price: { ...amount, description: 'The price as it is now, in the new digital quantity.' },
+        new_dq: { ...text, description: 'The hash of the digital quantity as it is now.' },
+      },
+    },
+  },
+  waiting: { ...integer, description: 'How many requests wait for their first transaction.' },
+  queue: { ...integer, description: 'How many may wait: the option `limits.queue`.' },
+  line: { ...integer, description: 'The line that was refused: of a cart, or of the CSV of a binder.' },
+  column: { ...nullableText, description: 'The column of the CSV that was refused. Null: the whole line.' },
+  expected: { ...text, description: 'What the line or its cell must be.' },
+  outcome: { type: 'string', enum: ['failed', 'unknown'], description: 'Whether the card may still be charged.' },
+  reason: { ...text, description: 'Why it was refused, as a code or a sentence.' },
+  argument: { ...nullableText, description: 'The path of the refused argument. Null: all arguments.' },
+  invoice_id: { ...integer, description: 'The id of the invoice that is not paid.' },
+  invoice_status: { ...text, description: 'The status of the invoice.' },
+  payment_id: { ...integer, description: 'The id of the payment that was not completed.' },
+  transaction_id: { ...integer, description: 'The id of the reversed payment.' },
+  approval: { ...object, description: 'The body with which to request the approval.' },
+  approval_id: { ...text, description: 'The id of the approval.' },
+  url: { ...text, description: 'Where the user answers the approval.' },
+  approval_status: { ...text, description: 'The status of the approval.' },
+  catalog_item_id: { ...integer, description: 'The id of the catalog item whose price changed.' },
+  of: { ...text, description: 'What the plan limits.' },
+  plan: { ...text, description: 'The plan of the account.' },
+  limit: { ...integer, description: 'How many the plan allows.' },
+  used: { ...integer, description: 'How many are used.' },
+  resets_at: { ...integer, description: 'Unix seconds at which the count starts again.' },
+  changed: { type: 'boolean', description: 'True if parts of the change were made and kept.' },
+  made: { ...object, description: 'What was made and kept.' },
+  collection: { ...text, description: 'The collection that breaks a rule.' },
+  id: {
+    type: ['string', 'integer', 'null'],
+    description:
+      'The id of the row that breaks a rule, or of the entry that cannot be repeated. Null: no single row breaks it.',
+  },
+  schema: { ...integer, description: 'The number of the stored schema, which is newer than this service.' },
+  ok: { type: 'boolean', description: 'False, because nothing can be stored.' },
+  fault: { ...text, description: 'Why nothing can be stored.' },
+  name: { ...text, description: 'The name of the service.' },
+  version: { ...text, description: 'The version of farthing.' },
+  storage: { ...text, description: 'The kind of storage.' },
+  clock: { ...object, description: 'The clock of the service: `mode` and `now`.' },
+  evidence: { ...text, description: 'The weakest evidence grade that the service accepts.' },
+} as const
+
+type FieldName = keyof typeof problemFields
+
+type ValueOf<S> = S extends { enum: readonly (infer V)[] }
+  ? V
+  : S extends { type: 'string' }
+    ? string
+    : S extends { type: 'integer' | 'number' }
+      ? number
+      : S extends { type: 'boolean' }
+        ? boolean
+        : S extends { type: readonly ['string', 'null'] }
+          ? string | null
+          : S extends { type: readonly ['string', 'integer', 'null'] }
+            ? string | number | null
+            : S extends { type: 'array'; items: { properties: infer P; required: readonly (infer R)[] } }
+              ? ItemOf<P, R>[]
+              : Record<string, unknown>
+
+type ItemOf<P, Required> = { [Name in keyof P & Required]: ValueOf<P[Name]> } & {
+  [Name in Exclude<keyof P, Required>]?: ValueOf<P[Name]> | undefined
+}
+
+/** Fields of a problem's body beside `error`, `status` and `code`. */
+export type ProblemFields = { readonly [Name in FieldName]?: ValueOf<(typeof problemFields)[Name]> | undefined }
+
+const fieldsByCode = {
+  field_invalid: ['field'],
+  card_required: ['field'],
+  price_changed: ['price', 'dq', 'lines', 'line', 'catalog_item_id'],
+  not_found: ['line'],
+  item_inactive: ['line'],
+  arguments_refused: ['argument', 'reason', 'line'],
+  schema_refused: ['line'],
+  parameter_unreadable: ['line'],
+  upstream_failed: ['transaction_id'],
+  card_declined: ['reason', 'invoice_id', 'payment_id'],
+  processor_failed: ['outcome', 'invoice_id', 'payment_id'],
+  charge_pending: ['invoice_id'],
+  invoice_unpaid: ['invoice_id'],
+  invoice_not_open: ['invoice_status'],
+  approval_required: ['approval', 'approval_id', 'url'],
+  approval_mismatch: ['approval_id'],
+  approval_spent: ['approval_id', 'approval_status'],
+  approval_not_given: ['approval_id', 'approval_status', 'url'],
+  change_impossible: ['reason', 'field', 'changed', 'made', 'of', 'plan', 'limit', 'used', 'resets_at'],
+  change_incomplete: ['changed', 'made'],
+  plan_limit_reached: ['of', 'plan', 'limit', 'used', 'resets_at'],
+  binder_invalid: ['line', 'column', 'expected'],
+  snapshot_refused: ['collection', 'id'],
+  not_replayable: ['field', 'id'],
+  overloaded: ['waiting', 'queue'],
+  not_ready: ['waiting', 'queue'],
+  storage_unavailable: ['schema', 'ok', 'fault', 'name', 'version', 'storage', 'clock', 'evidence'],
+  outcome_unknown: ['outcome', 'invoice_id', 'payment_id', 'transaction_id', 'changed', 'made'],
+} as const satisfies Partial<Record<ProblemCode, readonly FieldName[]>>
+
+/** The fields that each code may carry. */
+export const fieldsOfCode: Partial<Record<ProblemCode, readonly FieldName[]>> = fieldsByCode
+
+/** The fields that a problem with this code may carry, and their types. */
+export type FieldsOfCode<Code extends ProblemCode> = Pick<
+  ProblemFields,
+  Code extends keyof typeof fieldsByCode ? (typeof fieldsByCode)[Code][number] : never
+>

@@ -1,0 +1,20 @@
+import { closestMatch } from 'leven'
+
+/** How many names a sentence lists. */
+const MOST_NAMES = 20
+
+/**
+ * Returns what to say after an unknown name: ` Did you mean "users"?`, or all names if none is near. Upper case, `_` and
+ * `-` do not count.
+ */
+export function suggestName(given: string, names: readonly string[]): string {
+  const byFolded = new Map(names.map((name) => [folded(name), name]))
+  const sought = folded(given)
+  // Two swapped letters are a distance of two.
+  const maxDistance = sought.length <= 3 ? 1 : Math.max(2, Math.floor(sought.length / 3))
+  const near = closestMatch(sought, [...byFolded.keys()], { maxDistance })
+  if (near !== undefined) return ` Did you mean "${byFolded.get(near)}"?`
+  return names.length > 0 && names.length <= MOST_NAMES ? ` Choose from ${names.join(', ')}.` : ''
+}
+
+const folded = (name: string): string => name.toLowerCase().replace(/[_-]/g, '')
