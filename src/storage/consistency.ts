@@ -17,61 +17,80 @@ export interface Schema {
   readonly references: Readonly<Record<string, AnyCollection>>
 }
 
-/**
- * Finds the first inconsistency of a state: values that are not rows, unknown collections, repeated ids and unique
- * keys, counters that would repeat an id, and references to missing rows.
- */
-export function findInconsistency(
-  { rows, counters }: State,
-  { collections, counted, references }: Schema,
-): Inconsistency | undefined {
-  const known = new Map(collections.map((collection) => [collection.name, collection]))
-  const ids = new Map<string, ReadonlySet<unknown>>()
-  for (const [name, list] of Object.entries(rows)) {
-    const collection = known.get(name)
-    if (!collection && list.length > 0)
-      return { collection: name, id: null, what: 'this version has no such collection' }
-    const found = collection && rowInconsistency(collection, list)
-    if (found) return found
-    ids.set(name, new Set(list.map(({ id }) => id)))
-  }
-  for (const [name, list] of Object.entries(rows))
-    for (const row of list) {
-      const last = Object.hasOwn(counters, name) ? counters[name] : counted.includes(name) ? 0 : undefined
-      const what = counterInconsistency(row, last) ?? referenceInconsistency(row, references, ids)
-      if (what !== undefined) return { collection: name, id: row.id, what }
-    }
+/** Finds the first inconsistency of a state. */
+export function findInconsistency(state: State, schema: Schema): Inconsistency | undefined {
+  for (const found of inconsistencies(state, schema)) return found
   return undefined
 }
 
+/**
+ * Finds the inconsistencies of a state: values that are not rows, unknown collections, repeated ids and unique keys,
+ * counters that would repeat an id, and references to missing rows. At most one for each row.
+ */
+export function* inconsistencies(
+  { rows, counters }: State,
+  { collections, counted, references }: Schema,
+): Generator<Inconsistency> {
+  const known = new Map(collections.map((collection) => [collection.name, collection]))
+  const ids = new Map<string, ReadonlySet<unknown>>()
+  const wrong = new Set<unknown>()
+  for (const [name, list] of Object.entries(rows)) {
+    const collection = known.get(name)
+    if (!collection && list.length > 0)
+      yield { collection: name, id: null, what: 'this version has no such collection' }
+    if (collection)
+      for (const [row, found] of rowInconsistencies(collection, list)) {
+        wrong.add(row)
+        yield found
+      }
+    ids.set(name, new Set(list.filter(isRow).map(({ id }) => id)))
+  }
+  for (const [name, list] of Object.entries(rows))
+    for (const row of list) {
+      if (wrong.has(row)) continue
+      const last = Object.hasOwn(counters, name) ? counters[name] : counted.includes(name) ? 0 : undefined
+      const what = counterInconsistency(row, last) ?? referenceInconsistency(row, references, ids)
+      if (what !== undefined) yield { collection: name, id: row.id, what }
+    }
+}
+
 /** The rows are unchecked: a list may hold anything. */
-function rowInconsistency(collection: AnyCollection, list: readonly unknown[]): Inconsistency | undefined {
+function* rowInconsistencies(
+  collection: AnyCollection,
+  list: readonly unknown[],
+): Generator<readonly [row: unknown, Inconsistency]> {
   const { name: of } = collection
   const ids = new Set<Key>()
   const unique = uniqueIndexes(collection)
   for (const [at, row] of list.entries()) {
-    if (!isRow(row)) return { collection: of, id: null, what: `its row number ${at + 1} has no id` }
+    if (!isRow(row)) {
+      yield [row, { collection: of, id: null, what: `its row number ${at + 1} has no id` }]
+      continue
+    }
     const { id } = row
-    if (ids.has(id)) return { collection: of, id, what: 'another row has this id' }
+    const what = ids.has(id) ? 'another row has this id' : keyInconsistency(collection, row, unique)
     ids.add(id)
-    try {
-      assertKeys(collection, row)
-    } catch (error) {
-      return { collection: of, id, what: messageOf(error) }
-    }
-    for (const { name, index, holders } of unique) {
-      const key = keyOf(index, row)?.slice(0, -1)
-      if (!key) continue
-      const mark = JSON.stringify(key)
-      const holder = holders.get(mark)
-      if (holder !== undefined)
-        return {
-          collection: of,
-          id,
-          what: `row ${JSON.stringify(holder)} has the same ${index.fields.join(', ')} (${name})`,
-        }
-      holders.set(mark, id)
-    }
+    if (what !== undefined) yield [row, { collection: of, id, what }]
+  }
+}
+
+function keyInconsistency(
+  collection: AnyCollection,
+  row: Row,
+  unique: ReturnType<typeof uniqueIndexes>,
+): string | undefined {
+  try {
+    assertKeys(collection, row)
+  } catch (error) {
+    return messageOf(error)
+  }
+  for (const { name, index, holders } of unique) {
+    const key = keyOf(index, row)?.slice(0, -1)
+    if (!key) continue
+    const mark = JSON.stringify(key)
+    const holder = holders.get(mark)
+    if (holder !== undefined) return `row ${JSON.stringify(holder)} has the same ${index.fields.join(', ')} (${name})`
+    holders.set(mark, row.id)
   }
   return undefined
 }

@@ -1,5 +1,6 @@
 import type { Keyring } from '../base/secrets.js'
 import type { AnyCollection, Collection, Key, Query, Reader, Row, Storage, Writer } from './storage.js'
+import { storageOver } from './storage-over.js'
 
 /**
  * A stored row. `sealed` holds the collection's sealed fields as JSON, encrypted with collection and id as additional
@@ -11,13 +12,10 @@ interface SealedRow extends Row {
 
 /**
  * Wraps a storage so that the fields that collections declare as `sealed` are stored encrypted. Reads and writes see
- * whole rows. Rows that an older version stored unencrypted still read, and are encrypted when they are next written.
+ * whole rows. A migration has no key: rows that it left unencrypted read as they are, until the next start encrypts them.
  */
 export function sealedStorage(storage: Storage, keys: () => Keyring): Storage {
-  return {
-    name: storage.name,
-    exclusive: storage.exclusive,
-    ...(storage.presence && { presence: storage.presence }),
+  return storageOver(storage, {
     read: (body) => storage.read((tx) => body(new OpeningReader(tx, keys))),
     write: (body) =>
       storage.write(async (tx) => {
@@ -26,11 +24,11 @@ export function sealedStorage(storage: Storage, keys: () => Keyring): Storage {
         await sealingTx.seal()
         return value
       }),
-    export: () => storage.export(),
-    import: (state) => storage.import(state),
-    close: () => storage.close(),
-  }
+  })
 }
+
+/** Shows stored rows with their sealed fields opened. */
+export const openingReader = (tx: Reader, keys: () => Keyring): Reader => new OpeningReader(tx, keys)
 
 class OpeningReader<T extends Reader> implements Reader {
   constructor(
@@ -58,14 +56,26 @@ class OpeningReader<T extends Reader> implements Reader {
     const { sealed, ...clear } = row
     if (sealed === undefined) return row
     const opened = await this.keys().open(sealed, contextOf(from, row.id))
+    const fields = opened === undefined ? from.sealed : JSON.parse(opened)
+    this.remember(from, row.id, { sealed, fields })
     // The sealed fields were taken from a row of this collection.
-    return { ...clear, ...(opened === undefined ? from.sealed : JSON.parse(opened)) } as R
+    return { ...clear, ...fields } as R
   }
+
+  /** Gets what each row held encrypted. */
+  protected remember(_from: AnyCollection, _id: Key, _opened: Opened): void {}
+}
+
+/** What a row holds encrypted, and its fields as they read. */
+interface Opened {
+  readonly sealed: string
+  readonly fields: Readonly<Record<string, unknown>>
 }
 
 class SealingWriter extends OpeningReader<Writer> implements Writer {
   /** Rows to encrypt when the body has ended. */
   readonly #clear = new Map<AnyCollection, Map<Key, Row>>()
+  readonly #opened = new Map<string, Opened>()
 
   nextId(of: string): Promise<number> {
     return this.tx.nextId(of)
@@ -86,16 +96,29 @@ class SealingWriter extends OpeningReader<Writer> implements Writer {
   }
 
   async seal(): Promise<void> {
-    for (const [collection, rows] of this.#clear)
-      for (const row of rows.values()) this.tx.put(collection, await this.#sealed(collection, row))
+    const rows = [...this.#clear].flatMap(([collection, each]) =>
+      [...each.values()].map((row) => ({ collection, row })),
+    )
+    const sealed = await Promise.all(rows.map(({ collection, row }) => this.#sealed(collection, row)))
+    for (const [at, { collection }] of rows.entries()) this.tx.put(collection, sealed[at] as SealedRow) // one for each row
+  }
+
+  protected override remember(from: AnyCollection, id: Key, opened: Opened): void {
+    this.#opened.set(contextOf(from, id), opened)
   }
 
   async #sealed(collection: AnyCollection, row: Row): Promise<SealedRow> {
     const isSealed = ([field]: [string, unknown]) => collection.sealed !== undefined && field in collection.sealed
     const fields = Object.entries(row)
-    const secret = JSON.stringify(Object.fromEntries(fields.filter(isSealed)))
+    const secret = Object.fromEntries(fields.filter(isSealed))
     const clear = Object.fromEntries(fields.filter((field) => !isSealed(field)))
-    return { id: row.id, ...clear, sealed: await this.keys().seal(secret, contextOf(collection, row.id)) }
+    const context = contextOf(collection, row.id)
+    const opened = this.#opened.get(context)
+    // A message is written several times, and its text stays.
+    const isSame =
+      opened && Object.keys(collection.sealed ?? {}).every((field) => opened.fields[field] === secret[field])
+    const sealed = isSame ? opened.sealed : await this.keys().seal(JSON.stringify(secret), context)
+    return { id: row.id, ...clear, sealed }
   }
 
   #clearOf(collection: AnyCollection): Map<Key, Row> {

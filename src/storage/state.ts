@@ -1,5 +1,13 @@
+import { jsonCopy } from '../base/json.js'
 import type { Row, State } from './storage.js'
 import { isObject } from './unknown.js'
+
+/** The counters of two states, each with its later number. */
+export function latestOf(counters: State['counters'], others: State['counters']): State['counters'] {
+  const latest = { ...counters }
+  for (const [name, last] of Object.entries(others)) latest[name] = Math.max(last, latest[name] ?? 0)
+  return latest
+}
 
 /** Checks that a document is a `State`. Throws a TypeError that says what is wrong. */
 export function assertState(document: unknown): asserts document is State {
@@ -7,10 +15,12 @@ export function assertState(document: unknown): asserts document is State {
   for (const [name, list] of Object.entries(document.rows)) assertRows(name, list)
 }
 
-/** Checks that a document has counters and lists of rows, but not the rows themselves. Throws a TypeError. */
+/** Checks that a document has a schema, counters and lists of rows, but not the rows themselves. Throws a TypeError. */
 export function assertLists(document: unknown): asserts document is State {
   if (!isObject(document)) throw new TypeError('a state must be an object')
-  const { counters, rows } = document
+  const { schema = 1, counters, rows } = document
+  if (typeof schema !== 'number' || !Number.isSafeInteger(schema) || schema < 1)
+    throw new TypeError('"schema" must be a whole number from 1 up')
   if (!isObject(counters)) throw new TypeError('"counters" must be an object')
   for (const [name, last] of Object.entries(counters))
     if (typeof last !== 'number' || !Number.isSafeInteger(last) || last < 0)
@@ -28,6 +38,13 @@ function assertRows(name: string, list: readonly unknown[]): void {
     if (ids.has(id)) throw new TypeError(`rows.${name}[${at}] repeats the id ${JSON.stringify(id)}`)
     ids.add(id)
   }
+}
+
+/** A copy of a state that shares nothing with it, as JSON would bring it. Row by row: a whole state may be too long for one text. */
+export function copyState(state: State): State {
+  const rows: Record<string, Row[]> = {}
+  for (const [name, list] of Object.entries(state.rows)) rows[name] = list.map(jsonCopy)
+  return { ...state, counters: { ...state.counters }, rows }
 }
 
 /** Freezes a row deeply. */

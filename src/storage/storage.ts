@@ -1,3 +1,5 @@
+import type { Retention } from './retention.js'
+
 /**
  * The storage law: what every adapter promises. The service relies on nothing else. `test/storage.contract.ts` tests
  * each adapter against it.
@@ -24,6 +26,8 @@ export interface Collection<R extends Row, I extends string = string> {
   readonly sealed?: Readonly<Record<string, unknown>>
   /** Its rows only count tries. A call that wrote nothing else has changed nothing. */
   readonly isTally?: true
+  /** How long it keeps its rows. Every collection of the service has a rule. */
+  readonly retention?: Retention<R, I>
 }
 
 /**
@@ -62,7 +66,10 @@ export interface Reader {
  * none.
  */
 export interface Writer extends Reader {
-  /** The next number of a counter: increasing integers. Gaps are allowed, because a number is never used again. */
+  /**
+   * The next number of a counter: increasing integers. Gaps are allowed, because a number is never used again. Of two
+   * writes, the one that lands later has the greater numbers, so that nobody who follows a counter misses a row.
+   */
   nextId(of: string): Promise<number>
   /** One number for each name, in the order of the names, like separate calls of `nextId`. A name may occur twice. */
   nextIds(of: readonly string[]): Promise<number[]>
@@ -72,6 +79,8 @@ export interface Writer extends Reader {
 
 /** The whole state as plain JSON: every row by collection in id order, and the last number of each counter. */
 export interface State {
+  /** The schema of its rows: `SCHEMA` of the release that wrote them. Absent means 1. */
+  readonly schema?: number
   readonly counters: Readonly<Record<string, number>>
   readonly rows: Readonly<Record<string, readonly Row[]>>
 }
@@ -86,15 +95,76 @@ export interface Storage {
   readonly name: string
   /** Whether this process is the only one that uses it. */
   readonly exclusive: boolean
+  /** Whether many processes serve from it, so that none may take the state back under the others. Default: false. */
+  readonly isShared?: boolean
   /** Tells which services use it now. Absent if nobody can tell. */
   readonly presence?: Presence
+  /**
+   * Reads how many times all processes together have changed rows. Call it in a transaction of this storage: then two
+   * equal numbers mean that nothing has changed between them. Absent if the storage does not count.
+   */
+  countCommits?(): Promise<number>
+  /** Why nothing can be written now. Reads go on. Absent or undefined while all is well. */
+  readonly fault?: StorageUnavailable | undefined
   read<T>(body: (tx: Reader) => Promise<T>): Promise<T>
   write<T>(body: (tx: Writer) => Promise<T>): Promise<T>
+  /**
+   * Calls back with what each commit replaced: once for each, in their order, before any later transaction reads. A
+   * commit that fails afterwards may have been told too. Absent if the storage does not know.
+   */
+  watchCommits?(onCommit: (replaced: Replaced) => void): void
+  /**
+   * Tells those who watch commits whether other processes have committed before the transaction that calls it. Absent if
+   * there are no others, or if the storage does not know.
+   */
+  noticeOthers?(): Promise<void>
+  /**
+   * Calls back soon after other processes have committed, with the names of the collections that they changed. It is a
+   * hint: it may come late, twice, or without a change. Undefined means that hints may have been lost, so anything may have
+   * changed. Resolves when hints come. Absent if the storage cannot tell.
+   */
+  watchOthers?(onCommit: (changed: readonly string[] | undefined) => void): Promise<void>
+  /**
+   * Returns a storage in memory with the state that `export` would return. They share rows, so this takes no longer for
+   * a large state, and neither sees what the other writes. Absent if only a copy could do that.
+   */
+  fork?(): Promise<Storage>
   export(): Promise<State>
-  /** Replaces the whole state in one step. */
-  import(state: State): Promise<void>
+  /**
+   * Replaces the whole state in one step. Migrates a state of an older schema first. Throws `SchemaNewer` for a newer
+   * one, and a TypeError for what is not a state; then nothing changes.
+   */
+  import(state: State, options?: ImportOptions): Promise<void>
   /** Lets running transactions finish, makes them durable, and refuses later ones. */
   close(): Promise<void>
+}
+
+export interface ImportOptions {
+  /** Whether no counter goes back, so that numbers that were used stay used. Default: false. */
+  readonly keepsNumbers?: boolean
+}
+
+/** What a commit replaced. */
+export interface Replaced {
+  readonly rows: readonly ReplacedRow[]
+  /** The whole state, if the commit was an import. */
+  readonly former?: FormerState
+  /** Whether other processes have committed since, and nobody here knows what they replaced. */
+  readonly isUnknown?: true
+}
+
+export interface ReplacedRow {
+  readonly collection: AnyCollection
+  readonly id: Key
+  /** Undefined if there was none. */
+  readonly row: Row | undefined
+}
+
+/** A state that nothing changes any more. */
+export interface FormerState extends Reader {
+  /** How many rows it has. */
+  readonly size: number
+  state(): State
 }
 
 /** Tells which of the services that share a storage are alive. */
@@ -115,7 +185,7 @@ export const collection =
   <I extends string>(
     name: string,
     indexes: Record<I, Index<R>>,
-    options: Pick<Collection<R, I>, 'sealed' | 'isTally'> = {},
+    options: Pick<Collection<R, NoInfer<I>>, 'sealed' | 'isTally' | 'retention'> = {},
   ): Collection<R, I> => ({ name, indexes, ...options })
 
 /** Two rows would share one key of a unique index. Features check before they put, so this is a defect. */
@@ -129,6 +199,27 @@ export class UniqueViolation extends Error {
 /** The storage is closed or broken, and nothing of this write was stored. The message says what to do. */
 export class StorageUnavailable extends Error {
   override name = 'StorageUnavailable'
+  /** Why, as any caller may read it: `the disk is full`. It names no file. */
+  readonly reason: string | undefined
+
+  constructor(message: string, { reason, ...options }: ErrorOptions & { readonly reason?: string | undefined } = {}) {
+    super(message, options)
+    this.reason = reason
+  }
+}
+
+/** The storage is closed, and never opens again. */
+export class StorageClosed extends StorageUnavailable {
+  override name = 'StorageClosed'
+
+  constructor() {
+    super('The storage is closed.')
+  }
+}
+
+/** There is no space for this write, and nothing of it was stored. Reads and smaller writes go on. */
+export class StorageFull extends StorageUnavailable {
+  override name = 'StorageFull'
 }
 
 /** The storage failed during a write, so nobody knows whether the write was stored. */

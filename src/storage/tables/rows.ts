@@ -1,0 +1,168 @@
+import { compareParts } from '../key.js'
+import type { Key, Row } from '../storage.js'
+import { LayeredMap } from './layered-map.js'
+
+/** How far past the last id the chunks may grow, leaving the places between empty. */
+const WIDEST_GAP = 1024
+/** From how many empty places at the start on chunks are dropped, if these are more than half of all. */
+const WORTH_CUTTING = 1024
+
+/** How many places a chunk has, as a power of 2. */
+const CHUNK_BITS = 9
+const CHUNK = 1 << CHUNK_BITS
+
+type Chunk<R> = (R | undefined)[]
+
+/**
+ * Rows by id. Rows with consecutive numbers are in chunks of an array, because adding to a large map takes several
+ * times as long, and because the array is their order by id. Copies share chunks until one of them is written.
+ */
+export class Rows<R extends Row> {
+  #chunks: Chunk<R>[] = []
+  /** Which chunks belong to other rows too. Undefined: none. */
+  #isShared: boolean[] | undefined
+  /** How many places the chunks have. */
+  #length = 0
+  /** The id of the first place. */
+  #first = 0
+  /** How many places at the start are empty, at least. */
+  #leading = 0
+  #named = new LayeredMap<Key, R>()
+  #count = 0
+
+  get size(): number {
+    return this.#count + this.#named.size
+  }
+
+  get(id: Key): R | undefined {
+    return (typeof id === 'number' ? this.#at(id - this.#first) : undefined) ?? this.#named.get(id)
+  }
+
+  set(id: Key, row: R): void {
+    if (!this.#isNumbered(id)) {
+      this.#named.set(id, row)
+      return
+    }
+    const place = id - this.#first
+    while (this.#length < place) this.#append(undefined)
+    if (place === this.#length) this.#append(row)
+    else {
+      const isNew = this.#at(place) === undefined
+      this.#write(place, row)
+      if (!isNew) return
+    }
+    if (place < this.#leading) this.#leading = place
+    this.#count++
+  }
+
+  delete(id: Key): void {
+    const place = typeof id === 'number' ? id - this.#first : -1
+    if (this.#at(place) === undefined) {
+      this.#named.delete(id)
+      return
+    }
+    this.#write(place, undefined)
+    this.#count--
+    if (this.#at(this.#leading) === undefined) this.#cut()
+  }
+
+  /** Every row, in no order. Later changes don't show in it. */
+  all(): R[] {
+    const numbered = this.#chunks.flatMap((chunk) => chunk.filter((row) => row !== undefined))
+    return this.#named.size === 0 ? numbered : numbered.concat([...this.#named.values()])
+  }
+
+  /** Every row in the order of the ids. Later changes don't show in it. */
+  inOrder(): R[] {
+    const numbered = this.#chunks.flatMap((chunk) => chunk.filter((row) => row !== undefined))
+    if (this.#named.size === 0) return numbered
+    const named = [...this.#named.values()].sort(byId)
+    const last = numbered.at(-1)
+    const next = named[0]
+    if (!last || !next || byId(last, next) < 0) return numbered.concat(named)
+    return numbered.concat(named).sort(byId)
+  }
+
+  /**
+   * Rows whose id is a number of the chunks, in order, strictly past `after`. Rows that are named are not among them.
+   */
+  *numbered(after: number | undefined, reverse: boolean): Generator<R> {
+    const from = after === undefined ? undefined : after - this.#first
+    if (reverse) {
+      const start = from === undefined ? this.#length : Math.min(this.#length, Math.ceil(from))
+      for (let place = start - 1; place >= this.#leading; place--) {
+        const row = this.#at(place)
+        if (row) yield row
+      }
+      return
+    }
+    const start = from === undefined ? this.#leading : Math.max(this.#leading, Math.floor(from) + 1)
+    for (let place = start; place < this.#length; place++) {
+      const row = this.#at(place)
+      if (row) yield row
+    }
+  }
+
+  /** Whether a row with this id is, or would be, outside the chunks. */
+  isNamed(id: Key): boolean {
+    return this.#named.has(id) || !this.#isNumbered(id)
+  }
+
+  named(): Iterable<R> {
+    return this.#named.values()
+  }
+
+  /** The same rows. Nothing may be written to these any more. */
+  copy(): Rows<R> {
+    const copy = new Rows<R>()
+    copy.#chunks = this.#chunks.slice()
+    copy.#isShared = new Array<boolean>(this.#chunks.length).fill(true)
+    copy.#length = this.#length
+    copy.#first = this.#first
+    copy.#leading = this.#leading
+    copy.#named = this.#named.copy()
+    copy.#count = this.#count
+    return copy
+  }
+
+  #isNumbered(id: Key): id is number {
+    if (typeof id !== 'number' || !Number.isInteger(id) || id < this.#first) return false
+    return id <= this.#first + this.#length + WIDEST_GAP && (this.#named.size === 0 || !this.#named.has(id))
+  }
+
+  #at(place: number): R | undefined {
+    // An id may be a fraction.
+    if (place < 0 || place >= this.#length || !Number.isInteger(place)) return undefined
+    return this.#chunks[place >> CHUNK_BITS]?.[place & (CHUNK - 1)]
+  }
+
+  #append(row: R | undefined): void {
+    this.#write(this.#length, row)
+    this.#length++
+  }
+
+  #write(place: number, row: R | undefined): void {
+    const at = place >> CHUNK_BITS
+    let chunk = this.#chunks[at]
+    if (!chunk) this.#chunks[at] = chunk = []
+    else if (this.#isShared?.[at]) {
+      this.#chunks[at] = chunk = chunk.slice()
+      this.#isShared[at] = false
+    }
+    chunk[place & (CHUNK - 1)] = row
+  }
+
+  /** Passes the empty places at the start, and drops their chunks when they are most of all. */
+  #cut(): void {
+    while (this.#leading < this.#length && this.#at(this.#leading) === undefined) this.#leading++
+    if (this.#leading < WORTH_CUTTING || this.#leading * 2 < this.#length) return
+    const chunks = this.#leading >> CHUNK_BITS
+    this.#chunks = this.#chunks.slice(chunks)
+    this.#isShared = this.#isShared?.slice(chunks)
+    this.#first += chunks << CHUNK_BITS
+    this.#length -= chunks << CHUNK_BITS
+    this.#leading -= chunks << CHUNK_BITS
+  }
+}
+
+const byId = (a: Row, b: Row): number => compareParts(a.id, b.id)

@@ -1,0 +1,242 @@
+import { assertState, copyState, latestOf } from '../state.js'
+import {
+  type ImportOptions,
+  OutcomeUnknown,
+  type Reader,
+  type Replaced,
+  type State,
+  type Storage,
+  StorageClosed,
+  StorageUnavailable,
+  type Writer,
+} from '../storage.js'
+import { type Changes, Transaction } from '../transaction.js'
+import { Landings } from './landings.js'
+import { migrateState, NO_HISTORY, type SchemaHistory } from './migration.js'
+import type { Tables } from './tables.js'
+
+/** Where a serial storage writes its commits. */
+export interface CommitLog {
+  /** Why no commit can be stored now. Undefined while all is well. */
+  readonly fault: StorageUnavailable | undefined
+  /**
+   * Stores what memory does not hold, such as long fields, and returns the rows as memory holds them. Throws
+   * `StorageUnavailable`.
+   */
+  prepare(changes: readonly Changes[]): readonly Changes[]
+  /**
+   * Appends a commit, in the order of the calls. Resolves when it is durable. Rejects with `StorageUnavailable` if it
+   * was not stored, and with `OutcomeUnknown` if nobody knows. Later commits reject too then. Throws synchronously, and
+   * appends nothing, while there is a fault.
+   */
+  append(commit: Commit): Promise<void>
+  /**
+   * The tables hold a different state. Resolves when that is durable. Rejects with `StorageUnavailable` if the log keeps
+   * the former one, and with `OutcomeUnknown` if it has the new one and a crash may undo that.
+   */
+  replaced(): Promise<void>
+  /** Tries to store commits again after a fault. Rejects with `StorageUnavailable`. */
+  recover(): Promise<void>
+  close(): Promise<void>
+}
+
+/** What one write changed, and the last number of each counter that moved. */
+export interface Commit {
+  readonly changes: readonly Changes[]
+  readonly counters: Readonly<Record<string, number>> | undefined
+}
+
+export interface SerialOptions {
+  /** The kind of storage, for the health check. Default: `memory`. */
+  readonly name?: string
+  readonly tables: Tables
+  readonly log?: CommitLog
+  /** The schemas of the tables. Default: rows never change their shape. */
+  readonly history?: SchemaHistory
+  /** Runs every write's body twice and lands the second run, so that tests see hidden side effects. */
+  readonly rerun?: boolean
+}
+
+/**
+ * A storage whose rows are all in memory and whose transactions run one after the other. A commit is applied in its
+ * turn. Its caller, and every reader that saw it, then wait for the log outside the queue. If the log fails, the tables
+ * return to what it holds: reads go on, and so do writes once the log takes them again.
+ */
+export function serialStorage(options: SerialOptions): Storage {
+  const serial = new SerialStorage(options)
+  return {
+    name: options.name ?? 'memory',
+    exclusive: true,
+    get fault() {
+      return options.log?.fault
+    },
+    read: (body) => serial.read(body),
+    write: (body) => serial.write(body),
+    watchCommits: (onCommit) => serial.watchCommits(onCommit),
+    // A log may keep parts of rows outside of memory, so its tables are no state of their own.
+    ...(!options.log && { fork: () => serial.fork() }),
+    export: () => serial.export(),
+    import: (state, options) => serial.import(state, options),
+    close: () => serial.close(),
+  }
+}
+
+class SerialStorage {
+  readonly #tables: Tables
+  readonly #log: CommitLog | undefined
+  readonly #history: SchemaHistory
+  readonly #rerun: boolean
+  readonly #landings: Landings
+  readonly #watchers: ((replaced: Replaced) => void)[] = []
+  /** Resolves when the last in the queue has had its turn. Undefined while the queue is empty. */
+  #tail: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor({ tables, log, history = NO_HISTORY, rerun = false }: SerialOptions) {
+    this.#tables = tables
+    this.#log = log
+    this.#history = history
+    this.#rerun = rerun
+    this.#landings = new Landings(tables)
+  }
+
+  async read<T>(body: (tx: Reader) => Promise<T>): Promise<T> {
+    const { value, durable } = await this.#inTurn(() => body(this.#tables))
+    if (durable) await durable.catch(refuseReader)
+    return value
+  }
+
+  async write<T>(body: (tx: Writer) => Promise<T>): Promise<T> {
+    // Before its turn, so that nobody waits for the disk who only reads.
+    if (this.#log?.fault && !this.#closing) await this.#log.recover()
+    const { value, durable } = await this.#inTurn(async () => {
+      const { tx, result } = await this.#run(body)
+      return { result, isSent: this.#land([...tx.changes()]) }
+    })
+    if (durable) await (value.isSent ? durable : durable.catch(refuseReader))
+    return value.result
+  }
+
+  async export(): Promise<State> {
+    const state = () => ({ schema: this.#history.current, ...this.#tables.state() })
+    const { value, durable } = await this.#inTurn(state)
+    if (durable) await durable.catch(refuseReader)
+    return value
+  }
+
+  async fork(): Promise<Storage> {
+    const { value: tables } = await this.#inTurn(() => this.#tables.fork())
+    return serialStorage({ tables, history: this.#history, rerun: this.#rerun })
+  }
+
+  async import(state: State, { keepsNumbers = false }: ImportOptions = {}): Promise<void> {
+    assertState(state)
+    const imported = copyState(await migrateState(state, this.#history))
+    if (this.#log?.fault && !this.#closing) await this.#log.recover()
+    await this.#inTurn(async () => {
+      await this.#landings.durable?.catch(refuseReader)
+      const counters = keepsNumbers ? latestOf(imported.counters, this.#tables.counters()) : imported.counters
+      const { former, undo } = this.#tables.load({ ...imported, counters })
+      try {
+        // No commit may follow before the new state is durable.
+        await this.#log?.replaced()
+      } catch (error) {
+        // The log holds the new state then, unless the machine stops.
+        if (error instanceof OutcomeUnknown) this.#tell({ rows: [], former })
+        else undo()
+        throw error
+      }
+      this.#tell({ rows: [], former })
+    })
+  }
+
+  watchCommits(onCommit: (replaced: Replaced) => void): void {
+    this.#watchers.push(onCommit)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shut()
+    return this.#closing
+  }
+
+  /**
+   * Runs a job in its turn. `durable` resolves when everything that it read and wrote is durable. It is undefined if
+   * that is so already.
+   */
+  async #inTurn<T>(job: () => T | Promise<T>): Promise<{ value: T; durable: Promise<void> | undefined }> {
+    if (this.#closing) throw new StorageClosed()
+    const before = this.#tail
+    let leave = ignore
+    const own = new Promise<void>((resolve) => (leave = resolve))
+    this.#tail = own
+    if (before) await before
+    try {
+      this.#landings.undoFailed(this.#log?.fault !== undefined)
+      const value = await job()
+      return { value, durable: this.#landings.durable }
+    } finally {
+      if (this.#tail === own) this.#tail = undefined
+      leave()
+    }
+  }
+
+  async #run<T>(body: (tx: Writer) => Promise<T>): Promise<{ tx: Transaction; result: T }> {
+    if (this.#rerun) await body(new Transaction(this.#tables))
+    const tx = new Transaction(this.#tables)
+    const result = await body(tx)
+    if (this.#rerun) assertPlain(tx)
+    return { tx, result }
+  }
+
+  /** Returns whether the log got any changes. */
+  #land(changes: readonly Changes[]): boolean {
+    const tables = this.#tables
+    tables.check(changes)
+    if (!this.#log) {
+      this.#tell({ rows: tables.land(changes) })
+      return false
+    }
+    if (this.#landings.hasFailed) throw new StorageUnavailable('This write has read another one that was not stored.')
+    const counters = tables.moved()
+    if (changes.length === 0 && !counters) return false
+    const kept = this.#log.prepare(changes)
+    const durable = this.#log.append({ changes: kept, counters })
+    tables.keptMoved()
+    const rows = tables.land(kept)
+    this.#landings.add(durable, rows)
+    this.#tell({ rows })
+    return changes.length > 0
+  }
+
+  #tell(replaced: Replaced): void {
+    if (replaced.rows.length > 0 || replaced.former) for (const onCommit of this.#watchers) onCommit(replaced)
+  }
+
+  async #shut(): Promise<void> {
+    await this.#tail
+    await this.#landings.durable?.catch(ignore)
+    await this.#log?.close()
+  }
+}
+
+function ignore(): void {}
+
+/** Whoever only read a write whose outcome is unknown has changed nothing. */
+function refuseReader(cause: unknown): never {
+  throw cause instanceof OutcomeUnknown ? new StorageUnavailable(cause.message, { cause, reason: cause.reason }) : cause
+}
+
+function assertPlain(tx: Transaction): void {
+  for (const { collection, rows } of tx.changes())
+    for (const row of rows.values())
+      if (JSON.stringify(JSON.parse(JSON.stringify(row))) !== JSON.stringify(row) || !isPlain(row))
+        throw new TypeError(`a row of ${collection.name} is not plain JSON: ${JSON.stringify(row)}`)
+}
+
+function isPlain(value: unknown): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object') return false
+  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return false
+  return Object.values(value).every(isPlain)
+}

@@ -1,0 +1,138 @@
+import { compareParts, indexNamed } from '../key.js'
+import type { AnyCollection, Index, Key, Query, Row } from '../storage.js'
+import { Rows } from './rows.js'
+import { Tree } from './tree.js'
+import { UniqueKeys } from './unique-keys.js'
+
+/**
+ * The rows of one collection. A tree is built when its index is first read, so an index that nobody reads costs
+ * nothing, and a state loads without building any. Unique keys are built at the first check.
+ */
+export class Table {
+  readonly rows: Rows<Row>
+  #trees: Tree<Row>[] = []
+  /** The rows that are not in the array of rows, by id. Undefined until somebody reads by id. */
+  #named: Tree<Row> | undefined
+  #unique: UniqueKeys[] = []
+  /** Whether `#unique` has every unique index of the collection. */
+  #isUniqueKnown = false
+
+  constructor(rows = new Rows<Row>()) {
+    this.rows = rows
+  }
+
+  /** A table with the same rows. Nothing may be written to this one any more. */
+  copy(): Table {
+    const copy = new Table(this.rows.copy())
+    copy.#trees = this.#trees.map((tree) => tree.copy())
+    copy.#named = this.#named?.copy()
+    copy.#unique = this.#unique.map((keys) => keys.copy())
+    copy.#isUniqueKnown = this.#isUniqueKnown
+    return copy
+  }
+
+  find(collection: AnyCollection, { index, prefix, after, limit, reverse = false }: Query): Row[] {
+    const found: Row[] = []
+    if (limit < 1) return found
+    const fields = collection.indexes[index]
+    if (fields?.unique && prefix.length === fields.fields.length && !after) {
+      const row = this.#holder(collection, index, fields, prefix)
+      return row ? [row] : found
+    }
+    for (const row of this.#inOrder(collection, { index, prefix, limit, reverse, ...(after && { after }) })) {
+      found.push(row)
+      if (found.length === limit) break
+    }
+    return found
+  }
+
+  /** Puts or removes one row. Returns the row that was there. */
+  set(id: Key, row: Row | null): Row | undefined {
+    const old = this.rows.get(id)
+    for (const tree of this.#trees) tree.replace(old, row)
+    for (const keys of this.#unique) keys.move(id, old, row)
+    if (this.#named && this.rows.isNamed(id)) this.#named.replace(old, row)
+    if (row) this.rows.set(id, row)
+    else if (old) this.rows.delete(id)
+    return old
+  }
+
+  /**
+   * Throws if landing these rows would put two under one unique key. A row that is removed or changed frees its key.
+   */
+  check(collection: AnyCollection, rows: ReadonlyMap<Key, Row | null>): void {
+    this.knowUniqueKeys(collection)
+    for (const keys of this.#unique) keys.check(rows)
+  }
+
+  /** Reads the unique keys of all rows. Throws `UniqueViolation` if two share one. */
+  knowUniqueKeys(collection: AnyCollection): void {
+    if (this.#isUniqueKnown) return
+    for (const [name, index] of Object.entries(collection.indexes))
+      if (index.unique) this.#uniqueKeys(collection, name, index)
+    this.#isUniqueKnown = true
+  }
+
+  #holder(collection: AnyCollection, name: string, index: Index<Row>, key: readonly Key[]): Row | undefined {
+    const id = this.#uniqueKeys(collection, name, index).holder(key)
+    return id === undefined ? undefined : this.rows.get(id)
+  }
+
+  #uniqueKeys(collection: AnyCollection, name: string, index: Index<Row>): UniqueKeys {
+    const known = this.#unique.find((keys) => keys.name === name)
+    if (known) return known
+    const keys = new UniqueKeys(collection.name, name, index)
+    for (const row of this.rows.all()) keys.add(row)
+    this.#unique.push(keys)
+    return keys
+  }
+
+  #inOrder(collection: AnyCollection, { index, prefix, after, reverse = false }: Query): Iterable<Row> {
+    if (index === 'id') return this.#byId(prefix, after, reverse)
+    return this.#tree(collection, index).find(prefix, after, reverse)
+  }
+
+  #tree(collection: AnyCollection, name: string): Tree<Row> {
+    const known = this.#trees.find((grown) => grown.name === name)
+    if (known) return known
+    const tree = new Tree<Row>(name, indexNamed(collection, name), this.rows.all())
+    this.#trees.push(tree)
+    return tree
+  }
+
+  /** Rows in the order of their ids: those of the array, and the others between them. */
+  *#byId(prefix: readonly Key[], after: readonly Key[] | undefined, reverse: boolean): Generator<Row> {
+    const [only] = prefix
+    const [past] = after ?? []
+    if (only !== undefined) {
+      const row = this.rows.get(only)
+      const isPast = past === undefined || compareParts(only, past) * (reverse ? -1 : 1) > 0
+      if (row && isPast) yield row
+      return
+    }
+    this.#named ??= new Tree<Row>('id', undefined, this.rows.named())
+    const named = this.#named.find([], after, reverse)
+    if (typeof past === 'string' && !reverse) return yield* named
+    // In reverse, every number is before a string.
+    const numbered = this.rows.numbered(typeof past === 'number' ? past : undefined, reverse)
+    yield* merged(numbered, named, reverse)
+  }
+}
+
+function* merged(left: Generator<Row>, right: Generator<Row>, reverse: boolean): Generator<Row> {
+  let a = left.next()
+  let b = right.next()
+  while (!a.done && !b.done) {
+    const isFirst = compareParts(a.value.id, b.value.id) < 0 !== reverse
+    yield isFirst ? a.value : b.value
+    if (isFirst) a = left.next()
+    else b = right.next()
+  }
+  if (!a.done) {
+    yield a.value
+    yield* left
+  } else if (!b.done) {
+    yield b.value
+    yield* right
+  }
+}

@@ -1,0 +1,116 @@
+import sortedBtree from 'sorted-btree'
+import { bulkLoad } from 'sorted-btree/extended/bulkLoad.js'
+import { AFTER_ALL, type Bound, compareKeys, compareParts, isKey, sameKey } from '../key.js'
+import type { Index, Key, Row } from '../storage.js'
+
+// Some loaders return this CommonJS module's default export, others an object that holds it.
+const BTree = 'default' in sortedBtree ? sortedBtree.default : sortedBtree
+
+const NODE_SIZE = 32
+
+/** A place in the order of the keys, where no row needs to be. */
+class Place {
+  constructor(readonly key: Bound) {}
+}
+
+type Entry<R extends Row> = R | Place
+type Fields = readonly (keyof Row)[]
+
+/** The order of an index: its rows, by its fields and then by id. A tree of rows needs no memory for keys. */
+export class Tree<R extends Row> {
+  readonly #fields: Fields
+  #tree: InstanceType<typeof BTree<Entry<R>, undefined>>
+
+  /** `rows` may be unordered, and may hold rows that are not in the index. */
+  constructor(
+    readonly name: string,
+    readonly index: Index<Row> | undefined,
+    rows: Iterable<R> = [],
+  ) {
+    this.#fields = [...(index?.fields ?? []), 'id'] as (keyof Row)[] // Indexes name only fields of their rows.
+    const compare = entryOrder(this.#fields)
+    const sorted = this.#sorted(rows, compare)
+    // Adding many rows one by one would hold up other calls.
+    this.#tree =
+      sorted.length === 0
+        ? new BTree<Entry<R>, undefined>(undefined, compare)
+        : bulkLoad<Entry<R>, undefined>(sorted, new Array(sorted.length), NODE_SIZE, compare)
+  }
+
+  /** The same order. It shares nodes until they are written. Nothing may be written to this one any more. */
+  copy(): Tree<R> {
+    const copy = new Tree<R>(this.name, this.index)
+    copy.#tree = this.#tree.clone()
+    return copy
+  }
+
+  /** Puts a new version of a row in the place of the old one. Either may be missing. */
+  replace(old: R | undefined, row: R | null): void {
+    if (old && !(row && sameKey(this.index, old, row)) && this.#has(old)) this.#tree.delete(old)
+    // The tree holds the row itself, so it needs the new version even under the same key.
+    if (row && this.#has(row)) this.#tree.set(row, undefined)
+  }
+
+  /** Rows whose key starts with the prefix, in order, strictly past `after`. */
+  *find(prefix: readonly Key[], after: readonly Key[] | undefined, reverse: boolean): Generator<R> {
+    for (const [entry] of reverse ? this.#down(prefix, after) : this.#up(prefix, after)) {
+      if (entry instanceof Place) continue
+      if (!startsWith(entry, this.#fields, prefix)) return
+      if (after?.length === this.#fields.length && startsWith(entry, this.#fields, after)) continue
+      yield entry
+    }
+  }
+
+  #up(prefix: readonly Key[], after: readonly Key[] | undefined) {
+    return this.#tree.entries(new Place(after && compareKeys(after, prefix) >= 0 ? after : prefix), [])
+  }
+
+  #down(prefix: readonly Key[], after: readonly Key[] | undefined) {
+    const end: Bound = [...prefix, AFTER_ALL]
+    return this.#tree.entriesReversed(new Place(after && compareKeys(after, end) < 0 ? after : end), [])
+  }
+
+  #has(row: R): boolean {
+    return this.#fields.every((field) => isKey(row[field]))
+  }
+
+  /** Rows of one owner usually come in the order of the index, so they are sorted group by group. */
+  #sorted(rows: Iterable<R>, compare: (a: R, b: R) => number): R[] {
+    const groups = new Map<Bound[number], R[]>()
+    for (const row of rows) {
+      if (!this.#has(row)) continue
+      const part = partOf(row, this.#fields, 0)
+      const group = groups.get(part)
+      if (group) group.push(row)
+      else groups.set(part, [row])
+    }
+    const ordered = [...groups].sort(([a], [b]) => compareParts(a, b))
+    return ordered.flatMap(([, group]) => group.sort(compare))
+  }
+}
+
+/** Orders rows and places: by each field, then a shorter key before its extensions. */
+function entryOrder(fields: Fields): (a: Entry<Row>, b: Entry<Row>) => number {
+  const lengthOf = (entry: Entry<Row>) => (entry instanceof Place ? entry.key.length : fields.length)
+  return (a, b) => {
+    const lengthOfA = lengthOf(a)
+    const lengthOfB = lengthOf(b)
+    const shared = Math.min(lengthOfA, lengthOfB)
+    for (let i = 0; i < shared; i++) {
+      const part = partOf(a, fields, i)
+      const other = partOf(b, fields, i)
+      if (part !== other) return compareParts(part, other)
+    }
+    return lengthOfA - lengthOfB
+  }
+}
+
+function partOf(entry: Entry<Row>, fields: Fields, i: number): Bound[number] {
+  const part: unknown = entry instanceof Place ? entry.key[i] : entry[fields[i] as keyof Row]
+  return part as Bound[number] // A row is in the tree only if each of its fields can be part of a key.
+}
+
+function startsWith(row: Row, fields: Fields, prefix: readonly Key[]): boolean {
+  for (let i = 0; i < prefix.length; i++) if (partOf(row, fields, i) !== prefix[i]) return false
+  return true
+}
