@@ -1,141 +1,373 @@
-import { open, rm } from 'node:fs/promises'
+import { copyFile, type FileHandle, link, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import type { Adapter } from 'lowdb'
-import { TextFile } from 'lowdb/node'
-import { compareParts } from '../../../src/storage/key.js'
-import { assertState } from '../../../src/storage/state.js'
-import type { Row, State } from '../../../src/storage/storage.js'
-import { messageOf } from '../../../src/storage/unknown.js'
-import { PRIVATE, replaceFile, syncDirectory } from './disk.js'
-import { StorageDamaged } from './errors.js'
+import { OutcomeUnknown, type Row, type State } from '../../../src/storage/storage.js'
+import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
+import { exists, PRIVATE, replaceFile, syncDirectory } from './disk.js'
+import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
+import { ChecksumOfLines, isTorn, type Line, listLine, objectLine, parseLine, readLines } from './line.js'
+import type { LongFields } from './long-fields.js'
+import { appendJournalPart, type JournalPart, type PartNames } from './part-names.js'
+import { SharedStrings } from './shared-strings.js'
+import { identityOf, type WatchedFile } from './watch.js'
 
-/** The content of the data file: a state, and the last commit in it. */
-export interface Snapshot extends State {
-  readonly format: typeof FORMAT
-  /** The id of this storage. Its journal has the same one. Empty for an exported state. */
+/** What the first line of a data file says. */
+export interface Head {
+  /** The shape of the rows: `SCHEMA` of the release that wrote them. */
+  readonly schema: number
+  /** The id of this storage. Its journal has the same one. */
   readonly store: string
   /** The number of the last commit in it. */
   readonly commit: number
+  readonly counters: State['counters']
 }
 
-const FORMAT = 'farthing/1'
+/** The content of a data file. */
+export interface Snapshot extends Head {
+  readonly rows: State['rows']
+  /** The parts of the journal that continue it, the oldest first. Empty if the file holds everything. */
+  readonly journals: readonly JournalPart[]
+}
 
-export const BLANK: Snapshot = { format: FORMAT, store: '', commit: 0, counters: {}, rows: {} }
+const NAME = 'data'
 
-/** Like lowdb's `JSONFile`, but a write is on the disk when it resolves, and does not block the process. */
+export const BLANK: Snapshot = { schema: 0, store: '', commit: 0, counters: {}, rows: {}, journals: [] }
+
+/**
+ * The data file. Its first line is the head. Each collection follows: a line that names it and its fields, then a line
+ * for each row, which lists the values of these fields. A row with other fields is an object in its line. The line
+ * `end` counts all rows. Lines after it name the parts of the journal.
+ */
 export class DataFile implements Adapter<Snapshot> {
   readonly #file: string
-  readonly #text: TextFile
+  readonly #next: string
+  readonly #long: LongFields | undefined
+  #partNames: PartNames = { from: 0, to: 0 }
+  /** Open while the storage is, so that no other file gets the same identity. */
+  #held: { readonly handle: FileHandle; readonly identity: string } | undefined
 
-  constructor(file: string) {
+  /** Without `long`, rows are written whole, and read as their lines have them. */
+  constructor(file: string, long?: LongFields) {
     this.#file = file
-    this.#text = new TextFile(file)
+    this.#next = `${file}.next`
+    this.#long = long
   }
 
-  /** Reads the file, or returns null if there is none. Accepts an exported state too. Throws `StorageDamaged` for anything else. */
-  async read(): Promise<Snapshot | null> {
-    const text = await this.#text.read().catch((cause: unknown) => {
-      throw new StorageDamaged(this.#file, undefined, `the file cannot be read (${messageOf(cause)}). ${REMEDY}`, {
-        cause,
-      })
-    })
-    if (text === null) return null
-    try {
-      const document: unknown = JSON.parse(text)
-      assertState(document)
-      const snapshot = { ...BLANK, ...document }
-      assertSnapshot(snapshot)
-      return snapshot
-    } catch (cause) {
-      throw new StorageDamaged(this.#file, undefined, `this is not a state (${messageOf(cause)}). ${REMEDY}`, {
-        cause,
-      })
+  /** The file that this process has open. */
+  get watched(): WatchedFile {
+    return { file: this.#file, identity: this.#held?.identity }
+  }
+
+  /** Keeps the file open, for `watched`. */
+  async hold(): Promise<void> {
+    await this.release()
+    // Windows cannot replace an open file.
+    if (process.platform === 'win32') return
+    const handle = await open(this.#file, 'r')
+    this.#held = { handle, identity: await identityOf(handle) }
+  }
+
+  async release(): Promise<void> {
+    const held = this.#held
+    this.#held = undefined
+    await held?.handle.close()
+  }
+
+  /** Where the names of parts are that `read` found. A crash may leave half a line after them. */
+  get partNames(): PartNames {
+    return this.#partNames
+  }
+
+  /** Reads the file. Null if there is none. Throws `StorageDamaged`, unless `onDamage` takes it. */
+  async read(onDamage: OnDamage = refuseDamage): Promise<Snapshot | null> {
+    const reading = new DataFileLines(this.#long)
+    const report = (line: number | undefined, fault: string | undefined) => {
+      if (fault !== undefined) onDamage(new StorageDamaged(this.#file, line, fault))
     }
+    try {
+      for await (const lines of readLines(this.#file))
+        for (const line of lines) {
+          const read = line.isWhole ? parseLine(line.bytes) : undefined
+          const isNamed = reading.isWhole
+          // The name of a part of the journal is written before the part holds a commit.
+          if (!read && reading.isWhole && isTorn(line)) break
+          report(line.number, read ? reading.add(read) : reading.skip(line.bytes))
+          if (!isNamed) this.#partNames = { from: line.end, to: line.end }
+          else this.#partNames = { ...this.#partNames, to: line.end }
+        }
+    } catch (cause) {
+      if (hasCode(cause, 'ENOENT')) return null
+      if (cause instanceof StorageDamaged) throw cause
+      throw new StorageDamaged(this.#file, undefined, `the file cannot be read (${messageOf(cause)})`, { cause })
+    }
+    if (!reading.isWhole) report(undefined, 'its end is missing')
+    return { ...(reading.head ?? BLANK), rows: reading.rows, journals: reading.journals }
   }
 
-  /** Replaces the file in one step, with its rows sorted by id. */
+  /**
+   * Writes a snapshot beside the file, a few rows at a time, so that other work can run in between. `replace` puts it
+   * in place.
+   */
   async write(snapshot: Snapshot): Promise<void> {
-    const next = `${this.#file}.next`
     try {
-      const handle = await open(next, 'w', PRIVATE)
-      try {
-        for await (const piece of textOf(snapshot)) await handle.writeFile(piece)
-        await handle.sync()
-      } finally {
-        await handle.close()
-      }
-      await replaceFile(next, this.#file)
+      await writeNewFile(this.#next, piecesOf(snapshot, this.#long))
     } catch (error) {
-      await rm(next, { force: true }).catch(() => {})
+      await this.discard()
       throw error
     }
-    await syncDirectory(dirname(this.#file))
   }
-}
 
-const REMEDY = 'Nothing was changed. Restore the file from a backup, or move it and its journal away to start empty'
-
-function assertSnapshot({ format, store, commit }: Snapshot): void {
-  if (format !== FORMAT) throw new TypeError(`its format is ${JSON.stringify(format)}, which this version cannot read`)
-  if (typeof store !== 'string') throw new TypeError('"store" is not a string')
-  if (!Number.isSafeInteger(commit) || commit < 0) throw new TypeError('"commit" is not a whole number from 0 up')
-}
-
-/** Yields `JSON.stringify(snapshot, null, 2)` in pieces, so that other work can run between them. */
-async function* textOf({ rows, ...head }: Snapshot): AsyncGenerator<string> {
-  yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "rows": {`
-  let comma = ''
-  for (const [name, unsorted] of Object.entries(rows)) {
-    const sorted = await sortById(unsorted)
-    yield `${comma}\n    ${JSON.stringify(name)}: [`
-    for (let at = 0; at < sorted.length; at += 64) {
-      const piece = JSON.stringify([[sorted.slice(at, at + 64)]], null, 2)
-      yield (at === 0 ? '' : ',') + piece.slice(OPENED, -CLOSED)
+  /**
+   * Puts the written snapshot in the place of the file, which stays as `aside`. Names the parts of the journal that
+   * continue it. It is on the disk when this resolves. Rejects with `OutcomeUnknown` if it is in place, and a crash of
+   * the machine may undo that.
+   */
+  async replace(journals: readonly JournalPart[], aside = `${this.#file}.previous`): Promise<void> {
+    const isHeld = this.#held !== undefined
+    await this.release()
+    try {
+      for (const part of journals) await appendJournalPart(this.#next, part)
+      await keepAside(this.#file, aside)
+      await replaceFile(this.#next, this.#file)
+    } catch (error) {
+      await this.discard()
+      throw error
+    } finally {
+      // Without it, nobody notices if a different program deletes the file.
+      if (isHeld) await this.hold().catch(() => {})
     }
-    yield '\n    ]'
-    comma = ','
+    await syncDirectory(dirname(this.#file)).catch((cause: unknown) => {
+      throw new OutcomeUnknown(`${this.#file} was replaced, and a crash may undo that (${messageOf(cause)})`, { cause })
+    })
   }
-  yield comma === '' ? '}\n}\n' : '\n  }\n}\n'
+
+  async discard(): Promise<void> {
+    await rm(this.#next, { force: true }).catch(() => {})
+  }
 }
 
-// The text around the rows of each piece, which has the same depth as the document.
-const OPENED = '[\n  [\n    ['.length
-const CLOSED = '\n    ]\n  ]\n]'.length
-
-/** Sorts short runs, then merges them in pairs. Other work can run in between. */
-async function sortById(rows: readonly Row[]): Promise<readonly Row[]> {
-  let runs: Row[][] = []
-  for (let at = 0; at < rows.length; at += RUN) {
-    runs.push(rows.slice(at, at + RUN).sort(byId))
-    await turnOfTheLoop()
+async function writeNewFile(file: string, pieces: Iterable<string>): Promise<void> {
+  const handle = await open(file, 'w', PRIVATE)
+  try {
+    for (const piece of pieces) await handle.writeFile(piece)
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
-  while (runs.length > 1) {
-    const merged: Row[][] = []
-    for (let at = 0; at < runs.length; at += 2) merged.push(await merge(runs[at] ?? [], runs[at + 1] ?? []))
-    runs = merged
-  }
-  return runs[0] ?? []
 }
 
-async function merge(left: Row[], right: Row[]): Promise<Row[]> {
-  const merged: Row[] = []
-  let l = 0
-  let r = 0
-  for (;;) {
-    const a = left[l]
-    const b = right[r]
-    if (!a || !b) break
-    const before = byId(a, b) < 0
-    merged.push(before ? a : b)
-    before ? l++ : r++
-    if (merged.length % RUN === 0) await turnOfTheLoop()
+/** Gives a file a second name, so that it stays when it is replaced. */
+async function keepAside(file: string, aside: string): Promise<void> {
+  if (!(await exists(file))) return
+  const next = `${aside}.next`
+  await rm(next, { force: true })
+  // Some file systems have no links.
+  await link(file, next).catch(() => copyFile(file, next))
+  await replaceFile(next, aside)
+}
+
+const PIECE = 1 << 16
+
+function* piecesOf(snapshot: Snapshot, long: LongFields | undefined): Generator<string> {
+  let piece = ''
+  for (const line of linesOf(snapshot, long)) {
+    piece += line
+    if (piece.length < PIECE) continue
+    yield piece
+    piece = ''
   }
-  return merged.concat(left.slice(l), right.slice(r))
+  yield piece
 }
 
-const RUN = 4096
-
-function byId(a: Row, b: Row): number {
-  return compareParts(a.id, b.id)
+function* linesOf({ rows, journals: _, ...head }: Snapshot, long: LongFields | undefined): Generator<string> {
+  const whole = new ChecksumOfLines()
+  const added = (line: string): string => {
+    whole.add(Number.parseInt(line[0] === '[' ? line.slice(2, 10) : line.slice(-11, -3), 16))
+    return line
+  }
+  yield added(objectLine({ farthing: NAME, ...head }))
+  let count = 0
+  for (const [collection, list] of Object.entries(rows)) {
+    const fields = commonFields(list)
+    yield added(objectLine({ collection, rows: list.length, fields }))
+    for (const row of list) yield added(listLine(listOf(long ? long.lineOf(row) : row, fields)))
+    count += list.length
+  }
+  yield objectLine({ end: NAME, rows: count, whole: whole.value })
 }
+
+const SAMPLES = 64
+
+/** The fields that most rows have, in their order, judged by some of them. */
+function commonFields(rows: readonly Row[]): readonly string[] {
+  const counts = new Map<string, number>()
+  const step = Math.max(1, Math.floor(rows.length / SAMPLES))
+  for (let at = 0; at < rows.length; at += step) {
+    const fields = JSON.stringify(Object.keys(rows[at] ?? {}))
+    counts.set(fields, (counts.get(fields) ?? 0) + 1)
+  }
+  const [most] = [...counts].sort(([, a], [, b]) => b - a)
+  return most ? JSON.parse(most[0]) : []
+}
+
+/** The JSON of a list of a row's values, or of a list that holds the row itself if its fields are other ones. */
+function listOf(row: Row, fields: readonly string[]): string {
+  const values: unknown[] = []
+  let at = 0
+  for (const [field, value] of Object.entries(row)) {
+    if (field !== fields[at] || value === undefined || field === '__proto__') return JSON.stringify([row])
+    at++
+    values.push(value)
+  }
+  return at === fields.length ? JSON.stringify(values) : JSON.stringify([row])
+}
+
+/** Reads the lines of a data file in their order. `add` returns what is wrong with a line. */
+export class DataFileLines {
+  readonly rows: Record<string, Row[]> = {}
+  readonly journals: JournalPart[] = []
+  head: Head | undefined
+  /** Whether the last row was read. */
+  isWhole = false
+  readonly #whole = new ChecksumOfLines()
+  readonly #strings = new SharedStrings()
+  readonly #long: LongFields | undefined
+  #section: Section | undefined
+  #count = 0
+  #hasDamage = false
+
+  constructor(long?: LongFields) {
+    this.#long = long
+  }
+
+  add(line: Line): string | undefined {
+    const isEnd = 'object' in line && 'end' in line.object
+    if (!isEnd && !this.isWhole) this.#whole.add(line.checksum)
+    if ('list' in line)
+      return this.#section ? this.#addRow(line.list, this.#section) : 'the line that names its collection is missing'
+    const { object } = line
+    if (!this.head && !this.#hasDamage) return this.#addHead(object)
+    if (this.isWhole) return this.#addJournal(object)
+    const missing = this.#missing(this.#section)
+    const fault = isEnd ? this.#addEnd(object) : this.#addSection(object)
+    return missing === undefined ? fault : `${missing} before it`
+  }
+
+  /** Takes note of a damaged line. Returns what is wrong with it, and which row it held, as far as can be known. */
+  skip(bytes?: Buffer): string {
+    this.#hasDamage = true
+    const section = this.#section
+    if (!section || this.#missing(section) === undefined) {
+      this.#section = undefined
+      return 'the line is damaged'
+    }
+    section.lost++
+    const id = bytes && guessedId(bytes, section)
+    return `the line is damaged, which holds a row of ${section.collection}${id === undefined ? '' : `, perhaps ${id}`}`
+  }
+
+  #missing(section: Section | undefined): string | undefined {
+    const missing = section && section.rows - section.list.length - section.lost
+    return missing ? `${missing} rows of ${section?.collection} are missing` : undefined
+  }
+
+  #addHead(object: object): string | undefined {
+    if (!isHead(object)) return 'it is not the first line of a data file'
+    const { schema, store, commit, counters } = object
+    this.head = { schema, store, commit, counters }
+    return undefined
+  }
+
+  #addSection(object: object): string | undefined {
+    if (!isSection(object)) return 'it names no collection'
+    const { collection, rows, fields } = object
+    if (Object.hasOwn(this.rows, collection)) return `the collection ${collection} is in the file twice`
+    const list: Row[] = []
+    this.rows[collection] = list
+    this.#section = { collection, rows, fields, list, lost: 0 }
+    return undefined
+  }
+
+  #addRow(values: readonly unknown[], section: Section): string | undefined {
+    const row = rowOf(values, section)
+    if (!row) {
+      this.skip()
+      return `it is not a row of ${section.collection}`
+    }
+    if (section.list.length + section.lost === section.rows) return `${section.collection} has more rows than it should`
+    this.#strings.share(section.collection, row)
+    section.list.push(this.#long ? this.#long.open(section.collection, row) : row)
+    this.#count++
+    return undefined
+  }
+
+  #addEnd({ rows, whole }: { readonly rows?: unknown; readonly whole?: unknown }): string | undefined {
+    this.isWhole = true
+    // What damage there is was said before.
+    const isAsWritten = this.#hasDamage || (rows === this.#count && whole === this.#whole.value)
+    return isAsWritten ? undefined : 'lines are missing before it, or in a different order'
+  }
+
+  #addJournal(object: object): string | undefined {
+    if (!isJournalPart(object)) return 'it names no part of the journal'
+    this.journals.push({ journal: object.journal, id: object.id })
+    return undefined
+  }
+}
+
+interface Section {
+  readonly collection: string
+  readonly rows: number
+  readonly fields: readonly string[]
+  readonly list: Row[]
+  /** How many of its rows are in damaged lines. */
+  lost: number
+}
+
+/** The id in a damaged line, as JSON. */
+function guessedId(bytes: Buffer, { fields }: Section): string | undefined {
+  try {
+    const list: unknown = JSON.parse(bytes.toString())
+    return Array.isArray(list) ? JSON.stringify(list[fields.indexOf('id') + 1]) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The list starts with the checksum. */
+function rowOf(list: readonly unknown[], { fields }: Section): Row | undefined {
+  const [, given] = list
+  if (list.length === 2 && isObject(given)) return isRow(given) ? given : undefined
+  if (list.length !== fields.length + 1) return undefined
+  const row: Record<string, unknown> = {}
+  for (const [at, field] of fields.entries()) row[field] = list[at + 1]
+  return isRow(row) ? row : undefined
+}
+
+function isRow(value: object): value is Row {
+  return 'id' in value && (typeof value.id === 'string' || (typeof value.id === 'number' && Number.isFinite(value.id)))
+}
+
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+
+function isHead(object: object & Partial<Record<keyof Head | 'farthing', unknown>>): object is Head {
+  const { farthing, schema, store, commit, counters } = object
+  if (farthing !== NAME || typeof store !== 'string' || !isCount(schema) || !isCount(commit)) return false
+  return isObject(counters) && Object.values(counters).every(isCount)
+}
+
+function isSection(
+  object: object & { collection?: unknown; rows?: unknown; fields?: unknown },
+): object is Pick<Section, 'collection' | 'rows' | 'fields'> {
+  const { collection, rows, fields } = object
+  return (
+    typeof collection === 'string' &&
+    isCount(rows) &&
+    Array.isArray(fields) &&
+    fields.every((field) => typeof field === 'string')
+  )
+}
+
+const isJournalPart = (object: object & { journal?: unknown; id?: unknown }): object is JournalPart =>
+  isCount(object.journal) && typeof object.id === 'string'

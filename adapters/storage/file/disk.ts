@@ -1,5 +1,5 @@
-import { constants } from 'node:fs'
-import { access, mkdir, open, realpath, rename } from 'node:fs/promises'
+import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { access, type FileHandle, mkdir, open, realpath, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -38,12 +38,85 @@ export async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
+/** Like `syncDirectory`, for files that are written in the order of the calls. */
+export function syncDirectoryNow(directory: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(directory, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Writes a file in one step, with its content on the disk. Sync the directory afterwards, or a crash may undo it. */
+export function writeFileNow(file: string, content: string | Uint8Array): void {
+  const next = `${file}.next`
+  try {
+    writeNow(next, content)
+    renameSync(next, file)
+  } catch (error) {
+    // A full disk needs the space.
+    removeNow(next)
+    throw error
+  }
+}
+
+function writeNow(file: string, content: string | Uint8Array): void {
+  const handle = openSync(file, 'w', PRIVATE)
+  try {
+    writeFileSync(handle, content)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Removes a file that does no harm if it stays. */
+function removeNow(file: string): void {
+  try {
+    rmSync(file, { force: true })
+  } catch {
+    // The next try replaces it.
+  }
+}
+
+const PIECE = 1 << 20
+
+/**
+ * Writes part of a file to the disk that is in it already. A sync alone does not do that if an earlier one failed: the
+ * system has forgotten what it should have written.
+ */
+export async function writeAgain(handle: FileHandle, from: number, to: number): Promise<void> {
+  const piece = Buffer.allocUnsafe(Math.min(PIECE, Math.max(0, to - from)))
+  for (let at = from; at < to; ) {
+    const { bytesRead } = await handle.read(piece, 0, Math.min(piece.length, to - at), at)
+    if (bytesRead === 0) break
+    await writeBytes(handle, piece.subarray(0, bytesRead), at)
+    at += bytesRead
+  }
+  await handle.sync()
+}
+
+/** Writes bytes at a place of a file. */
+export async function writeBytes(handle: FileHandle, bytes: Buffer, start: number): Promise<void> {
+  for (let at = 0; at < bytes.length; )
+    at += (await handle.write(bytes, at, bytes.length - at, start + at)).bytesWritten
+}
+
 export async function exists(file: string): Promise<boolean> {
   return access(file).then(
     () => true,
     () => false,
   )
 }
+
+/** The size of a file in bytes. 0 if it is missing. */
+export const sizeOf = (file: string): Promise<number> =>
+  stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  )
 
 async function makeDirectory(directory: string): Promise<void> {
   const outermost = await mkdir(directory, { recursive: true })

@@ -1,174 +1,327 @@
-import { constants } from 'node:fs'
+import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import { StorageUnavailable } from '../../../src/storage/storage.js'
+import { OutcomeUnknown, StorageUnavailable } from '../../../src/storage/storage.js'
 import { messageOf } from '../../../src/storage/unknown.js'
-import { PRIVATE, replaceFile, syncDirectory } from './disk.js'
+import type { JournaledCommit } from './commit.js'
+import { PRIVATE, syncDirectory, writeAgain } from './disk.js'
+import { reasonOf, StorageLocked } from './errors.js'
+import { commitLine, headOfPart, partFile } from './journal-part.js'
+import { appendJournalPart, type JournalPart, writeAt } from './part-names.js'
+import { identityOf, type WatchedFile } from './watch.js'
 
 export interface JournalOptions {
+  /** The data file. */
   readonly file: string
-  /** The first line of a journal that is not empty. */
-  readonly header: string
-  /** Where the last whole line ends, in bytes. The rest of the file is dropped. */
+  readonly store: string
+  /** The last commit on the disk. */
+  readonly commit: number
+  /** The parts that continue the data file. Empty if it holds everything. */
+  readonly parts: readonly JournalPart[]
+  /** Where the last commit of the newest part ends, in bytes. */
   readonly end: number
+  /** How many bytes of commits follow the data file. */
+  readonly size: number
+  /** From how many bytes on the next commit begins a new part. */
+  readonly partBytes: number
+  /** Throws if this process may no longer write. Called before each write to the disk. */
+  readonly check: () => void
 }
 
-/** Lines that are written to the disk together. */
+/** Commits that are written to the disk together. */
 interface Group {
   readonly lines: string[]
+  /** The number of its last commit. */
+  last: number
   readonly durable: Promise<void>
 }
 
-/** A file of lines. A line is on the disk when its promise resolves. While one group of lines is written, the next one collects. */
+interface OpenPart {
+  readonly part: JournalPart
+  readonly watched: WatchedFile
+  readonly handle: FileHandle
+  /** Where its last confirmed commit ends. */
+  end: number
+}
+
+/**
+ * Appends commits to the newest part of a journal. A commit is on the disk when its promise resolves. While one group
+ * of commits is written, the next one collects.
+ *
+ * A write that fails is taken back, and the journal refuses commits until `recover` succeeds. Its commits reject with
+ * `StorageUnavailable`, or with `OutcomeUnknown` if they could not be taken back.
+ */
 export class Journal {
-  readonly #file: string
-  readonly #header: string
-  #handle: FileHandle
-  #end: number
+  readonly #options: JournalOptions
+  #current: OpenPart | undefined
+  /** A part that the data file may name already. The next try to begin one uses it, so that few files are left. */
+  #begun: OpenPart | undefined
+  #parts: readonly JournalPart[]
+  #commit: number
+  #size: number
   #gathering: Group | undefined
   #tail: Promise<unknown> = Promise.resolve()
-  #failed: StorageUnavailable | undefined
+  #fault: StorageUnavailable | undefined
+  #lost: StorageUnavailable | undefined
 
-  private constructor({ file, header, end }: JournalOptions, handle: FileHandle) {
-    this.#file = file
-    this.#header = header
-    this.#end = end
-    this.#handle = handle
+  private constructor(options: JournalOptions, current: OpenPart | undefined) {
+    this.#options = options
+    this.#current = current
+    this.#parts = options.parts
+    this.#commit = options.commit
+    this.#size = options.size
   }
 
   static async open(options: JournalOptions): Promise<Journal> {
-    const handle = await open(options.file, constants.O_RDWR | constants.O_CREAT, PRIVATE)
+    const { file, parts, end } = options
+    const part = parts.at(-1)
+    if (!part) return new Journal(options, undefined)
+    const handle = await open(partFile(file, part), 'r+')
     try {
-      // A data file may replace the lines dropped here, so its name must be on the disk first.
-      await syncDirectory(dirname(options.file))
-      if ((await handle.stat()).size > options.end) await handle.truncate(options.end)
-      await handle.sync()
+      if ((await handle.stat()).size > end) await handle.truncate(end)
+      await writeAgain(handle, 0, end)
     } catch (error) {
       await handle.close()
       throw error
     }
-    return new Journal(options, handle)
+    const watched = { file: partFile(file, part), identity: await identityOf(handle) }
+    return new Journal(options, { part, watched, end, handle })
   }
 
-  /** The size on the disk, in bytes. */
+  /** The bytes of the commits that the data file does not hold. */
   get size(): number {
-    return this.#end
+    return this.#size
   }
 
-  /** Whether a write failed. After that, the journal refuses every line. */
-  get hasFailed(): boolean {
-    return this.#failed !== undefined
+  /** The last commit that is on the disk. */
+  get commit(): number {
+    return this.#commit
   }
 
-  append(line: string): Promise<void> {
+  /** Why no commit can be written now. Undefined while all is well. */
+  get fault(): StorageUnavailable | undefined {
+    return this.#lost ?? this.#fault
+  }
+
+  /** The file that commits are appended to. Undefined until the first one. */
+  get watched(): WatchedFile | undefined {
+    return this.#current?.watched
+  }
+
+  /** Throws `StorageUnavailable`, and appends nothing, while there is a fault. */
+  append(commit: JournaledCommit): Promise<void> {
+    if (this.fault) throw this.fault
     this.#gathering ??= this.#gather()
-    this.#gathering.lines.push(line)
+    this.#gathering.lines.push(commitLine(commit))
+    this.#gathering.last = commit.commit
     return this.#gathering.durable
   }
 
-  /** Resolves with the end of the last line appended so far, once that line is on the disk. */
-  mark(): Promise<number> {
+  /** The parts that continue the data file. */
+  get parts(): readonly JournalPart[] {
+    return this.#parts
+  }
+
+  /** Begins a part for the next commit, once all commits appended so far are on the disk. Returns the size before it. */
+  rotate(): Promise<number> {
+    return this.exclusively(async () => {
+      if (this.#current?.part.journal !== this.#commit + 1) await this.#begin()
+      return this.#size
+    })
+  }
+
+  /** Runs a job when all commits appended so far are on the disk, and before later ones are written. */
+  exclusively<T>(job: () => Promise<T>): Promise<T> {
     this.#gathering = undefined
-    return this.#inTurn(async () => this.#end)
+    return this.#inTurn(() => {
+      this.#check()
+      return job()
+    })
   }
 
-  /** Drops the lines before a mark. Lines can be appended meanwhile. If this rejects, the journal is unchanged or has failed. */
-  async cut(mark: number): Promise<void> {
-    if (mark === 0) return
-    const file = `${this.#file}.next`
-    const next = await open(file, 'w', PRIVATE)
-    try {
-      if (this.#end > mark) await next.writeFile(this.#header)
-      const copied = this.#end
-      await copyLines(this.#handle, mark, copied, next)
-      await next.sync()
-      await this.#inTurn(async () => {
-        if (copied === mark && this.#end > copied) await next.writeFile(this.#header)
-        await copyLines(this.#handle, copied, this.#end, next)
-        await next.sync()
-        const { size } = await next.stat()
-        await next.close()
-        await this.#replaceWith(file, size)
-      })
-    } catch (error) {
-      await next.close().catch(ignore)
-      await rm(file, { force: true }).catch(ignore)
-      throw error
-    }
+  /** The parts that hold commits after this one. */
+  partsAfter(commit: number): readonly JournalPart[] {
+    return this.#parts.filter(({ journal }) => journal > commit)
   }
 
-  /** Refuses every line from now on, because nobody knows what the disk holds. Returns the error for callers. */
-  fail(cause: unknown, file = this.#file): StorageUnavailable {
-    this.#failed ??= new StorageUnavailable(
-      `${file} could not be written (${messageOf(cause)}). Make room or repair the disk, then open the storage again: all that was confirmed is there.`,
-      { cause },
-    )
-    return this.#failed
+  /** The data file now holds the commits up to this one, which took `size` bytes. */
+  shorten(commit: number, size: number): void {
+    this.#parts = this.partsAfter(commit)
+    this.#size -= size
+  }
+
+  /** The data file now holds everything, up to this commit. The next one begins a part. */
+  async restart(commit: number): Promise<void> {
+    await this.#current?.handle.close().catch(ignore)
+    await this.#dropBegun()
+    this.#current = undefined
+    this.#parts = []
+    this.#commit = commit
+    this.#size = 0
+  }
+
+  /**
+   * Tries to write again after a fault. `begin` runs once, before the first commit that follows. Rejects with
+   * `StorageUnavailable` if that fails.
+   */
+  recover(begin: () => void): Promise<void> {
+    this.#tail = this.#tail.then(async () => {
+      if (this.#lost || !this.#fault) return
+      try {
+        this.#check()
+        // Lines that could not be taken back stay in the old part, after the commit before which this one begins.
+        await this.#begin()
+        begin()
+        this.#fault = undefined
+      } catch (cause) {
+        this.fail(cause)
+      }
+    })
+    return this.#tail.then(() => {
+      if (this.fault) throw this.fault
+    })
+  }
+
+  /** Refuses commits until `recover` succeeds. */
+  fail(cause: unknown): StorageUnavailable {
+    this.#fault = this.#unavailable(cause)
+    return this.#fault
+  }
+
+  /** Refuses every commit from now on, for good. Resolves when the commits that are being written are on the disk. */
+  async lose(reason: StorageUnavailable): Promise<void> {
+    this.#tail = this.#tail.then(() => {
+      this.#lost ??= reason
+    })
+    await this.#tail
   }
 
   async close(): Promise<void> {
     await this.#tail
-    await this.#handle.close()
+    await this.#dropBegun()
+    await this.#current?.handle.close()
   }
 
   #gather(): Group {
+    const depart = () => {
+      if (this.#gathering === group) this.#gathering = undefined
+    }
     const durable = this.#inTurn(async () => {
       // Wait one turn of the event loop: requests that it reads, and callers of the last group, join this group.
       await turnOfTheLoop()
-      if (this.#gathering === group) this.#gathering = undefined
-      await this.#write(group.lines.join(''))
+      depart()
+      await this.#write(group)
     })
-    const group: Group = { lines: [], durable }
+    // Its turn never comes after a fault.
+    durable.catch(depart)
+    const group: Group = { lines: [], last: 0, durable }
     return group
   }
 
   #inTurn<T>(job: () => Promise<T>): Promise<T> {
     const turn = this.#tail.then(() => {
-      if (this.#failed) throw this.#failed
+      if (this.fault) throw this.fault
       return job()
     })
     this.#tail = turn.catch(ignore)
     return turn
   }
 
-  async #write(lines: string): Promise<void> {
-    const bytes = Buffer.from(this.#end === 0 ? this.#header + lines : lines)
+  async #write({ lines, last }: Group): Promise<void> {
+    this.#check()
+    const bytes = Buffer.from(lines.join(''))
+    const { partBytes } = this.#options
+    let current = this.#current
+    if (!current || current.end > partBytes) current = await this.#begin()
     try {
-      for (let at = 0; at < bytes.length; )
-        at += (await this.#handle.write(bytes, at, bytes.length - at, this.#end + at)).bytesWritten
-      await this.#handle.datasync()
-      this.#end += bytes.length
+      await writeAt(current.handle, bytes, current.end)
     } catch (cause) {
-      // Remove the failed lines, so that the next opening does not find them. If this fails too, it may find them.
-      await this.#handle.truncate(this.#end).catch(ignore)
-      await this.#handle.datasync().catch(ignore)
+      const fault = this.fail(cause)
+      throw (await this.#takeBack(current)) ? fault : new OutcomeUnknown(fault.message, { cause, reason: fault.reason })
+    }
+    current.end += bytes.length
+    this.#size += bytes.length
+    this.#commit = last
+  }
+
+  #check(): void {
+    try {
+      this.#options.check()
+    } catch (cause) {
+      if (!(cause instanceof StorageLocked)) throw this.fail(cause)
+      const reason = 'a different process has the storage open'
+      throw (this.#lost ??= new StorageUnavailable(messageOf(cause), { cause, reason }))
+    }
+  }
+
+  /** Removes what a failed write left. Returns false if nobody knows whether it is on the disk. */
+  async #takeBack({ handle, end }: OpenPart): Promise<boolean> {
+    try {
+      await handle.truncate(end)
+      await handle.datasync()
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /**
+   * Begins a part for the commit after the last one on the disk. The data file names it before it holds any commit.
+   * Throws `StorageUnavailable`. The part before it takes no more commits then, because the data file may name this one.
+   */
+  async #begin(): Promise<OpenPart> {
+    try {
+      return await this.#beginPart()
+    } catch (cause) {
       throw this.fail(cause)
     }
   }
 
-  async #replaceWith(file: string, size: number): Promise<void> {
-    // Windows cannot replace an open file.
-    await this.#handle.close()
-    const unreplaced = await replaceFile(file, this.#file).catch((error: unknown) => error)
+  async #beginPart(): Promise<OpenPart> {
+    const { file } = this.#options
+    const journal = this.#commit + 1
+    if (this.#begun?.part.journal !== journal) {
+      await this.#dropBegun()
+      this.#begun = await this.#createPart(journal)
+    }
+    const begun = this.#begun
+    await appendJournalPart(file, begun.part)
+    this.#begun = undefined
+    await this.#current?.handle.close().catch(ignore)
+    this.#parts = [...this.#parts, begun.part]
+    this.#current = begun
+    return begun
+  }
+
+  async #createPart(journal: number): Promise<OpenPart> {
+    const { file, store } = this.#options
+    const part = { journal, id: randomUUID().slice(0, 8) }
+    const path = partFile(file, part)
+    const head = Buffer.from(headOfPart(part, store))
+    const handle = await open(path, 'wx', PRIVATE)
     try {
-      this.#handle = await open(this.#file, constants.O_RDWR)
-      if (unreplaced) throw unreplaced
-      await syncDirectory(dirname(this.#file))
-      this.#end = size
-    } catch (cause) {
-      throw cause === unreplaced ? cause : this.fail(cause)
+      await writeAt(handle, head, 0)
+      await syncDirectory(dirname(file))
+      return { part, watched: { file: path, identity: await identityOf(handle) }, handle, end: head.length }
+    } catch (error) {
+      await handle.close().catch(ignore)
+      await rm(path, { force: true }).catch(ignore)
+      throw error
     }
   }
-}
 
-async function copyLines(from: FileHandle, start: number, end: number, to: FileHandle): Promise<void> {
-  const piece = Buffer.allocUnsafe(Math.min(1 << 20, end - start))
-  for (let at = start; at < end; ) {
-    const { bytesRead } = await from.read(piece, 0, Math.min(piece.length, end - at), at)
-    if (bytesRead === 0) throw new Error('the journal is shorter than the lines that were written to it')
-    await to.writeFile(piece.subarray(0, bytesRead))
-    at += bytesRead
+  async #dropBegun(): Promise<void> {
+    await this.#begun?.handle.close().catch(ignore)
+    this.#begun = undefined
+  }
+
+  #unavailable(cause: unknown): StorageUnavailable {
+    if (cause instanceof StorageUnavailable) return cause
+    return new StorageUnavailable(
+      `${this.#options.file} could not be written (${messageOf(cause)}). Everything that was confirmed is stored`,
+      { cause, reason: reasonOf(cause) },
+    )
   }
 }
 

@@ -1,10 +1,11 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { assertState } from '../../../src/storage/state.js'
 import { type Row, separatelyStored } from '../../../src/storage/storage.js'
 import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
-import { PRIVATE } from './disk.js'
+import { syncDirectoryNow, writeFileNow } from './disk.js'
 import { StorageDamaged } from './errors.js'
+import { checksumOf } from './line.js'
 
 type Rows = Readonly<Record<string, readonly Row[]>>
 
@@ -14,7 +15,9 @@ interface Generation {
   readonly rows: Rows
 }
 
-const FORMAT = 'farthing-key/1'
+const FORMAT = 'farthing-key/2'
+/** Without a checksum. */
+const FIRST_FORMAT = 'farthing-key/1'
 
 /**
  * The file beside a data file for rows that must not be in it, such as the key that encrypts other rows.
@@ -33,13 +36,13 @@ export class KeyFile {
   static async open(file: string): Promise<KeyFile> {
     const text = await readFile(file, 'utf8').catch((cause: unknown) => {
       if (hasCode(cause, 'ENOENT')) return undefined
-      throw new StorageDamaged(file, undefined, `the file cannot be read (${messageOf(cause)}). ${REMEDY}`, { cause })
+      throw new StorageDamaged(file, undefined, `the file cannot be read (${messageOf(cause)})`, { cause })
     })
     if (text === undefined) return new KeyFile(file, [])
     try {
       return new KeyFile(file, generationsOf(JSON.parse(text)))
     } catch (cause) {
-      throw new StorageDamaged(file, undefined, `this is not a key file (${messageOf(cause)}). ${REMEDY}`, {
+      throw new StorageDamaged(file, undefined, `this is not a key file (${messageOf(cause)})`, {
         cause,
       })
     }
@@ -56,26 +59,37 @@ export class KeyFile {
     return this.#generations.at(-1)?.rows ?? {}
   }
 
-  /** Writes the rows of a commit, before that commit is written. It is synchronous, so that later commits cannot overtake it. */
-  write(generation: Generation): void {
+  /**
+   * Writes the rows of a commit, before that commit is written. It is synchronous, so that later commits cannot
+   * overtake it. `durable` is the last commit on the disk: a crash may return to it.
+   */
+  write(generation: Generation, durable: number): void {
     if (JSON.stringify(generation.rows) === JSON.stringify(this.rows)) return
-    const generations = [...this.#generations.slice(-1), generation]
-    const next = `${this.#file}.next`
-    const handle = openSync(next, 'w', PRIVATE)
-    try {
-      writeSync(handle, `${JSON.stringify({ format: FORMAT, generations }, null, 2)}\n`)
-      fsyncSync(handle)
-    } finally {
-      closeSync(handle)
-    }
-    renameSync(next, this.#file)
+    const kept = this.#generations.findLastIndex(({ commit }) => commit <= durable)
+    this.#replace([...this.#generations.slice(Math.max(0, kept)), generation])
+  }
+
+  /** Removes the rows of commits after this one, which failed: a different commit will get the number. */
+  forget(commit: number): void {
+    const kept = this.#generations.filter((generation) => generation.commit <= commit)
+    if (kept.length < this.#generations.length) this.#replace(kept)
+  }
+
+  #replace(generations: readonly Generation[]): void {
+    const checksum = checksumOf(JSON.stringify(generations))
+    writeFileNow(this.#file, `${JSON.stringify({ format: FORMAT, checksum, generations }, null, 2)}\n`)
+    // A crash before the sync may bring back the file before, which lacks rows that the next commit needs.
     this.#generations = generations
+    syncDirectoryNow(dirname(this.#file))
   }
 }
 
 function generationsOf(document: unknown): Generation[] {
-  if (!isObject(document) || document.format !== FORMAT || !Array.isArray(document.generations))
-    throw new TypeError('its format is unknown')
+  if (!isObject(document) || !Array.isArray(document.generations)) throw new TypeError('its format is unknown')
+  const { format, checksum, generations } = document
+  if (format !== FORMAT && format !== FIRST_FORMAT) throw new TypeError('its format is unknown')
+  if (format === FORMAT && checksum !== checksumOf(JSON.stringify(generations)))
+    throw new TypeError('its checksum is wrong')
   return document.generations.map(generationOf)
 }
 
@@ -86,8 +100,6 @@ function generationOf(given: unknown): Generation {
   assertState(state)
   return { commit, rows: state.rows }
 }
-
-const REMEDY = 'Nothing was changed. Restore the file from a backup'
 
 /** Divides a state's rows into those of the data file (`together`) and those of the key file (`apart`). */
 export function divideRows(rows: Rows): { readonly together: Rows; readonly apart: Rows } {

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
+import { constants, readFileSync } from 'node:fs'
 import { copyFile, link, open, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import { hasCode, isObject } from '../../../src/storage/unknown.js'
 import { PRIVATE } from './disk.js'
 import { StorageLocked } from './errors.js'
 
 export interface Lock {
+  /** Throws `StorageLocked` if a different process has taken the lock, or somebody removed it. */
+  check(): void
+  /** If the lock cannot be removed, this process may take it again, and others may when this process ends. */
   release(): Promise<void>
 }
 
@@ -18,21 +22,63 @@ interface Holder {
   readonly id: string
 }
 
-/** Takes a lock file for this process. Throws `StorageLocked` while a different holder is alive, or may be. */
+/** The ids of holders in this process that need their lock no more. The disk may have refused to remove it. */
+const ended = new Set<string>()
+
+/** A process that was just killed may need this long to end. */
+const PATIENCE_MS = 2000
+const LOOK_AGAIN_MS = 50
+
+/** Takes a lock file for this process. Throws `StorageLocked` if a different holder is alive, or may be, for two seconds. */
 export async function takeLock(file: string): Promise<Lock> {
+  for (let waited = 0; ; waited += LOOK_AGAIN_MS)
+    try {
+      return await takeFreeLock(file)
+    } catch (error) {
+      const isEnding = error instanceof StorageLocked && error.holder?.host === hostname()
+      if (!isEnding || error.holder?.pid === process.pid || waited >= PATIENCE_MS) throw error
+      await delay(LOOK_AGAIN_MS)
+    }
+}
+
+async function takeFreeLock(file: string): Promise<Lock> {
   const { pid } = process
-  const holder: Holder = { pid, host: hostname(), started: (await startOf(pid)) ?? null, id: randomUUID() }
+  const holder: Holder = { pid, host: hostname(), started: (await statOf(pid))?.started ?? null, id: randomUUID() }
   const own = `${file}.${holder.id}`
+  const text = `${JSON.stringify(holder)}\n`
   try {
-    await writeWhole(own, `${JSON.stringify(holder)}\n`)
+    await writeWhole(own, text)
     await seize(file, own)
+  } catch (error) {
+    ended.add(holder.id)
+    throw error
   } finally {
-    await rm(own, { force: true })
+    // It has the lock, whether or not this name of it stays.
+    await rm(own, { force: true }).catch(ignore)
   }
   return {
-    async release() {
-      if ((await holderOf(file))?.id === holder.id) await rm(file, { force: true })
+    check() {
+      // The whole content is compared, because another lock may get the same inode.
+      const now = readLock(file)
+      if (now !== text) throw new StorageLocked(file, now === undefined ? undefined : parseHolder(now))
     },
+    async release() {
+      try {
+        if ((await holderOf(file))?.id === holder.id) await rm(file, { force: true })
+      } catch (error) {
+        ended.add(holder.id)
+        throw error
+      }
+    },
+  }
+}
+
+function readLock(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
   }
 }
 
@@ -66,10 +112,26 @@ async function placed(own: string, file: string): Promise<boolean> {
   try {
     // Some file systems have no links.
     await copyFile(own, file, constants.COPYFILE_EXCL)
-    return true
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false
     throw error
+  }
+  try {
+    await syncFile(file)
+    return true
+  } catch (error) {
+    // After a power loss, an empty lock would have no holder who could be dead.
+    await rm(file, { force: true })
+    throw error
+  }
+}
+
+async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r+')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }
 
@@ -79,11 +141,18 @@ async function holderOf(file: string): Promise<Holder | undefined> {
     throw error
   })
   if (text === undefined) return undefined
+  const holder = parseHolder(text)
+  if (!holder) throw new StorageLocked(file, undefined)
+  return holder
+}
+
+function parseHolder(text: string): Holder | undefined {
   try {
     const holder: unknown = JSON.parse(text)
-    if (isHolder(holder)) return holder
-  } catch {}
-  throw new StorageLocked(file, undefined)
+    return isHolder(holder) ? holder : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function isHolder(value: unknown): value is Holder {
@@ -93,24 +162,34 @@ function isHolder(value: unknown): value is Holder {
   return isNamed && Number.isSafeInteger(pid) && (started === null || typeof started === 'string')
 }
 
-async function mayBeAlive({ pid, host, started }: Holder): Promise<boolean> {
+async function mayBeAlive({ pid, host, started, id }: Holder): Promise<boolean> {
+  if (ended.has(id)) return false
   if (host !== hostname()) return true
   try {
     process.kill(pid, 0)
   } catch (error) {
     return !hasCode(error, 'ESRCH')
   }
-  const now = started === null ? undefined : await startOf(pid)
-  return now === undefined || now === started
+  const stat = await statOf(pid)
+  if (stat?.isDead) return false
+  return stat === undefined || started === null || stat.started === started
 }
 
-/** When a process started: the machine's boot id and the ticks since then. Undefined if the system does not say. */
-async function startOf(pid: number): Promise<string | undefined> {
+interface ProcessStat {
+  /** The machine's boot id and the ticks from then until the process started. */
+  readonly started: string
+  /** Whether it has ended and nobody has asked for its exit code yet. */
+  readonly isDead: boolean
+}
+
+/** Undefined if the system does not say. */
+async function statOf(pid: number): Promise<ProcessStat | undefined> {
   try {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-    // The start is the 22nd field. The second is a name in brackets, and may contain spaces and brackets itself.
-    return `${boot.trim()}/${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`
+    // The second field is a name in brackets, and may contain spaces and brackets itself. The state is the third field, and the start the 22nd.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return { started: `${boot.trim()}/${fields[19]}`, isDead: /^[ZXx]$/.test(fields[0] ?? '') }
   } catch {
     return undefined
   }
@@ -125,3 +204,5 @@ async function writeWhole(file: string, text: string): Promise<void> {
     await handle.close()
   }
 }
+
+function ignore(): void {}

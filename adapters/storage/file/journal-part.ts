@@ -1,0 +1,118 @@
+import { readdir, rm } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { hasCode, messageOf } from '../../../src/storage/unknown.js'
+import { isCommit, type JournaledCommit } from './commit.js'
+import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
+import { isTorn, objectLine, parseLine, type ReadLine, readLines } from './line.js'
+import type { JournalPart } from './part-names.js'
+
+/**
+ * The parts of a journal: `<file>.journal.000000013.9f3a2c1b` holds the commits from number 13 on. Its first line names the
+ * storage and the part, and each other line is a commit.
+ */
+
+const DIGITS = 9
+
+export const partFile = (file: string, { journal, id }: JournalPart): string =>
+  `${file}.journal.${String(journal).padStart(DIGITS, '0')}.${id}`
+
+/** The parts beside a data file, in order. */
+export async function partsBeside(file: string): Promise<JournalPart[]> {
+  const start = `${basename(file)}.journal.`
+  const found: JournalPart[] = []
+  for (const name of await readdir(dirname(file))) {
+    const [, digits, id] = (name.startsWith(start) && /^(\d{9,})\.([0-9a-f]+)$/.exec(name.slice(start.length))) || []
+    if (id !== undefined) found.push({ journal: Number(digits), id })
+  }
+  return found.sort((a, b) => a.journal - b.journal)
+}
+
+/** Removes the parts beside a data file that are not among these. One that stays does no harm, so this never rejects. */
+export async function removeParts(file: string, keep: readonly JournalPart[]): Promise<void> {
+  for (const part of await partsBeside(file).catch(() => []))
+    if (!keep.some(({ id }) => id === part.id)) await rm(partFile(file, part), { force: true }).catch(() => {})
+}
+
+export const headOfPart = (part: JournalPart, store: string): string => objectLine({ ...part, store })
+
+export const commitLine = (commit: JournaledCommit): string => objectLine(commit)
+
+export interface PartReading {
+  readonly part: JournalPart
+  readonly store: string
+  /** The last commit that it holds. Lines after it belong to writes that failed. Undefined for the newest part. */
+  readonly until: number | undefined
+  readonly onDamage?: OnDamage | undefined
+  commit(commit: JournaledCommit): void
+}
+
+/**
+ * Reads the commits of a part in order. Returns where the last one ends, in bytes. In the newest part, an incomplete
+ * last line is ignored: its write was never confirmed. Throws `StorageDamaged`, unless `onDamage` takes it.
+ */
+export async function readPart(path: string, reading: PartReading): Promise<number> {
+  const { until, onDamage = refuseDamage } = reading
+  const report = (line: number | undefined, fault: string) => onDamage(new StorageDamaged(path, line, fault))
+  let end = 0
+  let last = reading.part.journal - 1
+  try {
+    for await (const lines of readLines(path))
+      for (const line of lines) {
+        if (until !== undefined && last >= until) return end
+        const { commit, fault, isTorn: isEnd } = contentOf(line, reading, last)
+        if (isEnd) return end
+        if (fault !== undefined) report(line.number, fault)
+        // A damaged line held the next commit.
+        if (line.number > 1) last = commit?.commit ?? last + 1
+        if (commit) reading.commit(commit)
+        end = line.end
+      }
+  } catch (cause) {
+    if (cause instanceof StorageDamaged) throw cause
+    const isMissing = hasCode(cause, 'ENOENT')
+    report(
+      undefined,
+      isMissing
+        ? 'this part of the journal is missing, and with it confirmed writes'
+        : `the file cannot be read (${messageOf(cause)})`,
+    )
+    return end
+  }
+  if (end === 0) report(1, 'this part of the journal is empty')
+  if (until !== undefined && last < until)
+    report(undefined, `the commits from ${last + 1} to ${until} are missing at its end`)
+  return end
+}
+
+interface Content {
+  /** Undefined for the first line of the part. */
+  readonly commit?: JournaledCommit
+  readonly fault?: string
+  /** Whether it is what a crash left of the last write. */
+  readonly isTorn?: true
+}
+
+function contentOf(line: ReadLine, { part, store, until }: PartReading, last: number): Content {
+  // Its line break is part of the write: the next line would follow without one.
+  const read = line.isWhole ? parseLine(line.bytes) : undefined
+  if (!read && until === undefined && line.number > 1 && isTorn(line)) return { isTorn: true }
+  const object = read && 'object' in read ? read.object : undefined
+  if (!object) return { fault: 'the line is damaged' }
+  if (line.number === 1) {
+    // The head of a damaged data file may name no storage.
+    const isOfStore = object.store === store || store === ''
+    if (object.journal === part.journal && object.id === part.id && isOfStore) return {}
+    return { fault: 'this journal does not continue the data file beside it' }
+  }
+  if (!isCommit(object)) return { fault: 'it is not a commit' }
+  if (object.commit === last + 1) return { commit: object }
+  const fault = `commit ${last + 1} is missing before this one, ${object.commit}`
+  return object.commit > last ? { commit: object, fault } : { fault }
+}
+
+/** Whether a part holds a commit. A crash may leave one with less. */
+export async function holdsCommit(path: string): Promise<boolean> {
+  for await (const lines of readLines(path))
+    for (const { number, bytes, isWhole } of lines) if (number > 1 && isWhole && parseLine(bytes)) return true
+  return false
+}

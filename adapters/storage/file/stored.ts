@@ -1,0 +1,187 @@
+import { open } from 'node:fs/promises'
+import { schemaHistory } from '../../../src/core.js'
+import type { AnyCollection } from '../../../src/storage/storage.js'
+import { type Migration, migrateTables, pendingMigrations, schemaOf } from '../../../src/storage/tables/migration.js'
+import { Tables } from '../../../src/storage/tables/tables.js'
+import { messageOf } from '../../../src/storage/unknown.js'
+import { replay } from './commit.js'
+import { DataFile, type Snapshot } from './data-file.js'
+import { exists } from './disk.js'
+import { StorageDamaged } from './errors.js'
+import { readFirstFormat, readFirstJournal } from './first-format.js'
+import { holdsCommit, partFile, partsBeside, readPart } from './journal-part.js'
+import { KeyFile } from './key-file.js'
+import { parseLine } from './line.js'
+import { LongFields } from './long-fields.js'
+import type { JournalPart, PartNames } from './part-names.js'
+import { SharedStrings } from './shared-strings.js'
+
+/** What the files of a storage hold. Reading them changes nothing. */
+export interface Stored {
+  /** `first` is that of version 0.1, and of exported states. `none`: there is no file. */
+  readonly format: 'lines' | 'first' | 'none'
+  readonly schema: number
+  /** Empty if the data file is an exported state, or missing. */
+  readonly store: string
+  /** The last commit. */
+  readonly commit: number
+  /** The rows of that commit, also those of the key file. Older ones are not migrated yet. */
+  readonly tables: Tables
+  /** The migrations that they need. */
+  readonly pending: readonly Migration[]
+  readonly keyFile: KeyFile
+  readonly long: LongFields
+  readonly journal: StoredJournal
+  /** Where the data file names the parts of its journal. */
+  readonly partNames: PartNames
+}
+
+interface StoredJournal {
+  readonly parts: readonly JournalPart[]
+  /** Where the last commit of the newest part ends, in bytes. */
+  readonly end: number
+  /** The bytes of all parts. */
+  readonly size: number
+}
+
+const NO_JOURNAL: StoredJournal = { parts: [], end: 0, size: 0 }
+const NOWHERE: PartNames = { from: 0, to: 0 }
+
+/** Reads the files of a storage. Throws `StorageDamaged` and `SchemaNewer`. */
+export async function readStored(path: string): Promise<Stored> {
+  const format = await formatOf(path)
+  const long = new LongFields(path)
+  const read =
+    format === 'lines' ? await readLinesFormat(path, long) : format === 'first' ? await readFirst(path, long) : none()
+  const keyFile = await KeyFile.open(`${path}.key`)
+  for (const [name, rows] of Object.entries(keyFile.settle(read.commit)))
+    for (const row of rows) read.tables.restore(name, row.id, row)
+  const pending = pendingMigrations(schemaHistory, { schema: read.schema, what: path })
+  return { format, ...read, keyFile, long, pending }
+}
+
+/** Brings the rows to the schema of this release, and checks their unique keys. Throws `StorageDamaged`. */
+export async function migrateStored(path: string, { tables, pending }: Stored, collections: readonly AnyCollection[]) {
+  await migrateTables(tables, pending)
+  try {
+    tables.checkUniqueKeys(collections)
+  } catch (cause) {
+    throw new StorageDamaged(path, undefined, `two rows have one key (${messageOf(cause)})`, { cause })
+  }
+}
+
+type Read = Pick<Stored, 'schema' | 'store' | 'commit' | 'tables' | 'journal' | 'partNames'>
+
+const none = (): Read => ({
+  schema: schemaHistory.current,
+  store: '',
+  commit: 0,
+  tables: new Tables(),
+  journal: NO_JOURNAL,
+  partNames: NOWHERE,
+})
+
+/** Whether a path is a data file, perhaps a damaged one, and not an exported state. */
+export async function isStorage(path: string): Promise<boolean> {
+  const format = await formatOf(path).catch(() => undefined)
+  return (
+    format === undefined || format === 'lines' || (await exists(`${path}.journal`)) || (await exists(`${path}.key`))
+  )
+}
+
+const START = '{"farthing":"data"'
+const ENOUGH = 1 << 16
+
+/** Even if one of the first two lines is damaged. */
+function hasLines(start: Buffer): boolean {
+  if (start.toString('latin1', 0, START.length) === START) return true
+  const first = start.indexOf('\n')
+  const second = start.indexOf('\n', first + 1)
+  return first > 0 && second > 0 && parseLine(start.subarray(first + 1, second)) !== undefined
+}
+
+/** Throws `StorageDamaged`. */
+export async function formatOf(path: string): Promise<Stored['format']> {
+  if (!(await exists(path))) {
+    const isLost = (await exists(`${path}.previous`)) || (await partsBeside(path)).length > 0
+    if (isLost)
+      throw new StorageDamaged(path, undefined, 'the file is missing, and others of its storage are beside it')
+    if (await exists(`${path}.journal`)) await readFirstJournal(`${path}.journal`, { store: '', commit: 0 })
+    return 'none'
+  }
+  try {
+    const handle = await open(path, 'r')
+    const start = Buffer.alloc(ENOUGH)
+    const { bytesRead } = await handle.read(start, 0, ENOUGH, 0).finally(() => handle.close())
+    return hasLines(start.subarray(0, bytesRead)) ? 'lines' : 'first'
+  } catch (cause) {
+    throw new StorageDamaged(path, undefined, `the file cannot be read (${messageOf(cause)})`, { cause })
+  }
+}
+
+async function readFirst(path: string, long: LongFields): Promise<Read> {
+  const snapshot = await readFirstFormat(path)
+  const tables = new Tables(snapshot)
+  const commits = await readFirstJournal(`${path}.journal`, snapshot)
+  const strings = new SharedStrings()
+  for (const commit of commits) replay(commit, tables, { strings, long })
+  const commit = commits.at(-1)?.commit ?? snapshot.commit
+  return { schema: schemaOf(snapshot), store: snapshot.store, commit, tables, journal: NO_JOURNAL, partNames: NOWHERE }
+}
+
+function tablesOf(path: string, snapshot: Snapshot): Tables {
+  try {
+    return Tables.ofChecked(snapshot)
+  } catch (cause) {
+    throw new StorageDamaged(path, undefined, messageOf(cause), { cause })
+  }
+}
+
+async function readLinesFormat(path: string, long: LongFields): Promise<Read> {
+  const file = new DataFile(path, long)
+  const snapshot = await file.read()
+  if (!snapshot) throw new StorageDamaged(path, undefined, 'the file is missing')
+  const { schema, store, journals } = snapshot
+  const tables = tablesOf(path, snapshot)
+  const parts = journals.filter(({ journal }, at) => journals[at + 1]?.journal !== journal)
+  const strings = new SharedStrings()
+  let commit = snapshot.commit
+  let end = 0
+  let size = 0
+  for (const [at, part] of parts.entries()) {
+    if (part.journal > commit + 1)
+      throw new StorageDamaged(path, undefined, `its journal starts at commit ${part.journal} instead of ${commit + 1}`)
+    const next = parts[at + 1]
+    end = await readPart(partFile(path, part), {
+      part,
+      store,
+      until: next && next.journal - 1,
+      commit(read) {
+        if (read.commit <= commit) return
+        commit = read.commit
+        replay(read, tables, { strings, long })
+      },
+    })
+    size += end
+  }
+  await checkUnnamedParts(path, { named: journals, commit })
+  return { schema, store, commit, tables, journal: { parts, end, size }, partNames: file.partNames }
+}
+
+/** Commits in a part that the data file does not name are newer than it: it is an older file. */
+async function checkUnnamedParts(
+  path: string,
+  { named, commit }: { readonly named: readonly JournalPart[]; readonly commit: number },
+): Promise<void> {
+  for (const part of await partsBeside(path)) {
+    if (part.journal <= commit || named.some(({ id }) => id === part.id)) continue
+    const file = partFile(path, part)
+    if (await holdsCommit(file))
+      throw new StorageDamaged(
+        path,
+        undefined,
+        `the file ends at commit ${commit}, and ${file} goes on to later ones that do not continue it. An older data ` +
+          'file was put here. To open it as it is, move its journal to another folder and keep it: it holds newer writes',
+      )
+  }
+}
