@@ -1,22 +1,26 @@
-import { unwrap } from 'idb'
-import { collections as all } from '../../src/core.js'
+import { collections as all, schemaHistory } from '../../src/core.js'
 import { assertKeys } from '../../src/storage/key.js'
-import { assertLists, assertState } from '../../src/storage/state.js'
+import { assertState, latestOf } from '../../src/storage/state.js'
 import {
   type AnyCollection,
+  type ImportOptions,
   type Reader,
   type State,
   type Storage,
+  StorageClosed,
   StorageUnavailable,
   type Writer,
 } from '../../src/storage/storage.js'
+import { migrateState, type SchemaHistory } from '../../src/storage/tables/migration.js'
 import { Transaction } from '../../src/storage/transaction.js'
+import { readCommits } from './indexeddb/commits.js'
+import { readContent, readCounters, writeContent } from './indexeddb/content.js'
 import { Database } from './indexeddb/database.js'
 import { presenceBy } from './indexeddb/presence.js'
 import { Rows, uniqueKeys } from './indexeddb/rows.js'
-import { COUNTERS, collectionOf, storeOf } from './indexeddb/schema.js'
+import { SCHEMA_STORE } from './indexeddb/schema.js'
 
-export { StorageFull } from './indexeddb/errors.js'
+export { StorageFull } from '../../src/storage/storage.js'
 
 export interface IndexedDbOptions {
   /** The database's name. Default: `farthing`. */
@@ -27,11 +31,14 @@ export interface IndexedDbOptions {
   patience?: number
   /** The locks of this origin. Default: `navigator.locks`. */
   locks?: Pick<LockManager, 'request'>
+  /** The schemas of the rows. Default: the service's. */
+  history?: SchemaHistory
 }
 
 /**
  * Stores rows in the browser's IndexedDB. All tabs and workers of the origin share them, and a Web Lock orders their writes.
- * Opens the database when it is first used, and upgrades it to the given collections. Its rows stay.
+ * Opens the database when it is first used, and upgrades it to the given collections. Its rows stay. If an older release
+ * wrote them, it puts a copy into the database `<name>.v1` and migrates them. Rejects with `SchemaNewer` if a newer one did.
  * Throws `StorageUnavailable` at once if IndexedDB or Web Locks are missing. A write that does not fit rejects with
  * `StorageFull`, and one that the browser aborts with `StorageUnavailable`. Neither stores anything. The storage stays usable.
  */
@@ -40,18 +47,20 @@ export function indexedDbStorage({
   collections = all,
   patience = 10_000,
   locks = globalThis.navigator?.locks,
+  history = schemaHistory,
 }: IndexedDbOptions = {}): Storage {
   if (!globalThis.indexedDB) throw new StorageUnavailable('There is no IndexedDB here: this storage is for browsers.')
   if (!locks)
     throw new StorageUnavailable('There are no Web Locks here: serve this page over https, or from localhost.')
-  const database = new Database({ name, collections, patience })
+  const alone = <T>(job: () => Promise<T>) => locks.request(`farthing.storage.${name}`, { mode: 'exclusive' }, job)
+  const database = new Database({ name, collections, patience, history, alone })
   const running = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
   const { presence, leave } = presenceBy(locks, `farthing.instance.${name}`)
 
   /** Runs a job while it holds the lock: alone, or with other readers. */
   async function locked<T>(mode: LockMode, job: () => Promise<T>): Promise<T> {
-    if (closing) throw new StorageUnavailable('The storage is closed.')
+    if (closing) throw new StorageClosed()
     // Open first: while a different tab blocks the opening, nobody should wait for this lock.
     const turn = database.open().then(() => locks.request(`farthing.storage.${name}`, { mode }, job))
     running.add(turn)
@@ -88,8 +97,10 @@ export function indexedDbStorage({
     presence,
     read: <T>(body: (tx: Reader) => Promise<T>) => locked('shared', () => body(new Rows(database))),
     write: <T>(body: (tx: Writer) => Promise<T>) => locked('exclusive', () => write(body)),
-    export: () => locked('shared', () => exportState(database)),
-    import: (state) => locked('exclusive', () => importState(database, collections, state)),
+    export: () => locked('shared', () => exportState(database, history)),
+    countCommits: () => database.read([SCHEMA_STORE], readCommits),
+    import: (state, options) =>
+      locked('exclusive', () => importState(database, { collections, history }, state, options)),
     close() {
       closing ??= shut()
       return closing
@@ -97,30 +108,17 @@ export function indexedDbStorage({
   }
 }
 
-async function exportState(database: Database): Promise<State> {
-  return database.read('all', async (tx) => {
-    const counters = tx.objectStore(COUNTERS)
-    const names = [...tx.objectStoreNames].map(collectionOf).filter((name) => name !== undefined)
-    // All requests start at once. IndexedDB returns store names and keys in the order of their code units.
-    const [counted, last, ...lists] = await Promise.all([
-      counters.getAllKeys(),
-      counters.getAll(),
-      ...names.map((name) => tx.objectStore(storeOf(name)).getAll()),
-    ])
-    const state: unknown = {
-      counters: Object.fromEntries(counted.map((name, i) => [String(name), last[i]])),
-      rows: Object.fromEntries(
-        [...names.entries()].flatMap(([i, name]) => (lists[i]?.length ? [[name, lists[i]]] : [])),
-      ),
-    }
-    assertLists(state)
-    return state
-  })
-}
+const exportState = (database: Database, { current }: SchemaHistory): Promise<State> =>
+  database.read('all', (tx) => readContent(tx, current))
 
-async function importState(database: Database, collections: readonly AnyCollection[], given: State): Promise<void> {
-  const state: unknown = JSON.parse(JSON.stringify(given))
-  assertState(state)
+async function importState(
+  database: Database,
+  { collections, history }: { collections: readonly AnyCollection[]; history: SchemaHistory },
+  given: State,
+  { keepsNumbers = false }: ImportOptions = {},
+): Promise<void> {
+  assertState(given)
+  const state = await migrateState(JSON.parse(JSON.stringify(given)), history)
   const lists = Object.entries(state.rows).filter(([, rows]) => rows.length > 0)
   for (const [name, rows] of lists) {
     const collection = collections.find((each) => each.name === name)
@@ -129,13 +127,9 @@ async function importState(database: Database, collections: readonly AnyCollecti
     uniqueKeys(collection, rows)
   }
   database.admit(lists.map(([name]) => name))
-  await database.write('all', (tx) => {
-    for (const name of tx.objectStoreNames) unwrap(tx.objectStore(name)).clear()
-    for (const [name, last] of Object.entries(state.counters)) unwrap(tx.objectStore(COUNTERS)).put(last, name)
-    for (const [name, rows] of lists) {
-      const store = unwrap(tx.objectStore(storeOf(name)))
-      for (const row of rows) store.put(row)
-    }
+  await database.write('all', async (tx) => {
+    const counters = keepsNumbers ? latestOf(state.counters, await readCounters(tx)) : state.counters
+    writeContent(tx, { ...state, counters, rows: Object.fromEntries(lists) })
   })
 }
 

@@ -1,17 +1,25 @@
 import { type IDBPDatabase, type IDBPTransaction, openDB } from 'idb'
-import { type AnyCollection, StorageUnavailable } from '../../../src/storage/storage.js'
+import { type AnyCollection, type State, StorageUnavailable } from '../../../src/storage/storage.js'
+import { migrateState, type SchemaHistory, SchemaNewer } from '../../../src/storage/tables/migration.js'
+import { readContent, readSchema, writeContent } from './content.js'
 import { failure } from './errors.js'
-import { differences } from './schema.js'
+import { keepOlder } from './older.js'
+import { COUNTERS, differences, SCHEMA_KEY, SCHEMA_STORE } from './schema.js'
 
 export interface DatabaseOptions {
   readonly name: string
   readonly collections: readonly AnyCollection[]
   /** How long to wait for the database to open, in ms. */
   readonly patience: number
+  readonly history: SchemaHistory
+  /** Runs a job while no tab reads or writes. */
+  readonly alone: <T>(job: () => Promise<T>) => Promise<T>
 }
 
 type Transaction<M extends IDBTransactionMode> = IDBPTransaction<unknown, string[], M>
 type OpenTransaction = Transaction<'readonly' | 'readwrite'>
+
+const CLOSE = 'Close the other tabs of this site.'
 
 /** A connection to one IndexedDB database. Opens it when needed, and closes it while a different tab upgrades the database. */
 export class Database {
@@ -86,7 +94,8 @@ export class Database {
     mode: M,
   ): Promise<Transaction<M>> {
     for (let attempt = 1; ; attempt++) {
-      const db = this.#db ?? (await this.#open())
+      // The caller may hold the lock that a migration needs.
+      const db = this.#db ?? (await this.#open({ mayMigrate: false }))
       try {
         const names = stores === 'all' ? [...db.objectStoreNames] : [...stores]
         return db.transaction(names, mode, { durability: 'strict' })
@@ -98,8 +107,8 @@ export class Database {
     }
   }
 
-  #open(): Promise<IDBPDatabase> {
-    this.#opening ??= this.#settle()
+  #open({ mayMigrate = true } = {}): Promise<IDBPDatabase> {
+    this.#opening ??= this.#settle(mayMigrate)
       .then((db) => (this.#db = db))
       .finally(() => {
         this.#opening = undefined
@@ -107,9 +116,24 @@ export class Database {
     return this.#opening
   }
 
-  /** Opens the database and upgrades it to the declared schema. A different tab may upgrade it first, so this checks again. */
-  async #settle(): Promise<IDBPDatabase> {
+  /**
+   * Opens the database, migrates its rows, and upgrades it to the declared collections. A different tab may do that first,
+   * so this checks again.
+   */
+  async #settle(mayMigrate: boolean): Promise<IDBPDatabase> {
+    const { name, patience, alone } = this.#options
     let db = await this.#connect()
+    while (await this.#isOlder(db)) {
+      db.close()
+      if (!mayMigrate) throw new StorageUnavailable(`The database ${name} holds an older state now. Try again.`)
+      // Transactions of other tabs end first.
+      await inTime(
+        alone(() => this.#migrate()),
+        patience,
+        `Another tab still uses an older state of ${name}. ${CLOSE}`,
+      )
+      db = await this.#connect()
+    }
     while (!this.#isAsDeclared(db)) {
       const version = db.version + 1
       db.close()
@@ -119,6 +143,37 @@ export class Database {
       })
     }
     return db
+  }
+
+  /** Throws `SchemaNewer`. */
+  async #isOlder(db: IDBPDatabase): Promise<boolean> {
+    const { name, history } = this.#options
+    const schema = (await readSchema(db)) ?? history.current
+    if (schema <= history.current) return schema < history.current
+    db.close()
+    const advice = this.#superseded ? 'A newer version of this page is open: reload this page.' : 'Reload this page.'
+    throw new SchemaNewer(`The database ${name}`, schema, history.current, advice)
+  }
+
+  /** Puts a copy of an older state beside it and migrates it, in one step that no other tab sees half of. */
+  async #migrate(): Promise<void> {
+    const { name, history } = this.#options
+    const db = await this.#connect()
+    const { version } = db
+    try {
+      const schema = await readSchema(db)
+      // A different tab was faster.
+      if (schema === undefined || schema >= history.current) return
+      const older = { ...(await readContent(db.transaction([...db.objectStoreNames]), schema)), schema }
+      await keepOlder(name, older)
+      const state = await migrateState(older, history, { what: `The database ${name}` })
+      this.admit(Object.keys(state.rows))
+      db.close()
+      const migrated = await this.#connect(version + 1, state)
+      migrated.close()
+    } finally {
+      db.close()
+    }
   }
 
   #isAsDeclared(db: IDBPDatabase): boolean {
@@ -133,15 +188,18 @@ export class Database {
     }
   }
 
-  #connect(version?: number): Promise<IDBPDatabase> {
-    const { name, patience } = this.#options
+  /** Opens the database. With a state, an upgrade puts it in the place of everything. */
+  #connect(version?: number, state?: State): Promise<IDBPDatabase> {
+    const { name, patience, history } = this.#options
     return new Promise((resolve, reject) => {
       let isLate = false
+      /** Why an upgrade was aborted. The error of the opening only says that it was. */
+      let reason: DOMException | null = null
       const timer = setTimeout(() => {
         isLate = true
         reject(
           new StorageUnavailable(
-            `The database ${name} did not open in ${patience} ms: another tab holds an older version of it. Close the other tabs of this site.`,
+            `The database ${name} did not open in ${patience} ms: another tab holds an older version of it. ${CLOSE}`,
           ),
         )
       }, patience)
@@ -149,9 +207,17 @@ export class Database {
         upgrade: (db, _from, _to, tx) => {
           // No other tab can block the upgrade from here on.
           clearTimeout(timer)
+          tx.addEventListener('abort', () => (reason = tx.error))
+          tx.done.catch(ignore)
+          const isNew = !db.objectStoreNames.contains(COUNTERS)
           for (const change of differences(db, tx, this.#schema())) change(tx)
+          if (state) writeContent(tx, state)
+          else if (isNew) tx.objectStore(SCHEMA_STORE).put(history.current, SCHEMA_KEY)
         },
       })
+        .catch((error: unknown) => {
+          throw reason ?? error
+        })
         .then((db) => {
           if (isLate) return db.close()
           db.addEventListener('versionchange', ({ newVersion }) => {
@@ -172,6 +238,20 @@ export class Database {
 
   #schema() {
     return { collections: this.#options.collections, others: this.#others, superseded: this.#superseded }
+  }
+}
+
+/** Rejects with `StorageUnavailable` if a job is not done in so many ms. It goes on all the same. */
+async function inTime<T>(job: Promise<T>, ms: number, message: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StorageUnavailable(message)), ms)
+  })
+  try {
+    return await Promise.race([job, late])
+  } finally {
+    clearTimeout(timer)
+    job.catch(ignore)
   }
 }
 

@@ -1,9 +1,4 @@
-import { OutcomeUnknown, StorageUnavailable } from '../../../src/storage/storage.js'
-
-/** The browser gives this site no more space. Nothing of the write was stored. Earlier rows can still be read. */
-export class StorageFull extends StorageUnavailable {
-  override name = 'StorageFull'
-}
+import { OutcomeUnknown, StorageFull, StorageUnavailable } from '../../../src/storage/storage.js'
 
 /**
  * Turns an error of IndexedDB into one of the storage, and returns other errors unchanged. `isCommitted` says that the
@@ -14,7 +9,7 @@ export function failure(cause: unknown, { isCommitted = false } = {}): unknown {
   switch (cause.name) {
     case 'QuotaExceededError':
       return new StorageFull(
-        'The browser gives this site no more space, so nothing of this write was kept. Free space on the device or remove rows, and try again.',
+        'The browser gives this site no more space, so nothing of this write was stored. Free space on the device, or export the state and delete what you do not need. Then try again.',
         { cause },
       )
     case 'NotFoundError':

@@ -10,8 +10,9 @@ import {
   UniqueViolation,
 } from '../../../src/storage/storage.js'
 import type { Changes, CommittedReader } from '../../../src/storage/transaction.js'
+import { countCommit } from './commits.js'
 import type { Database } from './database.js'
-import { COUNTERS, storeOf } from './schema.js'
+import { COUNTERS, SCHEMA_STORE, storeOf } from './schema.js'
 
 /** Reads and writes the database for one body. Each read is its own transaction in IndexedDB. The lock makes them consistent. */
 export class Rows implements CommittedReader {
@@ -95,6 +96,7 @@ export class Rows implements CommittedReader {
   async land(changes: readonly Changes[]): Promise<void> {
     const stores = changes.map(({ collection }) => storeOf(collection.name))
     if (this.#given.size > 0) stores.push(COUNTERS)
+    if (changes.length > 0) stores.push(SCHEMA_STORE)
     if (stores.length === 0) return
     await this.#database.write(stores, async (tx) => {
       await Promise.all(changes.map((each) => checkUnique(tx, each)))
@@ -104,6 +106,7 @@ export class Rows implements CommittedReader {
         for (const [id, row] of rows) row ? store.put(row) : store.delete(id)
       }
       for (const [name, last] of this.#given) unwrap(tx.objectStore(COUNTERS)).put(last, name)
+      if (changes.length > 0) countCommit(unwrap(tx.objectStore(SCHEMA_STORE)))
     })
   }
 }

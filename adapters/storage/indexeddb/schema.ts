@@ -4,10 +4,17 @@ import { type AnyCollection, StorageUnavailable } from '../../../src/storage/sto
 /** The object store of the counters: the last id of each. */
 export const COUNTERS = 'counters'
 
+/** The object store of the number of the rows' schema. */
+export const SCHEMA_STORE = 'schema'
+/** The key of that number. */
+export const SCHEMA_KEY = 'schema'
+/** The key of how many times rows have changed, in the same store. It is no part of the state. */
+export const COMMITS_KEY = 'commits'
+
 const ROWS = 'rows.'
 /** Returns the name of a collection's object store. */
 export const storeOf = (collection: string): string => ROWS + collection
-/** Returns the name of an object store's collection. Undefined for the counters. */
+/** Returns the name of an object store's collection. Undefined for others. */
 export const collectionOf = (store: string): string | undefined =>
   store.startsWith(ROWS) ? store.slice(ROWS.length) : undefined
 
@@ -37,6 +44,7 @@ export function differences(
   const steps: Step[] = []
   const has = (store: string) => db.objectStoreNames.contains(store)
   if (!has(COUNTERS)) steps.push(() => db.createObjectStore(COUNTERS))
+  if (!has(SCHEMA_STORE)) steps.push(() => db.createObjectStore(SCHEMA_STORE))
   for (const name of others)
     if (!has(storeOf(name))) steps.push(() => db.createObjectStore(storeOf(name), { keyPath: 'id' }))
 
