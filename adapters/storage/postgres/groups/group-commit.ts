@@ -1,0 +1,320 @@
+import { RecordingWriter } from '../../../../src/storage/history/recording-writer.js'
+import { OutcomeUnknown, type ReplacedRow, StorageUnavailable, type Writer } from '../../../../src/storage/storage.js'
+import { type Changes, type CommittedReader, Transaction } from '../../../../src/storage/transaction.js'
+import { messageOf } from '../../../../src/storage/unknown.js'
+import { type Database, KeptSession } from '../connection/database.js'
+import { isUnreachable, REFUSED } from '../connection/errors.js'
+import type { Hints } from '../connection/hints.js'
+import type { Session } from '../connection/session.js'
+import { Counters, readCounters } from '../tables/counters.js'
+import type { TableSet } from '../tables/tables.js'
+import type { CommitWatch } from './commit-watch.js'
+import { GatheredReads } from './gathered-reads.js'
+import { GroupChanges } from './group-changes.js'
+import { KnownCommits } from './known-commits.js'
+import { commitGroup, hasLanded, takeHead } from './landing.js'
+import { checkUnique, isViolation, NeedsCare, UniqueKeys } from './unique.js'
+import { View } from './view.js'
+
+export interface GroupCommitOptions {
+  readonly database: Database
+  readonly tables: TableSet
+  /** The schema that rows must have. */
+  readonly schema: number
+  /** A name that no other process has. */
+  readonly process: string
+  readonly watch: CommitWatch
+  /** Undefined if nobody is told of commits. */
+  readonly hints: Hints | undefined
+}
+
+/** How many writes land together at most. */
+const MOST = 128
+
+interface Write {
+  /** Runs the body. Resolves with what to do once its changes are stored. */
+  run(tx: Writer): Promise<() => void>
+  fail(error: unknown): void
+}
+
+/** What a body of a group came to. It is told once the group has landed, because it may have read what others wrote. */
+interface Outcome {
+  readonly hasChanged: boolean
+  settle(): void
+  fail(error: unknown): void
+}
+
+/** Writes that land together, over one view of the stored rows. */
+interface Group {
+  readonly writes: readonly Write[]
+  readonly view: View
+  /** The last commit before anything was read. */
+  readonly base: number | undefined
+  /** How the only write ran. It need not run again if nobody has committed since. */
+  readonly ran?: Run | undefined
+  /** Whether unique keys are checked body by body. */
+  readonly isCareful?: boolean
+}
+
+/** How a body ran, before its changes are part of a group. */
+interface Run {
+  readonly changes: readonly Changes[]
+  /** What they replace, if somebody watches. */
+  readonly replaced: readonly ReplacedRow[]
+  readonly counters: Counters
+  readonly outcome: Outcome
+}
+
+/** A group that lands now. */
+interface Landing {
+  readonly view: View
+  readonly changes: GroupChanges
+  /** Undefined if each body checks its own. */
+  readonly unique: UniqueKeys | undefined
+  readonly commit: number
+}
+
+/**
+ * Lands the writes of this process in groups. The bodies that wait run twice: first all at once, so that what they read
+ * is gathered into few round trips, and then one after another over what was read, while the group holds the head of the
+ * storage. All their changes land in one transaction. A body that throws changes nothing, and the others still land.
+ */
+export class GroupCommit {
+  readonly #options: GroupCommitOptions
+  /** For the first run. */
+  readonly #reading: KeptSession
+  /** For the second run, and the changes. */
+  readonly #landing: KeptSession
+  readonly #known = new KnownCommits()
+  #counters = new Counters()
+  #waiting: Write[] = []
+  #isGathering = false
+  /** Whether somebody else committed before the last group of this process. */
+  #isCrowded = false
+  /** Resolves when the last group, or other use of the head, has ended. */
+  #turn: Promise<unknown> = Promise.resolve()
+  /** The number of the last group of this process. */
+  #group = 0
+
+  /** Uses a connection that is open. */
+  constructor(options: GroupCommitOptions, session: Session) {
+    this.#options = options
+    this.#reading = new KeptSession(options.database)
+    this.#landing = new KeptSession(options.database, session)
+  }
+
+  write<T>(body: (tx: Writer) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const run = async (tx: Writer) => {
+        const value = await body(tx)
+        return () => resolve(value)
+      }
+      this.#waiting.push({ run, fail: reject })
+      void this.#next()
+    })
+  }
+
+  /** Lets a job write in a transaction of its own between two groups, such as an import. It may run again. */
+  alone(job: (session: Session, commit: number) => Promise<void>): Promise<void> {
+    const land = () =>
+      this.#withHead(undefined, async (session, commit) => {
+        this.#known.forget()
+        await job(session, commit)
+        const hint = this.#options.hints?.of(this.#options.tables.all.map(({ collection }) => collection.name))
+        return (own) => commitGroup(session, [], { ...this.#options, own, counters: {}, hint })
+      })
+    const done = this.#turn.then(() => this.#options.database.patiently(land))
+    this.#turn = done.catch(() => {})
+    return done
+  }
+
+  async close(): Promise<void> {
+    await this.#turn
+    await Promise.all([this.#reading.close(), this.#landing.close()])
+  }
+
+  /** While one group lands, the next one gathers its reads. */
+  async #next(): Promise<void> {
+    if (this.#isGathering || this.#waiting.length === 0) return
+    this.#isGathering = true
+    // Others that are called in this turn join.
+    await new Promise((resolve) => setImmediate(resolve))
+    const writes = this.#waiting.splice(0, MOST)
+    const group = await this.#gather(writes)
+    const before = this.#turn
+    this.#turn = before.then(() => this.#land(group))
+    await before
+    this.#isGathering = false
+    void this.#next()
+  }
+
+  /** Runs all bodies at once, only to learn what they read. */
+  async #gather(writes: readonly Write[]): Promise<Group> {
+    const { tables } = this.#options
+    const base = this.#known.last
+    const session = await this.#reading.get().catch(() => undefined)
+    // Without a connection, landing says so.
+    const query: Session['query'] = (statement) =>
+      session ? session.query(statement) : Promise.reject(new StorageUnavailable('There is no connection.'))
+    const view = new View(new GatheredReads(tables, { query }))
+    if (!session) return { writes, view, base }
+    const runs = await Promise.all(writes.map((write) => this.#run(write, view, this.#counters.copy())))
+    // A body may have failed because the connection did.
+    const isWhole = session.failure === undefined
+    if (!isWhole) await session.close()
+    return { writes, view, base, ran: isWhole && runs.length === 1 ? runs[0] : undefined }
+  }
+
+  /** Lands a group, and tells each write what came of it. Never rejects. */
+  async #land(group: Group): Promise<void> {
+    const outcomes: Outcome[] = []
+    try {
+      await this.#options.database.patiently(() => this.#try(group, outcomes))
+      for (const outcome of outcomes) outcome.settle()
+    } catch (error) {
+      this.#known.forget()
+      if (error instanceof NeedsCare) await this.#land({ ...group, isCareful: true })
+      else if (error instanceof OutcomeUnknown)
+        for (const { hasChanged, fail } of outcomes) fail(hasChanged ? error : notStored(error))
+      else if (group.writes.length === 1 || isOfAll(error)) for (const { fail } of group.writes) fail(error)
+      // One of them has a row that the database refuses.
+      else for (const write of group.writes) await this.#land({ ...group, writes: [write] })
+    }
+  }
+
+  /** Fills in the outcomes. */
+  #try(group: Group, outcomes: Outcome[]): Promise<void> {
+    const { tables, hints } = this.#options
+    outcomes.length = 0
+    let refreshed: Promise<void> | undefined
+    const meanwhile = (session: Session) => {
+      group.view.readFrom(new GatheredReads(tables, session))
+      refreshed = this.#isCrowded ? this.#refresh(group, session) : undefined
+      return refreshed
+    }
+    return this.#withHead(meanwhile, async (session, commit) => {
+      const since = this.#known.since(group.base, commit - 1)
+      this.#isCrowded = since === undefined
+      if (since && !refreshed) for (const own of since) group.view.apply(own)
+      else {
+        await (refreshed ?? this.#refresh(group, session))
+        this.#known.learn(commit - 1)
+      }
+      const isSame = since?.length === 0
+      const changes = new GroupChanges()
+      const unique = group.isCareful ? undefined : new UniqueKeys(tables)
+      const landing = { view: group.view, changes, unique, commit }
+      for (const write of group.writes) {
+        const run =
+          isSame && group.ran && unique ? group.ran : await this.#run(write, group.view, this.#counters, !unique)
+        if (session.failure) throw session.failure
+        this.#add(run, landing)
+        outcomes.push(run.outcome)
+      }
+      const counters = this.#counters
+      if (changes.isEmpty && !counters.haveMoved) return undefined
+      return async (own) => {
+        const last = { ...this.#options, own, counters: counters.moved, hint: hints?.of(changes.names) }
+        await commitGroup(session, [...changes.statements(tables), ...(unique?.statements() ?? [])], last)
+        counters.kept()
+        this.#known.add({ commit, changes: changes.all })
+      }
+    })
+  }
+
+  /**
+   * Runs work in a transaction that holds the head. `meanwhile` sends what is read first, without waiting for the head: the
+   * database runs it once the transaction holds that. The work returns how to commit, under a number that no other group of
+   * this process has, or undefined if nothing has changed. If the answer to COMMIT is lost, asks whether it landed. Throws
+   * `OutcomeUnknown` if nobody can tell, and the error of the driver if nothing was stored.
+   */
+  async #withHead(
+    meanwhile: ((session: Session) => Promise<void> | undefined) | undefined,
+    work: (session: Session, commit: number) => Promise<((own: number) => Promise<void>) | undefined>,
+  ): Promise<void> {
+    const { watch } = this.#options
+    const session = await this.#landing.get()
+    const own = ++this.#group
+    let commit = 0
+    let hasLanded = false
+    let isSent = false
+    try {
+      const taken = takeHead(session, this.#options)
+      const read = meanwhile?.(session)
+      // A failure of both is one of the session.
+      ;[commit] = await Promise.all([taken, read])
+      watch.notice(commit - 1)
+      const land = await work(session, commit)
+      isSent = land !== undefined
+      await (land ? land(own) : session.run('rollback'))
+      hasLanded = isSent
+    } catch (failure) {
+      const error = isViolation(failure) ? new NeedsCare() : failure
+      this.#known.forget()
+      if (!session.isLost) await session.run('rollback').catch(() => {})
+      hasLanded = isSent && isUnreachable(error) && (await this.#hasLanded(own, error))
+      if (!hasLanded) throw error
+    } finally {
+      watch.settle(commit, hasLanded)
+    }
+  }
+
+  /** Runs a body over a view. Never rejects. */
+  async #run({ run, fail }: Write, view: View, counters: Counters, isCareful = false): Promise<Run> {
+    const tx = new Transaction(committed(view, counters))
+    const recording = this.#options.watch.isUsed ? new RecordingWriter(tx) : undefined
+    try {
+      const settle = await run(recording ?? tx)
+      if (isCareful) await checkUnique(tx, view, this.#options.tables)
+      const replaced = (await recording?.replaced()) ?? []
+      const changes = [...tx.changes()]
+      return { changes, replaced, counters, outcome: { hasChanged: changes.length > 0, settle, fail } }
+    } catch (error) {
+      const outcome = { hasChanged: false, settle: () => fail(error), fail }
+      return { changes: [], replaced: [], counters, outcome }
+    }
+  }
+
+  /** Makes a run part of a group. Throws `NeedsCare`. */
+  #add({ changes, replaced, counters }: Run, { view, changes: all, unique, commit }: Landing): void {
+    unique?.add(changes, view)
+    this.#options.watch.tell(replaced, commit)
+    this.#counters = counters
+    view.apply(changes)
+    all.add(changes)
+  }
+
+  /** Lets the view of a group show what is stored now, with the head in hand. */
+  async #refresh({ view }: Group, session: Session): Promise<void> {
+    const [counters] = await Promise.all([readCounters(this.#options.tables, session), view.refresh()])
+    this.#counters = new Counters(counters)
+  }
+
+  /** Asks whether a group landed whose answer was lost. Throws `OutcomeUnknown` if the database does not answer. */
+  async #hasLanded(group: number, lost: unknown): Promise<boolean> {
+    const { database } = this.#options
+    try {
+      return await database.patiently(async () => hasLanded(await this.#landing.get(), group, this.#options))
+    } catch (cause) {
+      throw new OutcomeUnknown(
+        `The connection to the database was lost during a commit (${messageOf(lost)}), and nobody can tell whether it was stored.`,
+        { cause, reason: 'the database cannot be reached' },
+      )
+    }
+  }
+}
+
+const committed = (view: View, counters: Counters): CommittedReader => ({
+  get: (from, id) => view.get(from, id),
+  getMany: (from, ids) => view.getMany(from, ids),
+  find: (from, query) => view.find(from, query),
+  nextId: async (of) => counters.next([of])[0] ?? 0,
+  nextIds: async (of) => counters.next(of),
+})
+
+/** Whoever only read a write whose outcome is unknown has changed nothing. */
+const notStored = (cause: OutcomeUnknown): StorageUnavailable =>
+  new StorageUnavailable(cause.message, { cause, reason: cause.reason })
+
+/** Whether an error is about the database as a whole, and not about what one write stores. */
+const isOfAll = (error: unknown): boolean => error instanceof StorageUnavailable && error.reason !== REFUSED

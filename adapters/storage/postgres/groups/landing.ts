@@ -1,0 +1,69 @@
+import type { Hint } from '../connection/hints.js'
+import type { Statement } from '../connection/session.js'
+import { ConnectionLost, type Session } from '../connection/session.js'
+import { puttingCounters } from '../tables/counters.js'
+import type { Head, TableSet } from '../tables/tables.js'
+
+export interface LandingOptions {
+  readonly tables: TableSet
+  readonly schema: number
+  readonly process: string
+}
+
+/**
+ * Begins a transaction that holds the head, and returns its number. Until it ends, no other process takes the head, so
+ * what it reads stays as it is. Throws `StorageUnavailable` if the tables are for a different release.
+ */
+export async function takeHead(session: Session, { tables, schema }: LandingOptions): Promise<number> {
+  const text = `update ${tables.head} set commit = commit + 1 returning commit, schema, layout`
+  const [, [head]] = await Promise.all([session.begin(), session.query<Head>({ text, parameters: [] })])
+  tables.checkHead(head, schema)
+  return Number(head?.commit)
+}
+
+/** What lands besides rows. */
+export interface LastOfGroup extends LandingOptions {
+  /** The number of the group among those of this process. */
+  readonly own: number
+  readonly counters: Readonly<Record<string, number>>
+  /** Undefined if nobody is told. */
+  readonly hint: Hint | undefined
+}
+
+/** Sends statements and COMMIT at once. Resolves when all of it is stored. Rejects with the first error. */
+export async function commitGroup(
+  session: Session,
+  statements: Iterable<Statement>,
+  { tables, process, own, counters, hint }: LastOfGroup,
+): Promise<void> {
+  // One statement, because each takes its time.
+  const marked =
+    `insert into ${tables.processes} (name, last_group, at) values ($2, $3::int8, now()) ` +
+    'on conflict (name) do update set last_group = excluded.last_group, at = excluded.at'
+  const counted = `with counted as (${puttingCounters(tables)})`
+  const last: Statement = {
+    text: hint ? `${counted}, marked as (${marked}) select pg_notify($4, $5)` : `${counted} ${marked}`,
+    parameters: [JSON.stringify(counters), process, String(own), ...(hint ? [hint.channel, hint.text] : [])],
+  }
+  const sent = [...statements, last].map((statement) => session.query(statement))
+  const [answer] = await Promise.allSettled([session.run('commit'), ...sent])
+  if (session.failure) throw session.failure
+  // A transaction that failed answers its COMMIT with ROLLBACK.
+  if (answer.status === 'rejected' || answer.value !== 'COMMIT') throw new ConnectionLost('COMMIT was not confirmed')
+}
+
+/** Whether a group of this process has landed. Waits until the transaction of a lost connection has ended. */
+export async function hasLanded(
+  session: Session,
+  group: number,
+  { tables, process }: LandingOptions,
+): Promise<boolean> {
+  const text = `select last_group from ${tables.processes} where name = $1`
+  const [, , [row]] = await Promise.all([
+    session.begin(),
+    session.query({ text: `select commit from ${tables.head} for update`, parameters: [] }),
+    session.query<{ readonly last_group: string }>({ text, parameters: [process] }),
+  ])
+  await session.run('rollback')
+  return Number(row?.last_group ?? 0) >= group
+}

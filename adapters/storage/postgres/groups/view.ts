@@ -1,0 +1,155 @@
+import { compareKeys, hasPrefix, indexNamed, keyIn, keyOf } from '../../../../src/storage/key.js'
+import type { AnyCollection, Collection, Index, Key, Query, Reader, Row } from '../../../../src/storage/storage.js'
+import type { Changes } from '../../../../src/storage/transaction.js'
+import { encodeKey } from '../tables/encoded-key.js'
+import type { GatheredReads } from './gathered-reads.js'
+
+/** What was read of the places that a query covers: its first rows, or all of them. */
+interface Range {
+  readonly collection: AnyCollection
+  readonly query: Query
+  readonly rows: readonly Row[]
+}
+
+/**
+ * The stored rows as a group of writes sees them. It keeps what it has read, and shows changes that were made since over
+ * it. So bodies that read the same things again, one after another, ask the database nothing.
+ */
+export class View implements Reader {
+  #reads: GatheredReads
+  readonly #rows = new Map<string, { readonly collection: AnyCollection; readonly rows: Map<Key, Row | undefined> }>()
+  readonly #ranges = new Map<string, Range>()
+  readonly #reading = new Map<string, Promise<Range>>()
+  readonly #changed = new Map<string, Map<Key, Row | null>>()
+
+  constructor(reads: GatheredReads) {
+    this.#reads = reads
+  }
+
+  async get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
+    const [row] = await this.getMany(from, [id])
+    return row
+  }
+
+  async getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
+    const changed = this.#changed.get(from.name)
+    const rows = this.#rowsOf(from)
+    const unread = ids.filter((id) => !changed?.has(id) && !rows.has(id))
+    if (unread.length > 0) {
+      const found = await this.#reads.getMany(from, unread)
+      for (const id of unread) rows.set(id, found.get(id))
+    }
+    // Only rows of this collection are under its name.
+    return ids.map((id) => (changed?.has(id) ? (changed.get(id) ?? undefined) : rows.get(id)) as R | undefined)
+  }
+
+  async find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    const index = indexNamed(from, query.index)
+    if (query.limit < 1) return []
+    const place = placeOf(from, query)
+    let { limit } = query
+    for (;;) {
+      const known = this.#ranges.get(place)
+      const range = known && reaches(known, limit) ? known : await this.#readOnce(place, from, { ...query, limit })
+      const merged = mergeChanges(range, this.#changed.get(from.name), { index, query })
+      if (merged) return merged as R[] // Only rows of this collection are under its name.
+      // Rows that were read are changed or gone, so there are more of them to read.
+      limit = 2 * range.query.limit
+    }
+  }
+
+  /** The row as it is now, if that was read. */
+  known(from: AnyCollection, id: Key): Row | undefined {
+    return this.#changed.get(from.name)?.get(id) ?? this.#rows.get(from.name)?.rows.get(id)
+  }
+
+  /** Whether it knows what is stored under an id. */
+  isKnown(collection: AnyCollection, id: Key): boolean {
+    const has = (rows: ReadonlyMap<Key, unknown> | undefined) => rows?.has(id) ?? false
+    return has(this.#changed.get(collection.name)) || has(this.#rows.get(collection.name)?.rows)
+  }
+
+  /** Shows changes from now on. */
+  apply(changes: Iterable<Changes>): void {
+    for (const { collection, rows } of changes) {
+      const known = this.#changed.get(collection.name)
+      if (known) for (const [id, row] of rows) known.set(id, row)
+      else this.#changed.set(collection.name, new Map(rows))
+    }
+  }
+
+  /** Reads from somewhere else from now on, where the same is stored. */
+  readFrom(reads: GatheredReads): void {
+    this.#reads = reads
+  }
+
+  /** Forgets all changes, and reads again whatever was read. */
+  async refresh(): Promise<void> {
+    this.#changed.clear()
+    await Promise.all([
+      ...[...this.#rows.values()].map(async ({ collection, rows }) => {
+        const found = await this.#reads.getMany(collection, rows.keys())
+        for (const id of rows.keys()) rows.set(id, found.get(id))
+      }),
+      ...[...this.#ranges].map(([place, { collection, query }]) => this.#read(place, collection, query)),
+    ])
+  }
+
+  /** Many bodies of a group ask for the same range. */
+  #readOnce(place: string, collection: AnyCollection, query: Query): Promise<Range> {
+    const same = `${query.limit} ${place}`
+    const known = this.#reading.get(same)
+    const reading = known ?? this.#read(place, collection, query).finally(() => this.#reading.delete(same))
+    if (!known) this.#reading.set(same, reading)
+    return reading
+  }
+
+  async #read(place: string, collection: AnyCollection, query: Query): Promise<Range> {
+    const range = { collection, query, rows: await this.#reads.find(collection, query) }
+    this.#ranges.set(place, range)
+    const rows = this.#rowsOf(collection)
+    for (const row of range.rows) if (!rows.has(row.id)) rows.set(row.id, row)
+    return range
+  }
+
+  #rowsOf(collection: AnyCollection): Map<Key, Row | undefined> {
+    const known = this.#rows.get(collection.name)
+    if (known) return known.rows
+    const rows = new Map<Key, Row | undefined>()
+    this.#rows.set(collection.name, { collection, rows })
+    return rows
+  }
+}
+
+/** Whether a range has as many rows as a query wants, or all there are. */
+const reaches = ({ rows, query }: Range, limit: number): boolean => query.limit >= limit || rows.length < query.limit
+
+const placeOf = ({ name }: AnyCollection, { index, prefix, after, reverse = false }: Query): string =>
+  `${name} ${index} ${reverse} ${encodeKey(prefix)} ${after ? encodeKey(after) : '-'}`
+
+/**
+ * The rows of a query with changes in the place of what was read. Undefined if too few rows were read to know: beyond
+ * the last of them there may be more.
+ */
+function mergeChanges(
+  { rows, query: { limit: read } }: Range,
+  changed: ReadonlyMap<Key, Row | null> | undefined,
+  { index, query }: { readonly index: Index<Row> | undefined; readonly query: Query },
+): Row[] | undefined {
+  const { prefix, after, limit, reverse } = query
+  if (!changed || changed.size === 0) return rows.slice(0, limit)
+  const direction = reverse ? -1 : 1
+  const keyed = rows.filter(({ id }) => !changed.has(id)).map((row) => ({ row, key: keyIn(index, row) }))
+  const last = rows.at(-1)
+  const horizon = last && rows.length >= read ? keyIn(index, last) : undefined
+  for (const row of changed.values()) {
+    const key = row ? keyOf(index, row) : undefined
+    if (!row || !key || !hasPrefix(key, prefix)) continue
+    if (after && direction * compareKeys(key, after) <= 0) continue
+    if (horizon && direction * compareKeys(key, horizon) > 0) continue
+    keyed.push({ row, key })
+  }
+  if (horizon && keyed.length < limit) return undefined
+  keyed.sort((a, b) => direction * compareKeys(a.key, b.key))
+  return keyed.slice(0, limit).map(({ row }) => row)
+}

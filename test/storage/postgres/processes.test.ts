@@ -1,0 +1,52 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createService } from '../../../src/index.js'
+import { caller } from '../../support/api.js'
+import { expectProblem, expectSoundLedger } from '../../support/scenes/market.js'
+import { balanceOf, newCommodity, newPayer, newSeller } from '../../support/scenes/world.js'
+import { onPostgres, type TestDatabase } from '../../support/storage/postgres.js'
+import { newSchema } from '../../support/storage/shared-url.js'
+
+/** Services over one database, as if each in a process of its own. */
+async function newServices(database: TestDatabase, count: number) {
+  const schema = newSchema()
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const service = createService({ storage: await database.open({ schema }), sandbox: true })
+      onTestFinished(() => service.close())
+      await service.ready()
+      return { service, call: caller({ url: service.baseUrl, fetch: service.fetch }) }
+    }),
+  )
+}
+
+await onPostgres('Services over one database', (database) => {
+  test('have one clock, one key and one state, whoever changes them', async () => {
+    const all = await newServices(database, 3)
+    const [a, b] = all as [(typeof all)[0], (typeof all)[0]]
+    await a.service.sandbox.setClock({ mode: 'manual' })
+    await Promise.all(all.map(({ service }) => service.sandbox.advance('1h')))
+    const now = a.service.sandbox.clock()
+    for (const { service } of all) expect(service.sandbox.clock()).toEqual(now)
+    const old = await newSeller(b.call)
+    await b.call('POST', '/_sandbox/reset')
+    expectProblem(await a.call('GET', '/v4/account', { token: old.token }), 401, 'token_invalid')
+    const seller = await newSeller(a.call)
+    const { hash } = await newCommodity(b.call, seller)
+    const payer = await newPayer(b.call, seller, { balance: 10 })
+    const paid = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => all[n % 3]?.call('POST', `/v4/payment/${hash}`, { token: payer.token })),
+    )
+    expect(paid.map((answer) => answer?.status)).toEqual(Array(30).fill(202))
+    expect(await balanceOf(a.call, payer.token, payer.hostname)).toBe(2.5)
+    await expectSoundLedger(b.call)
+  }, 60_000)
+
+  test('know each other, and a service that closes leaves', async () => {
+    const [a, b] = await newServices(database, 2)
+    const names = () => a?.service.sandbox.health().processes ?? []
+    await vi.waitUntil(() => names().length === 2, { timeout: 10_000 })
+    await b?.service.close()
+    await vi.waitUntil(() => names().length === 1, { timeout: 10_000 })
+    expect(names()).toHaveLength(1)
+  })
+})
