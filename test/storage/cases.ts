@@ -1,5 +1,5 @@
-import { test } from 'vitest'
-import { collection, type Row, type Storage } from '../../src/storage/storage.js'
+import { expect, test } from 'vitest'
+import { collection, type Row, type State, type Storage } from '../../src/storage/storage.js'
 import { type Note, notes, type Question } from '../support/storage/storage-model.js'
 
 export interface Account extends Row {
@@ -49,4 +49,18 @@ export async function fill(storage: Storage): Promise<void> {
   await put(storage, { id: 'b', slug: 's' }, { id: 10, body: { z: 1, a: [null] } }, { id: 2, owner: 'o' }, { id: 'a' })
   await storage.write(async (tx) => tx.put(accounts, { id: '\u{1f600}', balance: 1 }))
   await storage.write(async (tx) => [await tx.nextId('z'), await tx.nextId('a'), await tx.nextId('z')])
+}
+
+/** Replaces the state amid writes that draw numbers, and draws on. No number may come twice. */
+export async function expectNewNumbers(storage: Storage): Promise<void> {
+  const drawn: number[] = []
+  const draw = async () => void drawn.push(await storage.write((tx) => tx.nextId('n')))
+  const state: State = { ...(await storage.export()), counters: { n: 3, other: 7 } }
+  for (let round = 0; round < 3; round++)
+    await Promise.all([draw(), draw(), storage.import(state, { keepsNumbers: true }), draw(), draw()])
+  await draw()
+  expect(new Set(drawn).size).toBe(13)
+  expect(await storage.write((tx) => tx.nextId('other'))).toBe(8)
+  await storage.import(state)
+  expect(await storage.write((tx) => tx.nextId('n'))).toBe(4)
 }

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { indexedDbStorage, StorageFull } from '../../adapters/storage/indexeddb.js'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { collections, createService } from '../../src/index.js'
+import { SCHEMA } from '../../src/migrations/schema.js'
 import { type AnyCollection, type State, StorageUnavailable, UniqueViolation } from '../../src/storage/storage.js'
 import { durableStorageContract, storageContract } from '../storage.contract.js'
 import { createIndexedDb } from '../support/storage/indexeddb-durable.js'
@@ -63,7 +64,7 @@ describe('a storage', () => {
         return JSON.stringify(await storage.export())
       }),
     )
-    expect(exported).toEqual(Array(2).fill('{"counters":{"a":1,"b":2},"rows":{}}'))
+    expect(exported).toEqual(Array(2).fill(`{"schema":${SCHEMA},"counters":{"a":1,"b":2},"rows":{}}`))
   })
 
   test('gives distinct numbers to a body that asks for several at once', async () => {
@@ -75,7 +76,7 @@ describe('a storage', () => {
     const storage = tab()
     const transaction = vi.spyOn(IDBDatabase.prototype, 'transaction')
     await put(storage, ...Array.from({ length: 50 }, (_, id) => ({ id, owner: 'o' })))
-    expect(transaction).toHaveBeenLastCalledWith(['rows.notes'], 'readwrite', { durability: 'strict' })
+    expect(transaction).toHaveBeenLastCalledWith(['rows.notes', 'schema'], 'readwrite', { durability: 'strict' })
     const getAll = vi.spyOn(IDBIndex.prototype, 'getAll')
     const openCursor = vi.spyOn(IDBIndex.prototype, 'openCursor')
     expect(await find(storage, { index: 'byOwner', prefix: ['o'] })).toHaveLength(50)
@@ -175,7 +176,7 @@ describe('a write that the browser fails', () => {
     await expect(failing).rejects.toThrow(kind)
     await expect(failing).rejects.toThrow(words)
     const after = await storage.export()
-    expect(after).toEqual({ rows: before.rows, counters: { ...before.counters, z: given } })
+    expect(after).toEqual({ ...before, counters: { ...before.counters, z: given } })
     expect(await storage.write((tx) => tx.nextId('z'))).toBe(given + 1)
     await put(storage, { id: 'b', slug: 'other' })
     expect(await idsOf(storage, { index: 'bySlug' })).toEqual(['b'])

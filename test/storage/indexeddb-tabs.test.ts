@@ -17,7 +17,12 @@ const byRank = notesBy({ byOwner: { fields: ['owner'] }, byRank: { fields: ['ran
 describe('a database made by other code', () => {
   test('is unchanged if it matches the declarations', async () => {
     await put(tab(), { id: 1 })
-    const stores = { counters: [], 'rows.accounts': [], 'rows.notes': ['byOwner', 'byOwnerAndRank', 'bySlug'] }
+    const stores = {
+      counters: [],
+      schema: [],
+      'rows.accounts': [],
+      'rows.notes': ['byOwner', 'byOwnerAndRank', 'bySlug'],
+    }
     expect(await tabs.layout()).toEqual({ version: 1, stores })
     await put(tab(), { id: 2 })
     await find(tab(), {})
@@ -49,7 +54,10 @@ describe('a database made by other code', () => {
     await old.close()
     const storage = tab({ collections: [byRank] })
     expect(await idsOf(storage, { index: 'byOwner' })).toEqual([2, 1])
-    expect(await tabs.layout()).toEqual({ version: 2, stores: { counters: [], 'rows.notes': ['byOwner', 'byRank'] } })
+    expect(await tabs.layout()).toEqual({
+      version: 2,
+      stores: { counters: [], schema: [], 'rows.notes': ['byOwner', 'byRank'] },
+    })
   })
 
   test('is upgraded once by three tabs that open it together', async () => {
@@ -109,6 +117,7 @@ describe('an open tab', () => {
     // The older one did not take away what it does not know.
     expect((await tabs.layout()).stores).toEqual({
       counters: [],
+      schema: [],
       'rows.accounts': [],
       'rows.notes': ['byOwner', 'byRank'],
     })
@@ -122,7 +131,7 @@ describe('an open tab', () => {
       expect(await idsOf(newer, { index: 'byOwnerAndRank' })).toEqual([1])
       expect(await idsOf(old, { index: 'byOwner' })).toEqual([1])
     }
-    const stores = { counters: [], 'rows.notes': ['byOwner', 'byOwnerAndRank'] }
+    const stores = { counters: [], schema: [], 'rows.notes': ['byOwner', 'byOwnerAndRank'] }
     expect(await tabs.layout()).toEqual({ version: 3, stores })
   })
 

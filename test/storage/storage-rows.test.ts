@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Rows } from '../../src/storage/rows.js'
+import { compareParts } from '../../src/storage/key.js'
 import type { Key, Row } from '../../src/storage/storage.js'
+import { Rows } from '../../src/storage/tables/rows.js'
 
 const id: fc.Arbitrary<Key> = fc.oneof(
   fc.integer({ min: 0, max: 20 }),
@@ -25,9 +26,24 @@ test('rows are found by their ids, and counted, as in a map', () => {
         expect(rows.size).toBe(map.size)
         for (const [known] of steps) expect(rows.get(known)).toBe(map.get(known))
       }
-      expect(new Set(rows.values())).toEqual(new Set(map.values()))
-      expect([...rows.values()]).toHaveLength(map.size)
+      const inOrder = [...map.values()].sort((a, b) => compareParts(a.id, b.id))
+      expect(rows.inOrder()).toEqual(inOrder)
+      expect(new Set(rows.all())).toEqual(new Set(inOrder))
     }),
     { numRuns: 300 },
   )
+})
+
+test('empty places at the start of the array are dropped, and earlier ids are found again', () => {
+  const rows = new Rows()
+  for (let id = 1; id <= 5000; id++) rows.set(id, { id })
+  for (let id = 1; id <= 4000; id++) rows.delete(id)
+  expect(rows.inOrder().map(({ id }) => id)).toEqual(Array.from({ length: 1000 }, (_, i) => 4001 + i))
+  expect([...rows.numbered(4998, false)]).toEqual([{ id: 4999 }, { id: 5000 }])
+  expect([...rows.numbered(4003, true)]).toEqual([{ id: 4002 }, { id: 4001 }])
+  for (const id of [7, 3000, 5001]) rows.set(id, { id })
+  expect([7, 3000, 4000, 4001, 5001].map((id) => rows.get(id)?.id)).toEqual([7, 3000, undefined, 4001, 5001])
+  expect(rows.size).toBe(1003)
+  for (const id of [7, 3000]) rows.delete(id)
+  expect(rows.inOrder()[0]).toEqual({ id: 4001 })
 })

@@ -1,13 +1,37 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UniqueViolation } from '../../src/storage/storage.js'
-import { Model, type Note, notes, runOnBoth, writes } from '../support/storage/storage-model.js'
+import { LONG, Model, type Note, notes, runOnBoth, writes } from '../support/storage/storage-model.js'
 import { type Created, find, idsOf, type Law, put } from './cases.js'
 
 export function transactionCases(law: Law, create: () => Promise<Created>): void {
   law('returns the result of the body', async ({ storage }) => {
     expect(await storage.read(async () => 'read')).toBe('read')
     expect(await storage.write(async () => ({ wrote: 1 }))).toEqual({ wrote: 1 })
+  })
+
+  law('numbers rows in the order in which they land, however long each write takes', async ({ storage }) => {
+    const followed: unknown[] = []
+    const follow = async () => {
+      const after = [Number(followed.at(-1) ?? 0)]
+      followed.push(...(await idsOf(storage, { index: 'id', after, limit: 50 })))
+    }
+    const write = (reads: number) =>
+      storage.write(async (tx) => {
+        const id = await tx.nextId('notes')
+        // What drew an earlier number takes longer.
+        for (let each = 0; each < reads; each++) await tx.get(notes, -1)
+        tx.put(notes, { id })
+        return id
+      })
+    const written: Promise<number>[] = []
+    for (let n = 0; n < 30; n++) {
+      written.push(write(30 - n))
+      await follow()
+    }
+    const ids = await Promise.all(written)
+    await follow()
+    expect(followed).toEqual(ids.toSorted((a, b) => a - b))
   })
 
   law('shows a write its own puts and removes, in order among committed rows', async ({ storage }) => {
@@ -91,7 +115,7 @@ export function transactionCases(law: Law, create: () => Promise<Created>): void
     expect(await find(storage, {})).toEqual([])
   })
 
-  test('agrees with a plain model on any sequence of writes', async () => {
+  test('agrees with a plain model on any sequence of writes', { timeout: LONG }, async () => {
     const sequences = fc.array(writes, { minLength: 1, maxLength: 12 })
     await fc.assert(
       fc.asyncProperty(sequences, async (sequence) => {

@@ -36,10 +36,10 @@ export function startFailing(options: ServiceOptions = {}): {
   fetch: Service['fetch']
   service: Service
   storage: FailingStorage
-  logged: unknown[]
+  logged: (readonly unknown[])[]
 } {
   const storage = failingStorage()
-  const logged: unknown[] = []
+  const logged: (readonly unknown[])[] = []
   const log = { error: (...entry: unknown[]) => void logged.push(entry) }
   const service = createService({ sandbox: true, ...options, storage, log })
   return { url: 'http://127.0.0.1:4242', fetch: service.fetch, service, storage, logged }

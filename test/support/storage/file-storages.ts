@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +12,8 @@ export interface FileStorages {
   /** Opens a storage that is closed after the test. */
   open(options?: Partial<FileStorageOptions>): Promise<Storage>
   closeAll(): Promise<void>
+  /** Leaves a storage that closed with an error alone. */
+  forget(storage: Storage): void
   /** Copies the data file and its journal into a directory of their own: what is left if the process dies now. */
   leave(name: string): Promise<string>
   /** The files beside a data file, by name, without the lock. */
@@ -48,11 +49,15 @@ export function useFileStorages(): FileStorages {
     async closeAll() {
       for (const storage of opened.splice(0)) await storage.close()
     },
+    forget(storage: Storage) {
+      opened.splice(opened.indexOf(storage), 1)
+    },
     async leave(name: string) {
       const left = join(here.directory, name, 'data.json')
       await mkdir(join(here.directory, name))
-      for (const end of ['', '.journal', '.key'])
-        if (end !== '.key' || existsSync(here.file + end)) await copyFile(here.file + end, left + end)
+      for (const entry of await readdir(here.directory, { withFileTypes: true }))
+        if (entry.isFile() && !entry.name.includes('.lock'))
+          await copyFile(join(here.directory, entry.name), join(here.directory, name, entry.name))
       return left
     },
     async contents(directory = here.directory) {

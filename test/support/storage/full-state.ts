@@ -1,18 +1,23 @@
 import { expect } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
-import { systemAlarm } from '../../../src/base/ports.js'
+import { systemAlarm, systemClock, systemRandom } from '../../../src/base/ports.js'
 import { type Cards, type ChargeResult, createService, type State } from '../../../src/index.js'
+import { takeLease } from '../../../src/jobs/leases/lease.js'
 import { countMcpCall } from '../../../src/market/plans/usage.js'
 import { testProcessor } from '../../../src/money/cards/test-processor.js'
+import type { Storage } from '../../../src/storage/storage.js'
 import { caller } from '../api.js'
 import { applyChange, approvedChange, newBusiness } from '../scenes/account-changes.js'
+import { binderCsv, binderHash, sendBinder } from '../scenes/binders.js'
+import { gate } from '../scenes/card-service.js'
 import { CLOSED_ENDPOINT, filledCart, newItem } from '../scenes/carts.js'
 import { purchase, putParameters, WEATHER } from '../scenes/catalog.js'
 import { newCheckout, newShop, withCard } from '../scenes/checkout.js'
 import { newAgent, newApp, startInteraction } from '../scenes/oidc.js'
 import { newDelegate, newPersona } from '../scenes/personas.js'
 import { ask } from '../scenes/second-factor.js'
-import { balanceOf, basic, newCommodity, newReader, newSeller, newSession } from '../scenes/world.js'
+import { HOOK, newWebhook, writeEvent } from '../scenes/webhooks.js'
+import { balanceOf, basic, newCommodity, newReader, newSeller, newSession, newTwin } from '../scenes/world.js'
 
 /** Who is in a full state, and what they hold: what a later release must still answer. */
 export interface Facts {
@@ -34,13 +39,39 @@ export interface Facts {
   readonly reader: string
 }
 
+/** A storage that can hold back an import of a binder once it is decided. */
+function pausedImport(inner: Storage) {
+  const [reached, released] = [gate(), gate()]
+  let pauses = false
+  const isPosting = async () =>
+    (await inner.export()).rows.binder_imports?.some((row) => 'state' in row && row.state === 'posting') ?? false
+  const storage: Storage = {
+    ...inner,
+    async write(body) {
+      const value = await inner.write(body)
+      if (!pauses || !(await isPosting())) return value
+      pauses = false
+      reached.open()
+      await released.opened
+      return value
+    },
+  }
+  const pause = () => {
+    pauses = true
+    return () => released.open()
+  }
+  return { storage, pause, paused: reached.opened }
+}
+
 /** A state in which every collection holds rows, made through the public interface and caught while a paid call is under way. */
 export async function fullState(): Promise<{ state: State; facts: Facts }> {
   const storage = memoryStorage()
+  const importing = pausedImport(storage)
   let release = (_: Response) => {}
   let asked = 0
   const upstream = {
-    fetch() {
+    fetch({ url }: { url: string }) {
+      if (url === HOOK) return Promise.resolve(new Response(null, { status: 204 }))
       asked++
       return new Promise<Response>((resolve) => {
         release = resolve
@@ -58,10 +89,11 @@ export async function fullState(): Promise<{ state: State; facts: Facts }> {
           })
         : known.charge(order),
   }
-  const service = createService({ storage, upstream, cards, sandbox: true })
+  const service = createService({ storage: importing.storage, upstream, cards, sandbox: true })
   const url = 'http://127.0.0.1:4242'
   const call = caller({ url, fetch: (request) => service.fetch(request), close: () => service.close() })
   const seller = await newSeller(call)
+  await call('PUT', '/v4/account', { token: seller.token, body: { name: 'The Daily Quark' } })
   const { hash, dq, hostname } = await newCommodity(call, seller)
   const payer = await newReader(call, seller, { balance: 2 })
   await call('POST', `/v4/payment/${hash}`, { token: payer.token, headers: { 'idempotency-key': 'once' } })
@@ -90,6 +122,8 @@ export async function fullState(): Promise<{ state: State; facts: Facts }> {
   expect((await call('PUT', '/v4/billing/plan', { token: seller.token, body: plan })).status).toBe(200)
   await call('PUT', '/v4/billing/profile', { token: seller.token, body: { tax_number: 'DE123456789' } })
   await storage.write((tx) => countMcpCall(tx, seller.id, seller.id))
+  const holder = { storage, instance: 'another', clock: systemClock, random: systemRandom }
+  await storage.write((tx) => takeLease(tx, { id: `checkout:${link.id}`, ms: 60_000 }, holder))
   const reader = 'reader@example.test'
   await newSession(call, reader)
   await newAgent(call)
@@ -100,22 +134,48 @@ export async function fullState(): Promise<{ state: State; facts: Facts }> {
     expect((await applyChange(call, business.agent, await approvedChange(call, business, change))).status).toBe(200)
   await call('POST', '/v4/agent/account-choice', business.agent)
   await call('PUT', '/v4/agent/settings', { token: payer.token, body: { approval_threshold: { [dq]: 0.1 } } })
+  const session = (await call('POST', '/v3/session', { token: payer.token })).body.session_id
+  const payment = { paymentTypeHash: dq, amount: 0.05, destinationUrl: hostname }
+  const paying = call('POST', '/v3/paywall', { session, body: payment })
+  const authorizations = async () =>
+    (await call('GET', '/v3/paywall/authorizations', { token: payer.token })).body.authorizations
+  await expect.poll(authorizations).toHaveLength(1)
+  const approval = { authorizationId: (await authorizations())[0].id, approved: true }
+  await call('PUT', '/v3/paywall/authorizations', { token: payer.token, body: approval })
+  expect((await paying).status).toBe(200)
   await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
   await call('POST', `/_sandbox/devices/${payer.id}`, { body: { mode: 'approve', after_seconds: 60 } })
   await ask(call, payer)
   await call('POST', '/_sandbox/clock', { body: { advance: '1s' } })
   const balance = await balanceOf(call, payer.token, payer.hostname)
 
+  const imported = { action: 'receive', other: binderHash('twin', 1) } as const
+  const csv = binderCsv([
+    { ...imported, at: Date.UTC(2024, 1, 2), identity: binderHash('file', 2), dq: binderHash('dq', 1), amount: '1.5' },
+    { ...imported, at: Date.UTC(2024, 1, 1), identity: binderHash('file', 1) },
+  ])
+  const [done, left] = [await newTwin(call, seller.token), await newTwin(call, seller.token)]
+  expect((await sendBinder(call, done.hostname, csv)).status).toBe(201)
+  const resume = importing.pause()
+  const unfinished = sendBinder(call, left.hostname, csv)
+  await importing.paused
+
+  await newWebhook(call, seller)
+  await writeEvent(call, seller)
+  const deliveries = async () => (await storage.export()).rows.webhook_deliveries
+  await expect.poll(deliveries).toMatchObject([{ status: 'succeeded' }])
+
   const order = { amount: 0.1, destination: hostname, serviceUrl: 'https://api.example.test/' }
   const held = call('POST', '/v4/paywall', { token: payer.token, body: order })
   await expect.poll(async () => (await storage.export()).rows.held_calls).toHaveLength(1)
   const card = { amount: 1, payment_method_id: 'pm_processor_slow' }
   const pending = call('POST', `/v4/twin/${hostname}/topup`, { token: seller.token, body: card })
-  await expect.poll(async () => (await storage.export()).rows.reservations).toHaveLength(1)
+  await expect.poll(async () => (await storage.export()).rows.reservations).toHaveLength(2)
   const state = await storage.export()
   release(new Response())
   answerCard({ status: 'unavailable' })
-  await Promise.all([held, pending])
+  resume()
+  await Promise.all([held, pending, unfinished])
   await service.close()
   const facts = {
     seller: { client_id: seller.clientId, client_secret: seller.clientSecret, hostname },

@@ -6,5 +6,7 @@ export async function putIntoState(call: Call, text: string, olderText: string):
   const snapshot = await call('GET', '/_sandbox/snapshot')
   const changed = snapshot.text.replaceAll(JSON.stringify(text).slice(1, -1), JSON.stringify(olderText).slice(1, -1))
   expect(changed).not.toBe(snapshot.text)
-  expect((await call('PUT', '/_sandbox/snapshot', { body: JSON.parse(changed) })).status).toBeLessThan(300)
+  // A state without a schema is that of the first release.
+  const { schema, ...older } = JSON.parse(changed)
+  expect((await call('PUT', '/_sandbox/snapshot', { body: older })).status).toBeLessThan(300)
 }
