@@ -1,15 +1,18 @@
 import type * as z from 'zod/mini'
-import { problem } from '../../base/problem.js'
+import { Problem, problem } from '../../base/problem.js'
+import { parseState } from '../../storage/state-text.js'
 import { isObject } from '../../storage/unknown.js'
-import { fieldProblem, fieldRefused } from './field.js'
+import { checkShape, fieldRefused } from './field.js'
 
 /** The body of a request, if the runtime reads it itself. */
 export interface BodySource {
   /**
    * Reads the body. It is faster than the `Request`, and can read the body of a GET. Returns undefined if the body is
-   * larger than `limit` bytes.
+   * larger than `limit` bytes. A problem that it throws is the answer.
    */
   readonly body?: ((limit: number) => Promise<Uint8Array | undefined>) | undefined
+  /** Reads the body in pieces instead. Who stops early ignores the rest. */
+  readonly chunks?: (() => AsyncIterable<Uint8Array>) | undefined
 }
 
 type Fields = Record<string, unknown>
@@ -18,20 +21,25 @@ interface Sent {
   readonly request: Request
   readonly headers: Pick<Headers, 'get'>
   readonly source: BodySource
+  readonly recording?: { takeBody(bytes: Uint8Array): void } | undefined
 }
 
 /** Reads the fields of a JSON or form body. Throws `body_malformed`, `body_too_large`, `content_type_refused`. */
-export async function readFields({ request, headers, source }: Sent, limit: number): Promise<Fields> {
+export async function readFields({ request, headers, source, recording }: Sent, limit: number): Promise<Fields> {
   const bytes = await (source.body ? source.body(limit) : readBytes(request, limit)).catch((cause: unknown) => {
+    if (cause instanceof Problem) throw cause
     throw problem('body_malformed', { detail: 'It was incomplete.', cause })
   })
   if (bytes === undefined) throw problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
   if (bytes.length === 0) return {}
-  const text = decodeText(bytes)
+  recording?.takeBody(bytes)
   const type = mediaType(headers.get('content-type'))
-  if (type === 'application/json' || type.endsWith('+json')) return jsonFields(text)
-  if (type === 'application/x-www-form-urlencoded') return formFields(text)
-  throw problem('content_type_refused')
+  if (type === 'application/json' || type.endsWith('+json'))
+    return bytes.length > LONGEST_TEXT ? longFields(bytes) : jsonFields(decodeText(bytes))
+  if (type === 'application/x-www-form-urlencoded') return formFields(decodeText(bytes))
+  throw problem('content_type_refused', {
+    detail: 'This body must be application/json or application/x-www-form-urlencoded.',
+  })
 }
 
 /**
@@ -69,6 +77,17 @@ function joined(pieces: Uint8Array[], size: number): Uint8Array {
   return whole
 }
 
+/** Only a snapshot may be larger. An engine may not have a text that is as long as it. */
+const LONGEST_TEXT = 64 << 20
+
+function longFields(bytes: Uint8Array): Fields {
+  try {
+    return { ...parseState(bytes) }
+  } catch (cause) {
+    throw problem('body_malformed', { detail: 'It is neither JSON nor a snapshot as this service writes it.', cause })
+  }
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 function decodeText(bytes: Uint8Array): string {
@@ -79,7 +98,7 @@ function decodeText(bytes: Uint8Array): string {
   }
 }
 
-const mediaType = (header: string | null): string => (header?.split(';')[0] ?? '').trim().toLowerCase()
+export const mediaType = (header: string | null): string => (header?.split(';')[0] ?? '').trim().toLowerCase()
 
 function jsonFields(text: string): Readonly<Fields> {
   let value: unknown
@@ -131,8 +150,8 @@ export class TextValue {
 }
 
 /**
- * Checks fields against a schema. Converts text from a query, path or form to the type of its field. Throws
- * `field_invalid`.
+ * Checks fields against a schema. Converts text from a query, path or form to the type of its field. Ignores fields that the
+ * schema does not name, unless it is strict. Throws `field_invalid`.
  */
 export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<string, unknown> {
   const typed: Fields = {}
@@ -141,10 +160,12 @@ export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<str
     if (value instanceof TextValue) typed[name] = readTextValue(name, value, schema.shape[name])
     else if (value !== undefined) typed[name] = value
   }
-  const checked = schema.safeParse(typed)
-  if (!checked.success) throw fieldProblem(checked.error.issues[0], typed)
-  return checked.data
+  if (isStrict(schema)) for (const name of Object.keys(fields)) typed[name] ??= fields[name]
+  return checkShape(schema, typed)
 }
+
+/** Whether a schema was created by `z.strictObject`. */
+const isStrict = (schema: z.ZodMiniObject): boolean => schema._zod.def.catchall?._zod.def.type === 'never'
 
 function readTextValue(name: string, { text, isRepeated }: TextValue, schema: z.core.$ZodType | undefined): unknown {
   if (isRepeated) throw fieldRefused(name, 'is given more than once')

@@ -1,24 +1,85 @@
 import type * as z from 'zod/mini'
 import { type Problem, problem } from '../../base/problem.js'
+import { suggestName } from '../../base/text/nearest-name.js'
 
 /** Problems of invalid fields, which name the field and say what it must be. */
 
-export const fieldRefused = (field: string, what: string): Problem =>
-  problem('field_invalid', { detail: `"${field}" ${what}.`, fields: { field } })
+export const fieldRefused = (field: string, what: string, hint = ''): Problem =>
+  problem('field_invalid', { detail: `"${field}" ${what}.${hint}`, fields: { field } })
 
-/** The problem for the first issue that a schema found. `within`: the field that contains the fields. */
+/** What is wrong with a value. `what` completes a sentence that begins with the path, and `hint` follows it. */
+export interface FieldFault {
+  readonly path: readonly PropertyKey[]
+  readonly what: string
+  readonly hint: string
+}
+
+/** Checks a value against a schema. Throws `field_invalid`, which names the field. */
+export function checkShape<S extends z.ZodMiniType>(schema: S, value: unknown): z.output<S> {
+  const checked = schema.safeParse(value)
+  if (!checked.success) throw fieldProblem(schema, checked.error.issues, value)
+  return checked.data
+}
+
+/** Describes the first fault of a value: `seed.users[0].balnce is not a field. Did you mean "balance"?`. Undefined if it fits the schema. */
+export function describeFault(schema: z.ZodMiniType, value: unknown, within = ''): string | undefined {
+  const { error } = schema.safeParse(value)
+  if (!error) return undefined
+  const { path, what, hint } = faultOf(schema, error.issues, value)
+  return `${writtenPath(within, path)} ${what}${hint === '' ? '' : `.${hint}`}`.trim()
+}
+
+/** A path as JavaScript writes it: `seed.users[0].balance`. */
+const writtenPath = (within: string, path: readonly PropertyKey[]): string =>
+  path.reduce<string>((at, part) => {
+    if (typeof part === 'number') return `${at}[${part}]`
+    return at === '' ? String(part) : `${at}.${String(part)}`
+  }, within)
+
+/** The problem for what a schema found wrong. `within`: the field that contains the fields. */
 export function fieldProblem(
-  issue: z.core.$ZodIssue | undefined,
-  fields: Readonly<Record<string, unknown>>,
+  schema: z.ZodMiniType,
+  issues: readonly z.core.$ZodIssue[],
+  value: unknown,
   within?: string,
 ): Problem {
-  if (!issue) return problem('field_invalid')
-  const path = issue.path.map(String)
-  const field = [...(within === undefined ? [] : [within]), ...path].join('.')
-  if (issue.code === 'unrecognized_keys') return fieldRefused(field, `must not contain ${issue.keys.join(', ')}`)
-  const [first] = path
-  const missing = first !== undefined && path.length === 1 && fields[first] === undefined
-  return fieldRefused(field, `${missing ? 'is missing: it ' : ''}must be ${expected(issue)}`)
+  const { path, what, hint } = faultOf(schema, issues, value)
+  const field = [...(within === undefined ? [] : [within]), ...path.map(String)].join('.')
+  return field === '' ? problem('field_invalid', { detail: `The fields ${what}.` }) : fieldRefused(field, what, hint)
+}
+
+/** An unknown name comes first, because a misspelled field is also a missing one. */
+function faultOf(schema: z.ZodMiniType, issues: readonly z.core.$ZodIssue[], value: unknown): FieldFault {
+  for (const { code, path, ...unknown } of issues) {
+    if (code !== 'unrecognized_keys' || !('keys' in unknown)) continue
+    const [name = ''] = unknown.keys
+    return { path: [...path, name], what: 'is not a field', hint: suggestName(name, namesAt(schema, path)) }
+  }
+  const [issue] = issues
+  if (!issue) return { path: [], what: 'are invalid', hint: '' }
+  const { path } = issue
+  const isMissing = path.length > 0 && valueAt(value, path) === undefined
+  return { path, what: `${isMissing ? 'is missing: it ' : ''}must be ${expected(issue)}`, hint: '' }
+}
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((at, part) => (at as Partial<Record<PropertyKey, unknown>> | null | undefined)?.[part], value)
+
+/** The parts of a schema's definition that hold other schemas. */
+interface Definition {
+  readonly innerType?: z.core.$ZodType
+  readonly element?: z.core.$ZodType
+  readonly shape?: Readonly<Record<string, z.core.$ZodType>>
+}
+
+/** The names of the fields that an object at this path may have. */
+function namesAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  const { innerType, element, shape } = schema._zod.def as Definition // zod's types do not show which schemas hold others.
+  if (innerType) return namesAt(innerType, path)
+  const [first, ...rest] = path
+  if (first === undefined) return Object.keys(shape ?? {})
+  const next = element ?? shape?.[String(first)]
+  return next ? namesAt(next, rest) : []
 }
 
 /** Completes the sentence "it must be …". */

@@ -1,5 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
+import { component, strictComponent } from './component.js'
+import { allDesigned, designed } from './graded.js'
 import * as z from './zod.js'
 
 /** Schemas that several features share. They have no transforms, so that each converts to JSON Schema. */
@@ -80,16 +82,16 @@ export const userShape = {
   is_ios: z.boolean(),
 }
 
-export const UserShape = z.object(userShape)
+export const UserShape = component('User', userShape)
 
-export const TwinShape = z.object({
+export const TwinShape = component('Twin', {
   id: z.int(),
   hostname: z.string(),
   key: z.nullable(z.string()),
   balances: z.record(z.string(), Amount),
 })
 
-export const paymentShape = {
+export const paymentShape = allDesigned({
   id: z.int(),
   hash: z.nullable(z.string()),
   descriptor: z.string(),
@@ -100,12 +102,12 @@ export const paymentShape = {
   kind: z.enum(['payment', 'payback', 'purchase', 'paywall', 'topup']),
   status: z.enum(['pending', 'held', 'posted', 'reversed', 'failed']),
   created_at: UnixSeconds,
-}
+})
 
-export const PaymentShape = z.object(paymentShape)
+export const PaymentShape = component('Payment', paymentShape)
 
 /** The receipt of a purchase. */
-export const ReceiptShape = z.object({
+export const ReceiptShape = component('Receipt', {
   transaction_id: z.int(),
   catalog_item_id: z.int(),
   name: z.string(),
@@ -116,7 +118,7 @@ export const ReceiptShape = z.object({
   status: z.enum(['held', 'paid', 'reversed']),
   commodity_hash: z.string(),
   response: z.nullable(
-    z.object({
+    component('DeliveredResponse', {
       status: z.int(),
       content_type: z.nullable(z.string()),
       body: z.nullable(z.string()),
@@ -158,36 +160,36 @@ export const profileFields = {
 }
 
 /** An item of the catalog. Only its own account sees `external_endpoint`. */
-export const ItemShape = z.object({
+export const ItemShape = component('CatalogItem', {
   id: z.int(),
-  name: z.string(),
-  description: z.string(),
-  price: Amount,
-  dq: ContentHash,
-  commodity_hash: z.string(),
+  name: designed(z.string()),
+  description: designed(z.string()),
+  price: designed(Amount),
+  dq: designed(ContentHash),
+  commodity_hash: designed(z.string()),
   commodity_name: z.string(),
   commodity_description: z.string(),
   commodity_cost: Amount,
-  descriptor: z.string(),
-  hostname: z.string(),
-  seller: z.string(),
+  descriptor: designed(z.string()),
+  hostname: designed(z.string()),
+  seller: designed(z.string()),
   service_method: ServiceMethod,
   service_schema: ServiceSchema,
   active: z.boolean(),
-  private: z.boolean(),
-  featured: z.boolean(),
-  archived: z.boolean(),
-  external_endpoint: z.optional(z.string()),
-  created_at: UnixSeconds,
-  updated_at: UnixSeconds,
+  private: designed(z.boolean()),
+  featured: designed(z.boolean()),
+  archived: designed(z.boolean()),
+  external_endpoint: designed(z.optional(z.string())),
+  created_at: designed(UnixSeconds),
+  updated_at: designed(UnixSeconds),
 })
 
 /** A cart: items that are paid together. */
-export const CartShape = z.object({
+export const CartShape = component('Cart', {
   id: z.int(),
   status: z.enum(['open', 'paying', 'paid', 'partly_paid', 'failed']),
   items: z.array(
-    z.object({
+    component('CartLine', {
       line: z.int(),
       catalog_item_id: z.int(),
       name: z.string(),
@@ -205,7 +207,7 @@ export const CartShape = z.object({
 })
 
 /** A checkout: a link by which anybody can pay for one purchase. */
-export const CheckoutShape = z.object({
+export const CheckoutShape = component('Checkout', {
   id: z.int(),
   token: z.string(),
   url: z.string(),
@@ -220,38 +222,44 @@ export const CheckoutShape = z.object({
 })
 
 /** A transfer of value to a twin or an email address. */
-export const TransferShape = z.object({
-  id: z.int(),
-  status: z.enum(['completed', 'invited', 'cancelled', 'expired']),
-  amount: Amount,
-  dq: ContentHash,
-  hostname: z.string(),
-  address: z.string(),
-  memo: z.nullable(z.string()),
-  expires_at: z.nullable(UnixSeconds),
-  created_at: UnixSeconds,
-})
+export const TransferShape = component(
+  'Transfer',
+  allDesigned({
+    id: z.int(),
+    status: z.enum(['completed', 'invited', 'cancelled', 'expired']),
+    amount: Amount,
+    dq: ContentHash,
+    hostname: z.string(),
+    address: z.string(),
+    memo: z.nullable(z.string()),
+    expires_at: z.nullable(UnixSeconds),
+    created_at: UnixSeconds,
+  }),
+)
 
 /** A featured item in the registry of tools. */
-export const ToolShape = z.object({
-  id: z.int(),
-  name: z.string(),
-  description: z.string(),
-  provider: z.string(),
-  price_per_call: Amount,
-  dq: ContentHash,
-  service_url: z.string(),
-  service_method: ServiceMethod,
-  twin_id: z.int(),
-  twin_hostname: z.string(),
-  input_schema: ServiceSchema,
-  active: z.boolean(),
-  created_at: UnixSeconds,
-  updated_at: UnixSeconds,
-})
+export const ToolShape = component(
+  'Tool',
+  allDesigned({
+    id: z.int(),
+    name: z.string(),
+    description: z.string(),
+    provider: z.string(),
+    price_per_call: Amount,
+    dq: ContentHash,
+    service_url: z.string(),
+    service_method: ServiceMethod,
+    twin_id: z.int(),
+    twin_hostname: z.string(),
+    input_schema: ServiceSchema,
+    active: z.boolean(),
+    created_at: UnixSeconds,
+    updated_at: UnixSeconds,
+  }),
+)
 
 /** An approval: what an agent wants to do, and whether its user agreed. */
-export const ApprovalShape = z.object({
+export const ApprovalShape = component('Approval', {
   approval_id: z.string(),
   kind: z.enum(['purchase', 'paywall', 'transfer', 'cart', 'account_change']),
   status: z.enum(['pending', 'approved', 'rejected', 'expired', 'spent']),
@@ -263,7 +271,7 @@ export const ApprovalShape = z.object({
   spent_at: z.nullable(UnixSeconds),
 })
 
-export const AuthenticationRequest = z.object({
+export const AuthenticationRequest = component('AuthenticationRequest', {
   id: z.int(),
   status: z.enum(['pending', 'approved', 'rejected', 'expired']),
   action: z.string(),
@@ -275,8 +283,8 @@ export const AuthenticationRequest = z.object({
 
 /** The query of every list: how many rows, and after which id. */
 export const pageQuery = {
-  limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
-  after: z.optional(z.int()),
+  limit: designed(z.optional(z.int().check(z.minimum(1), z.maximum(100)))),
+  after: designed(z.optional(z.int())),
 }
 
 export const PageQuery = z.object(pageQuery)
@@ -284,15 +292,15 @@ export const PageQuery = z.object(pageQuery)
 /** A page of a list, with the rows under `plural`. `next` is the cursor of the next page, or null on the last. */
 export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, item: S) =>
   // TypeScript types a computed field name as `string`.
-  z.object({ [plural]: z.array(item), next: z.nullable(z.int()) } as Record<P, z.ZodMiniArray<S>> & {
+  z.object({ [plural]: z.array(item), next: designed(z.nullable(z.int())) } as Record<P, z.ZodMiniArray<S>> & {
     next: z.ZodMiniNullable<z.ZodMiniInt>
   })
 
-export { z }
+export { component, strictComponent, z }
 
 /** Client credentials as their owner sees them. */
 export const SecretsShape = z.array(
-  z.object({
+  component('UserSecret', {
     client_id: z.string(),
     client_secret: z.string(),
     created_at: UnixSecondsDigits,

@@ -4,7 +4,7 @@ import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import type { Problem } from '../../base/problem.js'
 import { revealInvisible } from '../../base/text/invisible-characters.js'
-import { type Reply, reply } from '../reply.js'
+import { type Refusal, type Reply, reply } from '../reply.js'
 
 /** A style sheet or script that stands in a page, and the hash by which the page's policy lets it. */
 export interface Inline {
@@ -109,7 +109,9 @@ export const wantsPage = (headers: Pick<Headers, 'get'>): boolean =>
   headers.get('accept')?.includes('text/html') ?? false
 
 /** People are refused with a page, programs as everywhere. */
-export const refusedBy =
-  (show: (refused: Problem) => Reply) =>
-  (refused: Problem, headers: Pick<Headers, 'get'>): Reply<object> =>
-    wantsPage(headers) ? show(refused) : reply({ value: refused.body })
+export const refusedBy = (show: (refused: Problem) => Reply): Refusal =>
+  Object.assign(
+    (...[refused, headers, service]: Parameters<Refusal>): Reply<object> =>
+      wantsPage(headers) ? show(refused) : reply({ value: refused.bodyAt(service) }),
+    { isPage: true },
+  )

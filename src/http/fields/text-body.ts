@@ -1,0 +1,77 @@
+import { problem } from '../../base/problem.js'
+import { type BodySource, mediaType } from './body.js'
+
+/** A body that a route reads as a stream of text. */
+export interface TextBody {
+  /** Its media type, such as `text/csv`. */
+  readonly type: string
+  /** In bytes. */
+  readonly limit: number
+}
+
+interface Sent {
+  readonly request: Request
+  readonly headers: Pick<Headers, 'get'>
+  readonly source: BodySource
+}
+
+/**
+ * Reads a body as text, piece by piece. Who stops early does not read the rest. Throws `content_type_refused` at once;
+ * while it reads, `body_too_large`, and `body_malformed` if the body is incomplete or not UTF-8.
+ */
+export function readText({ request, headers, source }: Sent, { type, limit }: TextBody): AsyncIterable<string> {
+  if (mediaType(headers.get('content-type')) !== type)
+    throw problem('content_type_refused', { detail: `This body must be ${type}.` })
+  const tooLarge = () => problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
+  if (Number(headers.get('content-length') ?? 0) > limit) throw tooLarge()
+  return decoded(source.chunks ? source.chunks() : chunksOf(request), { limit, tooLarge })
+}
+
+async function* decoded(
+  chunks: AsyncIterable<Uint8Array>,
+  { limit, tooLarge }: { limit: number; tooLarge: () => Error },
+): AsyncGenerator<string> {
+  const utf8 = new TextDecoder('utf-8', { fatal: true })
+  let size = 0
+  for await (const chunk of complete(chunks)) {
+    size += chunk.byteLength
+    if (size > limit) throw tooLarge()
+    yield textOf(() => utf8.decode(chunk, { stream: true }))
+  }
+  yield textOf(() => utf8.decode())
+}
+
+async function* complete(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks
+  } catch (cause) {
+    throw problem('body_malformed', { detail: 'It was incomplete.', cause })
+  }
+}
+
+function textOf(decode: () => string): string {
+  try {
+    return decode()
+  } catch (cause) {
+    throw problem('body_malformed', { detail: 'It is not UTF-8.', cause })
+  }
+}
+
+async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
+  // Some browsers do not support streams of request bodies.
+  if (request.body === undefined) yield new Uint8Array(await request.arrayBuffer())
+  if (!request.body) return
+  const reader = request.body.getReader()
+  let isWhole = false
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      isWhole = done
+      if (done) return
+      yield value
+    }
+  } finally {
+    // Not awaited, because it does not resolve while a clone of the request is unread.
+    if (!isWhole) reader.cancel().catch(() => {})
+  }
+}
