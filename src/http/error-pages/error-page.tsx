@@ -1,0 +1,186 @@
+import type { VNode } from 'preact'
+import { docsOf, type Problem } from '../../base/problem.js'
+import { cardStyle } from '../pages/card-style.js'
+import { page } from '../pages/html.js'
+import type { Reply } from '../reply.js'
+import { errorStyle } from './error-style.js'
+import type { ExplainedError, ListedError } from './explained-error.js'
+
+/** Longer lists of operations are closed. */
+const MOST_OPERATIONS = 8
+
+/** The page that explains an error. It needs no script. */
+export function errorPage(explained: ExplainedError, service: { readonly baseUrl: string }): Reply<never> {
+  const { code, status, error, docs, meaning, causes, fixes, fields, operations } = explained
+  return shown(
+    `${code} · farthing`,
+    <main>
+      <p class="kicker">
+        HTTP {status} {statusNames[status]}
+      </p>
+      <h1>{code}</h1>
+      <p class="lead">
+        <Prose text={error} />
+      </p>
+      <Part heading="What it means">
+        <p>
+          <Prose text={meaning} />
+        </p>
+      </Part>
+      <Points heading="Usual causes" items={causes} />
+      <Points heading="How to fix it" items={fixes} />
+      <Part heading="The body">
+        <pre>{JSON.stringify({ error, status, code, docs }, null, 2)}</pre>
+        <p class="muted">
+          The sentence in <code>error</code> may end with a detail. Programs read <code>code</code>, which is stable.
+        </p>
+        {fields.length > 0 && (
+          <dl aria-label="Fields that this error may add">
+            {fields.map(({ name, type, description }) => (
+              <div>
+                <dt>
+                  <code>{name}</code> <span class="muted">{type}</span>
+                </dt>
+                <dd>
+                  <Prose text={description} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </Part>
+      {operations.length > 0 && <Operations operations={operations} />}
+      <nav>
+        <a href={docsOf(undefined, service)}>All errors</a>
+      </nav>
+    </main>,
+  )
+}
+
+/** The page that lists all errors by their status. */
+export function errorListPage(errors: readonly ListedError[]): Reply<never> {
+  const statuses = [...new Set(errors.map(({ status }) => status))]
+  return shown(
+    'Errors · farthing',
+    <main>
+      <h1 class="words">Errors</h1>
+      <p>
+        Every error has a stable <code>code</code>. Each has a page that says what it means, its usual causes, and how
+        to fix it.
+      </p>
+      {statuses.map((status) => (
+        <Part heading={`${status} ${statusNames[status] ?? ''}`}>
+          <dl>
+            {errors
+              .filter((each) => each.status === status)
+              .map(({ code, docs, error }) => (
+                <div>
+                  <dt>
+                    <a href={docs}>
+                      <code>{code}</code>
+                    </a>
+                  </dt>
+                  <dd>
+                    <Prose text={error} />
+                  </dd>
+                </div>
+              ))}
+          </dl>
+        </Part>
+      ))}
+    </main>,
+  )
+}
+
+/** The page for a code that does not exist. */
+export const unknownErrorPage = ({ message, status }: Problem, service: { readonly baseUrl: string }): Reply<never> =>
+  shown(
+    'No such error · farthing',
+    <main>
+      <h1 class="words">No such error</h1>
+      <p role="alert">{message}</p>
+      <nav>
+        <a href={docsOf(undefined, service)}>All errors</a>
+      </nav>
+    </main>,
+    status,
+  )
+
+const shown = (title: string, body: VNode, status?: number): Reply<never> =>
+  page({
+    ...{ title, body, styles: [cardStyle, errorStyle] },
+    ...(status !== undefined && { status }),
+    headers: { 'referrer-policy': 'no-referrer' },
+  })
+
+const Part = ({ heading, children }: { heading: string; children: (VNode | false)[] | VNode }) => (
+  <section>
+    <h2>{heading}</h2>
+    {children}
+  </section>
+)
+
+const Points = ({ heading, items }: { heading: string; items: readonly string[] }) =>
+  items.length === 0 ? null : (
+    <Part heading={heading}>
+      <ul>
+        {items.map((item) => (
+          <li>
+            <Prose text={item} />
+          </li>
+        ))}
+      </ul>
+    </Part>
+  )
+
+const Operations = ({ operations }: Pick<ExplainedError, 'operations'>) => {
+  const list = (
+    <ul class="plain">
+      {operations.map(({ id, method, path }) => (
+        <li>
+          {id} <code>{`${method} ${path}`}</code>
+        </li>
+      ))}
+    </ul>
+  )
+  return (
+    <Part heading="Operations that answer with it">
+      {operations.length <= MOST_OPERATIONS ? (
+        list
+      ) : (
+        <details>
+          <summary>{operations.length} operations</summary>
+          {list}
+        </details>
+      )}
+    </Part>
+  )
+}
+
+/** A text in which backticks mark code. */
+const Prose = ({ text }: { text: string }) => (
+  <>{text.split('`').map((part, place) => (place % 2 === 1 ? <code>{part}</code> : part))}</>
+)
+
+/** The names of HTTP statuses (RFC 9110). */
+const statusNames: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  421: 'Misdirected Request',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  507: 'Insufficient Storage',
+}

@@ -1,0 +1,64 @@
+import type { Evidence } from '../../base/evidence.js'
+import { docsOf, type ProblemCode, problemCodes, problemSentence, problemStatus } from '../../base/problem.js'
+import { fieldsOfCode, problemFields } from '../../base/problem-fields.js'
+import { routesThatAnswer } from '../openapi/document.js'
+import type { Route } from '../route.js'
+import { errorsOf } from '../routing/errors.js'
+import { errorTexts } from './texts/error-texts.js'
+
+/** An error code in a list. */
+export interface ListedError {
+  readonly code: ProblemCode
+  readonly status: number
+  /** The sentence of the code. The error itself may add a detail to it. */
+  readonly error: string
+  readonly docs: string
+}
+
+/** Everything to know about an error code. */
+export interface ExplainedError extends ListedError {
+  readonly meaning: string
+  readonly causes: readonly string[]
+  readonly fixes: readonly string[]
+  /** The fields of the body that only this code may have. */
+  readonly fields: readonly { readonly name: string; readonly type: string; readonly description: string }[]
+  /** The operations that may answer with it. */
+  readonly operations: readonly { readonly id: string; readonly method: string; readonly path: string }[]
+}
+
+/** The service that explains an error: it lists the operations that answer there. */
+export interface ExplainingService {
+  readonly baseUrl: string
+  readonly evidence: Evidence
+  readonly routes: readonly Route[]
+}
+
+/** Every error code, by its HTTP status. */
+export const listErrors = (service: Pick<ExplainingService, 'baseUrl'>): ListedError[] =>
+  problemCodes.map((code) => listed(code, service)).sort((a, b) => a.status - b.status)
+
+const listed = (code: ProblemCode, service: Pick<ExplainingService, 'baseUrl'>): ListedError => ({
+  code,
+  status: problemStatus(code),
+  error: problemSentence(code),
+  docs: docsOf(code, service),
+})
+
+export function explainError(code: ProblemCode, service: ExplainingService): ExplainedError {
+  const { meaning, causes, fixes } = errorTexts[code]
+  const answering = routesThatAnswer(service.routes, service.evidence).filter(
+    ({ route, version }) => version === route.versions?.[0] && errorsOf(route).includes(code),
+  )
+  return {
+    ...listed(code, service),
+    ...{ meaning, causes, fixes },
+    fields: (fieldsOfCode[code] ?? []).map((name) => {
+      const { type, description } = problemFields[name]
+      return { name, type: typeof type === 'string' ? type : type.join(' or '), description }
+    }),
+    operations: answering.map(({ route: { id, method, path }, version }) => ({
+      ...{ id, method },
+      path: `${version ? `/${version}` : ''}${path}`.replace(/:(\w+)/g, '{$1}'),
+    })),
+  }
+}
