@@ -8,6 +8,8 @@ export interface SentCredentials {
   readonly method: string
   readonly url: string
   readonly headers: Pick<Headers, 'get'>
+  /** Whether the route accepts the session cookie of a caller that is no browser. */
+  readonly takesBareCookie?: boolean | undefined
   /** `public_secret` from the body or the query. */
   readonly publicSecret: unknown
   /** `access_token` from the body, for routes that accept it there (RFC 6750 section 2.2). */
@@ -16,6 +18,8 @@ export interface SentCredentials {
   readonly resource: string | undefined
   /** The scope that an agent's token needs. */
   readonly agentScope: AgentScope
+  /** Called with whoever a valid token belongs to, also if the route does not accept them. */
+  recognized?(principal: Principal): void
 }
 
 export interface Caller {
@@ -47,7 +51,8 @@ export function repeatedSession(
   const takesSession = sent.endpoint?.route.auth.some((kind) => kind === 'session' || kind === 'guest')
   if (!takesSession || sent.headers.get('authorization') !== null) return undefined
   try {
-    const presented = presentedSession(sent, baseUrl)
+    const { takesBareCookie } = sent.endpoint?.route ?? {}
+    const presented = presentedSession({ ...sent, takesBareCookie }, baseUrl)
     return presented !== undefined && isSessionId(presented) ? presented : undefined
   } catch {
     return undefined

@@ -1,5 +1,6 @@
 import { Problem } from '../base/problem.js'
 import { OutcomeUnknown, type Writer } from '../storage/storage.js'
+import { storageOver } from '../storage/storage-over.js'
 import { TrackedTransaction } from '../storage/tracked-transaction.js'
 import type { ServiceContext } from './context.js'
 
@@ -24,19 +25,8 @@ export function trackChanges(service: ServiceContext): ChangeTracker {
   const { storage, background } = service
   watched.service = {
     ...service,
-    // Restoring a snapshot changes the key.
-    get keys() {
-      return service.keys
-    },
-    set keys(keys) {
-      service.keys = keys
-    },
-    storage: {
-      ...storage,
-      read: (body) => storage.read(body),
-      export: () => storage.export(),
-      close: () => storage.close(),
-      import: (state) => trackOutcome(storage.import(state), note),
+    storage: storageOver(storage, {
+      import: (state, options) => trackOutcome(storage.import(state, options), note),
       write(body) {
         let last: TrackedTransaction | undefined
         const watchedBody = (tx: Writer) => {
@@ -48,10 +38,10 @@ export function trackChanges(service: ServiceContext): ChangeTracker {
         }
         return trackOutcome(storage.write(watchedBody), noteChange)
       },
-    },
+    }),
     background: {
       ...background,
-      moveClock: (target) => trackOutcome(background.moveClock(target), note, isNoRefusal),
+      moveClock: (...move) => trackOutcome(background.moveClock(...move), note, isNoRefusal),
     },
     get upstream() {
       return trackCalls(service.upstream, note)

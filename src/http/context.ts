@@ -1,16 +1,30 @@
 import type { Evidence } from '../base/evidence.js'
 import type { UpstreamList } from '../base/ip-address.js'
+import type { LimitedMap } from '../base/memo.js'
 import type { CardRow } from '../base/message.js'
 import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
+import type { Problem } from '../base/problem.js'
 import type { Keyring } from '../base/secrets.js'
+import type { History } from '../storage/history/history.js'
+import { defaultRetention, type RetentionLimits } from '../storage/retention.js'
 import type { AnyCollection, Reader, Storage, Writer } from '../storage/storage.js'
+import type { SchemaHistory } from '../storage/tables/migration.js'
 import type { FindCaller } from './caller.js'
+import type { ServiceEnding } from './ending.js'
+import type { Faults } from './faults.js'
+import type { FetchSource } from './incoming.js'
+import type { Measurements } from './measurements.js'
+import type { Recorder } from './recording.js'
+import type { Principal, Route } from './route.js'
+import type { WaitingRequests } from './waiting-requests.js'
 
-export interface Limits {
+export interface Limits extends RetentionLimits {
   /** The largest request body, in bytes. Default: 1 MiB. */
   readonly bodyBytes: number
   /** The largest snapshot that a sandbox accepts, in bytes. Default: 1 GiB. */
   readonly snapshotBytes: number
+  /** The largest CSV of a binder that a sandbox imports, in bytes. Default: 256 MiB, about a million rows. */
+  readonly binderBytes: number
   /** How long a payment's nonce can be validated, in seconds. Default: 15 minutes. */
   readonly nonceSeconds: number
   /** How long an upstream service may take for its whole answer, in milliseconds. Default: 30 seconds. */
@@ -19,8 +33,29 @@ export interface Limits {
   readonly upstreamBytes: number
   /** How long the card processor may take for a charge, in milliseconds. Default: 20 seconds. */
   readonly cardMs: number
+  /**
+   * How long closing the service waits for deliveries, upstream calls and streams, in milliseconds. The next start
+   * resumes or undoes what is still under way. Default: 10 seconds.
+   */
+  readonly closeMs: number
+  /** How many requests may wait for their first transaction. More are turned away, by a server a few at a time. Default: 1,000. */
+  readonly queue: number
   /** How many unused sign-in codes one address may get within 15 minutes. Default: 5. */
   readonly codes: number
+}
+
+export const defaultLimits: Limits = {
+  bodyBytes: 1_048_576,
+  snapshotBytes: 1_073_741_824,
+  binderBytes: 268_435_456,
+  nonceSeconds: 15 * 60,
+  cardMs: 20_000,
+  upstreamMs: 30_000,
+  upstreamBytes: 5_242_880,
+  queue: 1000,
+  codes: 5,
+  closeMs: 10_000,
+  ...defaultRetention,
 }
 
 /** The ports and settings of one service. Handlers get it together with their transaction. */
@@ -31,8 +66,9 @@ export interface ServiceContext {
   readonly clock: Clock
   readonly alarm: Alarm
   readonly random: Random
-  /** A service that loads a different state also takes its key, unless the key comes from an option. */
-  keys: Keyring
+  readonly keys: Keyring
+  /** Takes the key of a different state. Calls that are running go on with the former one. */
+  changeKeys(keys: Keyring): void
   /** Whether the key is stored with the state, because no option sets it. */
   readonly storesKey: boolean
   readonly mailer: Mailer
@@ -52,18 +88,36 @@ export interface ServiceContext {
   readonly basePath: string
   /** The ending of twins' hostnames. */
   readonly twinDomain: string
+  /** The unit of `balances`: the digital quantity, with decimals, or its smallest unit, in integers. */
+  readonly balances: 'quantity' | 'smallest'
   readonly evidence: Evidence
   readonly accountCreation: boolean
+  readonly ending: ServiceEnding
+  readonly waiting: WaitingRequests
+  /** Whether the start has ended, and well. */
+  hasStarted(): boolean
   /** Upstream calls in progress in this process, by their tokens. */
   readonly ongoing: Map<string, Promise<unknown>>
   readonly sandbox: SandboxContext | undefined
+  /** Records requests, timers and deliveries. Undefined if there is no journal. */
+  readonly recorder: Recorder | undefined
+  /** What the commits of this process replaced. Only a sandbox has it. */
+  readonly history: History | undefined
+  /** The failures that tests of a sandbox make on purpose. Undefined without a sandbox. */
+  readonly faults: Faults | undefined
+  /** The number of the last commit of an entry of the journal. Undefined for an unknown one. */
+  readonly commitOfEntry: ((id: string) => number | undefined) | undefined
   readonly background: Background
   /** Authenticates callers. */
   readonly findCaller: FindCaller
   /** Names of the collections whose writes may end a credential, including that of a sandbox's clock. */
   readonly credentialsIn: readonly string[]
+  /** Adds to a refusal what only later features know, such as where the user can approve the call. */
+  completeRefusal(refusal: Problem, principal: Principal, service: ServiceContext): Promise<Problem>
   /** Checks that a commodity is for sale to callers outside the account `within`. Throws `item_inactive`. */
   checkForSale(tx: Reader, hash: string, within?: number): Promise<void>
+  /** Whether a catalog item sells a commodity. */
+  isSoldByItem(tx: Reader, hash: string): Promise<boolean>
   /** What features end when a user first proves their email. */
   readonly onFirstProof: readonly OnFirstProof[]
   /** What features do when somebody signs in, in the transaction that signs them in. */
@@ -113,18 +167,35 @@ export interface UnsettledWork {
 export interface Background {
   /** Checks for due work. Called at the start, and when the clock may have changed. */
   wake(): void
+  /** Ends waiting callers, begins no more work, and waits for deliveries in progress until `service.ending` is late. */
+  end(): Promise<void>
   /** Delivers a charge that the caller wrote and claimed. Returns its result, or undefined if that is not known yet. */
   charge(message: CardRow): Promise<ChargeResult | undefined>
   /**
    * Moves a sandbox's clock, after earlier moves have ended, and does all work that is due until then, in order and
-   * each at its time. `target` returns the new time. Throws what `target` throws.
+   * each at its time. `target` returns the new time, and `store` writes it down. Other processes rest until then, and
+   * take the new time over. Throws what `target` and `store` throw.
    */
-  moveClock(target: () => number): Promise<void>
+  moveClock(target: () => number, store: () => Promise<void>): Promise<void>
   /**
-   * Resolves when this process writes to one of these collections, or after `ms`. Resolves with false if the service
-   * closes or `ending` fires.
+   * Runs a job that replaces the state or the clock: no process does due work until it ends. Then the other processes take
+   * over clock and key.
+   */
+  rest<T>(job: () => Promise<T>, kind: 'clock' | 'state'): Promise<T>
+  /** Runs a job that arms or disarms faults. Other processes then do the same. */
+  share<T>(job: () => Promise<T>): Promise<T>
+  /** The instance names of the processes that share the storage, this one first. Undefined if none may. */
+  processes(): readonly string[] | undefined
+  /**
+   * Resolves when this process writes to one of these collections, or the storage hints that another one did, or after
+   * `ms`. Resolves with false if the service closes or `ending` fires.
    */
   nextWrite(into: readonly string[], ms: number, ending?: AbortSignal): Promise<boolean>
+  /**
+   * On a stopped clock, resolves when all work is done that is due, but for deliveries whose ports take their time.
+   * Undefined if there is none, and while the clock runs.
+   */
+  settling(): Promise<void> | undefined
 }
 
 /** The clock of a sandbox, which can be stopped and moved. */
@@ -133,6 +204,8 @@ export interface SandboxClock extends Clock {
   /** Manual mode stops the clock at the current time. */
   setMode(mode: 'real' | 'manual'): void
   setTo(ms: number): void
+  /** The time of the clock that this one follows: what machines outside of the sandbox have. */
+  realNow(): number
   /** The state to store, so that a restart continues at the same time. */
   state(): ClockState
   restore(state: ClockState): void
@@ -154,15 +227,96 @@ export interface SandboxAccess {
   readonly allowHosts: readonly string[]
 }
 
+/** A state that is kept under a name. */
+export interface NamedSnapshot {
+  readonly name: string
+  /** ISO 8601. */
+  readonly at: string
+  readonly rows: number
+  readonly note?: string
+  /** In memory. Nothing writes to it. */
+  readonly storage: Storage
+}
+
+/** A fork that is reached over HTTP. */
+export interface HttpFork {
+  readonly id: string
+  /** Its base URL. */
+  readonly url: string
+}
+
+/** The forks of a service that are reached below its own URL. */
+export interface HttpForks {
+  /** Throws `sandbox_full`, and `StorageClosed` if the service is closed or closing. */
+  create(): Promise<HttpFork>
+  list(): readonly HttpFork[]
+  /** Closes a fork. Throws `not_found`. */
+  remove(id: string): Promise<void>
+  /** The id of the fork that a path below the service's base URL belongs to. Undefined if it names none. */
+  find(path: string): string | undefined
+  /** Answers a request of a fork. The URL of the source holds the base path of the service. Throws `not_found`. */
+  respond(id: string, request: Request, source: FetchSource): Promise<Response>
+  close(): Promise<void>
+}
+
 /** The part of the context that only a sandbox has. */
 export interface SandboxContext extends SandboxAccess {
   /** Whether a request has come over a network. From then on, upstream calls to private addresses need permission. */
   isServed: boolean
   readonly clock: SandboxClock
+  /** Answers a request as this service does. It comes over no network, so it passes the guards. */
+  respond(request: Request, source: FetchSource): Promise<Response>
   /** The collections that a snapshot may hold. */
   readonly collections: readonly AnyCollection[]
-  /** Creates what the seed describes, the state after a reset. Throws an Error if the seed is wrong. */
-  plantSeed(tx: Writer, service: ServiceContext): Promise<void>
+  /** The schemas of a snapshot. */
+  readonly history: SchemaHistory
+  /** Loads what creates the seed, the state after a reset. It throws an Error if the seed is wrong. */
+  loadSeed(): Promise<(tx: Writer, service: ServiceContext) => Promise<void>>
+  /** Loads every operation. */
+  loadOperations(): Promise<readonly KnownOperation[]>
+  /** Undefined until the start has ended. */
+  measurements: Measurements | undefined
+  /** How often each operation was called in this process: `createPayment v4`, or only the id without a version. */
+  readonly calls: Map<string, number>
+  /** Loads the whole route table, for controls that speak about operations. */
+  loadRoutes(): Promise<readonly Route[]>
   /** Ids of approvals that `approvals.next()` has returned. It returns each only once, until the state is replaced. */
-  readonly handedApprovals: Set<string>
+  readonly handedApprovals: LimitedMap<string, true>
+  /** Credentials from seeds that this process added, by client id. */
+  readonly seededClients: LimitedMap<string, SeededClient>
+  /** By name. */
+  readonly snapshots: Map<string, NamedSnapshot>
+  readonly forks: HttpForks
+  /** Forks the service for one use: as it is now, or as it was in the past. Throws `StateForgotten`. */
+  openFork(past?: PastMoment): Promise<OpenFork>
 }
+
+/** A moment of the past to which a fork returns. */
+export interface PastMoment {
+  /** The state is that after this commit. */
+  readonly commit: number
+  /** Its time, in milliseconds. */
+  readonly at: number
+}
+
+/** A fork for one use. */
+export interface OpenFork {
+  readonly service: ServiceContext
+  close(): Promise<void>
+}
+
+/** An operation, as the sandbox lists it. */
+export interface KnownOperation {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  /** Whether it is a control of the sandbox. */
+  readonly isControl: boolean
+  /** One without a version for a path without versions. */
+  readonly versions: readonly { readonly version: string | undefined; readonly evidence: Evidence }[]
+}
+
+/** Client credentials from a seed. A user's secret is derived from the client id. */
+export type SeededClient =
+  | { readonly kind: 'account'; readonly name: string; readonly client_id: string; readonly client_secret: string }
+  | { readonly kind: 'user'; readonly client_id: string }

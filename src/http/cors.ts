@@ -1,7 +1,7 @@
 import { type GuardedRequest, type GuardedService, mayRead } from './sandbox-guard.js'
 
 const EXPOSED =
-  'X-Session-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location, WWW-Authenticate'
+  'X-Session-ID, X-Request-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location, WWW-Authenticate, Mcp-Session-Id'
 
 /**
  * Sets the CORS headers of an answer. Every page may call and read. A sandbox that is served over HTTP answers only

@@ -1,6 +1,8 @@
 import type { Evidence } from '../base/evidence.js'
+import type { Origin } from '../base/journal.js'
 import type { BodySource } from './fields/body.js'
-import type { Route, Version } from './route.js'
+import type { RequestRecording } from './recording.js'
+import type { Principal, Route, Version } from './route.js'
 
 /** A route under one of its version prefixes. */
 export interface Endpoint {
@@ -21,6 +23,10 @@ export interface FetchSource extends BodySource {
   readonly peerAddress?: string | undefined
   /** The class of the answers. Default: the global `Response`. */
   readonly Response?: typeof Response
+  /** Where the journal says that the request comes from. Default: `http` or `in_process`. */
+  readonly origin?: Origin
+  /** The entry of the journal that this request repeats. */
+  readonly causedBy?: string
   /** Fires when the runtime wants to end, so that endless streams end. */
   readonly ending?: AbortSignal
   /** The URL of the call below the service's base URL, if the request has a URL that stands for it. */
@@ -42,9 +48,17 @@ export interface Incoming {
   params: Record<string, string>
   query: Record<string, string | string[]>
   endpoint: Endpoint | undefined
+  /** Who calls. Undefined before authentication. */
+  principal: Principal | undefined
+  /** Fills the journal's entry of this request. */
+  recording: RequestRecording | undefined
   /** The session id that the answer repeats. Null signs the caller out. */
   session: string | null | undefined
   issued: boolean
   /** Whether its Idempotency-Key is used. */
   isKeyed: boolean
+  /** The weakest grade of fields that this call may send and see. */
+  leastEvidence: Evidence
+  /** The id of the last fault that happened to it. */
+  fault: string | undefined
 }

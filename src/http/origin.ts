@@ -4,6 +4,8 @@ interface Sent {
   readonly method: string
   readonly url: string
   readonly headers: Pick<Headers, 'get'>
+  /** Whether the cookie also counts without `Origin` and `Sec-Fetch-Site`. Every browser sends one of them. */
+  readonly takesBareCookie?: boolean | undefined
 }
 
 /** Whether a page of a different origin sent a request. */
@@ -30,9 +32,12 @@ export function presentedSession(sent: Sent, baseUrl: string): string | undefine
   }
   if (cookie === undefined) return undefined
   const changes = sent.method !== 'GET' && sent.method !== 'HEAD'
-  if (changes && (foreign || sent.headers.get('origin') === null)) throw problem('cross_site')
+  if (changes && (foreign || (sent.headers.get('origin') === null && !isBare(sent)))) throw problem('cross_site')
   return foreign ? undefined : cookie
 }
+
+const isBare = ({ takesBareCookie = false, headers }: Sent): boolean =>
+  takesBareCookie && headers.get('sec-fetch-site') === null
 
 const sessionCookie = (header: string | null): string | undefined =>
   header?.match(/(?:^|;\s*)session_id=([^;\s]*)/)?.[1] || undefined

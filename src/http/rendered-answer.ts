@@ -1,11 +1,15 @@
 import { Problem, problem } from '../base/problem.js'
 import { OutcomeUnknown, StorageUnavailable } from '../storage/storage.js'
+import { SchemaNewer } from '../storage/tables/migration.js'
+import { storageUnavailable } from '../storage/unavailable.js'
 import { repeatedSession } from './caller.js'
 import type { ServiceContext } from './context.js'
 import { setCorsHeaders } from './cors.js'
+import { withoutWeak } from './fields/graded.js'
 import type { Endpoint, Incoming } from './incoming.js'
 import { isForeign, sessionCookieHeader } from './origin.js'
 import { Reply } from './reply.js'
+import type { Route } from './route.js'
 
 /** An answer that is ready to send. */
 export interface RenderedAnswer {
@@ -21,11 +25,24 @@ export function render({ route }: Endpoint, handled: unknown, incoming: Incoming
     incoming.issued = true
   }
   const own = handled instanceof Reply ? handled : undefined
-  const body = own?.body === undefined ? JSON.stringify(own ? own.value : handled) : own.body
+  const status = own?.status ?? route.status ?? 200
+  const shown = shownValue(route, status, own ? own.value : handled, incoming)
+  const body = own?.body === undefined ? JSON.stringify(shown) : own.body
   const headers: Record<string, string> = { 'cache-control': route.shareable ? 'no-cache' : 'private, no-store' }
   if (body !== null) headers['content-type'] = 'application/json'
   if (own) Object.assign(headers, own.headers)
-  return { status: own?.status ?? route.status ?? 200, headers, body }
+  return { status, headers, body }
+}
+
+/** The fields of an answer that the caller's evidence mode shows. */
+function shownValue(
+  { result, waits }: Endpoint['route'],
+  status: number,
+  value: unknown,
+  { leastEvidence }: Pick<Incoming, 'leastEvidence'>,
+): unknown {
+  const schema = status === 202 && waits ? waits : result
+  return leastEvidence === 'designed' || !schema ? value : withoutWeak(schema, value, leastEvidence)
 }
 
 /**
@@ -42,9 +59,11 @@ export function unknownOutcome({ isKeyed }: Pick<Incoming, 'isKeyed'>, cause: un
 
 /** The problem for a failure whose transaction was undone, so nothing changed. */
 const failureOf = (error: unknown, route: Endpoint['route'] | undefined): Problem =>
-  problem(error instanceof StorageUnavailable ? 'storage_unavailable' : (route?.failure ?? 'internal_error'), {
-    cause: error,
-  })
+  error instanceof SchemaNewer
+    ? problem('storage_unavailable', { detail: error.message, fields: { schema: error.schema }, cause: error })
+    : error instanceof StorageUnavailable
+      ? storageUnavailable(error)
+      : problem(route?.failure ?? 'internal_error', { cause: error })
 
 /**
  * Renders a problem as an answer. Any other error is a defect or a broken port: it is logged, and the answer hides
@@ -52,16 +71,17 @@ const failureOf = (error: unknown, route: Endpoint['route'] | undefined): Proble
  */
 export function renderProblem(
   error: unknown,
-  incoming: Pick<Incoming, 'endpoint' | 'headers' | 'isKeyed'>,
-  { log }: Pick<ServiceContext, 'log'>,
+  incoming: Pick<Incoming, 'endpoint' | 'headers' | 'isKeyed' | 'leastEvidence'>,
+  { log, baseUrl }: Pick<ServiceContext, 'log' | 'baseUrl'>,
 ): RenderedAnswer {
   const { endpoint, headers } = incoming
   const route = endpoint?.route
   if (!(error instanceof Problem)) log.error('a request failed', error)
+  else if (error.code === 'not_loaded') log.error('a part of the service could not be loaded', error.cause)
   const isUnknown = error instanceof OutcomeUnknown
   const refused =
     error instanceof Problem ? error : isUnknown ? unknownOutcome(incoming, error) : failureOf(error, route)
-  const shown = route?.refused?.(refused, headers)
+  const shown = route?.refused?.(refused, headers, { baseUrl })
   return {
     status: shown?.status ?? refused.status,
     headers: {
@@ -70,9 +90,32 @@ export function renderProblem(
       ...refused.headers,
       ...shown?.headers,
     },
-    body: shown?.body ?? JSON.stringify(shown ? shown.value : refused.body),
+    body:
+      shown?.body ??
+      JSON.stringify(
+        shown ? shown.value : { ...shownProblem(refused, incoming, baseUrl), ...messageOf(refused, route) },
+      ),
   }
 }
+
+/**
+ * The body of a refusal. The Micro Payment Service Interface shows `error` and `status` (section 7), the code
+ * `account_not_granted` and the field `changed` (section 4.7). All else is our own design. The refusal of a strict mode
+ * itself has its code in every mode.
+ */
+function shownProblem(refused: Problem, { leastEvidence }: Pick<Incoming, 'leastEvidence'>, baseUrl: string): object {
+  if (leastEvidence === 'designed') return refused.bodyAt({ baseUrl })
+  const { body, code, fields } = refused
+  return {
+    ...(fields.changed !== undefined && { changed: fields.changed }),
+    error: body.error,
+    status: body.status,
+    ...((code === 'account_not_granted' || code === 'evidence_refused') && { code }),
+  }
+}
+
+const messageOf = ({ message }: Problem, route: Route | undefined): { message?: string } =>
+  route?.repeatsErrorAsMessage ? { message } : {}
 
 /** Creates the `Response`, with the headers that every answer has. Every answer passes here. */
 export function toResponse(
@@ -88,6 +131,8 @@ export function toResponse(
   headers['x-content-type-options'] = 'nosniff'
   if (endpoint) headers['x-evidence'] = endpoint.evidence
   if (session) headers['x-session-id'] = session
+  const id = incoming.recording?.id
+  if (id) headers['x-request-id'] = id
   // A page of another origin must not set the cookie, or it could sign its visitor in as somebody else.
   if (session !== undefined && incoming.issued && !isForeign(incoming, baseUrl))
     headers['set-cookie'] = sessionCookieHeader(session, baseUrl)

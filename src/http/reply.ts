@@ -1,3 +1,5 @@
+import type { Problem, ProblemCode } from '../base/problem.js'
+
 /** An answer whose status, headers or body a handler sets. `T` is the type of its JSON value. */
 export class Reply<T = never> {
   readonly status: number | undefined
@@ -33,7 +35,7 @@ export const seeOther = (location: string, { session }: { session?: string | nul
   new Reply({ status: 303, headers: { location }, body: null, ...(session !== undefined && { session }) })
 
 /** An answer that streams chunks of text. */
-export function streamed(chunks: AsyncIterator<string>, type: string): Reply {
+export function streamed(chunks: AsyncIterator<string> | Iterator<string>, type: string): Reply {
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -46,4 +48,13 @@ export function streamed(chunks: AsyncIterator<string>, type: string): Reply {
     },
   })
   return new Reply({ body, headers: { 'content-type': type } })
+}
+
+/** Renders refusals of the service at a base URL. */
+export interface Refusal {
+  (refused: Problem, headers: Pick<Headers, 'get'>, service: { readonly baseUrl: string }): Reply<object>
+  /** Whether browsers get a page. */
+  readonly isPage?: boolean
+  /** The error code of OAuth for a problem, if JSON answers have the form of OAuth (RFC 6749 section 5.2). */
+  readonly oauthCode?: (code: ProblemCode) => string
 }

@@ -4,8 +4,8 @@ import type { Owner } from '../base/owner.js'
 import type { Problem, ProblemCode } from '../base/problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
 import type { ServiceContext } from './context.js'
-import type { Reply } from './reply.js'
-import type { StoreOptions } from './stored-answer.js'
+import type { Refusal, Reply } from './reply.js'
+import type { StoreAnswer } from './stored-answer.js'
 
 export type Version = 'v2' | 'v3' | 'v4'
 
@@ -110,6 +110,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   readonly params: P
   readonly query: Q
   readonly body: B
+  /** The body of a route with `text`, in pieces. It can be read once. Empty on other routes. */
+  readonly text: AsyncIterable<string>
   readonly principal: PrincipalByAuth[A]
   /** Always present on `guest` and `page` routes. On other routes, present if the call came with one. */
   readonly session: [A] extends ['guest' | 'page'] ? CallSession : CallSession | undefined
@@ -122,14 +124,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   /** Whether the caller's credential is still valid. Calls that wait and answers that stream check it again. */
   readonly isAuthenticated: (tx: Reader) => Promise<boolean>
   /** Stores the answer of a `handle` route under the caller's Idempotency-Key. */
-  readonly storeAnswer: StoreCallAnswer
+  readonly storeAnswer: StoreAnswer<unknown>
 }
-
-/**
- * Stores an answer under the Idempotency-Key, if there is one, in the transaction that changes something. Returns the
- * answer. Throws `idempotency_in_progress`, which undoes the change, if a different call has taken the key over.
- */
-export type StoreCallAnswer = <T>(tx: Writer, answer: T, options?: StoreOptions) => Promise<T>
 
 export type Nothing = z.ZodMiniObject<{}>
 type ObjectSchema = z.ZodMiniObject
@@ -151,13 +147,13 @@ type Handled<R extends z.ZodMiniType, W extends z.ZodMiniType> =
   | Problem
 
 interface RouteFacts<
-  P extends ObjectSchema,
-  Q extends ObjectSchema,
-  B extends ObjectSchema,
-  A extends Auth,
-  R extends z.ZodMiniType,
-  W extends z.ZodMiniType,
-  E extends ProblemCode,
+  P extends ObjectSchema = ObjectSchema,
+  Q extends ObjectSchema = ObjectSchema,
+  B extends ObjectSchema = ObjectSchema,
+  A extends Auth = Auth,
+  R extends z.ZodMiniType = z.ZodMiniType,
+  W extends z.ZodMiniType = z.ZodMiniType,
+  E extends ProblemCode = ProblemCode,
 > {
   readonly summary: string
   readonly evidence: Evidence | Readonly<Partial<Record<Version, Evidence>>>
@@ -175,6 +171,8 @@ interface RouteFacts<
   readonly bodyOptional?: boolean
   /** The limit of its body. Default: `bodyBytes`. */
   readonly bodyLimit?: 'snapshotBytes'
+  /** Its body is a stream of text instead of fields: `Call.text`. Only for `handle`. */
+  readonly text?: { readonly type: 'text/csv'; readonly limit: 'binderBytes' }
   readonly status?: number
   /** The answer, as JSON unless `produces` names a different media type. */
   readonly result?: R
@@ -187,13 +185,20 @@ interface RouteFacts<
    * Renders refusals, if not as the service's usual JSON. Status and headers come from the problem unless the reply
    * sets them.
    */
-  readonly refused?: (refused: Problem, headers: Pick<Headers, 'get'>) => Reply<object>
+  readonly refused?: Refusal
+  /** Errors repeat their sentence as `message`, which existing clients of this operation read. */
+  readonly repeatsErrorAsMessage?: boolean
   /** May also relay an upstream service's status, media type and body. */
   readonly relays?: boolean
   /** May also answer 303, a redirect to a different page. */
   readonly redirects?: boolean
   /** The code for failures of the service itself. Default: `internal_error`. */
   readonly failure?: ProblemCode
+  /**
+   * Accepts the session cookie without `Origin` and `Sec-Fetch-Site` too. A browser sends one of them, so the caller is
+   * none.
+   */
+  readonly takesBareCookie?: boolean
   /** Accepts `X-Device-Token`, with which a registered device identifies itself. */
   readonly deviceToken?: 'required' | 'optional'
   /** Refuses bodies with a card number in any field. Card numbers never pass through this service. */
@@ -251,15 +256,7 @@ export type RouteDefinition<
 > = RouteFacts<P, Q, B, A, R, W, E> & RouteHandler<Call<z.output<P>, z.output<Q>, z.output<B>, A>, Handled<R, W>>
 
 /** An entry of the route table. */
-export type Route = RouteFacts<
-  ObjectSchema,
-  ObjectSchema,
-  ObjectSchema,
-  Auth,
-  z.ZodMiniType,
-  z.ZodMiniType,
-  ProblemCode
-> &
+export type Route = RouteFacts &
   RouteHandler<Call, unknown> & {
     /** The operation's id, also its operationId in the OpenAPI document. */
     readonly id: string
@@ -267,16 +264,38 @@ export type Route = RouteFacts<
     readonly tag: string
   }
 
+/** The facts of a route whose types are as narrow as they are written. The types of `farthing/client` read them. */
+export interface RouteLiterals<
+  Path extends string,
+  V extends readonly Version[],
+  G extends RouteFacts['evidence'],
+  M extends string,
+  Relays extends boolean,
+> {
+  readonly path: Path
+  readonly versions?: V
+  readonly evidence: G
+  readonly produces?: readonly M[]
+  readonly relays?: Relays
+}
+
 /** Declares an operation. Its schemas and callers type its handler. */
 export function route<
   A extends Auth,
+  const Path extends `/${string}`,
+  const G extends RouteFacts['evidence'],
   P extends ObjectSchema = Nothing,
   Q extends ObjectSchema = Nothing,
   B extends ObjectSchema = Nothing,
   R extends z.ZodMiniType = z.ZodMiniNever,
   W extends z.ZodMiniType = z.ZodMiniNever,
   E extends ProblemCode = never,
->(definition: RouteDefinition<P, Q, B, A, R, W, E>): RouteDefinition<P, Q, B, A, R, W, E> {
+  const V extends readonly Version[] = [],
+  M extends string = never,
+  Relays extends boolean = false,
+>(
+  definition: RouteDefinition<P, Q, B, A, R, W, E> & RouteLiterals<Path, V, G, M, Relays>,
+): RouteDefinition<P, Q, B, A, R, W, E> & RouteLiterals<Path, V, G, M, Relays> {
   return definition
 }
 
@@ -290,11 +309,16 @@ export function defineRoutes<T extends Readonly<Record<string, object>>>(
 }
 
 /**
- * Whether strict mode checks a route's evidence grade. It skips pages, which no program relies on, and the metadata
- * that standards define under `/.well-known/`.
+ * Whether strict mode checks a route's evidence grade. It skips pages, the script of the payment element, and the
+ * metadata that standards define under `/.well-known/`.
  */
-export const isGraded = ({ scope = 'service', path, auth, produces }: Route): boolean =>
-  scope === 'service' && !path.includes('/.well-known/') && !(auth.includes('guest') && produces?.includes('text/html'))
+export const isGraded = (route: Route): boolean =>
+  (route.scope ?? 'service') === 'service' && !route.path.includes('/.well-known/') && !isPage(route)
+
+/** Whether it is a page that anybody may open, or the script of one. */
+export const isPage = ({ auth, produces }: Pick<Route, 'auth' | 'produces'>): boolean =>
+  (auth.includes('guest') || auth.includes('none')) &&
+  (produces?.includes('text/html') || produces?.includes('text/javascript') || false)
 
 /** The evidence grade of a route under one version prefix. */
 export function evidenceOf({ evidence }: Route, version: Version | undefined): Evidence {

@@ -5,8 +5,15 @@ export interface StoreOptions {
   readonly provisional?: boolean
 }
 
-/** Stores an answer under the caller's Idempotency-Key, in the transaction that changes something. */
-export type StoreAnswer<Answer> = (tx: Writer, answer: Answer, options?: StoreOptions) => Promise<unknown>
+/**
+ * Stores an answer under the caller's Idempotency-Key, if there is one, in the transaction that changes something.
+ * Returns the answer. Throws `idempotency_in_progress`, which undoes the change, if another call has taken the key over.
+ */
+export type StoreAnswer<Answer> = <Given extends Answer>(
+  tx: Writer,
+  answer: Given,
+  options?: StoreOptions,
+) => Promise<Given>
 
 /** Stores nothing: for calls without a key. Returns the answer. */
 export const storeNothing = async <T>(_tx: Writer, answer: T): Promise<T> => answer

@@ -2,6 +2,7 @@ import { base64url, bytesOf } from '../../base/encoding.js'
 import { canonicalJson } from '../../base/hash.js'
 import { Problem, problem } from '../../base/problem.js'
 import { digest, randomHex } from '../../base/secrets.js'
+import { isCurrent } from '../../base/time.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { ServiceContext } from '../context.js'
 import type { RenderedAnswer } from '../rendered-answer.js'
@@ -25,11 +26,25 @@ export interface IdempotencyRow {
   readonly claim: string | null
   /** When a different call may take the key over. */
   readonly claimed_until: number | null
-  /** Whether others can tell that this service is alive. Absent in older rows. */
-  readonly attended?: boolean
+  /** Whether others can tell that the claiming service is alive. */
+  readonly attended: boolean
 }
 
-export const idempotency = collection<IdempotencyRow>()('idempotency', { byExpiry: { fields: ['expires_at'] } })
+export const idempotency = collection<IdempotencyRow>()(
+  'idempotency',
+  { byExpiry: { fields: ['expires_at'] } },
+  {
+    retention: {
+      after: 'it expires, a day after the call',
+      keepMs: 0,
+      index: 'byExpiry',
+      unless: 'the call still runs',
+      // A sandbox's clock may jump while a call runs. Its answer needs the row.
+      spared: async (_tx, rows, { instance }) =>
+        new Set(rows.filter(({ claim }) => claim !== null && instanceOf(claim) === instance).map(({ id }) => id)),
+    },
+  },
+)
 
 export interface KeyedRequest {
   readonly key: string
@@ -63,7 +78,6 @@ export async function findStoredAnswer(
   const place = placeOf(request)
   const kept = await storedAnswerAt(tx, place, { at, isDead }, context)
   if (kept && (await request.stands(tx, kept))) return replayed(kept)
-  await removeExpired(tx, at)
   return place
 }
 
@@ -102,7 +116,7 @@ function isRunning(
   { at, isDead }: { readonly at: number; readonly isDead: IsDead },
   { instance, storage }: Context,
 ): boolean {
-  if (claim === null || claimed_until === null || claimed_until <= at) return false
+  if (claim === null || claimed_until === null || !isCurrent(claimed_until, CLAIM, at)) return false
   const by = instanceOf(claim)
   return by === instance || (!storage.exclusive && !isDead(by))
 }
@@ -129,7 +143,9 @@ async function putAnswer(
   const sealed = outcome && (await keys.seal(writeAnswer(outcome), id))
   const expires_at = at + LIFETIME
   const open =
-    claim === null ? { claim, claimed_until: null } : { claim, claimed_until: at + CLAIM, attended: !!storage.presence }
+    claim === null
+      ? { claim, claimed_until: null, attended: false }
+      : { claim, claimed_until: at + CLAIM, attended: !!storage.presence }
   tx.put(idempotency, { id, body_digest, expires_at, sealed, ...open })
 }
 
@@ -203,8 +219,3 @@ const replayed = (outcome: RenderedAnswer): RenderedAnswer => ({
   ...outcome,
   headers: { ...outcome.headers, 'idempotent-replayed': 'true' },
 })
-
-async function removeExpired(tx: Writer, at: number): Promise<void> {
-  for (const old of await tx.find(idempotency, { index: 'byExpiry', prefix: [], limit: 5 }))
-    if (old.expires_at <= at) tx.remove(idempotency, old.id)
-}

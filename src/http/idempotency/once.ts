@@ -4,8 +4,10 @@ import { TrackedTransaction } from '../../storage/tracked-transaction.js'
 import { trackChanges } from '../change-tracking.js'
 import type { ServiceContext } from '../context.js'
 import type { Endpoint, Incoming } from '../incoming.js'
+import { isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, render, renderProblem, unknownOutcome } from '../rendered-answer.js'
-import type { Call, Route, StoreCallAnswer } from '../route.js'
+import type { Call, Route } from '../route.js'
+import type { StoreAnswer } from '../stored-answer.js'
 import {
   type Claim,
   claimKey,
@@ -63,7 +65,7 @@ export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['hand
   const watched = trackChanges(run.serviceFor(call))
   let isStored = false
   let provisionalAnswer: unknown
-  const storeAnswer: StoreCallAnswer = async (tx, answer, { provisional = false } = {}) => {
+  const storeAnswer: StoreAnswer<unknown> = async (tx, answer, { provisional = false } = {}) => {
     if (provisional) provisionalAnswer = answer
     const rendered = claim && answerTo(answer, run)
     if (claim && rendered) await storeUnderClaim(tx, claim, { answer: rendered, provisional }, service)
@@ -94,24 +96,43 @@ interface BegunCall {
 }
 
 /** Authenticates, and claims the key for this call. Returns the stored answer if there is one. */
-async function beginCall({ service, prepare, isKeyed, keyed }: KeyedRun): Promise<BegunCall | RenderedAnswer> {
+async function beginCall({
+  endpoint,
+  service,
+  prepare,
+  isKeyed,
+  keyed,
+}: KeyedRun): Promise<BegunCall | RenderedAnswer> {
   const { storage } = service
+  const { scope, isOpen } = endpoint.route
+  if (scope === 'meta' || isOpen || isProbe(endpoint.path)) return { call: await prepare(noStorage), claim: undefined }
   if (!isKeyed) return { call: await storage.read(prepare), claim: undefined }
+  let claim: Claim | undefined
   try {
     return await retryIfOwnerEnded(service, (isDead) =>
       storage.write(async (tx) => {
+        claim = undefined
         const call = await prepare(tx)
         const request = keyed(call)
         const found = request && (await findStoredAnswer(tx, request, service, isDead))
         if (found && 'status' in found) return found
-        return { call, claim: found && (await claimKey(tx, found, service)) }
+        claim = found && (await claimKey(tx, found, service))
+        return { call, claim }
       }),
     )
   } catch (error) {
     // Only the claim of the key is unknown. Nothing else has changed.
-    throw error instanceof OutcomeUnknown ? new StorageUnavailable(error.message, { cause: error }) : error
+    if (!(error instanceof OutcomeUnknown)) throw error
+    // If it landed, no retry could have the key while this service lives.
+    if (claim) await endCall(claim, undefined, service)
+    throw new StorageUnavailable(error.message, { cause: error, reason: error.reason })
   }
 }
+
+const absent = () => Promise.reject(new Error('what is about the service itself reads no storage'))
+
+/** What is about the service itself answers also while the storage does not. */
+const noStorage: Reader = { get: absent, getMany: absent, find: absent }
 
 /**
  * Ends a call that stored no final answer. Without an answer here, its provisional one becomes final, or the key is

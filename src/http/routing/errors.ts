@@ -1,6 +1,7 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import type { ProblemCode } from '../../base/problem.js'
 import { wrongCaller } from '../caller.js'
+import { gradeOf } from '../fields/graded.js'
 import { type Auth, evidenceOf, isGraded, type Route } from '../route.js'
 
 const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_type_refused']
@@ -9,7 +10,7 @@ const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_ty
 export function errorsOf(route: Route): ProblemCode[] {
   const codes = new Set<ProblemCode>(route.errors)
   const add = (when: unknown, ...more: ProblemCode[]) => when && more.forEach((code) => codes.add(code))
-  add(route.body || route.queryInBody, ...decoding)
+  add(route.body || route.queryInBody || route.text, ...decoding)
   add(hasFields(route.body) || hasFields(route.query), 'field_invalid')
   add(route.refusesCardData, 'card_data_refused')
   add(route.params, 'path_malformed', 'not_found')
@@ -19,13 +20,23 @@ export function errorsOf(route: Route): ProblemCode[] {
   add(route.scope === 'sandbox', 'no_such_path')
   add(route.scope === 'sandbox' && !route.isOpen, 'sandbox_refused')
   add(route.scope !== 'sandbox' && route.method !== 'GET', 'origin_refused')
-  add(isGraded(route) && weakest(route) !== 'documented', 'evidence_refused')
+  add(isGraded(route) && mayBeWeak(route), 'evidence_refused')
   add(route.idempotent, 'idempotency_key_invalid', 'idempotency_mismatch', 'idempotency_unreadable')
   add(route.idempotent && route.handle, 'idempotency_in_progress')
-  codes.add(route.failure ?? 'internal_error').add('storage_unavailable')
-  add(!route.read, 'outcome_unknown')
+  codes
+    .add(route.failure ?? 'internal_error')
+    .add('not_loaded')
+    .add('storage_unavailable')
+  add(!route.scope || route.scope === 'service', 'overloaded')
+  add(!route.read, 'outcome_unknown', 'storage_full')
   return [...codes]
 }
+
+/** Whether a strict mode may refuse a call, or a field of it. */
+const mayBeWeak = (route: Route): boolean =>
+  weakest(route) !== 'documented' ||
+  route.idempotent === true ||
+  [route.query, route.body].some((schema) => schema && Object.values(schema.shape).some(gradeOf))
 
 /** The route's weakest evidence grade in any version. */
 const weakest = (route: Route): Evidence =>
@@ -49,6 +60,9 @@ const errorsOfAuth =
           'authorization_missing',
           'sign_in_required',
           'session_conflict',
+          // A token in place of a session is checked, although its kind is not accepted.
+          'bearer_required',
+          'token_invalid',
           ...otherKinds(auth),
           ...crossSite(method),
         ]

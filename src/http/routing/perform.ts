@@ -1,18 +1,24 @@
-import { isWeaker } from '../../base/evidence.js'
+import { type Evidence, isWeaker } from '../../base/evidence.js'
+import { PAGE_CALL } from '../../base/page-call.js'
 import { Problem, problem } from '../../base/problem.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { Caller } from '../caller.js'
 import type { ServiceContext } from '../context.js'
+import { FAULT_HEADER, type Faults } from '../faults.js'
 import { checkFields, readFields, TextValue, textFields } from '../fields/body.js'
 import { checkNoCardData } from '../fields/card-data.js'
+import { weakField } from '../fields/graded.js'
+import { readText } from '../fields/text-body.js'
 import { callerKey } from '../idempotency/caller-key.js'
 import { checkKey, type KeyedRequest } from '../idempotency/idempotency.js'
 import { handleOnce, writeOnce } from '../idempotency/once.js'
 import type { Endpoint, Incoming } from '../incoming.js'
 import { type RenderedAnswer, render } from '../rendered-answer.js'
-import { type Call, isGraded, type Route } from '../route.js'
+import { type Call, isGraded, type Principal, type Route } from '../route.js'
 import { guardChange, guardControls } from '../sandbox-guard.js'
 import { storeNothing } from '../stored-answer.js'
+import { admit } from './admit.js'
+import { performWithFaults } from './perform-with-faults.js'
 import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles a request, in one transaction unless the route has `handle`. */
@@ -27,11 +33,48 @@ export async function perform(
   const body = takesBody ? await readFields(incoming, service.limits[route.bodyLimit ?? 'bodyBytes']) : NONE
   if (route.refusesCardData) checkNoCardData(Object.values(body).map(textOf))
   const fields = decode(route, incoming, body)
+  refuseWeakFields(route, incoming, fields)
+  const text = route.text ? readText(incoming, { ...route.text, limit: service.limits[route.text.limit] }) : noText()
   const recall = (tx: Reader) => service.findCaller(tx, route.auth, sentBy(route, incoming, fields, service), service)
+  const endWaiting = admit(route, service)
+  const run = () => runPrepared({ endpoint, incoming, service, fields, text, recall, endWaiting })
+  const { faults } = service
+  try {
+    return await (faults && isFaulty(faults, route, incoming)
+      ? performWithFaults(run, { endpoint, incoming, service, faults, recall })
+      : run())
+  } finally {
+    endWaiting()
+  }
+}
+
+const isFaulty = (faults: Faults, { scope }: Route, { headers }: Incoming): boolean =>
+  scope !== 'sandbox' && (faults.engine !== undefined || headers.has(FAULT_HEADER))
+
+interface PreparedRequest {
+  readonly endpoint: Endpoint
+  readonly incoming: Incoming
+  readonly service: ServiceContext
+  readonly fields: Fields
+  readonly text: AsyncIterable<string>
+  /** Finds the caller. */
+  recall(tx: Reader): Promise<Caller>
+  /** Its place in the queue is free: its first transaction is done, or does its last part. */
+  endWaiting(): void
+}
+
+/** Authenticates, checks and handles a decoded request. */
+async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
+  const { endpoint, incoming, service, fields, text, recall, endWaiting } = prepared
+  const { route } = endpoint
+  let principal: Principal | undefined
   const prepare = async (tx: Reader): Promise<Call> => {
     const caller = await recall(tx)
     remember(incoming, caller)
-    return { ...check(endpoint, incoming, fields, caller), isAuthenticated: (later) => succeeds(recall(later)) }
+    principal = caller.principal
+    // A handler may wait for others, such as a seller's server or a person, as long as it likes.
+    if (route.handle) endWaiting()
+    return { ...check(endpoint, incoming, fields, caller), text, isAuthenticated: (later) => succeeds(recall(later)) }
   }
   if (route.read) {
     const { read } = route
@@ -51,7 +94,12 @@ export async function perform(
   }
   const serviceFor = (call: Call) => forSameCaller(service, call.principal, recall)
   const run = { endpoint, incoming, service, serviceFor, prepare, keyed, isKeyed: key !== null }
-  return route.handle ? handleOnce(run, route.handle) : writeOnce(run)
+  try {
+    return await (route.handle ? handleOnce(run, route.handle) : writeOnce(run))
+  } catch (error) {
+    // After the call, so that nothing of this counts as a change by the call or is stored under its key.
+    throw error instanceof Problem && principal ? await service.completeRefusal(error, principal, service) : error
+  }
 }
 
 /** Whether an attempt succeeds. False if it rejects with a problem. Throws other errors. */
@@ -70,11 +118,26 @@ const pathTo = ({ path }: Endpoint, { params }: Call): string =>
   path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String((params as Record<string, unknown>)[name])))
 
 function permit({ route, evidence }: Endpoint, incoming: Incoming, service: ServiceContext): void {
-  if (isGraded(route) && isWeaker(evidence, service.evidence)) throw problem('evidence_refused')
+  if (!isGraded(route) || incoming.headers.has(PAGE_CALL)) incoming.leastEvidence = 'designed'
+  if (isWeaker(evidence, incoming.leastEvidence)) throw evidenceRefused('This operation', evidence, incoming)
   if (route.scope !== 'sandbox') return guardChange(incoming, service, { takesSession: takesSession(route) })
   if (!service.sandbox) throw problem('no_such_path')
   if (!route.isOpen) guardControls(incoming, service)
 }
+
+/** Throws `evidence_refused` if a request holds a field, or an Idempotency-Key, that strict mode refuses. */
+function refuseWeakFields(route: Route, { headers, leastEvidence }: Incoming, { query, body }: Fields): void {
+  if (leastEvidence === 'designed') return
+  if (route.idempotent && headers.has('idempotency-key'))
+    throw evidenceRefused('The header "Idempotency-Key"', 'designed', { leastEvidence })
+  const weak =
+    (route.query && weakField(route.query, query, leastEvidence)) ??
+    (route.body && weakField(route.body, body, leastEvidence))
+  if (weak) throw evidenceRefused(`The field "${weak.path}"`, weak.evidence, { leastEvidence })
+}
+
+const evidenceRefused = (what: string, evidence: Evidence, { leastEvidence }: Pick<Incoming, 'leastEvidence'>) =>
+  problem('evidence_refused', { detail: `${what} is ${evidence}, and the mode is ${leastEvidence}.` })
 
 const takesSession = ({ auth }: Route): boolean => auth.includes('session') || auth.includes('guest')
 
@@ -91,6 +154,8 @@ function decode(route: Route, incoming: Incoming, body: Fields['body']): Fields 
 }
 
 const NONE: Record<string, unknown> = Object.freeze({})
+
+async function* noText(): AsyncGenerator<string> {}
 
 const queryFields = (query: Incoming['query']) =>
   textFields(Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const)))
@@ -111,24 +176,29 @@ function decodePart(text: string): string {
 }
 
 const sentBy = (
-  { body: schema, isResource, agentScope = 'twin' }: Route,
-  { method, url, path, headers }: Incoming,
+  { body: schema, isResource, agentScope = 'twin', takesBareCookie }: Route,
+  incoming: Incoming,
   { query, body }: Fields,
   { baseUrl }: ServiceContext,
 ) => ({
-  method,
-  url,
-  headers,
+  method: incoming.method,
+  url: incoming.url,
+  headers: incoming.headers,
+  takesBareCookie,
   publicSecret: textOf(body.public_secret ?? query.public_secret),
   formToken: schema && 'access_token' in schema.shape ? textOf(body.access_token) : undefined,
-  resource: isResource ? baseUrl + path.replace(/\/+$/, '') : undefined,
+  resource: isResource ? baseUrl + incoming.path.replace(/\/+$/, '') : undefined,
   agentScope,
+  recognized(principal: Principal) {
+    incoming.principal = principal
+  },
 })
 
 const textOf = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
 
-/** Makes the answer repeat the caller's session. */
-function remember(incoming: Incoming, { session }: Caller): void {
+/** Notes who calls, and makes the answer repeat their session. */
+function remember(incoming: Incoming, { session, principal }: Caller): void {
+  incoming.principal = principal
   if (!session) return
   incoming.session = session.id
   incoming.issued = session.issued
@@ -139,7 +209,7 @@ function check(
   incoming: Incoming,
   fields: Fields,
   caller: Caller,
-): Omit<Call, 'isAuthenticated'> {
+): Omit<Call, 'text' | 'isAuthenticated'> {
   return {
     params: route.params ? checkPath(route, fields.params) : {},
     query: route.query ? checkFields(route.query, fields.query) : {},

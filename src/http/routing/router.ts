@@ -1,38 +1,81 @@
 import { Router, type RouterType } from 'itty-router'
+import { load } from '../../base/load.js'
+import { milliseconds } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../context.js'
 import { preflightHeaders } from '../cors.js'
+import { AnswerDropped } from '../faults.js'
 import type { Endpoint, FetchSource, Incoming } from '../incoming.js'
+import { isControlPath, isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, renderProblem, toResponse, unknownOutcome } from '../rendered-answer.js'
 import { evidenceOf, type Route, type Version } from '../route.js'
-import { guardCaller } from '../sandbox-guard.js'
+import { guardCaller, guardControls } from '../sandbox-guard.js'
 import { perform } from './perform.js'
 
-/** The compiled route table. All services share one. */
-export class RouteTable {
-  readonly endpoints: readonly Endpoint[]
-  // itty-router tries routes one by one, so each constant start of a path has its own router.
-  readonly #areas = new Map<string, RouterType>()
+/** Routes that load together. */
+export interface Feature {
+  /** The first parts of their paths, without the version: `payment` for `/v4/payment/:hash`. */
+  readonly areas: readonly string[]
+  load(): Promise<Readonly<Record<string, Route>>>
+}
 
-  constructor(routes: readonly Route[]) {
-    this.endpoints = routes.flatMap((route) =>
-      route.versions ? route.versions.map((version) => endpointOf(route, version)) : [endpointOf(route, undefined)],
-    )
-    for (const endpoint of this.endpoints) this.#add(endpoint)
+/** The compiled route table, which loads each feature with the first request to one of its areas. All services share one. */
+export class RouteTable {
+  readonly #features = new Map<string, Feature[]>()
+  readonly #opened = new Map<string, Promise<void>>()
+  // itty-router tries routes one by one, so each constant start of a path has its own router.
+  readonly #routers = new Map<string, RouterType>()
+
+  constructor(features: readonly Feature[]) {
+    for (const feature of features)
+      for (const area of feature.areas) this.#features.set(area, [...(this.#features.get(area) ?? []), feature])
+  }
+
+  /** Loads the features of a path. Throws `not_loaded`; the next call tries again. */
+  async #open(path: string): Promise<void> {
+    const area = areaOf(path)
+    const features = this.#features.get(area)
+    if (!features) return
+    let opened = this.#opened.get(area)
+    if (!opened) {
+      opened = this.#load(area, features).catch((error: unknown) => {
+        this.#opened.delete(area)
+        throw error
+      })
+      this.#opened.set(area, opened)
+    }
+    await opened
+  }
+
+  async #load(area: string, features: readonly Feature[]): Promise<void> {
+    const loaded = await load(() => Promise.all(features.map((feature) => feature.load())))
+    for (const route of loaded.flatMap((routes) => Object.values(routes)))
+      for (const version of route.versions ?? [undefined]) {
+        const endpoint = endpointOf(route, version)
+        if (areaOf(endpoint.path) === area) this.#add(endpoint)
+      }
   }
 
   #add(endpoint: Endpoint): void {
-    const area = areaOf(endpoint.path.replace(/\/:.*/, ''))
-    let router = this.#areas.get(area)
-    if (!router) this.#areas.set(area, (router = Router()))
+    const start = startOf(endpoint.path.replace(/\/:.*/, ''))
+    let router = this.#routers.get(start)
+    if (!router) this.#routers.set(start, (router = Router()))
     const register = router[endpoint.route.method.toLowerCase()] as (path: string, handler: unknown) => void
     register(endpoint.path, (incoming: Incoming, service: ServiceContext) => {
       incoming.endpoint = endpoint
+      if (service.sandbox) count(service.sandbox.calls, endpoint)
       return perform(endpoint, incoming, service)
     })
   }
 
-  /** Answers a request when the service is `ready`. Turns every thrown error into an answer. */
+  #routerOf(path: string): RouterType | undefined {
+    return this.#routers.get(startOf(path)) ?? this.#routers.get(`/${path.split('/')[1]}`)
+  }
+
+  /**
+   * Answers a request when the service is `ready`. Turns every thrown error into an answer, but `AnswerDropped`, with
+   * which it rejects.
+   */
   async respond(
     request: Request,
     service: ServiceContext,
@@ -54,20 +97,44 @@ export class RouteTable {
       session: undefined,
       issued: false,
       isKeyed: false,
+      leastEvidence: service.evidence,
+      principal: undefined,
+      recording: undefined,
+      fault: undefined,
     }
+    const began = service.sandbox ? milliseconds() : 0
     let outcome: RenderedAnswer
     try {
       guardCaller(incoming, service)
-      if (ready) await ready()
-      outcome = await this.#route(incoming, service)
+      if (ready) await start(ready, incoming.path)
+      const forks = service.sandbox?.forks
+      const fork = forks?.find(incoming.path)
+      if (forks && fork !== undefined) {
+        if (method !== 'OPTIONS') guardControls(incoming, service)
+        return await forks.respond(fork, request, { ...source, url: withBase(url, service.basePath) })
+      }
+      // The order of entries must not depend on how fast the work of earlier ones is.
+      const settling = service.recorder && service.background.settling()
+      if (settling) await settling
+      // After the start, which restores the clock.
+      const recording = service.recorder?.beginRequest(incoming)
+      incoming.recording = recording
+      outcome = await this.#route(incoming, recording ? recording.over(service) : service)
     } catch (error) {
+      if (error instanceof AnswerDropped) {
+        incoming.recording?.end(incoming, undefined)
+        service.sandbox?.measurements?.countDropped(incoming, began)
+        throw error
+      }
       // The URL contains the Host header, so an invalid Host makes an invalid URL.
       const shown = URL.canParse(url)
         ? error
         : problem('header_malformed', { detail: 'The invalid header is Host.', cause: error })
       outcome = renderProblem(shown, incoming, service)
     }
+    outcome = service.sandbox?.measurements?.count(incoming, outcome, began) ?? outcome
     try {
+      incoming.recording?.end(incoming, outcome)
       return toResponse(outcome, incoming, service)
     } catch (error) {
       // The change has happened, but its answer cannot be written.
@@ -78,18 +145,43 @@ export class RouteTable {
 
   async #route(incoming: Incoming, service: ServiceContext): Promise<RenderedAnswer> {
     const { path } = incoming
-    const router = this.#areas.get(areaOf(path)) ?? this.#areas.get(`/${path.split('/')[1]}`)
+    await this.#open(path)
+    const router = this.#routerOf(path)
     // itty-router types neither its requests nor its answers.
     const outcome =
       incoming.method === 'OPTIONS' ? undefined : ((await router?.fetch(incoming as never, service)) as RenderedAnswer)
     if (outcome) return outcome
-    const isAbsent = path.startsWith('/_sandbox/') && !service.sandbox
+    const isAbsent = !service.sandbox && isControlPath(path)
     const allowed = router && !isAbsent ? allowedMethods(router, path) : []
-    if (allowed.length === 0) throw problem('no_such_path')
+    if (allowed.length === 0) throw problem('no_such_path', { detail: await this.#whereToCall(incoming, service) })
     if (incoming.method === 'OPTIONS')
       return { status: 204, headers: preflightHeaders(incoming.headers, allowed), body: null }
     throw problem('method_not_allowed', { headers: { allow: allowed.join(', ') } })
   }
+
+  /** What to do about an unknown path. If it ends in a known one, the base URL and the place of the service differ. */
+  async #whereToCall({ path }: Incoming, { baseUrl }: ServiceContext): Promise<string> {
+    const [, prefix = '', rest = ''] = /^(\/.{1,200}?)(\/(?:v\d|_sandbox|\.well-known)\/.*)$/.exec(path) ?? []
+    await this.#open(rest)
+    const router = this.#routerOf(rest)
+    if (!router || allowedMethods(router, rest).length === 0) return `The base URL is ${baseUrl}.`
+    const mounted = new URL(baseUrl).origin + prefix
+    return `The path begins with ${prefix}, but the base URL is ${baseUrl}. Call ${baseUrl}${rest}, or create the service with \`baseUrl: '${mounted}'\`.`
+  }
+}
+
+/** Waits for the start. Probes ask how far it is. */
+async function start(ready: () => Promise<void>, path: string): Promise<void> {
+  const started = ready()
+  if (!isProbe(path)) return started
+  // Whoever waits for it hears of its failure, and the next caller tries again.
+  started.catch(() => {})
+}
+
+/** The URL with the service's base path, which each fork expects before its own place. */
+function withBase(url: string, basePath: string): string {
+  const start = url.indexOf('/', url.indexOf('//') + 2)
+  return `${url.slice(0, start)}${basePath}${url.slice(start)}`
 }
 
 const endpointOf = (route: Route, version: Version | undefined): Endpoint => ({
@@ -99,8 +191,16 @@ const endpointOf = (route: Route, version: Version | undefined): Endpoint => ({
   evidence: evidenceOf(route, version),
 })
 
+function count(calls: Map<string, number>, { route, version }: Endpoint): void {
+  const name = version === undefined ? route.id : `${route.id} ${version}`
+  calls.set(name, (calls.get(name) ?? 0) + 1)
+}
+
+/** The first part of a path after its version. */
+const areaOf = (path: string): string => /^\/(?:v\d\/)?([^/]*)/.exec(path)?.[1] ?? ''
+
 /** The first two parts of a path. */
-function areaOf(path: string): string {
+function startOf(path: string): string {
   const second = path.indexOf('/', 1)
   if (second < 0) return path
   const third = path.indexOf('/', second + 1)

@@ -1,5 +1,6 @@
 import { problem } from '../../base/problem.js'
-import type { Reader, Storage, Writer } from '../../storage/storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { storageOver } from '../../storage/storage-over.js'
 import type { Caller } from '../caller.js'
 import type { ServiceContext } from '../context.js'
 import type { Principal } from '../route.js'
@@ -32,25 +33,8 @@ export function forSameCaller(
     isSure = true
     return written
   }
-  const guarded: Storage = {
-    name: storage.name,
-    exclusive: storage.exclusive,
-    ...(storage.presence && { presence: storage.presence }),
-    read: (body) => storage.read(body),
-    write,
-    export: () => storage.export(),
-    import: (state) => storage.import(state),
-    close: () => storage.close(),
-  }
   return {
     ...service,
-    // Restoring a snapshot changes the key.
-    get keys() {
-      return service.keys
-    },
-    set keys(keys) {
-      service.keys = keys
-    },
-    storage: guarded,
+    storage: storageOver(storage, { write }),
   }
 }

@@ -1,0 +1,178 @@
+import type { Cards, Mailer, Push, Upstream } from '../base/ports.js'
+import type { Storage, StorageUnavailable, Writer } from '../storage/storage.js'
+
+/** The header that makes a fault for its own request: `after_commit; drop`. Only who may use the controls may send it. */
+export const FAULT_HEADER = 'x-sandbox-fault'
+
+/** What a service calls outside of itself. */
+export type FaultPort = 'storage' | 'mail' | 'push' | 'card' | 'upstream' | 'webhook'
+
+/** `before`: it happens instead of the handler or the call. `after_commit`: it has happened. `mid_body`: as the answer leaves. */
+export type FaultPoint = 'before' | 'after_commit' | 'mid_body'
+
+/** What a fault does. It has exactly one field, but `body` may come with `status`. */
+export interface FaultAction {
+  /** Answers with this status, and with `body` as JSON, or as text if it is a string. */
+  readonly status?: number | undefined
+  readonly body?: unknown
+  /** Waits for so many milliseconds. */
+  readonly delay_ms?: number | undefined
+  /** Closes the connection without an answer. */
+  readonly drop?: true | undefined
+  /** Does the same once more. The caller gets the second answer. */
+  readonly duplicate?: true | undefined
+  /** Sends so many bytes of the body, then closes the connection. */
+  readonly truncate?: number | undefined
+  /** Sends so many bytes of the body a second. */
+  readonly drip?: number | undefined
+  /** The code with which a call of a port fails, such as `ENOSPC`. */
+  readonly error?: string | undefined
+}
+
+/** A failure that a test makes on purpose. */
+export interface Fault {
+  /** Default: `fault_1` and so on. */
+  readonly id?: string | undefined
+  /** What it happens to. An empty object matches every request. */
+  readonly match: {
+    readonly operation_id?: string | undefined
+    readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | undefined
+    /** The path below the base URL, or with `port` the path of the called URL. `*` stands for any characters. */
+    readonly path?: string | undefined
+    /** `account:1`, `user:2`, `agent:3` and so on. */
+    readonly principal?: string | undefined
+    /** Calls of a port, instead of requests. */
+    readonly port?: FaultPort | undefined
+  }
+  readonly at: FaultPoint
+  readonly do: FaultAction
+  /** How often it happens. Default: always. */
+  readonly times?: number | undefined
+  /** Only every so manieth match: 3 is the third, the sixth and so on. */
+  readonly every?: number | undefined
+  /** How likely it is, from 0 to 1. Default: 1. */
+  readonly probability?: number | undefined
+  /** Draws the probability in the same way each time. Default: the number of the fault. */
+  readonly seed?: number | undefined
+  /** The end, in Unix seconds or ISO 8601. By the service's clock. */
+  readonly until?: number | string | undefined
+}
+
+/** A fault that is armed. */
+export interface ArmedFault extends Fault {
+  readonly id: string
+  /** How often it has happened. */
+  readonly fired: number
+}
+
+/** An answer that a fault may change. */
+export interface FaultyAnswer {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
+}
+
+/** A request to which faults may happen. */
+export interface FaultyRequest {
+  readonly operationId: string
+  readonly method: string
+  /** Below the base URL. */
+  readonly path: string
+  /** The fault of its own header. */
+  readonly header: string | null
+  /** Whether the caller takes a body. */
+  readonly takesBody: boolean
+  /** Who calls: `account:1`. Null for nobody. */
+  principal(): Promise<string | null>
+  /** Does what it asks. May be called twice. */
+  run(): Promise<FaultyAnswer>
+  /** Notes a fault that happens. `isLost`: its caller must not see anything of the answer. */
+  note(faultId: string, options: { readonly isLost: boolean }): void
+}
+
+/** Gets the id of a fault that happens. */
+export type NoteFault = (faultId: string) => void
+
+/** What a service calls, with the faults that happen to it. */
+export interface FaultyPorts {
+  readonly mailer: Mailer
+  readonly push: Push
+  readonly cards: Cards | undefined
+  readonly upstream: Upstream
+  readonly storage: Storage
+}
+
+/** A call of a port to which faults may happen. */
+export interface FaultyCall<T> {
+  readonly port: FaultPort
+  readonly note?: NoteFault | undefined
+  /** Of an upstream call. */
+  readonly method?: string
+  readonly path?: string
+  run(): Promise<T>
+  /** What the port returns for the answer of a fault. */
+  answer?(answer: FaultyAnswer): T
+}
+
+/** Faults that are checked. Arm or cancel them. */
+export interface PreparedFaults {
+  arm(): ArmedFault[]
+  cancel(): void
+}
+
+/** Makes the armed faults happen. */
+export interface FaultEngine {
+  /** Answers a request. Throws `header_malformed` for a wrong header, and `AnswerDropped`. */
+  perform(request: FaultyRequest): Promise<FaultyAnswer>
+  call<T>(call: FaultyCall<T>): Promise<T>
+  write<T>(storage: Pick<Storage, 'write'>, body: (tx: Writer) => Promise<T>, note?: NoteFault): Promise<T>
+  /** Whether a fault made this failure of a write. */
+  isOwn(error: unknown): error is StorageUnavailable
+  /**
+   * Checks faults that are armed later, all of them or none. Throws `field_invalid`, which names the field, in the list
+   * `within` if there is one, and `already_exists`.
+   */
+  prepare(faults: readonly Fault[], within?: string): Promise<PreparedFaults>
+  /** Checks faults that are armed later in place of all others. Returns what arms them. Throws like `prepare`. */
+  prepareAnew(faults: readonly Fault[], within: string): Promise<() => void>
+  list(): ArmedFault[]
+  /** Arms these faults in place of all others. Those that are armed already go on counting. */
+  follow(faults: readonly Fault[]): void
+  /** Throws `not_found`. */
+  disarm(id: string): void
+  clear(): void
+}
+
+/**
+ * The faults of a sandbox. They are no part of the state. Where several processes share a storage, all arm the same ones,
+ * and each counts by itself.
+ */
+export interface Faults {
+  /** Undefined while none is armed, so that work without faults only looks here. */
+  engine: FaultEngine | undefined
+  /** Loads the engine, also while none is armed. */
+  load(): Promise<FaultEngine>
+  /** What the service calls, for one request, timer or delivery: `note` gets the faults that happen to it. */
+  over(note: NoteFault): FaultyPorts
+  /** Checks the faults of the seed. Returns what arms them, and no others. Throws `field_invalid`, `already_exists`. */
+  prepareReset(): Promise<() => void>
+  /** The faults that other processes are to arm too. Undefined if none has been armed here. */
+  shared(): readonly Fault[] | undefined
+  /** Arms the faults that a different process has armed, and no others. */
+  follow(faults: readonly Fault[]): Promise<void>
+}
+
+/** A fault has dropped the answer: its caller gets none, like from a connection that closes. */
+export class AnswerDropped extends TypeError {
+  override name = 'AnswerDropped'
+
+  constructor(faultId: string) {
+    super(`The fault "${faultId}" of this sandbox closed the connection.`)
+  }
+}
+
+/** The storage of a service for one piece of work: `note` gets the faults that happen to it. */
+export const storageNoting = (
+  { faults, storage }: { readonly faults: Faults | undefined; readonly storage: Storage },
+  note: NoteFault,
+): Storage => (faults?.engine ? faults.over(note).storage : storage)

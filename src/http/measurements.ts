@@ -1,0 +1,124 @@
+import { milliseconds } from '../base/ports.js'
+import type { TrackedTransaction } from '../storage/tracked-transaction.js'
+import type { SandboxContext } from './context.js'
+import type { Incoming } from './incoming.js'
+import type { RenderedAnswer } from './rendered-answer.js'
+
+/** The longest duration that each bucket counts, in seconds. One more bucket counts what takes longer. */
+export const DURATIONS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** What the requests of one operation came to. */
+export interface MeasuredOperation {
+  /** How many were answered with each status. 0 stands for an answer that a fault dropped. */
+  readonly statuses: Map<number, number>
+  /** How many took as long as each bucket counts. */
+  readonly buckets: number[]
+  /** How long all of them took together. */
+  seconds: number
+  /** How many of its event streams are open. */
+  streams: number
+}
+
+/** The result of an audit of the ledger. */
+export interface MeasuredAudit {
+  readonly ok: boolean
+  readonly movements: number
+  /** When it ended, in Unix milliseconds of the real clock. */
+  readonly at: number
+  /** How long it took, in milliseconds. */
+  readonly ms: number
+}
+
+/** What a sandbox counts in this process since its start. `GET /metrics` shows it. */
+export class Measurements {
+  /** By operation id. `none` stands for requests that reach no operation. */
+  readonly operations = new Map<string, MeasuredOperation>()
+  /** Writes that changed rows. */
+  commits = 0
+  /** How often the body of a write ran again. */
+  reruns = 0
+  /** The last audit of the ledger. Undefined before the first one. */
+  audit: MeasuredAudit | undefined
+
+  /** `startedAt`: in Unix milliseconds of the real clock. */
+  constructor(readonly startedAt: number) {}
+
+  /** Counts a request that began at `began`. Returns its answer. If that is an event stream, it counts as open until it ends. */
+  count(incoming: Pick<Incoming, 'endpoint'>, answer: RenderedAnswer, began: number): RenderedAnswer {
+    const measured = this.#count(incoming, answer.status, began)
+    return isEventStream(answer) ? { ...answer, body: followed(answer.body, measured) } : answer
+  }
+
+  /** Counts a request that began at `began`, and whose answer a fault dropped. */
+  countDropped(incoming: Pick<Incoming, 'endpoint'>, began: number): void {
+    this.#count(incoming, 0, began)
+  }
+
+  /** Counts a write that has landed. `runs`: how often its body ran. */
+  countWrite({ puts, removals }: TrackedTransaction, runs: number): void {
+    if (puts.length + removals.length > 0) this.commits++
+    this.reruns += runs - 1
+  }
+
+  #count({ endpoint }: Pick<Incoming, 'endpoint'>, status: number, began: number): MeasuredOperation {
+    const measured = this.#of(endpoint?.route.id ?? 'none')
+    const seconds = (milliseconds() - began) / 1000
+    const found = DURATIONS.findIndex((longest) => seconds <= longest)
+    const bucket = found < 0 ? DURATIONS.length : found
+    measured.statuses.set(status, (measured.statuses.get(status) ?? 0) + 1)
+    measured.buckets[bucket] = (measured.buckets[bucket] ?? 0) + 1
+    measured.seconds += seconds
+    return measured
+  }
+
+  #of(id: string): MeasuredOperation {
+    let measured = this.operations.get(id)
+    if (!measured) {
+      measured = { statuses: new Map(), buckets: Array(DURATIONS.length + 1).fill(0), seconds: 0, streams: 0 }
+      this.operations.set(id, measured)
+    }
+    return measured
+  }
+}
+
+/** Begins to measure what a sandbox does, unless it is measured already. */
+export function measure(sandbox: SandboxContext): void {
+  sandbox.measurements ??= new Measurements(sandbox.clock.realNow())
+}
+
+const isEventStream = (
+  answer: RenderedAnswer,
+): answer is RenderedAnswer & { readonly body: ReadableStream<Uint8Array> } =>
+  answer.body instanceof ReadableStream && answer.headers['content-type']?.startsWith('text/event-stream') === true
+
+/** A stream that counts as open until it ends, fails or is cancelled. Reads only on demand. */
+function followed(body: ReadableStream<Uint8Array>, measured: MeasuredOperation): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  let isOpen = true
+  const end = () => {
+    if (isOpen) measured.streams--
+    isOpen = false
+  }
+  measured.streams++
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (!isOpen) return
+          if (!done) return controller.enqueue(value)
+          end()
+          controller.close()
+        } catch (error) {
+          end()
+          throw error
+        }
+      },
+      cancel(reason) {
+        end()
+        return reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

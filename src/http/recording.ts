@@ -1,0 +1,52 @@
+import type { Effect, Origin } from '../base/journal.js'
+import type { RecordedTransaction } from '../storage/recorded-transaction.js'
+import type { ServiceContext } from './context.js'
+import type { Incoming } from './incoming.js'
+import type { RenderedAnswer } from './rendered-answer.js'
+
+/** Work without a request that the journal records. */
+export interface BackgroundWork {
+  readonly origin: Extract<Origin, 'timer' | 'delivery'>
+  /** The kind of the timer or message. */
+  readonly kind: string
+  /** The id of the timer or message. */
+  readonly id: number
+  /** Called when it calls a port, which takes its own time. */
+  onPort?(): void
+}
+
+/** Records requests, timers and deliveries: see `src/sandbox/journal/` and `tracing/`. */
+export interface Recorder {
+  /** The recorders of which it consists. Absent if it is one alone. */
+  readonly all?: readonly Recorder[]
+  /** Begins to record a request. Undefined for requests that it leaves out, such as those that read the journal. */
+  beginRequest(incoming: Incoming): RequestRecording | undefined
+  /** Undefined for work that it leaves out. */
+  beginWork(work: BackgroundWork): WorkRecording | undefined
+  /** Notes a message that was written later because of an event: the entry that caused the event caused it. */
+  noteMessage(eventId: number, message: Effect): void
+}
+
+/** What all recordings do. */
+export interface Recording {
+  /** The id of the journal's entry. Undefined without a journal. */
+  readonly id: string | undefined
+  /** The service as the recorded work uses it, so that its calls of the storage and of ports are recorded too. */
+  over(service: ServiceContext): ServiceContext
+  /** Notes something that the work caused. */
+  cause(effect: Effect): void
+  /** Notes a fault that happened to it. The last one counts. */
+  noteFault(faultId: string): void
+}
+
+export interface RequestRecording extends Recording {
+  /** Takes the bytes of the request's body. */
+  takeBody(bytes: Uint8Array): void
+  /** `answer`: undefined if a fault dropped it. */
+  end(incoming: Incoming, answer: RenderedAnswer | undefined): void
+}
+
+export interface WorkRecording extends Recording {
+  /** `written`: the transaction that landed. `failure`: why the work failed. */
+  end(outcome: { readonly written?: RecordedTransaction | undefined; readonly failure?: unknown }): void
+}

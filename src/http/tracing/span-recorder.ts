@@ -1,0 +1,174 @@
+import type { Effect } from '../../base/journal.js'
+import { LimitedMap } from '../../base/memo.js'
+import type { SpanAttributes, TraceParent, Tracer, TraceSpan } from '../../base/tracer.js'
+import type { Row } from '../../storage/storage.js'
+import type { ServiceContext } from '../context.js'
+import type { Incoming } from '../incoming.js'
+import { isProbe } from '../probes/paths.js'
+import type { BackgroundWork, Recorder, RequestRecording, WorkRecording } from '../recording.js'
+import type { RenderedAnswer } from '../rendered-answer.js'
+import { Recorders } from './recorders.js'
+import { TracedPorts } from './traced-ports.js'
+
+/** How many events and messages it remembers the spans of, so that a delivery is part of the trace that caused it. */
+const MOST_REMEMBERED = 10_000
+
+export interface SpanRecorderOptions {
+  readonly tracer: Tracer
+  /** The path of the service's base URL, without a trailing slash. */
+  readonly basePath: string
+  /** The names of the collections of messages and events. */
+  readonly collections: { readonly messages: string; readonly events: string }
+}
+
+/** Records what a service does as spans too. A start that failed may have begun that already. */
+export function traceWith(
+  tracer: Tracer,
+  context: ServiceContext,
+  collections: SpanRecorderOptions['collections'],
+): void {
+  const { recorder, basePath } = context
+  const others = (recorder?.all ?? [recorder]).flatMap((each) => (!each || each instanceof SpanRecorder ? [] : [each]))
+  const spans = new SpanRecorder({ tracer, basePath, collections })
+  Object.assign(context, { recorder: new Recorders([...others, spans]) })
+}
+
+/** Records requests and deliveries as spans, with a span within them for each call of the storage and of a port. */
+export class SpanRecorder implements Recorder {
+  readonly #options: SpanRecorderOptions
+  /** By the collection and the id of a row: the `traceparent` of the span that wrote it. */
+  readonly #writers = new LimitedMap<string, string>(MOST_REMEMBERED)
+
+  constructor(options: SpanRecorderOptions) {
+    this.#options = options
+  }
+
+  beginRequest(incoming: Incoming): RequestRecording | undefined {
+    if (isProbe(incoming.path)) return undefined
+    const { tracer, basePath } = this.#options
+    const name = methodOf(incoming)
+    const attributes = { 'http.request.method': name, ...originAttributes(incoming.url) }
+    const parent = callerOf(incoming)
+    const span = tracer.start({ name: name === '_OTHER' ? 'HTTP' : name, kind: 'server', attributes, parent })
+    return new RequestSpan(span, this.#portsIn(span), basePath)
+  }
+
+  /** Timers are no spans: they cause nothing outside, and begin when they have ended. */
+  beginWork({ origin, kind, id }: BackgroundWork): WorkRecording | undefined {
+    if (origin === 'timer') return undefined
+    const { tracer, collections } = this.#options
+    const traceparent = this.#writers.get(`${collections.messages}:${id}`) ?? null
+    const attributes = { 'farthing.message.kind': kind, 'farthing.message.id': id }
+    const span = tracer.start({ name: `deliver ${kind}`, kind: 'internal', attributes, parent: { traceparent } })
+    return new DeliverySpan(span, this.#portsIn(span))
+  }
+
+  noteMessage(eventId: number, { id }: Effect): void {
+    const { collections } = this.#options
+    const traceparent = this.#writers.get(`${collections.events}:${eventId}`)
+    if (traceparent !== undefined) this.#writers.set(`${collections.messages}:${id}`, traceparent)
+  }
+
+  #portsIn(span: TraceSpan): TracedPorts {
+    return new TracedPorts(this.#options.tracer, span, (puts) => this.#remember(puts, span))
+  }
+
+  /** The names of collections and their rows, in turns. */
+  #remember(puts: readonly (string | Row)[], { traceparent }: TraceSpan): void {
+    const { messages, events } = this.#options.collections
+    for (let at = 0; at < puts.length; at += 2) {
+      const [name, row] = [puts[at], puts[at + 1]]
+      if ((name !== messages && name !== events) || typeof row !== 'object') continue
+      this.#writers.set(`${name}:${row.id}`, traceparent)
+    }
+  }
+}
+
+/** What request and delivery share. The effects that the journal notes are spans of their own here. */
+class RecordedSpan {
+  /** Only the journal has entries. */
+  readonly id = undefined
+
+  constructor(
+    protected readonly span: TraceSpan,
+    protected readonly ports: TracedPorts,
+  ) {}
+
+  over(service: ServiceContext): ServiceContext {
+    return this.ports.over(service)
+  }
+
+  cause(): void {}
+
+  noteFault(faultId: string): void {
+    this.span.set({ 'farthing.fault': faultId })
+  }
+}
+
+class RequestSpan extends RecordedSpan implements RequestRecording {
+  constructor(
+    span: TraceSpan,
+    ports: TracedPorts,
+    readonly basePath: string,
+  ) {
+    super(span, ports)
+  }
+
+  takeBody(): void {}
+
+  /** Only now the route is known, and with it which parts of the path are secret. */
+  end(incoming: Incoming, answer: RenderedAnswer | undefined): void {
+    const { span, ports, basePath } = this
+    const { endpoint, recording, fault } = incoming
+    ports.isEnded = true
+    if (endpoint) {
+      const route = basePath + endpoint.path
+      span.rename(`${methodOf(incoming)} ${route}`)
+      span.set({ 'url.path': basePath + shownPath(incoming), 'http.route': route })
+      span.set({ 'farthing.operation_id': endpoint.route.id })
+    }
+    span.set({
+      ...(answer && { 'http.response.status_code': answer.status }),
+      ...(recording?.id !== undefined && { 'farthing.request_id': recording.id }),
+      ...(fault !== undefined && { 'farthing.fault': fault }),
+    })
+    if (!answer) span.end('dropped')
+    else span.end(answer.status >= 500 ? String(answer.status) : undefined)
+  }
+}
+
+class DeliverySpan extends RecordedSpan implements WorkRecording {
+  end({ failure }: { readonly failure?: unknown }): void {
+    this.span.end(failure === undefined ? undefined : 'failed')
+  }
+}
+
+/** Methods that HTTP knows. Others would make a name of their own each. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
+
+const methodOf = ({ request: { method } }: Incoming): string => (METHODS.has(method) ? method : '_OTHER')
+
+function originAttributes(address: string): SpanAttributes {
+  if (!URL.canParse(address)) return {}
+  const { protocol, hostname, port } = new URL(address)
+  const scheme = protocol.slice(0, -1)
+  return {
+    'url.scheme': scheme,
+    'server.address': hostname,
+    'server.port': Number(port || (scheme === 'https' ? 443 : 80)),
+  }
+}
+
+/**
+ * The trace of the caller. Without a header, a call in process belongs to what is active there. Over a network nothing that
+ * is active belongs to one request: a server may begin several at once.
+ */
+function callerOf({ headers, source }: Incoming): TraceParent | undefined {
+  const traceparent = headers.get('traceparent')
+  if (traceparent === null && source.peerAddress === undefined) return undefined
+  return { traceparent, tracestate: headers.get('tracestate') }
+}
+
+/** Whoever has the token of a link may use it. */
+const shownPath = ({ path, params: { token } }: Incoming): string =>
+  token === undefined ? path : path.replace(`/${token}`, '/[redacted]')

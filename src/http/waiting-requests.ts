@@ -1,0 +1,31 @@
+/** Counts the requests of a service that wait for their first transaction, in the service and in the server that reads them. */
+export class WaitingRequests {
+  /** How many may wait. */
+  readonly most: number
+  #count = 0
+
+  constructor(most: number) {
+    this.most = most
+  }
+
+  /** How many wait now. */
+  get count(): number {
+    return this.#count
+  }
+
+  get hasRoom(): boolean {
+    return this.#count < this.most
+  }
+
+  /** Counts one more. Returns false, and counts nothing, if as many wait as may. */
+  enter(): boolean {
+    if (!this.hasRoom) return false
+    this.#count++
+    return true
+  }
+
+  /** Counts one less. Call it once for each `enter` that returned true. */
+  leave(): void {
+    this.#count--
+  }
+}

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { memoryStorage } from '../../adapters/storage/memory.js'
+import { features } from '../../src/features.js'
+import type { ServiceContext } from '../../src/http/context.js'
+import { reply } from '../../src/http/reply.js'
+import { type Feature, RouteTable } from '../../src/http/routing/router.js'
+import { WaitingRequests } from '../../src/http/waiting-requests.js'
+import { routes } from '../../src/routes.js'
+
+describe('the features', () => {
+  test('hold every route of the table, in its order', async () => {
+    const loaded = await Promise.all(features.map((feature) => feature.load()))
+    expect(loaded.flatMap((each) => Object.keys(each))).toEqual(Object.keys(routes))
+  })
+
+  test('name the areas of their routes, and no other', async () => {
+    for (const { areas, load } of features) {
+      const starts = Object.values(await load()).map(({ path }) => path.split('/')[1])
+      expect([...areas].sort()).toEqual([...new Set(starts)].sort())
+    }
+  })
+})
+
+describe('a table', () => {
+  test('loads the features of an area with its first call, once, also for calls at the same time', async () => {
+    const loads: string[] = []
+    const table = new RouteTable([feature('carts', loads), feature('carts', loads, '/carts/old'), feature('dq', loads)])
+    expect(loads).toEqual([])
+    const answers = await Promise.all([
+      call(table, '/v4/carts'),
+      call(table, '/v4/carts/old'),
+      call(table, '/v4/carts'),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([204, 204, 204])
+    await call(table, '/v4/carts')
+    await call(table, '/v4/nowhere')
+    expect(loads.toSorted()).toEqual(['/carts', '/carts/old'])
+  })
+
+  test('answers 503 if a feature does not load, logs why, and tries again', async () => {
+    const offline = new TypeError('Failed to fetch dynamically imported module')
+    const [carts] = [feature('carts', [])]
+    let isOffline = true
+    const table = new RouteTable([
+      { areas: carts.areas, load: () => (isOffline ? Promise.reject(offline) : carts.load()) },
+    ])
+    const logged: unknown[] = []
+    const refused = await call(table, '/v4/carts', logged)
+    expect([refused.status, (await refused.json()).code]).toEqual([503, 'not_loaded'])
+    expect(logged).toEqual([offline])
+    isOffline = false
+    expect((await call(table, '/v4/carts', logged)).status).toBe(204)
+    expect(logged).toEqual([offline])
+  })
+})
+
+/** A feature with one route. It notes each time that it loads. */
+function feature(area: string, loads: string[], path: `/${string}` = `/${area}`): Feature {
+  return {
+    areas: [area],
+    async load() {
+      loads.push(path)
+      return {
+        [path]: {
+          ...{ id: path, tag: area, summary: '', evidence: 'designed', method: 'GET', path, versions: ['v4'] },
+          auth: ['none'],
+          handle: async () => reply({ status: 204, body: null }),
+        },
+      }
+    },
+  }
+}
+
+const call = (table: RouteTable, path: string, logged: unknown[] = []): Promise<Response> =>
+  table.respond(new Request(`http://127.0.0.1:4242${path}`), {
+    storage: memoryStorage(),
+    findCaller: async () => ({ principal: { kind: 'none' }, session: undefined }),
+    baseUrl: 'http://127.0.0.1:4242',
+    evidence: 'designed',
+    limits: { queue: 1 },
+    waiting: new WaitingRequests(1),
+    log: { error: (_: string, cause: unknown) => logged.push(cause) },
+  } as unknown as ServiceContext) // As little of a service as answering takes.
