@@ -5,11 +5,13 @@ import { randomHex } from '../../base/secrets.js'
 import { seconds, secondsDigits } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import type { EventType } from '../../jobs/events/event-types.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { createTwin, type ShownTwin, showTwin, type TwinContext } from '../../money/twins/twin.js'
 import { allRows } from '../../storage/page.js'
 import type { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { reindex, wordIndex, wordsOf } from '../../storage/word-index.js'
 import { type ClientRow, clientsOf, createClient } from '../tokens/client.js'
 import { createUser, isProven, type ShownUser, showUser, users } from '../users/user.js'
 
@@ -24,9 +26,13 @@ export interface AccountRow {
   readonly updated_at: number
 }
 
-export const accounts = collection<AccountRow>()('accounts', {
-  byPublicSecret: { fields: ['public_secret'], unique: true },
-})
+export const accounts = collection<AccountRow>()(
+  'accounts',
+  {
+    byPublicSecret: { fields: ['public_secret'], unique: true },
+  },
+  { retention: { forever: 'An account owns what it sells.' } },
+)
 
 /** Users who may act for an account, once they have proven their email (`isOwner`). */
 export interface MembershipRow {
@@ -36,10 +42,14 @@ export interface MembershipRow {
   readonly role: 'owner'
 }
 
-export const memberships = collection<MembershipRow>()('memberships', {
-  byUser: { fields: ['user_id'] },
-  byAccount: { fields: ['account_id'] },
-})
+export const memberships = collection<MembershipRow>()(
+  'memberships',
+  {
+    byUser: { fields: ['user_id'] },
+    byAccount: { fields: ['account_id'] },
+  },
+  { retention: { forever: 'They say who owns an account.' } },
+)
 
 export interface NewAccount {
   readonly at: number
@@ -66,6 +76,7 @@ export async function createAccount(
     updated_at: at,
   }
   tx.put(accounts, account)
+  await indexSeller(tx, undefined, account)
   const credentials = { kind: 'account', id: account.id, at, clientId, clientSecret } as const
   await recordAccountEvent(tx, account, { type: 'account.created', at })
   return { account, ...(await createClient(tx, credentials, context)) }
@@ -79,7 +90,7 @@ export async function createAccount(
 export async function registerAccount(
   tx: Writer,
   { dq, email, at }: { dq: string; email: string; at: number },
-  context: TwinContext,
+  context: TwinContext & Pick<ServiceContext, 'balances'>,
 ): Promise<{ account: ShownAccount; twin: ShownTwin; user: Omit<ShownUser, 'secrets'> }> {
   await quantityOf(tx, dq)
   const { account, client, client_secret } = await createAccount(tx, { at }, context)
@@ -89,7 +100,7 @@ export async function registerAccount(
   tx.put(memberships, { id: `${account.id}:${user.id}`, ...membership })
   return {
     account: showAccount(account, client, client_secret),
-    twin: await showTwin(tx, twin, null),
+    twin: await showTwin(tx, twin, { unit: context.balances }),
     user: showUser(user),
   }
 }
@@ -125,6 +136,14 @@ export async function accountByPublicSecret(tx: Reader, publicSecret: string): P
   return account
 }
 
+/** Finds accounts by the words of the name that payers see. */
+export const sellerWords = wordIndex('seller_words', 'no account has the word in its name')
+
+async function indexSeller(tx: Writer, before: AccountRow | undefined, after: AccountRow): Promise<void> {
+  const wordsIn = (account: AccountRow | undefined) => wordsOf((account && sellerName(account)) ?? '')
+  await reindex(tx, sellerWords, { id: after.id, before: wordsIn(before), after: wordsIn(after) })
+}
+
 /** Sets an account's names. Null clears one, undefined leaves it unchanged. Throws `not_found`. */
 export async function updateAccount(
   tx: Writer,
@@ -150,6 +169,7 @@ export async function updateAccount(
     updated_at: at,
   }
   tx.put(accounts, updated)
+  await indexSeller(tx, account, updated)
   const { name: newName, business_name: newBusinessName } = updated
   const data = { name: newName, businessName: newBusinessName }
   await recordAccountEvent(tx, updated, { type: 'account.updated', data, actor, at })
@@ -170,7 +190,7 @@ const recordAccountEvent = (
     data = {},
     actor = `account:${id}`,
     at,
-  }: { type: string; data?: Record<string, unknown>; actor?: string | undefined; at: number },
+  }: { type: EventType; data?: Record<string, unknown>; actor?: string | undefined; at: number },
 ) => recordEvent(tx, { owners: [`account:${id}`], type, actor, subject: `account:${id}`, data, at })
 
 /** The name that payers see. Null if the account has none. */

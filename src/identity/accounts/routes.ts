@@ -2,6 +2,7 @@ import { problem } from '../../base/problem.js'
 import {
   AccountName,
   ContentHash,
+  component,
   Email,
   TwinShape,
   UnixSeconds,
@@ -18,12 +19,12 @@ const accountShape = {
   id: z.int(),
   ...times,
   secrets: z.tuple([
-    z.object({ public_secret: z.string(), ...times }),
-    z.object({ client_id: z.string(), client_secret: z.nullable(z.string()), ...times }),
+    component('PublicSecret', { public_secret: z.string(), ...times }),
+    component('AccountClientSecret', { client_id: z.string(), client_secret: z.nullable(z.string()), ...times }),
   ]),
 }
 
-const Account = z.object(accountShape)
+const Account = component('Account', accountShape)
 
 export const accountRoutes = defineRoutes('accounts', {
   createAccount: route({

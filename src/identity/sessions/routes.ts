@@ -1,4 +1,5 @@
-import { Email, IdPath, PageQuery, pageOf, UnixSeconds, UserShape, z } from '../../http/fields/schema.js'
+import { designed } from '../../http/fields/graded.js'
+import { component, Email, IdPath, PageQuery, pageOf, UnixSeconds, UserShape, z } from '../../http/fields/schema.js'
 import { noContent, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createPageSession } from './page-session.js'
@@ -25,7 +26,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     versions: ['v4', 'v3'],
     auth: ['user'],
     status: 201,
-    result: z.object({ session_id: z.string(), expires_at: UnixSeconds }),
+    result: z.object({ session_id: z.string(), expires_at: designed(UnixSeconds) }),
     idempotent: true,
     async write(tx, { principal }, service) {
       const value = await startSession(tx, { userId: principal.id, by: 'token', at: service.clock.now() }, service)
@@ -89,7 +90,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     query: PageQuery,
     result: pageOf(
       'sessions',
-      z.object({
+      component('SignedInSession', {
         id: z.int(),
         current: z.boolean(),
         origin: z.nullable(z.string()),

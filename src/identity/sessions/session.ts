@@ -1,10 +1,11 @@
 import { problem } from '../../base/problem.js'
 import { digest, randomHex } from '../../base/secrets.js'
-import { seconds } from '../../base/time.js'
+import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { TwinContext } from '../../money/twins/twin.js'
 import { allRows, newestFirst } from '../../storage/page.js'
+import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { createUser, isProven, showUser, userByEmail, users } from '../users/user.js'
 import { type ProofContext, proveEmail } from './first-proof.js'
@@ -22,8 +23,8 @@ export interface SessionRow {
   readonly by: 'code' | 'token' | 'page'
   /** The page that it belongs to, if it is a page session. Null for the user's own session. */
   readonly page: PageOfSession | null
-  /** The digest of the id that the session had before its user signed in. Null if it had none. Absent in older rows. */
-  readonly previous_digest?: string | null
+  /** The digest of the id that the session had before its user signed in. Null if it had none. */
+  readonly previous_digest: string | null
 }
 
 export interface PageOfSession {
@@ -38,11 +39,17 @@ export interface PageSessionRow extends SessionRow {
   readonly page: PageOfSession
 }
 
-export const sessions = collection<SessionRow>()('sessions', {
-  byDigest: { fields: ['digest'], unique: true },
-  byUser: { fields: ['user_id'] },
-  byPrevious: { fields: ['previous_digest'] },
-})
+export const sessions = collection<SessionRow>()(
+  'sessions',
+  {
+    byDigest: { fields: ['digest'], unique: true },
+    byExpiry: { fields: ['expires_at'] },
+    byUser: { fields: ['user_id'] },
+    byPrevious: { fields: ['previous_digest'] },
+  },
+  // Until then its browser has a limit of its own for sign-in codes.
+  { retention: { after: 'it expires, a day after the sign-in', keepMs: 30 * DAY, index: 'byExpiry' } },
+)
 
 export const newSessionId = ({ random }: Pick<ServiceContext, 'random'>): string => `ms_${randomHex(random, 16)}`
 
@@ -58,12 +65,14 @@ export async function findPageSession(tx: Reader, sessionId: string, at: number)
   return row && isOfPage(row) ? row : undefined
 }
 
-const isOfPage = (row: SessionRow): row is PageSessionRow => row.page !== null && row.page !== undefined
+const isOfPage = (row: SessionRow): row is PageSessionRow => row.page !== null
 
 async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<SessionRow | undefined> {
   const row = await findAnySession(tx, sessionId)
-  return row && row.expires_at > at ? row : undefined
+  return row && isSessionCurrent(row, at) ? row : undefined
 }
+
+const isSessionCurrent = ({ expires_at }: SessionRow, at: number): boolean => isCurrent(expires_at, LIFETIME, at)
 
 /** Returns the session with this id, even if it has expired. */
 export async function findAnySession(tx: Reader, sessionId: string): Promise<SessionRow | undefined> {
@@ -74,7 +83,7 @@ export async function findAnySession(tx: Reader, sessionId: string): Promise<Ses
 /** Whether the session with this id got a new id because its user signed in. */
 export async function hasNewId(tx: Reader, sessionId: string, at: number): Promise<boolean> {
   const [row] = await tx.find(sessions, { index: 'byPrevious', prefix: [digest(sessionId)], limit: 1 })
-  return row !== undefined && row.expires_at > at
+  return row !== undefined && isSessionCurrent(row, at)
 }
 
 /** A user who signs up creates client credentials later, if they want any. */
@@ -116,7 +125,6 @@ export async function startSession(
   { userId, by, page = null, previousSessionId, at }: NewSession,
   context: Pick<ServiceContext, 'random'>,
 ): Promise<{ session_id: string; expires_at: number }> {
-  for (const old of await sessionsOf(tx, userId)) if (old.expires_at <= at) tx.remove(sessions, old.id)
   const session_id = newSessionId(context)
   const expires_at = at + LIFETIME
   const id = await tx.nextId('sessions')
@@ -129,7 +137,7 @@ export async function startSession(
 }
 
 const sessionsOf = (tx: Reader, userId: number): Promise<SessionRow[]> =>
-  tx.find(sessions, { index: 'byUser', prefix: [userId], limit: 1000 })
+  tx.find(sessions, { index: 'byUser', prefix: [userId], limit: 1000, reverse: true })
 
 /** Ends a session and the page sessions created from it. Does nothing if there is none. */
 export async function endSession(tx: Writer, sessionId: string, at: number): Promise<void> {
@@ -143,7 +151,7 @@ export async function deleteSessionById(
   { userId, id, at }: { userId: number; id: number; at: number },
 ): Promise<SessionRow> {
   const row = await tx.get(sessions, id)
-  if (row?.user_id !== userId || row.expires_at <= at) throw problem('not_found')
+  if (row?.user_id !== userId || !isSessionCurrent(row, at)) throw problem('not_found')
   await end(tx, row, at)
   return row
 }
@@ -153,7 +161,7 @@ async function endSessionsOf(tx: Writer, userId: number, at: number): Promise<nu
   let count = 0
   for await (const session of allRows(tx, sessions, { index: 'byUser', prefix: [userId] })) {
     tx.remove(sessions, session.id)
-    if (session.expires_at <= at) continue
+    if (!isSessionCurrent(session, at)) continue
     await recordSessionEvent(tx, 'sign_out', session, { at })
     count++
   }
@@ -164,7 +172,7 @@ async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
   tx.remove(sessions, session.id)
   for (const given of await sessionsOf(tx, session.user_id))
     if (given.page?.session_id === session.id) tx.remove(sessions, given.id)
-  if (session.expires_at > at) await recordSessionEvent(tx, 'sign_out', session, { at })
+  if (isSessionCurrent(session, at)) await recordSessionEvent(tx, 'sign_out', session, { at })
 }
 
 interface SessionEvent {
@@ -173,7 +181,12 @@ interface SessionEvent {
   readonly origin?: string
 }
 
-const recordSessionEvent = (tx: Writer, type: string, { id, user_id }: SessionRow, { at, ...data }: SessionEvent) =>
+const recordSessionEvent = (
+  tx: Writer,
+  type: 'sign_in' | 'sign_out',
+  { id, user_id }: SessionRow,
+  { at, ...data }: SessionEvent,
+) =>
   recordEvent(tx, { owners: [`user:${user_id}`], type, actor: `user:${user_id}`, subject: `session:${id}`, data, at })
 
 export const isSessionOf = (row: SessionRow, sessionId: string | undefined): boolean =>
@@ -185,7 +198,7 @@ export async function listSessions(
   { userId, sessionId, at, ...page }: SessionsQuery,
 ): Promise<{ sessions: ShownSession[]; next: number | null }> {
   const { rows, next } = await newestFirst(tx, sessions, { index: 'byUser', prefix: [userId], ...page })
-  const shown = rows.filter(({ expires_at }) => expires_at > at)
+  const shown = rows.filter((row) => isSessionCurrent(row, at))
   return {
     sessions: shown.map((row) => ({
       id: row.id,
@@ -194,7 +207,8 @@ export async function listSessions(
       created_at: seconds(row.created_at),
       expires_at: seconds(row.expires_at),
     })),
-    next,
+    // All sessions last as long, so those before an expired one have expired too.
+    next: shown.length < rows.length ? null : next,
   }
 }
 

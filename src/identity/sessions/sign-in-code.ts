@@ -2,11 +2,12 @@ import { hexOf } from '../../base/encoding.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
-import { seconds } from '../../base/time.js'
+import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import { type RateLimit, refundRate, spendRate } from '../../jobs/rates/rate.js'
+import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { userByEmail } from '../users/user.js'
 import { findAnySession } from './session.js'
@@ -28,15 +29,20 @@ export interface SignInCodeRow {
   readonly used: boolean
   /** The authentication request, if the code was entered and its user has a device. */
   readonly request_id?: number
-  /** Whose limit it counts against. Absent in older rows, which count against the email's. */
-  readonly counted?: string
+  /** Whose limit it counts against. */
+  readonly counted: string
 }
 
-export const signInCodes = collection<SignInCodeRow>()('sign_in_codes', {
-  byEmail: { fields: ['email', 'created_at'] },
-  bySession: { fields: ['session_digest', 'email'] },
-  byAge: { fields: ['created_at'] },
-})
+export const signInCodes = collection<SignInCodeRow>()(
+  'sign_in_codes',
+  {
+    byEmail: { fields: ['email', 'created_at'] },
+    bySession: { fields: ['session_digest', 'email'] },
+    latestOfSession: { fields: ['session_digest'] },
+    byAge: { fields: ['created_at'] },
+  },
+  { retention: { after: 'the code was mailed', keepMs: DAY, index: 'byAge' } },
+)
 
 type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>
 
@@ -47,7 +53,6 @@ export async function sendSessionCode(
   context: CodeContext,
 ): Promise<{ expires_at: number }> {
   const to = normalEmail(email)
-  await removeOldCodes(tx, at)
   const counted = await countedFor(tx, { email: to, sessionId })
   if (fixedCode(to, context) === undefined) await spendRate(tx, unusedCodes(context), { subject: counted, at })
   const id = await tx.nextId('sign_in_codes')
@@ -56,7 +61,7 @@ export async function sendSessionCode(
   const fresh = { tries: 0, used: false, counted, created_at: at, expires_at }
   tx.put(signInCodes, { id, email: to, session_digest: digest(sessionId), code_mac: mac(id, code, context), ...fresh })
   const text = `Your code is ${code}. It works once, within ten minutes.\n\nIf you did not ask for it, do nothing.`
-  await postMail(tx, { to, subject: `${code} is your sign-in code`, text, at })
+  await postMail(tx, { to, subject: `${code} is your sign-in code`, text, at, isAwaited: true })
   return { expires_at: seconds(expires_at) }
 }
 
@@ -79,12 +84,6 @@ async function countedFor(tx: Reader, { email, sessionId }: { email: string; ses
   return user?.id === session.user_id ? `${email} in session ${session.id}` : email
 }
 
-/** Removes a few codes that have expired and no longer count. Each new code does this, so that old ones do not pile up. */
-async function removeOldCodes(tx: Writer, at: number): Promise<void> {
-  for (const old of await tx.find(signInCodes, { index: 'byAge', prefix: [], limit: 5 }))
-    if (old.created_at <= at - WINDOW && old.expires_at <= at) tx.remove(signInCodes, old.id)
-}
-
 /**
  * Returns the last code sent to the email in this session, if it matches `code` and can still be used. Otherwise returns a
  * problem: `session_required` if no code was sent, `code_wrong`, `code_expired` or `too_many_tries`. It does not throw the
@@ -99,7 +98,7 @@ export async function checkCode(
   const [last] = await tx.find(signInCodes, { index: 'bySession', prefix, limit: 1, reverse: true })
   if (!last) return problem('session_required')
   // A code that was entered in time stays valid while its user answers on a device.
-  if (last.used || (last.expires_at <= at && last.request_id === undefined)) return problem('code_expired')
+  if (last.used || (!isCodeCurrent(last, at) && last.request_id === undefined)) return problem('code_expired')
   if (last.tries >= TRIES) return tooManyTries(last, at)
   if (sameSecret(mac(last.id, code, context), last.code_mac)) return last
   tx.put(signInCodes, { ...last, tries: last.tries + 1 })
@@ -107,10 +106,13 @@ export async function checkCode(
   return problem('code_wrong')
 }
 
+/** Whether a code can still be entered. */
+export const isCodeCurrent = ({ expires_at }: SignInCodeRow, at: number): boolean => isCurrent(expires_at, LIFETIME, at)
+
 /** Spends a code with which somebody signs in. It no longer counts against the limit. */
 export async function spendCode(tx: Writer, code: SignInCodeRow, context: CodeContext): Promise<void> {
   endCode(tx, code)
-  await refundRate(tx, unusedCodes(context), { subject: code.counted ?? code.email, at: code.created_at })
+  await refundRate(tx, unusedCodes(context), { subject: code.counted, at: code.created_at })
 }
 
 /** Ends a code with which nobody signed in. It still counts as unused. */
@@ -126,13 +128,11 @@ export async function waitingCode(tx: Reader, sessionId: string): Promise<SignIn
   return last && !last.used && last.request_id !== undefined ? last : undefined
 }
 
-/** More codes than one session can request before the first expires. */
-const MOST_CODES = 100
-
 /** Returns the last code that this session requested. */
 export async function lastCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
-  const codes = await tx.find(signInCodes, { index: 'bySession', prefix: [digest(sessionId)], limit: MOST_CODES })
-  return codes.toSorted((a, b) => b.id - a.id)[0]
+  const prefix = [digest(sessionId)]
+  const [last] = await tx.find(signInCodes, { index: 'latestOfSession', prefix, limit: 1, reverse: true })
+  return last
 }
 
 /** Records a wrong code as an event of the email's user. Limited tries also limit these events. */

@@ -2,6 +2,7 @@ import { hexOf } from '../../base/encoding.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
+import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 /** Client credentials of an account or user. The id is the client_id. */
@@ -15,9 +16,14 @@ export interface ClientRow {
   readonly deleted_at: number | null
 }
 
-export const clients = collection<ClientRow>()('clients', {
-  byOwner: { fields: ['owner_kind', 'owner_id', 'created_at'] },
-})
+export const clients = collection<ClientRow>()(
+  'clients',
+  {
+    byRevocation: { fields: ['deleted_at'] },
+    byOwner: { fields: ['owner_kind', 'owner_id', 'created_at'] },
+  },
+  { retention: { after: 'the credentials are revoked', keepMs: 90 * DAY, index: 'byRevocation' } },
+)
 
 export interface NewClient {
   readonly kind: 'account' | 'user'
@@ -68,10 +74,17 @@ export interface ClientFailuresRow {
   readonly since: number
 }
 
-export const clientFailures = collection<ClientFailuresRow>()('client_failures', {}, { isTally: true })
-
 const FAILURES = 20
 const FAILURE_WINDOW = 60_000
+
+export const clientFailures = collection<ClientFailuresRow>()(
+  'client_failures',
+  { byStart: { fields: ['since'] } },
+  {
+    isTally: true,
+    retention: { after: 'the first failure that is counted', keepMs: FAILURE_WINDOW, index: 'byStart' },
+  },
+)
 
 /**
  * Returns the client of these credentials, or a problem. It does not throw the problem, because a wrong secret must count.

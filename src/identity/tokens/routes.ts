@@ -1,19 +1,24 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import { UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, UnixSeconds, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import type { Writer } from '../../storage/storage.js'
 import { checkClient } from './client.js'
 import { findAccessToken, isUnused, refresh, tokenForClient } from './token.js'
 
-const TokenPair = z.object({
+const TokenPair = component('TokenPair', {
   access_token: z.string(),
   expires_at: UnixSeconds,
   refresh_token: z.string(),
   refresh_expires_at: UnixSeconds,
 })
 
-type TokenCall = Call<unknown, unknown, unknown, 'client' | 'refresh'>
+type TokenCall = Call<
+  unknown,
+  unknown,
+  { grant_type?: 'client_credentials' | 'refresh_token' | undefined },
+  'client' | 'refresh'
+>
 
 // One handler for both paths: the principal depends on the credentials, not on the path (Micro Payment Service Interface, section 4.1).
 const tokenEndpoint = {
@@ -21,7 +26,7 @@ const tokenEndpoint = {
   method: 'POST',
   versions: ['v4', 'v2'],
   auth: ['client', 'refresh'],
-  body: z.object({ grant_type: z.optional(z.string()) }),
+  body: component('TokenRequest', { grant_type: z.optional(z.enum(['client_credentials', 'refresh_token'])) }),
   bodyOptional: true,
   result: TokenPair,
   errors: ['client_unknown', 'too_many_failures', 'refresh_token_invalid'],
@@ -44,9 +49,14 @@ export const tokenRoutes = defineRoutes('tokens', {
   }),
 })
 
-async function exchange(tx: Writer, { principal }: TokenCall, service: ServiceContext) {
+async function exchange(tx: Writer, { principal, body }: TokenCall, service: ServiceContext) {
   const at = service.clock.now()
   if (principal.kind === 'refresh') return refresh(tx, principal.refresh_token, at, service)
+  if (body.grant_type === 'refresh_token')
+    throw problem('field_invalid', {
+      detail: '"grant_type" must be "client_credentials" with Basic credentials. Send a refresh token as Bearer.',
+      fields: { field: 'grant_type' },
+    })
   const client = await checkClient(tx, principal, at)
   return client instanceof Problem ? client : tokenForClient(tx, client, at, service)
 }

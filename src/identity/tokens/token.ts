@@ -2,7 +2,7 @@ import { hexOf } from '../../base/encoding.js'
 import { memoize } from '../../base/memo.js'
 import { problem } from '../../base/problem.js'
 import { digest, randomHex } from '../../base/secrets.js'
-import { seconds } from '../../base/time.js'
+import { isAhead, isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { allRows } from '../../storage/page.js'
@@ -30,13 +30,18 @@ export interface TokenRow {
   readonly refresh_expires_at: number
 }
 
-export const tokens = collection<TokenRow>()('tokens', {
-  byAccess: { fields: ['access_digest'], unique: true },
-  byRefresh: { fields: ['refresh_digest'], unique: true },
-  byClient: { fields: ['client_id', 'access_expires_at'] },
-  // Contains only rows with an unused refresh token: only those may be returned again.
-  unused: { fields: ['client_id', 'access_expires_at', 'refresh_digest'] },
-})
+export const tokens = collection<TokenRow>()(
+  'tokens',
+  {
+    byAccess: { fields: ['access_digest'], unique: true },
+    byRefresh: { fields: ['refresh_digest'], unique: true },
+    byEnd: { fields: ['refresh_expires_at'] },
+    byClient: { fields: ['client_id', 'access_expires_at'] },
+    // Contains only rows with an unused refresh token: only those may be returned again.
+    unused: { fields: ['client_id', 'access_expires_at', 'refresh_digest'] },
+  },
+  { retention: { after: 'the refresh token expires', keepMs: 0, index: 'byEnd' } },
+)
 
 /** A token pair, with times in Unix seconds (Micro Payment Service Interface, section 2). */
 export interface TokenPair {
@@ -58,7 +63,11 @@ export async function tokenForClient(
   at: number,
   context: TokenContext,
 ): Promise<TokenPair> {
-  const [last] = await tx.find(tokens, { index: 'unused', prefix: [client.id], limit: 1, reverse: true })
+  const newest = await tx.find(tokens, { index: 'unused', prefix: [client.id], limit: 20, reverse: true })
+  // Tokens that were issued ahead of the clock are useless, and would hide later ones.
+  const isUseless = ({ access_expires_at }: TokenRow) => isAhead(access_expires_at - ACCESS_LIFETIME, at)
+  for (const useless of newest.filter(isUseless)) tx.remove(tokens, useless.id)
+  const last = newest.find((row) => !isUseless(row))
   const pair = last && last.access_expires_at - at >= REUSE_WINDOW ? show(last, context) : undefined
   // After a state moved without its key, the derived token differs from the one that was issued.
   if (pair && accessDigest(pair.access_token) === last?.access_digest) return pair
@@ -69,7 +78,7 @@ export async function tokenForClient(
 export async function refresh(tx: Writer, refreshToken: string, at: number, context: TokenContext): Promise<TokenPair> {
   const [row] = await tx.find(tokens, { index: 'byRefresh', prefix: [digest(refreshToken)], limit: 1 })
   const client = row && (await tx.get(clients, row.client_id))
-  if (!row || !client || client.deleted_at !== null || row.refresh_expires_at <= at)
+  if (!row || !client || client.deleted_at !== null || !isRefreshCurrent(row, at))
     throw problem('refresh_token_invalid')
   tx.put(tokens, { ...row, refresh_digest: null })
   return issue(tx, client, { at, familyId: row.family_id }, context)
@@ -79,7 +88,7 @@ export async function refresh(tx: Writer, refreshToken: string, at: number, cont
 export async function isUnused(tx: Reader, { refresh_token }: TokenPair, at: number): Promise<boolean> {
   const [row] = await tx.find(tokens, { index: 'byRefresh', prefix: [digest(refresh_token)], limit: 1 })
   const client = row && (await tx.get(clients, row.client_id))
-  return row !== undefined && row.refresh_expires_at > at && client?.deleted_at === null
+  return row !== undefined && isRefreshCurrent(row, at) && client?.deleted_at === null
 }
 
 /** Memoized, because a client sends the same access token many times. */
@@ -88,8 +97,20 @@ const accessDigest = memoize(digest, 1 << 20)
 /** Returns an access token's row. Undefined if the token is unknown or has expired. */
 export async function findAccessToken(tx: Reader, accessToken: string, at: number): Promise<TokenRow | undefined> {
   const [row] = await tx.find(tokens, { index: 'byAccess', prefix: [accessDigest(accessToken)], limit: 1 })
-  return row && row.access_expires_at > at ? row : undefined
+  return row && isCurrent(row.access_expires_at, ACCESS_LIFETIME, at) ? row : undefined
 }
+
+/** Whose a token was, even if it has expired, or is a refresh token. Undefined if it is unknown. */
+export async function ownerOfPair(tx: Reader, token: string): Promise<TokenRow['owner_kind'] | undefined> {
+  for (const index of ['byAccess', 'byRefresh'] as const) {
+    const [row] = await tx.find(tokens, { index, prefix: [digest(token)], limit: 1 })
+    if (row) return row.owner_kind
+  }
+  return undefined
+}
+
+const isRefreshCurrent = ({ refresh_expires_at }: TokenRow, at: number): boolean =>
+  isCurrent(refresh_expires_at, REFRESH_LIFETIME, at)
 
 async function issue(
   tx: Writer,
@@ -97,7 +118,6 @@ async function issue(
   { at, familyId }: { at: number; familyId?: string },
   context: TokenContext,
 ): Promise<TokenPair> {
-  await removeOldTokens(tx, client, at)
   const whole = seconds(at) * 1000
   const id = randomHex(context.random, 16)
   const row: TokenRow = {
@@ -116,13 +136,6 @@ async function issue(
   const data = { client_id: client.id, expires_at: seconds(row.access_expires_at) }
   await recordEvent(tx, { owners: [owner], type: 'token.issued', actor: client.id, subject: null, data, at })
   return show(row, context)
-}
-
-/** Removes a few expired rows of the client. Each new token does this, so that old ones do not pile up. */
-async function removeOldTokens(tx: Writer, client: ClientRow, at: number): Promise<void> {
-  for (const old of await tx.find(tokens, { index: 'byClient', prefix: [client.id], limit: 20 }))
-    if (old.access_expires_at <= at && (old.refresh_digest === null || old.refresh_expires_at <= at))
-      tx.remove(tokens, old.id)
 }
 
 const show = (row: TokenRow, context: TokenContext): TokenPair => ({

@@ -1,6 +1,6 @@
 import type { DeliveryOutcome, MailRow } from '../../base/message.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import type { DeliveryHandler } from '../../jobs/outbox/outbox.js'
+import type { DeliveryHandler } from '../../jobs/outbox/delivery.js'
 import { bounces } from '../../money/cards/test-values.js'
 import { provenUserByEmail } from './user.js'
 
@@ -16,7 +16,12 @@ export const mailDeliveryHandler: DeliveryHandler<MailRow, DeliveryOutcome> = {
     const user = await provenUserByEmail(tx, to)
     if (!user) return settled
     const type = settled === 'sent' ? 'email.sent' : 'email.bounced'
-    const event = { type, actor: 'service', subject: `message:${id}`, data: { subject: withoutCodes(subject) } }
+    const event = {
+      type,
+      actor: 'service',
+      subject: `message:${id}`,
+      data: { subject: withoutCodes(subject) },
+    } as const
     await recordEvent(tx, { owners: [`user:${user.id}`], ...event, at: clock.now() })
     return settled
   },

@@ -45,7 +45,7 @@ export const userRoutes = defineRoutes('users', {
 
   listUsers: route({
     summary: 'List the users that the account created, newest first, without secrets.',
-    evidence: { v2: 'documented' },
+    evidence: 'named',
     method: 'GET',
     path: '/users',
     versions: ['v2'],

@@ -5,6 +5,7 @@ import { secondsDigits } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
 import { createTwin, type TwinContext } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type ClientRow, clientsOf, createClient, userClientSecret } from '../tokens/client.js'
@@ -12,14 +13,12 @@ import { type ClientRow, clientsOf, createClient, userClientSecret } from '../to
 /** A person with an email address and a twin. */
 export interface UserRow {
   readonly id: number
-  /** In the form of `normalEmail`. Older rows may not be in Unicode's NFC. */
+  /** In the form of `normalEmail`. */
   readonly email: string
   /** The account that created the user. Null if they signed up. */
   readonly made_by: number | null
-  /**
-   * When a code that was mailed to the email was first entered; null until then. Absent in older rows: see `isProven`.
-   */
-  readonly email_verified_at?: number | null
+  /** When a code that was mailed to the email was first entered; null until then. */
+  readonly email_verified_at: number | null
   readonly is_android: boolean
   readonly is_ios: boolean
   readonly created_at: number
@@ -27,17 +26,17 @@ export interface UserRow {
   readonly deleted_at: number | null
 }
 
-export const users = collection<UserRow>()('users', {
-  byEmail: { fields: ['email'], unique: true },
-  byMaker: { fields: ['made_by'] },
-})
+export const users = collection<UserRow>()(
+  'users',
+  {
+    byEmail: { fields: ['email'], unique: true },
+    byMaker: { fields: ['made_by'] },
+  },
+  { retention: { forever: 'A user owns value.' } },
+)
 
-/**
- * Whether the user has proven their email. In older rows, which don't say, users who signed up have: they entered a mailed
- * code. Users whom an account created prove it with their next code.
- */
-export const isProven = ({ email_verified_at, made_by }: UserRow): boolean =>
-  email_verified_at === undefined ? made_by === null : email_verified_at !== null
+/** Whether the user has proven their email. */
+export const isProven = ({ email_verified_at }: UserRow): boolean => email_verified_at !== null
 
 export interface NewUser {
   readonly email: string
@@ -81,12 +80,8 @@ export async function createUser(
 }
 
 export async function userByEmail(tx: Reader, email: string): Promise<UserRow | undefined> {
-  const normal = normalEmail(email)
-  const [user] = await tx.find(users, { index: 'byEmail', prefix: [normal], limit: 1 })
-  if (user || /^[\x20-\x7e]*$/.test(normal)) return user
-  // Earlier versions stored emails without normalizing accents (NFD).
-  const [older] = await tx.find(users, { index: 'byEmail', prefix: [normal.normalize('NFD')], limit: 1 })
-  return older
+  const [user] = await tx.find(users, { index: 'byEmail', prefix: [normalEmail(email)], limit: 1 })
+  return user
 }
 
 /** Returns the user with this email, if they have proven it. */
@@ -110,12 +105,8 @@ async function userOf(tx: Reader, owner: string): Promise<UserRow | undefined> {
   return id === undefined ? undefined : tx.get(users, id)
 }
 
-/** Returns a user without client secrets, for sessions. Throws `not_found`. */
-export async function readUserWithoutSecrets(tx: Reader, id: number) {
-  const user = await tx.get(users, id)
-  if (!user) throw problem('not_found')
-  return showUser(user)
-}
+/** Returns a user without client secrets, for their sessions. */
+export const readUserWithoutSecrets = async (tx: Reader, id: number) => showUser(await getExisting(tx, users, id))
 
 /** Returns a user without client secrets, for callers who know the user's email. Throws `not_found`. */
 export async function readUserByEmail(tx: Reader, id: number, email: string | undefined) {
@@ -124,10 +115,9 @@ export async function readUserByEmail(tx: Reader, id: number, email: string | un
   return showUser(user)
 }
 
-/** Returns a user with their client secrets, for that user. Throws `not_found`. */
+/** Returns a user with their client secrets, for that user. */
 export async function readOwnUser(tx: Reader, id: number, context: Pick<ServiceContext, 'keys'>) {
-  const user = await tx.get(users, id)
-  if (!user) throw problem('not_found')
+  const user = await getExisting(tx, users, id)
   return { ...showUser(user), secrets: showSecrets(await clientsOf(tx, 'user', id), context) }
 }
 

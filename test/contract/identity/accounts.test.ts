@@ -116,6 +116,18 @@ contract('updateAccount', (start) => {
     })
   })
 
+  it("is in the account's log, after its creation", async () => {
+    const { call } = await start()
+    const { id, token } = await newSeller(call)
+    await call('PUT', '/v4/account', { token, body: { name: 'Ada' } })
+    const { events } = (await call('GET', '/v4/events', { token })).body
+    const about = { actor: `account:${id}`, subject: `account:${id}` }
+    expect(events.filter(({ type }: { type: string }) => type.startsWith('account.'))).toMatchObject([
+      { type: 'account.updated', ...about, data: { name: 'Ada', businessName: null } },
+      { type: 'account.created', ...about, data: {} },
+    ])
+  })
+
   it('4.1 rule 3: a missing name stays, null clears it', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
@@ -318,7 +330,7 @@ describe('when the storage cannot write', () => {
     storage.failing = 'writes'
     const answer = await call('POST', path, { body })
     expectProblem(answer, 500, code)
-    expect(Object.keys(answer.body).sort()).toEqual(['code', 'error', 'status'])
+    expect(Object.keys(answer.body).sort()).toEqual(['code', 'docs', 'error', 'status'])
     expect(answer.text).not.toMatch(/disk|private/)
     expect(logged).toHaveLength(1)
     expect((await storage.export()).rows).toEqual(before)

@@ -31,6 +31,16 @@ contract('createPageSession', (start) => {
     expect(seen.headers.get('set-cookie')).toBeNull()
   })
 
+  it('takes the origin of a page on plain HTTP too, and says in the log for which page it is', async () => {
+    const { call } = await start()
+    const { own, hash, payer } = await embedded(call)
+    const origin = 'http://localhost:5173'
+    const { status } = await call('POST', '/v4/session/page', { session: own, body: { hash, origin } })
+    expect(status).toBe(201)
+    const { events } = (await call('GET', '/v4/events?type=sign_in&limit=1', { token: payer.token })).body
+    expect(events).toMatchObject([{ subject: expect.stringMatching(/^session:\d+$/), data: { by: 'page', origin } }])
+  })
+
   it("a page session does nothing else in the user's name", async () => {
     const { call } = await start()
     const { page, hash, payer } = await embedded(call)

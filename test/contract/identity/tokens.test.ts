@@ -249,6 +249,7 @@ contract('the token endpoint refuses', (start) => {
       [clientId, ''],
       [clientId, clientSecret.slice(0, -1)],
       [clientId, `${clientSecret}0`],
+      [clientId, `${clientSecret.slice(0, 9)}:${clientSecret.slice(9)}`],
       [clientId, other.clientSecret],
       [clientId, publicSecret],
       [clientId, token],
@@ -277,12 +278,28 @@ contract('the token endpoint refuses', (start) => {
       expectProblem(await call('POST', path, { headers: { authorization } }), 403, 'scheme_refused')
   })
 
-  it('a grant_type that is not text, naming it', async () => {
+  it('a grant that does not fit the credentials, naming the field, in JSON and in a form', async () => {
     const { call } = await start()
-    const { clientId, clientSecret } = await newSeller(call)
-    const answer = await call('POST', path, { headers: basic(clientId, clientSecret), body: { grant_type: 1 } })
-    expectProblem(answer, 400, 'field_invalid')
-    expect(answer.body.field).toBe('grant_type')
+    const seller = await newSeller(call)
+    const headers = basic(seller.clientId, seller.clientSecret)
+    const refused = [
+      await call('POST', path, { headers, body: { grant_type: 1 } }),
+      await call('POST', path, { headers, body: { grant_type: '' } }),
+      await call('POST', path, { headers, form: { grant_type: 'refresh_token' } }),
+    ]
+    for (const at of paths) {
+      const form = { grant_type: 'password', username: 'ada@example.test', password: '123456' }
+      refused.push(await call('POST', at, { headers, form }), await call('POST', at, { headers, body: form }))
+    }
+    const pair = (await exchange(call, seller)).body
+    refused.push(await call('POST', path, { token: pair.refresh_token, form: { grant_type: 'authorization_code' } }))
+    for (const answer of refused) {
+      expectProblem(answer, 400, 'field_invalid')
+      expect(answer.body.field).toBe('grant_type')
+    }
+    // The refusal did not use the refresh token up.
+    const refreshed = await call('POST', path, { token: pair.refresh_token, form: { grant_type: 'refresh_token' } })
+    expect(refreshed.status).toBe(200)
   })
 
   it.each(paths)(

@@ -4,7 +4,7 @@ import { contract } from '../../support/contract/contract.js'
 import { advance, expectProblem, stopClock } from '../../support/scenes/market.js'
 import { setPhone } from '../../support/scenes/paywall.js'
 import { registerDevice } from '../../support/scenes/second-factor.js'
-import { newReader, newSeller, newSession, tokenFor } from '../../support/scenes/world.js'
+import { newPayer, newReader, newSeller, newSession, tokenFor } from '../../support/scenes/world.js'
 
 /** A user's session, whose phone answers so. */
 async function asking(call: Call, phone: string) {
@@ -54,9 +54,55 @@ contract('createUserSecrets', (start) => {
   })
 
   it('waits in a session until its user approves on their phone', async () => {
-    const { call } = await start()
+    const { call, state } = await start()
     const { make } = await asking(call, 'approve')
-    expect((await make()).status).toBe(201)
+    for (const asked of [1, 2]) {
+      expect((await make()).status).toBe(201)
+      const { messages } = (await call('GET', '/_sandbox/outbox?kind=push')).body
+      expect(messages.map(({ data }: any) => data.action)).toEqual(Array(asked).fill('client_credentials'))
+    }
+    const spent = { spent_at: expect.any(Number) }
+    expect((await state()).rows.authentication_requests).toMatchObject([spent, spent])
+  })
+
+  it('ends all credentials but the newest before them, and tells the user in their log and by mail', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    const { token, id, email, clientId } = await newReader(call, await newSeller(call))
+    const make = async (caller: string) => {
+      await advance(call, '1s')
+      const [{ client_id, client_secret }] = (await call('POST', '/v4/user/secrets', { token: caller })).body.secrets
+      return { id: client_id, token: await tokenFor(call, client_id, client_secret) }
+    }
+    const listed = async (caller: string) => {
+      const { secrets } = (await call('GET', `/v4/user/${id}`, { token: caller })).body
+      return Object.fromEntries(secrets.map(({ client_id, deleted_at }: any) => [client_id, deleted_at === null]))
+    }
+    const second = await make(token)
+    expect(await listed(token)).toEqual({ [clientId]: true, [second.id]: true })
+    const third = await make(token)
+    expectProblem(await call('GET', '/v4/twins', { token }), 401, 'token_invalid')
+    expect(await listed(third.token)).toEqual({ [clientId]: false, [second.id]: true, [third.id]: true })
+    const fourth = await make(third.token)
+    expect(await listed(fourth.token)).toEqual({ [second.id]: false, [third.id]: true, [fourth.id]: true })
+
+    const { events } = (await call('GET', '/v4/events?type=user.secrets_created', { token: fourth.token })).body
+    const about = { actor: `user:${id}`, subject: `user:${id}` }
+    expect(events).toMatchObject([
+      { ...about, data: { client_id: fourth.id, ended_client_ids: [second.id] } },
+      { ...about, data: { client_id: third.id, ended_client_ids: [clientId] } },
+      { ...about, data: { client_id: second.id, ended_client_ids: [] } },
+    ])
+    const { messages } = (await call('GET', `/_sandbox/outbox?to=${email}&kind=mail&limit=3`)).body
+    expect(messages.map(({ subject }: any) => subject)).toEqual(Array(3).fill('New client credentials for your wallet'))
+    expect(messages[0].text).toMatch(new RegExp(`${fourth.id}.*\\n\\n.*If this was not you`))
+  })
+
+  it('mails nobody whose address is not proven', async () => {
+    const { call } = await start()
+    const { token, email } = await newPayer(call, await newSeller(call))
+    expect((await call('POST', '/v4/user/secrets', { token })).status).toBe(201)
+    expect((await call('GET', `/_sandbox/outbox?to=${email}`)).body.messages).toEqual([])
   })
 
   it('creates none if the user rejects or does not answer in time', async () => {

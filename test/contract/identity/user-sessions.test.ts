@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer, Call, CallOptions } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { settledRows } from '../../support/contract/settled.js'
 import { advance, expectProblem, fund, readPages, stopClock } from '../../support/scenes/market.js'
 import { askCode, mailedCode, newGuest, verify, wrongCode } from '../../support/scenes/sign-in.js'
 import { defaultDq, newPayer, newSeller, newSession, newTwin, tokenFor } from '../../support/scenes/world.js'
@@ -94,6 +95,18 @@ contract('listSessions', (start) => {
     for (const session of [first, second, third]) expect(answer.text).not.toContain(session)
   })
 
+  it('has no further page after one that reaches the expired ones', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    const email = 'ada@example.test'
+    for (let n = 0; n < 2; n++) await newSession(call, email)
+    await advance(call, '23h')
+    const session = await newSession(call, email)
+    await advance(call, '1h')
+    const { body } = await call('GET', '/v4/sessions?limit=2', { session })
+    expect([body.sessions.length, body.next]).toEqual([1, null])
+  })
+
   it('pages through them, newest first', async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
@@ -170,7 +183,19 @@ contract("a user's log", (start) => {
       ['sign_in', `user:${payer.id}`, { by: 'code' }],
       ['sign_in_failed', 'service', {}],
     ])
+    expect(about(1).subject).toMatch(/^session:\d+$/)
     expect(about(3).subject).toBe(about(1).subject)
+  })
+
+  it('records no sign-out of a session that had expired', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    const email = 'ada@example.test'
+    const session = await newSession(call, email)
+    await advance(call, '24h')
+    await call('DELETE', '/v4/session', { session })
+    const { events } = (await call('GET', '/v4/events?type=sign_out', { session: await newSession(call, email) })).body
+    expect(events).toEqual([])
   })
 
   it('records only failures that counted, and an unknown email has no log', async () => {
@@ -225,10 +250,10 @@ contract('a signed-in session counts as its user', (start) => {
     const { call, state } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const session = await newSession(call, payer.email)
-    const before = (await state()).rows
+    const before = await settledRows(state)
     for (const origin of [FOREIGN, 'null', undefined])
       expectProblem(await act(call, payer.hostname, { headers: cookie(session, origin) }), 403, 'cross_site')
-    expect((await state()).rows).toEqual(before)
+    expect(await settledRows(state)).toEqual(before)
     const header = { session, headers: { origin: FOREIGN } }
     expect((await act(call, payer.hostname, header)).status).toBe(status)
   })
