@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { hasDevice } from '../../src/consent/devices/device.js'
+import { spendAwaited } from '../../src/consent/second-factor/await-second-factor.js'
 import {
   type ApprovedAction,
   requestStatus,
@@ -75,6 +76,8 @@ test('an approval lasts five minutes', async () => {
   const { at, require, spend, phone } = await world()
   const [first, second] = [await require(), await require()]
   await phone.approve()
+  // The clock was set back since the approval.
+  expect(await spend(first.id, { at: at - 60_001 })).toBe('expired')
   expect(await spend(first.id, { at: at + 299_999 })).toBe('approved')
   expect(await spend(second.id, { at: at + 300_000 })).toBe('expired')
 })
@@ -88,6 +91,32 @@ test('an approval is spent only in the session that requested it', async () => {
   expect(await spend(id, { sessionId: 'ms_one' })).toBe('approved')
 })
 
+test('a request that a caller wrote approves no action', async () => {
+  const { require, spend, phone } = await world()
+  const { id } = await require({ byCaller: true })
+  await phone.approve()
+  expect(await spend(id)).toBe('mismatch')
+})
+
+test('a call that waited spends its approval once, and neither a withdrawn one nor that of an ended session', async () => {
+  const { storage, at, payer, require, phone } = await world()
+  const order = { userId: payer.id, action: 'transfer', detail: DETAIL }
+  const spendFor = (request: Awaited<ReturnType<typeof require>>, more: object = {}) =>
+    storage.write((tx) => spendAwaited(tx, request, { ...order, ...more }, at))
+  const approved = await require()
+  await phone.approve()
+  await spendFor(approved)
+  await expect(spendFor(approved)).rejects.toMatchObject({ code: 'approval_timeout' })
+  const rejected = await require()
+  await phone.reject()
+  await expect(spendFor(rejected)).rejects.toMatchObject({ code: 'rejected' })
+  await expect(spendFor(rejected, { deniedAs: 'payment_denied' })).rejects.toMatchObject({ code: 'payment_denied' })
+  const sessionId = `ms_${'0'.repeat(32)}`
+  const ended = await require({ sessionId })
+  await phone.approve()
+  await expect(spendFor(ended, { sessionId })).rejects.toMatchObject({ code: 'sign_in_required' })
+})
+
 test('a deleted authorization cannot be spent, and a spent one cannot be deleted', async () => {
   const { call, payer, require, spend, phone } = await world()
   const [first, second] = [await require({ action: 'paywall' }), await require({ action: 'paywall' })]
@@ -97,7 +126,7 @@ test('a deleted authorization cannot be spent, and a spent one cannot be deleted
   expect((await withdraw(first.id)).status).toBe(200)
   expect(await spend(first.id, { action: 'paywall' })).toBe('rejected')
   expect(await spend(second.id, { action: 'paywall' })).toBe('approved')
-  expect((await withdraw(second.id)).body.code).toBe('not_pending')
+  expect((await withdraw(second.id)).body.code).toBe('authorization_answered')
 })
 
 test('a request lasts two minutes by default, and thirty seconds for a paywall', async () => {

@@ -1,23 +1,27 @@
 import { request } from 'node:http'
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startHost } from '../support/browser/host.js'
 import { UserAgent } from '../support/browser/user-agent.js'
-import { type App, claimsIn, headerOf, refreshWith, VERIFIER } from '../support/scenes/oidc.js'
+import { type App, asClient, claimsIn, headerOf, refreshWith, VERIFIER } from '../support/scenes/oidc.js'
 import { RelyingParty, RP_CALLBACK } from '../support/scenes/relying-party.js'
 
 /** What somebody might try against the provider, over HTTP, each with the refusal that it meets. */
 
 let rp: RelyingParty
-beforeEach(async () => {
+beforeAll(async () => {
   rp = new RelyingParty(await startHost())
 })
-afterEach(() => rp.host.close())
+// An address gets only a few codes in a quarter of an hour.
+beforeEach(() => rp.host.service.sandbox.advance('16m'))
+afterAll(() => rp.host.close())
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 const statusOf = async (token: string) => (await rp.fetch('/me', bearer(token))).status
 const newCode = async (app: Awaited<ReturnType<RelyingParty['register']>>) =>
   rp.codeIn(await new UserAgent(rp.host).authorize(rp.address(app)))
+
+const NO_PKCE = { code_challenge: undefined, code_challenge_method: undefined }
 
 /** The error that a request of a client leads to which nobody has connected, by the link on the page. */
 async function errorOf(app: Pick<App, 'id'>, parameters: Record<string, string | undefined>): Promise<string | null> {
@@ -51,12 +55,48 @@ describe('a redirect URI', () => {
 })
 
 describe('PKCE', () => {
-  it.each<[string, Record<string, string | undefined>]>([
-    ['missing', { code_challenge: undefined, code_challenge_method: undefined }],
-    ['plain', { code_challenge: VERIFIER, code_challenge_method: 'plain' }],
-    ['plain by default', { code_challenge_method: undefined }],
-  ])('%s is refused', async (_, parameters) => {
-    expect(await errorOf(await rp.register(), parameters)).toBe('invalid_request')
+  it.each<[string, Record<string, string | undefined>, object]>([
+    ['plain', { code_challenge: VERIFIER, code_challenge_method: 'plain' }, {}],
+    ['plain by default', { code_challenge_method: undefined }, {}],
+    ['missing from a public client', NO_PKCE, { token_endpoint_auth_method: 'none' }],
+  ])('%s is refused', async (_, parameters, metadata) => {
+    expect(await errorOf(await rp.register(metadata), parameters)).toBe('invalid_request')
+  })
+
+  it('missing for an MCP server is refused, and so is the way around by the token request', async () => {
+    const app = await rp.register()
+    const resource = `${rp.host.url}/mcp`
+    expect(await errorOf(app, { ...NO_PKCE, resource })).toBe('invalid_request')
+    const back = await new UserAgent(rp.host).authorize(rp.address(app, NO_PKCE))
+    const form = { grant_type: 'authorization_code', code: rp.codeIn(back), redirect_uri: RP_CALLBACK, resource }
+    expect((await asClient(rp.host.call, app, 'token', form)).body.error).toBe('invalid_target')
+  })
+
+  it('that somebody removed from an authorization request makes its code useless', async () => {
+    const app = await rp.register()
+    const code = rp.codeIn(await new UserAgent(rp.host).authorize(rp.address(app, NO_PKCE)))
+    const { status, body } = await rp.exchange(app, code)
+    expect([status, body.error]).toEqual([400, 'invalid_grant'])
+  })
+
+  it('cannot be left out of the exchange by whoever stole a code and the secret', async () => {
+    const app = await rp.register()
+    const form = { grant_type: 'authorization_code', code: await newCode(app), redirect_uri: RP_CALLBACK }
+    const { status, body } = await asClient(rp.host.call, app, 'token', form)
+    expect([status, body.error]).toEqual([400, 'invalid_grant'])
+  })
+
+  it('is needed for a code that a client got before it became public', async () => {
+    const app = await rp.register()
+    const code = rp.codeIn(await new UserAgent(rp.host).authorize(rp.address(app, NO_PKCE)))
+    const body = { client_id: app.id, redirect_uris: [RP_CALLBACK], token_endpoint_auth_method: 'none' }
+    expect((await rp.host.call('PUT', `/v4/oidc/reg/${app.id}`, { body, token: app.registrationToken })).status).toBe(
+      200,
+    )
+    const form = { grant_type: 'authorization_code', code, redirect_uri: RP_CALLBACK, client_id: app.id }
+    expect((await rp.host.call('POST', '/v4/oidc/token', { form })).body.error).toBe('invalid_request')
+    const proven = { ...form, code_verifier: VERIFIER }
+    expect((await rp.host.call('POST', '/v4/oidc/token', { form: proven })).body.error).toBe('invalid_grant')
   })
 
   it.each(['', 'wrong-verifier-of-the-right-length-0123456789', VERIFIER.slice(1)])(
@@ -162,11 +202,18 @@ describe('a token', () => {
     const { app, browser, tokens } = await rp.signIn()
     const [, payload] = tokens.id_token.split('.')
     const none = Buffer.from(JSON.stringify({ alg: 'none', typ: 'JWT' })).toString('base64url')
-    const { privateKey } = await generateKeyPair('ES256')
-    const signed = await new CompactSign(new TextEncoder().encode(JSON.stringify(claimsIn(tokens.id_token))))
-      .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: headerOf(tokens.id_token).kid })
-      .sign(privateKey)
-    for (const id_token_hint of [`${none}.${payload}.`, signed]) {
+    const { kid } = headerOf(tokens.id_token)
+    const claims = new TextEncoder().encode(JSON.stringify(claimsIn(tokens.id_token)))
+    const forge = (alg: string, key: CryptoKey | Uint8Array) =>
+      new CompactSign(claims).setProtectedHeader({ alg, typ: 'JWT', kid }).sign(key)
+    const { keys } = (await rp.fetch('/jwks')).body
+    const published = keys.find((key: { kid: string }) => key.kid === kid)
+    for (const id_token_hint of [
+      `${none}.${payload}.`,
+      await forge('ES256', (await generateKeyPair('ES256')).privateKey),
+      await forge('RS256', (await generateKeyPair('RS256')).privateKey),
+      await forge('HS256', new TextEncoder().encode(JSON.stringify(published))),
+    ]) {
       const back = await browser.open(rp.address(app, { id_token_hint }))
       expect(back?.searchParams.get('error')).toBe('invalid_request')
       await browser.open(`${rp.issuer}/session/end?id_token_hint=${id_token_hint}`)

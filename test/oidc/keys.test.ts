@@ -30,9 +30,25 @@ it('a state restored under another encryption key keeps issued tokens valid, and
   expect(body.active).toBe(true)
 })
 
-it('simultaneous first requests make one signing key', async () => {
+it('simultaneous first requests make one signing key for each algorithm', async () => {
   const { call } = start('c')
   const sets = await Promise.all(Array.from({ length: 5 }, () => call('GET', '/v4/oidc/jwks')))
   expect(new Set(sets.map(({ text }) => text)).size).toBe(1)
-  expect(sets[0]?.body.keys).toHaveLength(1)
+  expect(sets[0]?.body.keys).toHaveLength(2)
+})
+
+it('a client that registered when there was only ES256 keeps it, and no other key is made for it', async () => {
+  const { service, call } = start('d')
+  const app = await newConfidentialApp(call, { id_token_signed_response_alg: undefined })
+  expect(app.body.id_token_signed_response_alg).toBe('RS256')
+  const state = await service.sandbox.snapshot()
+  const older = JSON.parse(JSON.stringify(state))
+  for (const client of older.rows.oidc_clients) delete client.metadata.id_token_signed_response_alg
+  await service.sandbox.restore(older)
+
+  const shown = (await call('GET', `/v4/oidc/reg/${app.id}`, { token: app.registrationToken })).body
+  expect(shown.id_token_signed_response_alg).toBe('ES256')
+  const agent = await newAgent(call, { app })
+  expect(headerOf(agent.idToken).alg).toBe('ES256')
+  expect((await service.sandbox.snapshot()).rows.oidc_keys).toHaveLength(1)
 })

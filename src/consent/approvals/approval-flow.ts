@@ -1,4 +1,5 @@
 import { Problem, problem } from '../../base/problem.js'
+import { minuteText } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession, type SessionRow } from '../../identity/sessions/session.js'
@@ -89,8 +90,6 @@ async function describeApproval(tx: Reader, row: ApprovalRow, email: string): Pr
     until: minuteText(expires_at),
   }
 }
-
-const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 interface ApprovalSession {
   readonly row: ApprovalRow

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../base/hash.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { digest, randomHex } from '../../base/secrets.js'
-import { seconds } from '../../base/time.js'
+import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
 import { recordEvent } from '../../jobs/events/event.js'
@@ -18,13 +18,12 @@ const SPENDABLE_FOR = 60 * 60_000
 const MAX_PENDING = 20
 
 /** How long an ended approval stays readable. */
-const STORED_FOR = 30 * 24 * 60 * 60_000
+export const APPROVAL_STORED_FOR = 30 * 24 * 60 * 60_000
 /** Limit on the JSON of a detail, because people read it. A full cart of fifty lines fits. */
 const MAX_CHARACTERS = 32 * 1024
 
-/** Kinds of the timers that expire and delete an approval. Their subject is its id. */
+/** Kind of the timer that expires an approval. Its subject is the approval's id. */
 export const APPROVAL_EXPIRES = 'approval_expires'
-export const APPROVAL_FORGOTTEN = 'approval_forgotten'
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired', 'spent'] as const
 export type ApprovalStatus = (typeof approvalStatuses)[number]
@@ -104,35 +103,47 @@ interface ApprovalState {
   readonly expires_at: number
   readonly created_at: number
   readonly spent_at: number | null
+  /** A refusal offered it, and the agent has not requested it itself. */
+  readonly is_offer?: true
 }
 
-export const approvals = collection<ApprovalRow>()('approvals', {
-  byUser: { fields: ['user_id', 'number'] },
-  byUserStatus: { fields: ['user_id', 'status', 'number'] },
-  byStatus: { fields: ['status', 'number'] },
-  byConnection: { fields: ['connection_id', 'status'] },
-})
+export const approvals = collection<ApprovalRow>()(
+  'approvals',
+  {
+    byExpiry: { fields: ['expires_at'] },
+    byUser: { fields: ['user_id', 'number'] },
+    byUserStatus: { fields: ['user_id', 'status', 'number'] },
+    byStatus: { fields: ['status', 'number'] },
+    byConnection: { fields: ['connection_id', 'status'] },
+  },
+  { retention: { after: 'the time to answer or spend it is over', keepMs: APPROVAL_STORED_FOR, index: 'byExpiry' } },
+)
 
 /** Hashes who may do what. The order of fields does not matter. */
-function bindingOf({ user_id, client_id, account_id }: Agent, { kind, detail }: ApprovalTerms): string {
+export function bindingOf({ user_id, client_id, account_id }: Agent, { kind, detail }: ApprovalTerms): string {
   const account = kind === 'account_change' ? account_id : null
   return digest(canonicalJson({ client: client_id, user: user_id, account, kind, detail }))
 }
 
 /** The status of an approval at a time, in Unix milliseconds. */
-export const approvalStatus = ({ status, expires_at }: ApprovalRow, at: number): ApprovalStatus =>
-  (status === 'pending' || status === 'approved') && expires_at <= at ? 'expired' : status
+export function approvalStatus({ status, expires_at }: ApprovalRow, at: number): ApprovalStatus {
+  if (status !== 'pending' && status !== 'approved') return status
+  return isCurrent(expires_at, status === 'pending' ? PENDING_FOR : SPENDABLE_FOR, at) ? status : 'expired'
+}
 
-/** Creates an approval that waits for the agent's user. Throws `field_invalid`, `too_many_pending`. */
+/**
+ * Creates an approval that waits for the agent's user. Throws `field_invalid`, and `too_many_pending` unless it is an
+ * offer.
+ */
 export async function createPendingApproval(
   tx: Writer,
   agent: Agent,
   terms: ApprovalTerms,
-  { random, clock }: Pick<ServiceContext, 'random' | 'clock'>,
+  { random, clock, isOffer = false }: Pick<ServiceContext, 'random' | 'clock'> & { readonly isOffer?: boolean },
 ): Promise<ApprovalRow> {
   const at = clock.now()
   checkLength(terms)
-  await checkPending(tx, agent, at)
+  if (!isOffer) await checkPending(tx, agent, at)
   const { user_id, client_id, connection_id, account_id } = agent
   const { now, ...asked } = terms
   const row: ApprovalRow = {
@@ -146,9 +157,10 @@ export async function createPendingApproval(
     expires_at: at + PENDING_FOR,
     created_at: at,
     spent_at: null,
+    ...(isOffer && { is_offer: true }),
   }
   tx.put(approvals, row)
-  await setTimer(tx, { kind: APPROVAL_EXPIRES, subject: row.id, at: row.expires_at })
+  await setTimer(tx, { kind: APPROVAL_EXPIRES, subject: row.id, at: row.expires_at, now: at })
   await recordApprovalEvent(tx, row, { act: 'requested', actor: client_id, at })
   return row
 }
@@ -159,8 +171,10 @@ function checkLength({ detail }: ApprovalTerms): void {
 }
 
 async function checkPending(tx: Reader, { connection_id }: Agent, at: number): Promise<void> {
-  const query = { index: 'byConnection', prefix: [connection_id, 'pending'], limit: 2 * MAX_PENDING } as const
-  const pending = (await tx.find(approvals, query)).filter((row) => approvalStatus(row, at) === 'pending')
+  const query = { index: 'byConnection', prefix: [connection_id, 'pending'], limit: 4 * MAX_PENDING } as const
+  const pending = (await tx.find(approvals, query)).filter(
+    (row) => !row.is_offer && approvalStatus(row, at) === 'pending',
+  )
   if (pending.length < MAX_PENDING) return
   const first = Math.min(...pending.map(({ expires_at }) => expires_at))
   throw problem('too_many_pending', { headers: { 'retry-after': String(Math.ceil((first - at) / 1000)) } })
@@ -250,17 +264,14 @@ const notApproved = {
   expired: 'The approval has expired. Request a new one.',
 } as const
 
-/** Expires an approval that was not spent in time, and schedules its deletion. */
+/** Expires an approval that was not spent in time. */
 export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   const at = clock.now()
   const row = await tx.get(approvals, subject)
   // An approved one has a second, later timer.
   if (!row || approvalStatus(row, at) === 'approved') return
   if (row.status === 'pending' || row.status === 'approved') await expire(tx, row, at)
-  await setTimer(tx, { kind: APPROVAL_FORGOTTEN, subject, at: at + STORED_FOR })
 }
-
-export const forgetApproval: TimerJob = async (tx, subject) => tx.remove(approvals, subject)
 
 /** Expires every pending or approved request of a connection. */
 export async function expireApprovalsOf(tx: Writer, connectionId: number, at: number): Promise<void> {
@@ -319,7 +330,7 @@ export const approvalUrl = (id: string, { baseUrl }: Pick<ServiceContext, 'baseU
 const recordApprovalEvent = (
   tx: Writer,
   { id, user_id, client_id, kind, summary }: ApprovalRow,
-  { act, actor, at }: { act: ApprovalStatus | 'requested'; actor: string; at: number },
+  { act, actor, at }: { act: Exclude<ApprovalStatus, 'pending'> | 'requested'; actor: string; at: number },
 ): Promise<void> =>
   recordEvent(tx, {
     owners: [`user:${user_id}`],

@@ -1,4 +1,4 @@
-import { Amount, ApprovalShape, quoteFields, z } from '../../http/fields/schema.js'
+import { Amount, ApprovalShape, component, quoteFields, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { approvalOfUser, approvalStatuses, decideApproval, listApprovals, showToUser } from './approval.js'
 import { approvalFlow } from './approval-flow.js'
@@ -14,7 +14,7 @@ const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'
 const sessionOf = ({ principal, session }: Call<unknown, unknown, unknown, 'user' | 'session'>) =>
   principal.via === 'session' ? { userId: principal.id, sessionId: session?.id } : undefined
 
-const AgentSettings = z.object({ approval_threshold: z.record(z.string(), Amount) })
+const AgentSettings = component('AgentSettings', { approval_threshold: z.record(z.string(), Amount) })
 
 const approvalPage = { ...approvalFlow.page, params: ApprovalPath, redirects: true } as const
 

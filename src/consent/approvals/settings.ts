@@ -10,7 +10,11 @@ export interface AgentSettingsRow {
   readonly thresholds: Readonly<Record<string, string>>
 }
 
-export const agentSettings = collection<AgentSettingsRow>()('agent_settings', {})
+export const agentSettings = collection<AgentSettingsRow>()(
+  'agent_settings',
+  {},
+  { retention: { forever: 'One for each user.' } },
+)
 
 /** The user's threshold in smallest units. Default: 0. */
 export async function thresholdOf(tx: Reader, userId: number, dq: string): Promise<bigint> {

@@ -11,7 +11,7 @@ import {
   newSessionId,
   type PageSessionRow,
 } from '../../identity/sessions/session.js'
-import { findAccessToken } from '../../identity/tokens/token.js'
+import { findAccessToken, ownerOfPair } from '../../identity/tokens/token.js'
 import type { Reader } from '../../storage/storage.js'
 import { findAgentToken } from '../oidc/agent.js'
 import { metadataAddress } from '../oidc/issuer.js'
@@ -28,10 +28,14 @@ export async function authenticate(
   sent: SentCredentials,
   context: Context,
 ): Promise<Caller> {
-  if (auth.every((kind) => kind === 'none')) return NO_CALLER
   const authorization = authorizationOf(sent)
+  // A page that names its account wants to know whether there is one.
+  if (auth.includes('none') && auth.includes('embed') && sent.publicSecret !== undefined)
+    return { principal: await authenticateEmbed(tx, sent.publicSecret), session: undefined }
   if (auth.includes('none'))
-    return authorization === null ? NO_CALLER : authenticateOptional(tx, auth, { ...sent, authorization }, context)
+    return authorization === null || !auth.some(usesToken)
+      ? NO_CALLER
+      : authenticateOptional(tx, auth, { ...sent, authorization }, context)
   if (auth.includes('client')) return { principal: exchangePrincipal(authorization), session: undefined }
   if (auth.includes('guest') && (authorization === null || !auth.some(usesToken)))
     return authenticateGuest(tx, auth, sent, context)
@@ -82,7 +86,7 @@ const AGENT_TOKEN = 'the Bearer access token of an app that a user connected'
 
 const usesToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
 
-type Requirement = Pick<SentCredentials, 'resource' | 'agentScope'>
+type Requirement = Pick<SentCredentials, 'resource' | 'agentScope' | 'recognized'>
 
 /**
  * The `WWW-Authenticate` header (RFC 6750 section 3), with the address of a resource's metadata (RFC 9728 section 5.1).
@@ -112,14 +116,21 @@ function authorizationOf({ headers, formToken }: SentCredentials): string | null
 
 /** Reads the credentials of a token request (Micro Payment Service Interface, section 4.1). */
 function exchangePrincipal(authorization: string | null): Principal {
-  if (!authorization?.trim()) throw problem('credentials_missing', { headers: { 'www-authenticate': 'Basic, Bearer' } })
-  const [, scheme = '', credentials = ''] = /^(\S+)\s*(.*)$/.exec(authorization) ?? []
-  if (/^bearer$/i.test(scheme)) return { kind: 'refresh', refresh_token: credentials }
-  if (!/^basic$/i.test(scheme)) throw problem('scheme_refused')
+  if (!authorization) throw problem('credentials_missing', { headers: { 'www-authenticate': 'Basic, Bearer' } })
+  const { scheme, credentials } = partsOf(authorization)
+  if (scheme === 'bearer') return { kind: 'refresh', refresh_token: credentials }
+  if (scheme !== 'basic') throw problem('scheme_refused')
   const pair = decodeBase64(credentials)
-  const colon = pair.indexOf(':')
-  if (colon < 0 || pair.includes('\0')) throw problem('client_unknown')
-  return { kind: 'client', client_id: pair.slice(0, colon), client_secret: pair.slice(colon + 1) }
+  // Not every storage takes a NUL in a text.
+  if (pair.includes('\0')) throw problem('client_unknown')
+  const [client_id = '', ...secret] = pair.split(':')
+  return { kind: 'client', client_id, client_secret: secret.join(':') }
+}
+
+/** The scheme of an `Authorization` header, in lower case, and what comes after it. */
+function partsOf(authorization: string): { scheme: string; credentials: string } {
+  const end = authorization.search(/\s|$/)
+  return { scheme: authorization.slice(0, end).toLowerCase(), credentials: authorization.slice(end).trim() }
 }
 
 function decodeBase64(text: string): string {
@@ -140,22 +151,43 @@ async function authenticateToken(
   { authorization, ...asked }: PresentedToken,
   context: Context,
 ): Promise<Principal> {
-  const [, accessToken] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? []
-  if (accessToken === undefined) throw problem('bearer_required', challenge(asked, context))
+  const { scheme, credentials: accessToken } = partsOf(authorization)
+  if (scheme !== 'bearer' || accessToken === '' || /\s/.test(accessToken))
+    throw problem('bearer_required', { detail: tokenSource(auth), ...challenge(asked, context) })
   // Only tokens of agents are JWTs, and only JWTs contain a dot.
   if (accessToken.includes('.')) return authenticateAgent(tx, auth, { ...asked, accessToken }, context)
   const token = await findAccessToken(tx, accessToken, context.clock.now())
   const challenged = () => challenge(asked, context, 'invalid_token')
   if (!token) {
-    const isAgents = auth.every((kind) => kind === 'agent')
-    const detail = `Get one from POST ${isAgents ? '/v4/oidc/token' : '/v4/account/oauth/token'}.`
+    // An expired token still says whose it was.
+    const owner = await ownerOfPair(tx, accessToken)
+    const detail = tokenSource(owner && auth.includes(owner) ? [owner] : auth)
     throw problem('token_invalid', { detail, ...challenged() })
   }
-  if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', challenged())
   const { owner_kind, owner_id: id, family_id } = token
-  if (!auth.includes(owner_kind)) throw problem(wrongCaller(auth))
-  if (owner_kind === 'account') return { kind: 'account', owner: `account:${id}`, id, family_id }
-  return userPrincipal(id, { via: 'token', family_id })
+  const principal: Principal =
+    owner_kind === 'account'
+      ? { kind: 'account', owner: `account:${id}`, id, family_id }
+      : userPrincipal(id, { via: 'token', family_id })
+  asked.recognized?.(principal)
+  if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', challenged())
+  if (!auth.includes(owner_kind)) {
+    const detail = `It is the token of ${owner_kind === 'user' ? 'a user' : 'an account'}. ${tokenSource(auth)}`
+    throw problem(wrongCaller(auth), { detail })
+  }
+  return principal
+}
+
+const TOKEN_SOURCES = {
+  account: 'Account tokens come from POST /v4/account/oauth/token.',
+  user: 'User tokens come from POST /v4/user/oauth/token.',
+  agent: 'App tokens come from POST /v4/oidc/token.',
+}
+
+/** Says where the callers of a route get an access token. */
+function tokenSource(auth: readonly Auth[]): string {
+  const kinds = (['account', 'user', 'agent'] as const).filter((kind) => auth.includes(kind))
+  return kinds.map((kind) => TOKEN_SOURCES[kind]).join(' ') || `Send ${describeCredentials(auth)}.`
 }
 
 async function authenticateAgent(
@@ -169,12 +201,11 @@ async function authenticateAgent(
   if (!found || 'audience' in found) {
     const detail = found
       ? `The token is only valid for ${found.audience}. Request one at /v4/oidc/auth with \`resource\` ${resource ?? context.baseUrl}.`
-      : 'Get one from POST /v4/oidc/token.'
+      : TOKEN_SOURCES.agent
     throw problem('token_invalid', { detail, ...challenge(asked, context, 'invalid_token') })
   }
-  if (!auth.includes('agent')) throw problem(wrongCaller(auth))
   const { token, connection, accountId } = found
-  return {
+  const principal: Principal = {
     kind: 'agent',
     owner: `user:${connection.user_id}`,
     user_id: connection.user_id,
@@ -184,6 +215,9 @@ async function authenticateAgent(
     scopes: token.access_scopes,
     family_id: token.family_id,
   }
+  asked.recognized?.(principal)
+  if (!auth.includes('agent')) throw problem(wrongCaller(auth))
+  return principal
 }
 
 const userPrincipal = (id: number, by: Pick<UserPrincipal, 'via' | 'family_id'>): UserPrincipal => ({

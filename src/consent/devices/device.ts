@@ -10,7 +10,8 @@ import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type DeviceMail, deviceMail } from './wording.js'
 
-export const platforms = ['ios', 'android', 'web'] as const
+/** `mobile`: a phone whose app names no system, as existing clients register. */
+export const platforms = ['ios', 'android', 'web', 'mobile'] as const
 export type Platform = (typeof platforms)[number]
 
 const MAX_DEVICES = 20
@@ -30,8 +31,8 @@ export interface DeviceRow {
   /** The push token, encrypted. */
   readonly token_sealed: string
   readonly created_at: number
-  /** The change that waits for confirmation. Rows of older versions lack it: their devices are active. */
-  readonly change?: DeviceChange | null
+  /** The change that waits for confirmation. Null for an active device. */
+  readonly change: DeviceChange | null
 }
 
 /** A change that the user confirms on an active device or by a mailed link. */
@@ -47,7 +48,11 @@ export interface DeviceChange {
   readonly link_until: number
 }
 
-export const devices = collection<DeviceRow>()('devices', { byUser: { fields: ['user_id'] } })
+export const devices = collection<DeviceRow>()(
+  'devices',
+  { byUser: { fields: ['user_id'] } },
+  { retention: { until: 'the user removes the device, or it is not confirmed in time' } },
+)
 
 export interface NewDevice {
   readonly userId: number
@@ -114,13 +119,14 @@ export async function addDevice(
 /** Stores a change that waits for confirmation, and mails the user a link to confirm it. */
 export async function storeChange(
   tx: Writer,
-  { change, ...device }: DeviceRow & { readonly change: DeviceChange },
+  device: DeviceRow & { readonly change: DeviceChange },
   { link, at }: { link: string; at: number },
 ): Promise<void> {
   const unconfirmed = (await currentDevicesOf(tx, device.user_id, at)).filter((each) => !isActive(each))
   for (const old of unconfirmed.slice(0, Math.max(0, unconfirmed.length + 1 - MAX_UNCONFIRMED)))
     tx.remove(devices, old.id)
-  tx.put(devices, { ...device, change })
+  const { change } = device
+  tx.put(devices, device)
   await recordDeviceEvent(tx, change.kind === 'add' ? 'device_waits' : 'device_removal_waits', device, at)
   await mailUser(tx, device, { what: change.kind, link, from: change.link_from }, at)
 }
@@ -128,13 +134,14 @@ export async function storeChange(
 /** Applies a confirmed change, or discards a rejected one. */
 export async function settleChange(
   tx: Writer,
-  { change, ...device }: DeviceRow,
+  { change, ...rest }: DeviceRow,
   { confirmed, at }: { confirmed: boolean; at: number },
 ): Promise<void> {
   if (!change) return
+  const device: DeviceRow = { ...rest, change: null }
   if (change.kind === 'remove') {
     if (confirmed) return removeDevice(tx, device, at)
-    tx.put(devices, { ...device, change: null })
+    tx.put(devices, device)
     return
   }
   if (!confirmed) {
@@ -142,7 +149,7 @@ export async function settleChange(
     return recordDeviceEvent(tx, 'device_refused', device, at)
   }
   const former = change.replaces === null ? undefined : await tx.get(devices, change.replaces)
-  await addDevice(tx, { row: { ...device, change: null }, isKnown: false, former }, { at, isMailed: true })
+  await addDevice(tx, { row: device, isKnown: false, former }, { at, isMailed: true })
 }
 
 /** Removes a device. If it was active, mails its user. */
@@ -227,7 +234,7 @@ async function updatePlatforms(tx: Writer, userId: number, at: number): Promise<
 
 const recordDeviceEvent = (
   tx: Writer,
-  what: string,
+  what: 'device_waits' | 'device_added' | 'device_refused' | 'device_removal_waits' | 'device_removed',
   { id, user_id, platform, name }: DeviceRow,
   at: number,
 ): Promise<void> =>

@@ -1,11 +1,12 @@
 import { quoted, unlinked } from '../../base/text/quotation.js'
+import { minuteText } from '../../base/time.js'
 
 interface NamedDevice {
-  readonly platform: 'ios' | 'android' | 'web'
+  readonly platform: 'ios' | 'android' | 'web' | 'mobile'
   readonly name: string | null
 }
 
-const platformNames = { ios: 'iOS', android: 'Android', web: 'a browser' } as const
+const platformNames = { ios: 'iOS', android: 'Android', web: 'a browser', mobile: 'a phone' } as const
 
 /** A device in text for people. Its name is quoted, because anybody who registers a device chooses it. */
 export const deviceText = ({ platform, name }: NamedDevice): string =>
@@ -45,5 +46,3 @@ export function deviceMail(device: NamedDevice, letter: DeviceMail): { subject: 
       }
   }
 }
-
-export const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`

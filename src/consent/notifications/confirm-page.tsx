@@ -1,9 +1,10 @@
 import type { Problem } from '../../base/problem.js'
+import { minuteText } from '../../base/time.js'
 import { formPage } from '../../http/pages/form-page.js'
 import { Actions, Button } from '../../http/pages/parts.js'
 import type { Reply } from '../../http/reply.js'
 import type { DeviceChange, DeviceRow } from '../devices/device.js'
-import { deviceText, minuteText } from '../devices/wording.js'
+import { deviceText } from '../devices/wording.js'
 
 type ChangingDevice = DeviceRow & { readonly change: DeviceChange }
 

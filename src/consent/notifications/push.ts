@@ -1,5 +1,5 @@
 import type { PushRow } from '../../base/message.js'
-import type { DeliveryHandler } from '../../jobs/outbox/outbox.js'
+import type { DeliveryHandler } from '../../jobs/outbox/delivery.js'
 import { devices, pushToken } from '../devices/device.js'
 import { schedulePhoneAnswer } from '../second-factor/phone.js'
 

@@ -1,6 +1,7 @@
 import { base64url } from '../../base/encoding.js'
 import { problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
+import { isCurrent } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
@@ -97,7 +98,7 @@ export async function changeOfLink(
   const device = await tx.get(devices, id)
   const { change } = device ?? {}
   if (!device || !change || !sameSecret(change.link_digest, digest(token))) throw problem('not_found')
-  if (change.link_until <= at) throw problem('link_expired')
+  if (!isCurrent(change.link_until, LINK_LIFETIME + DAY, at)) throw problem('link_expired')
   return { ...device, change }
 }
 

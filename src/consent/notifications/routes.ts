@@ -1,6 +1,5 @@
-import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { IdPath, lineOf, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, IdPath, lineOf, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
 import { refusedBy } from '../../http/pages/html.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
@@ -23,7 +22,7 @@ const Token = z.string().check(z.regex(/^[\x21-\x7e]{1,4096}$/, '1 to 4096 print
 
 const Name = lineOf(255, 0)
 
-const Registration = z.object({
+const Registration = component('Device', {
   id: z.int(),
   platform: Platform,
   name: z.nullable(z.string()),
@@ -108,25 +107,26 @@ export const notificationRoutes = defineRoutes('notifications', {
     versions: ['v3'],
     auth: ['user', 'session'],
     deviceToken: 'optional',
+    repeatsErrorAsMessage: true,
     body: z.object({ fcmToken: Token, platform: z.optional(Platform), deviceId: z.optional(Name) }),
     result: z.object({
       success: z.literal(true),
       message: z.string(),
       deviceId: z.string(),
       platform: Platform,
-      registeredAt: UnixSeconds,
+      registeredAt: z.int(),
     }),
     errors: ['too_many_devices', 'too_many_pending', 'too_many_mails'],
     idempotent: true,
     async write(tx, call, service) {
-      const { fcmToken: token, platform = 'web', deviceId } = call.body
+      const { fcmToken: token, platform = 'mobile', deviceId } = call.body
       const device = await createRegistration(tx, { token, platform, deviceId, ...changerOf(call, service) }, service)
       return {
         success: true as const,
         message: 'The device is registered.',
         deviceId: device.device_id ?? String(device.id),
         platform: device.platform,
-        registeredAt: seconds(device.created_at),
+        registeredAt: device.created_at,
       }
     },
   }),

@@ -1,5 +1,6 @@
 import { base64url } from '../../base/encoding.js'
 import { digest } from '../../base/secrets.js'
+import { isCurrent } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
@@ -14,8 +15,8 @@ export interface OidcCodeRow {
   readonly client_id: string
   readonly user_id: number
   readonly redirect_uri: string
-  /** The S256 challenge (RFC 7636). */
-  readonly code_challenge: string
+  /** The S256 challenge (RFC 7636). Null if a confidential client sent none. */
+  readonly code_challenge: string | null
   readonly scopes: readonly string[]
   readonly resource: string | null
   readonly nonce: string | null
@@ -26,10 +27,14 @@ export interface OidcCodeRow {
   readonly family_id: string | null
 }
 
-export const oidcCodes = collection<OidcCodeRow>()('oidc_codes', {
-  byExpiry: { fields: ['expires_at'] },
-  byConnection: { fields: ['connection_id'] },
-})
+export const oidcCodes = collection<OidcCodeRow>()(
+  'oidc_codes',
+  {
+    byExpiry: { fields: ['expires_at'] },
+    byConnection: { fields: ['connection_id'] },
+  },
+  { retention: { after: 'the code expires', keepMs: STORED_FOR, index: 'byExpiry' } },
+)
 
 /** Issues a code that works once, within a minute. */
 export async function issueCode(
@@ -38,12 +43,14 @@ export async function issueCode(
   at: number,
   { random }: Pick<ServiceContext, 'random'>,
 ): Promise<string> {
-  for (const old of await tx.find(oidcCodes, { index: 'byExpiry', prefix: [], limit: 5 }))
-    if (old.expires_at + STORED_FOR <= at) tx.remove(oidcCodes, old.id)
   const code = base64url(random.bytes(32))
   tx.put(oidcCodes, { id: digest(code), ...facts, expires_at: at + LIFETIME, family_id: null })
   return code
 }
+
+/** Whether a code can still be exchanged. */
+export const isAuthorizationCodeCurrent = ({ expires_at }: OidcCodeRow, at: number): boolean =>
+  isCurrent(expires_at, LIFETIME, at)
 
 export const findCode = (tx: Reader, code: string): Promise<OidcCodeRow | undefined> => tx.get(oidcCodes, digest(code))
 

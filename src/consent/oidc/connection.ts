@@ -21,11 +21,15 @@ export interface ConnectionRow {
   readonly updated_at: number
 }
 
-export const oidcConnections = collection<ConnectionRow>()('oidc_connections', {
-  byUser: { fields: ['user_id'] },
-  byParties: { fields: ['user_id', 'client_id'], unique: true },
-  byClient: { fields: ['client_id'] },
-})
+export const oidcConnections = collection<ConnectionRow>()(
+  'oidc_connections',
+  {
+    byUser: { fields: ['user_id'] },
+    byParties: { fields: ['user_id', 'client_id'], unique: true },
+    byClient: { fields: ['client_id'] },
+  },
+  { retention: { until: 'the user disconnects the app' } },
+)
 
 /** The twin that a user's agents pay from. The first connection creates it. The id is the user's. */
 export interface AgentTwinRow {
@@ -33,7 +37,11 @@ export interface AgentTwinRow {
   readonly twin_id: number
 }
 
-export const agentTwins = collection<AgentTwinRow>()('agent_twins', {})
+export const agentTwins = collection<AgentTwinRow>()(
+  'agent_twins',
+  {},
+  { retention: { forever: 'One for each user.' } },
+)
 
 export async function connectionOf(tx: Reader, userId: number, clientId: string): Promise<ConnectionRow | undefined> {
   const [row] = await tx.find(oidcConnections, { index: 'byParties', prefix: [userId, clientId], limit: 1 })

@@ -1,19 +1,33 @@
+import { type Evidence, isWeaker } from '../../base/evidence.js'
 import type { ServiceContext } from '../../http/context.js'
-import { authMethods } from './clients/client.js'
+import { authMethods, signingAlgorithms } from './clients/client.js'
 import { issuerOf, scopesSupported } from './issuer.js'
 
-/** The provider metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). */
-export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl'>) {
+/** Grades of the endpoints that the Micro Payment Service Interface does not name (section 1). */
+export const optionalEndpoints = { userinfo: 'designed', revocation: 'designed' } as const satisfies Record<
+  string,
+  Evidence
+>
+
+/**
+ * The provider metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). It lists only what answers in the
+ * service's evidence mode.
+ */
+export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl' | 'evidence'>) {
   const issuer = issuerOf(context)
+  const answers = (endpoint: keyof typeof optionalEndpoints) => !isWeaker(optionalEndpoints[endpoint], context.evidence)
   return {
     issuer,
     authorization_endpoint: `${issuer}/auth`,
     token_endpoint: `${issuer}/token`,
-    userinfo_endpoint: `${issuer}/me`,
+    ...(answers('userinfo') && { userinfo_endpoint: `${issuer}/me` }),
     jwks_uri: `${issuer}/jwks`,
     registration_endpoint: `${issuer}/reg`,
     introspection_endpoint: `${issuer}/token/introspection`,
-    revocation_endpoint: `${issuer}/token/revocation`,
+    ...(answers('revocation') && {
+      revocation_endpoint: `${issuer}/token/revocation`,
+      revocation_endpoint_auth_methods_supported: [...authMethods],
+    }),
     end_session_endpoint: `${issuer}/session/end`,
     scopes_supported: [...scopesSupported],
     claims_supported: [
@@ -26,12 +40,12 @@ export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl'>) {
     grant_types_supported: ['authorization_code', 'refresh_token'],
     prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['ES256'],
+    id_token_signing_alg_values_supported: [...signingAlgorithms],
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: [...authMethods],
     introspection_endpoint_auth_methods_supported: authMethods.filter((method) => method !== 'none'),
-    revocation_endpoint_auth_methods_supported: [...authMethods],
     authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
     claims_parameter_supported: false,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,

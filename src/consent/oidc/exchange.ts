@@ -8,19 +8,24 @@ import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { Writer } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
-import { authenticateClient, type OidcClientRow, type SentClient } from './clients/client.js'
-import { findCode, type OidcCodeRow, spendAuthorizationCode } from './code.js'
+import {
+  authenticateClient,
+  idTokenAlgorithm,
+  type OidcClientRow,
+  type SentClient,
+  type SigningAlgorithm,
+} from './clients/client.js'
+import { findCode, isAuthorizationCodeCurrent, type OidcCodeRow, spendAuthorizationCode } from './code.js'
+import { type Grant, issueTokens } from './issue-tokens.js'
 import { audienceOf, issuerOf, splitOnSpaces } from './issuer.js'
 import { sign } from './keys.js'
 import {
   ACCESS_LIFETIME,
   areTokensUnused,
   findOidcRefreshToken,
-  type Grant,
-  issueTokens,
+  isOidcRefreshCurrent,
   type OidcTokenRow,
   oidcTokens,
-  removeExpiredTokens,
   revokeOidcFamily,
 } from './token.js'
 
@@ -93,18 +98,22 @@ async function exchangeCode(
 ): Promise<TokenResponse | Problem> {
   const at = context.clock.now()
   if (code === undefined) throw problem('invalid_request', { detail: 'Send `code`.' })
-  if (code_verifier === undefined) throw problem('invalid_request', { detail: 'Send `code_verifier`.' })
+  if (code_verifier === undefined && client.secret_digest === null)
+    throw problem('invalid_request', { detail: 'Send `code_verifier`.' })
   const row = await findCode(tx, code)
   if (!row || row.client_id !== client.id) throw problem('invalid_grant')
   if (row.family_id !== null) return revokeReused(tx, row, row.family_id, at)
-  if (row.expires_at <= at || row.redirect_uri !== redirect_uri || !matchesChallenge(code_verifier, row))
+  if (
+    !isAuthorizationCodeCurrent(row, at) ||
+    row.redirect_uri !== redirect_uri ||
+    !matchesChallenge(code_verifier, row)
+  )
     throw problem('invalid_grant')
   const family_id = randomHex(context.random, 16)
   spendAuthorizationCode(tx, row, family_id)
-  await removeExpiredTokens(tx, row.connection_id, at)
   const scopes = mayRefresh(client) ? row.scopes : row.scopes.filter((scope) => scope !== 'offline_access')
   const grant = { ...grantOf(row), family_id, scopes, audience: chooseAudience(row.resource, resource, context) }
-  return tokenResponse(tx, grant, { scopes, nonce: row.nonce }, context)
+  return tokenResponse(tx, client, grant, { scopes, nonce: row.nonce }, context)
 }
 
 /** What a code shares with all of its tokens. */
@@ -114,9 +123,16 @@ const grantOf = ({ connection_id, client_id, user_id, resource, auth_time, amr }
 
 const mayRefresh = ({ metadata }: OidcClientRow): boolean => metadata.grant_types.includes('refresh_token')
 
-/** RFC 7636 section 4.6. */
-const matchesChallenge = (verifier: string, { code_challenge }: OidcCodeRow): boolean =>
-  /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) && sameSecret(base64url(sha256(utf8ToBytes(verifier))), code_challenge)
+/**
+ * RFC 7636 section 4.6. A verifier without a challenge is wrong too: somebody removed the challenge from the authorization
+ * request (RFC 9700 section 2.1.1).
+ */
+function matchesChallenge(verifier: string | undefined, { code_challenge }: OidcCodeRow): boolean {
+  if (verifier === undefined || code_challenge === null) return verifier === undefined && code_challenge === null
+  return (
+    /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) && sameSecret(base64url(sha256(utf8ToBytes(verifier))), code_challenge)
+  )
+}
 
 async function refresh(
   tx: Writer,
@@ -130,7 +146,7 @@ async function refresh(
   const row = await findOidcRefreshToken(tx, refresh_token)
   if (!row || row.client_id !== client.id) throw problem('invalid_grant')
   if (row.refresh_used) return revokeReused(tx, row, row.family_id, at)
-  if (row.refresh_expires_at <= at) throw problem('invalid_grant')
+  if (!isOidcRefreshCurrent(row, at)) throw problem('invalid_grant')
   const scopes = narrowScopes(row, scope)
   const { family_id } = row
   const grant = {
@@ -139,9 +155,8 @@ async function refresh(
     scopes: row.scopes,
     audience: chooseAudience(row.resource, resource, context),
   }
-  await removeExpiredTokens(tx, row.connection_id, at)
   tx.put(oidcTokens, { ...row, refresh_used: true })
-  return tokenResponse(tx, grant, { scopes, nonce: null }, context)
+  return tokenResponse(tx, client, grant, { scopes, nonce: null }, context)
 }
 
 /** The granted scopes, or the requested part of them. Throws `invalid_scope`. */
@@ -181,13 +196,14 @@ async function revokeReused(
 
 async function tokenResponse(
   tx: Writer,
+  client: OidcClientRow,
   grant: Grant,
   { scopes, nonce }: { scopes: readonly string[]; nonce: string | null },
   context: Context,
 ): Promise<TokenResponse> {
   const at = context.clock.now()
   const issued = await issueTokens(tx, grant, { scopes, at }, context)
-  const order = { scopes, nonce, at, accessToken: issued.access_token }
+  const order = { scopes, nonce, at, accessToken: issued.access_token, algorithm: idTokenAlgorithm(client) }
   return {
     ...issued,
     token_type: 'Bearer',
@@ -206,7 +222,14 @@ async function idToken(
     nonce,
     at,
     accessToken,
-  }: { scopes: readonly string[]; nonce: string | null; at: number; accessToken: string },
+    algorithm,
+  }: {
+    scopes: readonly string[]
+    nonce: string | null
+    at: number
+    accessToken: string
+    algorithm: SigningAlgorithm
+  },
   context: Context,
 ): Promise<string> {
   const claims = {
@@ -220,5 +243,5 @@ async function idToken(
     at_hash: base64url(sha256(utf8ToBytes(accessToken)).subarray(0, 16)),
     ...(await claimsOf(tx, { userId: user_id, scopes })),
   }
-  return sign(tx, { claims, type: 'JWT', at }, context)
+  return sign(tx, { claims, type: 'JWT', algorithm, at }, context)
 }

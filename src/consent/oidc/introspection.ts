@@ -8,6 +8,7 @@ import { issuerOf } from './issuer.js'
 import {
   findOidcAccessToken,
   findOidcRefreshToken,
+  isOidcRefreshCurrent,
   type OidcTokenRow,
   revokeOidcAccessToken,
   revokeOidcFamily,
@@ -56,7 +57,7 @@ async function findToken(tx: Reader, token: string, at: number): Promise<Found |
   const access = await findOidcAccessToken(tx, token, at)
   if (access) return { row: access, kind: 'access' }
   const refresh = await findOidcRefreshToken(tx, token)
-  return refresh && !refresh.refresh_used && refresh.refresh_expires_at > at
+  return refresh && !refresh.refresh_used && isOidcRefreshCurrent(refresh, at)
     ? { row: refresh, kind: 'refresh' }
     : undefined
 }

@@ -18,10 +18,18 @@ export const splitOnSpaces = (text: string): string[] => [...new Set(text.split(
  * Returns undefined for anything else.
  */
 export function audienceOf(resource: string, { baseUrl }: Address): string | undefined {
-  const bare = resource.replace(/\/$/, '')
-  if (bare === baseUrl || bare === `${baseUrl}/v4` || bare === issuerOf({ baseUrl })) return bare
-  return bare.startsWith(baseUrl) && /^\/mcp(\/\d{1,15})?$/.test(bare.slice(baseUrl.length)) ? bare : undefined
+  const bare = withoutSlash(resource)
+  const isKnown = isInterfaceAudience(bare, { baseUrl }) || isMcpAudience(bare, { baseUrl })
+  return isKnown ? bare : undefined
 }
+
+/** Whether a `resource` is an MCP server. */
+export function isMcpAudience(resource: string, { baseUrl }: Address): boolean {
+  const bare = withoutSlash(resource)
+  return bare.startsWith(baseUrl) && /^\/mcp(\/\d{1,15})?$/.test(bare.slice(baseUrl.length))
+}
+
+const withoutSlash = (resource: string): string => resource.replace(/\/$/, '')
 
 /** The URL of the metadata (RFC 9728) of an audience. */
 export const metadataAddress = (audience: string, { baseUrl }: Address): string =>

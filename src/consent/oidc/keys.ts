@@ -9,70 +9,70 @@ import {
 } from 'jose'
 import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
-import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
+import { type SigningAlgorithm, signingAlgorithms } from './clients/client.js'
+import { type OidcKeyRow, oidcKeys, PUBLISHED_FOR, type PublicJwk } from './key-row.js'
 
-const ALGORITHM = 'ES256' as const
-/** How long a public key stays published after its last signature. */
-const PUBLISHED_FOR = 24 * 3_600_000
 /** More keys than a service has at once: each is removed a day after its rotation. */
 const MAX_KEYS = 1000
-
-/** A published P-256 public key. */
-export interface PublicJwk {
-  readonly kty: 'EC'
-  readonly crv: 'P-256'
-  readonly x: string
-  readonly y: string
-}
-
-/** A key that tokens are signed with. The id is its RFC 7638 thumbprint, the `kid`. */
-export interface OidcKeyRow {
-  readonly id: string
-  readonly public_jwk: PublicJwk
-  /** The private JWK, encrypted. */
-  readonly sealed: string
-  readonly created_at: number
-  /** Null while this key signs. */
-  readonly retired_at: number | null
-}
-
-export const oidcKeys = collection<OidcKeyRow>()('oidc_keys', { byAge: { fields: ['created_at'] } })
 
 type KeyContext = Pick<ServiceContext, 'keys'>
 
 const allKeys = (tx: Reader) => tx.find(oidcKeys, { index: 'byAge', prefix: [], limit: MAX_KEYS, reverse: true })
 
+const algorithmOf = ({ public_jwk }: OidcKeyRow): SigningAlgorithm => (public_jwk.kty === 'EC' ? 'ES256' : 'RS256')
+
 const sealedFieldOf = (kid: string): string => `oidc_keys.${kid}.private`
 
-/** The key set that verifies signatures (RFC 7517): first the current key, then those retired within a day. */
+/** The key set that verifies signatures (RFC 7517): first the current keys, then those retired within a day. */
 export async function publishedKeys(tx: Reader, at: number) {
   const rows = (await allKeys(tx)).filter(({ retired_at }) => retired_at === null || retired_at + PUBLISHED_FOR > at)
   return rows
-    .sort((a, b) => Number(a.retired_at !== null) - Number(b.retired_at !== null))
-    .map(({ id, public_jwk }) => ({ ...public_jwk, kid: id, alg: ALGORITHM, use: 'sig' as const }))
+    .sort((a, b) => rankOf(a) - rankOf(b))
+    .map((row) => ({ ...row.public_jwk, kid: row.id, alg: algorithmOf(row), use: 'sig' as const }))
 }
 
-/** Returns the current key. Creates one if there is none, or if it cannot be decrypted because the state was moved without its key. */
+const rankOf = (row: OidcKeyRow): number =>
+  signingAlgorithms.indexOf(algorithmOf(row)) + (row.retired_at === null ? 0 : signingAlgorithms.length)
+
+/** Whether there is a current key for each algorithm. */
+export async function hasEveryKey(tx: Reader): Promise<boolean> {
+  const current = (await allKeys(tx)).filter(({ retired_at }) => retired_at === null)
+  return signingAlgorithms.every((algorithm) => current.some((row) => algorithmOf(row) === algorithm))
+}
+
+/**
+ * Returns the current key for an algorithm. Creates one if there is none, or if it cannot be decrypted because the state was
+ * moved without its key.
+ */
 export async function ensureKey(
   tx: Writer,
+  algorithm: SigningAlgorithm,
   at: number,
   context: KeyContext,
 ): Promise<{ kid: string; privateJwk: object }> {
-  const current = (await allKeys(tx)).find(({ retired_at }) => retired_at === null)
+  const current = (await allKeys(tx)).find((row) => row.retired_at === null && algorithmOf(row) === algorithm)
   const known = current && (await openKey(current, context))
   if (known) return { kid: current.id, privateJwk: known }
-  const made = await rotateKeys(tx, at, context)
+  const made = await rotateKey(tx, algorithm, at, context)
   return { kid: made.id, privateJwk: required(await openKey(made, context), `the private half of key ${made.id}`) }
 }
 
-/** Creates a new key that signs from now on, and returns it. The old one stays published for a day. */
-export async function rotateKeys(tx: Writer, at: number, { keys }: KeyContext): Promise<OidcKeyRow> {
-  for (const old of await allKeys(tx)) {
-    if (old.retired_at === null) tx.put(oidcKeys, { ...old, retired_at: at })
-    else if (old.retired_at + PUBLISHED_FOR <= at) tx.remove(oidcKeys, old.id)
-  }
-  const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true })
+/** Creates new keys that sign from now on. The old ones stay published for a day. */
+export async function rotateKeys(tx: Writer, at: number, context: KeyContext): Promise<void> {
+  for (const algorithm of signingAlgorithms) await rotateKey(tx, algorithm, at, context)
+}
+
+async function rotateKey(
+  tx: Writer,
+  algorithm: SigningAlgorithm,
+  at: number,
+  { keys }: KeyContext,
+): Promise<OidcKeyRow> {
+  for (const old of await allKeys(tx))
+    if (old.retired_at === null && algorithmOf(old) === algorithm) tx.put(oidcKeys, { ...old, retired_at: at })
+  const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
   const jwk = await exportJWK(privateKey)
   const id = await calculateJwkThumbprint(jwk)
   const sealed = await keys.seal(JSON.stringify(jwk), sealedFieldOf(id))
@@ -81,12 +81,10 @@ export async function rotateKeys(tx: Writer, at: number, { keys }: KeyContext): 
   return row
 }
 
-const publicHalf = ({ x, y }: JWK): PublicJwk => ({
-  kty: 'EC',
-  crv: 'P-256',
-  x: required(x, '`x` of a key'),
-  y: required(y, '`y` of a key'),
-})
+function publicHalf({ kty, x, y, n, e }: JWK): PublicJwk {
+  if (kty === 'RSA') return { kty: 'RSA', n: required(n, '`n` of a key'), e: required(e, '`e` of a key') }
+  return { kty: 'EC', crv: 'P-256', x: required(x, '`x` of a key'), y: required(y, '`y` of a key') }
+}
 
 async function openKey({ id, sealed }: OidcKeyRow, { keys }: KeyContext): Promise<object | undefined> {
   const text = await keys.open(sealed, sealedFieldOf(id))
@@ -96,13 +94,13 @@ async function openKey({ id, sealed }: OidcKeyRow, { keys }: KeyContext): Promis
 /** Signs claims as a JWT of a type: `at+jwt` or `JWT`. */
 export async function sign(
   tx: Writer,
-  { claims, type, at }: { claims: object; type: string; at: number },
+  { claims, type, algorithm, at }: { claims: object; type: string; algorithm: SigningAlgorithm; at: number },
   context: KeyContext,
 ): Promise<string> {
-  const { kid, privateJwk } = await ensureKey(tx, at, context)
-  const key = await importJWK(privateJwk, ALGORITHM)
+  const { kid, privateJwk } = await ensureKey(tx, algorithm, at, context)
+  const key = await importJWK(privateJwk, algorithm)
   return new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
-    .setProtectedHeader({ alg: ALGORITHM, kid, typ: type })
+    .setProtectedHeader({ alg: algorithm, kid, typ: type })
     .sign(key)
 }
 
@@ -115,12 +113,12 @@ export async function signedClaims(
   try {
     const { payload, protectedHeader } = await compactVerify(
       jwt,
-      async ({ kid = '' }) => {
+      async ({ kid = '', alg }) => {
         const row = await tx.get(oidcKeys, kid)
-        if (!row) throw new Error('unknown key')
-        return importJWK({ ...row.public_jwk }, ALGORITHM)
+        if (!row || algorithmOf(row) !== alg) throw new Error('unknown key')
+        return importJWK({ ...row.public_jwk }, alg)
       },
-      { algorithms: [ALGORITHM] },
+      { algorithms: [...signingAlgorithms] },
     )
     if (protectedHeader.typ !== type) return undefined
     const claims: unknown = JSON.parse(new TextDecoder().decode(payload))

@@ -7,7 +7,16 @@ import type { ServiceContext } from '../../http/context.js'
 import { clientFailures } from '../../identity/tokens/client.js'
 import { allRows } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type AuthMethod, authMethods, type ClientMetadata, type OidcClientRow, oidcClients } from './clients/client.js'
+import {
+  type AuthMethod,
+  authMethods,
+  type ClientMetadata,
+  idTokenAlgorithm,
+  type OidcClientRow,
+  oidcClients,
+  type SigningAlgorithm,
+  signingAlgorithms,
+} from './clients/client.js'
 import { checkPublicKeys } from './clients/public-keys.js'
 import { isRedirectUri } from './clients/redirect-uri.js'
 import { oidcConnections } from './connection.js'
@@ -17,7 +26,9 @@ import { isScope, issuerOf, scopesSupported, splitOnSpaces } from './issuer.js'
 type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
 /** Metadata as sent. Only the types of its fields are checked. */
-export type SentMetadata = Undefinable<Omit<ClientMetadata, 'token_endpoint_auth_method' | 'jwks'>> & {
+export type SentMetadata = Undefinable<
+  Omit<ClientMetadata, 'token_endpoint_auth_method' | 'id_token_signed_response_alg' | 'jwks'>
+> & {
   /** Not checked yet. */
   readonly jwks?: object | undefined
   readonly token_endpoint_auth_method?: string | undefined
@@ -31,7 +42,6 @@ type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
 export async function registerOidcClient(tx: Writer, sent: SentMetadata, context: Context) {
   const metadata = checkMetadata(sent)
   const at = context.clock.now()
-  await removeUnused(tx, at)
   const id = `mid_${randomHex(context.random, 16)}`
   const row: OidcClientRow = {
     id,
@@ -55,7 +65,8 @@ export interface ManagedClient {
 export async function managedClient(tx: Reader, id: string, authorization: string | null): Promise<ManagedClient> {
   const [, token = ''] = /^Bearer\s+(\S+)$/i.exec(authorization ?? '') ?? []
   const row = await tx.get(oidcClients, id)
-  if (row && sameSecret(digest(token), row.registration_digest)) return { row, token }
+  if (row && row.registration_digest !== null && sameSecret(digest(token), row.registration_digest))
+    return { row, token }
   throw problem('token_invalid', {
     detail: 'Send the registration access token of this client.',
     headers: { 'www-authenticate': 'Bearer realm="farthing", error="invalid_token"' },
@@ -80,7 +91,7 @@ export function updateOidcClient(
     })
   const metadata = checkMetadata(sent)
   const secret_digest = metadata.token_endpoint_auth_method === 'none' ? null : digest(clientSecret(row.id, context))
-  const isUnused = typeof row.unused_since === 'number'
+  const isUnused = row.unused_since !== null
   const updated: OidcClientRow = {
     ...{ ...row, metadata, secret_digest },
     ...(isUnused && { unused_since: context.clock.now() }),
@@ -101,15 +112,6 @@ export async function deleteOidcClient(
   removeClient(tx, id)
 }
 
-/** How long a client that no user has connected stays registered. */
-const UNUSED_FOR = 30 * 24 * 3_600_000
-
-/** Removes only a few at a time, so that each registration stays fast. */
-async function removeUnused(tx: Writer, at: number): Promise<void> {
-  for (const { id, unused_since } of await tx.find(oidcClients, { index: 'unused', prefix: [], limit: 5 }))
-    if ((unused_since ?? at) + UNUSED_FOR <= at) removeClient(tx, id)
-}
-
 function removeClient(tx: Writer, id: string): void {
   tx.remove(oidcClients, id)
   tx.remove(clientFailures, id)
@@ -122,7 +124,8 @@ const registrationToken = (id: string, { keys }: Pick<Context, 'keys'>): string 
   `tqmt_${hexOf(keys.derive('oidc registration token', id)).slice(0, 32)}`
 
 /** Client information (RFC 7591 section 3.2.1): what was registered, with the credentials. */
-function showClient({ id, secret_digest, metadata, created_at }: OidcClientRow, token: string, context: Context) {
+function showClient(row: OidcClientRow, token: string, context: Context) {
+  const { id, secret_digest, metadata, created_at } = row
   const secret = clientSecret(id, context)
   return {
     client_id: id,
@@ -134,17 +137,16 @@ function showClient({ id, secret_digest, metadata, created_at }: OidcClientRow, 
     registration_client_uri: `${issuerOf(context)}/reg/${id}`,
     ...metadata,
     subject_type: 'public',
-    id_token_signed_response_alg: 'ES256',
+    id_token_signed_response_alg: idTokenAlgorithm(row),
   }
 }
 
 const metadataProblem = (detail: string) => problem('invalid_client_metadata', { detail })
 
-function checkMetadata(sent: SentMetadata): ClientMetadata {
+/** Checks metadata and fills in what is missing. Throws like `registerOidcClient`. */
+export function checkMetadata(sent: SentMetadata): ClientMetadata {
   const { subject_type, id_token_signed_response_alg, jwks, ...rest } = sent
   if ((subject_type ?? 'public') !== 'public') throw metadataProblem('`subject_type` must be public.')
-  if ((id_token_signed_response_alg ?? 'ES256') !== 'ES256')
-    throw metadataProblem('`id_token_signed_response_alg` must be ES256.')
   if (jwks && sent.jwks_uri) throw metadataProblem('Send either `jwks` or `jwks_uri`, not both.')
   const redirect_uris = checkRedirects(sent)
   for (const name of ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri'] as const)
@@ -157,6 +159,7 @@ function checkMetadata(sent: SentMetadata): ClientMetadata {
     ...checkGrants(sent),
     ...(jwks && { jwks: checkKeys(jwks) }),
     scope: checkScope(sent.scope),
+    id_token_signed_response_alg: checkAlgorithm(id_token_signed_response_alg),
   }
   if (JSON.stringify(metadata).length > MAX_CHARACTERS)
     throw metadataProblem(
@@ -190,6 +193,12 @@ function checkAuthMethod(method = 'client_secret_basic'): AuthMethod {
   const known = authMethods.find((each) => each === method)
   if (known) return known
   throw metadataProblem(`\`token_endpoint_auth_method\` must be one of ${authMethods.join(', ')}.`)
+}
+
+function checkAlgorithm(algorithm: string = signingAlgorithms[0]): SigningAlgorithm {
+  const known = signingAlgorithms.find((each) => each === algorithm)
+  if (known) return known
+  throw metadataProblem(`\`id_token_signed_response_alg\` must be one of ${signingAlgorithms.join(', ')}.`)
 }
 
 function checkGrants({

@@ -1,16 +1,16 @@
 import type { ServiceContext } from '../../http/context.js'
-import { IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import type { Reader } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
-import { clientById, type SentClient } from './clients/client.js'
+import { clientById, type SentClient, signingAlgorithms } from './clients/client.js'
 import { listConnections } from './connection.js'
 import { deleteConnection } from './disconnect.js'
-import { discoveryDocument } from './discovery.js'
+import { discoveryDocument, optionalEndpoints } from './discovery.js'
 import { checkTokenReplay, createOidcToken, presentedCredentials } from './exchange.js'
 import { introspectOidcToken, revokeOidcToken } from './introspection.js'
-import { ensureKey, publishedKeys } from './keys.js'
+import { ensureKey, hasEveryKey, publishedKeys } from './keys.js'
 import { oauthRefusal, registrationRefusal } from './pages/refusals.js'
 import {
   deleteOidcClient,
@@ -28,7 +28,8 @@ const discovery = {
   method: 'GET',
   shareable: true,
   result: shape.Discovery,
-  read: async (_tx: unknown, _call: unknown, service: { baseUrl: string }) => discoveryDocument(service),
+  read: async (_tx: unknown, _call: unknown, service: Pick<ServiceContext, 'baseUrl' | 'evidence'>) =>
+    discoveryDocument(service),
 } as const
 
 const ClientPath = z.object({ client_id: shape.ClientId })
@@ -47,6 +48,7 @@ const sentClient = ({
 const clientErrors = ['invalid_client', 'invalid_request', 'too_many_failures'] as const
 
 const userinfo = {
+  evidence: optionalEndpoints.userinfo,
   versions: ['v4'],
   path: '/oidc/me',
   auth: ['agent'],
@@ -103,11 +105,12 @@ export const oidcRoutes = defineRoutes('oidc', {
     result: shape.KeySet,
     async handle(_call, service) {
       const at = service.clock.now()
-      const keys = await service.storage.read((tx) => publishedKeys(tx, at))
-      if (keys.length > 0) return { keys }
+      const published = async (tx: Reader) => ({ keys: await publishedKeys(tx, at) })
+      const known = await service.storage.read(async (tx) => ((await hasEveryKey(tx)) ? published(tx) : undefined))
+      if (known) return known
       return service.storage.write(async (tx) => {
-        await ensureKey(tx, at, service)
-        return { keys: await publishedKeys(tx, at) }
+        for (const algorithm of signingAlgorithms) await ensureKey(tx, algorithm, at, service)
+        return published(tx)
       })
     },
   }),
@@ -217,7 +220,7 @@ export const oidcRoutes = defineRoutes('oidc', {
   revokeOidcToken: route({
     ...open,
     summary: 'Revoke an access token, or a refresh token and every token of the same code (RFC 7009).',
-    evidence: 'designed',
+    evidence: optionalEndpoints.revocation,
     method: 'POST',
     path: '/oidc/token/revocation',
     body: shape.TokenParameters,
@@ -230,7 +233,6 @@ export const oidcRoutes = defineRoutes('oidc', {
   readUserinfo: route({
     ...userinfo,
     summary: "Read the claims about the user that the access token's scopes allow.",
-    evidence: 'designed',
     method: 'GET',
     read: readClaims,
   }),
@@ -238,7 +240,6 @@ export const oidcRoutes = defineRoutes('oidc', {
   readUserinfoByForm: route({
     ...userinfo,
     summary: 'Read the same claims with the access token in the header or in a form.',
-    evidence: 'designed',
     method: 'POST',
     body: z.object({ access_token: z.optional(z.string()) }),
     errors: ['invalid_request'],
@@ -255,7 +256,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     query: PageQuery,
     result: pageOf(
       'connections',
-      z.object({
+      component('Connection', {
         id: z.int(),
         client_id: z.string(),
         client_name: z.string(),

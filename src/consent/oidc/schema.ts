@@ -1,17 +1,18 @@
-import { lineOf, z } from '../../http/fields/schema.js'
+import { component, lineOf, z } from '../../http/fields/schema.js'
+import { signingAlgorithms } from './clients/client.js'
 
 const Text = z.string().check(z.maxLength(2048))
 const Texts = z.array(Text).check(z.maxLength(100))
 
-export const Discovery = z.object({
+export const Discovery = component('ProviderMetadata', {
   issuer: z.string(),
   authorization_endpoint: z.string(),
   token_endpoint: z.string(),
-  userinfo_endpoint: z.string(),
+  userinfo_endpoint: z.optional(z.string()),
   jwks_uri: z.string(),
   registration_endpoint: z.string(),
   introspection_endpoint: z.string(),
-  revocation_endpoint: z.string(),
+  revocation_endpoint: z.optional(z.string()),
   end_session_endpoint: z.string(),
   scopes_supported: Texts,
   claims_supported: Texts,
@@ -24,23 +25,26 @@ export const Discovery = z.object({
   code_challenge_methods_supported: Texts,
   token_endpoint_auth_methods_supported: Texts,
   introspection_endpoint_auth_methods_supported: Texts,
-  revocation_endpoint_auth_methods_supported: Texts,
+  revocation_endpoint_auth_methods_supported: z.optional(Texts),
   authorization_response_iss_parameter_supported: z.boolean(),
+  client_id_metadata_document_supported: z.boolean(),
   claims_parameter_supported: z.boolean(),
   request_parameter_supported: z.boolean(),
   request_uri_parameter_supported: z.boolean(),
 })
 
-export const KeySet = z.object({
+export const KeySet = component('KeySet', {
   keys: z.array(
-    z.object({
-      kty: z.literal('EC'),
-      crv: z.literal('P-256'),
-      x: z.string(),
-      y: z.string(),
+    component('PublicKey', {
+      kty: z.enum(['EC', 'RSA']),
       kid: z.string(),
-      alg: z.literal('ES256'),
+      alg: z.enum(signingAlgorithms),
       use: z.literal('sig'),
+      crv: z.optional(z.literal('P-256')),
+      x: z.optional(z.string()),
+      y: z.optional(z.string()),
+      n: z.optional(z.string()),
+      e: z.optional(z.string()),
     }),
   ),
 })
@@ -72,12 +76,12 @@ const metadata = {
 }
 
 /** Client metadata (RFC 7591 section 2). */
-export const Metadata = z.object(metadata)
+export const Metadata = component('ClientMetadata', metadata)
 
 /** Complete metadata that replaces the existing one (RFC 7592 section 2.2). */
 export const Replacement = z.object({ ...metadata, client_id: z.string(), client_secret: z.optional(z.string()) })
 
-export const Registration = z.object({
+export const Registration = component('RegisteredClient', {
   ...metadata,
   client_id: z.string(),
   client_id_issued_at: z.int(),
@@ -91,7 +95,7 @@ export const Registration = z.object({
 const Parameter = z.optional(z.string().check(z.maxLength(8192)))
 
 /** An authorization request. Invalid values pass here: `authorizeOidc` reports them in OAuth's own form. */
-export const Authorization = z.object({
+export const Authorization = component('AuthorizationRequest', {
   client_id: Parameter,
   redirect_uri: Parameter,
   response_type: Parameter,
@@ -136,7 +140,7 @@ export const Tokens = z.object({
   id_token: z.optional(z.string()),
 })
 
-export const TokenParameters = z.object({
+export const TokenParameters = component('TokenParameters', {
   ...clientFields,
   token: z.string(),
   token_type_hint: z.optional(z.string()),
@@ -152,7 +156,7 @@ const claims = {
   agent_twin_key: z.optional(z.nullable(z.string())),
 }
 
-export const Userinfo = z.object({ sub: z.string(), ...claims })
+export const Userinfo = component('Userinfo', { sub: z.string(), ...claims })
 
 export const Introspected = z.object({
   active: z.boolean(),
@@ -168,7 +172,7 @@ export const Introspected = z.object({
   ...claims,
 })
 
-export const EndSession = z.object({
+export const EndSession = component('EndSessionRequest', {
   id_token_hint: z.optional(z.string()),
   client_id: z.optional(z.string()),
   post_logout_redirect_uri: z.optional(z.string()),

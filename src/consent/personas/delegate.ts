@@ -3,6 +3,7 @@ import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import type { EventType } from '../../jobs/events/event-types.js'
 import { readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
@@ -35,11 +36,15 @@ export interface DelegateRow {
   readonly revoked_at: number | null
 }
 
-export const delegates = collection<DelegateRow>()('delegates', {
-  byPersona: { fields: ['persona', 'issue'] },
-  byHolding: { fields: ['persona', 'twin_id', 'issue'] },
-  byTwin: { fields: ['twin_id', 'created_at', 'number'] },
-})
+export const delegates = collection<DelegateRow>()(
+  'delegates',
+  {
+    byPersona: { fields: ['persona', 'issue'] },
+    byHolding: { fields: ['persona', 'twin_id', 'issue'] },
+    byTwin: { fields: ['twin_id', 'created_at', 'number'] },
+  },
+  { retention: { forever: 'A binder lists it, and it is verified by its hash.' } },
+)
 
 type DelegateIdentity = Pick<DelegateRow, 'persona' | 'issue' | 'salt' | 'spend' | 'created_at'>
 
@@ -54,7 +59,7 @@ export const hasValidHash = (row: DelegateRow, twin: TwinRow): boolean => delega
 /** Records an event for the persona's owner and the twin's owner. */
 export const recordDelegateEvent = (
   tx: Writer,
-  type: string,
+  type: EventType,
   row: DelegateRow,
   twin: TwinRow,
   at: number,

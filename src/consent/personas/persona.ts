@@ -24,7 +24,11 @@ export interface PersonaRow {
   readonly created_at: number
 }
 
-export const personas = collection<PersonaRow>()('personas', { byOwner: { fields: ['owner', 'number'] } })
+export const personas = collection<PersonaRow>()(
+  'personas',
+  { byOwner: { fields: ['owner', 'number'] } },
+  { retention: { forever: 'Delegates name it.' } },
+)
 
 export interface NewPersona {
   readonly owner: Owner

@@ -1,6 +1,8 @@
+import { allDesigned, designed } from '../../http/fields/graded.js'
 import {
   Amount,
   ContentHash,
+  component,
   Email,
   HashPath,
   lineOf,
@@ -17,15 +19,20 @@ import { createDelegate } from './new-delegate.js'
 import { createPersona, personaOf, showPersona } from './persona.js'
 import { awaitDelegateApproval } from './second-factor.js'
 
-const Persona = z.object({
+const Persona = component('Persona', {
   hash: ContentHash,
-  name: z.string(),
-  description: z.nullable(z.string()),
-  hostname: z.string(),
-  created_at: UnixSeconds,
+  ...allDesigned({
+    name: z.string(),
+    description: z.nullable(z.string()),
+    hostname: z.string(),
+    created_at: UnixSeconds,
+  }),
 })
 
-const PartyName = z.object({ client_id: z.optional(z.string()), public_secret: z.optional(z.string()) })
+const PartyName = component('SpendingParty', {
+  client_id: z.optional(z.string()),
+  public_secret: z.optional(z.string()),
+})
 
 const period = z.enum(['day', 'month'])
 
@@ -37,7 +44,7 @@ const NewSpend = z.object({
   expires_at: z.optional(Time),
 })
 
-const Delegate = z.object({
+const Delegate = component('Delegate', {
   hash: ContentHash,
   persona: ContentHash,
   hostname: z.string(),
@@ -95,9 +102,10 @@ export const personaRoutes = defineRoutes('personas', {
     method: 'GET',
     path: '/persona/:hash',
     versions: ['v4', 'v3'],
-    auth: ['none'],
+    auth: ['none', 'embed'],
     shareable: true,
     params: HashPath,
+    query: z.object({}),
     result: Persona,
     errors: ['not_found'],
     read: async (tx, { params }) => showPersona(await personaOf(tx, params.hash)),
@@ -113,11 +121,11 @@ export const personaRoutes = defineRoutes('personas', {
     params: HashPath,
     query: z.object({
       twin_id: z.int(),
-      issue_min: z.optional(z.int()),
-      issue_max: z.optional(z.int()),
-      public_secret: z.optional(z.string()),
+      issue_min: designed(z.optional(z.int())),
+      issue_max: designed(z.optional(z.int())),
+      public_secret: designed(z.optional(z.string())),
       /** Return only what anybody may see. */
-      disclosable: z.optional(z.boolean()),
+      disclosable: designed(z.optional(z.boolean())),
     }),
     queryInBody: true,
     result: z.object({ status: z.int(), message: z.string(), hostname: z.string(), instances: z.array(ContentHash) }),
@@ -146,16 +154,18 @@ export const personaRoutes = defineRoutes('personas', {
       hostname: z.string(),
       name: z.optional(z.nullable(lineOf(255, 0))),
       email: z.optional(z.nullable(Email)),
-      spend: z.optional(z.nullable(NewSpend)),
+      spend: designed(z.optional(z.nullable(NewSpend))),
     }),
     status: 201,
-    result: z.object({
-      hash: ContentHash,
-      persona: ContentHash,
-      hostname: z.string(),
-      issue: z.int(),
-      created_at: UnixSeconds,
-    }),
+    result: z.object(
+      allDesigned({
+        hash: ContentHash,
+        persona: ContentHash,
+        hostname: z.string(),
+        issue: z.int(),
+        created_at: UnixSeconds,
+      }),
+    ),
     errors: [
       'not_found',
       'not_owner',

@@ -6,6 +6,7 @@ import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
+import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { Agent } from '../approvals/approval.js'
 import { type DelegateRow, delegates } from './delegate.js'
@@ -31,9 +32,22 @@ export interface DelegateSpendingRow {
   readonly id: string
   /** Smallest units. */
   readonly spent: string
+  /** When the period ends. Absent in older rows, and if the limit has no period. */
+  readonly period_ends_at?: number
 }
 
-export const delegateSpendings = collection<DelegateSpendingRow>()('delegate_spendings', {})
+export const delegateSpendings = collection<DelegateSpendingRow>()(
+  'delegate_spendings',
+  { byPeriodEnd: { fields: ['period_ends_at'] } },
+  {
+    retention: {
+      after: 'its day or month ends',
+      keepMs: 30 * DAY,
+      index: 'byPeriodEnd',
+      unless: 'the limit has no period',
+    },
+  },
+)
 
 export interface AuthoritySpending {
   /** The delegate's hash. */
@@ -87,6 +101,7 @@ async function countSpending(
   { amount, at }: { amount: bigint; at: number },
 ) {
   const id = counterOf(delegate, spend.period, at)
+  const period_ends_at = periodEnd(spend.period, at)
   const spent = BigInt((await tx.get(delegateSpendings, id))?.spent ?? 0)
   const left = BigInt(spend.limit) - spent
   if (amount > left) {
@@ -94,13 +109,21 @@ async function countSpending(
     const until = spend.period === null ? '' : ` for this ${spend.period}`
     throw refused(`The spending authority has ${toAmount(left, decimals)} ${shortcode} left${until}.`)
   }
-  tx.put(delegateSpendings, { id, spent: String(spent + amount) })
+  tx.put(delegateSpendings, { id, spent: String(spent + amount), ...(period_ends_at && { period_ends_at }) })
 }
 
 /** Days and months in ISO 8601. */
 function counterOf(delegate: string, period: SpendingPeriod | null, at: number): string {
   if (period === null) return `${delegate}:all`
   return `${delegate}:${new Date(at).toISOString().slice(0, period === 'day' ? 10 : 7)}`
+}
+
+/** When the calendar day or month of a time ends, in UTC. */
+function periodEnd(period: SpendingPeriod | null, at: number): number | undefined {
+  if (period === null) return undefined
+  const time = new Date(at)
+  const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()]
+  return period === 'day' ? Date.UTC(year, month, time.getUTCDate() + 1) : Date.UTC(year, month + 1)
 }
 
 /** Restores an amount that was counted `at` a time and then not spent. It counts for the period of that time. */

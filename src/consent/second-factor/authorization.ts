@@ -1,5 +1,7 @@
 import { type Problem, problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount } from '../../money/ledger/amount.js'
 import { newestFirst } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { answerPending, type SecondFactorAnswer } from './answer.js'
@@ -8,11 +10,13 @@ import {
   type AuthenticationRequestRow,
   answeredAt,
   authenticationRequests,
+  expireIfDue,
   type RequestStatus,
   recordAnswer,
   requestOf,
   requestStatus,
 } from './request.js'
+import { revokeStandingApproval, standingOf } from './standing-approval.js'
 
 /** Existing clients answer the requests of a paywall with only the user's token. */
 const ACTION = 'paywall'
@@ -24,36 +28,52 @@ export async function listAuthorizations(
 ) {
   const query = { index: 'byUser', prefix: [userId, ACTION], ...page } as const
   const { rows, next } = await newestFirst(tx, authenticationRequests, { ...query, prefix: [...query.prefix] })
-  return { authorizations: rows.map((request) => showAuthorization(request, at)), next }
+  const authorizations = []
+  for (const request of rows) authorizations.push(await showAuthorization(tx, request, at))
+  return { authorizations, next }
 }
 
 interface AuthorizationOrder {
   readonly userId: number
-  readonly id: number
+  /** Existing clients send a number or its digits. */
+  readonly id: number | string
   readonly at: number
 }
 
-/** Stores the user's answer to an authorization. Throws `not_found`. Returns `not_pending`. */
+/** A problem is returned, not thrown, so that the transaction stores that the request has expired. */
+type Answered = AuthenticationRequestRow | Problem
+
+/**
+ * Stores the user's answer to an authorization. Throws `not_found`. Returns `authorization_answered`,
+ * `authorization_expired`.
+ */
 export async function answerAuthorization(
   tx: Writer,
   { userId, id, answer, at }: AuthorizationOrder & { readonly answer: SecondFactorAnswer },
-): Promise<AuthenticationRequestRow | Problem> {
-  return answerPending(tx, await paywallRequest(tx, userId, id), { answer, by: 'token', at })
+): Promise<Answered> {
+  const request = await expireIfDue(tx, await paywallRequest(tx, userId, id), at)
+  return request.status === 'pending' ? answerPending(tx, request, { answer, by: 'token', at }) : closed(request)
 }
 
-/** Withdraws an authorization that is not used yet. Throws `not_found`. Returns `not_pending`. */
-export async function deleteAuthorization(
-  tx: Writer,
-  { userId, id, at }: AuthorizationOrder,
-): Promise<AuthenticationRequestRow | Problem> {
-  const request = await paywallRequest(tx, userId, id)
+/**
+ * Revokes an authorization: denies a pending one, takes an approved one back before it is used, and ends what it
+ * approved for later payments. Throws `not_found`. Returns `authorization_answered`, `authorization_expired`.
+ */
+export async function deleteAuthorization(tx: Writer, { userId, id, at }: AuthorizationOrder): Promise<Answered> {
+  const request = await expireIfDue(tx, await paywallRequest(tx, userId, id), at)
+  const standing = await standingOf(tx, request, at)
+  if (standing) revokeStandingApproval(tx, standing)
   const isUnused = request.status === 'approved' && request.spent_at === null
-  if (isUnused) return recordAnswer(tx, request, { status: 'rejected', by: 'token', at })
-  return answerPending(tx, request, { answer: 'rejected', by: 'token', at })
+  const isOpen = standing !== undefined || isUnused || request.status === 'pending'
+  return isOpen ? recordAnswer(tx, request, { status: 'rejected', by: 'token', at }) : closed(request)
 }
 
-async function paywallRequest(tx: Reader, userId: number, id: number): Promise<AuthenticationRequestRow> {
-  const request = await requestOf(tx, userId, id)
+const closed = ({ status }: AuthenticationRequestRow): Problem =>
+  problem(status === 'expired' ? 'authorization_expired' : 'authorization_answered')
+
+async function paywallRequest(tx: Reader, userId: number, id: number | string): Promise<AuthenticationRequestRow> {
+  if (!/^\d{1,15}$/.test(String(id))) throw problem('not_found')
+  const request = await requestOf(tx, userId, Number(id))
   if (request.action !== ACTION) throw problem('not_found')
   return request
 }
@@ -66,28 +86,40 @@ const authorizationStatus = (request: AuthenticationRequestRow, at: number): Aut
   return status === 'rejected' ? 'denied' : status
 }
 
-const showAuthorization = (request: AuthenticationRequestRow, at: number) => ({
-  id: request.id,
-  merchant_url: textIn(request.detail, 'merchant_url'),
-  merchant_name: textIn(request.detail, 'merchant_name'),
-  payment_type_hash: textIn(request.detail, 'dq'),
-  status: authorizationStatus(request, at),
-  authorized_at: request.status === 'approved' ? seconds(answeredAt(request)) : null,
-  expires_at: seconds(request.expires_at),
-  created_at: seconds(request.created_at),
-  metadata: request.detail,
-})
+async function showAuthorization(tx: Reader, request: AuthenticationRequestRow, at: number) {
+  const standing = await standingOf(tx, request, at)
+  const status = authorizationStatus(request, at)
+  // A used approval with later payments lasts until they end.
+  const isOver = request.standing !== undefined && request.spent_at !== null && !standing && status === 'approved'
+  return {
+    id: request.id,
+    merchant_url: textIn(request.detail, 'merchant_url'),
+    merchant_name: textIn(request.detail, 'merchant_name'),
+    payment_type_hash: textIn(request.detail, 'dq'),
+    status: isOver ? ('expired' as const) : status,
+    authorized_at: request.status === 'approved' ? seconds(answeredAt(request)) : null,
+    expires_at: seconds(standing?.expires_at ?? request.expires_at),
+    created_at: seconds(request.created_at),
+    metadata: { ...request.detail, ...(await amountOf(tx, request)), requestedAt: request.created_at },
+  }
+}
+
+/** The amount as a number, if it is not text for people. */
+async function amountOf(tx: Reader, { standing }: AuthenticationRequestRow) {
+  return standing && { amount: toAmount(standing.amount, (await quantityOf(tx, standing.dq)).decimals) }
+}
 
 function textIn(detail: Detail, name: string): string | null {
   const value = detail[name]
   return typeof value === 'string' ? value : null
 }
 
-export const showAnsweredAuthorization = (request: AuthenticationRequestRow, at: number) => {
+/** `sent`: the id in the caller's own spelling. */
+export const showAnsweredAuthorization = (request: AuthenticationRequestRow, sent: number | string, at: number) => {
   const status = authorizationStatus(request, at)
   return {
     success: true as const,
-    authorizationId: request.id,
+    authorizationId: sent,
     status,
     message: status === 'approved' ? 'The payment is approved.' : 'The payment is denied.',
   }

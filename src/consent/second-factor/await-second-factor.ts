@@ -20,7 +20,10 @@ import {
 /** How often to read the request, because a different process may have written the answer to the same storage. */
 const POLL_MS = 1000
 
-type AwaitedOrder = Omit<SecondFactorOrder, 'at'>
+interface AwaitedOrder extends Omit<SecondFactorOrder, 'at'> {
+  /** The error if the user rejects the request. Default: `rejected`. */
+  readonly deniedAs?: 'rejected' | 'payment_denied' | undefined
+}
 
 /** A session whose user must approve with a second factor. */
 export interface UserSession {
@@ -37,7 +40,7 @@ export interface ApprovedSecondFactor extends UserSession {
 
 /**
  * Asks a user to approve an action, and waits for the answer until the request expires.
- * Returns the approved request, which the action must spend. Throws `rejected`, `approval_timeout`, `too_many_pending`,
+ * Returns the approved request, which the action must spend. Throws `rejected` or `deniedAs`, `approval_timeout`, `too_many_pending`,
  * `too_many_mails`, and `sign_in_required` if the session ends.
  */
 export async function awaitSecondFactor(given: ServiceContext, order: AwaitedOrder): Promise<AuthenticationRequestRow> {
@@ -51,7 +54,7 @@ export async function awaitSecondFactor(given: ServiceContext, order: AwaitedOrd
   const request = asked && (await awaitAnswer(asked.id, order, service))
   const status = request ? requestStatus(request, clock.now()) : 'expired'
   if (request && status === 'approved') return request
-  if (status === 'rejected') throw problem('rejected')
+  if (status === 'rejected') throw problem(order.deniedAs ?? 'rejected')
   if (request) await storage.write((tx) => expireIfDue(tx, request, clock.now()))
   throw problem('approval_timeout')
 }
@@ -65,16 +68,28 @@ const REPEAT_MS = 2000
  */
 async function isRepeated(
   tx: Writer,
-  { userId, action, detail, sessionId }: AwaitedOrder,
+  { userId, action, detail, sessionId, deniedAs }: AwaitedOrder,
   at: number,
 ): Promise<boolean> {
   const query = { index: 'byUser', prefix: [userId, action], limit: 1, reverse: true } as const
   const [last] = await tx.find(authenticationRequests, query)
-  if (last?.status !== 'expired' || last.repeated_at !== null || last.expires_at + REPEAT_MS <= at) return false
+  const timedOutAt = last && endedWith408At(last, deniedAs)
+  if (!last || timedOutAt === undefined || last.repeated_at !== null || timedOutAt + REPEAT_MS <= at) return false
   if (last.session_digest !== (sessionId === undefined ? null : digest(sessionId))) return false
   if (canonicalJson(last.detail) !== canonicalJson(detail)) return false
   tx.put(authenticationRequests, { ...last, repeated_at: at })
   return true
+}
+
+/** When the call that waited for a request got its 408. Undefined if it got a different answer. */
+function endedWith408At(
+  { status, expires_at, answered_at, spent_at }: AuthenticationRequestRow,
+  deniedAs: AwaitedOrder['deniedAs'],
+): number | undefined {
+  if (status === 'expired') return expires_at
+  // One that was spent is revoked, not denied.
+  const isDenied = status === 'rejected' && spent_at === null && deniedAs === 'payment_denied'
+  return isDenied ? (answered_at ?? undefined) : undefined
 }
 
 /** Waits until a request is answered or expires, or the service closes. Returns undefined if the request is deleted. */
@@ -115,12 +130,12 @@ async function withdraw(id: number, { storage, clock }: ServiceContext): Promise
 }
 
 /**
- * Spends the request from `awaitSecondFactor` in the transaction of the action. Throws `rejected` if the user withdrew the
+ * Spends the request from `awaitSecondFactor` in the transaction of the action. Throws `rejected` or `deniedAs` if the user withdrew the
  * approval, `approval_timeout` if it can no longer be spent, and `sign_in_required` if the session has ended.
  */
 export async function spendAwaited(tx: Writer, { id }: AuthenticationRequestRow, order: AwaitedOrder, at: number) {
   if (!(await isStillSignedIn(tx, order, at))) throw problem('sign_in_required')
   const result = await spendSecondFactor(tx, { ...order, id, at })
   if (result === 'approved') return
-  throw problem(result === 'rejected' ? 'rejected' : 'approval_timeout')
+  throw problem(result === 'rejected' ? (order.deniedAs ?? 'rejected') : 'approval_timeout')
 }

@@ -13,7 +13,11 @@ export interface PhoneRow {
   readonly after_ms: number
 }
 
-export const phones = collection<PhoneRow>()('phones', {})
+export const phones = collection<PhoneRow>()(
+  'phones',
+  {},
+  { retention: { forever: 'One for each user, and only in a sandbox.' } },
+)
 
 /** Kind of the timer with which a phone answers. Its subject is `approved:ID` or `rejected:ID`, with the id of the request. */
 export const PHONE_ANSWERS = 'phone_answers'
@@ -24,5 +28,5 @@ export async function schedulePhoneAnswer(tx: Writer, { data }: PushRow, at: num
   if (phone?.mode !== 'approve' && phone?.mode !== 'reject') return
   const status = phone.mode === 'approve' ? 'approved' : 'rejected'
   const subject = `${status}:${data.authentication_request_id}`
-  await setTimer(tx, { kind: PHONE_ANSWERS, subject, at: at + phone.after_ms })
+  await setTimer(tx, { kind: PHONE_ANSWERS, subject, at: at + phone.after_ms, now: at })
 }

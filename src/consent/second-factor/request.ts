@@ -3,7 +3,7 @@ import { canonicalJson } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
-import { seconds } from '../../base/time.js'
+import { isAhead, isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
@@ -11,9 +11,10 @@ import { refundRequest, spendRequest } from '../../jobs/outbox/mail-limit.js'
 import { postMail, postPush } from '../../jobs/outbox/outbox.js'
 import { getExisting } from '../../storage/existing.js'
 import { allRows } from '../../storage/page.js'
+import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { activeDevicesOf, devices, settleChange } from '../devices/device.js'
-import type { Detail } from './detail.js'
+import type { Detail, StandingTerms } from './detail.js'
 import { requestMail, requestPush } from './wording.js'
 
 const LIFETIME = 2 * 60_000
@@ -55,14 +56,21 @@ export interface AuthenticationRequestRow {
   readonly by_caller?: true
   /** Id of the device whose addition or removal this request confirms. */
   readonly device_id?: number
-  /** Whose limit the request counts against. Rows of older versions lack it. */
-  readonly asker?: string
+  /** Whose limit the request counts against. */
+  readonly asker: string
+  /** The later payments that the user approves together with this one. */
+  readonly standing?: StandingTerms
 }
 
-export const authenticationRequests = collection<AuthenticationRequestRow>()('authentication_requests', {
-  byUser: { fields: ['user_id', 'action'] },
-  pending: { fields: ['user_id', 'pending_until'] },
-})
+export const authenticationRequests = collection<AuthenticationRequestRow>()(
+  'authentication_requests',
+  {
+    byExpiry: { fields: ['expires_at'] },
+    byUser: { fields: ['user_id', 'action'] },
+    pending: { fields: ['user_id', 'pending_until'] },
+  },
+  { retention: { after: 'the time to answer is over', keepMs: 30 * DAY, index: 'byExpiry' } },
+)
 
 export interface SecondFactorOrder {
   readonly userId: number
@@ -77,6 +85,8 @@ export interface SecondFactorOrder {
   readonly byCaller?: true
   /** Id of the device whose addition or removal the answer confirms. */
   readonly deviceId?: number
+  /** The later payments that the user approves together with this one. The detail tells them so. */
+  readonly standing?: StandingTerms | undefined
   /** Whose limit the request counts against (`too_many_mails`). Default: the user's. */
   readonly asker?: string | undefined
   readonly at: number
@@ -98,6 +108,7 @@ export async function requireSecondFactor(
     lifetimeMs,
     byCaller,
     deviceId,
+    standing,
     asker = `user:${userId}`,
     at,
   }: SecondFactorOrder,
@@ -128,13 +139,14 @@ export async function requireSecondFactor(
     asker,
     ...(byCaller && { by_caller: byCaller }),
     ...(deviceId !== undefined && { device_id: deviceId }),
+    ...(standing && { standing }),
   }
   tx.put(authenticationRequests, request)
   await recordRequestEvent(tx, request, 'requested', { at, by: asked.length > 0 ? 'push' : 'mail' })
   const { email } = await getExisting(tx, users, userId)
   const message = { to: email, at, staleAt: expires_at }
   for (const deviceId of request.device_ids) await postPush(tx, { ...message, ...requestPush(request), deviceId })
-  if (link !== undefined) await postMail(tx, { ...message, ...requestMail(request, link, service) })
+  if (link !== undefined) await postMail(tx, { ...message, ...requestMail(request, link, service), isAwaited: true })
   return request
 }
 
@@ -156,12 +168,14 @@ export const pendingOf = (tx: Reader, userId: number, at: number): Promise<Authe
   })
 
 /** The status of a request at a time, in Unix milliseconds. */
-export const requestStatus = ({ status, expires_at }: AuthenticationRequestRow, at: number): RequestStatus =>
-  status === 'pending' && expires_at <= at ? 'expired' : status
+export const requestStatus = (
+  { status, created_at, expires_at }: AuthenticationRequestRow,
+  at: number,
+): RequestStatus => (status === 'pending' && (expires_at <= at || isAhead(created_at, at)) ? 'expired' : status)
 
 /** Whether it was approved too long ago to be spent. */
 export const isStale = (request: AuthenticationRequestRow, at: number): boolean =>
-  request.status === 'approved' && answeredAt(request) + SPENDABLE_FOR <= at
+  request.status === 'approved' && !isCurrent(answeredAt(request) + SPENDABLE_FOR, SPENDABLE_FOR, at)
 
 /** When a request was answered, in Unix milliseconds. Throws an Error if it was not. */
 export const answeredAt = ({ id, answered_at }: AuthenticationRequestRow): number =>
@@ -187,7 +201,8 @@ export async function pollRequest(
 ): Promise<AuthenticationRequestRow> {
   const seen = await expireIfDue(tx, request, at)
   if (seen.status !== 'pending') return seen
-  const wait = seen.polled_at === null ? 0 : seen.polled_at + INTERVAL * 1000 - at
+  const polledAt = seen.polled_at ?? 0
+  const wait = isAhead(polledAt, at) ? 0 : polledAt + INTERVAL * 1000 - at
   if (wait > POLL_TOLERANCE) throw problem('slow_down', { headers: retryAfter(wait) })
   const polled = { ...seen, polled_at: at }
   tx.put(authenticationRequests, polled)
@@ -223,7 +238,7 @@ export async function recordAnswer(
   const answered: AuthenticationRequestRow = { ...request, status, pending_until: null, answered_at: at }
   tx.put(authenticationRequests, answered)
   const { asker, user_id: userId, created_at } = request
-  if (status === 'approved' && asker !== undefined) await refundRequest(tx, { asker, userId, at: created_at })
+  if (status === 'approved') await refundRequest(tx, { asker, userId, at: created_at })
   await recordRequestEvent(tx, answered, status, { at, by })
   const device = answered.device_id === undefined ? undefined : await tx.get(devices, answered.device_id)
   if (device) await settleChange(tx, device, { confirmed: status === 'approved', at })
@@ -246,7 +261,7 @@ export async function rejectRequestsOf(tx: Writer, userId: number, at: number): 
 const recordRequestEvent = (
   tx: Writer,
   { id, user_id, action }: AuthenticationRequestRow,
-  what: string,
+  what: 'requested' | 'approved' | 'rejected' | 'expired',
   { at, by }: { at: number; by?: string },
 ): Promise<void> =>
   recordEvent(tx, {

@@ -1,5 +1,13 @@
 import { Problem } from '../../base/problem.js'
-import { AuthenticationRequest, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
+import {
+  AuthenticationRequest,
+  component,
+  IdPath,
+  PageQuery,
+  pageOf,
+  UnixSeconds,
+  z,
+} from '../../http/fields/schema.js'
 import { refusedBy } from '../../http/pages/html.js'
 import { defineRoutes, route } from '../../http/route.js'
 import {
@@ -48,13 +56,19 @@ const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
 
 const answers: Readonly<Record<'approve' | 'reject', SecondFactorAnswer>> = { approve: 'approved', reject: 'rejected' }
 
-const authorizationRoute = { evidence: 'observed', path: '/paywall/authorizations', versions: ['v4', 'v3'] } as const
+const authorizationRoute = {
+  evidence: { v3: 'observed' },
+  path: '/paywall/authorizations',
+  versions: ['v4', 'v3'],
+} as const
 
 const AuthorizationStatus = z.enum(['pending', 'approved', 'denied', 'expired'])
 
-const AnsweredAuthorization = z.object({
+const AuthorizationId = z.union([z.int(), z.string()])
+
+const AnsweredAuthorization = component('AnsweredAuthorization', {
   success: z.literal(true),
-  authorizationId: z.int(),
+  authorizationId: AuthorizationId,
   status: AuthorizationStatus,
   message: z.string(),
 })
@@ -152,13 +166,14 @@ export const secondFactorRoutes = defineRoutes('second factor', {
 
   listAuthorizations: route({
     ...authorizationRoute,
-    summary: 'List the payments that paywalls asked the user to authorize, newest first.',
+    summary:
+      'List the payments that paywalls asked the user to authorize, newest first. An approval may stand for later payments: then `expires_at` is when it ends.',
     method: 'GET',
     auth: ['user'],
     query: PageQuery,
     result: pageOf(
       'authorizations',
-      z.object({
+      component('Authorization', {
         id: z.int(),
         merchant_url: z.nullable(z.string()),
         merchant_name: z.nullable(z.string()),
@@ -179,29 +194,32 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     summary: 'Approve or deny a payment for a paywall.',
     method: 'PUT',
     auth: ['user'],
-    body: z.object({ authorizationId: z.int(), approved: z.boolean() }),
+    body: z.object({ authorizationId: AuthorizationId, approved: z.boolean() }),
     result: AnsweredAuthorization,
-    errors: ['not_found', 'not_pending'],
+    errors: ['not_found', 'authorization_answered', 'authorization_expired'],
     async write(tx, { body, principal }, { clock }) {
       const at = clock.now()
       const order = { userId: principal.id, id: body.authorizationId, at }
       const answered = await answerAuthorization(tx, { ...order, answer: body.approved ? 'approved' : 'rejected' })
-      return answered instanceof Problem ? answered : showAnsweredAuthorization(answered, at)
+      return answered instanceof Problem ? answered : showAnsweredAuthorization(answered, body.authorizationId, at)
     },
   }),
 
   deleteAuthorization: route({
     ...authorizationRoute,
-    summary: 'Withdraw an authorization before it is used. Its status becomes `denied`.',
+    summary:
+      'Revoke an authorization: deny a pending one, take an approved one back, or end what it approved for later payments. Its status becomes `denied`.',
     method: 'DELETE',
     auth: ['user'],
-    body: z.object({ authorizationId: z.int() }),
-    result: AnsweredAuthorization,
-    errors: ['not_found', 'not_pending'],
+    body: z.object({ authorizationId: AuthorizationId }),
+    result: z.object({ success: z.literal(true), message: z.string() }),
+    errors: ['not_found', 'authorization_answered', 'authorization_expired'],
     async write(tx, { body, principal }, { clock }) {
       const at = clock.now()
       const withdrawn = await deleteAuthorization(tx, { userId: principal.id, id: body.authorizationId, at })
-      return withdrawn instanceof Problem ? withdrawn : showAnsweredAuthorization(withdrawn, at)
+      return withdrawn instanceof Problem
+        ? withdrawn
+        : { success: true as const, message: 'The authorization is revoked.' }
     },
   }),
 })

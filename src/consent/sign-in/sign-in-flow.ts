@@ -3,7 +3,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
 import { Email, z } from '../../http/fields/schema.js'
 import { Next, type Visitor } from '../../http/pages/form-flow.js'
-import { lastCode, sendSessionCode, waitingCode } from '../../identity/sessions/sign-in-code.js'
+import { isCodeCurrent, lastCode, sendSessionCode, waitingCode } from '../../identity/sessions/sign-in-code.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { Detail } from '../second-factor/detail.js'
 import { continueSignIn, type SignInOutcome, signInByCode } from './code-sign-in.js'
@@ -105,7 +105,7 @@ const noCodeProblem = () =>
 /** The address of the last code, if the code still works. */
 async function awaitedEmail(tx: Reader, sessionId: string, at: number): Promise<string | undefined> {
   const code = await lastCode(tx, sessionId)
-  return code && !code.used && code.expires_at > at ? code.email : undefined
+  return code && !code.used && isCodeCurrent(code, at) ? code.email : undefined
 }
 
 export interface FilledSignIn {

@@ -16,6 +16,8 @@ const OSLO = { arguments: { city: 'Oslo', hours: 3 } }
 const buttonsOf = ({ text }: Answer): string[] =>
   [...text.matchAll(/<button[^>]*>([^<]*)</g)].map(([, name]) => name ?? '')
 
+const titleOf = ({ text }: Answer): string | undefined => /<h1[^>]*>([^<]*)</.exec(text)?.[1]
+
 /** An approval that an agent asked its user for. */
 async function asked(start: Parameters<typeof newAgentShop>[0], fields: object = {}) {
   const shop = await newAgentShop(start, { external_endpoint: 'https://api.example.test/weather', ...fields })
@@ -93,8 +95,10 @@ contract('answerApproval', (start) => {
     expect(waiting.headers.get('location')).toMatch(/\?step=wait$/)
     const page = await call('GET', `${path}?step=wait`, { session })
     expect([page.headers.get('refresh'), buttonsOf(page)]).toEqual(['2', ['Reject']])
-    await pressApproval(call, session, id, { answer: 'approve' })
+    expect(titleOf(page)).toBe('Approve on your device')
     const first = await newest()
+    const pressed = await pressApproval(call, session, id, { answer: 'approve' })
+    expect([pressed.headers.get('location'), await newest()]).toEqual([waiting.headers.get('location'), first])
     await answerFromDevice(call, payer, { id: first, verb: 'reject' })
     expectProblem(await call('GET', `${path}?step=wait`, { session }), 403, 'rejected')
     expect(buttonsOf(await call('GET', path, { session }))[0]).toBe('Approve')
@@ -114,14 +118,49 @@ contract('answerApproval', (start) => {
     const session = await newSession(call, payer.email)
     await advance(call, '5m')
     await pressApproval(call, session, id, { answer: 'approve' })
-    expect((await call('GET', `${path}?step=wait`, { session })).text).toContain('We mailed you a link.')
+    const wait = await call('GET', `${path}?step=wait`, { session })
+    expect([titleOf(wait), wait.text]).toEqual(['Approve by mail', expect.stringContaining('We mailed you a link.')])
     await advance(call, '2m')
     expectProblem(await call('GET', `${path}?step=wait`, { session }), 408, 'approval_timeout')
     await pressApproval(call, session, id, { answer: 'approve' })
-    await answerLink(call, await mailedLink(call, payer.email))
+    const link = await mailedLink(call, payer.email)
+    await pressApproval(call, session, id, { answer: 'approve' })
+    expect(await mailedLink(call, payer.email)).toEqual(link)
+    await answerLink(call, link)
     expect(await statusOf()).toBe('pending')
     await call('GET', `${path}?step=wait`, { session })
     expect(await statusOf()).toBe('approved')
+    expect((await call('GET', path, { session })).text).toContain('<main class="good">')
+  })
+
+  it('takes the second factor that was given for this request, and for no other of the session', async () => {
+    const { call, agent, payer, item, id, statusOf } = await asked(start)
+    const session = await newSession(call, payer.email)
+    await advance(call, '5m')
+    const wish = { kind: 'purchase', catalog_item_id: item.id, arguments: { city: 'Bergen' } }
+    const other = (await requestApproval(call, agent, wish)).body.approval_id
+    await pressApproval(call, session, other, { answer: 'approve' })
+    await answerLink(call, await mailedLink(call, payer.email))
+    expect(buttonsOf(await call('GET', `/approvals/${id}`, { session }))[0]).toBe('Approve')
+    expect((await pressApproval(call, session, id, { answer: 'approve' })).headers.get('location')).toMatch(/wait$/)
+    expect(await statusOf()).toBe('pending')
+    // Pressing the button again is enough once the link was answered.
+    await answerLink(call, await mailedLink(call, payer.email))
+    await pressApproval(call, session, id, { answer: 'approve' })
+    expect(await statusOf()).toBe('approved')
+  })
+
+  it('lets a user who is not meant sign in as another', async () => {
+    const { call, payer, path } = await asked(start)
+    const session = await newSession(call, 'eve@example.test')
+    const page = await call('GET', path, { session, headers: html })
+    expect([titleOf(page), page.text]).toEqual([
+      'Nothing to approve here',
+      expect.stringContaining('Signed in as eve@example.test'),
+    ])
+    expect(buttonsOf(await call('GET', `${path}?step=email`, { session }))).toEqual(['Continue'])
+    const { session: own } = await signInAt(call, path, payer.email, session)
+    expect(buttonsOf(await call('GET', path, { session: own }))[0]).toBe('Approve')
   })
 
   it('always asks in a session that was created with a token', async () => {

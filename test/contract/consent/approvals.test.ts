@@ -51,7 +51,7 @@ contract('createApproval', (start) => {
     const { approval_id } = asked.body
     const early = await purchase(call, agent, item, { ...OSLO, approval_id })
     expectProblem(early, 403, 'approval_not_given')
-    expect(early.body.approval_status).toBe('pending')
+    expect(early.body).toMatchObject({ approval_id, approval_status: 'pending', url: asked.body.url })
     const answered = await answerApproval(call, payer, approval_id)
     const given = { ...approval, status: 'approved', expires_at: at / 1000 + 3600 }
     expect([answered.status, answered.body]).toEqual([200, given])

@@ -44,7 +44,7 @@ contract('listAuthorizations', (start) => {
         authorized_at: null,
         expires_at: at / 1000 + 30,
         created_at: at / 1000,
-        metadata: DETAIL,
+        metadata: { ...DETAIL, requestedAt: at },
       },
     ])
   })
@@ -120,13 +120,35 @@ contract('answerAuthorization', (start) => {
     },
   )
 
-  it('a second or a late answer is 409', async () => {
+  it('takes the id as digits too, and repeats it as it was sent', async () => {
+    const { call, payer } = await world(start)
+    const id = await askToPay(call, payer)
+    const { status, body } = await answer(call, payer, { authorizationId: `${id}`, approved: true })
+    expect([status, body.authorizationId]).toEqual([200, `${id}`])
+    const waiting = await askToPay(call, payer)
+    for (const authorizationId of [
+      '',
+      'x',
+      `${waiting}.0`,
+      ` ${waiting}`,
+      `${waiting} `,
+      `-${waiting}`,
+      '9'.repeat(40),
+    ])
+      expectProblem(await answer(call, payer, { authorizationId, approved: true }), 404, 'not_found')
+    expect([400, 404]).toContain((await answer(call, payer, { authorizationId: 1e300, approved: true })).status)
+    expect((await poll(call, payer, waiting)).body.status).toBe('pending')
+    expectProblem(await answer(call, payer, { approved: true }), 400, 'field_invalid')
+    expectProblem(await call('DELETE', PATHS[0], { token: payer.token, body: {} }), 400, 'field_invalid')
+  })
+
+  it('a second or a late answer is 400', async () => {
     const { call, payer } = await world(start)
     const [first, late] = [await askToPay(call, payer), await askToPay(call, payer)]
     await answer(call, payer, { authorizationId: first, approved: false })
-    expectProblem(await answer(call, payer, { authorizationId: first, approved: true }), 409, 'not_pending')
+    expectProblem(await answer(call, payer, { authorizationId: first, approved: true }), 400, 'authorization_answered')
     await advance(call, '30s')
-    expectProblem(await answer(call, payer, { authorizationId: late, approved: true }), 409, 'not_pending')
+    expectProblem(await answer(call, payer, { authorizationId: late, approved: true }), 400, 'authorization_expired')
     expect((await list(call, payer)).map(({ status }: { status: string }) => status)).toEqual(['expired', 'denied'])
   })
 
@@ -166,23 +188,21 @@ contract('deleteAuthorization', (start) => {
       await answer(call, payer, { authorizationId: approved, approved: true })
       for (const id of [pending, approved]) {
         const { status, body } = await withdraw(call, payer, id, path)
-        expect([status, body]).toEqual([
-          200,
-          { success: true, authorizationId: id, status: 'denied', message: 'The payment is denied.' },
-        ])
+        expect([status, body]).toEqual([200, { success: true, message: 'The authorization is revoked.' }])
         expect((await poll(call, payer, id)).body.status).toBe('rejected')
-        expectProblem(await withdraw(call, payer, id, path), 409, 'not_pending')
+        expect((await secondFactorEvents(call, payer.token)).at(-1)).toEqual(['rejected', 'token'])
+        expectProblem(await withdraw(call, payer, id, path), 400, 'authorization_answered')
       }
     },
   )
 
-  it('is 404 for other users, and 409 after the request expired', async () => {
+  it('is 404 for other users, and 400 after the request expired', async () => {
     const { call, payer } = await world(start)
     const eve = await newPayer(call, await newSeller(call))
     const id = await askToPay(call, payer)
     expectProblem(await withdraw(call, eve, id), 404, 'not_found')
     await advance(call, '30s')
-    expectProblem(await withdraw(call, payer, id), 409, 'not_pending')
+    expectProblem(await withdraw(call, payer, id), 400, 'authorization_expired')
     expect((await list(call, payer))[0].status).toBe('expired')
   })
 })

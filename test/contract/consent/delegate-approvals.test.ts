@@ -33,9 +33,12 @@ const asked = async (requests: () => Promise<unknown[]>) =>
 
 contract('createDelegate by a session', (start) => {
   it('lets a party spend once the user has approved that on their phone', async () => {
-    const { call } = await start()
+    const { call, state } = await start()
     const { give, payer, seller, persona, holder } = await asking(call, 'approve')
     expect((await give()).status).toBe(201)
+    expect((await state()).rows.authentication_requests).toMatchObject([
+      { action: 'delegate', spent_at: expect.any(Number) },
+    ])
     const push = (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(payer.email)}&kind=push`)).body
       .messages[0]
     for (const text of [seller.clientId, '2.500', 'a day', persona.name, holder.hostname])

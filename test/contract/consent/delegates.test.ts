@@ -294,7 +294,7 @@ test('verifyPersona takes its fields as a JSON body too', async () => {
   const ask = (fields: object) => {
     // As a runtime hands it over: a Request can carry no body with a GET.
     const body = async () => new TextEncoder().encode(JSON.stringify(fields))
-    const call = caller({ url, fetch: (request) => service.fetch(request, { body }) })
+    const call = caller({ url, fetch: (request) => service.respond(request, { body }) })
     const headers = { 'content-type': 'application/json' }
     return call('GET', `/v4/persona/${persona.hash}/verify`, { token: seller.token, headers })
   }

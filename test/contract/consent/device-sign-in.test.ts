@@ -179,3 +179,36 @@ contract("a session that is already the user's", (start) => {
     expect(await newSeller(call)).toBeDefined()
   })
 })
+
+contract('a sign-in on a page', (start) => {
+  it('shows the form again with what was wrong, goes back to the address, and asks on the device once', async () => {
+    const made = await world(start)
+    const { call } = made
+    const path = await (pages.openApproval as (typeof pages)[string])(made)
+    const session = await newGuest(call)
+    const send = (answer: string, fields = {}) => press(call, path, session, { answer, ...fields }, html)
+    const step = async (query: string) => {
+      const { text } = await call('GET', `${path}${query}`, { session, headers: html })
+      return text.includes('name="code"') ? 'code' : 'email'
+    }
+    const misspelt = await send('continue', { email: 'ada' })
+    expect([misspelt.status, misspelt.text.includes('name="email"')]).toEqual([400, true])
+    const noCode = await send('verify', { code: CODE })
+    expect([noCode.status, noCode.text.includes('allow cookies')]).toEqual([401, true])
+    expect(await step('?step=code')).toBe('email')
+
+    expect((await send('continue', { email: EMAIL })).headers.get('location')).toContain('step=code')
+    expect(await step('?step=code')).toBe('code')
+    const wrong = await send('verify', { code: '000000' })
+    expect([wrong.status, wrong.text.includes('name="code"')]).toEqual([401, true])
+    expect((await send('other_email')).headers.get('location')).toContain('step=email')
+    expect(await step('?step=email')).toBe('email')
+
+    for (let n = 0; n < 2; n++)
+      expect((await send('verify', { code: CODE })).headers.get('location')).toContain('step=device')
+    const pushes = (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(EMAIL)}&kind=push`)).body.messages
+    expect(pushes.map(({ data }: { data: { action: string } }) => data.action)).toEqual(['sign_in'])
+    await advance(call, '10m')
+    expect(await step('?step=code')).toBe('email')
+  })
+})

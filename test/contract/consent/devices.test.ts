@@ -183,7 +183,7 @@ contract('registerPushToken', (start) => {
         message: 'The device is registered.',
         deviceId: 'pixel-8',
         platform: 'android',
-        registeredAt: at / 1000,
+        registeredAt: at,
       },
     ])
     expect(await flagsOf(call, payer)).toEqual({ is_ios: false, is_android: true })
@@ -194,7 +194,8 @@ contract('registerPushToken', (start) => {
     const payer = await newPayer(call, await newSeller(call))
     const { body } = await call('POST', path, { token: payer.token, body: { fcmToken: 'one' } })
     const [device] = await devicesOf(call, payer)
-    expect([body.deviceId, body.platform]).toEqual([String(device.id), 'web'])
+    expect([body.deviceId, body.platform]).toEqual([String(device.id), 'mobile'])
+    expect(await flagsOf(call, payer)).toEqual({ is_ios: false, is_android: false })
   })
 
   it('a device with a new token replaces its earlier registration', async () => {
@@ -216,13 +217,14 @@ contract('registerPushToken', (start) => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     for (const [field, body] of [
+      ['fcmToken', { platform: 'ios' }],
       ['fcmToken', { fcmToken: '' }],
       ['platform', { fcmToken: 'one', platform: 'Android' }],
       ['deviceId', { fcmToken: 'one', deviceId: 'x'.repeat(256) }],
     ] as const) {
       const answer = await call('POST', path, { token: payer.token, body })
       expectProblem(answer, 400, 'field_invalid')
-      expect(answer.body.field).toBe(field)
+      expect([answer.body.field, answer.body.message]).toEqual([field, answer.body.error])
     }
   })
 })
@@ -261,18 +263,23 @@ contract('openDeviceLink', (start) => {
     expect((await devicesOf(call, payer))[0]).toMatchObject({ id, active: false })
     const early = await call('GET', path)
     expect([early.status, early.text.includes('Confirm</button>')]).toEqual([200, false])
+    expect(early.text).toContain('Add a device')
     expectProblem(await answer(call, path, 'confirm'), 409, 'link_early')
     await advance(call, '24h')
     expect((await call('GET', path)).text).toContain('Confirm</button>')
-    expect((await answer(call, path, 'confirm')).text).toContain('The device was added.')
+    const confirmed = await answer(call, path, 'confirm')
+    for (const text of ['Confirmed', 'The device was added.']) expect(confirmed.text).toContain(text)
     for (const over of [await call('GET', path), await answer(call, path, 'confirm')])
       expectProblem(over, 404, 'not_found')
+    const page = await call('GET', path, { headers: { accept: 'text/html' } })
+    expect(page.text).toContain('This link is wrong, or the change was already confirmed or rejected.')
     expect((await devicesOf(call, await again(call, payer)))[0]).not.toHaveProperty('active')
   })
 
   it('rejects at once, and ends after eight days', async () => {
     const { call, payer, path } = await world()
-    expect((await answer(call, path, 'reject')).text).toContain('Nothing was changed.')
+    const rejected = await answer(call, path, 'reject')
+    for (const text of ['Rejected', 'Nothing was changed.']) expect(rejected.text).toContain(text)
     expect(await devicesOf(call, payer)).toHaveLength(1)
     const headers = { 'x-device-token': 'device-token' }
     const other = await registerDevice(call, payer, 'third-token')
@@ -280,6 +287,8 @@ contract('openDeviceLink', (start) => {
     await advance(call, '192h')
     for (const over of [await call('GET', next), await answer(call, next, 'confirm')])
       expectProblem(over, 410, 'link_expired')
+    const page = await call('GET', next, { headers: { accept: 'text/html' } })
+    expect(page.text).not.toContain('This link is wrong')
     const { token } = await again(call, payer)
     expect((await call('DELETE', `${REGISTRATIONS}/${other}`, { token, headers })).status).toBe(204)
   })
@@ -291,9 +300,54 @@ contract('openDeviceLink', (start) => {
     expect((await call('DELETE', `${REGISTRATIONS}/${id}`, { token: payer.token })).status).toBe(204)
     expect(await devicesOf(call, payer)).toHaveLength(1)
     const removal = await confirmLink(call, payer)
+    expect((await call('GET', removal)).text).toContain('Remove a device')
     await advance(call, '24h')
     expect((await answer(call, removal, 'confirm')).text).toContain('The device was removed.')
     expect(await devicesOf(call, await again(call, payer))).toEqual([])
+  })
+
+  it("is in the user's log, whatever becomes of the change", async () => {
+    const { call, payer, id, path } = await world()
+    const [, { id: first }] = await devicesOf(call, payer)
+    await answer(call, path, 'reject')
+    await call('DELETE', `${REGISTRATIONS}/${first}`, { token: payer.token })
+    await answer(call, await confirmLink(call, payer), 'reject')
+    await call('DELETE', `${REGISTRATIONS}/${first}`, { token: payer.token })
+    const removal = await confirmLink(call, payer)
+    await advance(call, '24h')
+    await answer(call, removal, 'confirm')
+    const { token } = await again(call, payer)
+    const { events } = (await call('GET', '/v4/events', { token })).body
+    const changes = events.filter(({ type }: { type: string }) => type.startsWith('second_factor.device_'))
+    expect(changes.map(({ type, subject }: { type: string; subject: string }) => [type, subject])).toEqual([
+      ['second_factor.device_removed', `device:${first}`],
+      ['second_factor.device_removal_waits', `device:${first}`],
+      ['second_factor.device_removal_waits', `device:${first}`],
+      ['second_factor.device_refused', `device:${id}`],
+      ['second_factor.device_waits', `device:${id}`],
+      ['second_factor.device_added', `device:${first}`],
+    ])
+    const about = { actor: `user:${payer.id}`, data: { platform: expect.any(String), name: null } }
+    for (const event of changes) expect(event).toMatchObject(about)
+  })
+
+  it('replaces the earlier registration of the same device only once it is confirmed', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    const payer = await newPayer(call, await newSeller(call))
+    const body = (fcmToken: string) => ({ fcmToken, deviceId: 'phone-7' })
+    const put = (fcmToken: string) =>
+      call('POST', '/v3/pay/notifications/register', { token: payer.token, body: body(fcmToken) })
+    await put('first-token')
+    const [{ id }] = await devicesOf(call, payer)
+    await put('second-token')
+    expect((await devicesOf(call, payer)).map(({ active }: { active?: false }) => active)).toEqual([false, undefined])
+    const link = await confirmLink(call, payer)
+    await advance(call, '24h')
+    await answer(call, link, 'confirm')
+    const left = await devicesOf(call, await again(call, payer))
+    expect(left).toHaveLength(1)
+    expect(left[0].id).not.toBe(id)
   })
 
   it('is not asked for where too much was asked of the user', async () => {

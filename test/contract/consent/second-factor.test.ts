@@ -95,6 +95,13 @@ contract('createAuthenticationRequest', (start) => {
     expect(answer.body.field).toBe(field)
   })
 
+  it('takes a detail of 2048 characters of JSON, and none of more', async () => {
+    const { call, payer } = await world(start)
+    const detailOf = (length: number) => ({ detail: { text: 'x'.repeat(length - '{"text":""}'.length) } })
+    expect((await ask(call, payer, detailOf(2048))).status).toBe(201)
+    expectProblem(await ask(call, payer, detailOf(2049)), 400, 'field_invalid')
+  })
+
   it('push bombing: at most 5 wait for a user; the sixth is 429, says when to retry, and pushes nothing', async () => {
     const { call, payer, session } = await world(start)
     const ids = []

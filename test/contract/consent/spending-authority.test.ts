@@ -28,7 +28,7 @@ async function withAuthority<R extends Pick<Started, 'call'>>(running: R, { cost
   }
   const spend = (persona_delegate: string | undefined, options: CallOptions = { token: spender.token }, body = {}) =>
     call('POST', `/v4/payment/${commodity.hash}`, { ...options, body: { persona_delegate, ...body } })
-  const left = () => balanceOf(call, ada.token, ada.hostname)
+  const left = async () => balanceOf(call, await tokenFor(call, ada.clientId, ada.clientSecret), ada.hostname)
   return { ...running, at, shop, commodity, ada, persona, spender, dq, allow, spend, left }
 }
 
@@ -155,7 +155,7 @@ contract('createPayment, by a spending authority', (start) => {
   })
 
   test('without a period, spends its limit once', async () => {
-    const { call, spender, allow, spend } = await prepared()
+    const { call, state, spender, allow, spend } = await prepared()
     const delegate = await allow({ limit: 0.6 })
     for (let n = 0; n < 2; n++) expect((await spend(delegate)).status).toBe(202)
     await advance(call, '40d')
@@ -163,6 +163,7 @@ contract('createPayment, by a spending authority', (start) => {
     const refused = await spend(delegate, { token })
     expectProblem(refused, 403, 'delegate_refused')
     expect(detailOf(refused)).toBe('The spending authority has 0.1 USD left.')
+    expect((await state()).rows.delegate_spendings).toHaveLength(1)
   })
 
   for (const [period, from, until] of [
@@ -170,7 +171,7 @@ contract('createPayment, by a spending authority', (start) => {
     ['month', Date.UTC(2031, 4, 1, 0), Date.UTC(2031, 5, 1, 0)],
   ] as const)
     test(`counts a ${period} of the calendar in UTC by the service's clock`, async () => {
-      const { call, spender, allow, spend, left } = await prepared()
+      const { call, state, spender, allow, spend, left } = await prepared()
       const delegate = await allow({ limit: 0.5, period })
       const spendAt = async (at: number) => {
         await setClock(call, at)
@@ -186,6 +187,10 @@ contract('createPayment, by a spending authority', (start) => {
       expectProblem(await spendAt(until), 403, 'delegate_refused')
       expect((await spendAt(from - 1)).status).toBe(202)
       expect(await left()).toBe(3.75)
+      // What was spent in a period is removed when the period is long over.
+      expect((await state()).rows.delegate_spendings).toHaveLength(3)
+      await advance(call, '100d')
+      expect((await state()).rows.delegate_spendings ?? []).toEqual([])
     })
 
   test('spends nothing on free commodities, or if the twin is short of funds', async () => {

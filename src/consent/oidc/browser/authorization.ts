@@ -4,53 +4,15 @@ import { randomHex } from '../../../base/secrets.js'
 import { isPlainLine } from '../../../base/text/invisible-characters.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { users } from '../../../identity/users/user.js'
-import { collection, type Reader, type Writer } from '../../../storage/storage.js'
+import type { Reader, Writer } from '../../../storage/storage.js'
 import { clientById, type OidcClientRow } from '../clients/client.js'
 import { sameRedirectUri, withParameters } from '../clients/redirect-uri.js'
-import { audienceOf, isScope, issuerOf, splitOnSpaces } from '../issuer.js'
+import { audienceOf, isMcpAudience, isScope, issuerOf, splitOnSpaces } from '../issuer.js'
 import { signedClaims } from '../keys.js'
+import { type AuthorizationAnswer, type AuthorizationRequest, oidcInteractions } from './interaction-row.js'
 
 /** How long a user has for sign-in and consent. */
-const LIFETIME = 3_600_000
-
-/** A valid authorization request (OpenID Connect Core 1.0 section 3.1.2.1). */
-export interface AuthorizationRequest {
-  readonly client_id: string
-  readonly redirect_uri: string
-  readonly state: string | null
-  readonly scopes: readonly string[]
-  readonly nonce: string | null
-  readonly code_challenge: string
-  readonly prompt: readonly string[]
-  /** In seconds. */
-  readonly max_age: number | null
-  readonly login_hint: string | null
-  /** The user of `id_token_hint`. */
-  readonly hinted_user_id: number | null
-  readonly resource: string | null
-}
-
-/** An authorization request and its progress through sign-in and consent. The id is part of the address of its pages. */
-export interface InteractionRow {
-  readonly id: string
-  readonly request: AuthorizationRequest
-  readonly expires_at: number
-  /** Digest of the session that made this progress. A different session starts from the beginning. */
-  readonly session_digest: string | null
-  /** The address that a code was mailed to. */
-  readonly email: string | null
-  /** Whether the session signed in during this interaction. `prompt=login` needs that. */
-  readonly signed_in: boolean
-  /** Id of the authentication request. */
-  readonly second_factor_id: number | null
-  readonly second_factor_passed: boolean
-  /** What is wrong with the request. Null if it is valid. Older rows lack it, and are valid. */
-  readonly refused?: AuthorizationAnswer | null
-}
-
-export const oidcInteractions = collection<InteractionRow>()('oidc_interactions', {
-  byExpiry: { fields: ['expires_at'] },
-})
+export const INTERACTION_LIFETIME = 3_600_000
 
 /** The parameters of an authorization request. Any others are ignored. */
 export type AuthorizationParameters = {
@@ -96,21 +58,20 @@ export async function authorizeOidc(
   const refused = parameterError(parameters, client, context) ?? (hinted === undefined ? WRONG_HINT : undefined)
   // OpenID Connect Core 1.0 section 3.1.2.1: `prompt=none` never shows a page.
   if (refused && parameters.prompt === 'none') return answerAddress(answered, refused, context)
-  await removeExpiredInteractions(tx, at)
   const id = randomHex(context.random, 16)
   const asked = refused
     ? EMPTY_REQUEST
     : { ...parseRequest(parameters, client, context), hinted_user_id: hinted ?? null }
   const request = { ...answered, client_id: client.id, ...asked }
   const untouched = { email: null, signed_in: false, second_factor_id: null, second_factor_passed: false }
-  const expires_at = at + LIFETIME
+  const expires_at = at + INTERACTION_LIFETIME
   tx.put(oidcInteractions, { id, request, expires_at, session_digest: null, ...untouched, refused: refused ?? null })
   return `${issuerOf(context)}/interaction/${id}`
 }
 
 /** Stored in place of an invalid request's parameters. */
 const EMPTY_REQUEST = {
-  ...{ scopes: [], nonce: null, code_challenge: '', prompt: [], max_age: null },
+  ...{ scopes: [], nonce: null, code_challenge: null, prompt: [], max_age: null },
   ...{ login_hint: null, hinted_user_id: null, resource: null },
 }
 
@@ -128,13 +89,6 @@ function checkRedirectUri({ metadata }: OidcClientRow, asked: string | undefined
   if (asked !== undefined && metadata.redirect_uris.some((registered) => sameRedirectUri(registered, asked)))
     return asked
   throw problem('invalid_request', { detail: '`redirect_uri` must be one that the client registered.' })
-}
-
-/** The parameters of an authorization response: an error, or a code. */
-export interface AuthorizationAnswer {
-  readonly error?: string
-  readonly error_description?: string
-  readonly code?: string
 }
 
 /** The client's redirect URI with the response, `state` and `iss` (RFC 9207). */
@@ -163,9 +117,8 @@ function parameterError(
   if (sent.response_type !== 'code')
     return { error: 'unsupported_response_type', error_description: '`response_type` must be `code`.' }
   if ((sent.response_mode ?? 'query') !== 'query') return invalidRequest('`response_mode` must be query.')
-  if (!/^[A-Za-z0-9_-]{43}$/.test(sent.code_challenge ?? ''))
-    return invalidRequest('PKCE is required. Send `code_challenge` with 43 characters of base64url.')
-  if (sent.code_challenge_method !== 'S256') return invalidRequest('`code_challenge_method` must be S256.')
+  const unproven = pkceError(sent, client, context)
+  if (unproven !== undefined) return invalidRequest(unproven)
   const prompt = splitOnSpaces(sent.prompt ?? '')
   if (!prompt.every((word) => prompts.includes(word)) || (prompt.includes('none') && prompt.length > 1))
     return invalidRequest('`prompt` must be none, or some of login, consent and select_account.')
@@ -177,6 +130,21 @@ function parameterError(
       error_description: '`resource` is unknown. Send the URL of this service or of one of its MCP servers.',
     }
   return scopeError(sent, client)
+}
+
+/** What is wrong with PKCE. Only a confidential client may do without, and not for an MCP server. */
+function pkceError(
+  { code_challenge, code_challenge_method: method, resource }: AuthorizationParameters,
+  { secret_digest }: OidcClientRow,
+  context: Pick<ServiceContext, 'baseUrl'>,
+): string | undefined {
+  if (code_challenge === undefined && method === undefined && secret_digest !== null)
+    return isMcpAudience(resource ?? '', context)
+      ? 'Tokens for an MCP server need PKCE. Send `code_challenge`.'
+      : undefined
+  if (!/^[A-Za-z0-9_-]{43}$/.test(code_challenge ?? ''))
+    return 'PKCE is required. Send `code_challenge` with 43 characters of base64url.'
+  return method === 'S256' ? undefined : '`code_challenge_method` must be S256.'
 }
 
 const prompts = ['none', 'login', 'consent', 'select_account']
@@ -194,15 +162,16 @@ function scopeError({ scope }: AuthorizationParameters, client: OidcClientRow): 
 }
 
 function parseRequest(sent: AuthorizationParameters, client: OidcClientRow, context: Pick<ServiceContext, 'baseUrl'>) {
+  // Without PKCE, a token request cannot choose an MCP server either.
+  const resource = sent.resource ?? (sent.code_challenge === undefined ? issuerOf(context) : undefined)
   return {
     scopes: splitOnSpaces(sent.scope ?? client.metadata.scope).filter(isScope),
     nonce: sent.nonce ?? null,
-    code_challenge: required(sent.code_challenge, '`code_challenge`'),
+    code_challenge: sent.code_challenge ?? null,
     prompt: splitOnSpaces(sent.prompt ?? ''),
     max_age: sent.max_age ? Number(sent.max_age) : null,
     login_hint: sent.login_hint ?? null,
-    resource:
-      sent.resource === undefined ? null : required(audienceOf(sent.resource, context), 'the audience of `resource`'),
+    resource: resource === undefined ? null : required(audienceOf(resource, context), 'the audience of `resource`'),
   }
 }
 
@@ -216,9 +185,4 @@ export async function hintedUser(
   const claims = await signedClaims(tx, idToken, 'JWT')
   if (!claims || claims.iss !== issuerOf(context) || claims.aud !== id) return undefined
   return (await tx.get(users, Number(claims.sub)))?.id
-}
-
-async function removeExpiredInteractions(tx: Writer, at: number): Promise<void> {
-  for (const old of await tx.find(oidcInteractions, { index: 'byExpiry', prefix: [], limit: 5 }))
-    if (old.expires_at <= at) tx.remove(oidcInteractions, old.id)
 }

@@ -1,5 +1,6 @@
 import { Problem, problem } from '../../../base/problem.js'
 import { digest } from '../../../base/secrets.js'
+import { isCurrent } from '../../../base/time.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { fieldRefused } from '../../../http/fields/field.js'
 import { formFlow, Next, type Visit } from '../../../http/pages/form-flow.js'
@@ -13,8 +14,9 @@ import { appName, clientById, type OidcClientRow } from '../clients/client.js'
 import { redirectOrigin } from '../clients/redirect-uri.js'
 import { issueCode } from '../code.js'
 import { type ConnectionRow, connectApp, connectionOf, grantableAccounts } from '../connection.js'
-import { type AuthorizationAnswer, answerAddress, type InteractionRow, oidcInteractions } from './authorization.js'
+import { answerAddress, INTERACTION_LIFETIME } from './authorization.js'
 import { interactionPages } from './interaction-page.js'
+import { type AuthorizationAnswer, type InteractionRow, oidcInteractions } from './interaction-row.js'
 import { emailHint, mustSignIn } from './must-sign-in.js'
 
 /** The next step of an authorization request. */
@@ -131,7 +133,7 @@ async function openInteraction(
 ): Promise<Interaction> {
   const row = await tx.get(oidcInteractions, id)
   const client = row && (await clientById(tx, row.request.client_id))
-  if (!client || row.expires_at <= clock.now()) throw problem('interaction_expired')
+  if (!client || !isCurrent(row.expires_at, INTERACTION_LIFETIME, clock.now())) throw problem('interaction_expired')
   const session = await findSession(tx, sessionId, clock.now())
   const session_digest = digest(sessionId)
   // A different session starts from the beginning.

@@ -1,7 +1,7 @@
 import type { SessionRow } from '../../../identity/sessions/session.js'
 import { users } from '../../../identity/users/user.js'
 import type { Reader } from '../../../storage/storage.js'
-import type { AuthorizationRequest, InteractionRow } from './authorization.js'
+import type { AuthorizationRequest, InteractionRow } from './interaction-row.js'
 
 /** Whether the user must sign in again: as a different user, because it was too long ago, or because the request demands it. */
 export function mustSignIn({ request, signed_in }: InteractionRow, session: SessionRow, at: number): boolean {

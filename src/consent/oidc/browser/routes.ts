@@ -1,9 +1,12 @@
+import { hopsIn } from '../../../base/via.js'
+import type { ServiceContext } from '../../../http/context.js'
 import { z } from '../../../http/fields/schema.js'
 import { type Reply, seeOther } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { pageRefusal } from '../pages/refusals.js'
 import * as shape from '../schema.js'
-import { authorizeOidc } from './authorization.js'
+import { type AuthorizationParameters, authorizeOidc } from './authorization.js'
+import { prepareDocumentClient } from './client-document.js'
 import { type EndSessionOutcome, endOidcSession, endSessionAddress } from './end-session.js'
 import { signedOutPage, signOutPage, stillSignedInPage } from './end-session-page.js'
 import { interactionFlow } from './interaction.js'
@@ -14,9 +17,19 @@ const authorization = {
   auth: ['none'],
   produces: ['text/html'],
   status: 303,
-  errors: ['invalid_request'],
+  errors: ['invalid_request', 'too_many_fetches'],
   refused: pageRefusal,
 } as const
+
+/** Fetches the client's metadata first if its id is an address, and then starts the request. */
+async function startAuthorization(
+  parameters: AuthorizationParameters,
+  headers: Pick<Headers, 'get'>,
+  service: ServiceContext,
+): Promise<Reply> {
+  await prepareDocumentClient(parameters.client_id, hopsIn(headers), service)
+  return seeOther(await service.storage.write((tx) => authorizeOidc(tx, parameters, service)))
+}
 
 const endSessionRoute = {
   versions: ['v4'],
@@ -45,7 +58,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     evidence: 'observed',
     method: 'GET',
     query: shape.Authorization,
-    write: async (tx, { query }, service) => seeOther(await authorizeOidc(tx, query, service)),
+    handle: ({ query, headers }, service) => startAuthorization(query, headers, service),
   }),
 
   authorizeOidcByForm: route({
@@ -54,7 +67,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     evidence: 'designed',
     method: 'POST',
     body: shape.Authorization,
-    write: async (tx, { body }, service) => seeOther(await authorizeOidc(tx, body, service)),
+    handle: ({ body, headers }, service) => startAuthorization(body, headers, service),
   }),
 
   endOidcSession: route({

@@ -1,11 +1,17 @@
 import { type Problem, problem } from '../../../base/problem.js'
 import { digest, sameSecret } from '../../../base/secrets.js'
 import { revealInvisible } from '../../../base/text/invisible-characters.js'
-import { countAttempt } from '../../../identity/tokens/client.js'
+import { clientFailures, countAttempt } from '../../../identity/tokens/client.js'
+import { DAY } from '../../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
+import { isDocumentId } from './document-id.js'
 
 export const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const
 export type AuthMethod = (typeof authMethods)[number]
+
+/** The algorithms of id tokens. A client that names none gets the first (OpenID Connect Dynamic Client Registration 1.0 section 2). */
+export const signingAlgorithms = ['RS256', 'ES256'] as const
+export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
 /** Stored client metadata (RFC 7591 section 2). URLs are shown or redirected to, never fetched. */
 export interface ClientMetadata {
@@ -27,21 +33,43 @@ export interface ClientMetadata {
   readonly software_id?: string
   readonly software_version?: string
   readonly default_max_age?: number
+  /** Of its id tokens. A client that registered when there was no choice has none, and uses ES256. */
+  readonly id_token_signed_response_alg?: SigningAlgorithm
 }
 
-/** An app that registered itself. The id is its client_id. */
+/** An app that registered itself, or whose metadata is a document. The id is its client_id: for a document, its https URL. */
 export interface OidcClientRow {
   readonly id: string
   /** Null for a public client. */
   readonly secret_digest: string | null
-  readonly registration_digest: string
+  /** Null for a document: nobody manages it here. */
+  readonly registration_digest: string | null
   readonly metadata: ClientMetadata
   readonly created_at: number
-  /** Since when no user has it connected. Null if a user may have; older rows lack it. */
-  readonly unused_since?: number | null
+  /** Since when no user has it connected. Null while a user has. */
+  readonly unused_since: number | null
+  /** Only for a document. */
+  readonly document_fetched_at?: number
 }
 
-export const oidcClients = collection<OidcClientRow>()('oidc_clients', { unused: { fields: ['unused_since'] } })
+export const oidcClients = collection<OidcClientRow>()(
+  'oidc_clients',
+  { unused: { fields: ['unused_since'] } },
+  {
+    retention: {
+      after: 'it was registered, or the last user disconnected it',
+      keepMs: 30 * DAY,
+      index: 'unused',
+      belongings: {
+        are: 'its count of failures',
+        most: 1,
+        async remove(tx, { id }) {
+          tx.remove(clientFailures, id)
+        },
+      },
+    },
+  },
+)
 
 /** Stores since when no user has a client connected. Unused clients are removed later. */
 export async function setUnusedSince(
@@ -61,19 +89,19 @@ export interface SentClient {
 }
 
 /**
- * Authenticates a client (RFC 6749 section 2.3). Returns `invalid_client` and `too_many_failures`, so that a wrong secret counts.
- * Throws `invalid_request`.
+ * Authenticates a client (RFC 6749 section 2.3). A secret may come in the `Authorization` header or in the body, whatever the
+ * client registered, because many libraries choose by themselves. Returns `invalid_client` and `too_many_failures`, so that a
+ * wrong secret counts. Throws `invalid_request`.
  */
 export async function authenticateClient(tx: Writer, sent: SentClient, at: number): Promise<OidcClientRow | Problem> {
-  const { id, secret, method } = readClientCredentials(sent)
+  const { id, secret } = readClientCredentials(sent)
   const client = await tx.get(oidcClients, id)
   const matches = sameSecret(digest(secret), client?.secret_digest ?? digest(''))
   const refused = problem('invalid_client', sent.authorization === null ? {} : BASIC)
   if (!client) return refused
-  // A public client has no secret to guess, so nothing is counted.
-  if (client.secret_digest === null) return method === 'none' ? client : refused
-  const isRight = matches && method === client.metadata.token_endpoint_auth_method
-  const tried = await countAttempt(tx, client.id, isRight, at)
+  // A public client has no secret to guess, so nothing is counted. Some send an empty one.
+  if (client.secret_digest === null) return secret === '' ? client : refused
+  const tried = await countAttempt(tx, client.id, matches, at)
   return tried?.code === 'client_unknown' ? refused : (tried ?? client)
 }
 
@@ -82,15 +110,14 @@ const BASIC = { headers: { 'www-authenticate': 'Basic realm="farthing"' } }
 function readClientCredentials({ authorization, client_id, client_secret }: SentClient) {
   if (authorization === null) {
     if (client_id === undefined) throw problem('invalid_client', BASIC)
-    const method: AuthMethod = client_secret === undefined ? 'none' : 'client_secret_post'
-    return { id: client_id, secret: client_secret ?? '', method }
+    return { id: client_id, secret: client_secret ?? '' }
   }
   const [id, secret] = basicPair(authorization)
   if (client_secret !== undefined || (client_id !== undefined && client_id !== id))
     throw problem('invalid_request', {
       detail: 'Send the client credentials either in the `Authorization` header or in the body, not both.',
     })
-  return { id, secret, method: 'client_secret_basic' as const }
+  return { id, secret }
 }
 
 /** Decodes Basic credentials, whose parts are form-encoded (RFC 6749 section 2.3.1). */
@@ -108,8 +135,18 @@ function basicPair(authorization: string): [id: string, secret: string] {
   }
 }
 
-/** The name of a client for people. Anybody may have chosen it, so invisible characters are made visible. */
-export const appName = ({ id, metadata }: OidcClientRow): string =>
-  metadata.client_name === undefined ? `The app ${id.slice(0, 12)}…` : revealInvisible(metadata.client_name)
+export const idTokenAlgorithm = ({ metadata }: OidcClientRow): SigningAlgorithm =>
+  metadata.id_token_signed_response_alg ?? 'ES256'
+
+/**
+ * The name of a client for people. Anybody may have chosen it, so invisible characters are made visible, and the name in a
+ * document stands beside the document's host, which nobody else can choose.
+ */
+export function appName({ id, metadata: { client_name } }: OidcClientRow): string {
+  const name = client_name === undefined ? undefined : revealInvisible(client_name)
+  if (!isDocumentId(id)) return name ?? `The app ${id.slice(0, 12)}…`
+  const { host } = new URL(id)
+  return name === undefined ? `The app of ${host}` : `${name} (${host})`
+}
 
 export const clientById = (tx: Reader, id: string): Promise<OidcClientRow | undefined> => tx.get(oidcClients, id)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../support/contract/contract.js'
-import { advance, stopClock } from '../../../support/scenes/market.js'
+import { advance, expectProblem, stopClock } from '../../../support/scenes/market.js'
 import {
   authorization,
   authorizeApp,
@@ -13,6 +13,7 @@ import {
   locationOf,
   newAgent,
   newApp,
+  newConfidentialApp,
   refusalAddress,
   returned,
   signInAt,
@@ -78,6 +79,20 @@ contract('authorizeOidc', (start) => {
     expect((await state()).rows.oidc_interactions ?? []).toEqual([])
   })
 
+  it('fetches the metadata of clients from one host twenty times in a minute: 429 too_many_fetches', async () => {
+    const { call } = await start()
+    await stopClock(call)
+    // Nothing listens there.
+    const of = (name: string) => authorization({ id: `https://localhost:1/${name}` })
+    for (let i = 0; i < 20; i++) expectOAuthError(await call('GET', of(`${i}`)), 400, 'invalid_request')
+    const form = Object.fromEntries(new URLSearchParams(of('last').split('?')[1]))
+    for (const answer of [await call('GET', of('last')), await call('POST', '/v4/oidc/auth', { form })]) {
+      expectOAuthError(answer, 429, 'temporarily_unavailable')
+      expectProblem(answer, 429, 'too_many_fetches')
+      expect(answer.headers.get('retry-after')).toBe('60')
+    }
+  })
+
   it('a repeated parameter is refused, on a page', async () => {
     const { call } = await start()
     const path = `${authorization(await newApp(call))}&state=other`
@@ -120,6 +135,25 @@ contract('authorizeOidc', (start) => {
       const location = locationOf(answer)
       expect(location.origin + location.pathname).toBe(CALLBACK)
       expect({ wrong, ...returned(answer) }).toMatchObject({ wrong, error, state: 'a&b', iss: `${url}/v4/oidc` })
+    }
+  })
+
+  it('a confidential client needs PKCE only for an MCP server', async () => {
+    const { call, url } = await start()
+    const app = await newConfidentialApp(call)
+    const { session } = await authorizeApp(call, app)
+    const without = { code_challenge: undefined, code_challenge_method: undefined }
+    for (const [asked, error] of [
+      [without, undefined],
+      [{ ...without, resource: url }, undefined],
+      [{ ...without, resource: `${url}/mcp` }, 'invalid_request'],
+      [{ ...without, resource: `${url}/mcp/1/` }, 'invalid_request'],
+      [{ code_challenge: undefined }, 'invalid_request'],
+      [{ code_challenge_method: undefined }, 'invalid_request'],
+      [{ code_challenge: '' }, 'invalid_request'],
+    ] as const) {
+      const answer = returned(await call('GET', await startInteraction(call, app, asked), { session }))
+      expect([asked, answer.error]).toEqual([asked, error])
     }
   })
 

@@ -28,7 +28,7 @@ contract('registerOidcClient', (start) => {
       registration_access_token: expect.stringMatching(TOKEN),
       registration_client_uri: `${url}/v4/oidc/reg/${body.client_id}`,
       subject_type: 'public',
-      id_token_signed_response_alg: 'ES256',
+      id_token_signed_response_alg: 'RS256',
     })
     expect(headers.get('cache-control')).toBe('private, no-store')
   })

@@ -57,8 +57,8 @@ contract('an interaction belongs to a browser', (start) => {
     const path = await startInteraction(call, app)
     const cookie = `session_id=${session}`
     const form = { answer: 'allow' }
-    for (const origin of [undefined, 'https://evil.example.test', 'null']) {
-      const headers = { cookie, ...(origin && { origin }) }
+    for (const origin of ['https://evil.example.test', 'null']) {
+      const headers = { cookie, origin }
       expectProblem(await call('POST', path, { form, headers }), 403, 'cross_site')
       const page = await call('POST', path, { form, headers: { ...headers, ...html } })
       expect([page.status, alertOf(page)]).toEqual([403, expect.any(String)])
@@ -66,5 +66,13 @@ contract('an interaction belongs to a browser', (start) => {
     expect((await call('GET', '/v4/connections', { session })).body.connections).toEqual([])
     const own = { cookie, origin: new URL(url).origin }
     expect(returned(await call('POST', path, { form, headers: own }))).toHaveProperty('code')
+  })
+
+  // No page can leave the origin out.
+  it('a cookie without an origin does not count: 403 cross_site', async () => {
+    const { call } = await start()
+    const headers = { cookie: `session_id=${await newSession(call, EMAIL)}` }
+    const path = await startInteraction(call, await newApp(call))
+    expectProblem(await call('POST', path, { form: { answer: 'allow' }, headers }), 403, 'cross_site')
   })
 })

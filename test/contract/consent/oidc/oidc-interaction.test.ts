@@ -130,7 +130,7 @@ contract('an interaction', (start) => {
     await stopClock(call)
     const app = await newApp(call)
     for (let i = 0; i < 4; i++) await startInteraction(call, app)
-    await advance(call, '1h')
+    await advance(call, '3h')
     await startInteraction(call, app)
     expect((await state()).rows.oidc_interactions).toHaveLength(1)
   })

@@ -258,13 +258,54 @@ contract('createOidcToken', (start) => {
     },
   )
 
-  it('refuses unknown clients, and clients that do not authenticate as registered: 401 invalid_client', async () => {
+  it.each([
+    ['client_secret_basic', 'client_secret_post'],
+    ['client_secret_post', 'client_secret_basic'],
+  ])('a client that registered %s may send its secret by %s', async (registered, sent) => {
     const { call } = await start()
-    const [basicApp, postApp, publicApp] = [
-      await newConfidentialApp(call),
-      await newApp(call, { token_endpoint_auth_method: 'client_secret_post' }),
-      await newApp(call),
-    ]
+    const app = await newApp(call, { token_endpoint_auth_method: registered })
+    const { code } = await authorizeApp(call, app)
+    const other = { ...app, body: { ...app.body, token_endpoint_auth_method: sent } }
+    const { status, body } = await exchangeCode(call, other, code)
+    expect(status).toBe(200)
+    expect((await refreshWith(call, other, body.refresh_token)).status).toBe(200)
+    expectOAuthError(await refreshWith(call, { ...other, secret: 'mc_wrong' }, 'x'), 401, 'invalid_client')
+  })
+
+  it('a public client may send an empty secret', async () => {
+    const { call } = await start()
+    const app = await newApp(call)
+    const { code } = await authorizeApp(call, app)
+    expect((await exchangeCode(call, app, code, { client_secret: '' })).status).toBe(200)
+  })
+
+  it('a confidential client may do without PKCE, and its tokens are for the interface', async () => {
+    const { call, url } = await start()
+    const app = await newConfidentialApp(call)
+    const { code } = await authorizeApp(call, app, { code_challenge: undefined, code_challenge_method: undefined })
+    const grant = { grant_type: 'authorization_code', code, redirect_uri: 'https://app.example.test/callback' }
+    expectOAuthError(await asClient(call, app, 'token', { ...grant, resource: `${url}/mcp` }), 400, 'invalid_target')
+    const { status, body } = await asClient(call, app, 'token', grant)
+    expect([status, claimsIn(body.access_token).aud]).toEqual([200, `${url}/v4/oidc`])
+    const mcp = { resource: `${url}/mcp/1` }
+    expectOAuthError(await refreshWith(call, app, body.refresh_token, mcp), 400, 'invalid_target')
+    expect((await refreshWith(call, app, body.refresh_token)).status).toBe(200)
+  })
+
+  it('refuses a verifier for a code that has no challenge, and a missing one for a code that has', async () => {
+    const { call } = await start()
+    const app = await newConfidentialApp(call)
+    const without = { code_challenge: undefined, code_challenge_method: undefined }
+    const { code, session } = await authorizeApp(call, app, without)
+    expectOAuthError(await exchangeCode(call, app, code), 400, 'invalid_grant')
+    const { code: proven } = await authorizeApp(call, app, { session })
+    const grant = { grant_type: 'authorization_code', redirect_uri: 'https://app.example.test/callback' }
+    expectOAuthError(await asClient(call, app, 'token', { ...grant, code: proven }), 400, 'invalid_grant')
+  })
+
+  it('refuses unknown clients, wrong secrets and clients that send none: 401 invalid_client', async () => {
+    const { call } = await start()
+    const [basicApp, publicApp] = [await newConfidentialApp(call), await newApp(call)]
     const post = (app: { id: string; secret?: string | undefined }) => ({
       form: { client_id: app.id, ...(app.secret !== undefined && { client_secret: app.secret }) },
     })
@@ -273,11 +314,10 @@ contract('createOidcToken', (start) => {
       { headers: undefined, form: {} },
       { headers: undefined, form: { client_id: 'unknown' } },
       { headers: undefined, ...post({ id: basicApp.id }) },
-      { headers: undefined, ...post(basicApp) },
+      { headers: undefined, ...post({ id: basicApp.id, secret: '' }) },
       { headers: undefined, ...post({ id: publicApp.id, secret: 'x' }) },
       inHeader(basicApp.id, 'mc_wrong'),
-      inHeader(postApp.id, postApp.secret as string),
-      inHeader(publicApp.id, ''),
+      inHeader(publicApp.id, 'x'),
       { headers: { authorization: 'Basic %' }, form: {} },
       { headers: { authorization: `Basic ${btoa('no colon')}` }, form: {} },
       { headers: { authorization: `Basic ${btoa('%00:%ff')}` }, form: {} },
