@@ -1,77 +1,10 @@
 import { expect, test, vi } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import type { OutboxRow } from '../../src/base/message.js'
-import { type Alarm, type CardCharge, type ChargeResult, createService, type ServiceOptions } from '../../src/index.js'
-import { testProcessor } from '../../src/money/cards/test-processor.js'
-import type { PaymentRow } from '../../src/payments/payments/payment.js'
+import type { ChargeResult } from '../../src/index.js'
 import type { Storage } from '../../src/storage/storage.js'
-import { caller } from '../support/api.js'
+import { countingCards, handAlarm, keptOpen, never, prepared, started } from '../support/scenes/card-processors.js'
 import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
-import { balanceOf, newPayer, newSeller, type Payer } from '../support/scenes/world.js'
-
-/** A storage that outlives the services on it. */
-const keptOpen = (storage: Storage): Storage => ({ ...storage, close: async () => {} })
-
-/** A processor that charges once for each id, and counts; `answer` may break off, or take its time, once it has charged. */
-function countingCards(answer: (charge: CardCharge, asked: number) => Promise<void> = async () => {}) {
-  const charged = new Map<string, ChargeResult>()
-  const asked: CardCharge[] = []
-  return {
-    charged,
-    asked,
-    async charge(charge: CardCharge): Promise<ChargeResult> {
-      asked.push(charge)
-      if (!charged.has(charge.id)) charged.set(charge.id, { status: 'succeeded', charge_id: `ch_${charged.size + 1}` })
-      await answer(charge, asked.length)
-      return charged.get(charge.id) as ChargeResult
-    },
-    refund: never,
-    save: never,
-  }
-}
-
-async function started(options: ServiceOptions) {
-  const storage = options.storage ?? memoryStorage()
-  const errors: string[] = []
-  const log = { error: (message: string) => void errors.push(message) }
-  const service = createService({ log, ...options, storage })
-  await service.ready()
-  const call = caller({ url: service.baseUrl, fetch: service.fetch })
-  const rowsOf = async (name: string) => ((await storage.export()).rows[name] ?? []) as never[]
-  return {
-    service,
-    storage,
-    errors,
-    call,
-    topUp: ({ token, hostname }: Payer, payment_method_id = 'pm_1') =>
-      call('POST', `/v4/twin/${hostname}/topup`, { token, body: { amount: 5, payment_method_id } }),
-    charges: async () => ((await rowsOf('outbox')) as OutboxRow[]).filter(({ kind }) => kind === 'card'),
-    payments: async () => (await rowsOf('payments')) as PaymentRow[],
-  }
-}
-
-/** A sandbox whose clock stands still, and a payer. */
-async function prepared(options: ServiceOptions) {
-  const sandbox = await started({ sandbox: true, ...options })
-  await sandbox.service.sandbox.setClock({ mode: 'manual' })
-  const payer = await newPayer(sandbox.call, await newSeller(sandbox.call))
-  return { ...sandbox, payer, held: () => balanceOf(sandbox.call, payer.token, payer.hostname) }
-}
-
-/** Rings when it is told to. */
-function handAlarm() {
-  const rings: { ms: number; ring: () => void }[] = []
-  const alarm: Alarm = {
-    set(ms, ring) {
-      const waiting = { ms, ring }
-      rings.push(waiting)
-      return () => void rings.splice(rings.indexOf(waiting), rings.includes(waiting) ? 1 : 0)
-    },
-  }
-  return { alarm, rings, ring: (ms: number) => rings.find((each) => each.ms === ms)?.ring() }
-}
-
-const never = () => new Promise<never>(() => {})
+import { balanceOf, newPayer, newSeller } from '../support/scenes/world.js'
 
 test('a charge goes to the port in smallest units of the digital quantity, and is not stored after it is settled', async () => {
   const cards = countingCards()
@@ -211,7 +144,7 @@ test('the service does not touch the charge of a running call until it counts as
 })
 
 test('20 services over one storage charge an abandoned card once', async () => {
-  const storage = memoryStorage()
+  const storage = { ...memoryStorage(), exclusive: false }
   const first = await started({ storage: keptOpen(storage), cards: { charge: never, refund: never, save: never } })
   const payer = await newPayer(first.call, await newSeller(first.call))
   void first.topUp(payer)
@@ -336,36 +269,5 @@ test('an emptied outbox keeps unsettled charges, among many messages', async () 
   expect(await held()).toBe(5)
   await service.sandbox.emptyOutbox()
   expect(await charges()).toEqual([])
-  await service.close()
-})
-
-const chargeOf = (id: string, payment_method_id: string): CardCharge => ({
-  ...{ id, payment_method_id, on_file: false },
-  ...{ amount: '500', decimals: 2, currency: 'USD', description: 'A test' },
-})
-
-test('the test processor repeats its first answer for each id, and answers the slow card after five seconds', async () => {
-  const { alarm, rings, ring } = handAlarm()
-  const { charge } = testProcessor({ alarm })
-  const declined = { status: 'declined', reason: 'expired card' }
-  expect(await charge(chargeOf('a', 'pm_card_expired'))).toEqual(declined)
-  expect(await charge(chargeOf('a', 'pm_card_visa'))).toEqual(declined)
-  const slow = [charge(chargeOf('b', 'pm_processor_slow')), charge(chargeOf('b', 'pm_processor_slow'))]
-  expect(rings.map(({ ms }) => ms)).toEqual([5000])
-  ring(5000)
-  const [first, second] = await Promise.all(slow)
-  expect(first).toMatchObject({ status: 'succeeded', charge_id: 'ch_test_b' })
-  expect(second).toEqual(first)
-})
-
-test('a slow charge within cardMs succeeds', async () => {
-  const { alarm, ring, rings } = handAlarm()
-  const { service, payer, topUp, held } = await prepared({ alarm })
-  const topup = topUp(payer, 'pm_processor_slow')
-  await vi.waitUntil(() => rings.some(({ ms }) => ms === 5000))
-  ring(5000)
-  expect((await topup).status).toBe(201)
-  expect(await held()).toBe(5)
-  expect(rings.filter(({ ms }) => ms === 20_000)).toEqual([])
   await service.close()
 })

@@ -1,7 +1,9 @@
 import type { CardRow } from '../../base/message.js'
 import type { ChargeResult } from '../../base/ports.js'
 import { type Problem, problem } from '../../base/problem.js'
+import type { ProblemFields } from '../../base/problem-fields.js'
 import type { Limits, ServiceContext } from '../../http/context.js'
+import type { FlowRun } from '../../jobs/flows/flow.js'
 
 /** Checks that the service has a card processor. Throws `processor_failed`. */
 export function checkProcessor({ cards }: Pick<ServiceContext, 'cards'>): void {
@@ -15,16 +17,39 @@ const MARGIN = 10_000
 /** How long only the caller delivers its charge, in milliseconds. */
 export const chargeLease = ({ cardMs }: Pick<Limits, 'cardMs'>): number => cardMs + MARGIN
 
-/** Delivers a charge that the caller wrote. Returns its result, or undefined if that is not known yet. */
+/** Delivers the charge that a flow wrote, as its step. Returns its result, or undefined if that is not known yet. */
 export const chargeNow = (
   message: CardRow,
-  { background, log }: Pick<ServiceContext, 'background' | 'log'>,
+  run: FlowRun,
+  { background, limits, log }: Pick<ServiceContext, 'background' | 'limits' | 'log'>,
 ): Promise<ChargeResult | undefined> =>
-  background.charge(message).catch((cause: unknown) => {
-    log.error(`the outcome of charge ${message.charge.id} could not be recorded and is tried again`, cause)
-    return undefined
-  })
+  run
+    .effect('charge the card', chargeLease(limits), () => background.charge(message))
+    .catch((cause: unknown) => {
+      log.error(`the outcome of charge ${message.charge.id} could not be recorded and is tried again`, cause)
+      return undefined
+    })
+
+interface Uncharged {
+  readonly isPending: boolean
+  readonly failed: string
+  readonly unknown: string
+  readonly fields?: ProblemFields
+}
+
+/**
+ * Says why a card did not pay: `card_declined`, or `processor_failed`, whose `outcome` says whether it may still be
+ * charged. `failed` and `unknown` are the details.
+ */
+export function unchargedProblem(
+  result: ChargeResult | undefined,
+  { isPending, failed, unknown, fields = {} }: Uncharged,
+): Problem {
+  if (isPending) return problem('processor_failed', { detail: unknown, fields: { ...fields, outcome: 'unknown' } })
+  if (result?.status === 'declined') return cardDeclined(result.reason, fields)
+  return problem('processor_failed', { detail: failed, fields: { ...fields, outcome: 'failed' } })
+}
 
 /** The problem `card_declined`, with the reason from the processor. */
-export const cardDeclined = (reason: string, fields: Readonly<Record<string, unknown>> = {}): Problem =>
+export const cardDeclined = (reason: string, fields: ProblemFields = {}): Problem =>
   problem('card_declined', { detail: `The reason: ${reason}.`, fields: { reason, ...fields } })

@@ -1,7 +1,7 @@
 import type { CardRow, RefundRow } from '../../base/message.js'
 import type { Cards, CardToSave, ChargeResult, RefundResult, SaveResult } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { DeliveryHandler } from '../../jobs/outbox/outbox.js'
+import type { DeliveryHandler } from '../../jobs/outbox/delivery.js'
 import type { Writer } from '../../storage/storage.js'
 import { endCardTry } from './declines.js'
 
@@ -32,7 +32,7 @@ export const cardDeliveryHandler = (
     return known(result, ['succeeded', 'declined', 'unavailable'])
   },
 
-  async settle(tx, { purpose, purpose_id, subjects = [], created_at }, result, service) {
+  async settle(tx, { purpose, purpose_id, subjects, created_at }, result, service) {
     await settle[purpose](tx, { id: purpose_id, result }, service)
     const ended = { isDeclined: result.status === 'declined', at: service.clock.now() }
     await endCardTry(tx, { subjects, at: created_at }, ended)

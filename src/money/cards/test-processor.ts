@@ -1,3 +1,4 @@
+import { LimitedMap } from '../../base/memo.js'
 import type {
   Alarm,
   CardCharge,
@@ -15,7 +16,7 @@ const MOST_CHARGES = 1000
 
 /** The card processor of a sandbox. It charges nobody and knows only the payment methods of `testMethods`. */
 export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
-  const charges = new Map<string, Promise<ChargeResult>>()
+  const charges = new LimitedMap<string, Promise<ChargeResult>>(MOST_CHARGES)
   return {
     testMethods,
     save: async (card) => saved(card),
@@ -24,8 +25,6 @@ export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
       if (known) return known
       const answer = answerTo(charge, alarm)
       charges.set(charge.id, answer)
-      const [oldest] = charges.keys()
-      if (oldest !== undefined && charges.size > MOST_CHARGES) charges.delete(oldest)
       return answer
     },
     refund: async ({ id }) => ({ status: 'refunded', refund_id: `re_test_${id}` }),

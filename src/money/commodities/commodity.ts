@@ -2,6 +2,7 @@ import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { uuidFrom } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
+import { recordEvent } from '../../jobs/events/event.js'
 import { newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -27,7 +28,11 @@ export interface CommodityRow {
   readonly created_at: number
 }
 
-export const commodities = collection<CommodityRow>()('commodities', { byOwner: { fields: ['owner', 'number'] } })
+export const commodities = collection<CommodityRow>()(
+  'commodities',
+  { byOwner: { fields: ['owner', 'number'] } },
+  { retention: { forever: 'Payments name it.' } },
+)
 
 export interface NewCommodity {
   readonly descriptor: string
@@ -86,6 +91,25 @@ export async function updateCommodity(tx: Writer, row: CommodityRow, change: Com
   if (twin?.owner !== row.owner) throw problem('twin_unknown')
   const cost = String(toUnits(change.cost ?? toAmount(row.cost, was.decimals), decimals))
   tx.put(commodities, { ...row, descriptor, dq, cost, twin_id: twin.id, hostname: twin.hostname })
+}
+
+/**
+ * Turns on or off that the seller pays the price of a commodity to users, as `payback` does at its creation. Throws
+ * `not_found`, `not_owner`, `sold_by_item`.
+ */
+export async function updatePayback(
+  tx: Writer,
+  { owner, hash, enabled, at }: { owner: Owner; hash: string; enabled: boolean; at: number },
+  { isSoldByItem }: Pick<ServiceContext, 'isSoldByItem'>,
+): Promise<{ hash: string; enabled: boolean }> {
+  const { payback, ...row } = await ownCommodity(tx, owner, hash)
+  // What pays its users cannot be bought.
+  if (enabled && (await isSoldByItem(tx, hash))) throw problem('sold_by_item')
+  if (enabled === (payback ?? false)) return { hash, enabled }
+  tx.put(commodities, { ...row, ...(enabled && { payback: true }) })
+  const type = enabled ? 'account.payback_enabled' : 'account.payback_disabled'
+  await recordEvent(tx, { owners: [owner], type, actor: owner, subject: `commodity:${hash}`, data: { hash }, at })
+  return { hash, enabled }
 }
 
 /** Returns the commodity of this hash. Throws `not_found`. */

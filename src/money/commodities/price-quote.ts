@@ -1,4 +1,5 @@
 import { problem } from '../../base/problem.js'
+import type { ProblemFields } from '../../base/problem-fields.js'
 import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
 import { formatAmount, toAmount } from '../ledger/amount.js'
 
@@ -20,7 +21,7 @@ export interface CurrentPrice {
  * Checks, in the transaction that charges, that the price is the one that the payer saw. Throws `price_changed` with
  * the current `{price, dq}` and the given `fields`.
  */
-export function checkQuote(seen: PriceQuote, present: CurrentPrice, fields: Record<string, unknown> = {}): void {
+export function checkQuote(seen: PriceQuote, present: CurrentPrice, fields: ProblemFields = {}): void {
   const { quantity, amount } = present
   const price = toAmount(amount, quantity.decimals)
   const isSame =

@@ -1,6 +1,7 @@
-import { Amount, ContentHash, Descriptor, HashPath, pageQuery, z } from '../../http/fields/schema.js'
+import { designed, observed } from '../../http/fields/graded.js'
+import { Amount, ContentHash, component, Descriptor, HashPath, pageQuery, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { commodityOf, createCommodity, listCommodities, showCommodity } from './commodity.js'
+import { commodityOf, createCommodity, listCommodities, showCommodity, updatePayback } from './commodity.js'
 
 const commodityShape = {
   hash: z.string(),
@@ -10,7 +11,7 @@ const commodityShape = {
   hostname: z.string(),
 }
 
-const Commodity = z.object(commodityShape)
+const Commodity = component('Commodity', commodityShape)
 
 /** HTML of a payment button: the embed in its initial size. */
 const buttonHtml = (baseUrl: string, hash: string): string =>
@@ -30,7 +31,7 @@ export const commodityRoutes = defineRoutes('commodities', {
       cost: Amount,
       twin_id: z.int(),
       /** Whether the seller pays the price to users for their consent. */
-      payback: z.optional(z.boolean()),
+      payback: designed(z.optional(z.boolean())),
     }),
     status: 201,
     result: Commodity,
@@ -46,16 +47,31 @@ export const commodityRoutes = defineRoutes('commodities', {
     method: 'GET',
     path: '/commodity/:hash',
     versions: ['v4', 'v2'],
-    auth: ['none'],
+    auth: ['none', 'embed'],
     shareable: true,
     params: HashPath,
-    query: z.object({ embed: z.optional(z.boolean()) }),
-    result: z.object({ ...commodityShape, embed: z.optional(z.string()) }),
+    query: z.object({ embed: observed(z.optional(z.boolean())) }),
+    result: z.object({ ...commodityShape, embed: designed(z.optional(z.string())) }),
     errors: ['not_found'],
     async read(tx, { params, query }, { baseUrl }) {
       const shown = await showCommodity(tx, await commodityOf(tx, params.hash))
       return query.embed ? { ...shown, embed: buttonHtml(baseUrl, shown.hash) } : shown
     },
+  }),
+
+  updatePayback: route({
+    summary: 'Turn on or off that the seller pays the price of a commodity to users, in return for their consent.',
+    evidence: 'designed',
+    method: 'PUT',
+    path: '/commodity/:hash/payback',
+    versions: ['v4'],
+    auth: ['account'],
+    params: HashPath,
+    body: z.object({ enabled: z.boolean() }),
+    result: z.object({ hash: z.string(), enabled: z.boolean() }),
+    errors: ['not_found', 'not_owner', 'sold_by_item'],
+    write: (tx, { params, body, principal }, service) =>
+      updatePayback(tx, { ...params, ...body, owner: principal.owner, at: service.clock.now() }, service),
   }),
 
   listCommodities: route({

@@ -16,9 +16,13 @@ export interface DigitalQuantityRow {
   readonly issuer_twin_id: number
 }
 
-export const digitalQuantities = collection<DigitalQuantityRow>()('digital_quantities', {
-  byNumber: { fields: ['number'] },
-})
+export const digitalQuantities = collection<DigitalQuantityRow>()(
+  'digital_quantities',
+  {
+    byNumber: { fields: ['number'] },
+  },
+  { retention: { forever: 'Balances are counted in it.' } },
+)
 
 /** The fields that a digital quantity's hash covers. */
 export interface QuantityDefinition {
@@ -38,15 +42,15 @@ export const defaultQuantity: QuantityDefinition = {
 export const quantityHash = ({ name, shortcode, shortdescription, decimals }: QuantityDefinition): string =>
   contentHash({ name, shortcode, shortdescription, decimals })
 
-/** Creates a digital quantity, with the hash of its definition as id. The issuer's twin must exist already. */
+/** Creates a digital quantity, with a hash as its id. The issuer's twin must exist already. */
 export async function recordQuantity(
   tx: Writer,
   definition: QuantityDefinition,
-  issuerTwinId: number,
+  { hash, issuerTwinId }: { readonly hash: string; readonly issuerTwinId: number },
 ): Promise<DigitalQuantityRow> {
   const { name, shortcode, shortdescription, decimals } = definition
   const row: DigitalQuantityRow = {
-    id: quantityHash(definition),
+    id: hash,
     number: await tx.nextId('digital_quantities'),
     name,
     shortcode,

@@ -1,3 +1,4 @@
+import { designed } from '../../http/fields/graded.js'
 import { ContentHash, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { allQuantities } from './digital-quantity.js'
@@ -15,14 +16,19 @@ export const digitalQuantityRoutes = defineRoutes('digital quantities', {
       digital_quantities: z.array(ContentHash),
       metadata: z.record(
         z.string(),
-        z.object({ name: z.string(), shortcode: z.string(), shortdescription: z.string() }),
+        z.object({
+          name: z.string(),
+          shortcode: z.string(),
+          shortdescription: z.string(),
+          decimals: designed(z.int()),
+        }),
       ),
     }),
     async read(tx) {
       const rows = await allQuantities(tx)
-      const metadata = rows.map(({ id, name, shortcode, shortdescription }) => [
+      const metadata = rows.map(({ id, name, shortcode, shortdescription, decimals }) => [
         id,
-        { name, shortcode, shortdescription },
+        { name, shortcode, shortdescription, decimals },
       ])
       return { digital_quantities: rows.map(({ id }) => id), metadata: Object.fromEntries(metadata) }
     },
@@ -30,7 +36,7 @@ export const digitalQuantityRoutes = defineRoutes('digital quantities', {
 
   listTwinQuantities: route({
     summary: "List the hashes of the digital quantities that the service's twins accept.",
-    evidence: { v2: 'documented' },
+    evidence: 'named',
     method: 'GET',
     path: '/twin/dq',
     versions: ['v2'],

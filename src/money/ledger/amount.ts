@@ -42,13 +42,11 @@ export const formatAmount = (units: bigint | string, decimals: number): string =
   return `${sign}${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`
 }
 
-/** The shortest decimal of a double: its digits, and how many of them are decimals. */
+/** The shortest decimal of a double: its digits, and how many of them are decimals. Below zero: so many zeros follow. */
 function decimalOf(amount: number): { digits: string; scale: number } {
   const [mantissa = '0', exponent = '0'] = String(amount).split('e')
   const [whole = '0', fraction = ''] = mantissa.split('.')
-  const scale = fraction.length - Number(exponent)
-  const digits = `${whole}${fraction}`.replace(/^0+(?=\d)/, '')
-  return scale < 0 ? { digits: digits + '0'.repeat(-scale), scale: 0 } : { digits, scale }
+  return { digits: whole + fraction, scale: fraction.length - Number(exponent) }
 }
 
 const tooLarge = (decimals: number) =>

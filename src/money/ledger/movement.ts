@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { type BalanceRow, balanceId, balanceOf, balances, emptyBalance, spendable } from './balance.js'
+import { type BalanceRow, balanceId, balanceOf, balances, emptyBalance, spendable, unheld } from './balance.js'
 import { checkIssuable } from './reservation.js'
 
 export type MovementKind = 'issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'refund' | 'purchase' | 'paywall'
@@ -20,6 +20,8 @@ export interface MovementRow {
   readonly settled_at: number | null
   /** When the hold began; null when it has ended. Orders the index of open holds. */
   readonly held_at: number | null
+  /** The `fileIdentity` of the imported binder that it comes from. Absent for a movement that was made here. */
+  readonly identity?: string
 }
 
 /** One side of a posted movement. The two sides cancel. */
@@ -34,12 +36,20 @@ export interface EntryRow {
   readonly at: number
 }
 
-export const movements = collection<MovementRow>()('movements', { openHolds: { fields: ['held_at'] } })
+export const movements = collection<MovementRow>()(
+  'movements',
+  { openHolds: { fields: ['held_at'] } },
+  { retention: { forever: 'It is a record of value.' } },
+)
 
-export const entries = collection<EntryRow>()('entries', {
-  byTwin: { fields: ['twin_id', 'at'] },
-  byMovement: { fields: ['movement_id'] },
-})
+export const entries = collection<EntryRow>()(
+  'entries',
+  {
+    byTwin: { fields: ['twin_id', 'at'] },
+    byMovement: { fields: ['movement_id'] },
+  },
+  { retention: { forever: 'It is a record of value.' } },
+)
 
 /** The parties and the amount of a new movement. */
 export interface MovementOrder {
@@ -51,6 +61,8 @@ export interface MovementOrder {
   readonly at: number
   /** Issuing value puts the issuer's twin below zero. No other twin may be. */
   readonly payerIsIssuer?: boolean
+  /** Part of an imported history: the `fileIdentity` of its record. It may spend what does not count yet. */
+  readonly identity?: string
 }
 
 /** Moves value at once. Throws `insufficient_funds`, `same_twin`. */
@@ -139,9 +151,9 @@ function checkSides({ amount, payerTwinId, payeeTwinId }: HoldOrder): void {
   if (payerTwinId === payeeTwinId) throw problem('same_twin')
 }
 
-function checkFunds(payer: BalanceRow, { amount, payerIsIssuer }: HoldOrder): void {
+function checkFunds(payer: BalanceRow, { amount, payerIsIssuer, identity }: HoldOrder): void {
   if (payerIsIssuer) checkIssuable(payer, amount)
-  else if (spendable(payer) < amount) throw problem('insufficient_funds')
+  else if ((identity === undefined ? spendable(payer) : unheld(payer)) < amount) throw problem('insufficient_funds')
 }
 
 async function bothBalances(
@@ -169,6 +181,7 @@ function newMovement<Payee extends number | null>(
     created_at: order.at,
     settled_at: state === 'posted' ? order.at : null,
     held_at: state === 'held' ? order.at : null,
+    ...(order.identity !== undefined && { identity: order.identity }),
   }
   tx.put(movements, movement)
   return movement

@@ -1,11 +1,15 @@
 import { problem } from '../../base/problem.js'
+import { getExisting } from '../../storage/existing.js'
 import { collection, type Writer } from '../../storage/storage.js'
 import { MAX_UNITS } from './amount.js'
 import { type BalanceRow, balanceOf, balances, reserved, spendable } from './balance.js'
 
-/** Supply of a digital quantity that is kept free while a card is charged, so that the charged amount can be issued. */
+/**
+ * Supply of a digital quantity that is kept free, so that an amount can surely be issued: what a card is charged for, or
+ * what an import of a binder issues.
+ */
 export interface ReservationRow {
-  /** The id of its payment. */
+  /** The id of its payment. That of an import is a number of the same counter. */
   readonly id: number
   readonly dq: string
   readonly issuer_twin_id: number
@@ -13,7 +17,11 @@ export interface ReservationRow {
   readonly amount: string
 }
 
-export const reservations = collection<ReservationRow>()('reservations', {})
+export const reservations = collection<ReservationRow>()(
+  'reservations',
+  {},
+  { retention: { until: 'the card was charged or declined, or the binder is imported' } },
+)
 
 export interface Reserving {
   readonly paymentId: number
@@ -30,13 +38,21 @@ export async function reserveSupply(tx: Writer, { paymentId, dq, issuerTwinId, a
   tx.put(reservations, { id: paymentId, dq, issuer_twin_id: issuerTwinId, amount: String(amount) })
 }
 
-/** Ends a payment's reservation. Payments of older versions have none. */
+/** Ends a payment's reservation, if it has one. */
 export async function releaseSupply(tx: Writer, paymentId: number): Promise<void> {
   const row = await tx.get(reservations, paymentId)
   if (!row) return
   const issuer = await balanceOf(tx, row.issuer_twin_id, row.dq)
   tx.put(balances, { ...issuer, reserved: String(reserved(issuer) - BigInt(row.amount)) })
   tx.remove(reservations, paymentId)
+}
+
+/** Takes an amount out of a reservation, to issue it in the same transaction. The last one ends the reservation. */
+export async function drawSupply(tx: Writer, id: number, amount: bigint): Promise<void> {
+  const { dq, issuer_twin_id: issuerTwinId, amount: left } = await getExisting(tx, reservations, id)
+  await releaseSupply(tx, id)
+  const rest = BigInt(left) - amount
+  if (rest > 0n) await reserveSupply(tx, { paymentId: id, dq, issuerTwinId, amount: rest })
 }
 
 /**

@@ -1,3 +1,4 @@
+import { designed } from '../../http/fields/graded.js'
 import { ContentHash, PageQuery, TwinPath, TwinShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createOwnTwin, listTwins, readTwin } from './twin.js'
@@ -22,7 +23,7 @@ export const twinRoutes = defineRoutes('twins', {
 
   createTwinNonce: route({
     summary: 'Create a nonce that proves control of a twin. It is valid for five minutes.',
-    evidence: { v2: 'documented' },
+    evidence: 'named',
     method: 'POST',
     path: '/twin/nonce',
     versions: ['v2'],
@@ -38,7 +39,7 @@ export const twinRoutes = defineRoutes('twins', {
 
   verifyTwinNonce: route({
     summary: "Verify and spend another party's twin nonce.",
-    evidence: { v2: 'documented' },
+    evidence: 'named',
     method: 'PUT',
     path: '/twin/nonce',
     versions: ['v2'],
@@ -58,7 +59,7 @@ export const twinRoutes = defineRoutes('twins', {
     versions: ['v4', 'v2'],
     auth: ['account', 'user', 'session'],
     query: PageQuery,
-    result: z.object({ twins: z.array(TwinShape), next: z.nullable(z.int()) }),
+    result: z.object({ twins: z.array(TwinShape), next: designed(z.nullable(z.int())) }),
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }, service) => listTwins(tx, principal.owner, { limit: 100, ...query }, service),
   }),
@@ -76,9 +77,9 @@ export const twinRoutes = defineRoutes('twins', {
     queryInBody: true,
     result: TwinShape,
     errors: ['not_found', 'not_owner'],
-    read: (tx, { params, principal }, service) =>
+    read: (tx, { params, principal }, { balances, keys }) =>
       principal.kind === 'embed'
-        ? readTwin(tx, `account:${principal.account_id}`, params.hostname)
-        : readTwin(tx, principal.owner, params.hostname, service),
+        ? readTwin(tx, `account:${principal.account_id}`, params.hostname, { balances })
+        : readTwin(tx, principal.owner, params.hostname, { balances, keys }),
   }),
 })

@@ -2,7 +2,7 @@ import { base64url } from '../../base/encoding.js'
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
-import { seconds } from '../../base/time.js'
+import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { allRows } from '../../storage/page.js'
 import { collection, type Writer } from '../../storage/storage.js'
@@ -17,7 +17,11 @@ export interface TwinNonceRow {
   readonly expires_at: number
 }
 
-export const twinNonces = collection<TwinNonceRow>()('twin_nonces', { byTwin: { fields: ['twin_id', 'expires_at'] } })
+export const twinNonces = collection<TwinNonceRow>()(
+  'twin_nonces',
+  { byExpiry: { fields: ['expires_at'] }, byTwin: { fields: ['twin_id', 'expires_at'] } },
+  { retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' } },
+)
 
 /** Creates a nonce for one of the owner's twins. Throws `not_found`, `not_owner`. */
 export async function createTwinNonce(
@@ -26,8 +30,6 @@ export async function createTwinNonce(
   { random }: Pick<ServiceContext, 'random'>,
 ) {
   const twin = await ownTwin(tx, owner, hostname)
-  for (const old of await tx.find(twinNonces, { index: 'byTwin', prefix: [twin.id], limit: 20 }))
-    if (old.expires_at <= at) tx.remove(twinNonces, old.id)
   const nonce = base64url(random.bytes(32))
   tx.put(twinNonces, { id: digest(nonce), twin_id: twin.id, expires_at: at + LIFETIME })
   return { nonce, hostname: twin.hostname, expires_at: seconds(at + LIFETIME) }
@@ -46,7 +48,7 @@ export async function verifyTwinNonce(
 ) {
   const twin = await twinByHostname(tx, hostname)
   const row = await tx.get(twinNonces, digest(nonce))
-  if (!twin || row?.twin_id !== twin.id || row.expires_at <= at) throw problem('twin_nonce_refused')
+  if (!twin || row?.twin_id !== twin.id || !isCurrent(row.expires_at, LIFETIME, at)) throw problem('twin_nonce_refused')
   tx.remove(twinNonces, row.id)
   return { valid: true as const, hostname }
 }

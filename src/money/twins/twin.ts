@@ -23,20 +23,29 @@ export interface TwinRow {
   readonly created_at: number
 }
 
-export const twins = collection<TwinRow>()('twins', {
-  byHostname: { fields: ['hostname'], unique: true },
-  byOwner: { fields: ['owner'] },
-})
+export const twins = collection<TwinRow>()(
+  'twins',
+  {
+    byHostname: { fields: ['hostname'], unique: true },
+    byAddress: { fields: ['address'] },
+    byOwner: { fields: ['owner'] },
+  },
+  { retention: { forever: 'A twin has value and a history.' } },
+)
 
 export type TwinContext = Pick<ServiceContext, 'random' | 'keys' | 'twinDomain'>
 
-/** Creates a twin with a zero balance of its digital quantity. */
+/** The unit in which balances are shown. */
+export type BalanceUnit = ServiceContext['balances']
+
+/** Creates a twin with a zero balance of its digital quantity. Default of the address: a new one. */
 export async function createTwin(
   tx: Writer,
-  { owner, dq, at, hostname }: { owner: Owner; dq: string; at: number; hostname?: string | undefined },
+  order: { owner: Owner; dq: string; at: number; hostname?: string | undefined; address?: string },
   { random, twinDomain }: TwinContext,
 ): Promise<TwinRow> {
-  const address = contentHash({ owner, dq, salt: randomHex(random, 16) })
+  const { owner, dq, at, hostname } = order
+  const address = order.address ?? contentHash({ owner, dq, salt: randomHex(random, 16) })
   const row: TwinRow = {
     id: await tx.nextId('twins'),
     address,
@@ -54,11 +63,11 @@ export async function createTwin(
 export async function createOwnTwin(
   tx: Writer,
   order: { owner: Owner; dq: string; at: number },
-  context: TwinContext,
+  context: TwinContext & Pick<ServiceContext, 'balances'>,
 ): Promise<ShownTwin> {
   await quantityOf(tx, order.dq)
   const twin = await createTwin(tx, order, context)
-  return showTwin(tx, twin, twinKey(twin, context))
+  return showTwin(tx, twin, { key: twinKey(twin, context), unit: context.balances })
 }
 
 export async function twinByHostname(tx: Reader, hostname: string): Promise<TwinRow | undefined> {
@@ -115,20 +124,26 @@ export interface ShownTwin {
  * A twin as callers see it, with its own digital quantity first (Micro Payment Service Interface, section 2). Pass
  * `key` only for its owner.
  */
-export async function showTwin(tx: Reader, twin: TwinRow, key: string | null): Promise<ShownTwin> {
+export async function showTwin(
+  tx: Reader,
+  twin: TwinRow,
+  { key = null, unit }: { key?: string | null; unit: BalanceUnit },
+): Promise<ShownTwin> {
   const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
   const page = new ReadOnce(tx)
   await readQuantities(page, held)
-  return showHolding(page, { twin, held, key })
+  return showHolding(page, { twin, held, key, unit })
 }
 
 async function showHolding(
   tx: Reader,
-  { twin, held, key }: { twin: TwinRow; held: readonly BalanceRow[]; key: string | null },
+  { twin, held, key, unit }: { twin: TwinRow; held: readonly BalanceRow[]; key: string | null; unit: BalanceUnit },
 ): Promise<ShownTwin> {
   const shown: Record<string, number> = { [twin.dq]: 0 }
-  for (const balance of held)
-    shown[balance.dq] = toAmount(spendable(balance), (await quantityOf(tx, balance.dq)).decimals)
+  for (const balance of held) {
+    const { decimals } = await quantityOf(tx, balance.dq)
+    shown[balance.dq] = toAmount(spendable(balance), unit === 'smallest' ? 0 : decimals)
+  }
   return { id: twin.id, hostname: twin.hostname, key, balances: shown }
 }
 
@@ -137,7 +152,7 @@ export async function listTwins(
   tx: Reader,
   owner: Owner,
   page: { limit?: number | undefined; after?: number | undefined },
-  context: Pick<TwinContext, 'keys'>,
+  context: Pick<ServiceContext, 'keys' | 'balances'>,
 ): Promise<{ twins: ShownTwin[]; next: number | null }> {
   const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })
   const read = new ReadOnce(tx)
@@ -152,18 +167,18 @@ export async function listTwins(
       quantities.map((dq) => balanceId(twin.id, dq)),
     )
     const held = own.filter((row) => row !== undefined)
-    shown.push(await showHolding(read, { twin, held, key: twinKey(twin, context) }))
+    shown.push(await showHolding(read, { twin, held, key: twinKey(twin, context), unit: context.balances }))
   }
   return { twins: shown, next }
 }
 
-/** Reads one of the owner's twins, with its key if a context is given. Throws like `ownTwin`. */
+/** Reads one of the owner's twins, with its key if the context has the keys. Throws like `ownTwin`. */
 export async function readTwin(
   tx: Reader,
   owner: Owner,
   name: string,
-  context?: Pick<TwinContext, 'keys'>,
+  { balances: unit, keys }: Pick<ServiceContext, 'balances'> & Partial<Pick<ServiceContext, 'keys'>>,
 ): Promise<ShownTwin> {
   const twin = await ownTwin(tx, owner, name)
-  return showTwin(tx, twin, context ? twinKey(twin, context) : null)
+  return showTwin(tx, twin, { key: keys ? twinKey(twin, { keys }) : null, unit })
 }

@@ -14,7 +14,7 @@ contract('listDigitalQuantities', (start) => {
     const [dq] = body.digital_quantities
     expect(body).toEqual({
       digital_quantities: [dq],
-      metadata: { [dq]: { name: 'US Dollar', shortcode: 'USD', shortdescription: expect.any(String) } },
+      metadata: { [dq]: { name: 'US Dollar', shortcode: 'USD', shortdescription: expect.any(String), decimals: 3 } },
     })
   })
 
@@ -26,7 +26,7 @@ contract('listDigitalQuantities', (start) => {
     const hash = `41${createHash('sha256').update(canonical).digest('hex')}`
     const { body } = await call('GET', '/v4/dq')
     expect(body.digital_quantities[1]).toBe(hash)
-    expect(body.metadata[hash]).toEqual({ name, shortcode, shortdescription })
+    expect(body.metadata[hash]).toEqual({ name, shortcode, shortdescription, decimals })
   })
 
   it("lists the service's default first, then the others in order of creation", async () => {

@@ -274,3 +274,32 @@ contract('createTwinNonce and verifyTwinNonce', (start) => {
     expect((await call('POST', '/v4/twin/nonce', options)).status).toBe(405)
   })
 })
+
+contract('a service that shows balances in smallest units', (start) => {
+  test('shows every map of balances in integers, and all other amounts in the quantity', {
+    tags: 'everywhere',
+  }, async () => {
+    const seed = { digital_quantities: [{ name: 'Points', shortcode: 'PTS', decimals: 0 }] }
+    const { call } = await start({ balances: 'smallest', seed })
+    const seller = await newSeller(call)
+    const payer = await newPayer(call, seller, { balance: 7.42 })
+    const [dq, points] = (await call('GET', '/v4/dq')).body.digital_quantities
+    await fund(call, payer.hostname, 3, points)
+    const { token, hostname } = payer
+    const balances = { [dq]: 7420, [points]: 3 }
+    for (const version of ['v2', 'v4']) {
+      expect((await call('GET', `/${version}/twin/${hostname}`, { token })).body.balances).toEqual(balances)
+      expect((await call('GET', `/${version}/twins`, { token })).body.twins[0].balances).toEqual(balances)
+    }
+    const topup = { amount: 1.5, payment_method_id: 'pm_card_visa' }
+    const { body } = await call('POST', `/v4/twin/${hostname}/topup`, { token, body: topup })
+    expect([body.payment.amount, body.balances]).toEqual([1.5, { [dq]: 8920, [points]: 3 }])
+    expect((await call('POST', '/v4/twin', { token, body: { dq } })).body.balances).toEqual({ [dq]: 0 })
+    const registered = await call('POST', '/v4/account/register', { body: { dq, email: 'ada@example.test' } })
+    expect(registered.body.twin.balances).toEqual({ [dq]: 0 })
+    const metadata = (await call('GET', '/v4/dq')).body.metadata
+    expect([metadata[dq].decimals, metadata[points].decimals]).toEqual([3, 0])
+    const binder = await call('GET', `/v4/twin/${hostname}/binder`, { token })
+    expect(binder.text).toContain(`,${dq},7.42,`)
+  })
+})
