@@ -1,12 +1,14 @@
-import { randomHex } from '../../base/secrets.js'
 import { restoreAuthority } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
-import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
+import type { EventType } from '../../jobs/events/event-types.js'
+import type { FlowRun } from '../../jobs/flows/flow.js'
+import type { FlowClaims } from '../../jobs/flows/takeover.js'
+import { setTimer } from '../../jobs/schedule/timer.js'
 import { hold, post, postHold, reverseHold } from '../../money/ledger/movement.js'
 import type { TwinRow } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import { allRows } from '../../storage/page.js'
-import { collection, type Writer } from '../../storage/storage.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import {
   type PaymentRow,
   payments,
@@ -20,7 +22,7 @@ import {
 export interface HeldCallRow {
   /** The payment's id. */
   readonly id: number
-  /** Unique for every call, unlike the id: a restored state may use the same ids again. */
+  /** Token of the flow's run. Unlike the id it is unique: a restored state may use the same ids again. */
   readonly token: string
   /** Who makes the call, as events name them. */
   readonly actor: string
@@ -28,7 +30,11 @@ export interface HeldCallRow {
   readonly delegate: string | null
 }
 
-export const heldCalls = collection<HeldCallRow>()('held_calls', {})
+export const heldCalls = collection<HeldCallRow>()(
+  'held_calls',
+  {},
+  { retention: { until: 'the payment is posted or reversed' } },
+)
 
 /** What one twin pays a second for the answer of an upstream service. */
 export interface PaymentTerms {
@@ -59,19 +65,17 @@ export async function postPayment(tx: Writer, terms: PaymentTerms): Promise<Show
 /** How long a payment may be held beyond the longest possible call. */
 const GRACE_MS = 30_000
 
-/** Kind of the timer that checks a payment whose call should be over. Its subject is the payment's id. */
-export const HELD_TOO_LONG = 'held_too_long'
-
-/** Holds a payment during an upstream call, until `settlePayment`. Throws like `postPayment`. */
+/** Holds a payment during an upstream call of a flow, until `settlePayment`. Throws like `postPayment`. */
 export async function holdPayment(
   tx: Writer,
-  terms: PaymentTerms,
-  { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
+  terms: PaymentTerms & Pick<FlowRun, 'token'>,
+  service: Pick<ServiceContext, 'limits'>,
 ): Promise<HeldPayment> {
+  const { token, actor, delegate, at } = terms
   const { id } = await createPaymentRow(tx, terms, 'held')
-  const token = randomHex(random, 16)
-  tx.put(heldCalls, { id, token, actor: terms.actor, delegate: terms.delegate })
-  await setTimer(tx, { kind: HELD_TOO_LONG, subject: `${id}`, at: terms.at + limits.upstreamMs + GRACE_MS })
+  tx.put(heldCalls, { id, token, actor, delegate })
+  const { timer: kind, longestMs } = heldPayments
+  await setTimer(tx, { kind, subject: `${id}`, at: at + longestMs(service), now: at })
   return { id, token }
 }
 
@@ -100,7 +104,7 @@ async function createPaymentRow(tx: Writer, terms: PaymentTerms, status: 'held' 
 /** Records an event of each type for both sides of a payment. */
 async function recordEvents(
   tx: Writer,
-  types: readonly string[],
+  types: readonly EventType[],
   payment: PaymentRow,
   by: { actor: string; at: number },
 ) {
@@ -112,11 +116,15 @@ async function recordEvents(
 }
 
 /** The events of a settled payment. A purchase has two. */
-function endEventTypes({ kind, status }: PaymentRow): string[] {
+function endEventTypes({ kind, status }: PaymentRow): EventType[] {
   const isPosted = status === 'posted'
   const ending = isPosted ? 'payment.created' : 'payment.reversed'
   return kind === 'purchase' ? [isPosted ? 'purchase.paid' : 'purchase.reversed', ending] : [ending]
 }
+
+/** Whether the payment is still held for the same run. */
+export const isPaymentHeld = async (tx: Reader, { id, token }: HeldPayment): Promise<boolean> =>
+  (await tx.get(heldCalls, id))?.token === token
 
 /** Posts or reverses a held payment. Returns undefined if it is settled already or no longer exists. */
 export async function settlePayment(
@@ -132,28 +140,22 @@ export async function settlePayment(
   const payment: PaymentRow = { ...held, status }
   tx.put(payments, payment)
   const { delegate } = call
-  const amount = BigInt(held.amount)
-  if (status === 'reversed' && delegate !== null && amount > 0n)
-    await restoreAuthority(tx, { delegate, amount, at: held.created_at })
+  if (status === 'reversed' && delegate !== null)
+    await restoreAuthority(tx, { delegate, amount: BigInt(held.amount), at: held.created_at })
   return recordEvents(tx, endEventTypes(payment), payment, { actor: call.actor, at })
 }
 
-/** Reverses a payment whose call has stopped. */
-export const reverseOverdue: TimerJob = async (tx, subject, service) => {
-  const call = await tx.get(heldCalls, Number(subject))
-  if (!call) return
-  const at = service.clock.now()
-  if (!service.ongoing.has(call.token)) {
-    await settlePayment(tx, call, { status: 'reversed', at })
-    return
-  }
-  // A sandbox's clock may have jumped while the call runs. Waiting that long again keeps checks rare.
-  const { created_at } = await getExisting(tx, payments, call.id)
-  await setTimer(tx, { kind: HELD_TOO_LONG, subject, at: at + Math.max(GRACE_MS, at - created_at) })
-}
+/** Gives a held payment back, if it is not settled. */
+export const reversePayment = (tx: Writer, held: HeldPayment, { clock }: Pick<ServiceContext, 'clock'>) =>
+  settlePayment(tx, held, { status: 'reversed', at: clock.now() })
 
-/** Reverses every payment whose call does not run in this process. Only for a storage that no other process uses. */
-export async function reverseAbandoned(tx: Writer, { ongoing, clock }: Pick<ServiceContext, 'ongoing' | 'clock'>) {
-  for await (const call of allRows(tx, heldCalls, { index: 'id', prefix: [] }))
-    if (!ongoing.has(call.token)) await settlePayment(tx, call, { status: 'reversed', at: clock.now() })
+/** Payments that a flow holds. */
+export const heldPayments: FlowClaims<HeldCallRow> = {
+  timer: 'held_too_long',
+  longestMs: ({ limits }) => limits.upstreamMs + GRACE_MS,
+  find: (tx, id) => tx.get(heldCalls, Number(id)),
+  all: (tx) => allRows(tx, heldCalls, { index: 'id', prefix: [] }),
+  tokenOf: ({ token }) => token,
+  claimedAt: async (tx, { id }) => (await getExisting(tx, payments, id)).created_at,
+  end: reversePayment,
 }

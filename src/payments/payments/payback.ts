@@ -4,7 +4,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { provenEmailOf } from '../../identity/users/user.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
-import { primaryTwin } from '../../money/twins/twin.js'
+import { firstTwinOf } from '../../money/twins/twin.js'
 import { collection, type Writer } from '../../storage/storage.js'
 import { checkSeenCost, movePrice, sellerTwin } from './payment.js'
 
@@ -18,7 +18,11 @@ export interface PaybackRow {
   readonly origin: string | null
 }
 
-export const paybacks = collection<PaybackRow>()('paybacks', {})
+export const paybacks = collection<PaybackRow>()(
+  'paybacks',
+  {},
+  { retention: { forever: 'Nobody gets the same payback twice.' } },
+)
 
 export interface PaybackOrder {
   readonly hash: string
@@ -44,15 +48,13 @@ export async function createPayback(
   const quantity = await checkSeenCost(tx, commodity, seen)
   const id = `${commodity.id}:${reader}` as const
   if (await tx.get(paybacks, id)) throw problem('payback_taken')
-  const to = await primaryTwin(tx, reader)
-  if (!to) throw problem('not_found', { detail: 'The user has no twin to receive the payback.' })
   const eventData = { consent, origin }
   const order = {
     kind: 'payback',
     commodity,
     quantity,
     from: sellerTwin(commodity),
-    to,
+    to: await firstTwinOf(tx, reader),
     actor: reader,
     at,
     eventData,

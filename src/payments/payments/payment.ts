@@ -3,10 +3,11 @@ import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
-import { seconds } from '../../base/time.js'
+import { isAhead, seconds } from '../../base/time.js'
 import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import type { EventType } from '../../jobs/events/event-types.js'
 import { type CommodityRow, commodityOf, ownCommodity } from '../../money/commodities/commodity.js'
 import { checkQuote, type PriceQuote } from '../../money/commodities/price-quote.js'
 import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
@@ -58,12 +59,16 @@ interface ProvablePayment extends PaymentRow {
 /** A payment that no nonce proves. */
 export type PlainPayment = Omit<PaymentRow, 'id' | 'nonce_digest' | 'nonce_expires_at' | 'nonce_used_at'>
 
-export const payments = collection<PaymentRow>()('payments', {
-  byNonce: { fields: ['nonce_digest'], unique: true },
-  byPayer: { fields: ['payer_owner'] },
-  byPayee: { fields: ['payee_owner'] },
-  byCommodity: { fields: ['hash'] },
-})
+export const payments = collection<PaymentRow>()(
+  'payments',
+  {
+    byNonce: { fields: ['nonce_digest'], unique: true },
+    byPayer: { fields: ['payer_owner'] },
+    byPayee: { fields: ['payee_owner'] },
+    byCommodity: { fields: ['hash'] },
+  },
+  { retention: { forever: 'It is a record of value.' } },
+)
 
 /** Stores a payment that no nonce proves. The caller moves the value. */
 export async function recordPayment(tx: Writer, payment: PlainPayment): Promise<PaymentRow> {
@@ -186,7 +191,7 @@ export async function movePrice(
 /** Records an event for both sides. */
 export async function recordPaymentEvent(
   tx: Writer,
-  type: string,
+  type: EventType,
   { id, payer_owner, payee_owner }: PaymentRow,
   { hash, descriptor, dq, amount, hostname, payee_hostname }: ShownPayment,
   { eventId, actor, at, eventData }: PaymentEvent,
@@ -236,12 +241,13 @@ async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePay
   return { id: required(id, 'the id of the payment'), eventId: required(eventId, 'the id of its event'), movementId }
 }
 
-/** A nonce with its timestamp, in Unix milliseconds or seconds, and the seller who sends them. */
+/** A nonce, and the seller who sends it. */
 export interface PaymentProof {
   readonly hash: string
   readonly seller: Owner
   readonly nonce: string
-  readonly timestamp: number | string
+  /** In Unix milliseconds or seconds. Not compared if it is absent: some existing sites send only the nonce. */
+  readonly timestamp?: number | string | undefined
 }
 
 /**
@@ -249,11 +255,11 @@ export interface PaymentProof {
  * Throws `not_found`, `not_owner`, `nonce_unknown`, `nonce_used`, `nonce_expired`.
  */
 export async function validatePayment(tx: Writer, proof: PaymentProof, at: number) {
-  await ownCommodity(tx, proof.seller, proof.hash)
-  const payment = await findPayment(tx, proof)
+  const commodity = await ownCommodity(tx, proof.seller, proof.hash)
+  const payment = await findPayment(tx, commodity, proof)
   if (!payment) throw problem('nonce_unknown')
   if (payment.nonce_used_at !== null) throw problem('nonce_used')
-  if (payment.nonce_expires_at <= at) throw problem('nonce_expired')
+  if (payment.nonce_expires_at <= at || isAhead(payment.created_at, at)) throw problem('nonce_expired')
   const spent: PaymentRow = { ...payment, nonce_used_at: at }
   tx.put(payments, spent)
   const shown = await showPayment(tx, spent)
@@ -263,8 +269,8 @@ export async function validatePayment(tx: Writer, proof: PaymentProof, at: numbe
 
 /** Reads a nonce without spending it. Throws `not_found`, also if it matches no payment for the commodity, and `not_owner`. */
 export async function readPaymentNonce(tx: Reader, proof: PaymentProof) {
-  await ownCommodity(tx, proof.seller, proof.hash)
-  const payment = await findPayment(tx, proof)
+  const commodity = await ownCommodity(tx, proof.seller, proof.hash)
+  const payment = await findPayment(tx, commodity, proof)
   if (!payment) throw problem('not_found')
   return {
     created_at: seconds(payment.created_at),
@@ -276,21 +282,32 @@ export async function readPaymentNonce(tx: Reader, proof: PaymentProof) {
   }
 }
 
-async function findPayment(tx: Reader, { hash, nonce, timestamp }: PaymentProof): Promise<ProvablePayment | undefined> {
+/** The nonce of a payback proves no payment, so it counts only while the commodity pays its users. */
+async function findPayment(
+  tx: Reader,
+  { id: hash, payback }: CommodityRow,
+  { nonce, timestamp }: PaymentProof,
+): Promise<ProvablePayment | undefined> {
   const [payment] = await tx.find(payments, { index: 'byNonce', prefix: [digest(nonce)], limit: 1 })
+  if (payment?.kind === 'payback' && !payback) return undefined
   return payment?.hash === hash && isTimeOf(payment, timestamp) && isProvable(payment) ? payment : undefined
 }
 
 const isProvable = (payment: PaymentRow): payment is ProvablePayment => payment.nonce_expires_at !== null
 
 /** Existing sites send milliseconds or whole seconds, as a number or as digits. */
-const isTimeOf = ({ created_at }: PaymentRow, timestamp: number | string): boolean =>
-  Number(timestamp) === created_at || Number(timestamp) === seconds(created_at)
+const isTimeOf = ({ created_at }: PaymentRow, timestamp: PaymentProof['timestamp']): boolean =>
+  timestamp === undefined || Number(timestamp) === created_at || Number(timestamp) === seconds(created_at)
 
 export async function showPayment(tx: Reader, payment: PaymentRow): Promise<ShownPayment> {
   const [payer, payee] = await tx.getMany(twins, [payment.payer_twin_id, payment.payee_twin_id])
   const { decimals } = await quantityOf(tx, payment.dq)
-  return show(payment, payer?.hostname ?? '', payee?.hostname ?? '', decimals)
+  return show(
+    payment,
+    required(payer, `the payer's twin of payment ${payment.id}`).hostname,
+    required(payee, `the payee's twin of payment ${payment.id}`).hostname,
+    decimals,
+  )
 }
 
 function show(payment: PaymentRow, hostname: string, payee_hostname: string, decimals: number) {

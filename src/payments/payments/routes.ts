@@ -1,5 +1,7 @@
+import { allDesigned, designed } from '../../http/fields/graded.js'
 import {
   Amount,
+  component,
   HashPath,
   IdPath,
   PageQuery,
@@ -23,12 +25,12 @@ import {
   validatePayment,
 } from './payment.js'
 
-const ProvablePayment = z.object({ ...paymentShape, nonce: z.string(), timestamp: z.int() })
+const ProvablePayment = component('ProvablePayment', { ...paymentShape, nonce: z.string(), timestamp: z.int() })
 
 /** Like `quoteFields`, but a commodity calls its price `cost`. */
-const seenCost = { cost: z.optional(QuotedAmount), dq: quoteFields.dq }
+const seenCost = allDesigned({ cost: z.optional(QuotedAmount), dq: quoteFields.dq })
 
-const proofShape = { nonce: z.string(), timestamp: z.union([z.number(), z.string()]) }
+const proofShape = { nonce: z.string(), timestamp: z.optional(z.union([z.number(), z.string()])) }
 
 /** An origin in the form of browsers: scheme, host and port. */
 const Origin = z.string().check(z.maxLength(255), z.regex(/^https?:\/\/[^\s/?#@]+$/, 'the origin of a page'))
@@ -43,10 +45,10 @@ export const paymentRoutes = defineRoutes('payments', {
     auth: ['user', 'session', 'account', 'agent', 'embed'],
     params: HashPath,
     body: z.object({
-      hostname: z.optional(z.string()),
+      hostname: designed(z.optional(z.string())),
       ...seenCost,
-      persona_delegate: z.optional(z.string()),
-      public_secret: z.optional(z.string()),
+      persona_delegate: designed(z.optional(z.string())),
+      public_secret: designed(z.optional(z.string())),
     }),
     bodyOptional: true,
     status: 202,
@@ -110,7 +112,7 @@ export const paymentRoutes = defineRoutes('payments', {
     auth: ['account'],
     params: HashPath,
     body: z.object(proofShape),
-    result: z.object({ valid: z.literal(true), payment: PaymentShape }),
+    result: z.object({ valid: designed(z.literal(true)), payment: designed(PaymentShape) }),
     errors: ['not_found', 'not_owner', 'nonce_unknown', 'nonce_used', 'nonce_expired'],
     idempotent: true,
     write: (tx, { params, body, principal }, { clock }) =>
@@ -126,14 +128,16 @@ export const paymentRoutes = defineRoutes('payments', {
     auth: ['account'],
     params: HashPath,
     query: z.object(proofShape),
-    result: z.object({
-      created_at: UnixSeconds,
-      expires_at: UnixSeconds,
-      used_at: z.nullable(UnixSeconds),
-      twin_id: z.int(),
-      nonce: z.string(),
-      cost: Amount,
-    }),
+    result: z.object(
+      allDesigned({
+        created_at: UnixSeconds,
+        expires_at: UnixSeconds,
+        used_at: z.nullable(UnixSeconds),
+        twin_id: z.int(),
+        nonce: z.string(),
+        cost: Amount,
+      }),
+    ),
     errors: ['not_found', 'not_owner'],
     read: (tx, { params, query, principal }) => readPaymentNonce(tx, { ...params, ...query, seller: principal.owner }),
   }),

@@ -1,39 +1,16 @@
 import { contentHash } from '../../base/hash.js'
+import { letOthersRun } from '../../base/ports.js'
+import { required } from '../../base/required.js'
 import { type DelegateRow, delegates } from '../../consent/personas/delegate.js'
-import { personaOf } from '../../consent/personas/persona.js'
+import { type PersonaRow, personaOf } from '../../consent/personas/persona.js'
 import type { ServiceContext } from '../../http/context.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type EntryRow, entries, type MovementRow, movements } from '../../money/ledger/movement.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
-import { getExisting } from '../../storage/existing.js'
 import type { Reader } from '../../storage/storage.js'
-
-/** A record of value received or sent, or of a delegate received (Micro Payment Service Interface, section 2). */
-export interface BinderRecord {
-  readonly timestamp: string
-  readonly fileAction: 'receive' | 'send'
-  /** The hash of the delegate or the movement. A movement has the same hash in both binders. */
-  readonly fileIdentity: string
-  /** The digital quantity. Empty for a delegate. */
-  readonly fileType: string
-  /** Null for a delegate. */
-  readonly amount: number | null
-  /** On a `receive`, the hostname of the payer or persona. Otherwise empty. */
-  readonly fromAddress: string
-  /** On a `send`, the hostname of the payee. Otherwise empty. */
-  readonly destinationAddress: string
-}
-
-export const binderColumns = [
-  'timestamp',
-  'fileAction',
-  'fileIdentity',
-  'fileType',
-  'amount',
-  'fromAddress',
-  'destinationAddress',
-] as const satisfies readonly (keyof BinderRecord)[]
+import { type ImportedDelegateRow, importedDelegates, isImporting } from './binder-import-row.js'
+import type { BinderRecord } from './binder-record.js'
 
 /** A record, and the fields that only its JSON form has. */
 export interface BinderEntry {
@@ -50,72 +27,122 @@ export interface Span {
   readonly to?: number | undefined
 }
 
-const BATCH_SIZE = 200
+/** How many rows one transaction reads, so that no call waits long. */
+const BATCH_SIZE = 100
 
 /** An entry or a delegate of a binder, with its time in Unix milliseconds. */
-type BinderItem = { readonly at: number } & ({ readonly entry: EntryRow } | { readonly delegate: DelegateRow })
+type BinderItem = { readonly at: number } & (
+  | { readonly entry: EntryRow }
+  | { readonly delegate: DelegateRow }
+  | { readonly imported: ImportedDelegateRow }
+)
 
-/** A twin's entries and delegates, newest first, read in batches so that a binder of any length can be streamed. */
+/**
+ * A twin's entries and delegates, newest first, read in batches so that a binder of any length can be streamed. Other
+ * calls run between two batches.
+ */
 export async function* binderEntries(
   { storage }: Pick<ServiceContext, 'storage'>,
   twin: TwinRow,
   { from = Number.NEGATIVE_INFINITY, to }: Span,
 ): AsyncGenerator<BinderEntry[]> {
-  let cursor: Cursor = to === undefined ? {} : { entry: [twin.id, to + 1, 0], delegate: [twin.id, to + 1, 0, ''] }
+  let cursor: Cursor = to === undefined ? {} : cursorAt(twin, to + 1)
   for (;;) {
-    const { items, described } = await storage.read(async (tx) => {
+    const { items, within, named } = await storage.read(async (tx) => {
       const items = await itemsAfter(tx, twin, cursor)
       const within = items.filter(({ at }) => at >= from)
-      return { items, described: await describe(tx, twin, within) }
+      return { items, within, named: await readNamed(tx, within) }
     })
-    if (described.length > 0) yield described
-    if (items.length < BATCH_SIZE || described.length < items.length) return
+    if (within.length > 0) yield within.map((item) => describe(twin, item, named))
+    if (items.length < BATCH_SIZE || within.length < items.length) return
     cursor = cursorAfter(cursor, items)
+    await letOthersRun()
   }
 }
 
-/** Index keys of the last entry and the last delegate of a batch. */
+/** Index keys of the last item of each kind in a batch. */
 interface Cursor {
   readonly entry?: readonly [twin: number, at: number, id: number]
   readonly delegate?: readonly [twin: number, at: number, number: number, hash: string]
+  readonly imported?: readonly [twin: number, at: number, id: number]
 }
 
+/** Before this time, in Unix milliseconds. */
+const cursorAt = ({ id }: TwinRow, at: number): Cursor => ({
+  entry: [id, at, 0],
+  delegate: [id, at, 0, ''],
+  imported: [id, at, 0],
+})
+
 async function itemsAfter(tx: Reader, { id }: TwinRow, past: Cursor): Promise<BinderItem[]> {
+  if (await isImporting(tx, id)) return []
   const query = { index: 'byTwin', prefix: [id], limit: BATCH_SIZE, reverse: true } as const
   const moved = await tx.find(entries, { ...query, ...(past.entry && { after: past.entry }) })
   const received = await tx.find(delegates, { ...query, ...(past.delegate && { after: past.delegate }) })
+  const brought = await tx.find(importedDelegates, { ...query, ...(past.imported && { after: past.imported }) })
   const items: BinderItem[] = moved.map((entry) => ({ at: entry.at, entry }))
-  if (received.length === 0) return items
+  if (received.length + brought.length === 0) return items
   items.push(...received.map((delegate) => ({ at: delegate.created_at, delegate })))
+  items.push(...brought.map((imported) => ({ at: imported.at, imported })))
   // Sorting is stable, so each kind keeps its order, and the next batch continues exactly here.
   return items.sort((a, b) => b.at - a.at).slice(0, BATCH_SIZE)
 }
 
 function cursorAfter(past: Cursor, items: readonly BinderItem[]): Cursor {
-  let { entry, delegate } = past
+  let { entry, delegate, imported } = past
   for (const item of items)
     if ('entry' in item) entry = [item.entry.twin_id, item.at, item.entry.id]
+    else if ('imported' in item) imported = [item.imported.twin_id, item.at, item.imported.id]
     else delegate = [item.delegate.twin_id, item.at, item.delegate.number, item.delegate.id]
-  return { ...(entry && { entry }), ...(delegate && { delegate }) }
+  return { ...(entry && { entry }), ...(delegate && { delegate }), ...(imported && { imported }) }
 }
 
-async function describe(tx: Reader, twin: TwinRow, items: readonly BinderItem[]): Promise<BinderEntry[]> {
-  const hostnameOf = cached(async (id: number) => (await tx.get(twins, id))?.hostname ?? '')
-  const decimalsOf = cached(async (dq: string) => (await quantityOf(tx, dq)).decimals)
-  const anchorOf = cached(async (persona: string) => (await personaOf(tx, persona)).hostname)
-  const described = []
-  for (const item of items) {
-    if ('delegate' in item) {
-      described.push(describeDelegate(item.delegate, await anchorOf(item.delegate.persona)))
-      continue
-    }
-    const { entry } = item
-    const movement = await getExisting(tx, movements, entry.movement_id)
-    const counterpart = await hostnameOf(entry.counterpart_twin_id)
-    const amount = toAmount(movement.amount, await decimalsOf(entry.dq))
-    described.push(describeEntry(entry, movement, { twin, counterpart, amount }))
+/** What the items of a batch name. */
+interface Named {
+  readonly movements: ReadonlyMap<number, MovementRow>
+  /** Of the counterparts, by the id of their twin. */
+  readonly addresses: ReadonlyMap<number, string>
+  readonly decimals: ReadonlyMap<string, number>
+  /** Of the personas' twins, by the persona's hash. */
+  readonly personas: ReadonlyMap<string, string>
+}
+
+async function readNamed(tx: Reader, items: readonly BinderItem[]): Promise<Named> {
+  const moved = items.flatMap((item) => ('entry' in item ? [item.entry] : []))
+  const received = items.flatMap((item) => ('delegate' in item ? [item.delegate] : []))
+  const movementRows = await tx.getMany(
+    movements,
+    moved.map(({ movement_id }) => movement_id),
+  )
+  const decimals = new Map<string, number>()
+  for (const dq of new Set(moved.map(({ dq }) => dq))) decimals.set(dq, (await quantityOf(tx, dq)).decimals)
+  const givers: PersonaRow[] = []
+  for (const persona of new Set(received.map(({ persona }) => persona))) givers.push(await personaOf(tx, persona))
+  const named = [
+    ...moved.map(({ counterpart_twin_id }) => counterpart_twin_id),
+    ...givers.map(({ twin_id }) => twin_id),
+  ]
+  const twinRows = named.length > 0 ? await tx.getMany(twins, [...new Set(named)]) : []
+  const addresses = new Map(twinRows.flatMap((row) => (row ? [[row.id, row.address] as const] : [])))
+  return {
+    movements: new Map(movementRows.flatMap((row) => (row ? [[row.id, row]] : []))),
+    addresses,
+    decimals,
+    personas: new Map(givers.map(({ id, twin_id }) => [id, addresses.get(twin_id) ?? ''])),
   }
-  return described
+}
+
+function describe(twin: TwinRow, item: BinderItem, named: Named): BinderEntry {
+  if ('delegate' in item) {
+    const { delegate } = item
+    return describeDelegate(delegate, required(named.personas.get(delegate.persona), `persona ${delegate.persona}`))
+  }
+  if ('imported' in item) return describeImported(item.imported, twin)
+  const { entry } = item
+  const movement = required(named.movements.get(entry.movement_id), `movement ${entry.movement_id}`)
+  const counterpart = named.addresses.get(entry.counterpart_twin_id) ?? ''
+  const amount = toAmount(movement.amount, required(named.decimals.get(entry.dq), `the decimals of ${entry.dq}`))
+  return describeEntry(entry, movement, { twin, counterpart, amount })
 }
 
 function describeEntry(
@@ -127,14 +154,14 @@ function describeEntry(
   const record: BinderRecord = {
     timestamp: new Date(entry.at).toISOString(),
     fileAction: received ? 'receive' : 'send',
-    fileIdentity: movementHash(movement),
+    fileIdentity: movement.identity ?? movementHash(movement),
     fileType: entry.dq,
     amount,
     fromAddress: received ? counterpart : '',
     destinationAddress: received ? '' : counterpart,
   }
   const twistId = contentHash({ entry: entry.id, movement: record.fileIdentity, at: entry.at })
-  return { record, twistId, author: received ? counterpart : twin.hostname, type: movement.kind }
+  return { record, twistId, author: received ? counterpart : twin.address, type: movement.kind }
 }
 
 function describeDelegate({ id, created_at: at }: DelegateRow, persona: string): BinderEntry {
@@ -150,14 +177,19 @@ function describeDelegate({ id, created_at: at }: DelegateRow, persona: string):
   return { record, twistId: contentHash({ delegate: id, at }), author: persona, type: 'delegate' }
 }
 
-/** Reads each key once, because many rows name the same few. */
-function cached<K, V>(look: (key: K) => Promise<V>): (key: K) => Promise<V> {
-  const known = new Map<K, Promise<V>>()
-  return (key) => {
-    const value = known.get(key) ?? look(key)
-    known.set(key, value)
-    return value
+function describeImported({ action, identity, counterpart, at }: ImportedDelegateRow, twin: TwinRow): BinderEntry {
+  const received = action === 'receive'
+  const record: BinderRecord = {
+    timestamp: new Date(at).toISOString(),
+    fileAction: action,
+    fileIdentity: identity,
+    fileType: '',
+    amount: null,
+    fromAddress: received ? counterpart : '',
+    destinationAddress: received ? '' : counterpart,
   }
+  const author = received ? counterpart : twin.address
+  return { record, twistId: contentHash({ delegate: identity, at }), author, type: 'delegate' }
 }
 
 const movementHash = ({ id, kind, dq, amount, payer_twin_id, payee_twin_id, created_at }: MovementRow): string =>

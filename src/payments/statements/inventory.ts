@@ -1,13 +1,16 @@
 import { contentHash } from '../../base/hash.js'
+import { letOthersRun } from '../../base/ports.js'
 import { delegatesHeld, hasValidHash } from '../../consent/personas/delegate.js'
 import { personaOf } from '../../consent/personas/persona.js'
+import type { ServiceContext } from '../../http/context.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type BalanceRow, balances, spendable } from '../../money/ledger/balance.js'
-import { entries } from '../../money/ledger/movement.js'
+import { type EntryRow, entries } from '../../money/ledger/movement.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { keyIn } from '../../storage/key.js'
 import { allRows } from '../../storage/page.js'
-import type { Reader } from '../../storage/storage.js'
+import type { Key, Reader } from '../../storage/storage.js'
 
 /** One thing that a twin holds now. */
 export interface InventoryRecord {
@@ -33,9 +36,40 @@ export const inventoryColumns = [
   'timestamp',
 ] as const satisfies readonly (keyof InventoryRecord)[]
 
-export async function inventoryOf(tx: Reader, twin: TwinRow): Promise<InventoryRecord[]> {
+/**
+ * What a twin holds now. The entries are summed in slices between which other calls run. The last slice also reads the
+ * balances. If both don't agree, the clock may have been moved back meanwhile, and one transaction sums again.
+ */
+export async function inventoryOf(
+  { storage }: Pick<ServiceContext, 'storage'>,
+  twin: TwinRow,
+): Promise<InventoryRecord[]> {
+  const sums = new Map<string, Sum>()
+  let after: readonly Key[] | undefined
+  for (;;) {
+    const past = after
+    const { rows, records } = await storage.read(async (tx) => {
+      const rows = await entriesAfter(tx, twin, past)
+      if (rows.length === SLICE) return { rows, records: undefined }
+      return { rows, records: await recordsOf(tx, twin, addEntries(new Map(sums), rows)) }
+    })
+    if (records?.every(({ integrity }) => integrity === 'valid')) return records
+    if (records) return storage.read(async (tx) => recordsOf(tx, twin, await sumAtOnce(tx, twin)))
+    addEntries(sums, rows)
+    const last = rows.at(-1)
+    after = last && keyIn(entries.indexes.byTwin, last)
+    await letOthersRun()
+  }
+}
+
+/** How many entries one transaction reads. */
+const SLICE = 500
+
+const entriesAfter = (tx: Reader, { id }: TwinRow, after: readonly Key[] | undefined): Promise<EntryRow[]> =>
+  tx.find(entries, { index: 'byTwin', prefix: [id], limit: SLICE, ...(after && { after }) })
+
+async function recordsOf(tx: Reader, twin: TwinRow, sums: ReadonlyMap<string, Sum>): Promise<InventoryRecord[]> {
   const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
-  const sums = await sumEntries(tx, twin)
   const records: InventoryRecord[] = []
   for (const balance of held) records.push(await describe(tx, twin, balance, sums.get(balance.dq)))
   for await (const delegate of delegatesHeld(tx, twin))
@@ -51,16 +85,21 @@ export async function inventoryOf(tx: Reader, twin: TwinRow): Promise<InventoryR
 }
 
 interface Sum {
-  amount: bigint
-  lastAt: number
+  readonly amount: bigint
+  readonly lastAt: number
 }
 
-async function sumEntries(tx: Reader, twin: TwinRow): Promise<Map<string, Sum>> {
-  const sums = new Map<string, Sum>()
-  for await (const entry of allRows(tx, entries, { index: 'byTwin', prefix: [twin.id] })) {
-    const sum = sums.get(entry.dq) ?? { amount: 0n, lastAt: entry.at }
-    sums.set(entry.dq, { amount: sum.amount + BigInt(entry.amount), lastAt: Math.max(sum.lastAt, entry.at) })
+function addEntries(sums: Map<string, Sum>, rows: readonly EntryRow[]): Map<string, Sum> {
+  for (const { dq, amount, at } of rows) {
+    const sum = sums.get(dq) ?? { amount: 0n, lastAt: at }
+    sums.set(dq, { amount: sum.amount + BigInt(amount), lastAt: Math.max(sum.lastAt, at) })
   }
+  return sums
+}
+
+async function sumAtOnce(tx: Reader, twin: TwinRow): Promise<Map<string, Sum>> {
+  const sums = new Map<string, Sum>()
+  for await (const entry of allRows(tx, entries, { index: 'byTwin', prefix: [twin.id] })) addEntries(sums, [entry])
   return sums
 }
 
@@ -72,7 +111,7 @@ async function describe(tx: Reader, twin: TwinRow, balance: BalanceRow, sum?: Su
     issuer: issuer?.hostname ?? '',
     fileType: balance.dq,
     amount: toAmount(spendable(balance), quantity.decimals),
-    integrity: (sum?.amount ?? 0n) === BigInt(balance.amount) ? 'valid' : 'broken',
-    timestamp: new Date(sum?.lastAt ?? twin.created_at).toISOString(),
+    integrity: balance.importing || (sum?.amount ?? 0n) === BigInt(balance.amount) ? 'valid' : 'broken',
+    timestamp: new Date((balance.importing ? undefined : sum?.lastAt) ?? twin.created_at).toISOString(),
   }
 }

@@ -1,12 +1,15 @@
+import { isWeaker } from '../../base/evidence.js'
 import type { ServiceContext } from '../../http/context.js'
 import { csvReply, jsonReply, prefersJson } from '../../http/csv/csv.js'
-import { Amount, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
+import { designed } from '../../http/fields/graded.js'
+import { Amount, component, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
-import { binderColumns, binderEntries, binderJson } from './binder.js'
+import { binderEntries, binderJson } from './binder.js'
+import { binderColumns } from './binder-record.js'
 import { inventoryColumns, inventoryOf } from './inventory.js'
 import { statedTwin } from './stated-twin.js'
 
-const BinderEntry = z.object({
+const BinderEntry = component('BinderEntry', {
   twistId: z.string(),
   timestamp: z.string(),
   data: z.object({
@@ -18,7 +21,7 @@ const BinderEntry = z.object({
   }),
 })
 
-const InventoryRecord = z.object({
+const InventoryRecord = component('InventoryRecord', {
   fileIdentity: z.string(),
   issuer: z.string(),
   fileType: z.string(),
@@ -27,7 +30,7 @@ const InventoryRecord = z.object({
   timestamp: z.string(),
 })
 
-const tableMedia = ['text/csv', 'application/json']
+const tableMedia = ['text/csv', 'application/json'] as const
 
 /** The caller's own twin. It is read first, because a streamed answer cannot turn into an error. */
 const ownTwinOf = (
@@ -44,14 +47,16 @@ export const statementRoutes = defineRoutes('twins', {
     versions: ['v4', 'v2'],
     auth: ['account', 'user', 'session'],
     params: TwinPath,
-    query: z.object({ from: z.optional(Time), to: z.optional(Time) }),
+    query: z.object({ from: designed(z.optional(Time)), to: designed(z.optional(Time)) }),
     produces: tableMedia,
-    result: z.array(BinderEntry),
+    result: designed(z.array(BinderEntry)),
     errors: ['not_found', 'not_owner'],
     async handle(call, service) {
       const span = { from: timeOf('from', call.query.from), to: endOf('to', call.query.to) }
       const pieces = binderEntries(service, await ownTwinOf(call, service), span)
-      if (prefersJson(call.headers)) return jsonReply(mapBatches(pieces, binderJson))
+      // The interface shows the binder as CSV alone.
+      const isJson = prefersJson(call.headers) && !isWeaker('designed', service.evidence)
+      if (isJson) return jsonReply(mapBatches(pieces, binderJson))
       return csvReply(
         binderColumns,
         mapBatches(pieces, ({ record }) => record),
@@ -61,7 +66,7 @@ export const statementRoutes = defineRoutes('twins', {
 
   readInventory: route({
     summary: 'List what a twin holds now, as CSV or JSON.',
-    evidence: 'documented',
+    evidence: 'named',
     method: 'GET',
     path: '/twin/:hostname/inventory',
     versions: ['v4', 'v2'],
@@ -72,7 +77,7 @@ export const statementRoutes = defineRoutes('twins', {
     errors: ['not_found', 'not_owner'],
     async handle(call, service) {
       const twin = await ownTwinOf(call, service)
-      const records = await service.storage.read((tx) => inventoryOf(tx, twin))
+      const records = await inventoryOf(service, twin)
       if (prefersJson(call.headers)) return jsonReply(singleBatch(records))
       return csvReply(inventoryColumns, singleBatch(records))
     },

@@ -1,21 +1,23 @@
 import type { CardRow, CardSubject } from '../../base/message.js'
 import type { Owner } from '../../base/owner.js'
 import type { ChargeResult } from '../../base/ports.js'
-import { Problem, problem } from '../../base/problem.js'
+import { type Problem, problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { StoreAnswer } from '../../http/stored-answer.js'
 import { emailOf } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import type { EventType } from '../../jobs/events/event-types.js'
+import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
 import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
-import { cardDeclined, chargeLease, chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
+import { chargeLease, chargeNow, checkProcessor, unchargedProblem } from '../../money/cards/charge-now.js'
 import { beginCardTry } from '../../money/cards/declines.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../money/ledger/amount.js'
 import { post } from '../../money/ledger/movement.js'
 import { releaseSupply, reserveSupply } from '../../money/ledger/reservation.js'
-import { ownTwin, showTwin, type TwinRow, twins } from '../../money/twins/twin.js'
+import { type BalanceUnit, ownTwin, showTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type PaymentRow, payments, recordPayment, type ShownPayment, showPayment } from '../payments/payment.js'
@@ -45,21 +47,16 @@ export async function createTopup(
   service: ServiceContext,
   storeAnswer: StoreAnswer<ShownTopup | Problem>,
 ) {
-  const { storage, log } = service
   checkProcessor(service)
-  const { payment, message } = await storage.write(async (tx) => {
-    const begun = await beginTopup(tx, order, service)
-    await storeAnswer(tx, unsettledTopup(begun.payment.id, false), { provisional: true })
-    return begun
+  return runFlow('top-up', service, async (run) => {
+    const { payment, message } = await run.transaction('begin', async (tx) => {
+      const begun = await beginTopup(tx, order, service)
+      await storeAnswer(tx, unsettledTopup(begun.payment.id, true), { provisional: true })
+      return begun
+    })
+    const result = await chargeNow(message, run, service)
+    return run.answer((tx) => answerOf(tx, { id: payment.id, result }, service), storeAnswer)
   })
-  const result = await chargeNow(message, service)
-  const answer = await storage.read((tx) => answerOf(tx, payment.id, result))
-  await storage
-    .write((tx) => storeAnswer(tx, answer))
-    // The provisional answer says where to look.
-    .catch((cause: unknown) => log.error(`could not store the answer of top-up ${payment.id}`, cause))
-  if (answer instanceof Problem) throw answer
-  return answer
 }
 
 async function beginTopup(tx: Writer, order: TopupOrder, service: ServiceContext): Promise<PendingTopup> {
@@ -99,31 +96,35 @@ export interface ChargeOrder {
 export async function createPendingPayment(
   tx: Writer,
   { twin, quantity, units, paymentMethodId, description, to, purpose, subjects, at }: ChargeOrder,
-  { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
+  service: Pick<ServiceContext, 'instance' | 'random' | 'limits'>,
 ): Promise<PendingTopup> {
   await beginCardTry(tx, { subjects, at })
   const payment = await recordPending(tx, { twin, quantity, units, at })
   const { decimals, shortcode: currency } = quantity
   const shown = `${formatAmount(units, decimals)} ${currency}`
-  const message = await postCharge(tx, {
-    to,
-    subject: `Charge ${shown}`,
-    text: `${description}: ${shown}, charged to the payment method ${paymentMethodId}.`,
-    charge: {
-      id: `${purpose}_${randomHex(random, 16)}`,
-      payment_method_id: paymentMethodId,
-      on_file: false,
-      amount: String(units),
-      decimals,
-      currency,
-      description,
+  const message = await postCharge(
+    tx,
+    {
+      to,
+      subject: `Charge ${shown}`,
+      text: `${description}: ${shown}, charged to the payment method ${paymentMethodId}.`,
+      charge: {
+        id: `${purpose}_${randomHex(service.random, 16)}`,
+        payment_method_id: paymentMethodId,
+        on_file: false,
+        amount: String(units),
+        decimals,
+        currency,
+        description,
+      },
+      purpose,
+      purposeId: payment.id,
+      subjects,
+      claimMs: chargeLease(service.limits),
+      at,
     },
-    purpose,
-    purposeId: payment.id,
-    subjects,
-    leaseMs: chargeLease(limits),
-    at,
-  })
+    service,
+  )
   return { payment, message }
 }
 
@@ -166,8 +167,8 @@ const payerAddress = async (tx: Reader, { owner, hostname }: TwinRow): Promise<s
   (await emailOf(tx, owner)) ?? hostname
 
 /**
- * Issues the charged amount from the reserved supply, or marks the payment as failed if the card was not charged. Payments of
- * older versions have no reservation: for them it throws `amount_invalid` while the supply is exhausted.
+ * Issues the charged amount from the reserved supply, or marks the payment as failed if the card was not charged. Throws
+ * `amount_invalid` while the supply is exhausted, if the migration of an older state could not reserve it.
  */
 export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) => {
   const payment = await tx.get(payments, id)
@@ -220,7 +221,7 @@ function failPayment(
 async function recordTopupEvent(
   tx: Writer,
   payment: PaymentRow,
-  { type, data, at }: { type: string; data: Record<string, unknown>; at: number },
+  { type, data, at }: { type: EventType; data: Record<string, unknown>; at: number },
 ): Promise<void> {
   const { id, payee_owner: owner } = payment
   const { hash, descriptor, dq, amount, hostname, payee_hostname } = await showPayment(tx, payment)
@@ -234,14 +235,16 @@ async function recordTopupEvent(
   })
 }
 
-/** The answer to a top-up. Returns `card_declined` or `processor_failed` if nothing was issued. */
-async function answerOf(tx: Reader, id: number, result: ChargeResult | undefined): Promise<ShownTopup | Problem> {
+/** The answer to a top-up. Returns a problem if nothing was issued. */
+async function answerOf(
+  tx: Reader,
+  { id, result }: { id: number; result: ChargeResult | undefined },
+  { balances: unit }: Pick<ServiceContext, 'balances'>,
+): Promise<ShownTopup | Problem> {
   const payment = await tx.get(payments, id)
-  if (payment?.status === 'posted') return showTopup(tx, payment)
-  const isFailed = payment?.status === 'failed'
-  return isFailed && result?.status === 'declined'
-    ? cardDeclined(result.reason, { payment_id: id })
-    : unsettledTopup(id, isFailed)
+  return payment?.status === 'posted'
+    ? showTopup(tx, payment, unit)
+    : unsettledTopup(id, payment?.status !== 'failed', result)
 }
 
 export interface ShownTopup {
@@ -249,15 +252,15 @@ export interface ShownTopup {
   balances: Record<string, number>
 }
 
-async function showTopup(tx: Reader, payment: PaymentRow): Promise<ShownTopup> {
+async function showTopup(tx: Reader, payment: PaymentRow, unit: BalanceUnit): Promise<ShownTopup> {
   const twin = await getExisting(tx, twins, payment.payee_twin_id)
-  return { payment: await showPayment(tx, payment), balances: (await showTwin(tx, twin, null)).balances }
+  return { payment: await showPayment(tx, payment), balances: (await showTwin(tx, twin, { unit })).balances }
 }
 
-const unsettledTopup = (id: number, isFailed: boolean): Problem =>
-  problem('processor_failed', {
-    detail: isFailed
-      ? 'The card was not charged. Try again later with a new Idempotency-Key.'
-      : `It is not known yet whether the card was charged. Do not top up again. Payment ${id} settles by itself, and charges the card at most once. Read GET /v4/payments/${id} for its status.`,
-    fields: { payment_id: id, outcome: isFailed ? 'failed' : 'unknown' },
+const unsettledTopup = (id: number, isPending: boolean, result?: ChargeResult): Problem =>
+  unchargedProblem(result, {
+    isPending,
+    failed: 'The card was not charged. Try again later with a new Idempotency-Key.',
+    unknown: `It is not known yet whether the card was charged. Do not top up again. Payment ${id} settles by itself, and charges the card at most once. Read GET /v4/payments/${id} for its status.`,
+    fields: { payment_id: id },
   })

@@ -2,6 +2,7 @@ import { base64url } from '../../base/encoding.js'
 import { accountIdOf, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
+import { isAhead } from '../../base/time.js'
 import type { OnSignIn, ServiceContext } from '../../http/context.js'
 import { memberships } from '../../identity/accounts/account.js'
 import { emailOf, isProven, type UserRow, users } from '../../identity/users/user.js'
@@ -15,6 +16,7 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import {
   recordTransferEvent,
   showTransfer,
+  TRANSFER_EXPIRES,
   type TransferRow,
   type TransferStatus,
   transferStatus,
@@ -24,9 +26,6 @@ import {
 import { expiredMail, invitationMail, invitationOf } from './wording.js'
 
 const LIFETIME = 30 * 86_400_000
-
-/** Kind of the timer that expires an invitation. Its subject is the transfer's id. */
-export const TRANSFER_EXPIRES = 'transfer_expires'
 
 export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl'>
 
@@ -68,7 +67,7 @@ export async function createInvitation(
     created_at: at,
   }
   tx.put(transfers, transfer)
-  await setTimer(tx, { kind: TRANSFER_EXPIRES, subject: String(transfer.id), at: expires_at })
+  await setTimer(tx, { kind: TRANSFER_EXPIRES, subject: String(transfer.id), at: expires_at, now: at })
   const mail = invitationMail(await invitationOf(tx, transfer), `${baseUrl}/transfers/${token}`)
   await postMail(tx, { to: email, ...mail, at, staleAt: expires_at })
   await recordTransferEvent(tx, 'invited', transfer, { actor, at })
@@ -137,7 +136,11 @@ export async function cancelTransfer(tx: Writer, caller: Owner, id: number, at: 
 export const expireTransfer: TimerJob = async (tx, subject, { clock }) => {
   const at = clock.now()
   const transfer = await tx.get(transfers, Number(subject))
-  if (transfer?.status !== 'invited' || transferStatus(transfer, at) !== 'expired') return
+  if (transfer?.status !== 'invited') return
+  const { created_at, expires_at } = transfer
+  // The clock was moved, and this timer with it.
+  if (expires_at !== null && expires_at > at && !isAhead(created_at, at))
+    return void (await setTimer(tx, { kind: TRANSFER_EXPIRES, subject, at: expires_at, now: at }))
   await reverseHold(tx, transfer.movement_id, at)
   const expired = closeInvitation(tx, transfer, 'expired')
   await recordTransferEvent(tx, 'expired', expired, { actor: 'service', at })

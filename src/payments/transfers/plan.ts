@@ -6,13 +6,14 @@ import { Email, z } from '../../http/fields/schema.js'
 import { emailOf, provenUserByEmail } from '../../identity/users/user.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../money/ledger/amount.js'
-import { primaryTwin, type TwinRow, twinByHostname } from '../../money/twins/twin.js'
+import { primaryTwin, type TwinRow } from '../../money/twins/twin.js'
+import { twinNamed, twinNameIn } from '../../money/twins/twin-address.js'
 import type { Reader } from '../../storage/storage.js'
 import { isMemo } from './wording.js'
 
 export interface TransferOrder {
   readonly sender: Owner
-  /** A twin's hostname or URL, or an email. */
+  /** A twin's hostname, address or URL, or an email. */
   readonly address: string
   /** In the digital quantity. */
   readonly amount: number
@@ -27,6 +28,7 @@ export interface TransferPlan {
   readonly quantity: DigitalQuantityRow
   /** Smallest units. */
   readonly amount: bigint
+  /** The payee's hostname, or an email. */
   readonly address: string
   /** Null if the address is an email that no user has proven. */
   readonly payee: TwinRow | null
@@ -53,19 +55,15 @@ function memoOf(text: string): string | null {
   throw fieldRefused('memo', 'must be one line of at most 140 characters, without control characters')
 }
 
-/** A host with or without scheme, port and path. A pattern, because runtimes parse URLs differently. */
-const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
-
 /** Throws `field_invalid` for a malformed address, `not_found` for an unknown one. */
 async function resolveAddress(tx: Reader, sent: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
   const text = sent.trim()
   if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, sent)
-  const [, host] = HOST.exec(text) ?? []
-  if (host === undefined) throw fieldRefused('address', 'must be the hostname or URL of a twin, or an email address')
-  const address = host.toLowerCase()
-  const payee = await twinByHostname(tx, address)
+  if (twinNameIn(text) === undefined)
+    throw fieldRefused('address', "must be a twin's hostname, address or URL, or an email address")
+  const payee = await twinNamed(tx, text)
   if (!payee || !isAccountOrUser(payee.owner)) throw problem('not_found', { detail: 'No wallet has this address.' })
-  return { address, payee }
+  return { address: payee.hostname, payee }
 }
 
 async function resolveEmail(tx: Reader, text: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {

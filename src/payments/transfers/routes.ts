@@ -1,3 +1,4 @@
+import { designed } from '../../http/fields/graded.js'
 import { Amount, ContentHash, IdPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { awaitTransferApproval, createTransfer, type TransferRight } from './create-transfer.js'
@@ -10,7 +11,7 @@ const invitationPage = { ...invitationFlow.page, params: z.object({ token: z.str
 export const transferRoutes = defineRoutes('transfers', {
   createTransfer: route({
     summary:
-      "Send value from the caller's primary twin to a twin's hostname or URL, or to an email. If no user has proven the email, its reader gets an invitation. With a session, the request waits for the user's second factor.",
+      "Send value from the caller's primary twin to a twin's hostname, address or URL, or to an email. If no user has proven the email, its reader gets an invitation. With a session, the request waits for the user's second factor.",
     evidence: 'observed',
     method: 'POST',
     path: '/transfer',
@@ -19,9 +20,9 @@ export const transferRoutes = defineRoutes('transfers', {
     body: z.object({
       address: z.string(),
       amount: Amount,
-      dq: z.optional(ContentHash),
-      memo: z.optional(z.nullable(z.string())),
-      approval_id: z.optional(z.string()),
+      dq: designed(z.optional(ContentHash)),
+      memo: designed(z.optional(z.nullable(z.string()))),
+      approval_id: designed(z.optional(z.string())),
     }),
     status: 201,
     result: TransferShape,

@@ -9,7 +9,11 @@ import { twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import { newestOfAll } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
+import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
+
+/** Kind of the timer that expires an invitation. Its subject is the transfer's id. */
+export const TRANSFER_EXPIRES = 'transfer_expires'
 
 /** `invited`: the amount is held until the reader of the email claims it. The other statuses are final. */
 export type TransferStatus = 'completed' | 'invited' | 'cancelled' | 'expired'
@@ -39,12 +43,25 @@ export interface TransferRow {
   readonly created_at: number
 }
 
-export const transfers = collection<TransferRow>()('transfers', {
-  bySender: { fields: ['sender_owner'] },
-  byRecipient: { fields: ['recipient_owner'] },
-  byOpenEmail: { fields: ['open_to'] },
-  byLink: { fields: ['link_digest'], unique: true },
-})
+export const transfers = collection<TransferRow>()(
+  'transfers',
+  {
+    byEnd: { fields: ['status', 'expires_at'] },
+    bySender: { fields: ['sender_owner'] },
+    byRecipient: { fields: ['recipient_owner'] },
+    byOpenEmail: { fields: ['open_to'] },
+    byLink: { fields: ['link_digest'], unique: true },
+  },
+  {
+    retention: {
+      after: 'the last day of an invitation that was cancelled or has expired',
+      keepMs: 90 * DAY,
+      index: 'byEnd',
+      prefixes: [['cancelled'], ['expired']],
+      unless: 'it is completed',
+    },
+  },
+)
 
 /** The status of a transfer at a time, in Unix milliseconds. */
 export const transferStatus = ({ status, expires_at }: TransferRow, at: number): TransferStatus =>
@@ -116,7 +133,7 @@ export async function recordTransferEvent(
   { actor, at }: { actor: string; at: number },
 ): Promise<void> {
   const { id, dq, amount, hostname, address, memo } = await showTransfer(tx, transfer, at)
-  const event = { type: `transfer.${act}`, actor, subject: `transfer:${id}`, at }
+  const event = { type: `transfer.${act}`, actor, subject: `transfer:${id}`, at } as const
   const recipient = transfer.recipient_owner ?? (await ownerByEmail(tx, address))
   const owners: [Owner, Owner?] = recipient ? [transfer.sender_owner, recipient] : [transfer.sender_owner]
   await recordEvent(tx, { ...event, owners, data: { dq, amount, hostname, address, memo } })

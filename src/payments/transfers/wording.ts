@@ -2,6 +2,7 @@ import { accountIdOf, type Owner } from '../../base/owner.js'
 import { required } from '../../base/required.js'
 import { isPlainLine, revealInvisibleLine } from '../../base/text/invisible-characters.js'
 import { quoted, shownAddress, unlinked } from '../../base/text/quotation.js'
+import { minuteText } from '../../base/time.js'
 import { accounts, sellerName } from '../../identity/accounts/account.js'
 import { provenEmailOf } from '../../identity/users/user.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -55,8 +56,6 @@ async function nameOf(tx: Reader, owner: Owner): Promise<string | undefined> {
   const name = account && sellerName(account)
   return name ? quoted([...name].slice(0, MAX_NAME).join('')) : undefined
 }
-
-const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 const MAX_MEMO = 140
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { newItem } from '../../support/scenes/catalog.js'
 import { balancesOf, expectProblem, expectSoundLedger, fund, UNKNOWN_COMMODITY } from '../../support/scenes/market.js'
 import {
   defaultDq,
@@ -96,6 +97,8 @@ contract('createPayback', (start) => {
     expect((await send()).status).toBe(202)
     expectProblem(await send(), 409, 'payback_taken')
     expectProblem(await send({ consent: ['Something else.'] }), 409, 'payback_taken')
+    const { events } = (await call('GET', '/v4/events?type=payment.created', { token: seller.token })).body
+    expect(events).toMatchObject([{ data: { consent: [], origin: null } }])
     expect(await balances()).toEqual([4.75, 0.25])
     const other = await newSession(call, (await newPayer(call, seller)).email)
     expect((await call('POST', `/v4/payback/${commodity.hash}`, { session: other })).status).toBe(202)
@@ -190,5 +193,89 @@ contract('createPayback', (start) => {
     const { call } = await start({ seed })
     const session = await newSession(call, 'reader@example.test')
     expect((await call('POST', `/v4/payback/${UNKNOWN_COMMODITY}`, { session })).body.amount).toBe(0.25)
+  })
+})
+
+contract('updatePayback', (start) => {
+  async function prepared() {
+    const { call } = await start()
+    const seller = await newSeller(call)
+    const commodity = await newCommodity(call, seller, { cost: 0.25 })
+    await fund(call, commodity.hostname, 5)
+    const put = (enabled: unknown, { token }: { token?: string } = seller, hash = commodity.hash) =>
+      call('PUT', `/v4/commodity/${hash}/payback`, { ...(token && { token }), body: { enabled } })
+    const consent = ({ token }: { token: string }) => call('POST', `/v4/payback/${commodity.hash}`, { token })
+    return { call, seller, commodity, put, consent }
+  }
+
+  test('PUT /v4/commodity/{hash}/payback turns a commodity into one that pays its users, and back', {
+    tags: 'everywhere',
+  }, async () => {
+    const { call, seller, commodity, put, consent } = await prepared()
+    const [reader, payer] = [await newReader(call, seller), await newPayer(call, seller, { balance: 1 })]
+    const refused = await consent(reader)
+    expectProblem(refused, 409, 'payback_refused')
+    expect(refused.body.error).toContain('PUT /v4/commodity/{hash}/payback')
+    const path = `/v4/payment/${commodity.hash}`
+    for (let times = 0; times < 2; times++) {
+      const { status, body } = await put(true)
+      expect([status, body]).toEqual([200, { hash: commodity.hash, enabled: true }])
+    }
+    expect((await call('GET', `/v2/commodity/${commodity.hash}`)).body.cost).toBe(0.25)
+    expect((await consent(reader)).body).toMatchObject({ kind: 'payback', amount: 0.25 })
+    expectProblem(await call('POST', path, { token: payer.token }), 409, 'payback_only')
+    expect((await put(false)).body).toEqual({ hash: commodity.hash, enabled: false })
+    expectProblem(await consent(await newReader(call, seller)), 409, 'payback_refused')
+    expect((await call('POST', path, { token: payer.token })).status).toBe(202)
+    await put(true)
+    expectProblem(await consent(reader), 409, 'payback_taken')
+    const { events } = (await call('GET', '/v4/events?limit=100', { token: seller.token })).body
+    const types = events.map(({ type }: { type: string }) => type)
+    expect(types.filter((type: string) => type.startsWith('account.payback'))).toEqual([
+      'account.payback_enabled',
+      'account.payback_disabled',
+      'account.payback_enabled',
+    ])
+    await expectSoundLedger(call)
+  })
+
+  test('is only for the account that sells the commodity', async () => {
+    const { call, seller, commodity, put } = await prepared()
+    const reader = await newReader(call, seller)
+    expectProblem(await put(true, await newSeller(call)), 403, 'not_owner')
+    expectProblem(await put(true, reader), 403, 'not_an_account')
+    expectProblem(await put(true, {}), 401, 'authorization_missing')
+    expectProblem(await put(true, seller, UNKNOWN_COMMODITY), 404, 'not_found')
+    // Everybody can read a publishable secret, and a page could send it.
+    const path = `/v4/commodity/${commodity.hash}/payback`
+    const body = { enabled: true, public_secret: seller.publicSecret }
+    expectProblem(await call('PUT', path, { body }), 401, 'authorization_missing')
+    for (const enabled of [undefined, null, 'true', 1]) expectProblem(await put(enabled), 400, 'field_invalid')
+    expectProblem(await call('POST', `/v4/payback/${commodity.hash}`, { token: reader.token }), 409, 'payback_refused')
+  })
+
+  test('refuses what a catalog item sells', async () => {
+    const { call, seller, put } = await prepared()
+    const { commodity_hash, id } = await newItem(call, seller)
+    expectProblem(await put(true, seller, commodity_hash as string), 409, 'sold_by_item')
+    await call('POST', `/v4/catalog/items/${id}/archive`, { token: seller.token })
+    expectProblem(await put(true, seller, commodity_hash as string), 409, 'sold_by_item')
+    expect((await put(false, seller, commodity_hash as string)).status).toBe(200)
+  })
+
+  test('lets the nonce of a payback prove no payment, and that of a payment stay valid', async () => {
+    const { call, seller, commodity, put, consent } = await prepared()
+    const [reader, payer] = [await newReader(call, seller), await newPayer(call, seller, { balance: 1 })]
+    const paid = (await call('POST', `/v4/payment/${commodity.hash}`, { token: payer.token })).body
+    await put(true)
+    const given = (await consent(reader)).body
+    await put(false)
+    const validate = (nonce: string) =>
+      call('POST', `/v4/payment/${commodity.hash}/validate`, { token: seller.token, body: { nonce } })
+    expectProblem(await validate(given.nonce), 400, 'nonce_unknown')
+    const look = `/v4/payment/${commodity.hash}/validate?nonce=${given.nonce}`
+    expectProblem(await call('GET', look, { token: seller.token }), 404, 'not_found')
+    await put(true)
+    expect([(await validate(paid.nonce)).status, (await validate(given.nonce)).status]).toEqual([200, 200])
   })
 })

@@ -55,6 +55,22 @@ contract('validatePayment and readPaymentNonce', (start) => {
     expect((await call('POST', path, { token: seller.token, form })).status).toBe(200)
   })
 
+  test('compare no timestamp if none is sent, and still spend the nonce once and only for its seller', async () => {
+    const { call, seller, payer, commodity, nonce } = await prepared()
+    const thief = await newSeller(call)
+    const path = (hash: string) => `/v2/payment/${hash}/validate`
+    const other = await newCommodity(call, seller)
+    const body = { nonce }
+    expectProblem(await call('POST', path(commodity.hash), { token: thief.token, body }), 403, 'not_owner')
+    expectProblem(await call('POST', path(other.hash), { token: seller.token, body }), 400, 'nonce_unknown')
+    const looked = await call('GET', `${path(commodity.hash)}?nonce=${nonce}`, { token: seller.token })
+    expect([looked.status, looked.body.used_at]).toEqual([200, null])
+    expect((await call('POST', path(commodity.hash), { token: seller.token, body })).status).toBe(200)
+    expectProblem(await call('POST', path(commodity.hash), { token: seller.token, body }), 400, 'nonce_used')
+    const { nonce: next } = await pay(call, payer, commodity)
+    expect((await call('POST', path(commodity.hash), { token: seller.token, form: { nonce: next } })).status).toBe(200)
+  })
+
   test('refuse a nonce with a wrong timestamp, without spending it', async () => {
     const { at, validate } = await prepared()
     const others = [at + 1, at - 1, at - 123, Math.floor(at / 1000) + 1, 0, -at, at / 1000, `${at}0`, '', 'now', 1e300]

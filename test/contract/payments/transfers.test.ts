@@ -52,6 +52,23 @@ contract('createTransfer', (start) => {
     expect(await walletOf(call, payee)).toBe(0.007)
   })
 
+  it('accepts the whole address of a twin, as its counterpart reads it in a binder', async () => {
+    const { call, seller, payer } = await newSender(start)
+    const payee = await newPayer(call, seller)
+    await send(call, payer, { address: payee.hostname, amount: 1 })
+    const { body } = await call('GET', `/v4/twin/${payee.hostname}/binder`, { token: payee.token, headers: json })
+    const address: string = body[0].data.entry.fromAddress
+    for (const named of [address, ` ${address.toUpperCase()} `, `https://${address}/`]) {
+      const back = await send(call, payee, { address: named, amount: 0.1 })
+      expect([back.status, back.body.address]).toEqual([201, payer.hostname])
+    }
+    expect(await walletOf(call, payee)).toBe(0.7)
+    const unknown = `${address.slice(0, -1)}${address.endsWith('0') ? '1' : '0'}`
+    for (const named of [unknown, address.slice(0, 65), `${address}0`])
+      expectProblem(await send(call, payee, { address: named, amount: 0.1 }), 404, 'not_found')
+    expectProblem(await send(call, payer, { address, amount: 0.1 }), 422, 'same_twin')
+  })
+
   it('sends from the primary twin of an account, or in a named digital quantity', async () => {
     const { call } = await start({ seed: { digital_quantities: [{ name: 'Points', shortcode: 'PTS', decimals: 0 }] } })
     const seller = await newSeller(call)
@@ -100,8 +117,8 @@ contract('createTransfer', (start) => {
     const { call, payer } = await newSender(start)
     const { body } = await call('GET', `/v4/twin/${payer.hostname}/binder`, { token: payer.token, headers: json })
     const issuer = body[0].data.entry.fromAddress as string
-    expect(issuer).toMatch(/\.twin\.localhost$/)
-    expectProblem(await send(call, payer, { address: issuer, amount: 1 }), 404, 'not_found')
+    for (const address of [issuer, `${issuer.slice(0, 32)}.twin.localhost`])
+      expectProblem(await send(call, payer, { address, amount: 1 }), 404, 'not_found')
   })
 
   it('sends each side one event', async () => {

@@ -1,0 +1,159 @@
+import { type Problem, problem } from '../../base/problem.js'
+import { CsvMalformed, type CsvRecord, type CsvSource, csvRecords } from '../../http/csv/csv-records.js'
+import { type BinderColumn, binderColumns } from '../statements/binder-record.js'
+
+/** A row of the CSV of a binder. */
+export interface BinderRow {
+  /** Counted from 1, which is the header. */
+  readonly line: number
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly action: 'receive' | 'send'
+  readonly identity: string
+  /** Address of the other twin. */
+  readonly counterpart: string
+  /** Null for a delegate. */
+  readonly value: BinderValue | null
+}
+
+export interface BinderValue {
+  readonly dq: string
+  /** A count of 10^-9 of the digital quantity, above zero. */
+  readonly nanos: bigint
+  /** How many decimals it needs, 0 to 9. */
+  readonly decimals: number
+}
+
+/** The problem of a row that cannot be imported. `expected` completes the sentence "it must be …". */
+export const binderFault = (line: number, column: BinderColumn, expected: string, given?: string): Problem =>
+  problem('binder_invalid', {
+    detail: `Line ${line}, ${column}: it must be ${expected}${given === undefined ? '' : `, not ${quoted(given)}`}.`,
+    fields: { line, column, expected },
+  })
+
+/** The problem of a line that has no column of its own. `what` completes the sentence "line 7 …". */
+const lineFault = (line: number, what: string): Problem =>
+  problem('binder_invalid', { detail: `Line ${line} ${what}.`, fields: { line, column: null, expected: what } })
+
+/**
+ * Reads the CSV of a binder, newest row first, and yields its rows in pieces. Throws `binder_invalid` with the line and
+ * the column of the first wrong cell.
+ */
+export async function* binderRows(csv: CsvSource): AsyncGenerator<BinderRow[]> {
+  const order = new RowOrder()
+  let read: RowReader | undefined
+  try {
+    for await (const records of csvRecords(csv)) {
+      const rows: BinderRow[] = []
+      for (const record of records)
+        if (read) {
+          const row = read(record)
+          order.check(row)
+          rows.push(row)
+        } else read = readerOf(record)
+      yield rows
+    }
+  } catch (error) {
+    throw error instanceof CsvMalformed ? lineFault(error.line, error.message) : error
+  }
+  if (!read) throw lineFault(1, `must name the columns ${binderColumns.join(', ')}`)
+}
+
+type RowReader = (record: CsvRecord) => BinderRow
+
+/** Checks the header. The columns may come in any order. */
+function readerOf({ line, cells: header }: CsvRecord): RowReader {
+  const missing = binderColumns.find((column) => !header.includes(column))
+  const stray = header.find((name, at) => !isColumn(name) || header.indexOf(name) !== at)
+  if (missing !== undefined) throw lineFault(line, `must name the column ${missing}`)
+  if (stray !== undefined) throw lineFault(line, `must not name the column ${quoted(stray)}, or not twice`)
+  const places = Object.fromEntries(binderColumns.map((column) => [column, header.indexOf(column)]))
+  return ({ line, cells }) => rowOf(line, (column) => unescaped(cells[places[column] ?? -1] ?? ''))
+}
+
+const isColumn = (name: string): name is BinderColumn => binderColumns.some((column) => column === name)
+
+/** Takes back the apostrophe that keeps spreadsheets from reading a cell as a formula. */
+const unescaped = (cell: string): string => cell.replace(/^'(?=[=+\-@\t\r\uFF0B\uFF0D\uFF1D\uFF20])/, '')
+
+type CellReader = (column: BinderColumn) => string
+
+function rowOf(line: number, cell: CellReader): BinderRow {
+  const action = cell('fileAction')
+  if (action !== 'receive' && action !== 'send') throw binderFault(line, 'fileAction', 'receive or send', action)
+  const [other, own] =
+    action === 'receive'
+      ? (['fromAddress', 'destinationAddress'] as const)
+      : (['destinationAddress', 'fromAddress'] as const)
+  if (cell(own) !== '') hashIn(line, own, cell, 'an address (41 and 64 hex digits) or empty')
+  return {
+    line,
+    action,
+    at: timeIn(line, cell),
+    identity: hashIn(line, 'fileIdentity', cell, 'a hash: 41 and 64 hex digits'),
+    counterpart: hashIn(line, other, cell, 'an address: 41 and 64 hex digits'),
+    value: cell('fileType') === '' && cell('amount') === '' ? null : valueIn(line, cell),
+  }
+}
+
+function hashIn(line: number, column: BinderColumn, cell: CellReader, expected: string): string {
+  const text = cell(column)
+  if (!/^41[0-9a-f]{64}$/.test(text)) throw binderFault(line, column, expected, text)
+  return text
+}
+
+function valueIn(line: number, cell: CellReader): BinderValue {
+  const dq = hashIn(line, 'fileType', cell, 'the hash of a digital quantity, or empty together with amount')
+  const text = cell('amount')
+  const [, whole = '', fraction = ''] = /^(\d{1,16})(?:\.(\d+))?$/.exec(text) ?? []
+  const digits = fraction.replace(/0+$/, '')
+  if (whole === '' || digits.length > 9)
+    throw binderFault(line, 'amount', 'a number with at most 9 decimals, such as 1.68', text)
+  const nanos = BigInt(whole + digits.padEnd(9, '0'))
+  if (nanos === 0n) throw binderFault(line, 'amount', 'above zero', text)
+  return { dq, nanos, decimals: digits.length }
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
+
+function timeIn(line: number, cell: CellReader): number {
+  const text = cell('timestamp')
+  const [, day] = TIME.exec(text) ?? []
+  const at = day === undefined || !isDay(day) ? Number.NaN : Date.parse(text)
+  if (Number.isNaN(at)) throw binderFault(line, 'timestamp', 'an ISO 8601 time such as 2026-01-31T09:05:00.000Z', text)
+  return at
+}
+
+/** `Date.parse` reads February 30 as March 2. */
+function isDay(day: string): boolean {
+  const at = Date.parse(`${day}T00:00:00Z`)
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day)
+}
+
+/** Checks that rows come newest first, and none twice. */
+class RowOrder {
+  #last: BinderRow | undefined
+  /** Those of the rows with the time of the last one. */
+  #identities = new Set<string>()
+
+  check(row: BinderRow): void {
+    const last = this.#last
+    this.#last = row
+    if (last && row.at > last.at)
+      throw binderFault(
+        row.line,
+        'timestamp',
+        `at or before that of line ${last.line}, because the newest row is first`,
+      )
+    if (last?.at !== row.at) this.#identities = new Set()
+    const identity = `${row.action} ${row.identity}`
+    if (this.#identities.has(identity))
+      throw binderFault(row.line, 'fileIdentity', 'unlike that of an earlier line with the same time and action')
+    this.#identities.add(identity)
+  }
+}
+
+const SHOWN = 80
+
+const quoted = (text: string): string =>
+  JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text.toWellFormed())

@@ -1,0 +1,224 @@
+import { isAccountOrUser } from '../../base/owner.js'
+import { letOthersRun } from '../../base/ports.js'
+import { problem } from '../../base/problem.js'
+import { type DelegateRow, delegates } from '../../consent/personas/delegate.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { CsvSource } from '../../http/csv/csv-records.js'
+import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
+import { digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount } from '../../money/ledger/amount.js'
+import { entries } from '../../money/ledger/movement.js'
+import { type TwinRow, twinByHostname } from '../../money/twins/twin.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import {
+  binderImports,
+  binderPieces,
+  type ImportedQuantity,
+  importedDelegates,
+  pieceId,
+} from '../statements/binder-import-row.js'
+import { type BinderRow, binderFault, binderRows } from './binder-file.js'
+import { decide } from './decision.js'
+import { pieceText } from './piece.js'
+import { isAlive, postPieces, settleImport, undoCheck } from './settle.js'
+import { BinderTally, checkFineness } from './tally.js'
+
+export interface BinderImport {
+  /** Of the twin, which has no history yet. */
+  readonly hostname: string
+  /** The CSV of a binder: one text, or pieces of text or UTF-8, such as a stream of a file. */
+  readonly csv: string | CsvSource
+  /** Is called after each step with the number of rows that are done. */
+  readonly onProgress?: ((progress: ImportProgress) => void) | undefined
+}
+
+export interface ImportProgress {
+  /** First every row is checked, and then every row is posted. */
+  readonly step: 'check' | 'post'
+  readonly rows: number
+}
+
+/** What an import created. */
+export interface ImportedBinder {
+  readonly hostname: string
+  readonly rows: number
+  /** How many of the rows are delegates, which move no value. */
+  readonly delegates: number
+  /** How many twins were created for counterparts. */
+  readonly stand_ins: number
+  readonly digital_quantities: ImportedAmounts[]
+}
+
+export interface ImportedAmounts {
+  readonly dq: string
+  readonly decimals: number
+  /** Whether only the binder names it, so that it was created. */
+  readonly is_new: boolean
+  /** What the twin had before the oldest row. */
+  readonly opening: number
+  readonly balance: number
+}
+
+/** How many rows one transaction posts. */
+const PIECE_ROWS = 500
+
+/**
+ * Imports all rows of a binder into a twin without a history, or none. Throws `not_found`, `binder_invalid`,
+ * `binder_refused`, `import_in_progress`, `import_ended`.
+ *
+ * First the rows are checked and stored in pieces, which nobody sees. Then one transaction decides that they will be
+ * posted, and each piece is posted in a transaction of its own. If the process ends before the decision, the next start
+ * undoes the import. After it, the next start completes it.
+ */
+export async function importBinder(
+  { hostname, csv, onProgress = () => {} }: BinderImport,
+  service: ServiceContext,
+): Promise<ImportedBinder> {
+  await settleEarlier(hostname, service)
+  return runFlow('import of a binder', service, async (run) => {
+    const twin = await run.transaction(
+      'begin',
+      (tx) => beginImport(tx, hostname, run.token),
+      (tx, { id }) => undoCheck(tx, id, run.token),
+    )
+    const checked = await new Checking(twin, run, service).run(typeof csv === 'string' ? [csv] : csv, onProgress)
+    const decided = await run.transaction('decide', async (tx) => {
+      await checkEmpty(tx, twin)
+      return decide(tx, { twinId: twin.id, token: run.token, ...checked }, service)
+    })
+    const posted = await postPieces({ twinId: twin.id, token: run.token, pieces: checked.pieces }, service, (pieces) =>
+      onProgress({ step: 'post', rows: Math.min(pieces * PIECE_ROWS, checked.rows) }),
+    )
+    const shown = decided.map((quantity) => shownAmounts(quantity, checked.tally))
+    const { rows, delegates } = checked
+    return { hostname, rows, delegates, stand_ins: posted, digital_quantities: shown }
+  })
+}
+
+/** Settles an earlier import into the same twin whose process has ended. */
+async function settleEarlier(hostname: string, service: ServiceContext): Promise<void> {
+  const { storage } = service
+  const row = await storage.read(async (tx) => {
+    const twin = await twinByHostname(tx, hostname)
+    return twin && tx.get(binderImports, twin.id)
+  })
+  if (row && !(await isAlive(row, service))) await settleImport(row, service)
+}
+
+async function beginImport(tx: Writer, hostname: string, token: string): Promise<TwinRow> {
+  const twin = await twinByHostname(tx, hostname)
+  if (!twin) throw problem('not_found', { detail: `No twin has the hostname "${hostname}".` })
+  if (await tx.get(binderImports, twin.id)) throw problem('import_in_progress')
+  if (!isAccountOrUser(twin.owner))
+    throw problem('binder_refused', { detail: 'It belongs to no account and to no user. Name a different twin.' })
+  await checkEmpty(tx, twin)
+  tx.put(binderImports, { id: twin.id, token, state: 'checking', pieces: 0, is_opened: false, quantities: [] })
+  return twin
+}
+
+/** Checks that the binder of a twin is empty. Throws `binder_refused`. */
+async function checkEmpty(tx: Reader, { id }: TwinRow): Promise<void> {
+  const first = { index: 'byTwin', prefix: [id], limit: 1 } as const
+  const [entry] = await tx.find(entries, first)
+  const [delegate]: DelegateRow[] = await tx.find(delegates, first)
+  const [imported] = await tx.find(importedDelegates, first)
+  if (entry ?? delegate ?? imported)
+    throw problem('binder_refused', {
+      detail:
+        'It has a history already. If you repeat an import, its rows are there. Otherwise create a twin for them.',
+    })
+}
+
+/** A binder whose every row is checked and stored. */
+export interface CheckedBinder {
+  readonly tally: BinderTally
+  readonly rows: number
+  readonly delegates: number
+  readonly pieces: number
+}
+
+/** Checks the rows of a file one after the other, and stores them in pieces. */
+class Checking {
+  readonly #twin: TwinRow
+  readonly #run: FlowRun
+  readonly #service: ServiceContext
+  readonly #tally = new BinderTally()
+  /** Decimals of the digital quantities that exist. */
+  readonly #decimals = new Map<string, number>()
+  #waiting: BinderRow[] = []
+  #pieces = 0
+  #rows = 0
+  #delegates = 0
+
+  constructor(twin: TwinRow, run: FlowRun, service: ServiceContext) {
+    this.#twin = twin
+    this.#run = run
+    this.#service = service
+  }
+
+  async run(csv: CsvSource, onProgress: (progress: ImportProgress) => void): Promise<CheckedBinder> {
+    for await (const rows of binderRows(csv)) {
+      for (const row of rows) await this.#check(row)
+      while (this.#waiting.length >= PIECE_ROWS) await this.#store()
+      if (rows.length > 0) onProgress({ step: 'check', rows: this.#rows })
+    }
+    if (this.#waiting.length > 0) await this.#store()
+    return { tally: this.#tally, rows: this.#rows, delegates: this.#delegates, pieces: this.#pieces }
+  }
+
+  async #check(row: BinderRow): Promise<void> {
+    const { line, action, counterpart, value } = row
+    this.#rows++
+    this.#waiting.push(row)
+    if (!value) {
+      this.#delegates++
+      return
+    }
+    if (counterpart === this.#twin.address)
+      throw binderFault(
+        line,
+        action === 'receive' ? 'fromAddress' : 'destinationAddress',
+        'the address of another twin',
+      )
+    if (!this.#tally.has(value.dq)) await this.#meet(value.dq, line)
+    const decimals = this.#decimals.get(value.dq)
+    if (decimals !== undefined) checkFineness({ decimals: value.decimals, line }, decimals)
+    this.#tally.add(row, value)
+  }
+
+  async #meet(dq: string, line: number): Promise<void> {
+    if (this.#tally.order.length === MOST_QUANTITIES)
+      throw binderFault(line, 'fileType', `one of at most ${MOST_QUANTITIES} digital quantities`)
+    const known = await this.#service.storage.read((tx) => tx.get(digitalQuantities, dq))
+    if (known) this.#decimals.set(dq, known.decimals)
+  }
+
+  async #store(): Promise<void> {
+    const rows = pieceText(this.#waiting.slice(0, PIECE_ROWS), this.#tally.order)
+    const number = this.#pieces
+    const { id: twin_id } = this.#twin
+    await this.#run.transaction('store a piece', async (tx) => {
+      const row = await tx.get(binderImports, twin_id)
+      if (row?.token !== this.#run.token || row.state !== 'checking' || row.pieces !== number)
+        throw problem('import_ended')
+      tx.put(binderPieces, { id: pieceId(twin_id, number), twin_id, number, rows })
+      tx.put(binderImports, { ...row, pieces: number + 1 })
+    })
+    this.#waiting = this.#waiting.slice(PIECE_ROWS)
+    this.#pieces++
+    await letOthersRun()
+  }
+}
+
+/** How many digital quantities one binder may name. */
+const MOST_QUANTITIES = 100
+
+function shownAmounts(
+  { is_new, ...quantity }: ImportedQuantity & { is_new: boolean },
+  tally: BinderTally,
+): ImportedAmounts {
+  const { dq, decimals, opening } = quantity
+  const { net = 0n } = tally.of(dq) ?? {}
+  const nanos = BigInt(opening) * 10n ** BigInt(9 - decimals) + net
+  return { dq, decimals, is_new, opening: toAmount(opening, decimals), balance: toAmount(nanos, 9) }
+}
