@@ -1,6 +1,7 @@
 import type { CardRow } from '../../base/message.js'
-import { Problem, problem } from '../../base/problem.js'
+import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
+import { runFlow } from '../../jobs/flows/flow.js'
 import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { periodOf, prorate } from '../plans/period.js'
@@ -17,7 +18,8 @@ import {
 import { readBilling } from './billing.js'
 import { saveAccountCard, storeCard } from './card.js'
 import { postInvoiceCharge, unpaidProblem } from './charge.js'
-import { draftInvoice, type InvoiceLine, type InvoiceRow, invoiceLine, invoices, unpaidInvoice } from './invoice.js'
+import { draftInvoice, invoiceLine, unpaidInvoice } from './invoice.js'
+import { type InvoiceLine, invoices } from './invoice-row.js'
 import { settlePaid } from './settle.js'
 
 export interface PlanChange {
@@ -25,12 +27,6 @@ export interface PlanChange {
   readonly plan: PlanId
   /** A card to store on file. If the change costs something, it is stored once it is charged. */
   readonly paymentMethodId?: string | undefined
-}
-
-/** An invoice with the charge that is to pay it. */
-interface ChargedInvoice {
-  readonly invoice: InvoiceRow
-  readonly message: CardRow
 }
 
 /**
@@ -44,15 +40,15 @@ export async function updatePlan({ accountId, plan, paymentMethodId }: PlanChang
   const { storage, clock } = service
   await storage.read((tx) => checkChangeable(tx, accountId, { plan, hasCard: paymentMethodId !== undefined }))
   const card = paymentMethodId === undefined ? undefined : await saveAccountCard(accountId, paymentMethodId, service)
-  const begun = await storage.write((tx) => beginChange(tx, { accountId, plan, card }, service))
-  const result = begun && (await chargeNow(begun.message, service))
-  const answer = await storage.read(async (tx) => {
-    const invoice = begun && (await tx.get(invoices, begun.invoice.id))
-    if (invoice && invoice.status !== 'paid') return unpaidProblem(invoice, result)
-    return readBilling(tx, accountId, clock.now())
+  return runFlow('change of plan', service, async (run) => {
+    const message = await run.transaction('begin', (tx) => beginChange(tx, { accountId, plan, card }, service))
+    const result = message && (await chargeNow(message, run, service))
+    return storage.read(async (tx) => {
+      const invoice = message && (await tx.get(invoices, message.purpose_id))
+      if (invoice && invoice.status !== 'paid') return unpaidProblem(invoice, result)
+      return readBilling(tx, accountId, clock.now())
+    })
   })
-  if (answer instanceof Problem) throw answer
-  return answer
 }
 
 /** Throws what prevents the change, before a card is stored for it. */
@@ -84,7 +80,7 @@ async function beginChange(
     card,
   }: { readonly accountId: number; readonly plan: PlanId; readonly card: CardOnFile | undefined },
   service: ServiceContext,
-): Promise<ChargedInvoice | undefined> {
+): Promise<CardRow | undefined> {
   const subscription = await checkChangeable(tx, accountId, { plan, hasCard: card !== undefined })
   const at = service.clock.now()
   if (isUpgrade(subscription.plan, plan)) return beginUpgrade(tx, subscription, { plan, card, at }, service)
@@ -109,7 +105,7 @@ async function beginUpgrade(
   subscription: SubscriptionRow,
   { plan, card, at }: { readonly plan: PlanId; readonly card: CardOnFile | undefined; readonly at: number },
   service: ServiceContext,
-): Promise<ChargedInvoice | undefined> {
+): Promise<CardRow | undefined> {
   checkProcessor(service)
   const lines = upgradeLines(subscription, plan, at)
   const draft = await draftInvoice(tx, subscription.id, { reason: 'upgrade', plan, lines, at })
@@ -119,8 +115,7 @@ async function beginUpgrade(
     return undefined
   }
   tx.put(subscriptions, { ...subscription, unpaid_invoice_id: draft.id })
-  const message = await postInvoiceCharge(tx, draft, { card: onFile, by: 'account', at }, service)
-  return { invoice: draft, message }
+  return postInvoiceCharge(tx, draft, { card: onFile, by: 'account', at }, service)
 }
 
 /**

@@ -1,15 +1,16 @@
 import type { CardRow } from '../../base/message.js'
 import type { ChargeResult } from '../../base/ports.js'
-import { problem } from '../../base/problem.js'
+import type { Problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
-import { cardDeclined, chargeLease } from '../../money/cards/charge-now.js'
+import { chargeLease, unchargedProblem } from '../../money/cards/charge-now.js'
 import { beginCardTry } from '../../money/cards/declines.js'
 import type { Writer } from '../../storage/storage.js'
 import { plans } from '../plans/plan.js'
 import type { CardOnFile } from '../plans/subscription.js'
-import { cardName, formatDollars, type InvoiceRow, invoiceName, invoices, type PendingCharge } from './invoice.js'
+import { cardName, formatDollars, invoiceName } from './invoice.js'
+import { type InvoiceRow, invoices, type PendingCharge } from './invoice-row.js'
 import { billingEmails } from './profile.js'
 
 /**
@@ -21,10 +22,10 @@ export async function postInvoiceCharge(
   tx: Writer,
   invoice: InvoiceRow,
   { card, by, at }: { readonly card: CardOnFile; readonly by: PendingCharge['by']; readonly at: number },
-  { random, limits }: Pick<ServiceContext, 'random' | 'limits'>,
+  service: Pick<ServiceContext, 'instance' | 'random' | 'limits'>,
 ): Promise<CardRow> {
   const { id, account_id, plan, total } = invoice
-  const charge: PendingCharge = { ...card, id: `invoice_${randomHex(random, 16)}`, by }
+  const charge: PendingCharge = { ...card, id: `invoice_${randomHex(service.random, 16)}`, by }
   tx.put(invoices, { ...invoice, charge, next_try_at: by === 'account' ? invoice.next_try_at : null })
   // The service's own charges do not count against the account's limit of declines.
   const subjects = by === 'account' ? ([`account:${account_id}`] as const) : []
@@ -32,38 +33,36 @@ export async function postInvoiceCharge(
   const [to = `account ${account_id}`] = await billingEmails(tx, account_id)
   const description = `${plans[plan].name} plan${invoice.number === null ? '' : `, invoice ${invoiceName(invoice)}`}`
   const { payment_method_id } = card
-  return postCharge(tx, {
-    to,
-    subject: `Charge ${formatDollars(total)}`,
-    text: `${description}: ${formatDollars(total)}, charged to the card on file, ${cardName(card.card)}.`,
-    charge: {
-      id: charge.id,
-      payment_method_id,
-      on_file: true,
-      amount: total,
-      decimals: 2,
-      currency: 'USD',
-      description,
+  return postCharge(
+    tx,
+    {
+      to,
+      subject: `Charge ${formatDollars(total)}`,
+      text: `${description}: ${formatDollars(total)}, charged to the card on file, ${cardName(card.card)}.`,
+      charge: {
+        id: charge.id,
+        payment_method_id,
+        on_file: true,
+        amount: total,
+        decimals: 2,
+        currency: 'USD',
+        description,
+      },
+      purpose: 'invoice',
+      purposeId: id,
+      subjects,
+      claimMs: by === 'account' ? chargeLease(service.limits) : 0,
+      at,
     },
-    purpose: 'invoice',
-    purposeId: id,
-    subjects,
-    leaseMs: by === 'account' ? chargeLease(limits) : 0,
-    at,
-  })
+    service,
+  )
 }
 
-/**
- * Says why an invoice is not paid: `card_declined`, or `processor_failed`, whose `outcome` says whether the card may
- * still be charged.
- */
-export function unpaidProblem({ id, charge }: InvoiceRow, result: ChargeResult | undefined) {
-  if (charge === null && result?.status === 'declined') return cardDeclined(result.reason, { invoice_id: id })
-  return problem('processor_failed', {
-    detail:
-      charge === null
-        ? 'Nothing was charged. Try again later with a new Idempotency-Key.'
-        : `It is not known yet whether the card was charged. farthing settles invoice ${id} by itself and never charges twice for it. Read its status with GET /v4/billing/invoices/${id}.`,
-    fields: { invoice_id: id, outcome: charge === null ? 'failed' : 'unknown' },
+/** Says why an invoice is not paid: see `unchargedProblem`. */
+export const unpaidProblem = ({ id, charge }: InvoiceRow, result: ChargeResult | undefined): Problem =>
+  unchargedProblem(result, {
+    isPending: charge !== null,
+    failed: 'Nothing was charged. Try again later with a new Idempotency-Key.',
+    unknown: `It is not known yet whether the card was charged. farthing settles invoice ${id} by itself and never charges twice for it. Read its status with GET /v4/billing/invoices/${id}.`,
+    fields: { invoice_id: id },
   })
-}

@@ -1,7 +1,7 @@
 import { cardStyle } from '../../http/pages/card-style.js'
 import { page } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
-import type { InvoiceRow } from './invoice.js'
+import type { InvoiceRow } from './invoice-row.js'
 import { invoiceStyle } from './invoice-style.js'
 import { invoiceText } from './invoice-text.js'
 

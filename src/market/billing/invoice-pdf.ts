@@ -1,5 +1,5 @@
 import type { Fonts, Log } from '../../base/ports.js'
-import type { InvoiceRow } from './invoice.js'
+import type { InvoiceRow } from './invoice-row.js'
 import { type InvoiceText, invoiceText } from './invoice-text.js'
 import { PAGE, PdfDocument, type TextStyle, wrapped } from './pdf/document.js'
 import { MISSING, typefaceFor } from './pdf/typeface.js'

@@ -1,6 +1,7 @@
 import { dayOf } from '../plans/period.js'
 import { plans } from '../plans/plan.js'
-import { cardName, formatDollars, type InvoiceRow, type InvoiceStatus, invoiceName } from './invoice.js'
+import { cardName, formatDollars, invoiceName } from './invoice.js'
+import type { InvoiceRow, InvoiceStatus } from './invoice-row.js'
 
 /** The text of an invoice, for page and PDF. Times are days in UTC. */
 export interface InvoiceText {

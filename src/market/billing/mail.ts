@@ -5,7 +5,8 @@ import { postMail } from '../../jobs/outbox/outbox.js'
 import type { Writer } from '../../storage/storage.js'
 import { dayOf } from '../plans/period.js'
 import { plans } from '../plans/plan.js'
-import { cardName, formatDollars, type InvoiceRow, invoiceName } from './invoice.js'
+import { cardName, formatDollars, invoiceName } from './invoice.js'
+import type { InvoiceRow } from './invoice-row.js'
 import { billingEmails } from './profile.js'
 
 interface BillingMail {

@@ -1,14 +1,16 @@
 import type { CardRow } from '../../base/message.js'
-import { Problem, problem } from '../../base/problem.js'
+import { type Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { StoreAnswer } from '../../http/stored-answer.js'
+import { runFlow } from '../../jobs/flows/flow.js'
 import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type CardOnFile, cardOf, subscriptionOf } from '../plans/subscription.js'
 import { saveAccountCard } from './card.js'
 import { postInvoiceCharge, unpaidProblem } from './charge.js'
-import { type InvoiceRow, invoices, ownInvoice, type ShownInvoice, showInvoice } from './invoice.js'
+import { ownInvoice, type ShownInvoice, showInvoice } from './invoice.js'
+import { type InvoiceRow, invoices } from './invoice-row.js'
 
 export interface InvoicePayment {
   readonly accountId: number
@@ -27,26 +29,24 @@ export async function payInvoice(
   service: ServiceContext,
   storeAnswer: StoreAnswer<ShownInvoice | Problem>,
 ): Promise<ShownInvoice> {
-  const { storage, log } = service
   checkProcessor(service)
-  await storage.read((tx) => payableInvoice(tx, accountId, id))
+  await service.storage.read((tx) => payableInvoice(tx, accountId, id))
   const card = paymentMethodId === undefined ? undefined : await saveAccountCard(accountId, paymentMethodId, service)
-  const message = await storage.write(async (tx) => {
-    const message = await beginPayment(tx, await payableInvoice(tx, accountId, id), { card }, service)
-    await storeAnswer(tx, unpaidProblem(await getExisting(tx, invoices, id), undefined), { provisional: true })
-    return message
+  return runFlow('payment of an invoice', service, async (run) => {
+    const message = await run.transaction('begin', async (tx) => {
+      const message = await beginPayment(tx, await payableInvoice(tx, accountId, id), { card }, service)
+      await storeAnswer(tx, unpaidProblem(await getExisting(tx, invoices, id), undefined), { provisional: true })
+      return message
+    })
+    const result = await chargeNow(message, run, service)
+    return run.answer(async (tx) => {
+      const invoice = await ownInvoice(tx, accountId, id)
+      if (invoice.status === 'paid') return showInvoice(invoice)
+      // The service's own charge may have been due meanwhile, and runs now.
+      const charge = invoice.charge?.id === message.charge.id ? invoice.charge : null
+      return unpaidProblem({ ...invoice, charge }, result)
+    }, storeAnswer)
   })
-  const result = await chargeNow(message, service)
-  const answer = await storage.read(async (tx) => {
-    const invoice = await ownInvoice(tx, accountId, id)
-    return invoice.status === 'paid' ? showInvoice(invoice) : unpaidProblem(invoice, result)
-  })
-  await storage
-    .write((tx) => storeAnswer(tx, answer))
-    // The provisional answer tells the caller where to look.
-    .catch((cause: unknown) => log.error(`cannot store the answer to paying invoice ${id}`, cause))
-  if (answer instanceof Problem) throw answer
-  return answer
 }
 
 async function payableInvoice(tx: Reader, accountId: number, id: number): Promise<InvoiceRow> {

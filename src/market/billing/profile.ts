@@ -1,25 +1,9 @@
 import { normalEmail } from '../../base/text/email.js'
 import { accountOf, memberships, updateAccount } from '../../identity/accounts/account.js'
 import { users } from '../../identity/users/user.js'
-import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
 import { recordBillingEvent } from '../plans/subscription.js'
-
-/** The name and addresses on an account's invoices. */
-export interface Profile {
-  /** Also shown to buyers. */
-  readonly business_name: string | null
-  readonly business_address: string | null
-  readonly billing_email: string | null
-  readonly tax_number: string | null
-}
-
-/** The part that is not stored with the account. */
-export interface ProfileRow extends Omit<Profile, 'business_name'> {
-  /** The account's id. */
-  readonly id: number
-}
-
-export const billingProfiles = collection<ProfileRow>()('billing_profiles', {})
+import { billingProfiles, type Profile } from './profile-row.js'
 
 const NONE = { business_address: null, billing_email: null, tax_number: null }
 

@@ -13,8 +13,9 @@ import {
   subscriptions,
 } from '../plans/subscription.js'
 import { postInvoiceCharge } from './charge.js'
-import { draftInvoice, invoiceLine, invoices, issueInvoice, unpaidInvoice } from './invoice.js'
-import { BILLING_PERIOD_ENDS, cancelSubscription, hasNoRetryLeft, recordPlanChange, setPeriodTimer } from './settle.js'
+import { draftInvoice, invoiceLine, issueInvoice, unpaidInvoice } from './invoice.js'
+import { BILLING_PERIOD_ENDS, invoices } from './invoice-row.js'
+import { cancelSubscription, hasNoRetryLeft, recordPlanChange, setPeriodTimer } from './settle.js'
 
 const HOUR_MS = 3_600_000
 

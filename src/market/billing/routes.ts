@@ -1,5 +1,6 @@
 import {
   Amount,
+  component,
   IdPath,
   PageQuery,
   PaymentMethodId,
@@ -24,11 +25,11 @@ const PlanId = z.enum(PLAN_IDS)
 /** Null: no limit. */
 const Limit = z.nullable(z.int())
 
-const Used = z.object({ used: z.int(), limit: Limit })
+const Used = component('Usage', { used: z.int(), limit: Limit })
 
-const Card = z.object({ brand: z.string(), last4: z.string(), exp_month: z.int(), exp_year: z.int() })
+const Card = component('Card', { brand: z.string(), last4: z.string(), exp_month: z.int(), exp_year: z.int() })
 
-const Billing = z.object({
+const Billing = component('Billing', {
   plan: PlanId,
   status: z.enum(['active', 'past_due', 'cancelled']),
   card: z.nullable(Card),
@@ -39,14 +40,14 @@ const Billing = z.object({
   usage: z.object({ active_items: Used, mcp_calls: Used }),
 })
 
-const profileShape = {
+const BillingProfile = component('BillingProfile', {
   business_name: z.nullable(z.string()),
   business_address: z.nullable(z.string()),
   billing_email: z.nullable(z.string()),
   tax_number: z.nullable(z.string()),
-}
+})
 
-const Invoice = z.object({
+const Invoice = component('Invoice', {
   id: z.int(),
   number: z.nullable(z.string()),
   status: z.enum(['draft', 'open', 'paid', 'void', 'uncollectible']),
@@ -55,10 +56,15 @@ const Invoice = z.object({
   plan: PlanId,
   currency: z.string(),
   lines: z.array(
-    z.object({ description: z.string(), amount: Amount, period_start: UnixSeconds, period_end: UnixSeconds }),
+    component('InvoiceLine', {
+      description: z.string(),
+      amount: Amount,
+      period_start: UnixSeconds,
+      period_end: UnixSeconds,
+    }),
   ),
   total: Amount,
-  profile: z.object(profileShape),
+  profile: BillingProfile,
   card: z.nullable(Card),
   next_try_at: z.nullable(UnixSeconds),
   created_at: UnixSeconds,
@@ -150,7 +156,7 @@ export const billingRoutes = defineRoutes('billing', {
     summary: 'Read the name and addresses on invoices, and the email for mail about billing.',
     method: 'GET',
     path: '/billing/profile',
-    result: z.object(profileShape),
+    result: BillingProfile,
     read: (tx, { principal }) => profileOf(tx, principal.id),
   }),
 
@@ -161,7 +167,7 @@ export const billingRoutes = defineRoutes('billing', {
     method: 'PUT',
     path: '/billing/profile',
     body: z.object(profileFields),
-    result: z.object(profileShape),
+    result: BillingProfile,
     refusesCardData: true,
     write: (tx, { body, principal }, { clock }) => updateBillingProfile(tx, principal.id, body, clock.now()),
   }),

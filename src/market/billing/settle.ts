@@ -12,13 +12,9 @@ import {
   subscriptionOf,
   subscriptions,
 } from '../plans/subscription.js'
-import { type InvoiceRow, invoices, issueInvoice, type PendingCharge, recordInvoiceEvent } from './invoice.js'
+import { issueInvoice, recordInvoiceEvent } from './invoice.js'
+import { BILLING_PERIOD_ENDS, BILLING_RETRY, type InvoiceRow, invoices, type PendingCharge } from './invoice-row.js'
 import { type FailedCharge, mailCancelled, mailFailure, mailReceipt } from './mail.js'
-
-/** Kind of the timer that ends a paid period. Its subject is the account's id. */
-export const BILLING_PERIOD_ENDS = 'billing_period_ends'
-/** Kind of the timer that charges a card again. Its subject is the invoice's id. */
-export const BILLING_RETRY = 'billing_try_again'
 
 const DAY_MS = 86_400_000
 /** Delays between failed charges: 1, 3 and 7 days after the first one, or later if the service was not running. */

@@ -2,6 +2,7 @@ import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import type { OnSignIn } from '../../http/context.js'
 import { allRows } from '../../storage/page.js'
+import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
 
@@ -15,9 +16,34 @@ export interface CartRow {
   readonly created_at: number
   /** Null: the cart is open. Afterwards its purchases have its status. */
   readonly ordered_at: number | null
+  /** When it ends. Nobody reaches an open cart after that. */
+  readonly expires_at: number
 }
 
-export const carts = collection<CartRow>()('carts', { byHolder: { fields: ['holder'] } })
+export const carts = collection<CartRow>()(
+  'carts',
+  { byHolder: { fields: ['holder'] }, byExpiry: { fields: ['expires_at'] } },
+  {
+    retention: {
+      after: 'a day without a change; 30 days for an agent or account; 90 days after it was paid',
+      keepMs: 0,
+      index: 'byExpiry',
+      belongings: {
+        are: 'its lines',
+        most: 50,
+        async remove(tx, { id }) {
+          for (const line of await linesOf(tx, { id })) tx.remove(cartLines, line.id)
+        },
+      },
+    },
+  },
+)
+
+/** When an open cart ends that was changed at a time. A session ends within a day; a token may be refreshed for ever. */
+export const cartExpiry = (holder: string, at: number): number => at + (holder.startsWith('token:') ? 30 * DAY : DAY)
+
+/** When the sweep removes a cart that was paid at a time. Its receipts stay. */
+export const paidCartExpiry = (at: number): number => at + 90 * DAY
 
 /** An item in a cart, `quantity` times with the same arguments. The id is `<cart>:<line>`. */
 export interface CartLineRow {
@@ -37,7 +63,17 @@ export interface CartLineRow {
   readonly receipts: readonly number[]
 }
 
-export const cartLines = collection<CartLineRow>()('cart_lines', { byCart: { fields: ['cart_id', 'line'] } })
+export const cartLines = collection<CartLineRow>()(
+  'cart_lines',
+  { byCart: { fields: ['cart_id', 'line'] } },
+  { retention: { until: 'its cart is removed' } },
+)
+
+/** How many lines a cart has at most. */
+export const MAX_LINES = 50
+
+export const linesOf = (tx: Reader, { id }: Pick<CartRow, 'id'>): Promise<CartLineRow[]> =>
+  tx.find(cartLines, { index: 'byCart', prefix: [id], limit: MAX_LINES })
 
 /** The part of a principal that identifies its credential. */
 export type CartCaller =
@@ -56,7 +92,9 @@ const sessionHolder = (sessionId: string): string => `session:${digest(sessionId
 const guestHolder = (sessionId: string): string => `guest:${digest(sessionId)}`
 
 export async function createCart(tx: Writer, { holder, at }: { holder: string; at: number }): Promise<CartRow> {
-  const cart: CartRow = { id: await tx.nextId('carts'), holder, lines_made: 0, created_at: at, ordered_at: null }
+  const id = await tx.nextId('carts')
+  const expires_at = cartExpiry(holder, at)
+  const cart: CartRow = { id, holder, lines_made: 0, created_at: at, ordered_at: null, expires_at }
   tx.put(carts, cart)
   return cart
 }
@@ -67,14 +105,17 @@ export interface CartPlace {
   readonly holder: string
   /** The calling account, which may buy its own private items. */
   readonly within: number | undefined
+  readonly at: number
 }
 
 /** Returns the caller's cart. Throws `not_found`. */
-export async function ownCart(tx: Reader, { id, holder }: CartPlace): Promise<CartRow> {
+export async function ownCart(tx: Reader, { id, holder, at }: CartPlace): Promise<CartRow> {
   const cart = await tx.get(carts, id)
-  if (cart?.holder !== holder) throw problem('not_found')
+  if (cart?.holder !== holder || hasEnded(cart, at)) throw problem('not_found')
   return cart
 }
+
+const hasEnded = ({ ordered_at, expires_at }: CartRow, at: number): boolean => ordered_at === null && expires_at <= at
 
 /** Returns the caller's cart if it is open. Throws `not_found`, `cart_closed`. */
 export async function openCart(tx: Reader, place: CartPlace): Promise<CartRow> {
@@ -84,9 +125,9 @@ export async function openCart(tx: Reader, place: CartPlace): Promise<CartRow> {
 }
 
 /** Moves the carts of a session to its new id at sign-in, unless a different user signs in. */
-export const moveCartsAtSignIn: OnSignIn = async (tx, { previousSessionId, previousUserId, sessionId, userId }) => {
+export const moveCartsAtSignIn: OnSignIn = async (tx, { previousSessionId, previousUserId, sessionId, userId, at }) => {
   if (previousUserId !== null && previousUserId !== userId) return
   const previous = holderOf({ kind: 'guest', user_id: previousUserId }, previousSessionId)
   for await (const cart of allRows(tx, carts, { index: 'byHolder', prefix: [previous] }))
-    tx.put(carts, { ...cart, holder: sessionHolder(sessionId) })
+    if (!hasEnded(cart, at)) tx.put(carts, { ...cart, holder: sessionHolder(sessionId) })
 }

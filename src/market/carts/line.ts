@@ -2,12 +2,17 @@ import { problem } from '../../base/problem.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
 import { type Quote, quoteItem } from '../purchases/purchase.js'
-import { type CartLineRow, type CartPlace, type CartRow, cartLines, carts, openCart } from './cart.js'
-
-const MAX_LINES = 50
-
-export const linesOf = (tx: Reader, { id }: Pick<CartRow, 'id'>): Promise<CartLineRow[]> =>
-  tx.find(cartLines, { index: 'byCart', prefix: [id], limit: MAX_LINES })
+import {
+  type CartLineRow,
+  type CartPlace,
+  type CartRow,
+  cartExpiry,
+  cartLines,
+  carts,
+  linesOf,
+  MAX_LINES,
+  openCart,
+} from './cart.js'
 
 export interface NewLine {
   readonly itemId: number
@@ -24,8 +29,7 @@ export async function addCartItem(tx: Writer, place: CartPlace, { itemId, args, 
   if ((await linesOf(tx, cart)).length >= MAX_LINES) throw problem('cart_full')
   const quote = await quoteItem(tx, { itemId, args, within: place.within })
   const line = cart.lines_made + 1
-  const changed: CartRow = { ...cart, lines_made: line }
-  tx.put(carts, changed)
+  const changed = touched(tx, { ...cart, lines_made: line }, place)
   tx.put(cartLines, {
     id: `${cart.id}:${line}`,
     cart_id: cart.id,
@@ -37,6 +41,13 @@ export async function addCartItem(tx: Writer, place: CartPlace, { itemId, args, 
     receipts: [],
   })
   return changed
+}
+
+/** A change keeps an open cart alive. */
+function touched(tx: Writer, cart: CartRow, { at }: CartPlace): CartRow {
+  const kept: CartRow = { ...cart, expires_at: cartExpiry(cart.holder, at) }
+  tx.put(carts, kept)
+  return kept
 }
 
 const quotedFields = ({
@@ -66,14 +77,14 @@ export async function updateCartItem(
   const { cart, row } = await openLine(tx, place, line)
   if (args !== undefined) await quoteItem(tx, { itemId: row.catalog_item_id, args, within: place.within })
   tx.put(cartLines, { ...row, arguments: args ?? row.arguments, quantity: quantity ?? row.quantity })
-  return cart
+  return touched(tx, cart, place)
 }
 
 /** Removes a line. Throws `not_found`, `cart_closed`. */
 export async function deleteCartItem(tx: Writer, place: CartPlace, line: number): Promise<CartRow> {
   const { cart, row } = await openLine(tx, place, line)
   tx.remove(cartLines, row.id)
-  return cart
+  return touched(tx, cart, place)
 }
 
 async function openLine(tx: Reader, place: CartPlace, line: number) {

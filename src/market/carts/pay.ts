@@ -4,17 +4,19 @@ import { checkHops } from '../../base/via.js'
 import { permittedTwin } from '../../consent/approvals/permit.js'
 import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
+import { type StoreAnswer, storeNothing } from '../../http/stored-answer.js'
+import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toAmount } from '../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
-import { heldCalls } from '../../payments/payments/held-payment.js'
+import { isPaymentHeld, reversePayment } from '../../payments/payments/held-payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { buyerOf } from '../purchases/buy.js'
-import { fulfil } from '../purchases/fulfilment.js'
+import { callInFlow, settlePurchase } from '../purchases/fulfilment.js'
 import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
 import { cartTerms } from './approval.js'
-import { type CartPlace, cartLines, carts, ownCart } from './cart.js'
+import { type CartPlace, cartLines, carts, ownCart, paidCartExpiry } from './cart.js'
 import { type QuotedLine, quoteLines, type Sums, sumsOf, withLine } from './quote.js'
 import { type ShownCart, showCart } from './shown-cart.js'
 
@@ -38,8 +40,6 @@ export interface CartOrder {
   readonly hops: number
   /** Called before anything is held. Throwing refuses the cart; writes are part of the payment's transaction. */
   readonly admit?: Admission | undefined
-  /** Stores the answer under the caller's Idempotency-Key. */
-  storeAnswer(tx: Writer, cart: ShownCart): Promise<unknown>
 }
 
 /** A line of a cart and its price, as the payer saw them. */
@@ -61,20 +61,32 @@ const CONCURRENT_CALLS = 4
  * `approval_required`, `delegate_required`, and what `quoteItem`, `beginPurchase`, `ownTwin`, `permittedTwin` and
  * `spendAuthority` throw.
  */
-export async function payCart(order: CartOrder, service: ServiceContext): Promise<ShownCart> {
+export async function payCart(
+  order: CartOrder,
+  service: ServiceContext,
+  storeAnswer: StoreAnswer<ShownCart> = storeNothing,
+): Promise<ShownCart> {
   checkHops(order.hops)
-  const { storage } = service
-  const purchases = await storage.write((tx) => beginCart(tx, order, service))
-  await fulfilAll(purchases, service)
-  return storage.write(async (tx) => {
-    const shown = await showCart(tx, await ownCart(tx, order.place), service)
-    await order.storeAnswer(tx, shown)
-    return shown
+  return runFlow('cart', service, async (run) => {
+    const purchases = await run.transaction(
+      'hold every price',
+      (tx) => holdPrices(tx, order, run, service),
+      async (tx, purchases) => {
+        for (const purchase of purchases) await reversePayment(tx, purchase, service)
+      },
+    )
+    await deliverAll(purchases, run, service)
+    return run.answer(async (tx) => showCart(tx, await ownCart(tx, order.place), service), storeAnswer)
   })
 }
 
-/** Holds the price of every purchase of an open cart. Returns nothing for a cart that was paid. */
-async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext): Promise<HeldPurchase[]> {
+/** Holds the price of every purchase of an open cart. Returns none for a cart that was paid. */
+async function holdPrices(
+  tx: Writer,
+  order: CartOrder,
+  { token }: FlowRun,
+  service: ServiceContext,
+): Promise<HeldPurchase[]> {
   const cart = await ownCart(tx, order.place)
   const party = partyOf(order.caller)
   if (cart.ordered_at !== null) {
@@ -97,19 +109,20 @@ async function beginCart(tx: Writer, order: CartOrder, service: ServiceContext):
     delegate: order.delegate ?? null,
     hops: order.hops,
     at,
+    token,
   }
-  const begun: HeldPurchase[] = []
+  const purchases: HeldPurchase[] = []
   for (const { row, quote } of lines) {
     const receipts: number[] = []
     for (let unit = 0; unit < row.quantity; unit++) {
       const purchase = await withLine(row, beginPurchase(tx, { ...terms, quote, args: row.arguments }, service))
-      begun.push(purchase)
+      purchases.push(purchase)
       receipts.push(purchase.id)
     }
     tx.put(cartLines, { ...row, price: String(quote.amount), dq: quote.quantity.id, receipts })
   }
-  tx.put(carts, { ...cart, ordered_at: at })
-  return begun
+  tx.put(carts, { ...cart, ordered_at: at, expires_at: paidCartExpiry(at) })
+  return purchases
 }
 
 /** Whether an approval pays. It names the current prices, so the quoted ones need no check. */
@@ -187,30 +200,21 @@ async function delegatedTwin(
   return required(twins[0], 'the twin that pays the cart')
 }
 
-/** Fulfils held purchases, some at the same time. When all have ended, throws the first error of the storage. */
-async function fulfilAll(purchases: readonly HeldPurchase[], service: ServiceContext): Promise<void> {
+/** Delivers held purchases, some at the same time. When all have ended, throws the first error of the storage. */
+async function deliverAll(purchases: readonly HeldPurchase[], run: FlowRun, service: ServiceContext): Promise<void> {
   const failures: unknown[] = []
   const waiting = purchases.values()
   const work = async () => {
     for (const purchase of waiting)
-      try {
-        await fulfilHeld(purchase, service)
-      } catch (failure) {
-        failures.push(failure)
-      } finally {
-        service.ongoing.delete(purchase.token)
-      }
+      await deliver(purchase, run, service).catch((failure: unknown) => failures.push(failure))
   }
-  const all = Promise.resolve().then(() => Promise.all(Array.from({ length: CONCURRENT_CALLS }, work)))
-  // Marks waiting purchases as running, so that nothing reverses them.
-  for (const { token } of purchases) service.ongoing.set(token, all)
-  await all
+  await Promise.all(Array.from({ length: CONCURRENT_CALLS }, work))
   if (failures.length > 0) throw failures[0]
 }
 
-/** Fulfils a purchase, unless a different process reversed it while it waited. */
-async function fulfilHeld(purchase: HeldPurchase, service: ServiceContext): Promise<void> {
-  const { id, token } = purchase
-  const isHeld = await service.storage.read(async (tx) => (await tx.get(heldCalls, id))?.token === token)
-  if (isHeld) await fulfil(service, purchase)
+/** Calls the endpoint of a purchase and settles it, unless it was taken over while it waited. */
+async function deliver(purchase: HeldPurchase, run: FlowRun, service: ServiceContext): Promise<void> {
+  if (!(await service.storage.read((tx) => isPaymentHeld(tx, purchase)))) return
+  const answer = await callInFlow(run, purchase, service)
+  await run.transaction('settle', (tx) => settlePurchase(tx, purchase, answer, service))
 }

@@ -1,8 +1,7 @@
 import { Problem, problem, problemSentence } from '../../base/problem.js'
 import type { Reader } from '../../storage/storage.js'
 import { type Quote, quoteItem } from '../purchases/purchase.js'
-import type { CartLineRow, CartPlace, CartRow } from './cart.js'
-import { linesOf } from './line.js'
+import { type CartLineRow, type CartPlace, type CartRow, linesOf } from './cart.js'
 
 /** A line with its current price. */
 export interface QuotedLine {

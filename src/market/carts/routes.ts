@@ -1,4 +1,5 @@
 import { hopsIn } from '../../base/via.js'
+import type { ServiceContext } from '../../http/context.js'
 import { CartShape, IdPath, QuotedLines, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
@@ -18,10 +19,14 @@ const cartRoute = { evidence: 'designed', versions: ['v4'], auth: ['account', 'u
 
 type CartAuth = (typeof cartRoute)['auth'][number]
 
-const placeOf = ({ params, principal, session }: Call<{ id: number }, unknown, unknown, CartAuth>): CartPlace => ({
+const placeOf = (
+  { params, principal, session }: Call<{ id: number }, unknown, unknown, CartAuth>,
+  { clock }: Pick<ServiceContext, 'clock'>,
+): CartPlace => ({
   id: params.id,
   holder: holderOf(principal, session?.id ?? ''),
   within: principal.kind === 'account' ? principal.id : undefined,
+  at: clock.now(),
 })
 
 export const cartRoutes = defineRoutes('carts', {
@@ -47,7 +52,7 @@ export const cartRoutes = defineRoutes('carts', {
     params: IdPath,
     result: CartShape,
     errors: ['not_found'],
-    read: async (tx, call, service) => showCart(tx, await ownCart(tx, placeOf(call)), service),
+    read: async (tx, call, service) => showCart(tx, await ownCart(tx, placeOf(call, service)), service),
   }),
 
   deleteCart: route({
@@ -58,8 +63,8 @@ export const cartRoutes = defineRoutes('carts', {
     params: IdPath,
     status: 204,
     errors: ['not_found', 'cart_closed'],
-    async write(tx, call) {
-      await deleteCart(tx, placeOf(call))
+    async write(tx, call, service) {
+      await deleteCart(tx, placeOf(call, service))
       return noContent()
     },
   }),
@@ -77,7 +82,7 @@ export const cartRoutes = defineRoutes('carts', {
     idempotent: true,
     async write(tx, call, service) {
       const { catalog_item_id: itemId, arguments: args = {}, quantity = 1 } = call.body
-      return showCart(tx, await addCartItem(tx, placeOf(call), { itemId, args, quantity }), service)
+      return showCart(tx, await addCartItem(tx, placeOf(call, service), { itemId, args, quantity }), service)
     },
   }),
 
@@ -92,7 +97,11 @@ export const cartRoutes = defineRoutes('carts', {
     errors: ['not_found', 'cart_closed', 'item_inactive', 'arguments_refused', 'schema_refused'],
     async write(tx, call, service) {
       const { arguments: args, quantity } = call.body
-      return showCart(tx, await updateCartItem(tx, placeOf(call), call.params.line, { args, quantity }), service)
+      return showCart(
+        tx,
+        await updateCartItem(tx, placeOf(call, service), call.params.line, { args, quantity }),
+        service,
+      )
     },
   }),
 
@@ -105,7 +114,7 @@ export const cartRoutes = defineRoutes('carts', {
     result: CartShape,
     errors: ['not_found', 'cart_closed'],
     write: async (tx, call, service) =>
-      showCart(tx, await deleteCartItem(tx, placeOf(call), call.params.line), service),
+      showCart(tx, await deleteCartItem(tx, placeOf(call, service), call.params.line), service),
   }),
 
   payCart: route({
@@ -155,10 +164,8 @@ export const cartRoutes = defineRoutes('carts', {
       } = call.body
       const { principal: caller, storeAnswer } = call
       const hops = hopsIn(call.headers)
-      return payCart(
-        { place: placeOf(call), caller, hostname, approvalId, delegate, acceptPrices, seen, hops, storeAnswer },
-        service,
-      )
+      const order = { place: placeOf(call, service), caller, hostname, approvalId, delegate, acceptPrices, seen, hops }
+      return payCart(order, service, storeAnswer)
     },
   }),
 })

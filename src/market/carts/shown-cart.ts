@@ -5,8 +5,7 @@ import { toAmount } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
 import { type PurchaseStatus, readReceipts, type ShownReceipt, showReceipt } from '../purchases/receipt.js'
-import type { CartLineRow, CartRow } from './cart.js'
-import { linesOf } from './line.js'
+import { type CartLineRow, type CartRow, linesOf } from './cart.js'
 
 /** `paying`: the endpoint is being called. `partly_paid`, `reversed`: some, or all, of its purchases failed. */
 type LineStatus = 'open' | 'paying' | 'paid' | 'partly_paid' | 'reversed'

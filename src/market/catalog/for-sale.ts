@@ -2,7 +2,7 @@ import { accountIdOf, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { type CommodityRow, commodityOf } from '../../money/commodities/commodity.js'
 import type { Reader } from '../../storage/storage.js'
-import { catalogItems } from './item.js'
+import { catalogItems } from './item-row.js'
 
 /**
  * Throws `item_inactive` if a commodity's item is inactive, archived, or private to an account other than `within`. A
@@ -15,6 +15,10 @@ export async function checkForSale(tx: Reader, hash: string, within?: number): P
   if (item.private && item.account_id !== within)
     throw problem('item_inactive', { detail: "It is private. Only its seller's own MCP server sells it." })
 }
+
+/** Whether an item sells a commodity, even if it is inactive or archived. */
+export const isSoldByItem = async (tx: Reader, hash: string): Promise<boolean> =>
+  (await tx.find(catalogItems, { index: 'byCommodity', prefix: [hash], limit: 1 })).length > 0
 
 /** Returns the commodity of the oldest active item whose endpoint is exactly this URL. */
 export async function itemCalledAt(tx: Reader, url: URL): Promise<CommodityRow | undefined> {

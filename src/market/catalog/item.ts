@@ -3,59 +3,20 @@ import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { readSellers, sellerOf } from '../../identity/accounts/account.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import type { EventType } from '../../jobs/events/event-types.js'
 import { commodityOf, createCommodity, readCommodities, updateCommodity } from '../../money/commodities/commodity.js'
 import { firstQuantity, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { createTwin } from '../../money/twins/twin.js'
 import { allRows, newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
-import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
 import { checkItemLimit } from '../plans/usage.js'
 import { checkEndpoint } from './endpoint.js'
+import { type CatalogItemRow, catalogItems } from './item-row.js'
+import { indexItem, itemWords } from './item-words.js'
 import { checkSchema, type SellerSchema } from './schema.js'
 import { fitsToolName, toolNamesOf } from './tool-name.js'
-
-/** Something that is sold to agents. Its commodity has its price, twin and descriptor. */
-export interface CatalogItemRow {
-  readonly id: number
-  readonly account_id: number
-  /** The hash of its commodity. */
-  readonly hash: string
-  readonly name: string
-  /** The item's name as a tool of its account's MCP server. Unique within the account. */
-  readonly tool_name: string
-  readonly description: string
-  readonly service_method: 'GET' | 'POST' | 'PUT'
-  /** May contain placeholders. */
-  readonly external_endpoint: string
-  readonly service_schema: SellerSchema
-  readonly active: boolean
-  /** Only the account's own MCP server sells it. */
-  readonly private: boolean
-  readonly featured: boolean
-  readonly archived: boolean
-  /** When it was created, if the catalog lists it. */
-  readonly listed_at: number | null
-  /** The URL of its endpoint, if it is active and has no placeholders. */
-  readonly called_at: string | null
-  /** The same URL, while the item is inactive or archived. Older rows lack it. */
-  readonly idle_at?: string | null
-  /** The account's id, if the item is active. */
-  readonly active_of: number | null
-  readonly created_at: number
-  readonly updated_at: number
-}
-
-export const catalogItems = collection<CatalogItemRow>()('catalog_items', {
-  byAccount: { fields: ['account_id'] },
-  byToolName: { fields: ['account_id', 'tool_name'], unique: true },
-  byCommodity: { fields: ['hash'], unique: true },
-  listed: { fields: ['listed_at'] },
-  byEndpoint: { fields: ['called_at'] },
-  activeByEndpoint: { fields: ['called_at', 'account_id'] },
-  idleByEndpoint: { fields: ['idle_at', 'account_id'] },
-  activeByAccount: { fields: ['active_of'] },
-})
 
 /** An item as a seller describes it. */
 export interface ItemFields {
@@ -127,6 +88,7 @@ export async function createCatalogItem(
     calledAt,
   )
   tx.put(catalogItems, row)
+  await indexItem(tx, row, [])
   await recordItemEvent(tx, row, { type: 'catalog.created', actor, at })
   return showOwnItem(tx, row)
 }
@@ -179,7 +141,7 @@ const recordItemEvent = (
     actor = `account:${account_id}`,
     at,
     data = {},
-  }: { type: string; actor?: string | undefined; at: number; data?: object },
+  }: { type: EventType; actor?: string | undefined; at: number; data?: object },
 ) =>
   recordEvent(tx, {
     owners: [`account:${account_id}`],
@@ -215,9 +177,11 @@ export async function updateCatalogItem(
   if (change.service_schema !== undefined) checkSchema(changed.service_schema)
   const calledAt = checkEndpoint(changed.external_endpoint, changed.service_schema, service)
   if (changed.active && !was.active) await checkMayBeActive(tx, accountId)
+  const before = await itemWords(tx, was)
   await updateCommodity(tx, await commodityOf(tx, was.hash), { cost, dq, descriptor, twinId })
   const row = withIndexFields(changed, calledAt)
   tx.put(catalogItems, row)
+  await indexItem(tx, row, before)
   const names = Object.entries(change).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   await recordItemEvent(tx, row, { type: 'catalog.updated', actor, at, data: { changed: names } })
   return showOwnItem(tx, row)
@@ -232,8 +196,9 @@ export async function setArchived(
 ) {
   const was = await ownItem(tx, accountId, id)
   if (was.archived === archived) throw problem(archived ? 'item_archived' : 'item_not_archived')
-  const row = withIndexFields({ ...was, archived, active: false, updated_at: at }, was.called_at ?? was.idle_at ?? null)
+  const row = withIndexFields({ ...was, archived, active: false, updated_at: at }, was.called_at ?? was.idle_at)
   tx.put(catalogItems, row)
+  await indexItem(tx, row, await itemWords(tx, was))
   await recordItemEvent(tx, row, { type: archived ? 'catalog.archived' : 'catalog.restored', actor, at })
   return showOwnItem(tx, row)
 }

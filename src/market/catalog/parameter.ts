@@ -1,23 +1,8 @@
 import { type Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import { collection, type Reader, type Writer } from '../../storage/storage.js'
-
-export type ParameterKind = 'header' | 'query' | 'url'
-
-/** A value that farthing adds when it calls an item's endpoint. Micro Payment Service Interface, section 2. */
-export interface DispatchParameterRow {
-  readonly id: number
-  readonly item_id: number
-  readonly kind: ParameterKind
-  readonly name: string
-  readonly sensitive: boolean
-  readonly value_sealed: string
-  readonly updated_at: number
-}
-
-export const dispatchParameters = collection<DispatchParameterRow>()('dispatch_parameters', {
-  byItem: { fields: ['item_id'] },
-})
+import { fieldRefused } from '../../http/fields/field.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { type DispatchParameterRow, dispatchParameters, type ParameterKind } from './parameter-row.js'
 
 /** A parameter as a seller sends it. */
 export interface ParameterInput {
@@ -87,10 +72,8 @@ export async function replaceDispatchParameters(
   for (const id of known.keys()) tx.remove(dispatchParameters, id)
 }
 
-const refused = (field: string | null, what: string): Problem => {
-  const path = field === null ? 'parameters' : `parameters.${field}`
-  return problem('field_invalid', { detail: `"${path}" ${what}.`, fields: { field: path } })
-}
+const refused = (field: string | null, what: string): Problem =>
+  fieldRefused(field === null ? 'parameters' : `parameters.${field}`, what)
 
 function checkDistinct(inputs: readonly ParameterInput[]): void {
   const seen = new Set<string | number>()

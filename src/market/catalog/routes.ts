@@ -1,6 +1,8 @@
+import { designed } from '../../http/fields/graded.js'
 import {
   Amount,
   ContentHash,
+  component,
   Descriptor,
   IdPath,
   ItemShape,
@@ -41,9 +43,9 @@ const ParameterName = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 characters of letters, digits, "_" and "-"'))
 
-const Parameters = z.object({
+const Parameters = component('DispatchParameters', {
   parameters: z.array(
-    z.object({
+    component('DispatchParameter', {
       id: z.int(),
       kind: Kind,
       name: ParameterName,
@@ -57,7 +59,8 @@ const Parameters = z.object({
 
 export const catalogRoutes = defineRoutes('catalog', {
   listCatalogItems: route({
-    summary: 'Search the catalog. Returns items that are active, public and not archived, newest first.',
+    summary:
+      'Search the catalog by beginnings of words in name, description or seller. Returns items that are active, public and not archived, newest first.',
     evidence: 'observed',
     method: 'GET',
     path: '/catalog/items',
@@ -65,12 +68,12 @@ export const catalogRoutes = defineRoutes('catalog', {
     auth: ['none'],
     shareable: true,
     query: z.object({
-      query: z.optional(z.string().check(z.maxLength(256))),
+      query: designed(z.optional(z.string().check(z.maxLength(256)))),
       limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
       offset: z.optional(z.int().check(z.minimum(0))),
-      created_after: z.optional(Time),
+      created_after: designed(z.optional(Time)),
     }),
-    result: z.object({ items: z.array(ItemShape), total: z.int() }),
+    result: z.object({ items: z.array(ItemShape), total: designed(z.int()) }),
     read: (tx, { query: { created_after, ...query } }) =>
       listCatalogItems(tx, { ...query, createdAfter: timeOf('created_after', created_after) }),
   }),

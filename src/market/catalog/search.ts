@@ -1,13 +1,17 @@
 import { problem } from '../../base/problem.js'
-import { sellerOf } from '../../identity/accounts/account.js'
+import { sellerOf, sellerWords } from '../../identity/accounts/account.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
-import { keyOf } from '../../storage/key.js'
 import { allRows } from '../../storage/page.js'
-import type { Key, Reader } from '../../storage/storage.js'
-import { type CatalogItemRow, catalogItems, readItemsTogether, type ShownItem, showItem } from './item.js'
+import type { Reader } from '../../storage/storage.js'
+import { idsWithWord, wordsOf } from '../../storage/word-index.js'
+import { readItemsTogether, type ShownItem, showItem } from './item.js'
+import { type CatalogItemRow, catalogItems } from './item-row.js'
+import { catalogWords, countListed } from './item-words.js'
 
 export interface CatalogQuery {
-  /** Words that must all occur in an item's name, description or seller. Case is ignored. */
+  /**
+   * Beginnings of words that must all occur in an item's name, description or seller. Case is ignored.
+   */
   readonly query?: string | undefined
   readonly limit?: number | undefined
   readonly offset?: number | undefined
@@ -17,44 +21,114 @@ export interface CatalogQuery {
   readonly within?: number | undefined
 }
 
-/** Returns one page of the listed items that match, newest first, and how many match in all. */
+/** How many matches are looked at one by one. `total` counts no more of them. */
+const MOST_COMPARED = 1000
+/** How many words of a query are looked up in the index, and how many parts of a word with signs in it. */
+const MOST_WORDS = 6
+const MOST_PARTS = 3
+
+interface Found {
+  /** Newest first, from the first match on. */
+  readonly rows: readonly CatalogItemRow[]
+  readonly total: number
+}
+
+/**
+ * Returns one page of the listed items that match, newest first, and how many match in all. The number of rows that it
+ * reads does not grow with the catalog.
+ */
 export async function listCatalogItems(
   tx: Reader,
   { query = '', limit = 20, offset = 0, createdAfter, within }: CatalogQuery,
 ): Promise<{ items: ShownItem[]; total: number }> {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
-  const sold: CatalogItemRow[] = []
-  for await (const row of newestForSale(tx, within)) {
-    if (createdAfter !== undefined && row.created_at <= createdAfter) break
-    sold.push(row)
-  }
-  const found = words.length > 0 ? await matching(tx, sold, words) : sold
-  const rows = found.slice(offset, offset + limit)
-  const page = await readItemsTogether(tx, rows)
+  const words = [...new Set(query.toLowerCase().split(/\s+/).filter(Boolean))]
+  const wanted = { words, createdAfter, end: offset + limit }
+  const listed = words.length > 0 ? await findByWords(tx, wanted) : await newestListed(tx, wanted)
+  const own = within === undefined ? [] : await privateMatches(tx, within, wanted)
+  const rows = own.length > 0 ? [...listed.rows, ...own].sort((a, b) => (isNewer(a, b) ? -1 : 1)) : listed.rows
+  const shown = rows.slice(offset, offset + limit)
+  const page = await readItemsTogether(tx, shown)
   const items = []
-  for (const row of rows) items.push(await showItem(page, row))
-  return { items, total: found.length }
+  for (const row of shown) items.push(await showItem(page, row))
+  return { items, total: listed.total + own.length }
 }
 
-/** Listed items and the private items of one account, newest first. */
-async function* newestForSale(tx: Reader, within: number | undefined): AsyncGenerator<CatalogItemRow> {
-  const own = within === undefined ? [] : await privateItems(tx, within)
-  for await (const row of newestListed(tx)) {
-    for (let next = own[0]; next && isNewer(next, row); next = own[0]) {
-      own.shift()
-      yield next
-    }
-    yield row
+interface Wanted {
+  readonly words: readonly string[]
+  readonly createdAfter: number | undefined
+  /** How many matches the page needs, with those before it. */
+  readonly end: number
+}
+
+async function newestListed(tx: Reader, { createdAfter, end }: Wanted): Promise<Found> {
+  const total = await countListed(tx)
+  const limit = createdAfter === undefined ? end : Math.max(end, MOST_COMPARED)
+  const newest = await tx.find(catalogItems, { index: 'listed', prefix: [], limit, reverse: true })
+  if (createdAfter === undefined) return { rows: newest, total }
+  const rows = newest.filter(({ created_at }) => created_at > createdAfter)
+  return { rows, total: rows.length }
+}
+
+async function findByWords(tx: Reader, wanted: Wanted): Promise<Found> {
+  const words = longest(wanted.words, MOST_WORDS)
+  const ids = [...(await idsOfAll(words, (word) => idsOf(tx, word)))].sort((a, b) => b - a)
+  // The index knows whole words. It cannot tell about signs between them, or about times.
+  const isWhole = words.length === wanted.words.length && words.every((word) => wordsOf(word)[0] === word)
+  const isExact = isWhole && wanted.createdAfter === undefined
+  if (isExact) return { rows: await itemsOf(tx, ids.slice(0, wanted.end)), total: ids.length }
+  const rows = await matching(tx, await itemsOf(tx, ids.slice(0, MOST_COMPARED)), wanted)
+  return { rows, total: rows.length }
+}
+
+const itemsOf = async (tx: Reader, ids: readonly number[]): Promise<CatalogItemRow[]> =>
+  (ids.length > 0 ? await tx.getMany(catalogItems, ids) : []).filter((row) => row !== undefined)
+
+/** The listed items that a word of a query may match: those with all words in it, and those with a hostname like it. */
+async function idsOf(tx: Reader, word: string): Promise<Set<number>> {
+  const parts = wordsOf(word)
+  const found = parts[0] === word ? new Set<number>() : await idsWithWord(tx, catalogWords, word)
+  for (const id of await idsOfAll(longest(parts, MOST_PARTS), (part) => idsOfPart(tx, part))) found.add(id)
+  return found
+}
+
+/** The longest words are the rarest, mostly. */
+const longest = (words: readonly string[], most: number): string[] =>
+  words.toSorted((a, b) => b.length - a.length).slice(0, most)
+
+/** The ids that every word has. */
+async function idsOfAll(
+  words: readonly string[],
+  idsFor: (word: string) => Promise<Set<number>>,
+): Promise<Set<number>> {
+  let common: Set<number> | undefined
+  for (const word of words) {
+    const ids = await idsFor(word)
+    common = common ? new Set([...common].filter((id) => ids.has(id))) : ids
+    if (common.size === 0) break
   }
-  yield* own
+  return common ?? new Set()
 }
 
-/** The private items of an account that are for sale, newest first. */
-async function privateItems(tx: Reader, accountId: number): Promise<CatalogItemRow[]> {
+async function idsOfPart(tx: Reader, part: string): Promise<Set<number>> {
+  const found = await idsWithWord(tx, catalogWords, part)
+  let left = MOST_COMPARED
+  for (const seller of await idsWithWord(tx, sellerWords, part)) {
+    const sold = { index: 'listedByAccount', prefix: [seller], limit: left, reverse: true } as const
+    const rows = await tx.find(catalogItems, sold)
+    for (const { id } of rows) found.add(id)
+    // A seller without items costs a read too.
+    left -= rows.length + 1
+    if (left <= 0) break
+  }
+  return found
+}
+
+/** The private items of an account that are for sale and match. */
+async function privateMatches(tx: Reader, accountId: number, wanted: Wanted): Promise<CatalogItemRow[]> {
   const found: CatalogItemRow[] = []
   for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] }))
     if (row.private && row.active && !row.archived) found.push(row)
-  return found.sort((a, b) => (isNewer(a, b) ? -1 : 1))
+  return matching(tx, found, wanted)
 }
 
 const isNewer = (a: CatalogItemRow, b: CatalogItemRow): boolean =>
@@ -69,37 +143,26 @@ export async function itemForSale(tx: Reader, id: number, within: number | undef
   return showItem(tx, row)
 }
 
-async function* newestListed(tx: Reader): AsyncGenerator<CatalogItemRow> {
-  let after: Key[] | undefined
-  for (;;) {
-    const query = { index: 'listed', prefix: [], limit: 500, reverse: true, ...(after && { after }) } as const
-    const rows = await tx.find(catalogItems, query)
-    yield* rows
-    const last = rows.at(-1)
-    if (!last || rows.length < 500) return
-    after = keyOf(catalogItems.indexes.listed, last)
-  }
-}
-
-/** Returns the items in which all of the words occur. Reads the seller of an item only if its own text lacks a word. */
+/** The items in whose text each word begins a word, and that were created in time. */
 async function matching(
   tx: Reader,
   rows: readonly CatalogItemRow[],
-  words: readonly string[],
-): Promise<readonly CatalogItemRow[]> {
-  const missing = new Map(rows.map((row) => [row.id, missingWords(row, words)]))
-  const lacking = rows.filter(({ id }) => missing.get(id)?.length)
-  const page = await readItemsTogether(tx, lacking)
-  const refused = new Set<number>()
-  for (const { id, hash } of lacking) {
-    const seller = (await sellerOf(page, await commodityOf(page, hash))).toLowerCase()
-    if (missing.get(id)?.some((word) => !seller.includes(word))) refused.add(id)
+  { words, createdAfter }: Wanted,
+): Promise<CatalogItemRow[]> {
+  const recent = rows.filter(({ created_at }) => createdAfter === undefined || created_at > createdAfter)
+  if (words.length === 0) return recent
+  const page = await readItemsTogether(tx, recent)
+  const found: CatalogItemRow[] = []
+  for (const row of recent) {
+    const commodity = await commodityOf(page, row.hash)
+    const texts = [row.name, row.description, await sellerOf(page, commodity), commodity.hostname]
+    if (hasWords(texts.join('\n').toLowerCase(), words)) found.push(row)
   }
-  return rows.filter(({ id }) => !refused.has(id))
+  return found
 }
 
-/** The words that an item's own text lacks. */
-function missingWords({ name, description }: CatalogItemRow, words: readonly string[]): string[] {
-  const own = `${name}\n${description}`.toLowerCase()
-  return words.filter((word) => !own.includes(word))
+function hasWords(text: string, words: readonly string[]): boolean {
+  const own = wordsOf(text)
+  const begins = (part: string) => own.some((word) => word.startsWith(part))
+  return words.every((word) => text.includes(word) && wordsOf(word).every(begins))
 }

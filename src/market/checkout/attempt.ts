@@ -1,32 +1,27 @@
+import { isAhead } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import type { FlowClaims } from '../../jobs/flows/takeover.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
-import { heldCalls, settlePayment } from '../../payments/payments/held-payment.js'
+import { heldCalls, reversePayment } from '../../payments/payments/held-payment.js'
 import { allRows } from '../../storage/page.js'
-import type { Reader, Writer } from '../../storage/storage.js'
-import { isPurchaseHeld } from '../purchases/purchase.js'
+import type { Writer } from '../../storage/storage.js'
 import { checkoutCharges, openCharges, putCharge } from './charge.js'
+import { checkoutStatus, recordCheckoutEvent } from './checkout.js'
 import {
+  CHECKOUT_ATTEMPT_ENDS,
+  CHECKOUT_EXPIRES,
   type CheckoutRow,
   checkoutOfAttempt,
-  checkoutStatus,
   checkouts,
   isUser,
   type Payer,
-  recordCheckoutEvent,
-} from './checkout.js'
+} from './checkout-row.js'
 import { refundCharges } from './refund.js'
-
-/** Kind of the timer for an attempt that should have ended. Its subject is the attempt's token. */
-export const CHECKOUT_ATTEMPT_ENDS = 'checkout_try_ends'
 
 /** How long past the longest charge and call an attempt may run. */
 const GRACE_MS = 40_000
 
 type Refunding = Pick<ServiceContext, 'clock' | 'random'>
-
-/** Longest time that an attempt may run, in milliseconds. */
-export const maxAttemptMs = ({ limits }: Pick<ServiceContext, 'limits'>): number =>
-  limits.cardMs + limits.upstreamMs + GRACE_MS
 
 /** Starts an attempt. No other attempt runs at the same time. */
 export async function beginAttempt(
@@ -38,7 +33,8 @@ export async function beginAttempt(
   const now = service.clock.now()
   const attempted: CheckoutRow = { ...checkout, status: 'paying', attempt, attempt_at: now, attempt_beat: 0 }
   tx.put(checkouts, attempted)
-  await setTimer(tx, { kind: CHECKOUT_ATTEMPT_ENDS, subject: attempt, at: now + maxAttemptMs(service) })
+  const { timer: kind, longestMs } = checkoutAttempts
+  await setTimer(tx, { kind, subject: attempt, at: now + longestMs(service), now })
   return attempted
 }
 
@@ -88,45 +84,37 @@ export async function endPaidAttempt(
 /** Expires an unpaid checkout. A checkout that is being paid expires when its attempt fails. */
 export const expireCheckout: TimerJob = async (tx, subject, service) => {
   const checkout = await tx.get(checkouts, Number(subject))
-  if (checkout?.status === 'unpaid' && checkoutStatus(checkout, service.clock.now()) === 'expired')
-    await expire(tx, checkout, service)
+  if (checkout?.status !== 'unpaid') return
+  const at = service.clock.now()
+  const { created_at, expires_at } = checkout
+  // The clock was moved, and this timer with it.
+  if (expires_at > at && !isAhead(created_at, at))
+    await setTimer(tx, { kind: CHECKOUT_EXPIRES, subject, at: expires_at, now: at })
+  else await expire(tx, checkout, service)
 }
 
-/** Ends an attempt that takes too long, once its purchase is reversed. */
-export const endOverdueAttempt: TimerJob = async (tx, attempt, service) => {
+/** Checkouts that an attempt claims. */
+export const checkoutAttempts: FlowClaims<CheckoutRow> = {
+  timer: CHECKOUT_ATTEMPT_ENDS,
+  longestMs: ({ limits }) => limits.cardMs + limits.upstreamMs + GRACE_MS,
+  find: checkoutOfAttempt,
+  all: (tx) => allRows(tx, checkouts, { index: 'byAttempt', prefix: [] }),
+  tokenOf: ({ attempt }) => attempt,
+  claimedAt: async (_tx, { attempt_at, created_at }) => attempt_at ?? created_at,
+  end: abandonAttempt,
+  beatOf: ({ attempt_beat }) => attempt_beat,
+}
+
+/** Shows that the process of an attempt lives. */
+export async function showAlive(tx: Writer, attempt: string): Promise<void> {
   const checkout = await checkoutOfAttempt(tx, attempt)
+  if (checkout) tx.put(checkouts, { ...checkout, attempt_beat: (checkout.attempt_beat ?? 0) + 1 })
+}
+
+/** Ends an attempt that failed, or whose process is gone. Reverses its purchase. */
+export async function abandonAttempt(tx: Writer, checkout: CheckoutRow | undefined, service: Refunding): Promise<void> {
   if (!checkout) return
-  // A sandbox's clock may jump, so a running attempt continues. The delay grows with the jump, to set few timers.
-  const now = service.clock.now()
-  const retryAt = now + Math.max(GRACE_MS, now - (checkout.attempt_at ?? now))
-  if (service.ongoing.has(attempt) || (await isHeld(tx, checkout)))
-    await setTimer(tx, { kind: CHECKOUT_ATTEMPT_ENDS, subject: attempt, at: retryAt })
-  else await endAttempt(tx, checkout, service)
-}
-
-/** Ends attempts of processes that are gone, once their purchases are reversed. */
-export async function endAbandonedAttempts(tx: Writer, service: Refunding & Pick<ServiceContext, 'ongoing'>) {
-  for await (const checkout of allRows(tx, checkouts, { index: 'byAttempt', prefix: [] }))
-    if (checkout.attempt !== null && !service.ongoing.has(checkout.attempt) && !(await isHeld(tx, checkout)))
-      await endAttempt(tx, checkout, service)
-}
-
-/** Whether the purchase of an attempt is not settled yet. */
-const isHeld = async (tx: Reader, { receipt_id }: CheckoutRow): Promise<boolean> =>
-  receipt_id !== null && isPurchaseHeld(tx, receipt_id)
-
-/**
- * Ends the attempt of a process that is gone, and reverses its purchase. If the process continues after all, it finds
- * both ended.
- */
-export async function endDeadAttempt(
-  tx: Writer,
-  { attempt, attempt_beat }: Pick<CheckoutRow, 'attempt' | 'attempt_beat'>,
-  service: Refunding,
-): Promise<void> {
-  const checkout = attempt === null ? undefined : await checkoutOfAttempt(tx, attempt)
-  if (!checkout || checkout.attempt_beat !== attempt_beat) return
   const call = checkout.receipt_id === null ? undefined : await tx.get(heldCalls, checkout.receipt_id)
-  if (call) await settlePayment(tx, call, { status: 'reversed', at: service.clock.now() })
+  if (call) await reversePayment(tx, call, service)
   await endAttempt(tx, checkout, service)
 }

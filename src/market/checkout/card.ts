@@ -12,15 +12,8 @@ import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { endAttempt } from './attempt.js'
 import { checkoutCharges, putCharge } from './charge.js'
-import {
-  type CheckoutRow,
-  checkoutSeller,
-  checkouts,
-  isUser,
-  type Payer,
-  recordCheckoutEvent,
-  sellerIdOf,
-} from './checkout.js'
+import { recordCheckoutEvent } from './checkout.js'
+import { type CheckoutRow, checkoutSeller, checkouts, isUser, type Payer, sellerIdOf } from './checkout-row.js'
 
 /** Whether a card can be charged this amount: whole cents, and at least half a unit of the digital quantity. */
 export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRow, 'decimals'>): boolean {
@@ -52,7 +45,7 @@ export async function beginCharge(
   tx: Writer,
   checkout: CheckoutRow,
   { payer, quantity, amount, paymentMethodId, description }: CardOrder,
-  service: TwinContext & Pick<ServiceContext, 'cards' | 'clock' | 'limits'>,
+  service: TwinContext & Pick<ServiceContext, 'cards' | 'clock' | 'instance' | 'limits'>,
 ): Promise<CardRow> {
   checkProcessor(service)
   checkChargeable(amount, quantity)

@@ -1,6 +1,6 @@
 import { allRows } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import type { CheckoutRow, Payer } from './checkout.js'
+import type { CheckoutRow, Payer } from './checkout-row.js'
 
 /**
  * `pending`: the outcome is unknown. Then `failed`, `lost` (the outcome stays unknown) or `charged` (the value is in
@@ -36,23 +36,40 @@ export interface CheckoutChargeRow {
   readonly charge_id: string | null
   /** The movement that holds the value during a refund. */
   readonly movement_id: number | null
-  /** Id of the account that sells the item. Older rows lack it. */
-  readonly seller_id?: number
-  /** Id of the refund at the processor. Missing before a refund, and in older rows. */
+  /** Id of the account that sells the item. */
+  readonly seller_id: number
+  /** Id of the refund at the processor. Absent before a refund. Refunds of the first release have none. */
   readonly refund_id?: string
   /** Why the processor refused the refund. */
   readonly refusal?: string
 }
 
-export const checkoutCharges = collection<CheckoutChargeRow>()('checkout_charges', {
-  openByCheckout: { fields: ['open_of'] },
-  byPayer: { fields: ['payer', 'status'] },
-  byStatus: { fields: ['status'] },
-})
+export const checkoutCharges = collection<CheckoutChargeRow>()(
+  'checkout_charges',
+  {
+    byCheckout: { fields: ['checkout_id'] },
+    openByCheckout: { fields: ['open_of'] },
+    byPayer: { fields: ['payer', 'status'] },
+    byStatus: { fields: ['status'] },
+  },
+  { retention: { until: 'its checkout is removed' } },
+)
 
 export function putCharge(tx: Writer, charge: Omit<CheckoutChargeRow, 'open_of'>): void {
   const isOpen = charge.status === 'pending' || charge.status === 'charged'
   tx.put(checkoutCharges, { ...charge, open_of: isOpen ? charge.checkout_id : null })
+}
+
+/** Every charge of a checkout. */
+export const chargesOf = (tx: Reader, checkoutId: number): AsyncGenerator<CheckoutChargeRow> =>
+  allRows(tx, checkoutCharges, { index: 'byCheckout', prefix: [checkoutId] })
+
+const final: ReadonlySet<ChargeStatus> = new Set(['failed', 'spent', 'refunded', 'credited'])
+
+/** Whether a charge of a checkout, or its refund, has not ended or waits for somebody. */
+export async function hasOpenCharge(tx: Reader, checkoutId: number): Promise<boolean> {
+  for await (const { status } of chargesOf(tx, checkoutId)) if (!final.has(status)) return true
+  return false
 }
 
 /** Returns the charges of a checkout that are pending, or charged and not spent. */

@@ -10,68 +10,20 @@ import { recordEvent } from '../../jobs/events/event.js'
 import { setTimer } from '../../jobs/schedule/timer.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
-import { getExisting } from '../../storage/existing.js'
-import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { catalogItems } from '../catalog/item.js'
+import { DAY } from '../../storage/retention.js'
+import type { Reader, Writer } from '../../storage/storage.js'
 import { quoteItem } from '../purchases/purchase.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
+import {
+  CHECKOUT_EXPIRES,
+  type CheckoutRow,
+  type CheckoutStatus,
+  checkouts,
+  isUser,
+  type Payer,
+} from './checkout-row.js'
 
-const LIFETIME_MS = 24 * 3_600_000
-
-/** Kind of the timer that expires a checkout. Its subject is the checkout's id. */
-export const CHECKOUT_EXPIRES = 'checkout_expires'
-
-/** `paying`: somebody is paying, or the outcome of a charge is unknown. */
-export type CheckoutStatus = 'unpaid' | 'paying' | 'paid' | 'expired'
-
-/** A user, or a guest by the digest of their session id. */
-export type Payer = `user:${number}` | `guest:${string}`
-
-/** A link that pays for one purchase. Whoever has it can pay. */
-export interface CheckoutRow {
-  readonly id: number
-  /** Digest of the secret in the link. The secret itself is not stored. */
-  readonly token_digest: string
-  /** As last written. `checkoutStatus` returns `expired` for an unpaid checkout past its time. */
-  readonly status: CheckoutStatus
-  readonly catalog_item_id: number
-  /** The item's name when the link was created. */
-  readonly name: string
-  readonly arguments: Readonly<Record<string, unknown>>
-  /** The account whose own server created the link, so that its private items are for sale. Null: none. */
-  readonly within: number | null
-  readonly dq: string
-  /** The price of the link in smallest units. It never changes. */
-  readonly price: string
-  /** The email that the link was made for, if one was given. */
-  readonly email: string | null
-  readonly success_url: string | null
-  readonly cancel_url: string | null
-  /** Who created the link. Null: a guest. */
-  readonly maker: Owner | null
-  /** Token of the attempt that is running. Null: none. */
-  readonly attempt: string | null
-  /** When that attempt began. Older rows lack it. */
-  readonly attempt_at?: number
-  /** Counts up while the process of the attempt lives. Older rows lack it. */
-  readonly attempt_beat?: number
-  /** Receipt of the purchase that paid, or that the attempt began. */
-  readonly receipt_id: number | null
-  /** Who paid. */
-  readonly payer: Payer | null
-  /** The twin that holds charged value. Null: no card was used yet. */
-  readonly twin_id: number | null
-  readonly expires_at: number
-  readonly created_at: number
-}
-
-export const checkouts = collection<CheckoutRow>()('checkouts', {
-  byToken: { fields: ['token_digest'], unique: true },
-  // Only checkouts with an attempt are in this index.
-  byAttempt: { fields: ['attempt'], unique: true },
-  // Only paid checkouts are in this index.
-  byPayer: { fields: ['payer'] },
-})
+const LIFETIME_MS = DAY
 
 export interface NewCheckout {
   readonly maker: Owner | null
@@ -119,7 +71,8 @@ export async function createCheckout(
     created_at: at,
   }
   tx.put(checkouts, checkout)
-  await setTimer(tx, { kind: CHECKOUT_EXPIRES, subject: String(checkout.id), at: checkout.expires_at })
+  const { id, expires_at } = checkout
+  await setTimer(tx, { kind: CHECKOUT_EXPIRES, subject: String(id), at: expires_at, now: at })
   await recordCheckoutEvent(tx, 'created', checkout, { actor: maker ?? 'guest', at })
   return showCheckout(tx, checkout, { token, baseUrl, at })
 }
@@ -145,20 +98,9 @@ export async function checkoutByToken(tx: Reader, token: string): Promise<Checko
   return checkout
 }
 
-/** Returns the checkout that has this attempt. */
-export async function checkoutOfAttempt(tx: Reader, attempt: string): Promise<CheckoutRow | undefined> {
-  const [checkout] = await tx.find(checkouts, { index: 'byAttempt', prefix: [attempt], limit: 1 })
-  return checkout
-}
-
 /** Returns the status at a time. An unpaid checkout expires on time, even before that is written. */
 export const checkoutStatus = ({ status, expires_at }: CheckoutRow, at: number): CheckoutStatus =>
   status === 'unpaid' && expires_at <= at ? 'expired' : status
-
-export const payerOfSession = (sessionId: string, userId: number | null): Payer =>
-  userId === null ? `guest:${digest(sessionId)}` : `user:${userId}`
-
-export const isUser = (payer: Payer): payer is `user:${number}` => payer.startsWith('user:')
 
 /** Returns the owner of the purchase. For a guest this is the checkout. */
 export const ownerOf = ({ id }: Pick<CheckoutRow, 'id'>, payer: Payer): Owner =>
@@ -256,13 +198,6 @@ export async function recordCheckoutEvent(
     at,
   })
 }
-
-/** Returns the id of the account that sells the item. */
-export const sellerIdOf = async (tx: Reader, { catalog_item_id }: CheckoutRow): Promise<number> =>
-  (await getExisting(tx, catalogItems, catalog_item_id)).account_id
-
-export const checkoutSeller = async (tx: Reader, checkout: CheckoutRow): Promise<Owner> =>
-  `account:${await sellerIdOf(tx, checkout)}`
 
 interface CheckoutEvent {
   readonly actor: string

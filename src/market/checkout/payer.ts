@@ -1,6 +1,6 @@
 import type { OnSignIn } from '../../http/context.js'
 import { type ChargeStatus, checkoutCharges } from './charge.js'
-import { checkouts, type Payer, payerOfSession } from './checkout.js'
+import { checkouts, type Payer, payerOfSession } from './checkout-row.js'
 
 /** Statuses of charges that are not settled for their payer. */
 const UNSETTLED: readonly ChargeStatus[] = ['pending', 'charged', 'refunding', 'unrefunded', 'refund_lost']

@@ -5,7 +5,8 @@ import { formatAmount } from '../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { billingEmails } from '../billing/profile.js'
 import type { CheckoutChargeRow } from './charge.js'
-import { type CheckoutRow, sellerIdOf } from './checkout.js'
+import type { CheckoutRow } from './checkout-row.js'
+import { sellerIdOf } from './checkout-row.js'
 
 interface RefundMail {
   readonly why: string

@@ -9,7 +9,8 @@ import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { type CheckoutChargeRow, checkoutCharges, openCharges, putCharge } from './charge.js'
-import { type CheckoutRow, checkoutSeller, checkouts, recordCheckoutEvent, twinIdOf } from './checkout.js'
+import { recordCheckoutEvent, twinIdOf } from './checkout.js'
+import { type CheckoutRow, checkoutSeller, checkouts } from './checkout-row.js'
 import { mailUnrefunded } from './refund-mail.js'
 
 /** Refunds the charges of a checkout that are not spent. */

@@ -3,8 +3,9 @@ import { required } from '../../base/required.js'
 import { hopsIn } from '../../base/via.js'
 import { CheckoutShape, Email, PaymentMethodId, quoteFields, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { createCheckout, payerOfSession, readCheckout } from './checkout.js'
+import { createCheckout, readCheckout } from './checkout.js'
 import { checkoutFlow } from './checkout-flow.js'
+import { payerOfSession } from './checkout-row.js'
 import { type Completion, completeCheckout } from './complete.js'
 
 const TokenPath = z.object({ token: z.string() })

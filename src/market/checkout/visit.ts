@@ -14,14 +14,9 @@ import type { Reader } from '../../storage/storage.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 import { isChargeable } from './card.js'
 import { chargedFor } from './charge.js'
-import {
-  type CheckoutRow,
-  checkoutByToken,
-  checkoutStatus,
-  type Payer,
-  payerOfSession,
-  receiptIdOf,
-} from './checkout.js'
+import { checkoutByToken, checkoutStatus, receiptIdOf } from './checkout.js'
+import type { CheckoutRow, Payer } from './checkout-row.js'
+import { payerOfSession } from './checkout-row.js'
 import { quoteOf } from './complete.js'
 
 /** What is for sale, as people read it. */

@@ -1,5 +1,6 @@
 import { problem } from '../../base/problem.js'
 import { personaOf } from '../../consent/personas/persona.js'
+import type { ServiceContext } from '../../http/context.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import { type CommodityRow, commodityOf } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -17,6 +18,8 @@ export interface EmbedRequest {
   readonly issueMin?: string | undefined
   readonly issueMax?: string | undefined
   readonly sandbox: boolean
+  /** The unit of the balances that the page reads. */
+  readonly balances?: ServiceContext['balances']
 }
 
 /** What the embed of a commodity shows. */
@@ -35,6 +38,7 @@ export interface EmbedOffer {
   /** Label of the closed button, with the price as the page formats it. */
   readonly label: Label & { readonly price: string }
   readonly sandbox: boolean
+  readonly balances: ServiceContext['balances']
 }
 
 interface Label {
@@ -72,6 +76,7 @@ async function offerOf(tx: Reader, commodity: CommodityRow, request: EmbedReques
     decimals,
     label: { ...labelOf(request, verb), price: formatPrice(cost, decimals, wholeNumber(request.decimalPoints, 1)) },
     sandbox: request.sandbox,
+    balances: request.balances ?? 'quantity',
   }
 }
 

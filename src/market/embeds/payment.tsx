@@ -23,6 +23,7 @@ const PaymentEmbed = (offer: EmbedOffer) => (
       'data-price': offer.price,
       'data-shortcode': offer.shortcode,
       'data-decimals': offer.decimals,
+      'data-balances': offer.balances,
       'data-free': offer.free || undefined,
     }}
     label={<PriceLabel {...offer} />}

@@ -1,3 +1,4 @@
+import { type Problem, problem } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
 import { agentTwinOf, permittedTwin } from '../../consent/approvals/permit.js'
 import { delegates } from '../../consent/personas/delegate.js'
@@ -5,15 +6,19 @@ import { spendAuthority } from '../../consent/personas/spending.js'
 import { awaitSecondFactor, spendAwaited } from '../../consent/second-factor/await-second-factor.js'
 import type { AuthenticationRequestRow } from '../../consent/second-factor/request.js'
 import type { ServiceContext } from '../../http/context.js'
+import type { StoreAnswer } from '../../http/stored-answer.js'
+import { runFlow } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
 import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
 import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
 import {
   type HeldPayment,
+  heldPayments,
   holdPayment,
   type PaymentTerms,
   postPayment,
+  reversePayment,
   settlePayment,
 } from '../../payments/payments/held-payment.js'
 import type { ShownPayment } from '../../payments/payments/payment.js'
@@ -43,11 +48,6 @@ export type PaywallOutcome =
       readonly contentType: string | null
       readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
     }
-  /** The upstream service gave no complete answer. */
-  | { readonly kind: 'failed'; readonly paymentId: number; readonly reason: string }
-
-/** Stores the answer under the caller's Idempotency-Key, in the transaction of the payment. */
-export type StoreOutcome = (tx: Writer, outcome: PaywallOutcome, options?: { provisional: boolean }) => Promise<unknown>
 
 export interface PaywallCall {
   readonly order: Omit<PaywallOrder, 'url'>
@@ -58,26 +58,44 @@ export interface PaywallCall {
   readonly hops: number
   /** Whether the answer must be read completely because it will be stored. */
   readonly whole: boolean
-  readonly storeOutcome: StoreOutcome
 }
 
 /**
  * Takes a payment, and calls the upstream service if one is named. An answer below status 500 posts the payment, any
  * other reverses it.
  * Throws `too_many_hops`, `upstream_refused`, and what `paywallQuote`, `awaitSecondFactor` and `spendAuthority` throw, before
- * any value moves.
+ * any value moves, and `upstream_failed` afterwards.
  */
-export async function callPaywall(paywall: PaywallCall, service: ServiceContext): Promise<PaywallOutcome> {
-  const { serviceUrl, storeOutcome, hops } = paywall
+export async function callPaywall(
+  paywall: PaywallCall,
+  service: ServiceContext,
+  storeAnswer: StoreAnswer<PaywallOutcome | Problem>,
+): Promise<PaywallOutcome> {
+  const { serviceUrl, hops } = paywall
   if (serviceUrl !== undefined) checkHops(hops)
   const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
   const order = { ...paywall.order, url }
   const approved = await requestSecondFactor(order, service)
-  if (!url) return service.storage.write((tx) => postAmount(tx, order, { approved, storeOutcome }, service))
-  const held = await service.storage.write((tx) => holdAmount(tx, order, { approved, storeOutcome }, service))
-  const proxying = proxy({ ...paywall, url }, held, service).finally(() => service.ongoing.delete(held.token))
-  service.ongoing.set(held.token, proxying)
-  return proxying
+  const terms = (tx: Writer) => termsOf(tx, order, approved, service.clock.now())
+  return runFlow('paywall', service, async (run) => {
+    if (!url)
+      return run.transaction('pay', async (tx) =>
+        storeAnswer(tx, { kind: 'approved', payment: await postPayment(tx, await terms(tx)) }),
+      )
+    const held = await run.transaction(
+      'hold the amount',
+      async (tx) => {
+        const held = await holdPayment(tx, { ...(await terms(tx)), token: run.token }, service)
+        await storeAnswer(tx, failed(held, 'The call was interrupted.'), { provisional: true })
+        return held
+      },
+      (tx, held) => reversePayment(tx, held, service),
+    )
+    const proxied = await run.effect('proxy the call', heldPayments.longestMs(service), () =>
+      proxy(paywall, url, service),
+    )
+    return run.transaction('settle', async (tx) => storeAnswer(tx, await settle(tx, held, proxied, service)))
+  })
 }
 
 type Approved = AuthenticationRequestRow | undefined
@@ -102,29 +120,6 @@ const secondFactorRequest = async (
 /** Limits for a page's requests are separate from those of the user. */
 const askerOf = ({ origin, sellerId }: PaywallOrder): string | undefined =>
   origin === undefined ? undefined : `page:${sellerId}:${origin}`
-
-interface Step {
-  readonly approved: Approved
-  readonly storeOutcome: StoreOutcome
-}
-
-async function postAmount(tx: Writer, order: PaywallOrder, { approved, storeOutcome }: Step, service: ServiceContext) {
-  const payment = await postPayment(tx, await termsOf(tx, order, approved, service.clock.now()))
-  const outcome = { kind: 'approved', payment } as const
-  await storeOutcome(tx, outcome)
-  return outcome
-}
-
-async function holdAmount(tx: Writer, order: PaywallOrder, { approved, storeOutcome }: Step, service: ServiceContext) {
-  const held = await holdPayment(tx, await termsOf(tx, order, approved, service.clock.now()), service)
-  // If this process ends now, the payment is reversed, and this is its answer.
-  await storeOutcome(
-    tx,
-    { kind: 'failed', paymentId: held.id, reason: 'The call was interrupted.' },
-    { provisional: true },
-  )
-  return held
-}
 
 /** Returns the terms of the payment and spends its authority. */
 async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaymentTerms> {
@@ -167,31 +162,32 @@ async function payerOf(tx: Writer, order: PaywallOrder, at: number): Promise<Twi
   return spendAuthority(tx, { delegate, party, dq: quantity.id, amount, at })
 }
 
-/** Calls the upstream service and settles the payment by its answer. */
-async function proxy(
-  { url, call, whole, storeOutcome, hops }: PaywallCall & { readonly url: URL },
-  held: HeldPayment,
-  service: ServiceContext,
-): Promise<PaywallOutcome> {
-  const settle = (status: 'posted' | 'reversed', outcome: (settled: 'posted' | 'reversed') => PaywallOutcome) =>
-    service.storage.write(async (tx) => {
-      // False if somebody replaced the state, because the payment is no longer in it then.
-      const settled = await settlePayment(tx, held, { status, at: service.clock.now() })
-      const final = settled
-        ? outcome(status)
-        : failed(held, 'The payment was reversed before the upstream service answered.')
-      await storeOutcome(tx, final)
-      return final
-    })
+/** Calls the upstream service. Without an answer there is a `failure`. */
+async function proxy({ call, whole, hops }: PaywallCall, url: URL, service: ServiceContext) {
   try {
     const answer = await callUpstream(service, { ...upstreamRequest(url, call), hops })
+    const { status, contentType } = answer
     // Reads the whole answer before it settles the payment. Event streams are relayed as they arrive.
     const body = whole || !isStream(answer) ? await readWhole(answer) : answer.body
-    return await settle(answer.status < 500 ? 'posted' : 'reversed', (status) => answered(held, answer, body, status))
+    return { answer: { status, contentType, body }, failure: '' }
   } catch (error) {
-    if (!(error instanceof UpstreamFailure)) throw error
-    return settle('reversed', () => failed(held, error.message))
+    if (error instanceof UpstreamFailure) return { answer: undefined, failure: error.message }
+    throw error
   }
+}
+
+/** Settles the payment by the answer of the upstream service. */
+async function settle(
+  tx: Writer,
+  held: HeldPayment,
+  { answer, failure }: Awaited<ReturnType<typeof proxy>>,
+  { clock }: ServiceContext,
+): Promise<PaywallOutcome | Problem> {
+  const paymentStatus = answer && answer.status < 500 ? 'posted' : 'reversed'
+  if (!(await settlePayment(tx, held, { status: paymentStatus, at: clock.now() })))
+    // The run was taken over, or somebody replaced the state.
+    return failed(held, 'The payment was reversed before the upstream service answered.')
+  return answer ? { kind: 'answered', paymentId: held.id, paymentStatus, ...answer } : failed(held, failure)
 }
 
 /** Media types of which each part is useful by itself. */
@@ -200,11 +196,10 @@ const isStream = ({ contentType }: UpstreamAnswer): boolean =>
     contentType ?? '',
   )
 
-const failed = ({ id }: HeldPayment, reason: string): PaywallOutcome => ({ kind: 'failed', paymentId: id, reason })
+const failed = ({ id }: HeldPayment, detail: string): Problem =>
+  problem('upstream_failed', { detail, headers: paymentHeaders(id, 'reversed') })
 
-const answered = (
-  { id }: HeldPayment,
-  { status, contentType }: UpstreamAnswer,
-  body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
-  paymentStatus: 'posted' | 'reversed',
-): PaywallOutcome => ({ kind: 'answered', paymentId: id, paymentStatus, status, contentType, body })
+export const paymentHeaders = (id: number, status: 'posted' | 'reversed') => ({
+  'x-payment-id': String(id),
+  'x-payment-status': status,
+})

@@ -1,33 +1,84 @@
-import { Problem, problem } from '../../base/problem.js'
+import { Problem } from '../../base/problem.js'
 import { hopsIn } from '../../base/via.js'
-import { Amount, ContentHash, PaymentShape, z } from '../../http/fields/schema.js'
+import { allDesigned } from '../../http/fields/graded.js'
+import { Amount, ContentHash, PaymentShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { callerFields } from './caller.js'
-import { callPaywall, type PaywallOutcome } from './paywall.js'
+import { createMerchantPayment } from './merchant-payment.js'
+import { callPaywall, type PaywallOutcome, paymentHeaders } from './paywall.js'
 
 const PaywallBody = z.object({
   amount: Amount,
-  dq: z.optional(ContentHash),
-  serviceUrl: z.optional(z.string()),
-  serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
-  additionalParams: z.optional(z.record(z.string(), z.unknown())),
-  destination: z.optional(z.string()),
-  approval_id: z.optional(z.string()),
-  persona_delegate: z.optional(z.string()),
-  public_secret: z.optional(z.string()),
+  ...allDesigned({
+    dq: z.optional(ContentHash),
+    serviceUrl: z.optional(z.string()),
+    serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
+    additionalParams: z.optional(z.record(z.string(), z.unknown())),
+    destination: z.optional(z.string()),
+    approval_id: z.optional(z.string()),
+    persona_delegate: z.optional(z.string()),
+    public_secret: z.optional(z.string()),
+  }),
 })
 
 export const paywallRoutes = defineRoutes('paywall', {
+  createMerchantPayment: route({
+    summary:
+      'Pay the twin at a destination, once the user approves it. The call waits up to 30 seconds. An approval stands for later payments to the same twin, each up to the same amount, until it is revoked or expires.',
+    evidence: 'observed',
+    method: 'POST',
+    path: '/paywall',
+    versions: ['v3'],
+    auth: ['session', 'page'],
+    takesBareCookie: true,
+    body: z.object({
+      paymentTypeHash: ContentHash,
+      amount: Amount,
+      destinationUrl: z.string(),
+      merchantName: z.optional(z.nullable(z.string())),
+    }),
+    result: z.object({
+      status: z.literal('success'),
+      transaction_id: z.int(),
+      amount: Amount,
+      merchant: z.string(),
+      timestamp: UnixSeconds,
+    }),
+    errors: [
+      'not_found',
+      'dq_unknown',
+      'amount_invalid',
+      'same_twin',
+      'insufficient_funds',
+      'payment_denied',
+      'approval_timeout',
+      'too_many_pending',
+      'too_many_mails',
+    ],
+    idempotent: true,
+    handle({ body, principal, session, storeAnswer }, service) {
+      const { paymentTypeHash: dq, amount, destinationUrl, merchantName } = body
+      const order = {
+        payer: principal.owner,
+        userId: principal.kind === 'page' ? principal.user_id : principal.id,
+        sessionId: session?.id ?? '',
+        page: principal.kind === 'page' ? { sellerId: principal.account_id, origin: principal.origin } : undefined,
+        ...{ dq, amount, destinationUrl, merchantName: merchantName ?? undefined },
+      }
+      return createMerchantPayment(order, service, storeAnswer)
+    },
+  }),
+
   callPaywall: route({
     summary: 'Take a payment from a user, call the service that they pay for, and relay its answer.',
-    evidence: 'documented',
+    evidence: 'observed',
     method: 'POST',
     path: '/paywall',
     versions: ['v4'],
     auth: ['user', 'session', 'page', 'agent', 'account', 'embed'],
     body: PaywallBody,
-    result: z.object({ approved: z.literal(true), payment: PaymentShape }),
+    result: z.object(allDesigned({ approved: z.literal(true), payment: PaymentShape })),
     relays: true,
     errors: [
       'dq_unknown',
@@ -67,13 +118,14 @@ export const paywallRoutes = defineRoutes('paywall', {
           call: { method: serviceMethod, params: additionalParams },
           hops: hopsIn(headers),
           whole: headers.has('idempotency-key'),
-          storeOutcome: (tx, outcome, options) => storeAnswer(tx, answerOf(outcome), options),
         },
         service,
+        async (tx, outcome, options) => {
+          await storeAnswer(tx, outcome instanceof Problem ? outcome : answerOf(outcome), options)
+          return outcome
+        },
       )
-      const answer = answerOf(outcome)
-      if (answer instanceof Problem) throw answer
-      return answer
+      return answerOf(outcome)
     },
   }),
 })
@@ -83,19 +135,10 @@ function answerOf(outcome: PaywallOutcome) {
     const { payment } = outcome
     return reply({ value: { approved: true as const, payment }, headers: paymentHeaders(payment.id, 'posted') })
   }
-  if (outcome.kind === 'failed') {
-    const { paymentId, reason } = outcome
-    return problem('upstream_failed', { detail: reason, headers: paymentHeaders(paymentId, 'reversed') })
-  }
   const { paymentId, paymentStatus, status, contentType, body } = outcome
   const headers = { ...paymentHeaders(paymentId, paymentStatus), ...sandboxed, ...typeHeader(contentType) }
   return reply({ status, headers, body: hasNoBody(status) ? null : body })
 }
-
-const paymentHeaders = (id: number, status: 'posted' | 'reversed') => ({
-  'x-payment-id': String(id),
-  'x-payment-status': status,
-})
 
 /** An upstream answer is not a page of the service: in a browser it gets no origin and runs no script. */
 const sandboxed = { 'content-security-policy': "sandbox; default-src 'none'" }

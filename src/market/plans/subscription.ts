@@ -1,6 +1,7 @@
 import type { ChargedCard } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import type { EventType } from '../../jobs/events/event-types.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type BillingPeriod, calendarMonth, periodOf } from './period.js'
 import type { PlanId } from './plan.js'
@@ -40,7 +41,11 @@ export interface SubscriptionRow {
   readonly invoices: number
 }
 
-export const subscriptions = collection<SubscriptionRow>()('subscriptions', {})
+export const subscriptions = collection<SubscriptionRow>()(
+  'subscriptions',
+  {},
+  { retention: { forever: 'One for each account.' } },
+)
 
 /** Returns the card on file. Throws an Error if there is none. */
 export const cardOf = ({ id, card }: SubscriptionRow): CardOnFile => required(card, `the card of account ${id}`)
@@ -63,7 +68,7 @@ export const usagePeriod = (subscription: SubscriptionRow, at: number): BillingP
   paidPeriod(subscription) ?? calendarMonth(at)
 
 export interface BillingEvent {
-  readonly type: `billing.${string}`
+  readonly type: Extract<EventType, `billing.${string}`>
   /** Whether the account itself did it. */
   readonly by: 'account' | 'service'
   /** Client id of the app that acted for the account. */

@@ -12,7 +12,11 @@ export interface McpUsageRow {
   readonly calls: number
 }
 
-export const mcpUsages = collection<McpUsageRow>()('mcp_usages', {})
+export const mcpUsages = collection<McpUsageRow>()(
+  'mcp_usages',
+  {},
+  { retention: { forever: 'One for each account.' } },
+)
 
 /**
  * Throws `plan_limit_reached` if an account cannot have one more active item. `count` counts its active items. Items

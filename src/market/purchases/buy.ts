@@ -1,17 +1,19 @@
 import type { Owner } from '../../base/owner.js'
-import { Problem, problem } from '../../base/problem.js'
+import { type Problem, problem } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
 import { permittedTwin } from '../../consent/approvals/permit.js'
 import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { StoreAnswer } from '../../http/stored-answer.js'
+import { type StoreAnswer, storeNothing } from '../../http/stored-answer.js'
+import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
+import { type HeldPayment, reversePayment } from '../../payments/payments/held-payment.js'
 import type { Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
 import { purchaseTerms } from './approval.js'
-import { deliver } from './fulfilment.js'
-import { type Admission, beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from './purchase.js'
+import { callInFlow, settlePurchase } from './fulfilment.js'
+import { type Admission, beginPurchase, checkPrice, type Quote, quoteItem } from './purchase.js'
 import type { ShownReceipt } from './receipt.js'
 
 export interface PurchaseOrder {
@@ -41,28 +43,31 @@ export interface PurchaseOrder {
 export async function createPurchase(
   order: PurchaseOrder,
   service: ServiceContext,
-  storeAnswer: StoreAnswer<ShownReceipt | Problem>,
+  storeAnswer: StoreAnswer<ShownReceipt | Problem> = storeNothing,
 ): Promise<ShownReceipt> {
   checkHops(order.hops)
-  const held = await service.storage.write(async (tx) => {
-    const begun = await holdPrice(tx, order, service)
-    // If this process ends now, the purchase is reversed, and this is its answer.
-    await storeAnswer(tx, failed(begun.id, 'The call was interrupted.'), { provisional: true })
-    return begun
+  return runFlow('purchase', service, async (run) => {
+    const held = await run.transaction(
+      'hold the price',
+      async (tx) => {
+        const held = await holdPrice(tx, order, run, service)
+        await storeAnswer(tx, failed(held, 'The call was interrupted.'), { provisional: true })
+        return held
+      },
+      (tx, held) => reversePayment(tx, held, service),
+    )
+    const answer = await callInFlow(run, held, service)
+    return run.transaction('settle', async (tx) => {
+      const { receipt, failure } = await settlePurchase(tx, held, answer, service)
+      return storeAnswer(tx, receipt.status === 'reversed' ? failed(held, failure) : receipt)
+    })
   })
-  const { receipt, failure } = await deliver(service, held, (tx, ...settled) => storeAnswer(tx, answerOf(...settled)))
-  const answer = answerOf(receipt, failure)
-  if (answer instanceof Problem) throw answer
-  return answer
 }
 
-const answerOf = (receipt: ShownReceipt, failure: string | undefined): ShownReceipt | Problem =>
-  receipt.status === 'reversed' ? failed(receipt.transaction_id, failure) : receipt
-
-const failed = (transaction_id: number, reason = ''): Problem =>
+const failed = ({ id: transaction_id }: HeldPayment, reason = ''): Problem =>
   problem('upstream_failed', { detail: reason, fields: { transaction_id } })
 
-async function holdPrice(tx: Writer, order: PurchaseOrder, service: ServiceContext): Promise<HeldPurchase> {
+async function holdPrice(tx: Writer, order: PurchaseOrder, { token }: FlowRun, service: ServiceContext) {
   const { itemId, args, party, seen = {}, admit, delegate = null, hops } = order
   const at = service.clock.now()
   const { within = party.kind === 'account' ? party.id : undefined } = order
@@ -70,11 +75,8 @@ async function holdPrice(tx: Writer, order: PurchaseOrder, service: ServiceConte
   checkPrice(quote, seen)
   await admit?.(tx, [quote])
   const payer = await payerOf(tx, order, quote, at)
-  return beginPurchase(
-    tx,
-    { quote, args, payer, buyer: buyerOf(party), actor: actorOf(party), delegate, hops, at },
-    service,
-  )
+  const by = { payer, buyer: buyerOf(party), actor: actorOf(party), delegate, hops }
+  return beginPurchase(tx, { quote, args, ...by, at, token }, service)
 }
 
 /** Returns the owner of a purchase. Pages and embeds buy for their account. */

@@ -2,7 +2,7 @@ import type { UpstreamRequest } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
 import { queryText } from '../../jobs/upstream/query.js'
 import { fillEndpoint, inputsIn, PlaceholderFault } from '../catalog/endpoint.js'
-import type { CatalogItemRow } from '../catalog/item.js'
+import type { CatalogItemRow } from '../catalog/item-row.js'
 import type { ParameterValues } from '../catalog/parameter.js'
 import { type Arguments, argumentsRefused } from '../catalog/schema.js'
 

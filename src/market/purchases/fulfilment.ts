@@ -1,15 +1,14 @@
 import { base64url } from '../../base/encoding.js'
 import { Problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
+import type { FlowRun } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, UpstreamFailure } from '../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
-import { settlePayment } from '../../payments/payments/held-payment.js'
+import { heldPayments, settlePayment } from '../../payments/payments/held-payment.js'
 import type { Writer } from '../../storage/storage.js'
 import type { HeldPurchase } from './purchase.js'
-import { type Delivered, receiptOf, type ShownReceipt, showReceipt, storeResponse } from './receipt.js'
-
-/** Runs in the transaction that settles a purchase. `failure` says why its endpoint failed. */
-export type OnSettled = (tx: Writer, receipt: ShownReceipt, failure: string | undefined) => Promise<unknown>
+import { receiptOf, type ShownReceipt, showReceipt, storeResponse } from './receipt.js'
+import type { Delivered } from './receipt-row.js'
 
 /** How a purchase ended. */
 export interface Fulfilled {
@@ -20,34 +19,10 @@ export interface Fulfilled {
 }
 
 /**
- * Calls a purchase's endpoint and settles by its answer: posts below status 500, otherwise reverses, or posts if the
- * service has `chargeOnUpstreamError`. Returns the receipt.
+ * Settles a purchase by its endpoint's answer: posts below status 500, otherwise reverses, or posts if the service has
+ * `chargeOnUpstreamError`.
  */
-export async function fulfil(
-  service: ServiceContext,
-  held: HeldPurchase,
-  onSettled?: OnSettled,
-): Promise<ShownReceipt> {
-  return (await deliver(service, held, onSettled)).receipt
-}
-
-/** Does what `fulfil` does, and returns the reason for a failure too. */
-export function deliver(service: ServiceContext, held: HeldPurchase, settled?: OnSettled): Promise<Fulfilled> {
-  const running = callAndSettle(service, held, settled).finally(() => service.ongoing.delete(held.token))
-  service.ongoing.set(held.token, running)
-  return running
-}
-
-async function callAndSettle(service: ServiceContext, held: HeldPurchase, settled?: OnSettled) {
-  const answer = await callEndpoint(held, service)
-  return service.storage.write(async (tx) => {
-    const fulfilled = await settle(tx, held, answer, service)
-    await settled?.(tx, fulfilled.receipt, fulfilled.failure)
-    return fulfilled
-  })
-}
-
-async function settle(
+export async function settlePurchase(
   tx: Writer,
   held: HeldPurchase,
   { delivered, failure }: ServiceAnswer,
@@ -57,7 +32,7 @@ async function settle(
   const isPaid = failure === undefined || service.chargeOnUpstreamError
   const status = isPaid ? 'posted' : 'reversed'
   if (!(await settlePayment(tx, held, { status, at: service.clock.now() }))) {
-    // Somebody replaced the state, and the purchase is no longer in it.
+    // Its run was taken over, or somebody replaced the state.
     const receipt = receiptOf(row, { status: 'reversed', decimals, response: null })
     return { receipt, failure: 'The payment was reversed before the upstream service answered.' }
   }
@@ -72,6 +47,10 @@ export interface ServiceAnswer {
   /** Why the call failed. Contains nothing of the request. */
   readonly failure: string | undefined
 }
+
+/** Calls the endpoint of a held purchase, as a step of its flow. */
+export const callInFlow = (run: FlowRun, held: HeldPurchase, service: ServiceContext): Promise<ServiceAnswer> =>
+  run.effect('call the endpoint', heldPayments.longestMs(service), () => callEndpoint(held, service))
 
 /** Calls an item's endpoint once. */
 export async function callEndpoint(

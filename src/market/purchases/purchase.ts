@@ -2,20 +2,20 @@ import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { sellerOf } from '../../identity/accounts/account.js'
+import type { FlowRun } from '../../jobs/flows/flow.js'
 import { type CommodityRow, commodityOf } from '../../money/commodities/commodity.js'
 import { checkQuote, type PriceQuote } from '../../money/commodities/price-quote.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { type HeldPayment, holdPayment } from '../../payments/payments/held-payment.js'
-import { payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type CatalogItemRow, catalogItems } from '../catalog/item.js'
+import { type CatalogItemRow, catalogItems } from '../catalog/item-row.js'
 import { decryptParameters } from '../catalog/parameter.js'
 import { type Arguments, checkArguments } from '../catalog/schema.js'
 import { type EndpointRequest, endpointRequest } from './dispatch.js'
-import { type PurchaseRow, purchases } from './receipt.js'
+import { type PurchaseRow, purchases } from './receipt-row.js'
 
 /** An item with its current price. */
 export interface Quote {
@@ -67,7 +67,7 @@ export async function quoteItem(tx: Reader, { itemId, args, within }: QuoteReque
 export const checkPrice = (quote: Quote, seen: PriceQuote): void =>
   checkQuote(seen, quote, { catalog_item_id: quote.item.id })
 
-export interface PurchaseTerms {
+export interface PurchaseTerms extends Pick<FlowRun, 'token'> {
   readonly quote: Quote
   /** The arguments that were quoted. */
   readonly args: Arguments
@@ -83,9 +83,7 @@ export interface PurchaseTerms {
   readonly at: number
 }
 
-/**
- * A purchase whose price is held until `fulfil` settles it. It contains the seller's secrets, so it stays in memory.
- */
+/** A purchase whose price is held. It contains the seller's secrets, so it stays in memory. */
 export interface HeldPurchase extends HeldPayment {
   readonly row: PurchaseRow
   readonly decimals: number
@@ -94,13 +92,11 @@ export interface HeldPurchase extends HeldPayment {
 }
 
 /**
- * Holds the price of an item in the caller's transaction. Call `fulfil` right after it; otherwise a timer or the next
- * start reverses the purchase.
- * Throws `parameter_unreadable`, `arguments_refused`, `insufficient_funds`, `same_twin`.
+ * Holds the price of an item until `settlePurchase`. Throws `parameter_unreadable`, `arguments_refused`, `insufficient_funds`, `same_twin`.
  */
 export async function beginPurchase(
   tx: Writer,
-  { quote, args, payer, buyer, actor, delegate, hops, at }: PurchaseTerms,
+  { quote, args, payer, buyer, actor, delegate, hops, at, token }: PurchaseTerms,
   service: ServiceContext,
 ): Promise<HeldPurchase> {
   const { item, commodity, seller, payee, quantity, amount } = quote
@@ -109,7 +105,7 @@ export async function beginPurchase(
   const dq = quantity.id
   const held = await holdPayment(
     tx,
-    { kind: 'purchase', hash, descriptor, dq, amount, payer, payee, actor, delegate, at },
+    { kind: 'purchase', hash, descriptor, dq, amount, payer, payee, actor, delegate, at, token },
     service,
   )
   const row: PurchaseRow = {
@@ -128,7 +124,3 @@ export async function beginPurchase(
   tx.put(purchases, row)
   return { ...held, row, decimals: quantity.decimals, request, hops }
 }
-
-/** Whether a purchase is not settled yet. */
-export const isPurchaseHeld = async (tx: Reader, id: number): Promise<boolean> =>
-  (await tx.get(payments, id))?.status === 'held'

@@ -7,52 +7,8 @@ import { toAmount } from '../../money/ledger/amount.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { newestOfAll } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
-import { collection, type Reader, type Writer } from '../../storage/storage.js'
-
-/** An item that was bought. The status is that of its payment. */
-export interface PurchaseRow {
-  /** The payment's id. */
-  readonly id: number
-  readonly buyer: Owner
-  readonly seller_owner: Owner
-  readonly catalog_item_id: number
-  readonly commodity_hash: string
-  /** As of the time of the purchase, like the next two. */
-  readonly name: string
-  readonly descriptor: string
-  readonly seller: string
-  /** Smallest units. */
-  readonly amount: string
-  readonly dq: string
-  readonly created_at: number
-}
-
-export const purchases = collection<PurchaseRow>()('purchases', {
-  byBuyer: { fields: ['buyer'] },
-  bySeller: { fields: ['seller_owner'] },
-})
-
-/** The answer of an endpoint. */
-export interface Delivered {
-  readonly status: number
-  readonly content_type: string | null
-  readonly body: string
-  /** Set if the body is not text. */
-  readonly body_encoding?: 'base64'
-}
-
-/** The answer of an endpoint. Stored apart from the purchase, so that lists do not read it. */
-export interface PurchaseResponseRow {
-  /** The purchase's id. */
-  readonly id: number
-  readonly status: number
-  readonly content_type: string | null
-  /** Null if the purchase was not paid, because the body is not the buyer's then. */
-  readonly body_sealed: string | null
-  readonly body_encoding: 'base64' | null
-}
-
-export const purchaseResponses = collection<PurchaseResponseRow>()('purchase_responses', {})
+import type { Reader, Writer } from '../../storage/storage.js'
+import { type Delivered, type PurchaseRow, purchaseResponses, purchases } from './receipt-row.js'
 
 type Encryption = Pick<ServiceContext, 'keys'>
 
@@ -94,7 +50,7 @@ export interface ShownReceipt {
   dq: string
   status: PurchaseStatus
   commodity_hash: string
-  /** Null: no complete answer arrived. The body is null in lists, and for everyone but the buyer. */
+  /** Null: no complete answer arrived, or it is no longer stored. The body is null in lists, and for everyone but the buyer. */
   response: { status: number; content_type: string | null; body: string | null; body_encoding?: 'base64' } | null
   created_at: number
 }

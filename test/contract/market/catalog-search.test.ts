@@ -39,7 +39,7 @@ contract('listCatalogItems', (start) => {
     })
   })
 
-  it('finds items whose name, description or seller contains every word, in upper or lower case', async () => {
+  it('finds items that have words with these beginnings in name, description or seller, in upper or lower case', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     await call('PUT', '/v4/account', { token: seller.token, body: { businessName: 'Nordlicht GmbH' } })
@@ -55,7 +55,52 @@ contract('listCatalogItems', (start) => {
     expect(await find('weather')).toEqual(['Weather', 'Weather'])
     expect(await find('weather café')).toEqual([])
     expect(await find('.*')).toEqual([])
+    expect(await find('wea')).toEqual(['Weather', 'Weather'])
+    expect(await find('eather')).toEqual([])
+    expect(await find('off_peak nord')).toEqual(['Café finder'])
+    expect(await find('peak_off')).toEqual([])
     expect(await find(' ')).toHaveLength(3)
+  })
+
+  it('follows every change: of names, of the seller, of what is listed', async () => {
+    const { call } = await start()
+    const seller = await newSeller(call)
+    const { token } = seller
+    const item = await newItem(call, seller, { name: 'Tides', description: 'Of the sea.' })
+    const find = async (query: string) => {
+      const { body } = await call('GET', `/v4/catalog/items?query=${encodeURIComponent(query)}`)
+      return [...names(body), body.total]
+    }
+    expect([await find('tides'), await find('sea'), await find(item.hostname)]).toEqual(Array(3).fill(['Tides', 1]))
+    await changeItem(call, seller, item, { name: 'Waves' })
+    expect([await find('tides'), await find('waves'), await find('sea')]).toEqual([[0], ['Waves', 1], ['Waves', 1]])
+    await call('PUT', '/v4/account', { token, body: { name: 'Harbour' } })
+    expect(await find('harbour waves')).toEqual(['Waves', 1])
+    await call('PUT', '/v4/account', { token, body: { name: 'Port' } })
+    expect([await find('harbour'), await find('port')]).toEqual([[0], ['Waves', 1]])
+    for (const [change, listed] of [
+      [{ private: true }, false],
+      [{ private: false }, true],
+      [{ active: false }, false],
+      [{ active: true }, true],
+    ] as const) {
+      await changeItem(call, seller, item, change)
+      expect([await find('waves'), (await call('GET', '/v4/catalog/items')).body.total]).toEqual(
+        listed ? [['Waves', 1], 1] : [[0], 0],
+      )
+    }
+    await call('POST', `/v4/catalog/items/${item.id}/archive`, { token })
+    expect(await find('waves')).toEqual([0])
+  })
+
+  it('finds characters of scripts without spaces, and cuts words that are too long', async () => {
+    const { call } = await start()
+    const seller = await newSeller(call)
+    await newItem(call, seller, { name: '東京の天気', description: 'x'.repeat(100) })
+    const find = async (query: string) =>
+      (await call('GET', `/v4/catalog/items?query=${encodeURIComponent(query)}`)).body.total
+    expect([await find('天気'), await find('東京'), await find('気天')]).toEqual([1, 1, 0])
+    expect([await find('x'.repeat(100)), await find('x'.repeat(101)), await find('X'.repeat(40))]).toEqual([1, 0, 1])
   })
 
   it('has pages by limit and offset, and the total', async () => {
@@ -71,7 +116,7 @@ contract('listCatalogItems', (start) => {
     expect(await page('?offset=20')).toEqual([5, 'Item 5', 25])
     expect(await page('?limit=3&offset=3')).toEqual([3, 'Item 22', 25])
     expect(await page('?offset=25')).toEqual([0, undefined, 25])
-    expect(await page('?query=item+1&limit=2')).toEqual([2, 'Item 21', 12])
+    expect(await page('?query=item+1&limit=2')).toEqual([2, 'Item 19', 11])
   })
 
   it('lists items that were created after a time', async () => {

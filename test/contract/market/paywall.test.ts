@@ -34,7 +34,7 @@ contract('callPaywall', (start) => {
       expect((await call('GET', `/v4/payments/${id}`, { token })).body).toEqual(paid.body.payment)
     expect(await settledBalances(call, market)).toEqual([9.75, 0.25])
     const { events } = (await call('GET', '/v4/events?type=payment.created', { token: seller.token })).body
-    expect(events[0]).toMatchObject({ actor: `user:${payer.id}`, subject: `payment:${id}` })
+    expect(events).toMatchObject([{ actor: `user:${payer.id}`, subject: `payment:${id}` }])
   })
 
   it("calls the seller's endpoint and relays its answer", async () => {
@@ -117,6 +117,9 @@ contract('callPaywall', (start) => {
     const { body } = await call('GET', `/v4/payments/${id}`, { token: market.seller.token })
     expect(body.status).toBe('reversed')
     expect(await settledBalances(call, market)).toEqual([10, 0])
+    const { events } = (await call('GET', '/v4/events', { token: market.seller.token })).body
+    const aboutPayments = events.filter(({ subject }: { subject: string | null }) => subject === `payment:${id}`)
+    expect(aboutPayments).toMatchObject([{ type: 'payment.reversed', actor: `user:${market.payer.id}` }])
   })
 
   it('answers 502 and reverses the payment of an endpoint without a whole answer', async () => {

@@ -1,8 +1,8 @@
-import { Amount, ContentHash, IdPath, PageQuery, pageOf, z } from '../../../http/fields/schema.js'
+import { Amount, ContentHash, component, IdPath, PageQuery, pageOf, z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { listCheckoutRefunds, outcomes, settleCheckoutRefund } from './settle.js'
 
-const Refund = z.object({
+const Refund = component('CheckoutRefund', {
   id: z.int(),
   checkout_id: z.int(),
   catalog_item_id: z.int(),

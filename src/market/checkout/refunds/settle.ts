@@ -8,17 +8,9 @@ import { getExisting } from '../../../storage/existing.js'
 import { allRows } from '../../../storage/page.js'
 import { ReadOnce } from '../../../storage/read-once.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
-import { catalogItems } from '../../catalog/item.js'
 import { type CheckoutChargeRow, checkoutCharges, putCharge } from '../charge.js'
-import {
-  type CheckoutRow,
-  checkoutSeller,
-  checkouts,
-  isUser,
-  recordCheckoutEvent,
-  sellerIdOf,
-  twinIdOf,
-} from '../checkout.js'
+import { recordCheckoutEvent, twinIdOf } from '../checkout.js'
+import { type CheckoutRow, checkoutSeller, checkouts, isUser, sellerIdOf } from '../checkout-row.js'
 import { refundCharge, requestRefund } from '../refund.js'
 import { mailSettled } from '../refund-mail.js'
 
@@ -63,7 +55,7 @@ export async function listCheckoutRefunds(
   const found: Found[] = []
   for (const charge of past) {
     const checkout = await getExisting(page, checkouts, charge.checkout_id)
-    if ((charge.seller_id ?? (await sellerIdOf(page, checkout))) === accountId) found.push({ charge, checkout })
+    if (charge.seller_id === accountId) found.push({ charge, checkout })
     if (found.length > limit) break
   }
   const shown = found.slice(0, limit)
@@ -71,23 +63,15 @@ export async function listCheckoutRefunds(
   return { refunds, next: found.length > limit ? (refunds.at(-1)?.id ?? null) : null }
 }
 
-/**
- * Reads what `show` needs for these charges: checkouts, digital quantities, and items of charges that do not name their
- * seller.
- */
+/** Reads what `show` needs for these charges: checkouts and digital quantities. */
 async function readCheckouts(page: ReadOnce, charges: readonly CheckoutChargeRow[]): Promise<void> {
   const read = await page.getMany(
     checkouts,
     charges.map(({ checkout_id }) => checkout_id),
   )
-  const found = read.filter((row) => row !== undefined)
-  await readQuantities(page, found)
-  const unnamed = new Set(
-    charges.filter(({ seller_id }) => seller_id === undefined).map(({ checkout_id }) => checkout_id),
-  )
-  await page.getMany(
-    catalogItems,
-    found.filter(({ id }) => unnamed.has(id)).map(({ catalog_item_id }) => catalog_item_id),
+  await readQuantities(
+    page,
+    read.filter((row) => row !== undefined),
   )
 }
 

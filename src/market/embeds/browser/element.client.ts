@@ -3,6 +3,7 @@
  * `/micropay.js`, it also sets the global `loadMicroPayments`.
  */
 
+import { PAGE_CALL } from '../../../base/page-call.js'
 import { type Frame, showFrame } from './frame.client.js'
 
 /** Style of an embed. All values are strings. Invalid ones are ignored. */
@@ -95,7 +96,7 @@ export interface UnverifiedDetail {
 
 export interface MicroPaymentElement {
   /**
-   * Adds the element to the page. Resolves when it is ready. Rejects if there is no such place, commodity or persona.
+   * Adds the element to the page. Resolves when it is ready. Rejects if there is no such place, account, commodity or persona.
    */
   mount(place: string | Element): Promise<void>
   /** Opens or closes the dialog. */
@@ -119,10 +120,13 @@ const fail = (what: string): never => {
   throw new Error(`MicroPayments: ${what}`)
 }
 
+/** Without `new URL('…', import.meta.url)`: bundlers take that for a file to add. */
+const folderOfScript = (): string => import.meta.url.replace(/[^/]*([?#].*)?$/, '')
+
 /** Returns the elements of the account with this publishable secret. Works with and without `await`. */
 export function loadMicroPayments(
   public_secret: string,
-  { apiVersion = 'v2', serviceUrl = new URL('.', import.meta.url).href }: LoadOptions = {},
+  { apiVersion = 'v2', serviceUrl = folderOfScript() }: LoadOptions = {},
 ): MicroPayments & Promise<MicroPayments> {
   if (typeof public_secret !== 'string' || !public_secret.startsWith('mp_'))
     fail(
@@ -130,7 +134,7 @@ export function loadMicroPayments(
     )
   const version = `v${String(apiVersion).replace(/^v/, '')}`
   if (version !== 'v2' && version !== 'v4') fail(`apiVersion "${apiVersion}" is unknown. Use v2 or v4.`)
-  const service = { base: serviceUrl.replace(/\/+$/, ''), version }
+  const service = { base: serviceUrl.replace(/\/+$/, ''), version, public_secret }
   const api: MicroPayments = { elements: () => ({ create: (type, options) => createElement(service, type, options) }) }
   return Object.assign(Promise.resolve(api), api)
 }
@@ -139,6 +143,7 @@ interface ServiceAddress {
   /** Without a trailing slash. */
   readonly base: string
   readonly version: string
+  readonly public_secret: string
 }
 
 /** Properties of a type of element. */
@@ -245,13 +250,26 @@ const sendToggle = ({ base }: ServiceAddress, { node }: Frame): void =>
 
 const atLeast = (since: string, version: string): string => (version < since ? since : version)
 
-async function readName({ base, version }: ServiceAddress, kind: ElementKind, hash: string): Promise<string> {
+async function readName(
+  { base, version, public_secret }: ServiceAddress,
+  kind: ElementKind,
+  hash: string,
+): Promise<string> {
   const { of } = kind
   const under = atLeast(of === 'persona' ? 'v3' : 'v2', version)
-  const url = `${base}/${under}/${of}/${encodeURIComponent(hash)}?embed=false`
-  const answer = await fetch(url, { headers: { accept: 'application/json' }, credentials: 'omit' }).catch((cause) => {
+  const url = `${base}/${under}/${of}/${encodeURIComponent(hash)}?embed=false&public_secret=${encodeURIComponent(public_secret)}`
+  const answer = await fetch(url, {
+    headers: { accept: 'application/json', [PAGE_CALL]: 'element' },
+    credentials: 'omit',
+  }).catch((cause) => {
     throw new Error(`MicroPayments: cannot reach ${base}.`, { cause })
   })
+  if (answer.status === 401) {
+    const what = `no account at ${base} has the public_secret "${public_secret}". Pass the public_secret of your account there.`
+    // Many pages do not handle the rejection.
+    console.error(`MicroPayments: ${what}`)
+    fail(what)
+  }
   if (answer.status === 404) fail(`there is no ${of} with the hash "${hash}".`)
   if (!answer.ok) fail(`cannot read the ${of}: the service answered ${answer.status}.`)
   const { descriptor, name } = await answer.json()

@@ -2,7 +2,7 @@ import type { Refused, SeenQuote } from './service.client.js'
 
 /** The commodity that a frame shows, and its price as the user sees it. */
 
-type Facts = Record<'hash' | 'dq' | 'price' | 'shortcode' | 'decimals', string> & { free?: string }
+type Facts = Record<'hash' | 'dq' | 'price' | 'shortcode' | 'decimals', string> & { free?: string; balances?: string }
 
 // payment.tsx and payback.tsx always set these together.
 const factsOf = (page: ParentNode): Facts | undefined =>

@@ -85,9 +85,17 @@ async function pageSession(): Promise<string | undefined> {
 async function showBalance(): Promise<void> {
   let first: { hostname: string; balances: Record<string, number> } = { hostname: '', balances: {} }
   for await (const twin of ownTwins()) first = twin
-  byId('balance').textContent = `BALANCE ${trimmed(decimal(first.balances[offer.dq] ?? 0))} ${offer.shortcode}`
+  byId('balance').textContent = `BALANCE ${trimmed(balanceText(first.balances[offer.dq] ?? 0))} ${offer.shortcode}`
   const payer = document.getElementById('hostname')
   if (payer) payer.textContent = first.hostname
+}
+
+/** Formats a balance, which the service may show in smallest units. */
+function balanceText(balance: number): string {
+  if (offer.balances !== 'smallest') return decimal(balance)
+  const places = Number(offer.decimals)
+  const digits = String(balance).padStart(places + 1, '0')
+  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
 }
 
 /** Formats a JSON number with every decimal of the digital quantity. */

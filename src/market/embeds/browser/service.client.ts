@@ -1,3 +1,4 @@
+import { PAGE_CALL } from '../../../base/page-call.js'
 import { StoredValue } from './stored-value.client.js'
 
 /** Why a call failed. */
@@ -51,6 +52,7 @@ async function call<T>(
     method,
     headers: {
       accept: 'application/json',
+      [PAGE_CALL]: 'embed',
       ...(body && { 'content-type': 'application/json' }),
       ...(session && { 'x-session-id': session }),
       ...headers,

@@ -1,0 +1,114 @@
+import type { Owner } from '../../base/owner.js'
+import { digest } from '../../base/secrets.js'
+import { getExisting } from '../../storage/existing.js'
+import { DAY } from '../../storage/retention.js'
+import { collection, type Reader } from '../../storage/storage.js'
+import { catalogItems } from '../catalog/item-row.js'
+import { chargesOf, checkoutCharges, hasOpenCharge } from './charge.js'
+
+/** How long an expired checkout still answers 410, so that its payer learns what happened. */
+const UNPAID_FOR = 7 * DAY
+
+/** The same, if a card was used. Its refund may be asked about. */
+const CHARGED_FOR = 90 * DAY
+
+/** Kind of the timer that expires a checkout. Its subject is the checkout's id. */
+export const CHECKOUT_EXPIRES = 'checkout_expires'
+/** Kind of the timer that ends an attempt to pay. Its subject is the attempt's token. */
+export const CHECKOUT_ATTEMPT_ENDS = 'checkout_try_ends'
+
+/** `paying`: somebody is paying, or the outcome of a charge is unknown. */
+export type CheckoutStatus = 'unpaid' | 'paying' | 'paid' | 'expired'
+
+/** A user, or a guest by the digest of their session id. */
+export type Payer = `user:${number}` | `guest:${string}`
+
+/** A link that pays for one purchase. Whoever has it can pay. */
+export interface CheckoutRow {
+  readonly id: number
+  /** Digest of the secret in the link. The secret itself is not stored. */
+  readonly token_digest: string
+  /** As last written. `checkoutStatus` returns `expired` for an unpaid checkout past its time. */
+  readonly status: CheckoutStatus
+  readonly catalog_item_id: number
+  /** The item's name when the link was created. */
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  /** The account whose own server created the link, so that its private items are for sale. Null: none. */
+  readonly within: number | null
+  readonly dq: string
+  /** The price of the link in smallest units. It never changes. */
+  readonly price: string
+  /** The email that the link was made for, if one was given. */
+  readonly email: string | null
+  readonly success_url: string | null
+  readonly cancel_url: string | null
+  /** Who created the link. Null: a guest. */
+  readonly maker: Owner | null
+  /** Token of the attempt that is running. Null: none. */
+  readonly attempt: string | null
+  /** When that attempt began. Older rows lack it. */
+  readonly attempt_at?: number
+  /** Counts up while the process of the attempt lives. Older rows lack it. */
+  readonly attempt_beat?: number
+  /** Receipt of the purchase that paid, or that the attempt began. */
+  readonly receipt_id: number | null
+  /** Who paid. */
+  readonly payer: Payer | null
+  /** The twin that holds charged value. Null: no card was used yet. */
+  readonly twin_id: number | null
+  readonly expires_at: number
+  readonly created_at: number
+}
+
+export const checkouts = collection<CheckoutRow>()(
+  'checkouts',
+  {
+    byToken: { fields: ['token_digest'], unique: true },
+    // Only checkouts with an attempt are in this index.
+    byAttempt: { fields: ['attempt'], unique: true },
+    // Only paid checkouts are in this index.
+    byPayer: { fields: ['payer'] },
+    byEnd: { fields: ['status', 'expires_at'] },
+  },
+  {
+    retention: {
+      after: 'it expires unpaid, a day after it was made; 90 days if a card was used',
+      keepMs: UNPAID_FOR,
+      index: 'byEnd',
+      prefixes: [['expired']],
+      unless: 'it is paid, because it is the receipt of a guest, or a charge or refund waits for somebody',
+      async spared(tx, rows, { at }) {
+        const spared = new Set<number>()
+        for (const { id, twin_id, expires_at } of rows)
+          if (twin_id !== null && (expires_at + CHARGED_FOR > at || (await hasOpenCharge(tx, id)))) spared.add(id)
+        return spared
+      },
+      belongings: {
+        are: 'its charges',
+        most: 5,
+        async remove(tx, { id }) {
+          for await (const charge of chargesOf(tx, id)) tx.remove(checkoutCharges, charge.id)
+        },
+      },
+    },
+  },
+)
+
+/** Returns the checkout that has this attempt. */
+export async function checkoutOfAttempt(tx: Reader, attempt: string): Promise<CheckoutRow | undefined> {
+  const [checkout] = await tx.find(checkouts, { index: 'byAttempt', prefix: [attempt], limit: 1 })
+  return checkout
+}
+
+export const payerOfSession = (sessionId: string, userId: number | null): Payer =>
+  userId === null ? `guest:${digest(sessionId)}` : `user:${userId}`
+
+export const isUser = (payer: Payer): payer is `user:${number}` => payer.startsWith('user:')
+
+/** Returns the id of the account that sells the item. */
+export const sellerIdOf = async (tx: Reader, { catalog_item_id }: CheckoutRow): Promise<number> =>
+  (await getExisting(tx, catalogItems, catalog_item_id)).account_id
+
+export const checkoutSeller = async (tx: Reader, checkout: CheckoutRow): Promise<Owner> =>
+  `account:${await sellerIdOf(tx, checkout)}`
