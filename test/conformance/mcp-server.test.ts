@@ -97,8 +97,8 @@ async function startOwn(): Promise<Served> {
   })
   return serve(
     {
-      fetch: (request, source) =>
-        host.service.fetch(request, { ...source, headers: withToken(source?.headers ?? request.headers) }),
+      respond: (request, source) =>
+        host.service.respond(request, { ...source, headers: withToken(source.headers ?? request.headers) }),
     },
     { port: 0 },
   )

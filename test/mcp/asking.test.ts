@@ -1,10 +1,11 @@
 import { afterEach, expect, test } from 'vitest'
-import { done, modern, refused, send } from '../support/mcp/mcp.js'
+import { CLIENT, done, messageIn, modern, refused, send } from '../support/mcp/mcp.js'
 import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
 import { newBusiness, pathOf, pressApproval } from '../support/scenes/account-changes.js'
 import { anotherAgent, answerApproval, heldBy } from '../support/scenes/approvals.js'
-import { expectProblem } from '../support/scenes/market.js'
+import { advance, expectProblem } from '../support/scenes/market.js'
 import { fill } from '../support/scenes/oidc.js'
+import { newPayer } from '../support/scenes/world.js'
 
 /** Where the client leads its user, they are asked in the middle of a call. */
 
@@ -115,19 +116,121 @@ test('waits for a slow user in rounds, and finally tells the agent how to contin
   const { result } = await round({ ...order(item.id), requestState })
   expect(result).toMatchObject({
     isError: true,
-    structuredContent: { code: 'approval_not_given', approval_status: 'pending', approval_id: expect.any(String) },
+    structuredContent: {
+      ...{ code: 'approval_not_given', approval_status: 'pending', approval_id: expect.any(String) },
+      url: expect.stringContaining('/approvals/'),
+    },
   })
 })
 
-test('tells a client without URL elicitation, or of an earlier revision, what to request', async () => {
+test('tells a client that opens no URLs where its user approves', async () => {
   shop = await newMcpShop()
-  const { item } = shop
-  const { result } = await round(order(item.id), { capabilities: { elicitation: { form: {} } } })
+  const { call, payer, item } = shop
+  const capabilities = { elicitation: { form: {} } }
+  const { result } = await round(order(item.id), { capabilities })
+  const { approval_id, url, error } = result.structuredContent
   expect(result).toMatchObject({ isError: true, structuredContent: { code: 'approval_required' } })
-  const earlier = await shop.client('2025-11-25', { elicit: async () => ({ action: 'accept' }) })
-  expect(await refused(earlier, 'agent_checkout', order(item.id).arguments)).toMatchObject({
-    code: 'approval_required',
+  expect([url, error]).toEqual([`${shop.service.baseUrl}/approvals/${approval_id}`, expect.stringContaining(url)])
+  const earlier = await shop.client('2025-11-25')
+  const { arguments: args } = order(item.id)
+  expect(await refused(earlier, 'agent_checkout', args)).toMatchObject({ code: 'approval_required', approval_id, url })
+  await answerApproval(call, payer, approval_id)
+  expect(await done(earlier, 'agent_checkout', { ...args, approval_id })).toMatchObject({ status: 'paid' })
+  expect(await heldBy(call, shop)).toEqual([9.75, 10])
+})
+
+/** A client of 2025-11-25 that opens URLs, and what it hears. */
+async function newLedClient(options: { token?: string; path?: string } = {}) {
+  const completed: string[] = []
+  const client = await shop.client('2025-11-25', { ...options, elicit: async () => ({ action: 'accept' }) })
+  client.setNotificationHandler('notifications/elicitation/complete', ({ params }) => {
+    completed.push(params.elicitationId)
   })
+  const led = (id: number): Promise<any> =>
+    client.callTool(order(id)).then(
+      ({ structuredContent }) => expect.fail(JSON.stringify(structuredContent)),
+      (error: { code: number; data: any }) => {
+        expect(error.code).toBe(-32042)
+        return error.data.elicitations[0]
+      },
+    )
+  return { client, completed, led }
+}
+
+test('leads a client of 2025-11-25 to the approval, and the repeated call pays once', async () => {
+  shop = await newMcpShop()
+  const { call, payer, item } = shop
+  const { client, led } = await newLedClient()
+  const asked = await led(item.id)
+  const { elicitationId } = asked
+  expect(asked).toEqual({
+    mode: 'url',
+    elicitationId,
+    url: `${shop.service.baseUrl}/approvals/${elicitationId}`,
+    message: expect.stringContaining('City weather'),
+  })
+  await answerApproval(call, payer, elicitationId)
+  const calls = await Promise.all([client.callTool(order(item.id)), client.callTool(order(item.id))].map(settled))
+  expect(calls.filter((one) => one.paid)).toHaveLength(1)
+  expect((await led(item.id)).elicitationId).not.toBe(elicitationId)
+  expect(await heldBy(call, shop)).toEqual([9.75, 10])
+})
+
+const settled = (one: Promise<{ structuredContent?: any }>) =>
+  one.then(
+    ({ structuredContent }) => ({ paid: structuredContent.status === 'paid' }),
+    () => ({ paid: false }),
+  )
+
+test('a repeated call waits for its user, and says that they have answered', async () => {
+  const { isWaiting } = await newWatchedShop()
+  const { call, payer, item } = shop
+  const { client, completed, led } = await newLedClient()
+  const { elicitationId } = await led(item.id)
+  const waiting = done(client, 'agent_checkout', order(item.id).arguments)
+  await isWaiting
+  await answerApproval(call, payer, elicitationId)
+  expect([(await waiting).status, completed]).toEqual(['paid', [elicitationId]])
+})
+
+test('does not lead the user to what they have just rejected, unless the agent asks for it', async () => {
+  shop = await newMcpShop()
+  const { call, payer, item } = shop
+  const { client, led } = await newLedClient()
+  const { elicitationId: approval_id } = await led(item.id)
+  await answerApproval(call, payer, approval_id, 'reject')
+  const { arguments: args } = order(item.id)
+  const rejected = { code: 'approval_not_given', approval_status: 'rejected', approval_id }
+  for (const _ of [1, 2]) expect(await refused(client, 'agent_checkout', args)).toMatchObject(rejected)
+  const again = await done(client, 'request_approval', { kind: 'purchase', ...args })
+  expect(again).toMatchObject({ status: 'pending', approval_id: expect.not.stringMatching(approval_id) })
+  await advance(call, '16m')
+  expect((await led(item.id)).elicitationId).not.toBe(approval_id)
+})
+
+test("a session of another user or app, or one that is made up, is no one's", async () => {
+  shop = await newMcpShop()
+  const { call, item, agent, payer, seller } = shop
+  const hello = { protocolVersion: '2025-11-25', capabilities: LEADS, clientInfo: CLIENT }
+  const begun = await send(call, { id: 1, method: 'initialize', params: hello }, agent)
+  const session = begun.headers.get('mcp-session-id') as string
+  expect(session).toMatch(/^[0-9a-f.]+$/)
+  const asking = async (sessionId: string, { token } = agent) => {
+    const message = { id: 2, method: 'tools/call', params: order(item.id) }
+    return messageIn(await send(call, message, { token, headers: { 'mcp-session-id': sessionId } }))
+  }
+  expect(await asking(session)).toMatchObject({ error: { code: -32042 } })
+  const others = [
+    await anotherAgent(call, payer),
+    await anotherAgent(call, await newPayer(call, seller, { balance: 1 })),
+  ]
+  const refusal = { result: { structuredContent: { code: 'approval_required' } } }
+  for (const other of others) expect(await asking(session, other)).toMatchObject(refusal)
+  for (const wrong of ['', 'x', `${session}0`, session.replace('.', '..')])
+    expect(await asking(wrong)).toMatchObject(refusal)
+  const plain = { ...hello, capabilities: { elicitation: {} } }
+  const without = await send(call, { id: 1, method: 'initialize', params: plain }, agent)
+  expect(without.headers.get('mcp-session-id')).toBeNull()
 })
 
 test('refuses more questions from an app that has too many open', async () => {

@@ -107,7 +107,7 @@ test('an agent creates, changes and removes items exactly as its user approves, 
     return { approval_id }
   }
   const refusal = await refused(client, 'register_tool', greeter)
-  expect(refusal).toMatchObject({ code: 'approval_required', next: expect.stringContaining('request_account_change') })
+  expect(refusal).toMatchObject({ code: 'approval_required', next: expect.stringContaining('`url`') })
   const { approval_id } = await approve(refusal.approval)
   const other = { ...greeter, price_per_call: 5, approval_id }
   expect(await refused(client, 'register_tool', other)).toMatchObject({ code: 'approval_mismatch' })

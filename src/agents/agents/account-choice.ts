@@ -1,33 +1,15 @@
 import { base64url } from '../../base/encoding.js'
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
-import { seconds } from '../../base/time.js'
+import { isCurrent, seconds } from '../../base/time.js'
 import type { Agent } from '../../consent/approvals/approval.js'
 import { connectApp, grantableAccounts, oidcConnections } from '../../consent/oidc/connection.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AccountRow } from '../../identity/accounts/account.js'
-import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { type AccountChoiceRow, accountChoices } from './account-choice-row.js'
 
 const LIFETIME = 15 * 60_000
-
-/** A link at which a user chooses the business account of a connection, once. */
-export interface AccountChoiceRow {
-  readonly id: number
-  readonly token_digest: string
-  readonly connection_id: number
-  readonly user_id: number
-  readonly client_id: string
-  readonly expires_at: number
-  /** When it was used. */
-  readonly chosen_at: number | null
-  /** The chosen account. Null: none. */
-  readonly account_id: number | null
-}
-
-export const accountChoices = collection<AccountChoiceRow>()('account_choices', {
-  byToken: { fields: ['token_digest'], unique: true },
-  byExpiry: { fields: ['expires_at'] },
-})
 
 /** Creates a link at which the user chooses a business account. Throws `not_choosable`. */
 export async function offerAccountChoice(
@@ -37,7 +19,6 @@ export async function offerAccountChoice(
 ): Promise<{ url: string; expires_at: number }> {
   if ((await grantableAccounts(tx, user_id)).length === 0) throw problem('not_choosable')
   const at = clock.now()
-  await sweep(tx, at)
   const token = base64url(random.bytes(32))
   const expires_at = at + LIFETIME
   const row: AccountChoiceRow = {
@@ -51,17 +32,12 @@ export async function offerAccountChoice(
   return { url: `${baseUrl}/agents/account-choice/${token}`, expires_at: seconds(expires_at) }
 }
 
-/** Removes a few expired links with each new one, so that they do not accumulate. */
-async function sweep(tx: Writer, at: number): Promise<void> {
-  for (const old of await tx.find(accountChoices, { index: 'byExpiry', prefix: [], limit: 5 }))
-    if (old.expires_at <= at) tx.remove(accountChoices, old.id)
-}
-
 /** Returns the choice of a link. Throws `not_found`, and `link_expired`, also if the user disconnected the app. */
 export async function choiceByToken(tx: Reader, token: string, at: number): Promise<AccountChoiceRow> {
   const [row] = await tx.find(accountChoices, { index: 'byToken', prefix: [digest(token)], limit: 1 })
   if (!row) throw problem('not_found')
-  if (row.expires_at <= at || !(await tx.get(oidcConnections, row.connection_id))) throw problem('link_expired')
+  if (!isCurrent(row.expires_at, LIFETIME, at) || !(await tx.get(oidcConnections, row.connection_id)))
+    throw problem('link_expired')
   return row
 }
 

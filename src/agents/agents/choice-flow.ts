@@ -17,7 +17,8 @@ import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession } from '../../identity/sessions/session.js'
 import { emailOf } from '../../identity/users/user.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type AccountChoiceRow, choiceByToken, choosableAccounts, choose, type NamedAccount } from './account-choice.js'
+import { choiceByToken, choosableAccounts, choose, type NamedAccount } from './account-choice.js'
+import type { AccountChoiceRow } from './account-choice-row.js'
 import { choicePages, choiceSentence } from './choice-page.js'
 
 /** What the page of an account choice shows. */

@@ -7,6 +7,7 @@ import {
   type ShownApproval,
   showApproval,
 } from '../../consent/approvals/approval.js'
+import { offeredApproval, takeOffer } from '../../consent/approvals/offer.js'
 import { agentTwinOf } from '../../consent/approvals/permit.js'
 import { currentGrant } from '../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -68,8 +69,8 @@ const wishFields = z.union([
 export type ApprovalWish = z.output<typeof wishFields>
 
 /**
- * Asks the agent's user to approve a call. `within`: the account whose own server the agent calls.
- * Throws `token_invalid`, `too_many_pending`, and what the call itself would throw before it changes anything.
+ * Asks the agent's user to approve a call. If a refusal of this call already offered an approval, returns that one.
+ * `within`: the account whose own server the agent calls. Throws `token_invalid`, `too_many_pending`, and what the call itself would throw before it changes anything.
  */
 export async function requestApproval(
   tx: Writer,
@@ -80,7 +81,29 @@ export async function requestApproval(
 ): Promise<ShownApproval> {
   const caller = { ...agent, ...(await currentGrant(tx, agent)) }
   const terms = await termsOf(tx, caller, { wish, within }, service)
-  return showApproval(await createPendingApproval(tx, caller, terms, service), service)
+  const offer = await takeOffer(tx, caller, terms, service.clock.now())
+  return showApproval(offer ?? (await createPendingApproval(tx, caller, terms, service)), service)
+}
+
+export interface OfferedApproval extends ShownApproval {
+  /** Whether an earlier refusal of the same call offered it too. */
+  readonly isRepeated: boolean
+}
+
+/**
+ * Returns the approval that the refusal of a call offers, or undefined if too many are pending. Throws `token_invalid`,
+ * and what the call itself would throw before it changes anything.
+ */
+export async function offerApproval(
+  tx: Writer,
+  agent: CallingAgent,
+  wish: ApprovalWish,
+  service: ServiceContext,
+  within?: number,
+): Promise<OfferedApproval | undefined> {
+  const caller = { ...agent, ...(await currentGrant(tx, agent)) }
+  const offer = await offeredApproval(tx, caller, await termsOf(tx, caller, { wish, within }, service), service)
+  return offer && { ...showApproval(offer.row, service), isRepeated: offer.isRepeated }
 }
 
 async function termsOf(
@@ -101,7 +124,7 @@ async function termsOf(
     case 'transfer':
       return transferTerms(tx, { ...wish, sender: agent.owner })
     case 'cart': {
-      const place = { id: wish.cart_id, holder: holderOf(agent, ''), within }
+      const place = { id: wish.cart_id, holder: holderOf(agent, ''), within, at: service.clock.now() }
       return cartTerms(wish.cart_id, await quoteLines(tx, await openCart(tx, place), place))
     }
     case 'account_change':

@@ -2,7 +2,7 @@ import type * as sdk from '@modelcontextprotocol/server'
 import { canonicalJson } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
-import { approvals } from '../../consent/approvals/approval.js'
+import { approvals, type ShownApproval } from '../../consent/approvals/approval.js'
 import { oidcConnections } from '../../consent/oidc/connection.js'
 import { oidcTokens } from '../../consent/oidc/token.js'
 import { z } from '../../http/fields/schema.js'
@@ -11,6 +11,7 @@ import { isObject } from '../../storage/unknown.js'
 import { readApproval } from '../agents/approval.js'
 import { requestApproval, wishOf } from '../agents/request.js'
 import type { Sdk } from './offer.js'
+import { declaresUrls } from './session.js'
 import { plainLine } from './tools/plain.js'
 import type { McpVisit } from './tools/visit.js'
 
@@ -47,11 +48,23 @@ const sealState = (visit: McpVisit, state: AskState): Promise<string> =>
  * on.
  */
 export function leadsToUrls({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext): boolean {
-  const declared = fieldOf(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY)
-  return fieldOf(fieldOf(declared, 'elicitation'), 'url') !== undefined
+  return isObject(mcpReq.envelope) && declaresUrls(mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY])
 }
 
-const fieldOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
+const messageFor = (summary: string): string => `${plainLine(summary)}: this needs your approval.`
+
+/**
+ * Returns the error that makes a client of 2025-11-25 open the approval's URL. Its user approves there, and the client
+ * makes the same call again.
+ */
+export function urlRequired(
+  { UrlElicitationRequiredError }: Sdk,
+  { approval_id: elicitationId, url, summary }: ShownApproval,
+): sdk.UrlElicitationRequiredError {
+  const message = messageFor(summary)
+  const retry = `${message} The user can give it at ${url}. Then make the same call again.`
+  return new UrlElicitationRequiredError([{ mode: 'url', elicitationId, url, message }], retry)
+}
 
 /** The part of a tool call that its approval depends on. */
 export interface AskedCall {
@@ -74,7 +87,7 @@ export async function ask(
   const { approval_id, url, summary } = asked
   return inputRequired({
     inputRequests: {
-      approval: inputRequired.elicitUrl({ message: `${plainLine(summary)}: this needs your approval.`, url }),
+      approval: inputRequired.elicitUrl({ message: messageFor(summary), url }),
     },
     requestState: await sealState(visit, { approval_id, call: callOf(call.name, call.args), waits: 0 }),
   })
@@ -111,7 +124,7 @@ const WATCHED = [approvals, oidcTokens, oidcConnections].map(({ name }) => name)
  * Waits until the user answers, or for a while. Returns whether they did. Throws `token_invalid` if the agent's token
  * ends.
  */
-async function isDecided(
+export async function isDecided(
   { agent, service, isAuthenticated }: McpVisit,
   approvalId: string,
   signal: AbortSignal,

@@ -2,8 +2,10 @@ import type * as sdk from '@modelcontextprotocol/server'
 import { Problem, problem } from '../../base/problem.js'
 import type { Arguments } from '../../market/catalog/schema.js'
 import { isObject } from '../../storage/unknown.js'
-import { answeredApproval, ask, leadsToUrls } from './ask.js'
+import { withOffer, withUrl } from '../agents/refusal.js'
+import { answeredApproval, ask, isDecided, leadsToUrls, urlRequired } from './ask.js'
 import type { Sdk } from './offer.js'
+import { opensUrls } from './session.js'
 import { plainAnswer } from './tools/plain.js'
 import type { Json, Tool } from './tools/tool.js'
 import { toolNamed } from './tools/tools.js'
@@ -32,15 +34,42 @@ export async function callTool(
     return resultOf(await called(found, args, { ...visit, approvalId: approval }))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    const { approval } = error.fields
-    const isAsked = error.code === 'approval_required' && leadsToUrls(loaded, context)
-    if (!isAsked) return refusalOf(error)
+    if (error.code !== 'approval_required') return refusalOf(withUrl(error, visit.service))
+    if (!leadsToUrls(loaded, context))
+      return offerOrCall(loaded, { tool: found, args, visit, refused: error }, context).catch(refusedAgain)
     // The problem `approval_required` contains the fields to request.
-    return ask(loaded, visit, { name, args }, approval as never).catch((again: unknown) => {
-      if (again instanceof Problem) return refusalOf(again)
-      throw again
-    })
+    return ask(loaded, visit, { name, args }, error.fields.approval as never).catch(refusedAgain)
   }
+}
+
+/**
+ * Makes a refused call with the approval that an earlier refusal of it offered and the user gave. Otherwise offers one.
+ * A client of 2025-11-25 that opens URLs is led to it. When it repeats the call, the call waits for the user.
+ */
+async function offerOrCall(loaded: Sdk, { tool, args, visit, refused }: RefusedCall, { mcpReq }: sdk.ServerContext) {
+  const offer = () => withOffer(refused, visit.agent, visit.service, visit.within)
+  let { refusal, approval } = await offer()
+  if (approval?.status === 'pending' && (await opensUrls(visit))) {
+    const { approval_id: elicitationId } = approval
+    if (!approval.isRepeated || !(await isDecided(visit, elicitationId, mcpReq.signal)))
+      throw urlRequired(loaded, approval)
+    await mcpReq.notify({ method: 'notifications/elicitation/complete', params: { elicitationId } })
+    ;({ refusal, approval } = await offer())
+  }
+  if (approval?.status !== 'approved') return refusalOf(refusal)
+  return resultOf(await called(tool, args, { ...visit, approvalId: approval.approval_id }))
+}
+
+interface RefusedCall {
+  readonly tool: Tool
+  readonly args: Arguments
+  readonly visit: McpVisit
+  readonly refused: Problem
+}
+
+function refusedAgain(error: unknown): sdk.CallToolResult {
+  if (error instanceof Problem) return refusalOf(error)
+  throw error
 }
 
 /** Turns a defect into a refusal, so that the agent knows that its call failed. */
@@ -65,10 +94,12 @@ function refusalOf({ code, fields, body }: Problem): sdk.CallToolResult {
   return { ...resultOf({ ...body, ...(next !== undefined && { next }) }), isError: true }
 }
 
-function nextOf(code: string, { approval }: Problem['fields']): string | undefined {
+function nextOf(code: string, { approval, url }: Problem['fields']): string | undefined {
   if (code === 'account_not_granted')
     return 'Call choose_account and show the user the `url` of its result. When they have chosen a business account, make this call again.'
   if (code !== 'approval_required') return undefined
+  if (url !== undefined)
+    return 'Show the user the `url`, where they approve exactly this call. Then make the same call again, with the `approval_id`.'
   return isObject(approval) && approval.kind === 'account_change'
     ? 'Call request_account_change with the `change` of `approval`, and show the user the `url` of its result.'
     : 'Call request_approval with the fields of `approval`, and show the user the `url` of its result.'

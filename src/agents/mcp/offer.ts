@@ -18,6 +18,8 @@ export interface McpOffer {
   readonly handlers: Readonly<Record<string, Handler>>
   /** Decrypts a `requestState`. Throws if it was created for a different caller. */
   openState?(state: string): Promise<unknown>
+  /** Returns the session id for a client of 2025 by the parameters of its `initialize`, if it needs one. */
+  startSession?(params: unknown): Promise<string | undefined>
   /** Starts to watch for changes. */
   watch?(): Promise<ChangeFeed>
 }
@@ -41,7 +43,7 @@ export interface McpAnswer {
 }
 
 /** Request headers that the SDK reads. */
-const PASSED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id']
+const PASSED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
 /** Answers one message of either era. Nothing is stored between messages. */
 export async function answerMessage(
@@ -67,7 +69,9 @@ export async function answerMessage(
   const response = await handler.fetch(new Request(url, { method: 'POST', headers: sent }), { parsedBody: body })
   // The SDK also reports mistakes of clients, which get an answer.
   if (response.status >= 500) log.error('cannot answer an MCP message', failure)
-  return answerOf(response, ending, end)
+  const session = response.ok && body.method === 'initialize' ? await offer.startSession?.(body.params) : undefined
+  const answer = await answerOf(response, ending, end)
+  return session === undefined ? answer : { ...answer, headers: { ...answer.headers, 'mcp-session-id': session } }
 }
 
 async function answerOf(response: Response, ending: AbortSignal | undefined, end: () => void): Promise<McpAnswer> {
@@ -105,7 +109,11 @@ function followed(stream: ReadableStream<Uint8Array>, over: () => void): Readabl
 /** Creates a server for one message. */
 function serverOf(loaded: Sdk, offer: McpOffer, { era, log }: { era: 'modern' | 'legacy'; log: Log }): sdk.Server {
   const { info, instructions, handlers, openState } = offer
-  const { server } = new loaded.McpServer(info, {
+  // The SDK lets a server notify by what the client declared in the same message. An offer knows it from the session.
+  class NotifyingServer extends loaded.Server {
+    protected override assertNotificationCapability(): void {}
+  }
+  const server = new NotifyingServer(info, {
     ...(instructions !== undefined && { instructions }),
     ...(openState && { requestState: { verify: openState } }),
     // The SDK's own validator checks forms, which are not used here, and is expensive to create.

@@ -1,6 +1,8 @@
 import { hopsIn } from '../../base/via.js'
+import { allDesigned, designed } from '../../http/fields/graded.js'
 import {
   Amount,
+  component,
   IdPath,
   itemFields,
   lineOf,
@@ -13,32 +15,24 @@ import {
 } from '../../http/fields/schema.js'
 import { noContent, type Reply, reply } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
+import { JsonRpcMessageShape } from './message-shape.js'
 import { answerMessage } from './offer.js'
 import { protectedResource } from './protected-resource.js'
 import { offerTo } from './server.js'
 import { createTool, deleteTool, listTools, updateTool } from './tools/registry.js'
 import { checkVisitor } from './tools/visit.js'
 
-/** A JSON-RPC message: a request, a notification or an answer. */
-const Message = z.object({
-  jsonrpc: z.enum(['2.0']),
-  id: z.optional(z.nullable(z.union([z.string(), z.number()]))),
-  method: z.optional(z.string()),
-  params: z.optional(z.record(z.string(), z.unknown())),
-  result: z.optional(z.record(z.string(), z.unknown())),
-  error: z.optional(z.record(z.string(), z.unknown())),
-})
-
 const server = {
   evidence: 'designed',
   method: 'POST',
   auth: ['agent'],
   isResource: true,
-  body: Message,
+  body: JsonRpcMessageShape,
+  result: JsonRpcMessageShape,
   produces: ['application/json', 'text/event-stream'],
 } as const
 
-type MessageCall = Call<unknown, unknown, z.output<typeof Message>, 'agent'>
+type MessageCall = Call<unknown, unknown, z.output<typeof JsonRpcMessageShape>, 'agent'>
 
 type Service = Parameters<typeof offerTo>[0]['service']
 
@@ -47,7 +41,7 @@ const metadata = {
   method: 'GET',
   auth: ['none'],
   shareable: true,
-  result: z.object({
+  result: component('ProtectedResource', {
     resource: z.string(),
     authorization_servers: z.array(z.string()),
     scopes_supported: z.array(z.string()),
@@ -59,17 +53,17 @@ const metadata = {
 /** For sellers who register what they sell to agents. */
 const registry = { evidence: 'observed', versions: ['v4'], auth: ['account'] } as const
 
-const Tool = z.object({ tool: ToolShape })
+const Tool = component('ToolAnswer', { tool: designed(ToolShape) })
 
 const { name, description } = itemFields
 
-const optional = {
+const optional = allDesigned({
   provider: z.optional(lineOf(255)),
   service_method: z.optional(ServiceMethod),
   twin_id: z.optional(z.int()),
   external_twin_hostname: z.optional(z.string()),
   input_schema: z.optional(ServiceSchema),
-}
+})
 
 const refusals = [
   'not_found',
@@ -161,7 +155,7 @@ export const mcpRoutes = defineRoutes('mcp', {
       description: z.optional(description),
       price_per_call: z.optional(Amount),
       service_url: z.optional(z.string()),
-      active: z.optional(z.boolean()),
+      active: designed(z.optional(z.boolean())),
     }),
     result: Tool,
     errors: [...refusals],
@@ -191,7 +185,14 @@ async function answer(call: MessageCall, service: Service, within?: number): Pro
   await service.storage.read((tx) => checkVisitor(tx, visitor, service.baseUrl))
   return reply(
     await answerMessage(
-      offerTo({ agent, within, hops: hopsIn(headers), service, isAuthenticated }),
+      offerTo({
+        agent,
+        within,
+        hops: hopsIn(headers),
+        sessionId: headers.get('mcp-session-id'),
+        service,
+        isAuthenticated,
+      }),
       { url, headers, body, ending },
       service.log,
     ),

@@ -277,9 +277,9 @@ contract('the approval of an account change', (start) => {
     const update = { kind: 'update_item', catalog_item_id: item.id }
     await refuse({ kind: 'change_plan', plan: 'scale' }, 'change.kind')
     await refuse({ kind: 'toString' }, 'change.kind')
-    await refuse({ kind: 'update_account', plan: 'scale' }, 'change')
+    await refuse({ kind: 'update_account', plan: 'scale' }, 'change.plan')
     await refuse({ kind: 'update_account' }, 'change')
-    await refuse({ ...update, twin_id: 1 }, 'change')
+    await refuse({ ...update, twin_id: 1 }, 'change.twin_id')
     await refuse(update, 'change')
     await refuse({ ...update, name: 'x'.repeat(65) }, 'change.name')
     await refuse({ ...update, archived: false, active: true }, 'change.active')

@@ -35,7 +35,7 @@ function changeOf(sent: Readonly<Record<string, unknown>>): AccountChange {
     })
   const { schema, check } = kindOf({ kind })
   const checked = schema.safeParse(sent)
-  if (!checked.success) throw fieldProblem(checked.error.issues[0], sent, 'change')
+  if (!checked.success) throw fieldProblem(schema, checked.error.issues, sent, 'change')
   check?.(checked.data)
   return checked.data
 }

@@ -55,7 +55,11 @@ export interface ChangeKind<C extends AccountChange> {
    * Whether all steps run in one transaction. Otherwise each has its own, and earlier steps stay if a later one fails.
    */
   readonly isWhole: boolean
-  result(tx: Reader, work: Pick<Work<C>, 'accountId' | 'change' | 'made'>): Promise<Readonly<Record<string, unknown>>>
+  result(
+    tx: Reader,
+    work: Pick<Work<C>, 'accountId' | 'change' | 'made'>,
+    service: Pick<ServiceContext, 'balances'>,
+  ): Promise<Readonly<Record<string, unknown>>>
 }
 
 /** Returns the fields of a change, without its kind. */

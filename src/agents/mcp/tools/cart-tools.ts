@@ -1,5 +1,4 @@
 import { CartShape, QuotedLines, z } from '../../../http/fields/schema.js'
-import { storeNothing } from '../../../http/stored-answer.js'
 import { type CartPlace, createCart, holderOf, ownCart } from '../../../market/carts/cart.js'
 import { addCartItem, deleteCartItem } from '../../../market/carts/line.js'
 import { payCart } from '../../../market/carts/pay.js'
@@ -9,7 +8,10 @@ import { approvalId, cartId, count, itemArguments, itemId } from './input.js'
 import { countSales } from './sales.js'
 import { type ToolCall, tool } from './tool.js'
 
-const placeOf = (id: number, { agent, within }: ToolCall): CartPlace => ({ id, holder: holderOf(agent, ''), within })
+const placeOf = (id: number, { agent, within, service }: ToolCall): CartPlace => ({
+  ...{ id, holder: holderOf(agent, ''), within },
+  at: service.clock.now(),
+})
 
 const cartAdd = tool({
   name: 'cart_add',
@@ -77,10 +79,7 @@ const cartPay = tool({
     const { agent, service, hops } = call
     const approvalId = await givenApproval(call, approval_id)
     const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices, seen, hops }
-    return payCart(
-      { place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call), storeAnswer: storeNothing },
-      service,
-    )
+    return payCart({ place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call) }, service)
   },
 })
 

@@ -1,7 +1,7 @@
 import { problem } from '../../../base/problem.js'
 import { QuotedAmount, ReceiptShape, z } from '../../../http/fields/schema.js'
-import { storeNothing } from '../../../http/stored-answer.js'
-import { type CatalogItemRow, catalogItems, readItemsTogether, showItem } from '../../../market/catalog/item.js'
+import { readItemsTogether, showItem } from '../../../market/catalog/item.js'
+import { type CatalogItemRow, catalogItems } from '../../../market/catalog/item-row.js'
 import type { SellerSchema } from '../../../market/catalog/schema.js'
 import { createPurchase } from '../../../market/purchases/buy.js'
 import type { PriceQuote } from '../../../money/commodities/price-quote.js'
@@ -63,7 +63,7 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
         within,
         admit: countSales(visit),
       }
-      return createPurchase(order, service, storeNothing)
+      return createPurchase(order, service)
     },
   }
 }

@@ -1,4 +1,5 @@
 import { removeInvisible } from '../../../base/text/invisible-characters.js'
+import { withSingleType } from './single-type.js'
 import type { Json } from './tool.js'
 
 /** Returns text on one line, without invisible characters. */
@@ -34,8 +35,8 @@ function plainField(name: string, value: unknown): unknown {
   return typeof value === 'object' && value !== null ? plainAnswer(value) : value
 }
 
-/** Keywords of a JSON Schema that contain values. */
-const VALUES = new Set(['const', 'enum', 'default', 'examples'])
+/** Keywords of a JSON Schema that contain values or names, and no schemas. */
+const VALUES = new Set(['const', 'enum', 'default', 'examples', 'dependentRequired'])
 
 /** Keywords that contain schemas by names that are not keywords. */
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
@@ -43,7 +44,10 @@ const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions'
 /** Keywords that contain text for people. */
 const WORDS = new Set(['title', 'description', '$comment'])
 
-/** Makes the text in a seller's schema plain, and removes annotations that would make clients send headers. */
+/**
+ * Makes the text in a seller's schema plain, gives each part one type, and removes annotations that would make clients
+ * send headers. The schema accepts the same as before.
+ */
 export function plainSchema(schema: object): Record<string, unknown> {
   const shown = Object.entries(schema).flatMap(([keyword, value]) => {
     if (keyword === 'x-mcp-header') return []
@@ -52,7 +56,7 @@ export function plainSchema(schema: object): Record<string, unknown> {
     if (typeof value !== 'string') return [[keyword, plainPart(value)]]
     return [[keyword, WORDS.has(keyword) ? besidePrice(value) : removeInvisible(value)]]
   })
-  return Object.fromEntries(shown)
+  return withSingleType(Object.fromEntries(shown))
 }
 
 function plainPart(part: unknown): unknown {

@@ -2,8 +2,6 @@ import { problem } from '../../../base/problem.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { accountOf, updateAccount } from '../../../identity/accounts/account.js'
 import {
-  type CatalogItemRow,
-  catalogItems,
   createCatalogItem,
   ownItem,
   readItemsTogether,
@@ -12,6 +10,7 @@ import {
   showItem,
   updateCatalogItem,
 } from '../../../market/catalog/item.js'
+import { type CatalogItemRow, catalogItems } from '../../../market/catalog/item-row.js'
 import type { SellerSchema } from '../../../market/catalog/schema.js'
 import { commodityOf } from '../../../money/commodities/commodity.js'
 import { ownTwin } from '../../../money/twins/twin.js'

@@ -3,6 +3,7 @@ import { Problem, problem } from '../../../base/problem.js'
 import { z } from '../../../http/fields/schema.js'
 import { type Arguments, checkArguments } from '../../../market/catalog/schema.js'
 import { isObject } from '../../../storage/unknown.js'
+import { withSingleTypes } from './single-type.js'
 import type { McpVisit } from './visit.js'
 
 export type Json = Record<string, unknown>
@@ -88,7 +89,8 @@ const refused: Json = {
   required: ['error', 'status', 'code'],
 }
 
-function jsonSchema(schema: z.ZodMiniType): Json {
+/** The JSON Schema of what a schema takes, without what clients or model providers stumble over. */
+export function jsonSchema(schema: z.ZodMiniType): Json {
   const { $schema, ...shown } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
     io: 'input',
@@ -97,7 +99,7 @@ function jsonSchema(schema: z.ZodMiniType): Json {
       if (part.maximum === Number.MAX_SAFE_INTEGER) delete part.maximum
     },
   })
-  return shown
+  return withSingleTypes(shown)
 }
 
 /** Returns the declared arguments. Others are ignored, like unknown fields. Throws `field_invalid`. */

@@ -13,6 +13,8 @@ export interface McpVisit {
   readonly within: number | undefined
   /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
+  /** The `Mcp-Session-Id` that the client sent. */
+  readonly sessionId: string | null
   readonly service: ServiceContext
   /** Whether the agent's token is still valid. Checked again by requests that wait. */
   readonly isAuthenticated: (tx: Reader) => Promise<boolean>

@@ -14,8 +14,9 @@ const balance = z.object({ dq: z.string(), name: z.string(), shortcode: z.string
 const wallet = { hostname: z.string(), balances: z.array(balance) }
 const Wallet = z.object(wallet)
 
+/** Agents pay in the digital quantity, so they read it too, whatever unit other callers see. */
 async function walletOf(tx: Reader, twin: TwinRow) {
-  const shown = await showTwin(tx, twin, null)
+  const shown = await showTwin(tx, twin, { unit: 'quantity' })
   const balances = []
   for (const [dq, amount] of Object.entries(shown.balances)) {
     const { name, shortcode } = await quantityOf(tx, dq)

@@ -1,0 +1,25 @@
+import { DAY } from '../../storage/retention.js'
+import { collection } from '../../storage/storage.js'
+
+/** A link at which a user chooses the business account of a connection, once. */
+export interface AccountChoiceRow {
+  readonly id: number
+  readonly token_digest: string
+  readonly connection_id: number
+  readonly user_id: number
+  readonly client_id: string
+  readonly expires_at: number
+  /** When it was used. */
+  readonly chosen_at: number | null
+  /** The chosen account. Null: none. */
+  readonly account_id: number | null
+}
+
+export const accountChoices = collection<AccountChoiceRow>()(
+  'account_choices',
+  {
+    byToken: { fields: ['token_digest'], unique: true },
+    byExpiry: { fields: ['expires_at'] },
+  },
+  { retention: { after: 'the link expires', keepMs: DAY, index: 'byExpiry' } },
+)

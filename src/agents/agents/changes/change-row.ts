@@ -1,0 +1,22 @@
+import { APPROVAL_STORED_FOR } from '../../../consent/approvals/approval.js'
+import { collection } from '../../../storage/storage.js'
+import type { Made } from './kind.js'
+
+/** Progress of an approved change that takes several transactions. The id is the approval's. */
+export interface AccountChangeRow {
+  readonly id: string
+  readonly status: 'making' | 'made' | 'broken_off'
+  /** How many steps are done. */
+  readonly steps: number
+  readonly made: Made
+  /** Token of the run that applies it. In older rows, the instance name of its service. */
+  readonly instance: string
+  /** When a different process may continue it, if several share a storage. */
+  readonly taken_until: number
+}
+
+export const accountChanges = collection<AccountChangeRow>()(
+  'account_changes',
+  { byLastStep: { fields: ['taken_until'] } },
+  { retention: { after: 'its last step', keepMs: APPROVAL_STORED_FOR, index: 'byLastStep' } },
+)
