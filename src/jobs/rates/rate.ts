@@ -1,5 +1,6 @@
 import { type ProblemCode, problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
+import { isAhead } from '../../base/time.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 /** When one subject made its recent tries, in Unix milliseconds. The id is `kind:digest of the subject`. */
@@ -11,7 +12,11 @@ export interface RateRow {
   readonly until: number
 }
 
-export const rates = collection<RateRow>()('rates', { byEnd: { fields: ['until'] } }, { isTally: true })
+export const rates = collection<RateRow>()(
+  'rates',
+  { byEnd: { fields: ['until'] } },
+  { isTally: true, retention: { after: 'its last try no longer counts', keepMs: 0, index: 'byEnd' } },
+)
 
 /** At most `most` tries in any `windowMs` milliseconds, counted for each subject. */
 export interface RateLimit {
@@ -53,7 +58,6 @@ async function freeAt(tx: Reader, limit: RateLimit, { subject, at }: CountedAtte
 
 /** Counts a try. A transaction that throws counts nothing, so return a failure that must count. */
 export async function countRate(tx: Writer, limit: RateLimit, { subject, at }: CountedAttempt): Promise<void> {
-  await removeOldRates(tx, at)
   const id = idOf(limit, subject)
   const recent = recentTimes(await tx.get(rates, id), limit, at)
   const times = [...recent, at].slice(-limit.most)
@@ -90,10 +94,4 @@ export async function refundRate(tx: Writer, limit: RateLimit, { subject, at }: 
 const idOf = ({ kind }: RateLimit, subject: string): string => `${kind}:${digest(subject)}`
 
 const recentTimes = (row: RateRow | undefined, { windowMs }: RateLimit, at: number): readonly number[] =>
-  row?.times.filter((time) => time > at - windowMs) ?? []
-
-/** Removes a few at a time, so that they don't accumulate and no call removes them all. */
-async function removeOldRates(tx: Writer, at: number): Promise<void> {
-  for (const old of await tx.find(rates, { index: 'byEnd', prefix: [], limit: 5 }))
-    if (old.until <= at) tx.remove(rates, old.id)
-}
+  row?.times.filter((time) => time > at - windowMs && !isAhead(time, at)) ?? []

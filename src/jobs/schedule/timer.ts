@@ -1,3 +1,4 @@
+import { isAhead } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
@@ -10,69 +11,80 @@ export interface TimerRow {
   readonly subject: string
   /** Null while it is unsettled. */
   readonly due_at: number | null
-  /** How many times its job threw. Absent if it did not, and in older rows. */
+  /** When `due_at` was set. Absent if its job goes by a time of its own, and while it is unsettled. */
+  readonly due_set_at?: number
+  /** How many times its job threw. Absent if it did not. */
   readonly failures?: number
   /** Since when it is unsettled and waits for an operator. Absent otherwise. */
   readonly parked_at?: number
 }
 
-export const timers = collection<TimerRow>()('timers', {
-  byDue: { fields: ['due_at'] },
-  byParked: { fields: ['parked_at'] },
-})
+export const timers = collection<TimerRow>()(
+  'timers',
+  {
+    byDue: { fields: ['due_at'] },
+    byDueSet: { fields: ['due_set_at'] },
+    byKind: { fields: ['kind'] },
+    byParked: { fields: ['parked_at'] },
+  },
+  { retention: { until: 'its work is done. Work that failed too often waits for an operator' } },
+)
 
 /** Runs once, in the transaction that removes its timer. `service.clock` is at the time it was due, or later. */
 export type TimerJob = (tx: Writer, subject: string, service: ServiceContext) => Promise<void>
 
+export interface NewTimer {
+  readonly kind: string
+  readonly subject: string
+  readonly at: number
+  /**
+   * The time of the service's clock, for a timer that is about a wait: it then waits no longer than that if the clock is
+   * moved back. Leave it out for a date, such as the end of a month.
+   */
+  readonly now?: number
+}
+
 /** Sets a timer. On a manual clock it runs when the clock is moved to its time. Returns the timer's id. */
-export async function setTimer(tx: Writer, timer: { kind: string; subject: string; at: number }): Promise<number> {
+export async function setTimer(tx: Writer, { kind, subject, at, now }: NewTimer): Promise<number> {
   const id = await tx.nextId('timers')
-  const { kind, subject, at } = timer
-  tx.put(timers, { id, kind, subject, due_at: at })
+  tx.put(timers, { id, kind, subject, due_at: at, ...(now !== undefined && { due_set_at: now }) })
   return id
 }
 
-export async function nextTimer(tx: Reader): Promise<TimerRow | undefined> {
-  const [timer] = await tx.find(timers, { index: 'byDue', prefix: [], limit: 1 })
-  return timer
+/** The timers that are due by a time, the earliest first. */
+export async function dueTimers(tx: Reader, dueBy: number, limit: number): Promise<TimerRow[]> {
+  const first = await tx.find(timers, { index: 'byDue', prefix: [], limit })
+  return first.filter(({ due_at }) => due_at !== null && due_at <= dueBy)
 }
 
-const MINUTE = 60_000
-const LONGEST_PAUSE = 6 * 60 * MINUTE
-/** How many times a job may throw before it waits for an operator: about two days. */
-export const MOST_FAILURES = 16
+/** When the first timer is due. */
+export async function nextTimerDue(tx: Reader): Promise<number | undefined> {
+  const [first] = await tx.find(timers, { index: 'byDue', prefix: [], limit: 1 })
+  return first?.due_at ?? undefined
+}
+
+/** How many timers one transaction dates anew. */
+const REDATED_AT_ONCE = 200
 
 /**
- * Runs a timer that is due. If its job throws, the error is logged, the job is undone and tried again after a longer
- * wait each time, so that it does not block other timers. After the last try it is unsettled, and its owners get an
- * event.
+ * Dates timers anew that were set before the clock was moved back: each waits as long from now as it was to wait then.
+ * Returns whether there may be more.
  */
-export async function runTimer({ id }: TimerRow, jobs: Readonly<Record<string, TimerJob>>, service: ServiceContext) {
-  const { storage, clock, log } = service
-  const run = (work: (tx: Writer, timer: TimerRow) => Promise<void>) =>
-    storage.write(async (tx) => {
-      const timer = await tx.get(timers, id)
-      // Another process may have run it already.
-      if (timer && timer.due_at !== null && timer.due_at <= clock.now()) await work(tx, timer)
-    })
-  try {
-    await run(async (tx, { kind, subject }) => {
-      tx.remove(timers, id)
-      await jobs[kind]?.(tx, subject, service)
-    })
-  } catch (cause) {
-    log.error(`the timer ${id} failed and is set again`, cause)
-    await run(async (tx, timer) => postpone(tx, timer, service))
+export async function redateTimers(tx: Writer, at: number): Promise<boolean> {
+  const ahead = await timersAhead(tx, at, REDATED_AT_ONCE)
+  for (const timer of ahead) {
+    const { due_at, due_set_at = at } = timer
+    const wait = due_at === null ? 0 : Math.max(due_at - due_set_at, 0)
+    tx.put(timers, { ...timer, due_at: at + wait, due_set_at: at })
   }
+  return ahead.length === REDATED_AT_ONCE
 }
 
-async function postpone(tx: Writer, timer: TimerRow, service: ServiceContext): Promise<void> {
-  const at = service.clock.now()
-  const failures = (timer.failures ?? 0) + 1
-  if (failures < MOST_FAILURES) {
-    const pause = Math.min(MINUTE * 2 ** (failures - 1), LONGEST_PAUSE)
-    return tx.put(timers, { ...timer, failures, due_at: at + pause })
-  }
-  tx.put(timers, { ...timer, failures, due_at: null, parked_at: at })
-  await service.recordUnsettled(tx, { kind: timer.kind, subject: timer.subject, id: `timer:${timer.id}` })
+/** Whether `redateTimers` would find any. */
+export const areTimersAhead = async (tx: Reader, at: number): Promise<boolean> =>
+  (await timersAhead(tx, at, 1)).length > 0
+
+async function timersAhead(tx: Reader, at: number, limit: number): Promise<TimerRow[]> {
+  const newest = await tx.find(timers, { index: 'byDueSet', prefix: [], limit, reverse: true })
+  return newest.filter(({ due_set_at = at }) => isAhead(due_set_at, at))
 }

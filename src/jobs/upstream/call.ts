@@ -46,7 +46,7 @@ export class UpstreamFailure extends Error {
   }
 }
 
-type Caller = Pick<ServiceContext, 'upstream' | 'alarm'> &
+type Caller = Pick<ServiceContext, 'upstream' | 'alarm' | 'ending'> &
   UpstreamPolicy & { readonly limits: Pick<Limits, 'upstreamMs' | 'upstreamBytes'> }
 
 /**
@@ -95,9 +95,14 @@ class Run {
   readonly #limit: number
   readonly #callOffAlarm: () => void
 
-  constructor({ alarm, limits }: Caller) {
+  constructor({ alarm, ending, limits }: Caller) {
     this.#limit = limits.upstreamBytes
-    this.#callOffAlarm = alarm.set(limits.upstreamMs, () => this.#fail('timeout'))
+    const cancel = alarm.set(limits.upstreamMs, () => this.#fail('timeout'))
+    const forget = ending.onCallsEnd(() => this.#fail('timeout'))
+    this.#callOffAlarm = () => {
+      cancel()
+      forget()
+    }
   }
 
   get signal(): AbortSignal {

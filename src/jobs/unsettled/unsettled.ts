@@ -1,8 +1,10 @@
 import type { OutboxRow } from '../../base/message.js'
 import { problem } from '../../base/problem.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { MOST_TRIES, outbox } from '../outbox/outbox.js'
-import { MOST_FAILURES, type TimerRow, timers } from './timer.js'
+import { MOST_TRIES } from '../outbox/delivery.js'
+import { outbox } from '../outbox/outbox.js'
+import { MOST_FAILURES } from '../schedule/run.js'
+import { type TimerRow, timers } from '../schedule/timer.js'
 
 /** Work that failed too often. It waits until an operator retries it. */
 export interface Unsettled {
@@ -51,12 +53,12 @@ async function retryTimer(tx: Writer, id: number, at: number): Promise<void> {
   const found = await tx.get(timers, id)
   if (found?.parked_at === undefined) throw problem('not_found')
   const { parked_at, ...timer } = found
-  tx.put(timers, { ...timer, failures: MOST_FAILURES - 1, due_at: at })
+  tx.put(timers, { ...timer, failures: MOST_FAILURES - 1, due_at: at, due_set_at: at })
 }
 
 async function retryMessage(tx: Writer, id: number, at: number): Promise<void> {
   const found = await tx.get(outbox, id)
   if (found?.parked_at === undefined) throw problem('not_found')
   const { parked_at, ...message } = found
-  tx.put(outbox, { ...message, attempts: MOST_TRIES - 1, due_at: at })
+  tx.put(outbox, { ...message, attempts: MOST_TRIES - 1, due_at: at, due_set_at: at })
 }

@@ -1,0 +1,290 @@
+import type { CardRow, DeliveryClaim, OutboxRow } from '../../base/message.js'
+import type { ChargeResult } from '../../base/ports.js'
+import { required } from '../../base/required.js'
+import type { ServiceContext } from '../../http/context.js'
+import { storageNoting } from '../../http/faults.js'
+import type { Reader, Storage, Writer } from '../../storage/storage.js'
+import { Transaction } from '../../storage/transaction.js'
+import { findEnded } from '../leases/lease.js'
+import { type DeliveryHandlers, deliverBy, deliverMessage, type Outcome } from './delivery.js'
+import { claimDue, type DueSearch, findDue, inOrder, type Lane, lanes } from './lane.js'
+import { areMessagesAhead, outbox, redateMessages } from './outbox.js'
+
+/** A lane and how many more messages it may claim. */
+type Room = readonly [lane: Lane, most: number]
+
+/**
+ * Delivers the outbox: at least once, with the row's id as idempotency key. Each round is one transaction, which
+ * records the tries that have ended and claims the next messages. The tries themselves run between the rounds.
+ */
+export class Deliveries {
+  readonly #handlers: DeliveryHandlers
+  readonly #service: ServiceContext
+  /** Called when a try has ended. */
+  readonly #wake: () => void
+  /** The lanes of the tries that run or wait to be recorded, by their holders. */
+  readonly #running = new Map<string, Lane['name']>()
+  /** The tries that rounds began and that still run. */
+  readonly #sending = new Set<Promise<void>>()
+  /** Tries that callers began. */
+  readonly #charging = new Set<Promise<unknown>>()
+  /** Tries that have ended and are not recorded. */
+  #finished: Outcome[] = []
+  #ended: ReadonlySet<string> = new Set()
+
+  constructor(handlers: DeliveryHandlers, service: ServiceContext, wake: () => void) {
+    this.#handlers = handlers
+    this.#service = service
+    this.#wake = wake
+  }
+
+  /**
+   * Records what has ended and begins what is due, as far as the lanes have room. Returns when the next message is due.
+   * `wake` is called when there is more to do.
+   */
+  async round(): Promise<number | undefined> {
+    const { storage, clock } = this.#service
+    if (await storage.read((tx) => areMessagesAhead(tx, clock.now()))) await this.redate()
+    for (;;) {
+      if (this.#finished.length === 0) {
+        const { isDue, next, holders } = await storage.read((tx) => this.#look(tx))
+        this.#ended = await findEnded(holders, this.#service)
+        if (!isDue && this.#ended.size === 0) return next
+      }
+      const begun = await this.#recordAndClaim((finished) => lanes.map((lane) => [lane, this.#roomIn(lane, finished)]))
+      const tries = begun.map((message) => this.#begin(message))
+      if (this.#service.recorder && this.#service.sandbox?.clock.mode === 'manual') await this.#promptly(tries)
+    }
+  }
+
+  /** Waits until each try has reached its port, and then for those whose ports answer at once. */
+  async #promptly(tries: readonly Try[]): Promise<void> {
+    if (tries.length === 0) return
+    await Promise.all(tries.map(({ ended, atPort }) => Promise.race([ended, atPort])))
+    let cancel = () => {}
+    const turn = new Promise<void>((resolve) => (cancel = this.#service.alarm.set(0, resolve)))
+    await Promise.race([Promise.all(tries.map(({ ended }) => ended)), turn])
+    cancel()
+  }
+
+  /** Dates messages anew whose times lie ahead of the clock, because it was moved back. */
+  async redate(): Promise<void> {
+    const { storage, clock } = this.#service
+    while (await storage.write((tx) => redateMessages(tx, clock.now())));
+  }
+
+  /** When the first message is due that no try of this process holds. Undefined if there is none. */
+  async nextDue(): Promise<number | undefined> {
+    const { free, held } = await this.#service.storage.read((tx) =>
+      findDue(tx, inOrder, { ...this.#search(1), dueBy: Number.MAX_VALUE }, this.#service),
+    )
+    return earliest([...free.map(({ due_at }) => due_at), ...held.map(({ until }) => until)])
+  }
+
+  /**
+   * Tries messages of all lanes that are due by a time, the earliest first, and records how that went. A try that takes
+   * longer than `patienceMs` goes on alone.
+   */
+  async deliverInOrder(dueBy: number, patienceMs: number): Promise<void> {
+    const begun = await this.#recordAndClaim(() => [[inOrder, inOrder.most]], dueBy)
+    const sending = begun.map((message) => this.#begin(message).ended)
+    await this.#settle(sending, patienceMs)
+  }
+
+  /** Waits for up to `patienceMs` for the tries that rounds began, and records those that have ended. */
+  finish(patienceMs: number): Promise<void> {
+    return this.#settle([...this.#sending], patienceMs)
+  }
+
+  async #settle(sending: readonly Promise<void>[], patienceMs: number): Promise<void> {
+    let cancel = () => {}
+    const late = new Promise<void>((resolve) => (cancel = this.#service.alarm.set(patienceMs, resolve)))
+    await Promise.race([Promise.all(sending), late])
+    cancel()
+    if (this.#finished.length > 0) await this.#recordAndClaim(() => [])
+  }
+
+  /**
+   * Waits for all tries until `late` resolves, and records those that have ended. The others stay claimed, and the next
+   * start resumes them.
+   */
+  async finishAll(late: Promise<void>): Promise<void> {
+    await Promise.race([Promise.allSettled([...this.#sending, ...this.#charging]), late])
+    if (this.#finished.length > 0) await this.#recordAndClaim(() => [])
+  }
+
+  /** Delivers a charge that the caller wrote and claimed. Returns its result, or undefined if that is not known yet. */
+  charge(message: CardRow): Promise<ChargeResult | undefined> {
+    const delivered = this.#charge(message)
+    this.#charging.add(delivered)
+    return this.#untilEnd(delivered.finally(() => this.#charging.delete(delivered)))
+  }
+
+  /** Resolves with undefined when a closing service waits no longer. */
+  async #untilEnd<T>(coming: Promise<T>): Promise<T | undefined> {
+    let forget = () => {}
+    const end = new Promise<undefined>((resolve) => {
+      forget = this.#service.ending.onCallsEnd(() => resolve(undefined))
+    })
+    return Promise.race([coming, end]).finally(forget)
+  }
+
+  async #charge(message: CardRow): Promise<ChargeResult | undefined> {
+    const { log } = this.#service
+    const outcome = await deliverBy(this.#handlers.card, message, { service: this.#service })
+    const storage = this.#storageOf([outcome])
+    try {
+      await storage.write((tx) => outcome.record(tx))
+      outcome.ended()
+      return outcome.answered?.result
+    } catch (cause) {
+      log.error(notRecorded(message), cause)
+      await storage.write((tx) => outcome.postpone(tx))
+      outcome.ended()
+      return undefined
+    }
+  }
+
+  #begin(claimed: OutboxRow): Try {
+    let onPort = () => {}
+    const atPort = new Promise<void>((resolve) => (onPort = resolve))
+    const ended = deliverMessage(claimed, this.#handlers, { service: this.#service, onPort }).then((outcome) => {
+      this.#sending.delete(ended)
+      this.#finished.push(outcome)
+      this.#wake()
+    })
+    this.#sending.add(ended)
+    return { ended, atPort }
+  }
+
+  #search(most: number): DueSearch {
+    return { most, running: new Set(this.#running.keys()), ended: this.#ended }
+  }
+
+  /** How many more messages a lane may claim once these tries are recorded. */
+  #roomIn({ name, most }: Lane, finished: ReadonlySet<string>): number {
+    let used = 0
+    for (const [holder, lane] of this.#running) if (lane === name && !finished.has(holder)) used++
+    return Math.max(most - used, 0)
+  }
+
+  async #look(tx: Reader): Promise<{ isDue: boolean; next: number | undefined; holders: readonly string[] }> {
+    const claims: DeliveryClaim[] = []
+    for (const lane of lanes) {
+      if (this.#roomIn(lane, NONE) === 0) continue
+      const { free, held } = await findDue(tx, lane, this.#search(1), this.#service)
+      if (free.length > 0) return { isDue: true, next: undefined, holders: [] }
+      claims.push(...held)
+    }
+    const after = [this.#service.clock.now(), Number.MAX_VALUE]
+    const [later] = await tx.find(outbox, { index: 'byDue', prefix: [], after, limit: 1 })
+    const next = earliest([later?.due_at, ...claims.map(({ until }) => until)])
+    return { isDue: false, next, holders: claims.map(({ holder }) => holder) }
+  }
+
+  /** One transaction. Returns the claimed messages. `dueBy`: the latest due time, by default now. */
+  async #recordAndClaim(
+    roomAfter: (finished: ReadonlySet<string>) => readonly Room[],
+    dueBy?: number,
+  ): Promise<readonly OutboxRow[]> {
+    const { log } = this.#service
+    const outcomes = this.#finished.toSorted((a, b) => a.message.id - b.message.id)
+    const storage = this.#storageOf(outcomes)
+    const room = roomAfter(new Set(outcomes.map(holderOf)))
+    const written = storage.write(async (tx) => ({
+      failures: await recordAll(tx, outcomes),
+      ...(await this.#claimAll(tx, room, dueBy)),
+    }))
+    const { failures, begun, unreadable } = await written.catch((cause: unknown) => this.#recordSingly(outcomes, cause))
+    this.#forget(outcomes)
+    for (const { message, cause } of failures) log.error(notRecorded(message), cause)
+    for (const { kind, id } of unreadable) log.error(`${kind} ${id} is encrypted under another key and is not sent`)
+    for (const [{ claim }, lane] of begun) if (claim) this.#running.set(claim.holder, lane)
+    return begun.map(([message]) => message)
+  }
+
+  async #claimAll(tx: Writer, room: readonly Room[], dueBy = this.#service.clock.now()): Promise<Begun> {
+    const begun: [OutboxRow, Lane['name']][] = []
+    const unreadable: OutboxRow[] = []
+    for (const [lane, most] of room) {
+      if (most === 0) continue
+      const found = await claimDue(tx, lane, { ...this.#search(most), dueBy }, this.#service)
+      begun.push(...found.claimed.map((message): [OutboxRow, Lane['name']] => [message, lane.name]))
+      unreadable.push(...found.unreadable)
+    }
+    return { begun, unreadable }
+  }
+
+  /** Records each outcome in its own transaction, because together they failed. Throws if the storage refuses them all. */
+  async #recordSingly(outcomes: readonly Outcome[], cause: unknown): Promise<Begun & { failures: Failure[] }> {
+    if (outcomes.length === 0) throw cause
+    const failures: Failure[] = []
+    for (const outcome of outcomes) {
+      try {
+        failures.push(...(await this.#storageOf([outcome]).write((tx) => recordAll(tx, [outcome]))))
+      } catch (alone) {
+        await this.#storageOf([outcome]).write((tx) => outcome.postpone(tx))
+        failures.push({ message: outcome.message, cause: alone })
+      }
+      this.#forget([outcome])
+    }
+    return { failures, begun: [], unreadable: [] }
+  }
+
+  /** The storage, whose faults happen to these outcomes. */
+  #storageOf(outcomes: readonly Outcome[]): Storage {
+    return storageNoting(this.#service, (faultId) => outcomes.forEach((outcome) => outcome.noteFault(faultId)))
+  }
+
+  #forget(outcomes: readonly Outcome[]): void {
+    for (const outcome of outcomes) if (this.#finished.includes(outcome)) outcome.ended()
+    this.#finished = this.#finished.filter((outcome) => !outcomes.includes(outcome))
+    for (const outcome of outcomes) this.#running.delete(holderOf(outcome))
+  }
+}
+
+/** A try that has begun. Neither promise rejects. */
+interface Try {
+  readonly ended: Promise<void>
+  /** Resolves when its message reaches its port. Never, if there is no journal. */
+  readonly atPort: Promise<void>
+}
+
+/** What one transaction claimed, and what it found unreadable. */
+interface Begun {
+  readonly begun: readonly (readonly [message: OutboxRow, lane: Lane['name']])[]
+  readonly unreadable: readonly OutboxRow[]
+}
+
+const holderOf = ({ message: { id, claim } }: Outcome): string => required(claim, `the claim of message ${id}`).holder
+
+const earliest = (times: readonly (number | null | undefined)[]): number | undefined => {
+  const known = times.filter((time) => typeof time === 'number')
+  return known.length > 0 ? Math.min(...known) : undefined
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+interface Failure {
+  readonly message: OutboxRow
+  readonly cause: unknown
+}
+
+/** Records each outcome. One that fails is undone alone, and its answer is stored for a later try. */
+async function recordAll(tx: Writer, outcomes: readonly Outcome[]): Promise<Failure[]> {
+  const failures: Failure[] = []
+  for (const outcome of outcomes) {
+    const part = new Transaction(tx)
+    try {
+      await outcome.record(part)
+      part.into(tx)
+    } catch (cause) {
+      failures.push({ message: outcome.message, cause })
+      await outcome.postpone(tx)
+    }
+  }
+  return failures
+}
+
+const notRecorded = ({ kind, id }: OutboxRow): string =>
+  `the outcome of ${kind} ${id} could not be recorded and is tried again`

@@ -1,0 +1,47 @@
+import type { OutboxRow } from '../../base/message.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { outbox } from './outbox.js'
+
+/** How many messages of one queue may be on their way at once, over all processes. */
+export const QUEUE_PLACES = 20
+
+/** Counts the free places of queues, for the claims of one transaction. */
+export class QueuePlaces {
+  readonly #taken = new Map<string, number>()
+
+  constructor(readonly tx: Reader) {}
+
+  /** Takes a place for a message. Returns false if its queue has none. A message that is taken over keeps its place. */
+  async take({ queue, taken_in }: OutboxRow): Promise<boolean> {
+    if (queue === undefined || taken_in === queue) return true
+    const taken = this.#taken.get(queue) ?? (await this.#count(queue))
+    this.#taken.set(queue, Math.min(taken + 1, QUEUE_PLACES))
+    return taken < QUEUE_PLACES
+  }
+
+  async #count(queue: string): Promise<number> {
+    return (await this.tx.find(outbox, { index: 'byTaken', prefix: [queue], limit: QUEUE_PLACES })).length
+  }
+}
+
+/** A message that waits until its queue has a free place. Until then no search for due messages reads it. */
+export const setAside = <M extends OutboxRow>(message: M) => ({
+  ...message,
+  due_at: null,
+  due_set_at: null,
+  ...(message.queue !== undefined && { waits_in: message.queue }),
+  ...(message.due_at !== null && { waits_since: message.due_at }),
+})
+
+/** Frees the place of a message whose try has ended. The message of its queue that waits longest is due again. */
+export async function freePlace(tx: Writer, { taken_in, ...message }: OutboxRow, at: number): Promise<OutboxRow> {
+  if (taken_in !== undefined) await callNext(tx, taken_in, at)
+  return message
+}
+
+async function callNext(tx: Writer, queue: string, at: number): Promise<void> {
+  const [next] = await tx.find(outbox, { index: 'byWaiting', prefix: [queue], limit: 1 })
+  if (!next) return
+  const { waits_in, waits_since = at, ...due } = next
+  tx.put(outbox, { ...due, due_at: Math.min(waits_since, at), due_set_at: at })
+}

@@ -1,0 +1,204 @@
+import type { ServiceContext } from '../../http/context.js'
+import { indexNamed, keyIn } from '../../storage/key.js'
+import { DAY, isSwept, keptFor, type Sweeping, type SweptRule } from '../../storage/retention.js'
+import type { AnyCollection, Key, Reader, Row, Writer } from '../../storage/storage.js'
+import { setTimer, type TimerJob } from '../schedule/timer.js'
+import { HOUR, SWEEP } from './sweep-timer.js'
+/** About how many rows one transaction of the sweep reads, so that no call waits for it. */
+export const SWEEP_ROWS = 300
+
+/** Where the next transaction of a sweep continues. */
+interface SweepPlace {
+  readonly collection: string
+  /** Which prefix of its rule. */
+  readonly part: number
+  /** The key of the last row that was judged. */
+  readonly after?: readonly Key[]
+}
+
+interface SweepProgress {
+  /** When the sweep was to begin. */
+  readonly due: number
+  /** When a sweep last removed something, or the first one was planned. */
+  readonly since: number
+  /** Absent before the first transaction. */
+  readonly place?: SweepPlace
+  /** The earliest time at which a row that was seen may go. */
+  readonly next?: number
+}
+
+/**
+ * The job that removes the rows whose time is over, by the rules of these collections. Each run is one transaction of
+ * a few hundred rows. If rows are left, the next run follows at once.
+ */
+export const sweepOver =
+  (collections: readonly AnyCollection[]): TimerJob =>
+  async (tx, subject, service) => {
+    const at = service.clock.now()
+    const begun: SweepProgress = subject === '' ? { due: at, since: at } : JSON.parse(subject)
+    // A clock that jumped may be corrected. Nothing that is still valid then must be gone.
+    if (!begun.place && at - begun.due > DAY) return planSweep(tx, { since: begun.since, due: at + HOUR }, at)
+    const { removed, place, next } = await sweepPiece(tx, collections, begun, { ...sweepingOf(service), at })
+    const since = removed.size > 0 ? at : Math.min(begun.since, at)
+    if (!place) return planSweep(tx, { since, due: nextDue({ at, since, next }) }, at)
+    const progress: SweepProgress = { due: begun.due, since, place, ...(next !== undefined && { next }) }
+    await setTimer(tx, { kind: SWEEP, subject: JSON.stringify(progress), at, now: at })
+  }
+
+/**
+ * The next sweep comes when the next row may go, but an hour later at least and a day later at most. After a long time
+ * in which nothing went, it may come later, so that a clock that is moved by years causes few sweeps.
+ */
+function nextDue({
+  at,
+  since,
+  next = Number.POSITIVE_INFINITY,
+}: {
+  at: number
+  since: number
+  next?: number | undefined
+}) {
+  const longest = Math.max(DAY, Math.floor((at - since) / 16))
+  return Math.min(Math.max(next, at + HOUR), at + longest)
+}
+
+const sweepingOf = ({ instance, limits }: ServiceContext) => ({ instance, limits })
+
+async function planSweep(tx: Writer, planned: Pick<SweepProgress, 'due' | 'since'>, now: number): Promise<void> {
+  await setTimer(tx, { kind: SWEEP, subject: JSON.stringify(planned), at: planned.due, now })
+}
+
+/** What one transaction of a sweep did. */
+export interface SweptPiece {
+  /** How many rows it removed, by collection, without what belonged to them. */
+  readonly removed: ReadonlyMap<string, number>
+  /** Where the next transaction continues. Undefined at the end. */
+  readonly place?: SweepPlace
+  readonly next?: number
+}
+
+/** Removes rows until about `SWEEP_ROWS` were read. */
+export async function sweepPiece(
+  tx: Writer,
+  collections: readonly AnyCollection[],
+  { place: from, next: known }: Pick<SweepProgress, 'place' | 'next'>,
+  sweeping: Sweeping,
+): Promise<SweptPiece> {
+  const removed = new Map<string, number>()
+  let next = known
+  let left = SWEEP_ROWS
+  const parts = partsOf(collections)
+  const begin = from ? parts.findIndex(({ place }) => isSamePart(place, from)) : 0
+  for (const { collection, rule, place } of parts.slice(Math.max(begin, 0))) {
+    const here = from && isSamePart(place, from) ? from : place
+    const seen = await sweepPart(tx, { collection, rule, place: here, left }, sweeping)
+    left -= seen.read
+    if (seen.removed > 0) removed.set(collection.name, (removed.get(collection.name) ?? 0) + seen.removed)
+    if (seen.next !== undefined) next = Math.min(next ?? seen.next, seen.next)
+    const rest = seen.after ? { ...place, after: seen.after } : left > 0 ? undefined : placeAfter(parts, place)
+    if (rest) return { removed, place: rest, ...(next !== undefined && { next }) }
+  }
+  return { removed, ...(next !== undefined && { next }) }
+}
+
+/** A collection that is swept, or a part of it that its rule names. */
+interface SweepPart {
+  readonly collection: AnyCollection
+  readonly rule: SweptRule<Row>
+  readonly place: SweepPlace
+}
+
+const partsOf = (collections: readonly AnyCollection[]): SweepPart[] =>
+  collections.flatMap((collection) => {
+    const rule = collection.retention
+    if (!isSwept(rule)) return []
+    return prefixesOf(rule).map((_, part) => ({ collection, rule, place: { collection: collection.name, part } }))
+  })
+
+const prefixesOf = ({ prefixes = [[]] }: SweptRule<Row>): readonly (readonly Key[])[] => prefixes
+
+const isSamePart = (a: SweepPlace, b: SweepPlace): boolean => a.collection === b.collection && a.part === b.part
+
+const placeAfter = (parts: readonly SweepPart[], place: SweepPlace): SweepPlace | undefined =>
+  parts[parts.findIndex((part) => isSamePart(part.place, place)) + 1]?.place
+
+interface SeenPart {
+  readonly read: number
+  readonly removed: number
+  readonly next?: number
+  /** The key of the last row, if rows after it may be over too. */
+  readonly after?: readonly Key[]
+}
+
+async function sweepPart(
+  tx: Writer,
+  { collection, rule, place, left }: SweepPart & { readonly left: number },
+  sweeping: Sweeping,
+): Promise<SeenPart> {
+  const most = rule.belongings?.most ?? 0
+  const limit = Math.max(1, Math.min(Math.floor(left / (1 + most)), rule.rowsAtOnce ?? left))
+  const prefix = prefixesOf(rule)[place.part] ?? []
+  const query = { index: rule.index, prefix, limit, ...(place.after && { after: place.after }) }
+  const rows = await tx.find(collection, query)
+  const { over, next } = await judge(tx, { collection, rule, prefix }, rows, sweeping)
+  for (const row of over) {
+    await rule.belongings?.remove(tx, row)
+    tx.remove(collection, row.id)
+  }
+  const last = rows.at(-1)
+  const isWhole = next !== undefined || rows.length < limit || !last
+  return {
+    read: rows.length + over.length * most,
+    removed: over.length,
+    ...(next !== undefined && { next }),
+    ...(!isWhole && { after: keyIn(indexNamed(collection, rule.index), last) }),
+  }
+}
+
+interface Judging {
+  readonly collection: AnyCollection
+  readonly rule: SweptRule<Row>
+  readonly prefix: readonly Key[]
+}
+
+/** Returns the rows to remove, and when the first row goes that is still kept. The rows after that one go later. */
+async function judge(
+  tx: Reader,
+  { collection, rule, prefix }: Judging,
+  rows: readonly Row[],
+  sweeping: Sweeping,
+): Promise<{ over: Row[]; next?: number }> {
+  const { at, limits } = sweeping
+  const kept = keptFor(rule, limits)
+  const ends = rule.endsOf ? await rule.endsOf(tx, rows) : rows.map((row) => endIn(collection, { rule, prefix }, row))
+  const newest = rule.mostRows || rule.keepsNewest ? await newestIdOf(tx, collection) : undefined
+  const surplus = rule.mostRows && newest !== undefined ? newest - limits[rule.mostRows] : Number.NEGATIVE_INFINITY
+  const due: Row[] = []
+  let next: number | undefined
+  for (const [i, row] of rows.entries()) {
+    const end = ends[i]
+    const isSurplus = typeof row.id === 'number' && row.id <= surplus
+    // In the order of the ids, a row from before a clock was set back may be in front of older ones.
+    if (!isSurplus && (end === undefined || (rule.index === 'id' && end > at))) continue
+    if (!isSurplus && end !== undefined && end + kept > at) {
+      next = end + kept
+      break
+    }
+    due.push(row)
+  }
+  const spared = due.length > 0 ? await rule.spared?.(tx, due, sweeping) : undefined
+  const stays = ({ id }: Row) => spared?.has(id) || (rule.keepsNewest && id === newest)
+  return { over: due.filter((row) => !stays(row)), ...(next !== undefined && { next }) }
+}
+
+/** The highest id of a collection whose ids are numbers. */
+async function newestIdOf(tx: Reader, collection: AnyCollection): Promise<number | undefined> {
+  const [newest] = await tx.find(collection, { index: 'id', prefix: [], limit: 1, reverse: true })
+  return typeof newest?.id === 'number' ? newest.id : undefined
+}
+
+/** The time of a row's end: the field of the index after the prefix. */
+function endIn(collection: AnyCollection, { rule, prefix }: Omit<Judging, 'collection'>, row: Row): number | undefined {
+  const end = keyIn(indexNamed(collection, rule.index), row)[prefix.length]
+  return typeof end === 'number' ? end : undefined
+}

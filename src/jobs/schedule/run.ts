@@ -1,0 +1,167 @@
+import { load } from '../../base/load.js'
+import type { ServiceContext } from '../../http/context.js'
+import { storageNoting } from '../../http/faults.js'
+import { RecordedTransaction } from '../../storage/recorded-transaction.js'
+import type { Storage, Writer } from '../../storage/storage.js'
+import { Transaction } from '../../storage/transaction.js'
+import { drawJitter } from '../retries/wait.js'
+import { areTimersAhead, dueTimers, nextTimerDue, redateTimers, type TimerJob, type TimerRow, timers } from './timer.js'
+
+const MINUTE = 60_000
+const LONGEST_PAUSE = 6 * 60 * MINUTE
+/** How many times a job may throw before it waits for an operator: about two days. */
+export const MOST_FAILURES = 16
+/** How many timers run in one transaction. Requests get their turn between two transactions. */
+const SLICE = 64
+
+/** What loads the job of each kind of timer. */
+export type TimerJobs = Readonly<Record<string, () => Promise<TimerJob>>>
+
+/** Runs all timers that are due, in slices. Returns when the next one is due. */
+export async function runDueTimers(jobs: TimerJobs, service: ServiceContext): Promise<number | undefined> {
+  const { storage, clock } = service
+  for (;;) {
+    const at = clock.now()
+    const { isAhead, next } = await storage.read(async (tx) => ({
+      isAhead: await areTimersAhead(tx, at),
+      next: await nextTimerDue(tx),
+    }))
+    if (isAhead) await redateAllTimers(service)
+    else if (next === undefined || next > at) return next
+    else await runTimerSlice(at, jobs, service)
+  }
+}
+
+/** Dates timers anew whose times lie ahead of the clock, because it was moved back. */
+export async function redateAllTimers({ storage, clock }: Pick<ServiceContext, 'storage' | 'clock'>): Promise<void> {
+  while (await storage.write((tx) => redateTimers(tx, clock.now())));
+}
+
+/** A job that has run in a transaction. */
+interface Ran {
+  readonly timer: TimerRow
+  /** What it wrote, for the journal. Undefined if nobody knows. */
+  readonly written?: RecordedTransaction
+  /** Why it failed. Undefined if it did not. */
+  readonly failure?: { readonly cause: unknown }
+}
+
+/**
+ * Runs the first timers that are due by a time, in one transaction and in their order. A job that throws is logged,
+ * undone alone and tried again after a longer wait each time. After the last try it is unsettled, and its owners get an
+ * event.
+ */
+export async function runTimerSlice(dueBy: number, jobs: TimerJobs, service: ServiceContext): Promise<void> {
+  const happened: string[] = []
+  const storage = storageNoting(service, (faultId) => happened.push(faultId))
+  const kinds = await storage.read(async (tx) => (await dueTimers(tx, dueBy, SLICE)).map(({ kind }) => kind))
+  const run: Run = {
+    jobs: await loadJobs(new Set(kinds), jobs),
+    service,
+    storage,
+    happened,
+    jitter: drawJitter(service),
+  }
+  try {
+    const ran = await storage.write(async (tx) => runAll(tx, await dueTimers(tx, dueBy, SLICE), run))
+    reportAll(ran, run)
+  } catch (cause) {
+    // One of them may have written what the storage refuses, and nobody knows which.
+    const due = await storage.read((tx) => dueTimers(tx, dueBy, SLICE))
+    if (due.length === 0) throw cause
+    for (const timer of due) await runAlone(timer, run)
+  }
+}
+
+/** Loads jobs before their transaction. One that does not load fails like a job that throws. */
+async function loadJobs(kinds: ReadonlySet<string>, jobs: TimerJobs): Promise<Run['jobs']> {
+  const loaded = new Map<string, TimerJob>()
+  for (const kind of kinds) {
+    const job = load(async () => jobs[kind]?.())
+    const failing = (cause: unknown) => () => Promise.reject(cause)
+    loaded.set(kind, (await job.catch(failing)) ?? doNothing)
+  }
+  return loaded
+}
+
+const doNothing: TimerJob = async () => {}
+
+interface Run {
+  /** By the kinds of timers. */
+  readonly jobs: ReadonlyMap<string, TimerJob>
+  readonly service: ServiceContext
+  /** That of the service. It notes the faults that happen to it in `happened`. */
+  readonly storage: Storage
+  readonly happened: readonly string[]
+  readonly jitter: (ms: number) => number
+}
+
+async function runAll(tx: Writer, due: readonly TimerRow[], run: Run): Promise<Ran[]> {
+  const ran: Ran[] = []
+  for (const timer of due) {
+    // An earlier job of the slice may have removed it.
+    if ((await tx.get(timers, timer.id))?.due_at !== timer.due_at) continue
+    // A timer that was set since the jobs were loaded waits for the next slice.
+    const job = run.jobs.get(timer.kind)
+    if (!job) continue
+    const part = new Transaction(tx)
+    const written = new RecordedTransaction(part)
+    try {
+      part.remove(timers, timer.id)
+      await job(written, timer.subject, run.service)
+      part.into(tx)
+      ran.push({ timer, written })
+    } catch (cause) {
+      ran.push({ timer, written, failure: { cause } })
+      await postpone(tx, timer, run)
+    }
+  }
+  return ran
+}
+
+async function runAlone({ id }: TimerRow, run: Run): Promise<void> {
+  const { storage } = run
+  const { clock } = run.service
+  /** Does nothing if another process has run it. */
+  const write = <T>(work: (tx: Writer, timer: TimerRow) => Promise<T>) =>
+    storage.write(async (tx) => {
+      const timer = await tx.get(timers, id)
+      return timer && timer.due_at !== null && timer.due_at <= clock.now() ? work(tx, timer) : undefined
+    })
+  try {
+    const ran = await write((tx, timer) => runAll(tx, [timer], run))
+    reportAll(ran ?? [], run)
+  } catch (cause) {
+    const postponed = await write(async (tx, timer) => {
+      await postpone(tx, timer, run)
+      return timer
+    })
+    if (postponed) reportAll([{ timer: postponed, failure: { cause } }], run)
+  }
+}
+
+/** Records and logs how jobs went whose transaction has landed. */
+function reportAll(ran: readonly Ran[], { service: { log, recorder }, happened }: Run): void {
+  const fault = happened.at(-1)
+  for (const { timer, written, failure } of ran) {
+    if (failure) report(timer, failure.cause, log)
+    const recording = recorder?.beginWork({ origin: 'timer', kind: timer.kind, id: timer.id })
+    if (fault !== undefined) recording?.noteFault(fault)
+    recording?.end({ written, failure: failure?.cause })
+  }
+}
+
+const report = ({ id }: TimerRow, cause: unknown, log: ServiceContext['log']): void =>
+  log.error(`the timer ${id} failed and is set again`, cause)
+
+async function postpone(tx: Writer, timer: TimerRow, { service, jitter }: Run): Promise<void> {
+  const at = service.clock.now()
+  const failures = (timer.failures ?? 0) + 1
+  if (failures < MOST_FAILURES) {
+    const pause = jitter(Math.min(MINUTE * 2 ** (failures - 1), LONGEST_PAUSE))
+    return tx.put(timers, { ...timer, failures, due_at: at + pause, due_set_at: at })
+  }
+  const { due_set_at, ...parked } = timer
+  tx.put(timers, { ...parked, failures, due_at: null, parked_at: at })
+  await service.recordUnsettled(tx, { kind: timer.kind, subject: timer.subject, id: `timer:${timer.id}` })
+}
