@@ -2,6 +2,8 @@ import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { matchesPattern } from './event-pattern.js'
+import type { EventType } from './event-types.js'
 
 /** A fact that its owners can read and follow later. */
 export interface EventRow {
@@ -21,14 +23,27 @@ export interface EventRow {
   readonly created_at: number
 }
 
-export const events = collection<EventRow>()('events', {
-  byOwner: { fields: ['owner'] },
-  byOther: { fields: ['other'] },
-  byOwnerType: { fields: ['owner', 'type'] },
-  byOtherType: { fields: ['other', 'type'] },
-})
+export const events = collection<EventRow>()(
+  'events',
+  {
+    byOwner: { fields: ['owner'] },
+    byOther: { fields: ['other'] },
+    byOwnerType: { fields: ['owner', 'type'] },
+    byOtherType: { fields: ['other', 'type'] },
+  },
+  {
+    retention: {
+      after: 'it happened',
+      keepMs: 'eventDays',
+      index: 'id',
+      endsOf: async (_tx, rows) => rows.map(({ created_at }) => created_at),
+      keepsNewest: true,
+    },
+  },
+)
 
-export interface NewEvent extends Omit<EventRow, 'id' | 'owner' | 'other' | 'created_at'> {
+export interface NewEvent extends Omit<EventRow, 'id' | 'owner' | 'other' | 'type' | 'created_at'> {
+  readonly type: EventType
   /** The owner, or both sides. */
   readonly owners: readonly [Owner, Owner?]
   readonly at: number
@@ -41,7 +56,11 @@ export async function recordEvent(tx: Writer, event: NewEvent): Promise<void> {
   await putEvent(tx, event)
 }
 
-async function putEvent(tx: Writer, { id: given, owners, type, actor, subject, data, at }: NewEvent) {
+/** `recordEvent` that returns the row, for events of any type. */
+export async function putEvent(
+  tx: Writer,
+  { id: given, owners, type, actor, subject, data, at }: Omit<NewEvent, 'type'> & Pick<EventRow, 'type'>,
+) {
   const [owner, second] = owners
   const other = second === undefined || second === owner ? null : second
   const id = given ?? (await tx.nextId('events'))
@@ -60,18 +79,33 @@ export const showEvent = ({ id, type, actor, subject, data, created_at }: EventR
 })
 
 export interface EventQuery {
-  /** One type, such as `payment.created`. */
+  /** A type such as `payment.created`, a group such as `payment.*`, or `*`. */
   readonly type?: string | undefined
   readonly limit?: number | undefined
   readonly after?: number | undefined
 }
 
-/** A page of an owner's events, newest first. Throws `cursor_invalid`. */
+/**
+ * A page of an owner's events, newest first. After an event that the sweep removed there are none. Throws
+ * `cursor_invalid`.
+ */
 export async function listEvents(tx: Reader, owner: Owner, { type, limit = 20, after }: EventQuery) {
-  if (after !== undefined && !(await ownEvent(tx, owner, after))) throw problem('cursor_invalid')
-  const rows = await findEvents(tx, { owner, type, past: after, limit: limit + 1, reverse: true })
+  if (after !== undefined && !(await ownEvent(tx, owner, after))) {
+    if (after > 0 && after <= (await sweptUntil(tx))) return { events: [], next: null }
+    throw problem('cursor_invalid')
+  }
+  const { rows } = await findMatching(tx, { owner, type, past: after, limit: limit + 1, reverse: true })
   const shown = rows.slice(0, limit)
   return { events: shown.map(showEvent), next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
+}
+
+/**
+ * The highest id up to which the sweep has removed events. It removes the events of all owners in the order of their
+ * ids.
+ */
+export async function sweptUntil(tx: Reader): Promise<number> {
+  const [oldest] = await tx.find(events, { index: 'id', prefix: [], limit: 1 })
+  return oldest ? oldest.id - 1 : 0
 }
 
 export interface EventSearch {
@@ -97,6 +131,36 @@ export async function findEvents(
     ...(await tx.find(events, { index: others, ...query })),
   ]
   return rows.sort((a, b) => (reverse ? b.id - a.id : a.id - b.id)).slice(0, limit)
+}
+
+/** How many events of an owner one read of a group takes. */
+const SCANNED = 1000
+
+/**
+ * `findEvents` that also takes a group of types, such as `payment.*`. No index has groups, so it reads the owner's events
+ * until it has found enough. `last` is the id of the last event that it has read, matching or not.
+ */
+export async function findMatching(tx: Reader, search: EventSearch): Promise<{ rows: EventRow[]; last?: number }> {
+  const { type, limit } = search
+  if (!type?.endsWith('*')) {
+    const rows = await findEvents(tx, search)
+    return { rows, ...lastOf(rows) }
+  }
+  const found: EventRow[] = []
+  let { past } = search
+  for (;;) {
+    const read = await findEvents(tx, { ...search, type: undefined, past, limit: SCANNED })
+    const rows = read.filter((row) => matchesPattern([type], row.type)).slice(0, limit - found.length)
+    found.push(...rows)
+    if (found.length === limit) return { rows: found, ...lastOf(found) }
+    past = read.at(-1)?.id ?? past
+    if (read.length < SCANNED) return { rows: found, ...(past !== undefined && { last: past }) }
+  }
+}
+
+const lastOf = (rows: readonly EventRow[]) => {
+  const last = rows.at(-1)?.id
+  return last === undefined ? {} : { last }
 }
 
 async function ownEvent(tx: Reader, owner: Owner, id: number): Promise<EventRow | undefined> {

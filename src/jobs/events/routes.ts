@@ -1,10 +1,10 @@
-import { IdPath, pageOf, pageQuery, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, IdPath, pageOf, pageQuery, UnixSeconds, z } from '../../http/fields/schema.js'
 import { streamed } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createEvent, listEvents, readEvent } from './event.js'
 import { followEvents } from './follow.js'
 
-const Event = z.object({
+const Event = component('Event', {
   id: z.int(),
   type: z.string(),
   actor: z.string(),

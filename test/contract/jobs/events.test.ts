@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { settledRows } from '../../support/contract/settled.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { newCommodity, newPayer, newSeller, newSession } from '../../support/scenes/world.js'
 
@@ -61,11 +62,16 @@ contract('The event log', (start) => {
   })
 
   test('listEvents works with a signed-in session, filters by type, and has pages', async () => {
-    const { call, payer } = await used()
+    const { call, payer, state } = await used()
     const session = await newSession(call, payer.email)
+    await settledRows(state)
     const all = (await call('GET', '/v4/events?limit=100', { session })).body.events
     expect(await typesOf(call, payer.token, '?type=payment.created')).toEqual(['payment.created'])
     expect(await typesOf(call, payer.token, '?type=payment')).toEqual([])
+    expect(await typesOf(call, payer.token, '?type=payment.*')).toEqual(['payment.validated', 'payment.created'])
+    expect(await typesOf(call, payer.token, '?type=payment.*&limit=1')).toEqual(['payment.validated'])
+    expect(await typesOf(call, payer.token, '?type=pay*')).toEqual([])
+    expect(await typesOf(call, payer.token, '?type=*&limit=100')).toEqual(all.map(({ type }: { type: string }) => type))
     const seen = []
     for (let after: number | null | undefined; after !== null; ) {
       const { body } = await call('GET', `/v4/events?limit=1${after ? `&after=${after}` : ''}`, { session })
@@ -93,7 +99,7 @@ contract('The event log', (start) => {
     expect(await replayed.next()).toEqual({ id: String(all[0].id), event: 'payment.validated', data: all[0] })
     await replayed.cancel()
 
-    const live = await follow({}, '?type=payment.created')
+    const live = await follow({}, '?type=payment.*')
     const { body } = await call('POST', `/v4/payment/${commodity.hash}`, { token: payer.token })
     expect((await live.next()).data).toMatchObject({ type: 'payment.created', subject: `payment:${body.id}` })
     await live.cancel()
@@ -154,7 +160,8 @@ function messagesOf(body: ReadableStream<Uint8Array>) {
           text += value
           continue
         }
-        const lines = text.slice(0, end).split('\n')
+        const block = text.slice(0, end).split('\n')
+        const lines = block.filter((line) => !line.startsWith(':'))
         text = text.slice(end + 2)
         const fields = Object.fromEntries(lines.map((line) => line.split(/: (.*)/s).slice(0, 2)))
         if (fields.event) return { ...fields, data: JSON.parse(fields.data) }

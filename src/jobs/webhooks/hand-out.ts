@@ -1,0 +1,107 @@
+import { accountIdOf } from '../../base/owner.js'
+import { isAhead } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { type EventRow, events } from '../events/event.js'
+import { matchesPattern } from '../events/event-pattern.js'
+import { webhooksOf } from './webhook.js'
+import { postDelivery } from './webhook-delivery.js'
+import { PROGRESS, type WebhookProgressRow, type WebhookRow, webhookProgress } from './webhook-row.js'
+
+/** How many events one transaction hands out. */
+const PIECE = 100
+/** How long an id that another process drew may wait for its event. No transaction takes longer. */
+const MISSING_MS = 5 * 60_000
+const MOST_MISSING = 1000
+
+type HandingOut = Pick<ServiceContext, 'storage' | 'clock' | 'random' | 'recorder'>
+
+/**
+ * Writes the deliveries of events that no webhook has got yet, in the order of the events. Each event is handed out
+ * once, by whichever process comes first. Returns whether there may be more.
+ */
+export async function handOutEvents(service: HandingOut): Promise<boolean> {
+  const { storage } = service
+  const { missed, rows } = await storage.read(readNews)
+  if (missed.length + rows.length === 0) return false
+  const { posted, mayBeMore } = await storage.write((tx) => handOut(tx, service))
+  for (const { eventId, id } of posted) service.recorder?.noteMessage(eventId, { kind: 'webhook', id })
+  return mayBeMore
+}
+
+/** What one transaction handed out. */
+interface HandedOut {
+  readonly posted: readonly { readonly eventId: number; readonly id: number }[]
+  readonly mayBeMore: boolean
+}
+
+async function readNews(tx: Reader) {
+  const progress = await tx.get(webhookProgress, PROGRESS)
+  if (!progress) return { progress, missed: [], rows: [] }
+  const ids = progress.missing.map(({ id }) => id)
+  const missed = ids.length > 0 ? (await tx.getMany(events, ids)).filter((row) => row !== undefined) : []
+  const rows = await tx.find(events, { index: 'id', prefix: [], after: [progress.after], limit: PIECE })
+  return { progress, missed, rows }
+}
+
+async function handOut(tx: Writer, service: HandingOut): Promise<HandedOut> {
+  const { progress, missed, rows } = await readNews(tx)
+  if (!progress) return { posted: [], mayBeMore: false }
+  const at = service.clock.now()
+  // A clock that goes back a little must not change the order.
+  const due = isAhead(progress.due_at, at) ? at : Math.max(at, progress.due_at)
+  const wanted = await recipientsOf(tx, [...missed, ...rows])
+  const names = wanted.flatMap(() => ['webhook_deliveries', 'outbox'])
+  const ids = names.length > 0 ? await tx.nextIds(names) : []
+  for (const [i, { webhook, event }] of wanted.entries())
+    postDelivery(tx, { webhook, event, ids: [ids[2 * i] ?? 0, ids[2 * i + 1] ?? 0], at: due }, service)
+  const after = rows.at(-1)?.id ?? progress.after
+  // Alone with its storage, a process writes events in the order of their ids.
+  const missing = service.storage.exclusive ? [] : missingAfter(progress, { missed, rows, at })
+  tx.put(webhookProgress, { id: PROGRESS, after, missing, due_at: wanted.length > 0 ? due : progress.due_at })
+  const posted = wanted.map(({ event }, i) => ({ eventId: event.id, id: ids[2 * i + 1] ?? 0 }))
+  return { posted, mayBeMore: rows.length === PIECE }
+}
+
+interface Recipient {
+  readonly webhook: WebhookRow
+  readonly event: EventRow
+}
+
+/** Who gets which event, in the order of the events. */
+async function recipientsOf(tx: Reader, rows: readonly EventRow[]): Promise<Recipient[]> {
+  const byAccount = new Map<number, WebhookRow[]>()
+  const wanted: Recipient[] = []
+  for (const event of rows)
+    for (const owner of [event.owner, event.other]) {
+      const id = owner === null ? undefined : accountIdOf(owner)
+      if (id === undefined) continue
+      const own = byAccount.get(id) ?? (await webhooksOf(tx, id)).filter(({ status }) => status === 'enabled')
+      byAccount.set(id, own)
+      for (const webhook of own) if (wants(webhook, event)) wanted.push({ webhook, event })
+    }
+  return wanted
+}
+
+/** The test of one webhook is nothing to the others. */
+const wants = ({ after_event, events: patterns }: WebhookRow, { id, type }: EventRow): boolean =>
+  id > after_event && type !== 'webhook.test' && matchesPattern(patterns, type)
+
+interface News {
+  readonly missed: readonly EventRow[]
+  readonly rows: readonly EventRow[]
+  readonly at: number
+}
+
+/** The ids whose events may still come: transactions that run at the same time land in any order. */
+function missingAfter({ after, missing }: WebhookProgressRow, { missed, rows, at }: News) {
+  const found = new Set(missed.map(({ id }) => id))
+  const open = missing.filter(({ id, since }) => !found.has(id) && since <= at && since > at - MISSING_MS)
+  let last = after
+  for (const { id } of rows) {
+    for (let skipped = Math.max(last + 1, id - MOST_MISSING); skipped < id; skipped++)
+      open.push({ id: skipped, since: at })
+    last = id
+  }
+  return open.slice(-MOST_MISSING)
+}

@@ -1,0 +1,236 @@
+import { problem } from '../../base/problem.js'
+import { seconds } from '../../base/time.js'
+import type { ServiceContext } from '../../http/context.js'
+import { newestFirst } from '../../storage/page.js'
+import { DAY } from '../../storage/retention.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { events, recordEvent } from '../events/event.js'
+import { checkEventPatterns } from '../events/event-pattern.js'
+import type { EventType } from '../events/event-types.js'
+import { checkUpstreamUrl, type UpstreamPolicy } from '../upstream/policy.js'
+import { newSecretOf, publicKeyOf, type SignatureKind, signatureKindOf } from './signature.js'
+import { type DisabledReason, PROGRESS, type WebhookRow, webhookProgress, webhooks } from './webhook-row.js'
+
+/** How many webhooks an account may have. */
+export const MOST_WEBHOOKS = 20
+
+/** How long the secret before a rotation signs too. */
+const OVERLAP_MS = DAY
+
+export const showWebhook = (webhook: WebhookRow, at: number) => ({
+  id: webhook.id,
+  url: webhook.url,
+  description: webhook.description,
+  events: webhook.events,
+  signature: signatureKindOf(webhook.secret),
+  public_key: publicKeyOf(webhook.secret),
+  status: webhook.status,
+  disabled_reason: webhook.disabled_reason,
+  former_secret_until: isFormerSecretCurrent(webhook, at) ? seconds(webhook.former_until) : null,
+  created_at: seconds(webhook.created_at),
+  updated_at: seconds(webhook.updated_at),
+})
+
+/** A webhook with its secret, which only its creation and its rotation show. Nobody ever sees a private key. */
+const showSecret = (webhook: WebhookRow, at: number) => ({
+  ...showWebhook(webhook, at),
+  secret: signatureKindOf(webhook.secret) === 'hmac-sha256' ? webhook.secret : null,
+})
+
+interface WithFormerUntil extends WebhookRow {
+  readonly former_until: number
+}
+
+const isFormerSecretCurrent = (webhook: WebhookRow, at: number): webhook is WithFormerUntil =>
+  webhook.former_until !== null && webhook.former_until > at && webhook.former_until <= at + OVERLAP_MS
+
+/** The secrets that sign now, the latest first. Empty if another key encrypted them. */
+export const currentSecrets = (webhook: WebhookRow, at: number): string[] => {
+  const former = isFormerSecretCurrent(webhook, at) ? (webhook.former_secret ?? '') : ''
+  return [webhook.secret, former].filter((secret) => secret !== '')
+}
+
+/** The fields that the owner of a webhook sets. */
+interface WebhookFields {
+  readonly url: string
+  readonly events: readonly string[]
+  readonly description?: string | null | undefined
+}
+
+interface Acting {
+  readonly accountId: number
+  readonly at: number
+}
+
+/** Creates a webhook. Throws `upstream_refused`, `field_invalid`, `too_many_webhooks`. */
+export async function createWebhook(
+  tx: Writer,
+  {
+    url,
+    events: patterns,
+    description,
+    signature = 'hmac-sha256',
+    accountId,
+    at,
+  }: WebhookFields & { readonly signature?: SignatureKind | undefined } & Acting,
+  { random, ...policy }: UpstreamPolicy & Pick<ServiceContext, 'random'>,
+) {
+  checkEventPatterns(patterns)
+  const own = await webhooksOf(tx, accountId)
+  if (own.length >= MOST_WEBHOOKS) throw problem('too_many_webhooks')
+  const webhook: WebhookRow = {
+    id: await tx.nextId('webhooks'),
+    account_id: accountId,
+    url: checkUpstreamUrl(url, policy).href,
+    description: description ?? null,
+    events: [...new Set(patterns)],
+    status: 'enabled',
+    disabled_reason: null,
+    term: 1,
+    after_event: await enterLog(tx, at),
+    secret: await newSecretOf(signature, random),
+    former_secret: null,
+    former_until: null,
+    created_at: at,
+    updated_at: at,
+  }
+  tx.put(webhooks, webhook)
+  await recordWebhookEvent(tx, webhook, { type: 'webhook.created', at })
+  return showSecret(webhook, at)
+}
+
+/**
+ * Returns the id of the newest event: a webhook that begins now gets later ones. If it is the only one, nothing before
+ * that is handed out any more.
+ */
+async function enterLog(tx: Writer, at: number): Promise<number> {
+  const [newest] = await tx.find(events, { index: 'id', prefix: [], limit: 1, reverse: true })
+  const after = newest?.id ?? 0
+  const [enabled] = await tx.find(webhooks, { index: 'byStatus', prefix: ['enabled'], limit: 1 })
+  const progress = await tx.get(webhookProgress, PROGRESS)
+  if (!enabled || !progress) tx.put(webhookProgress, { id: PROGRESS, after, missing: [], due_at: at })
+  return after
+}
+
+/** The webhooks of an account. */
+export const webhooksOf = (tx: Reader, accountId: number): Promise<WebhookRow[]> =>
+  tx.find(webhooks, { index: 'byAccount', prefix: [accountId], limit: MOST_WEBHOOKS })
+
+/** Reads a webhook of the account. Throws `not_found`, even if it belongs to another account. */
+export async function ownWebhook(tx: Reader, id: number, accountId: number): Promise<WebhookRow> {
+  const webhook = await tx.get(webhooks, id)
+  if (webhook?.account_id !== accountId) throw problem('not_found')
+  return webhook
+}
+
+/** A page of an account's webhooks, newest first. Throws `cursor_invalid`. */
+export async function listWebhooks(
+  tx: Reader,
+  { accountId, at, ...page }: Acting & { readonly limit?: number | undefined; readonly after?: number | undefined },
+) {
+  const { rows, next } = await newestFirst(tx, webhooks, { index: 'byAccount', prefix: [accountId], ...page })
+  return { webhooks: rows.map((row) => showWebhook(row, at)), next }
+}
+
+/** The fields of a change. What is left out stays. */
+interface WebhookChange {
+  readonly url?: string | undefined
+  readonly events?: readonly string[] | undefined
+  readonly description?: string | null | undefined
+  /** Default: `enabled`. */
+  readonly status?: WebhookRow['status'] | undefined
+}
+
+/**
+ * Changes a webhook, and enables it unless `status` is `disabled`. Throws `not_found`, `upstream_refused`,
+ * `field_invalid`.
+ */
+export async function updateWebhook(
+  tx: Writer,
+  id: number,
+  { url, events: patterns, description, status = 'enabled', accountId, at }: WebhookChange & Acting,
+  policy: UpstreamPolicy,
+) {
+  const webhook = await ownWebhook(tx, id, accountId)
+  if (patterns) checkEventPatterns(patterns)
+  const changed: WebhookRow = {
+    ...webhook,
+    // An address that was allowed once may be refused today.
+    url: checkUpstreamUrl(url ?? webhook.url, policy).href,
+    events: patterns ? [...new Set(patterns)] : webhook.events,
+    description: description === undefined ? webhook.description : description,
+    updated_at: at,
+    ...(await statusOf(tx, webhook, status, at)),
+  }
+  tx.put(webhooks, changed)
+  await recordWebhookEvent(tx, changed, { type: 'webhook.updated', at })
+  return showWebhook(changed, at)
+}
+
+/** Events from while it was disabled are not delivered later. */
+async function statusOf(
+  tx: Writer,
+  webhook: WebhookRow,
+  status: WebhookRow['status'],
+  at: number,
+): Promise<Partial<WebhookRow>> {
+  if (status === webhook.status) return {}
+  if (status === 'disabled') return { status, disabled_reason: 'owner' }
+  return { status, disabled_reason: null, term: webhook.term + 1, after_event: await enterLog(tx, at) }
+}
+
+/** Deletes a webhook and ends its deliveries. Throws `not_found`. */
+export async function deleteWebhook(tx: Writer, id: number, { accountId, at }: Acting): Promise<void> {
+  const webhook = await ownWebhook(tx, id, accountId)
+  tx.remove(webhooks, id)
+  await recordWebhookEvent(tx, webhook, { type: 'webhook.deleted', at })
+}
+
+/**
+ * Gives a webhook a new secret or private key. The old one signs too for a day, also if it signs otherwise. Throws
+ * `not_found`, `field_invalid`.
+ */
+export async function rotateWebhook(
+  tx: Writer,
+  id: number,
+  { signature, accountId, at }: { readonly signature?: SignatureKind | undefined } & Acting,
+  { random }: Pick<ServiceContext, 'random'>,
+) {
+  const webhook = await ownWebhook(tx, id, accountId)
+  const kind = signature ?? signatureKindOf(webhook.secret) ?? 'hmac-sha256'
+  const rotated: WebhookRow = {
+    ...webhook,
+    secret: await newSecretOf(kind, random),
+    former_secret: webhook.secret === '' ? null : webhook.secret,
+    former_until: at + OVERLAP_MS,
+    updated_at: at,
+  }
+  tx.put(webhooks, rotated)
+  await recordWebhookEvent(tx, rotated, { type: 'webhook.secret_rotated', at })
+  return showSecret(rotated, at)
+}
+
+/** Disables a webhook that fails, and ends its deliveries. Returns false if it was disabled before. */
+export async function disableWebhook(
+  tx: Writer,
+  webhook: WebhookRow,
+  { reason, at }: { readonly reason: DisabledReason; readonly at: number },
+): Promise<boolean> {
+  if (webhook.status === 'disabled') return false
+  const disabled: WebhookRow = { ...webhook, status: 'disabled', disabled_reason: reason, updated_at: at }
+  tx.put(webhooks, disabled)
+  await recordWebhookEvent(tx, disabled, { type: 'webhook.disabled', actor: 'service', at })
+  return true
+}
+
+async function recordWebhookEvent(
+  tx: Writer,
+  { id, account_id, url, disabled_reason }: WebhookRow,
+  { type, actor, at }: { readonly type: EventType; readonly actor?: string; readonly at: number },
+): Promise<void> {
+  const owner = `account:${account_id}` as const
+  // The query of a URL may hold a token.
+  const { origin, pathname } = new URL(url)
+  const data = { url: `${origin}${pathname}`, ...(disabled_reason !== null && { reason: disabled_reason }) }
+  await recordEvent(tx, { owners: [owner], type, actor: actor ?? owner, subject: `webhook:${id}`, data, at })
+}
