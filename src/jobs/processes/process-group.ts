@@ -1,0 +1,328 @@
+import type { ServiceContext } from '../../http/context.js'
+import { type Reader, type State, type Storage, StorageClosed, type Writer } from '../../storage/storage.js'
+import { instanceIn, type Lease, leases } from '../leases/lease.js'
+import {
+  type Control,
+  type ControlKind,
+  controlRow,
+  processRow,
+  processRows,
+  readControl,
+  readProcessRow,
+  withProcesses,
+} from './process-rows.js'
+import { Silences } from './silences.js'
+
+/** How often a process shows that it is alive. */
+const BEAT_MS = 1000
+/** How long it may be silent before others consider it dead. */
+const DEAD_MS = 10_000
+/** How often a control looks whether all have followed, even without a hint. */
+const LOOK_MS = 250
+/** How long a control waits for a process that is alive. Later ones follow by themselves. */
+const PATIENCE_MS = 20_000
+
+/** What a process does for the others. */
+export interface SharedWork {
+  /** Begins no more work. Resolves when what it has begun has ended, or takes long. */
+  pause(): Promise<void>
+  resume(): void
+  /** Stores what other processes are to follow and nothing else has stored yet, in the transaction that ends a control. */
+  store(tx: Writer): Promise<void>
+  /** Takes over the clock, the key and the armed faults that are stored. */
+  follow(kind: ControlKind): Promise<void>
+  /** Takes over what processes that have ended were doing. */
+  takeOver(): Promise<void>
+}
+
+type Member = Pick<ServiceContext, 'instance' | 'alarm' | 'random' | 'log'> & { readonly storage: Storage }
+
+/** What one look at the storage showed. */
+interface Seen {
+  readonly rows: readonly Lease[]
+  readonly control: Control | undefined
+}
+
+/**
+ * The processes that serve from one storage. Each shows by a row that it is alive, and removes the rows of dead ones. Time
+ * is real here, whatever the service's clock says, and no two processes need the same time.
+ *
+ * A control that changes the clock or the state runs in one process at a time, while the background work of all others
+ * rests. It ends when they have taken over the clock and the key.
+ */
+export class ProcessGroup {
+  readonly #member: Member
+  readonly #work: SharedWork
+  readonly #silences: Silences
+  #others: ReadonlySet<string> = new Set()
+  /** The fence of the last step of a control that this process has followed. */
+  #followed = 0
+  #isResting = false
+  /** Whether this process runs a control, or is about to. */
+  #isRunning = false
+  #hasLeft = false
+  #looking: Promise<void> | undefined
+  #isHinted = false
+  #cancelBeat = () => {}
+  readonly #waiting = new Set<() => void>()
+
+  constructor(member: Member, work: SharedWork) {
+    this.#member = member
+    this.#work = work
+    this.#silences = new Silences(member.alarm, DEAD_MS)
+  }
+
+  /** The instance names of the processes that are alive, this one first. */
+  get names(): readonly string[] {
+    return [this.#member.instance, ...[...this.#others].sort()]
+  }
+
+  /** Shows that this process is alive, until it leaves. */
+  async enter(): Promise<void> {
+    const seen = await this.#beat(({ control }) => control?.fence ?? 0)
+    this.#meet(seen)
+    this.#followed = seen.control?.fence ?? 0
+    if (seen.control?.runBy !== undefined) await this.#rest()
+    this.#beatLater()
+  }
+
+  async isAlive(instance: string): Promise<boolean> {
+    if (instance === this.#member.instance) return !this.#hasLeft
+    const row = await this.#member.storage.read((tx) => readProcessRow(tx, instance))
+    return row !== undefined && !this.#silences.isOver(row)
+  }
+
+  /** Whether this process has followed the last control. A process that hung for long may not have. */
+  async isInStep(): Promise<boolean> {
+    const control = await this.#member.storage.read(readControl)
+    const isInStep = (control?.fence ?? 0) === this.#followed
+    if (!isInStep) this.notice()
+    return isInStep
+  }
+
+  /** Some process has written its row, or that of a control. */
+  notice(): void {
+    this.#isHinted = true
+    void this.#look(() => this.#member.storage.read(readSeen))
+  }
+
+  /** Runs a job that all processes follow, after those of other processes. The others rest if it moves clock or state. */
+  async together<T>(kind: ControlKind, job: () => Promise<T>): Promise<T> {
+    this.#isRunning = true
+    try {
+      const fence = await this.#take(kind)
+      try {
+        await this.#reach(fence)
+        return await job()
+      } finally {
+        await this.#end(kind, fence)
+      }
+    } finally {
+      this.#isRunning = false
+    }
+  }
+
+  /** A state to import, in which the processes are those that use the storage now. */
+  async withRows(state: State): Promise<State> {
+    const { rows, control } = await this.#member.storage.read(readSeen)
+    return withProcesses(state, control ? [...rows, controlRow(control)] : rows)
+  }
+
+  /** Tells the others that this process has ended, so that they take over at once what it still held. */
+  async leave(): Promise<void> {
+    if (this.#hasLeft) return
+    this.#hasLeft = true
+    this.#cancelBeat()
+    this.#silences.stop()
+    this.#wake()
+    await this.#looking
+    const { id } = processRow(this.#member, 0)
+    await this.#member.storage.write(async (tx) => tx.remove(leases, id)).catch(this.#logged('could not leave'))
+  }
+
+  /** Beats go on while this process follows a control, which may take long. */
+  #beatLater(): void {
+    this.#cancelBeat = this.#member.alarm.set(BEAT_MS, async () => {
+      const seen = await this.#beat(() => this.#followed).catch(this.#logged('could not be seen'))
+      if (this.#hasLeft) return
+      this.#beatLater()
+      if (seen) void this.#look(async () => seen)
+    })
+  }
+
+  /** Writes the row of this process, and removes those of dead ones. */
+  #beat(follow: (seen: Seen) => number): Promise<Seen> {
+    return this.#member.storage.write(async (tx) => {
+      const { rows, control } = await readSeen(tx)
+      const alive = rows.filter((row) => !this.#silences.isOver(row))
+      for (const row of rows) if (!alive.includes(row)) tx.remove(leases, row.id)
+      tx.put(leases, processRow(this.#member, follow({ rows, control })))
+      return { rows: alive, control }
+    })
+  }
+
+  /** Looks at the others, and does what it must. Looks that come meanwhile become one. Never rejects. */
+  #look(see: () => Promise<Seen>): Promise<void> {
+    this.#looking ??= this.#see(see).finally(() => {
+      this.#looking = undefined
+      if (this.#isHinted && !this.#hasLeft) this.notice()
+    })
+    return this.#looking
+  }
+
+  async #see(see: () => Promise<Seen>): Promise<void> {
+    this.#isHinted = false
+    try {
+      let seen = await see()
+      this.#meet(seen)
+      while (!this.#hasLeft && (await this.#followIn(seen))) {
+        seen = await this.#beat(() => this.#followed)
+        this.#meet(seen)
+      }
+    } catch (cause) {
+      this.#logged('could not follow the others')(cause)
+    }
+    this.#wake()
+  }
+
+  /** Compares those who are there with those who were. */
+  #meet({ rows }: Seen): void {
+    const others = rows.filter((row) => this.#isOther(row))
+    const before = this.#others
+    this.#others = new Set(others.map(nameOf))
+    this.#silences.hear(others)
+    for (const name of before)
+      if (!this.#others.has(name)) {
+        void this.#work.takeOver().catch(this.#logged('could not take over'))
+        return
+      }
+  }
+
+  /** Follows the control as far as it has got. Returns whether this process has moved on. */
+  async #followIn({ control }: Seen): Promise<boolean> {
+    const runBy = control?.runBy
+    const fence = control?.fence ?? 0
+    if (runBy === this.#member.instance && this.#isRunning) return false
+    if (control && runBy !== undefined && !this.#others.has(runBy)) {
+      await this.#endLeft(control)
+      return true
+    }
+    if (fence === this.#followed) return false
+    const kind = control?.kind ?? 'state'
+    // Nothing needs to rest while faults are armed.
+    if (kind !== 'faults') await this.#rest()
+    if (runBy === undefined) {
+      await this.#work.follow(kind)
+      if (this.#isResting) this.#work.resume()
+      this.#isResting = false
+    }
+    this.#followed = fence
+    return true
+  }
+
+  async #rest(): Promise<void> {
+    if (this.#isResting) return
+    this.#isResting = true
+    await this.#work.pause()
+  }
+
+  /** Ends a control whose process has ended, or could not say so. */
+  #endLeft({ kind, fence }: Control): Promise<void> {
+    return this.#member.storage.write(async (tx) => {
+      const control = await readControl(tx)
+      if (control?.runBy !== undefined && control.fence === fence)
+        tx.put(leases, controlRow({ kind, runBy: undefined, fence: fence + 1 }))
+    })
+  }
+
+  /** Takes the control for this process. Returns its fence. */
+  async #take(kind: ControlKind): Promise<number> {
+    const { storage, instance } = this.#member
+    for (;;) {
+      const fence = await storage.write(async (tx) => {
+        const control = await readControl(tx)
+        const last = control?.fence ?? 0
+        // A look ends the control of a dead process, and takes over what an earlier one changed.
+        if (control?.runBy !== undefined || last !== this.#followed) return undefined
+        const next = last + 1
+        tx.put(leases, controlRow({ kind, runBy: instance, fence: next }))
+        tx.put(leases, processRow(this.#member, next))
+        return next
+      })
+      if (fence !== undefined) {
+        this.#followed = fence
+        return fence
+      }
+      await this.#look(() => storage.read(readSeen))
+      await this.#nextLook()
+    }
+  }
+
+  /** If this fails, the next look ends the control. */
+  async #end(kind: ControlKind, fence: number): Promise<void> {
+    const ended = fence + 1
+    const isEnded = await this.#member.storage.write(async (tx: Writer) => {
+      const control = await readControl(tx)
+      // Others took this process for dead, and ended its control.
+      if (control && control.fence !== fence) return false
+      await this.#work.store(tx)
+      tx.put(leases, controlRow({ kind, runBy: undefined, fence: ended }))
+      tx.put(leases, processRow(this.#member, ended))
+      return true
+    })
+    if (!isEnded) return
+    this.#followed = ended
+    await this.#reach(ended)
+  }
+
+  /** Waits until all others have followed a control to this step. */
+  async #reach(fence: number): Promise<void> {
+    let isLate = false
+    const cancel = this.#member.alarm.set(PATIENCE_MS, () => {
+      isLate = true
+      this.#wake()
+    })
+    try {
+      for (;;) {
+        const { rows, control } = await this.#member.storage.read(readSeen)
+        const others = rows.filter((row) => this.#isOther(row))
+        const late = others.filter((row) => row.fence < fence && !this.#silences.isOver(row))
+        if (late.length === 0 || control?.fence !== fence || this.#hasLeft) return
+        if (isLate) return this.#member.log.error(`no answer to a control from ${late.map(nameOf).join(', ')}`)
+        this.#silences.hear(others)
+        await this.#nextLook()
+      }
+    } finally {
+      cancel()
+    }
+  }
+
+  /** Resolves after the next look, or soon. */
+  #nextLook(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        cancel()
+        this.#waiting.delete(done)
+        resolve()
+      }
+      const cancel = this.#member.alarm.set(LOOK_MS, done)
+      this.#waiting.add(done)
+    })
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake()
+  }
+
+  #isOther(row: Lease): boolean {
+    return nameOf(row) !== this.#member.instance
+  }
+
+  readonly #logged = (what: string) => (cause: unknown) => {
+    if (!(cause instanceof StorageClosed)) this.#member.log.error(`the process ${this.#member.instance} ${what}`, cause)
+  }
+}
+
+const nameOf = ({ holder }: Lease): string => instanceIn(holder)
+
+const readSeen = async (tx: Reader): Promise<Seen> => ({ rows: await processRows(tx), control: await readControl(tx) })

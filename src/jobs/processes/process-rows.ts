@@ -1,0 +1,68 @@
+import { randomHex } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { Reader, State } from '../../storage/storage.js'
+import { instanceIn, type Lease, leases } from '../leases/lease.js'
+
+const kinds = ['clock', 'faults', 'state'] as const
+/** What a control changes for all processes: the clock, the armed faults, or the whole state with its clock and key. */
+export type ControlKind = (typeof kinds)[number]
+
+/** These rows last until somebody removes them, because the clock of a sandbox may jump. */
+const FOREVER = Number.MAX_SAFE_INTEGER
+const PROCESS = 'process:'
+const CONTROL = 'control'
+/** More processes than ever share a storage. */
+const MOST_PROCESSES = 1000
+
+/**
+ * The row of a process that serves from a shared storage. Its holder changes with each beat, which shows that the process
+ * is alive. Its fence is that of the last step of a control that the process has followed.
+ */
+export const processRow = (
+  { instance, random }: Pick<ServiceContext, 'instance' | 'random'>,
+  fence: number,
+): Lease => ({
+  id: PROCESS + instance,
+  holder: `${instance}:${randomHex(random, 8)}`,
+  fence,
+  until: FOREVER,
+})
+
+/** The rows of all processes. */
+export async function processRows(tx: Reader): Promise<Lease[]> {
+  const rows = await tx.find(leases, { index: 'id', prefix: [], after: [PROCESS], limit: MOST_PROCESSES })
+  return rows.filter(({ id }) => id.startsWith(PROCESS))
+}
+
+export const readProcessRow = (tx: Reader, instance: string): Promise<Lease | undefined> =>
+  tx.get(leases, PROCESS + instance)
+
+/** The last control that ran on this storage, or runs now. Its fence grows when it begins and when it ends. */
+export interface Control {
+  readonly kind: ControlKind
+  /** The instance name of the process that runs it. Undefined once it has ended. */
+  readonly runBy: string | undefined
+  readonly fence: number
+}
+
+export async function readControl(tx: Reader): Promise<Control | undefined> {
+  const row = await tx.get(leases, CONTROL)
+  if (!row) return undefined
+  const kind = kinds.find((each) => row.holder.endsWith(`:${each}`)) ?? 'state'
+  return { kind, runBy: instanceIn(row.holder) || undefined, fence: row.fence }
+}
+
+export const controlRow = ({ kind, runBy = '', fence }: Control): Lease => ({
+  id: CONTROL,
+  holder: `${runBy}:${kind}`,
+  fence,
+  until: FOREVER,
+})
+
+/** A state to import, with the rows that are about the processes that use the storage now in place of its own. */
+export function withProcesses(state: State, own: readonly Lease[]): State {
+  const others = state.rows[leases.name]?.filter(({ id }) => !isAboutProcesses(String(id))) ?? []
+  return { ...state, rows: { ...state.rows, [leases.name]: [...others, ...own] } }
+}
+
+const isAboutProcesses = (id: string): boolean => id === CONTROL || id.startsWith(PROCESS)

@@ -1,0 +1,54 @@
+import type { Alarm } from '../../base/ports.js'
+import type { Lease } from '../leases/lease.js'
+
+interface Silence {
+  /** What the row was when it was heard last. */
+  readonly holder: string
+  isOver: boolean
+  stop(): void
+}
+
+/** Measures how long each process has not shown that it is alive, by the time of this one. */
+export class Silences {
+  readonly #alarm: Alarm
+  readonly #deadMs: number
+  readonly #byId = new Map<string, Silence>()
+
+  constructor(alarm: Alarm, deadMs: number) {
+    this.#alarm = alarm
+    this.#deadMs = deadMs
+  }
+
+  /** Takes the rows of processes as they are now. */
+  hear(rows: readonly Lease[]): void {
+    const ids = new Set(rows.map(({ id }) => id))
+    for (const [id, { stop }] of this.#byId)
+      if (!ids.has(id)) {
+        stop()
+        this.#byId.delete(id)
+      }
+    for (const row of rows) if (this.#byId.get(row.id)?.holder !== row.holder) this.#restart(row)
+  }
+
+  /** Whether a row has been the same for so long that its process is dead. */
+  isOver({ id, holder }: Lease): boolean {
+    const silence = this.#byId.get(id)
+    return silence?.holder === holder && silence.isOver
+  }
+
+  stop(): void {
+    for (const { stop } of this.#byId.values()) stop()
+  }
+
+  #restart({ id, holder }: Lease): void {
+    this.#byId.get(id)?.stop()
+    const silence: Silence = {
+      holder,
+      isOver: false,
+      stop: this.#alarm.set(this.#deadMs, () => {
+        silence.isOver = true
+      }),
+    }
+    this.#byId.set(id, silence)
+  }
+}
