@@ -1,0 +1,71 @@
+import type { Entry } from '../../base/journal.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { Journal } from './journal.js'
+import { showEntry } from './kept-entry.js'
+
+/** A silent stream sends a comment this often, so that connections stay open. */
+const HEARTBEAT_MS = 15_000
+/** How many entries wait for a reader who is slow. It loses the oldest of more. */
+const MOST_WAITING = 1000
+
+export interface Following {
+  matches(entry: Entry): boolean
+  /** The id of the last entry that the reader saw. Default: only new entries follow. */
+  readonly after?: string | undefined
+  /** Ends it. */
+  readonly signal?: AbortSignal | undefined
+}
+
+type FollowedService = Pick<ServiceContext, 'background'>
+
+/** Iterates entries as they end, oldest first, until the signal fires or the service closes. */
+export async function* followEntries(
+  journal: Journal,
+  following: Following,
+  service: FollowedService,
+): AsyncGenerator<Entry> {
+  for await (const entry of entriesOrSilence(journal, following, service)) if (entry) yield entry
+}
+
+/** The same as server-sent events. */
+export async function* streamEntries(
+  journal: Journal,
+  following: Following,
+  service: FollowedService,
+): AsyncGenerator<string> {
+  // Shows the client that it is connected.
+  yield ': following\n'
+  for await (const entry of entriesOrSilence(journal, following, service))
+    yield entry ? `event: request\ndata: ${JSON.stringify(entry)}\nid: ${entry.id}\n\n` : ': nothing new\n'
+}
+
+/** Undefined stands for a silence. */
+async function* entriesOrSilence(
+  journal: Journal,
+  { matches, after, signal }: Following,
+  { background }: FollowedService,
+): AsyncGenerator<Entry | undefined> {
+  const waiting: Entry[] = after === undefined ? [] : journal.since(after).filter(matches).map(showEntry)
+  let waking = new AbortController()
+  const wake = () => waking.abort()
+  const stopListening = journal.listen((entry) => {
+    if (!matches(entry)) return
+    waiting.push(showEntry(entry))
+    if (waiting.length > MOST_WAITING) waiting.shift()
+    wake()
+  })
+  signal?.addEventListener('abort', wake)
+  try {
+    while (!signal?.aborted) {
+      // No write wakes it, so it resolves with true after the time, and with false when the service closes.
+      const isSilent = waiting.length === 0 && (await background.nextWrite([], HEARTBEAT_MS, waking.signal))
+      if (isSilent) yield undefined
+      else if (waiting.length === 0) return
+      waking = new AbortController()
+      yield* waiting.splice(0)
+    }
+  } finally {
+    stopListening()
+    signal?.removeEventListener('abort', wake)
+  }
+}

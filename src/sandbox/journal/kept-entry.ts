@@ -1,0 +1,129 @@
+import type { Effect, EffectKind, Entry, JournalMessage, Origin, StorageCalls } from '../../base/journal.js'
+import { milliseconds } from '../../base/ports.js'
+import type { RecordedTransaction } from '../../storage/recorded-transaction.js'
+import type { KeptMessage } from './kept-message.js'
+
+/** Roughly what an entry needs besides its texts. */
+const ENTRY_BYTES = 600
+
+const NOTHING: JournalMessage = { headers: {}, body: null }
+
+/**
+ * An entry of the journal, which fills while its work runs. A journal has thousands, so each is few objects: what is
+ * shown is made when it is read.
+ */
+export class KeptEntry implements Entry {
+  readonly #atMs: number
+  readonly #began = milliseconds()
+  #transactions = 0
+  #reads = 0
+  #writes = 0
+  #retries = 0
+  /** The kind and the id of each effect, in turn. */
+  #effects: (EffectKind | Effect['id'])[] = []
+  ms: number | null = null
+  origin: Origin = 'in_process'
+  operation_id: string | null = null
+  method = ''
+  path = ''
+  status: number | null = null
+  code?: string
+  principal: string | null = null
+  sent: KeptMessage | undefined
+  answered: KeptMessage | undefined
+  caused_by?: string
+  trace?: string
+  fault?: string
+  /** The digest of the token in the path, by which the state knows what it names. Never shown. */
+  tokenDigest?: string
+  bytes = 0
+  /** The last commit when it ended. Undefined while it runs, and without a history. */
+  after: number | undefined
+
+  constructor(
+    readonly id: string,
+    /** It grows by one with each entry. */
+    readonly number: number,
+    atMs: number,
+    /** The last commit when it began. */
+    readonly before: number | undefined,
+  ) {
+    this.#atMs = atMs
+  }
+
+  get at(): string {
+    return new Date(this.#atMs).toISOString()
+  }
+
+  get request(): JournalMessage {
+    return this.sent?.shown ?? NOTHING
+  }
+
+  get response(): JournalMessage {
+    return this.answered?.shown ?? NOTHING
+  }
+
+  get storage(): StorageCalls {
+    return { transactions: this.#transactions, reads: this.#reads, writes: this.#writes, retries: this.#retries }
+  }
+
+  get caused(): readonly Effect[] {
+    const effects: Effect[] = []
+    // Kinds are at even places.
+    for (let at = 0; at < this.#effects.length; at += 2)
+      effects.push({ kind: this.#effects[at] as EffectKind, id: this.#effects[at + 1] ?? '' })
+    return effects
+  }
+
+  hasCaused({ kind, id }: Effect): boolean {
+    for (let at = 0; at < this.#effects.length; at += 2)
+      if (this.#effects[at] === kind && this.#effects[at + 1] === id) return true
+    return false
+  }
+
+  cause({ kind, id }: Effect): void {
+    this.#effects.push(kind, id)
+  }
+
+  /** Its work has ended. What stays in memory is as small as it can be: a list that grew has spare places. */
+  stop(): void {
+    this.#effects = this.#effects.slice()
+    this.ms = Math.round((milliseconds() - this.#began) * 1000) / 1000
+  }
+
+  /** Counts a transaction whose body ran `runs` times. */
+  count({ reads, writes }: Pick<RecordedTransaction, 'reads' | 'writes'>, runs: number): void {
+    this.#transactions++
+    this.#reads += reads
+    this.#writes += writes
+    this.#retries += runs - 1
+  }
+
+  /** Its size in bytes, roughly, now that it has ended. */
+  measure(): number {
+    const characters = this.path.length + (this.sent?.length ?? 0) + (this.answered?.length ?? 0)
+    this.bytes = ENTRY_BYTES + 2 * characters + 16 * this.#effects.length
+    return this.bytes
+  }
+}
+
+/** An entry as it is shown: plain JSON. */
+export const showEntry = (entry: Entry): Entry => ({
+  id: entry.id,
+  at: entry.at,
+  ms: entry.ms,
+  origin: entry.origin,
+  operation_id: entry.operation_id,
+  method: entry.method,
+  path: entry.path,
+  status: entry.status,
+  ...(entry.code !== undefined && { code: entry.code }),
+  principal: entry.principal,
+  request: entry.request,
+  response: entry.response,
+  storage: { ...entry.storage },
+  caused: [...entry.caused],
+  ...(entry.caused_by !== undefined && { caused_by: entry.caused_by }),
+  ...(entry.trace !== undefined && { trace: entry.trace }),
+  ...(entry.fault !== undefined && { fault: entry.fault }),
+})

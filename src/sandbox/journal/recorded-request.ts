@@ -1,0 +1,87 @@
+import type { Origin } from '../../base/journal.js'
+import { PAGE_CALL } from '../../base/page-call.js'
+import { digest } from '../../base/secrets.js'
+import type { Incoming, RequestHeaders } from '../../http/incoming.js'
+import { principalName } from '../../http/principal-name.js'
+import type { RequestRecording } from '../../http/recording.js'
+import type { RenderedAnswer } from '../../http/rendered-answer.js'
+import type { Journal } from './journal.js'
+import type { KeptEntry } from './kept-entry.js'
+import { headerLines, KeptMessage } from './kept-message.js'
+import { EntryRecording } from './recording.js'
+import { redactParameters } from './redact.js'
+
+/** Fills the entry of a request. */
+export class RecordedRequest extends EntryRecording implements RequestRecording {
+  #body: Uint8Array | undefined
+
+  constructor(entry: KeptEntry, incoming: Incoming, journal: Journal) {
+    super(entry, journal)
+    const { request, path, url, source, headers } = incoming
+    entry.origin = originOf(incoming)
+    if (source.causedBy !== undefined) entry.caused_by = source.causedBy
+    entry.method = request.method
+    const query = url.indexOf('?')
+    entry.path = redactParameters(query < 0 ? path : path + url.slice(query).replace(/#.*/, ''))
+    const [, trace] = TRACEPARENT.exec(headers.get('traceparent') ?? '') ?? []
+    if (trace !== undefined) entry.trace = trace
+  }
+
+  takeBody(bytes: Uint8Array): void {
+    this.#body = bytes
+  }
+
+  end(incoming: Incoming, answer: RenderedAnswer | undefined): void {
+    const { entry } = this
+    const { endpoint, headers, params, source } = incoming
+    entry.operation_id = endpoint?.route.id ?? null
+    entry.path = withoutPathToken(entry.path, params)
+    if (params.token !== undefined) entry.tokenDigest = digest(params.token)
+    entry.principal = principalName(incoming.principal)
+    if (incoming.fault !== undefined) entry.fault = incoming.fault
+    entry.sent = new KeptMessage(headerLines(sentHeaders(headers)), this.#body)
+    if (answer) this.#keepAnswer(answer)
+    if (source.causedBy !== undefined) this.journal.entry(source.causedBy)?.cause({ kind: 'entry', id: this.id })
+    this.#linkRetry(headers.get('idempotency-key'), answer)
+    entry.stop()
+    this.journal.ended(entry)
+  }
+
+  #keepAnswer({ status, headers, body }: RenderedAnswer): void {
+    const { entry } = this
+    entry.status = status
+    // Pages, files and streams are not kept.
+    const isKept = headers['content-type']?.includes('json') ?? true
+    entry.answered = new KeptMessage(headerLines(Object.entries(headers)), isKept ? body : null)
+    if (status < 400 || typeof body !== 'string') return
+    const [, code] = /"code":"(\w+)"/.exec(body) ?? []
+    if (code !== undefined) entry.code = code
+  }
+
+  /** The answer that a key repeats comes from an earlier entry. */
+  #linkRetry(key: string | null, answer: RenderedAnswer | undefined): void {
+    if (key === null) return
+    const { causes } = this.journal
+    const thing = `key:${this.entry.principal}:${this.entry.method}:${this.entry.path}:${key}`
+    const first = causes.of(thing)
+    if (first === undefined) causes.note(thing, this.id)
+    else if (answer?.headers['idempotent-replayed'] !== undefined) this.entry.caused_by = first
+  }
+}
+
+/** W3C Trace Context. */
+const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/
+
+function originOf({ source, path, headers }: Incoming): Origin {
+  if (headers.has(PAGE_CALL)) return 'page'
+  if (path.includes('/mcp') && /^(\/_sandbox)?\/mcp(\/|$)/.test(path)) return 'mcp'
+  return source.origin ?? (source.peerAddress === undefined ? 'in_process' : 'http')
+}
+
+/** Whoever has the token of a link may use it. */
+const withoutPathToken = (path: string, { token }: Incoming['params']): string =>
+  token === undefined ? path : path.replace(`/${token}`, '/[redacted]')
+
+/** Reading them one by one takes four times as long. */
+const sentHeaders = (headers: RequestHeaders): Iterable<readonly [string, string | null]> =>
+  headers instanceof Headers ? headers : Array.from(headers.keys(), (name) => [name, headers.get(name)] as const)

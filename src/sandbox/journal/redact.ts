@@ -1,0 +1,144 @@
+import { hideCardNumbers } from '../../http/fields/card-data.js'
+
+const HIDDEN = '[redacted]'
+
+/** Names of fields whose values are secrets, or may be. */
+const NAMES = [
+  ...['access_token', 'refresh_token', 'id_token', 'id_token_hint', 'registration_access_token', 'token'],
+  ...['client_secret', 'client_assertion', 'secret', 'secrets', 'password', 'code_verifier', 'session_id', 'session'],
+  ...[
+    'nonce',
+    'code',
+    'codes',
+    'links',
+    'text',
+    'subject',
+    'key',
+    'agent_twin_key',
+    'encryption_key',
+    'value',
+    'control_token',
+  ],
+].join('|')
+
+/** The value may be a text, a list of texts, or a number. */
+const FIELD = new RegExp(
+  `"(${NAMES})"(\\s*:\\s*)("(?:[^"\\\\]|\\\\.)*"|\\[\\s*"(?:[^"\\\\]|\\\\.)*"[^\\]]*\\]|-?\\d[\\d.]*)`,
+  'g',
+)
+/** The same inside a text that is JSON. */
+const NESTED = new RegExp(`\\\\"(${NAMES})\\\\"(\\s*:\\s*)(\\\\"(?:[^"\\\\]|\\\\(?!"))*\\\\"|-?\\d[\\d.]*)`, 'g')
+/** In a query, fragment or form. */
+const PARAMETER = new RegExp(`((?:^|[?&#;])(?:${NAMES})=)[^&"\\s#;\\\\]+`, 'g')
+/** A session's id, tokens of links, the secret of a webhook and a signed token, wherever they are. */
+const MARKED =
+  /\bms_[0-9a-f]{32}\b|\bco_[\w-]{32}|(?<=\/account-choice\/)[\w-]{43}|\bwhsec_[\w+/=-]{16,}|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g
+
+/**
+ * Values that are no secrets: codes of errors, which are words, unlike codes that people enter; and subjects of events,
+ * such as `payment:12`, unlike those of mails.
+ */
+const PUBLIC: Readonly<Record<string, RegExp>> = {
+  code: /^\\?"[a-z]+(_[a-z]+)*\\?"$/,
+  subject: /^\\?"[a-z_-]+:[^\s"]*"$/,
+}
+
+const isPublic = (name: string, value: string): boolean => PUBLIC[name]?.test(value) ?? false
+
+/** The text without secrets, codes, nonces and card numbers: JSON, a form, or a URL. */
+export function redact(text: string): string {
+  const marks = marksOf(text)
+  const fields = marks & QUOTE ? replaceSecrets(text, FIELD, '"') : text
+  const nested = marks & BACKSLASH ? replaceSecrets(fields, NESTED, '\\"') : fields
+  const marked = marks & MARK ? nested.replace(MARKED, HIDDEN) : nested
+  const shown = marks & EQUALS ? redactParameters(marked) : marked
+  return marks & DIGITS ? hideCardNumbers(shown, HIDDEN) : shown
+}
+
+const QUOTE = 1
+const BACKSLASH = 2
+const EQUALS = 4
+const MARK = 8
+const DIGITS = 16
+
+/** What a text holds that a secret needs. One look at each character takes less time than any expression. */
+function marksOf(text: string): number {
+  let marks = 0
+  let before = 0
+  let digits = 0
+  let first = 0
+  let isOneGroup = true
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char >= 48 && char <= 57) {
+      if (digits++ === 0) {
+        first = char
+        isOneGroup = true
+      }
+    } else if (char === 45 || isSpace(char)) isOneGroup = false
+    else {
+      if (digits > 12 && isCardLike(digits, first, isOneGroup)) marks |= DIGITS
+      digits = 0
+      if (char === 34) marks |= QUOTE
+      else if (char === 92) marks |= BACKSLASH
+      else if (char === 61) marks |= EQUALS
+      else if (endsMark(char, before)) marks |= MARK
+    }
+    before = char
+  }
+  return digits > 12 && isCardLike(digits, first, isOneGroup) ? marks | DIGITS : marks
+}
+
+/** Whether a start of `MARKED` may end with these two: `ms_`, `co_`, `whsec_`, `eyJ`, `/account-choice/`. */
+const endsMark = (char: number, before: number): boolean =>
+  (char === 95 && (before === 115 || before === 111 || before === 99)) ||
+  (char === 74 && before === 121) ||
+  (char === 47 && before === 101)
+
+/** Whether digits may hold a card number. Those of 13 digits begin with 4, and times in milliseconds with 1 or 2. */
+const isCardLike = (digits: number, first: number, isOneGroup: boolean): boolean =>
+  digits > 13 || !isOneGroup || first === 52
+
+/** Whether `\s` matches it, or another character beyond ASCII. */
+const isSpace = (char: number): boolean => char === 32 || (char >= 9 && char <= 13) || char >= 128
+
+/**
+ * Replaces the values of fields. Most texts have few, and for these this takes a fraction of the time of `replace` with a
+ * function. Joining copies: a slice would keep the whole text in memory.
+ */
+function replaceSecrets(text: string, field: RegExp, quote: string): string {
+  const parts: string[] = []
+  let from = 0
+  field.lastIndex = 0
+  for (let found = field.exec(text); found; found = field.exec(text)) {
+    const [all, name = '', colon = '', value = ''] = found
+    if (isPublic(name, value)) continue
+    parts.push(text.slice(from, found.index), quote, name, quote, colon, quote, HIDDEN, quote)
+    from = found.index + all.length
+  }
+  if (from === 0) return text
+  parts.push(text.slice(from))
+  return parts.join('')
+}
+
+export const redactParameters = (text: string): string =>
+  text.includes('=') ? text.replace(PARAMETER, `$1${HIDDEN}`) : text
+
+/** Headers that identify a caller. */
+const SECRET_HEADERS = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'set-cookie',
+  'x-session-id',
+  'x-control-token',
+  'x-device-token',
+])
+
+/** The value of a header without secrets. The scheme of `Authorization` stays. */
+export function redactHeader(name: string, value: string): string {
+  if (!SECRET_HEADERS.has(name)) return name === 'location' || name === 'referer' ? redactParameters(value) : value
+  if (name !== 'authorization') return HIDDEN
+  const [, scheme] = /^(\w+) /.exec(value) ?? []
+  return scheme ? `${scheme} ${HIDDEN}` : HIDDEN
+}

@@ -1,0 +1,111 @@
+import type { Entry } from '../../base/journal.js'
+import { load } from '../../base/load.js'
+import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { checkShape } from '../../http/fields/field.js'
+import { z } from '../../http/fields/schema.js'
+import type { Explanation } from '../explain/facts/explanation.js'
+import { followEntries } from './follow.js'
+import { type EntryFilter, findJournal, type Journal, matcher } from './journal.js'
+import { showEntry } from './kept-entry.js'
+
+/** The fields by which entries are found. */
+export const FilterShape = {
+  operation_id: z.optional(z.string()),
+  status: z.optional(z.int()),
+  principal: z.optional(z.string()),
+  q: z.optional(z.string()),
+  trace: z.optional(z.string()),
+}
+
+export const FollowQueryShape = z.strictObject(FilterShape)
+
+export const RequestQueryShape = z.strictObject({
+  ...FilterShape,
+  after: z.optional(z.string()),
+  limit: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
+})
+
+export interface RequestQuery extends EntryFilter {
+  /** The id of the last entry of the page before. */
+  readonly after?: string | undefined
+  /** At most 1,000. Default: 20. */
+  readonly limit?: number | undefined
+}
+
+/** A page of the journal, newest first. */
+export interface RequestPage {
+  readonly requests: Entry[]
+  /** The `after` of the next page. Null at the end. */
+  readonly next: string | null
+  /** How many entries the journal has forgotten because of its limits. */
+  readonly dropped: number
+}
+
+/** The journal of a sandbox. Each method throws `not_found` if the service keeps none. */
+export interface Requests {
+  /**
+   * Returns entries, newest first: `await sandbox.requests.list({ operation_id: 'createPayment', status: 402 })`.
+   * `q` is a text in the path, a body, the code or the id. Throws `cursor_invalid` if the entry `after` is gone.
+   */
+  list(query?: RequestQuery): Promise<RequestPage>
+  /** Returns an entry by its id, the `X-Request-ID` of the answer. Throws `not_found`. */
+  read(id: string): Promise<Entry>
+  /**
+   * Explains why the service answered a request as it did, from the state of that moment, and how to mend a refusal.
+   * Throws `not_found`.
+   */
+  explain(id: string): Promise<Explanation>
+  /** Iterates entries as they end. Ends when the signal fires or the service closes. */
+  follow(query?: EntryFilter, options?: { signal?: AbortSignal | undefined }): AsyncGenerator<Entry>
+  /** Forgets all entries. */
+  clear(): Promise<void>
+}
+
+/** The journal of a service. Throws `not_found` if it keeps none. */
+export function journalOf(service: Pick<ServiceContext, 'recorder'>): Journal {
+  const journal = findJournal(service)
+  if (journal) return journal
+  throw problem('not_found', {
+    detail: 'This service keeps no journal: it was created with `journal: false`, or with 0 entries.',
+  })
+}
+
+/** Finds an entry by its id. Throws `not_found`. */
+export function entryOf(service: Pick<ServiceContext, 'recorder'>, id: string) {
+  const entry = journalOf(service).entry(id)
+  if (entry) return entry
+  throw problem('not_found', { detail: 'The journal has no entry with this id. It forgets the oldest first.' })
+}
+
+export function requestControls(service: ServiceContext, ready: () => Promise<void>): Requests {
+  return {
+    async list(query = {}) {
+      const { after, limit = 20, ...filter } = checkShape(RequestQueryShape, query)
+      await ready()
+      const journal = journalOf(service)
+      const found = journal.find(filter, { after, limit: limit + 1 })
+      if (!found) throw problem('cursor_invalid')
+      const shown = found.slice(0, limit)
+      const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null
+      return { requests: shown.map(showEntry), next, dropped: journal.dropped }
+    },
+    async read(id) {
+      await ready()
+      return showEntry(entryOf(service, id))
+    },
+    async explain(id) {
+      const entry = entryOf(service, id)
+      const { explainEntry } = await load(() => import('../explain/explain-entry.js'))
+      const explanation = await explainEntry(entry, { findEarlier: journalOf(service).findBefore(id), service })
+      return { ...explanation, entry: showEntry(entry) }
+    },
+    follow(query = {}, { signal } = {}) {
+      const filter = checkShape(FollowQueryShape, query)
+      return followEntries(journalOf(service), { matches: matcher(filter), signal }, service)
+    },
+    async clear() {
+      journalOf(service).clear()
+    },
+  }
+}
