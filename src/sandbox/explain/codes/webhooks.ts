@@ -1,0 +1,48 @@
+import { webhooks } from '../../../jobs/webhooks/webhook-row.js'
+import { callerId, callerOwner, first, sentNumber } from '../facts/asked.js'
+import type { Explainers } from '../facts/explainer.js'
+import { plural } from '../facts/words.js'
+
+/** Webhooks of accounts. */
+export const webhookExplainers = {
+  async too_many_webhooks(asked) {
+    const account = callerId(asked, 'account')
+    const own =
+      account === undefined ? [] : await asked.tx.find(webhooks, { index: 'byAccount', prefix: [account], limit: 100 })
+    const oldest = own[0]
+    return {
+      sentences: [
+        `The account has ${plural(own.length, 'webhook')}, which is as many as it may have.`,
+        ...(oldest ? [`The oldest is webhook ${oldest.id}, for ${oldest.url}. Delete one that nothing needs.`] : []),
+      ],
+      facts: { account: account ?? null, most: 20, webhooks: own.map(({ id, url, status }) => ({ id, url, status })) },
+      mend:
+        oldest &&
+        first(asked, 'deleteWebhook', {
+          method: 'DELETE',
+          path: `/v4/webhooks/${oldest.id}`,
+          as: `account:${oldest.account_id}`,
+        }),
+    }
+  },
+
+  async webhook_disabled(asked) {
+    const id = sentNumber(asked, 'id')
+    const webhook = id === undefined ? undefined : await asked.tx.get(webhooks, id)
+    const owner = callerOwner(asked)
+    const reason = webhook?.disabled_reason ?? null
+    return {
+      sentences: [
+        `The webhook ${id ?? ''} for ${webhook?.url ?? 'an unknown address'} is disabled${reason === null ? '' : `: ${reason === 'owner' ? 'its owner disabled it' : reason.replaceAll('_', ' ')}`}.`,
+        'Enable it, and send the request again.',
+      ],
+      facts: { webhook: id ?? null, url: webhook?.url ?? null, disabled_reason: reason },
+      mend: first(asked, 'updateWebhook', {
+        method: 'PUT',
+        path: `/v4/webhooks/${id}`,
+        ...(owner !== null && { as: owner }),
+        body: { status: 'enabled' },
+      }),
+    }
+  },
+} satisfies Explainers

@@ -1,0 +1,43 @@
+import type { Entry } from '../../base/journal.js'
+import { required } from '../../base/required.js'
+import type { ServiceContext } from '../../http/context.js'
+import { StateForgotten } from '../../storage/history/history.js'
+import type { Reader } from '../../storage/storage.js'
+import { explain } from './explain.js'
+import type { Explanation } from './facts/explanation.js'
+
+/** An entry of the journal. `after`: the last commit when it ended. Undefined while it runs. */
+export interface ExplainedEntry extends Entry {
+  /** The digest of the token in its path. */
+  readonly tokenDigest?: string
+  readonly after: number | undefined
+}
+
+/** Explains an entry from the state right after it, or from the present state if the history forgot that one. */
+export async function explainEntry(
+  entry: ExplainedEntry,
+  {
+    findEarlier,
+    service,
+  }: { findEarlier(fits: (entry: Entry) => boolean): Entry | undefined; service: ServiceContext },
+): Promise<Explanation> {
+  const { history, storage, sandbox } = service
+  const operations = await required(sandbox, 'the sandbox of this service').loadRoutes()
+  const from = (tx: Reader) =>
+    explain({ entry, tx, service, operations, findEarlier: async (fits) => findEarlier(fits) })
+  const { after } = entry
+  if (!history || after === undefined) return ofNow(await storage.read(from))
+  try {
+    return await history.readAt(after, from)
+  } catch (error) {
+    if (error instanceof StateForgotten) return ofNow(await storage.read(from))
+    throw error
+  }
+}
+
+/** Says that the facts are not those of the moment. */
+const ofNow = (explanation: Explanation): Explanation => ({
+  ...explanation,
+  sentences: [...explanation.sentences, 'The state of that moment is not kept any more, so these facts are of now.'],
+  facts: { ...explanation.facts, of: 'now' },
+})

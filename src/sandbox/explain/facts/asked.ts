@@ -1,0 +1,244 @@
+import type { Entry } from '../../../base/journal.js'
+import type { SandboxContext, ServiceContext } from '../../../http/context.js'
+import type { Reader } from '../../../storage/storage.js'
+import type { ExampleCall, Mend } from './explanation.js'
+
+/** What an explanation needs to know of the service. */
+export type ExplainedService = Pick<
+  ServiceContext,
+  'baseUrl' | 'limits' | 'evidence' | 'accountCreation' | 'cards' | 'sandbox'
+>
+
+/** An operation as the route table describes it. */
+export type Operation = Awaited<ReturnType<SandboxContext['loadRoutes']>>[number]
+
+/** Where an entry of the journal and the state of its moment are read from. */
+export interface Sources {
+  /** `tokenDigest`: the digest of the token in its path. */
+  readonly entry: Entry & { readonly tokenDigest?: string }
+  /** The state as it was when the request was answered. */
+  readonly tx: Reader
+  readonly service: ExplainedService
+  readonly operations: readonly Operation[]
+  /** An earlier entry of the journal that fits, the newest first. */
+  findEarlier(fits: (entry: Entry) => boolean): Promise<Entry | undefined>
+}
+
+/** A request of the journal, taken apart. */
+export interface Asked extends Sources {
+  /** When the request was made, in Unix milliseconds. */
+  readonly at: number
+  /** The operation. Undefined for an unknown path. */
+  readonly operation: Operation | undefined
+  /** The values of the path's parameters. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  /** The fields of the body. Empty if it has none, or if the journal has cut it. */
+  readonly body: Fields
+  /** Whether the body is fields, and not another text or a part of one. */
+  readonly hasFields: boolean
+  /** The fields of the refusal. */
+  readonly refusal: Fields
+}
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** What the journal shows in place of a secret. */
+export const REDACTED = '[redacted]'
+
+/** Takes a request of the journal apart. */
+export function askedOf(sources: Sources): Asked {
+  const { entry, operations } = sources
+  const operation = operations.find(({ id }) => id === entry.operation_id)
+  const url = new URL(entry.path, 'http://service.invalid')
+  const body = fieldsOf(entry.request.body, entry.request.headers['content-type'])
+  return {
+    ...sources,
+    at: Date.parse(entry.at),
+    operation,
+    params: operation ? paramsOf(operation, url.pathname) : {},
+    query: Object.fromEntries(url.searchParams),
+    body: body ?? {},
+    hasFields: body !== undefined,
+    refusal: fieldsOf(entry.response.body, 'application/json') ?? {},
+  }
+}
+
+/** The pattern of an operation's paths, with a group for each parameter. */
+const patternOf = ({ path, versions }: Pick<Operation, 'path' | 'versions'>): RegExp => {
+  const pattern = path.replace(/\./g, '\\.').replace(/:(\w+)/g, '(?<$1>[^/]+)')
+  return new RegExp(`^${versions ? `/(?:${versions.join('|')})` : ''}${pattern}/*$`)
+}
+
+/** Whether a path is one of the operation's. */
+export const isPathOf = (operation: Operation, path: string): boolean => patternOf(operation).test(path)
+
+function paramsOf(operation: Operation, path: string): Record<string, string> {
+  const groups = patternOf(operation).exec(path)?.groups ?? {}
+  return Object.fromEntries(Object.entries(groups).map(([name, part]) => [name, decoded(part)]))
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+function fieldsOf(body: string | null, type: string | undefined): Fields | undefined {
+  if (body === null) return undefined
+  if (type?.startsWith('application/x-www-form-urlencoded')) return Object.fromEntries(new URLSearchParams(body))
+  const value = parsed(body)
+  return isFields(value) ? value : undefined
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A field of the request, by its name: of the body, then the query, then the path. */
+export const sent = ({ body, query, params }: Asked, name: string): unknown => body[name] ?? query[name] ?? params[name]
+
+/** A text of the request that the journal shows. */
+export function sentText(asked: Asked, name: string): string | undefined {
+  const value = sent(asked, name)
+  return typeof value === 'string' && value !== REDACTED ? value : undefined
+}
+
+/** A number of the request, also one that was sent as digits. */
+export function sentNumber(asked: Asked, name: string): number | undefined {
+  const value = sent(asked, name)
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined
+}
+
+/** A text or a number that the refusal says. */
+export const saidText = ({ refusal }: Asked, name: string): string | undefined =>
+  typeof refusal[name] === 'string' ? refusal[name] : undefined
+
+export const saidNumber = ({ refusal }: Asked, name: string): number | undefined =>
+  typeof refusal[name] === 'number' ? refusal[name] : undefined
+
+/** How many seconds to wait before a retry. `usual`: if the journal does not show it. */
+export const askedWait = ({ entry }: Asked, usual: number): number =>
+  Number(entry.response.headers['retry-after'] ?? usual)
+
+/** How the caller is named in the ledger: `user:2` for that user's session too. Null for agents, pages and nobody. */
+export const callerOwner = ({ entry: { principal } }: Asked): `account:${number}` | `user:${number}` | null =>
+  principal !== null && /^(account|user):\d+$/.test(principal) ? (principal as `user:${number}`) : null
+
+/** The number of a principal of this kind, such as the connection of an agent. */
+export function callerId({ entry: { principal } }: Asked, kind: string): number | undefined {
+  const [named, id] = principal?.split(':') ?? []
+  return named === kind && id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined
+}
+
+/** The request again, with other fields. A field that is undefined is left out. */
+export function again(asked: Asked, { body, query, as, headers, ...rest }: Partial<Again> = {}): ExampleCall {
+  const { entry } = asked
+  const fields = Object.fromEntries(
+    Object.entries({ ...meantFields(asked), ...body }).filter(([, each]) => each !== undefined),
+  )
+  const isText = !asked.hasFields && entry.request.body !== null
+  // The journal keeps JSON and forms.
+  const type = asked.operation?.text && entry.request.body === null ? entry.request.headers['content-type'] : undefined
+  const principal = as ?? entry.principal ?? undefined
+  const key = entry.request.headers['idempotency-key']
+  const kept = {
+    ...(key !== undefined && key !== REDACTED && { 'idempotency-key': key }),
+    ...deviceToken(asked),
+    ...(type !== undefined && { 'content-type': type }),
+    ...headers,
+  }
+  return {
+    method: entry.method,
+    path: withQuery(rest.path ?? entry.path, query),
+    ...(principal !== undefined && { as: principal }),
+    ...(Object.keys(kept).length > 0 && { headers: kept }),
+    ...((asked.hasFields || Object.keys(fields).length > 0) && { body: fields }),
+    ...(isText && !body && { body: entry.request.body }),
+    ...(type !== undefined && { body: REDACTED }),
+    ...rest.whole,
+  }
+}
+
+/** The fields of the body. Some programs, such as `curl -d`, send JSON as a form with one field, whose name is all of it. */
+function meantFields({ body, entry: { request } }: Asked): Fields {
+  const meant = request.body === null ? undefined : parsed(request.body)
+  return isFields(meant) ? meant : body
+}
+
+interface Again {
+  readonly path: string
+  readonly query: Readonly<Record<string, string | undefined>>
+  /** Fields of the body that change. */
+  readonly body: Fields
+  readonly as: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Parts of the example to replace as they are. */
+  readonly whole: Partial<ExampleCall>
+}
+
+function withQuery(path: string, query: Again['query'] | undefined): string {
+  if (!query) return path
+  const url = new URL(path, 'http://service.invalid')
+  for (const [name, value] of Object.entries(query))
+    if (value === undefined) url.searchParams.delete(name)
+    else url.searchParams.set(name, value)
+  // A place to fill in stays readable.
+  return url.pathname + url.search.replace(/%7B([\w-]+)%7D/g, '{$1}')
+}
+
+/** A mend that replaces the refused request: the same request with other fields. */
+export const corrected = (asked: Asked, change: Partial<Again>): Mend => ({
+  operation_id: asked.entry.operation_id ?? '',
+  example: again(asked, change),
+  next: null,
+})
+
+/** A mend after which the request succeeds. `next`: the request, if it changes. */
+export const first = (
+  asked: Asked,
+  operation_id: string,
+  example: ExampleCall,
+  next: ExampleCall = again(asked),
+): Mend => ({
+  operation_id,
+  example,
+  next,
+})
+
+/** A mend of two calls, after which the request succeeds. */
+export const firstBoth = (
+  asked: Asked,
+  operation_id: string,
+  [example, between]: readonly [ExampleCall, ExampleCall],
+  next: ExampleCall = again(asked),
+): Mend => ({ operation_id, example, between, next })
+
+/** The header with a device's token, for requests that had it. The developer fills it in. */
+export const deviceToken = ({ entry: { request } }: Asked): Readonly<Record<string, string>> =>
+  'x-device-token' in request.headers ? { 'x-device-token': REDACTED } : {}
+
+/** The scheme of the Authorization header. */
+export const schemeOf = ({ entry: { request } }: Asked): string | null =>
+  /^(\S+) /.exec(request.headers.authorization ?? '')?.[1] ?? null
+
+/** Advances the clock until the request succeeds. */
+export const later = (asked: Asked, seconds: number, next?: ExampleCall): Mend =>
+  first(asked, 'updateClock', advanced(seconds), next)
+
+/** Advances the clock. */
+export const advanced = (seconds: number): ExampleCall => ({
+  method: 'POST',
+  path: '/_sandbox/clock',
+  body: { advance: `${Math.ceil(seconds)}s` },
+})

@@ -1,0 +1,125 @@
+import { agentTwins, type ConnectionRow, oidcConnections } from '../../../consent/oidc/connection.js'
+import { delegates } from '../../../consent/personas/delegate.js'
+import { personas } from '../../../consent/personas/persona.js'
+import { cartLines } from '../../../market/carts/cart.js'
+import { type CatalogItemRow, catalogItems } from '../../../market/catalog/item-row.js'
+import { type CheckoutRow, checkouts } from '../../../market/checkout/checkout-row.js'
+import { type CommodityRow, commodities } from '../../../money/commodities/commodity.js'
+import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
+import { toUnits } from '../../../money/ledger/amount.js'
+import { primaryTwin, type TwinRow, twinByHostname, twins } from '../../../money/twins/twin.js'
+import { type Asked, callerId, callerOwner, sentNumber, sentText } from './asked.js'
+
+/** What a request would have moved, as the rules read it at that moment. */
+export interface Price {
+  /** The twin that pays. Undefined if there is none, or if it cannot be told. */
+  readonly payer: TwinRow | undefined
+  /** The twin that is paid. Undefined for several payees, an invitation, or what cannot be told. */
+  readonly payee: TwinRow | undefined
+  /** Smallest units by digital quantity. */
+  readonly sums: ReadonlyMap<string, bigint>
+  /** What it pays for: `the commodity NEWS.ARTICLE`. */
+  readonly what: string
+}
+
+/** The commodity that a request names, itself or by its item. */
+export async function commodityIn(asked: Asked): Promise<CommodityRow | undefined> {
+  const hash = asked.params.hash ?? sentText(asked, 'hash') ?? (await itemIn(asked))?.hash
+  return hash === undefined ? undefined : asked.tx.get(commodities, hash)
+}
+
+/** The catalog item that a request names, in its path or its fields. */
+export async function itemIn(asked: Asked): Promise<CatalogItemRow | undefined> {
+  const isInPath = /\/(items|tools)\/:id/.test(asked.operation?.path ?? '')
+  const id = isInPath ? Number(asked.params.id) : sentNumber(asked, 'catalog_item_id')
+  return id === undefined ? undefined : asked.tx.get(catalogItems, id)
+}
+
+/** The checkout whose token is in the path of a request. */
+export async function checkoutIn(asked: Asked): Promise<CheckoutRow | undefined> {
+  const { tokenDigest } = asked.entry
+  if (tokenDigest === undefined) return undefined
+  const [row] = await asked.tx.find(checkouts, { index: 'byToken', prefix: [tokenDigest], limit: 1 })
+  return row
+}
+
+/** The connection of the agent that called. */
+export async function callingConnection(asked: Asked): Promise<ConnectionRow | undefined> {
+  const id = callerId(asked, 'agent')
+  return id === undefined ? undefined : asked.tx.get(oidcConnections, id)
+}
+
+/** The user behind a call: the user who called, or whose agent did. */
+export async function userBehind(asked: Asked): Promise<number | undefined> {
+  return callerId(asked, 'user') ?? (await callingConnection(asked))?.user_id
+}
+
+/** The twin that a call pays from: of its delegate, its hostname, its agent, or the caller's primary one. */
+export async function payerIn(asked: Asked, commodity?: CommodityRow): Promise<TwinRow | undefined> {
+  const { tx } = asked
+  const delegate = sentText(asked, 'persona_delegate')
+  if (delegate !== undefined) {
+    const row = await tx.get(delegates, delegate)
+    const persona = row && (await tx.get(personas, row.persona))
+    return persona && tx.get(twins, persona.twin_id)
+  }
+  const connection = await callingConnection(asked)
+  if (connection) {
+    const row = await tx.get(agentTwins, connection.user_id)
+    return row && tx.get(twins, row.twin_id)
+  }
+  const hostname = sentText(asked, 'hostname')
+  if (hostname !== undefined && hostname !== commodity?.hostname) return twinByHostname(tx, hostname)
+  const owner = callerOwner(asked)
+  return owner === null ? undefined : primaryTwin(tx, owner)
+}
+
+/** What a request would have moved. Undefined if the request moves nothing, or if the journal does not show enough. */
+export async function priceOf(asked: Asked): Promise<Price | undefined> {
+  if (asked.entry.operation_id === 'payCart') return cartPrice(asked)
+  if (sentNumber(asked, 'amount') !== undefined) return amountPrice(asked)
+  const checkout = await checkoutIn(asked)
+  if (checkout) {
+    const payer = await payerIn(asked)
+    const sums = new Map([[checkout.dq, BigInt(checkout.price)]])
+    return { payer, payee: undefined, sums, what: `the checkout of “${checkout.name}”` }
+  }
+  const commodity = await commodityIn(asked)
+  if (!commodity) return undefined
+  const sums = new Map([[commodity.dq, BigInt(commodity.cost)]])
+  const seller = await asked.tx.get(twins, commodity.twin_id)
+  const what = `the commodity ${commodity.descriptor}`
+  if (asked.entry.operation_id === 'createPayback')
+    return { payer: seller, payee: await payerIn(asked), sums, what: `the payback of ${what}` }
+  return { payer: await payerIn(asked, commodity), payee: seller, sums, what }
+}
+
+async function cartPrice(asked: Asked): Promise<Price> {
+  const sums = new Map<string, bigint>()
+  const lines = await asked.tx.find(cartLines, { index: 'byCart', prefix: [Number(asked.params.id)], limit: 50 })
+  const items = await asked.tx.getMany(
+    catalogItems,
+    lines.map(({ catalog_item_id }) => catalog_item_id),
+  )
+  const sold = await asked.tx.getMany(
+    commodities,
+    items.map((item) => item?.hash ?? ''),
+  )
+  for (const [i, { quantity }] of lines.entries()) {
+    const commodity = sold[i]
+    if (commodity) sums.set(commodity.dq, (sums.get(commodity.dq) ?? 0n) + BigInt(commodity.cost) * BigInt(quantity))
+  }
+  return { payer: await payerIn(asked), payee: undefined, sums, what: `cart ${asked.params.id}` }
+}
+
+async function amountPrice(asked: Asked): Promise<Price | undefined> {
+  const { tx } = asked
+  const payer = await payerIn(asked)
+  const dq = sentText(asked, 'dq') ?? sentText(asked, 'paymentTypeHash') ?? payer?.dq
+  const quantity = dq === undefined ? undefined : await tx.get(digitalQuantities, dq)
+  if (!quantity) return undefined
+  const to = sentText(asked, 'destination') ?? sentText(asked, 'address') ?? sentText(asked, 'destinationUrl')
+  const payee = to === undefined ? undefined : await twinByHostname(tx, to.replace(/^https?:\/\//, ''))
+  const sums = new Map([[quantity.id, toUnits(sentNumber(asked, 'amount') ?? 0, quantity.decimals)]])
+  return { payer, payee, sums, what: to === undefined ? 'this call' : `the payment to ${to}` }
+}

@@ -1,0 +1,78 @@
+import { accountIdOf, userIdOf } from '../../../base/owner.js'
+import { accounts } from '../../../identity/accounts/account.js'
+import { users } from '../../../identity/users/user.js'
+import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
+import { formatAmount, toAmount } from '../../../money/ledger/amount.js'
+import { balanceOf, spendable } from '../../../money/ledger/balance.js'
+import type { TwinRow } from '../../../money/twins/twin.js'
+import type { Reader } from '../../../storage/storage.js'
+
+/** An amount with its unit, for sentences: `0.250 USD`. */
+export async function money(tx: Reader, dq: string, units: bigint | string): Promise<string> {
+  const quantity = await tx.get(digitalQuantities, dq)
+  return quantity ? `${formatAmount(units, quantity.decimals)} ${quantity.shortcode}` : `${units} smallest units`
+}
+
+/** An amount as the interface shows it: a number in the digital quantity. */
+export async function shownAmount(tx: Reader, dq: string, units: bigint | string): Promise<number> {
+  return toAmount(units, (await tx.get(digitalQuantities, dq))?.decimals ?? 0)
+}
+
+/** A time for people: `2026-01-31 09:05:00 UTC`. */
+export const timeText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+
+/** A span of time for people: `2 minutes`. */
+export function spanText(ms: number): string {
+  const seconds = Math.round(Math.abs(ms) / 1000)
+  for (const [unit, length] of SPANS)
+    if (seconds >= 2 * length || seconds === length) return plural(Math.floor(seconds / length), unit)
+  return plural(seconds, 'second')
+}
+
+const SPANS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** Whether something is over or still to come: `It ended 3 minutes before the request.` */
+export const endText = (endsAt: number, at: number): string =>
+  endsAt <= at
+    ? `ended at ${timeText(endsAt)}, ${spanText(at - endsAt)} before the request`
+    : `lasts until ${timeText(endsAt)}`
+
+/** An owner with its name: `account:1 (Shop)`, `user:2 (ada@example.test)`. */
+export async function ownerText(tx: Reader, owner: string): Promise<string> {
+  const name = await nameOf(tx, owner)
+  return name ? `${owner} (${name})` : owner
+}
+
+async function nameOf(tx: Reader, owner: string): Promise<string | null | undefined> {
+  const [account, user] = [accountIdOf(owner), userIdOf(owner)]
+  if (account !== undefined) return (await tx.get(accounts, account))?.name
+  return user === undefined ? undefined : (await tx.get(users, user))?.email
+}
+
+/** What a twin had of a digital quantity, as data. Amounts are in the digital quantity. */
+export async function holdings(tx: Reader, twin: TwinRow, dq: string) {
+  const row = await balanceOf(tx, twin.id, dq)
+  return {
+    hostname: twin.hostname,
+    owner: twin.owner,
+    dq,
+    balance: await shownAmount(tx, dq, row.amount),
+    held: await shownAmount(tx, dq, row.held),
+    spendable: await shownAmount(tx, dq, spendable(row)),
+  }
+}
+
+/** A list for a sentence: `a, b and c`. `nothing` if it is empty. */
+export function listText(parts: readonly string[]): string {
+  return parts.length < 2 ? (parts[0] ?? 'nothing') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
+}
+
+/** Something by its kind and id, at the start of a sentence: `The approval ap_1`. Without the id if nobody knows it. */
+export const named = (kind: string, id: string | number | null | undefined): string =>
+  id === undefined || id === null || id === '' ? `The ${kind}` : `The ${kind} ${id}`
