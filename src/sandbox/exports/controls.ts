@@ -1,0 +1,37 @@
+import { load } from '../../base/load.js'
+import type { ServiceContext } from '../../http/context.js'
+import { checkShape } from '../../http/fields/field.js'
+import { z } from '../../http/fields/schema.js'
+import { FilterShape } from '../journal/requests.js'
+import type { EntryRange, ExportFormat } from './export.js'
+
+export const ExportFormatShape = z.enum(['curl', 'http', 'har', 'vitest'])
+
+/** A range of entries, of which the filter takes some. */
+export const RangeShape = z.strictObject({ ...FilterShape, from: z.string(), to: z.string(), as: ExportFormatShape })
+
+const EntryExportShape = z.strictObject({ id: z.string(), as: ExportFormatShape })
+
+/** Requests of the journal, written for other tools. */
+export interface ExportControls {
+  /**
+   * Writes an entry, or a range of them, for another tool: `await sandbox.requests.export(id, 'curl')`. Secrets become
+   * variables. `vitest` writes a whole test file, with the state before the first entry. Throws `not_found`, and for
+   * `vitest` `not_replayable`.
+   */
+  export(which: string | EntryRange, format: ExportFormat): Promise<string>
+}
+
+export function exportControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): ExportControls {
+  return {
+    async export(which, format) {
+      const given =
+        typeof which === 'string'
+          ? checkShape(EntryExportShape, { id: which, as: format })
+          : checkShape(RangeShape, { ...which, as: format })
+      await ready()
+      const { exportEntries } = await load(() => import('./export.js'))
+      return exportEntries(which, given.as, service)
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { load } from '../../base/load.js'
+import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { type EntryFilter, matcher } from '../journal/journal.js'
+import { entryOf, journalOf } from '../journal/requests.js'
+import { curlExport } from './curl.js'
+import { harExport } from './har.js'
+import { httpExport } from './http-file.js'
+import { exportedCalls } from './named-secrets.js'
+
+/** Forms in which entries can be taken elsewhere. */
+export type ExportFormat = 'curl' | 'http' | 'har' | 'vitest'
+
+/** Entries from one to another, both included, or those of them that match. */
+export interface EntryRange extends EntryFilter {
+  readonly from: string
+  readonly to: string
+}
+
+/** Writes an entry or a range for another tool. Throws `not_found`, and for a test `not_replayable`. */
+export async function exportEntries(
+  which: string | EntryRange,
+  format: ExportFormat,
+  service: ServiceContext,
+): Promise<string> {
+  const entries = entriesOf(which, service)
+  if (format === 'vitest') {
+    const { vitestExport } = await load(() => import('./vitest/test-file.js'))
+    return vitestExport(entries, service)
+  }
+  if (format === 'har') return harExport(entries, service)
+  const calls = exportedCalls(entries)
+  return format === 'curl' ? curlExport(calls, service) : httpExport(calls, service)
+}
+
+function entriesOf(which: string | EntryRange, service: ServiceContext) {
+  if (typeof which === 'string') return [entryOf(service, which)]
+  const { from, to, ...filter } = which
+  const entries = journalOf(service).range(from, to)
+  if (!entries) throw problem('not_found', { detail: 'The journal has no entry with one of these ids.' })
+  return entries.filter(matcher(filter))
+}

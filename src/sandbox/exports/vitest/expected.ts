@@ -1,0 +1,91 @@
+import type { Entry } from '../../../base/journal.js'
+import { hasGenerated, isGeneratedName, shapeOf } from '../../replay/generated.js'
+import { HIDDEN } from '../../replay/not-replayable.js'
+import type { KnownValues } from './known-values.js'
+import { patternSource, Source, templateSource } from './source.js'
+
+/** What an answer is compared with. */
+export interface Expecting {
+  readonly entry: Entry
+  readonly known: KnownValues
+  /** Whether a text is in the state that the test begins with, so that it is the same each time. */
+  isStored(text: string): boolean
+}
+
+/** Operations that tell how far work in the background is, which is another in each run. */
+const OF_BACKGROUND: ReadonlySet<string> = new Set(['listWebhookDeliveries', 'redeliverWebhook', 'listUnsettledWork'])
+
+/** An answer as a test expects it: what is stable by its value, ids, times and secrets by their shape. */
+export function expectedAnswer(body: unknown, expecting: Expecting): unknown {
+  if (OF_BACKGROUND.has(expecting.entry.operation_id ?? '')) return new Source(ANYTHING)
+  return expected(body, { name: '', around: '' }, expecting)
+}
+
+interface Place {
+  /** The name of the field. For an item of a list, that of the list. */
+  readonly name: string
+  readonly around: string
+}
+
+function expected(value: unknown, place: Place, expecting: Expecting): unknown {
+  if (Array.isArray(value)) return value.map((each) => expected(each, place, expecting))
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [name, expected(each, { name, around: place.name }, expecting)]),
+    )
+  if (typeof value === 'string') return expectedText(value, place.name, expecting)
+  return typeof value === 'number' ? expectedNumber(value, place, expecting) : value
+}
+
+/** A text of an answer, as a value or a matcher. */
+export function expectedText(text: string, name: string, { entry, known, isStored }: Expecting): string | Source {
+  // Lists of secrets and numbers are hidden as one text.
+  if (text === HIDDEN) return new Source(/^(codes|links|secrets|code|value)$/.test(name) ? ANYTHING : ANY_TEXT)
+  if (text.includes(HIDDEN)) return matching(shapeOf(text.replaceAll(HIDDEN, MARK)).replaceAll(MARK, '.+'))
+  if (name === 'status' && entry.operation_id === 'readOutbox') return new Source(ANY_TEXT)
+  // The clock of a test stands still.
+  if (name === 'mode' && text === 'real' && entry.path.startsWith('/_sandbox/')) return new Source(ANY_TEXT)
+  const [, noun, id] = /^([a-z_]+):(\d+)$/.exec(text) ?? []
+  if (noun !== undefined && !isStored(text)) return named(noun, Number(id), known)
+  if (!isGeneratedName(name) && !hasGenerated(text)) return text
+  if (isStored(text)) return text
+  const source = known.text(text)
+  if (source) return source
+  if (isSent(text, entry)) return text
+  return /\d/.test(text) ? matching(shapeOf(text)) : new Source(ANY_TEXT)
+}
+
+/** The name of a thing: `payment:12`. */
+function named(noun: string, id: number, known: KnownValues): Source {
+  const source = known.number(id, `${noun}_id`)
+  return source ? new Source(templateSource([`${noun}:`, source])) : matching(`^${noun}:\\d+$`)
+}
+
+function expectedNumber(value: number, { name, around }: Place, { entry, known }: Expecting): number | Source {
+  if (isTime(value, entry)) return new Source(ANY_NUMBER)
+  if (!isGeneratedName(name)) return value
+  return (
+    known.number(value, name === 'id' && around !== '' ? `${around.replace(/s$/, '')}_id` : name) ??
+    new Source(ANY_NUMBER)
+  )
+}
+
+const ANY_TEXT = 'expect.any(String)'
+const ANY_NUMBER = 'expect.any(Number)'
+const ANYTHING = 'expect.anything()'
+/** Stands for a secret while the shape of the text around it is made. */
+const MARK = '\uE000'
+
+const matching = (shape: string): Source => new Source(`expect.stringMatching(${patternSource(shape)})`)
+
+/** Whether the caller sent this text. */
+const isSent = (text: string, { path, request }: Entry): boolean =>
+  text.length >= 8 && (`${path} ${request.body ?? ''}`.includes(text) || path.includes(encodeURIComponent(text)))
+
+const YEARS_MS = 20 * 366 * 86_400_000
+
+/** Whether a number is a time in Unix seconds or milliseconds: within twenty years of the request. */
+function isTime(value: number, { at }: Entry): boolean {
+  const now = Date.parse(at)
+  return Number.isInteger(value) && (Math.abs(value - now) < YEARS_MS || Math.abs(value * 1000 - now) < YEARS_MS)
+}

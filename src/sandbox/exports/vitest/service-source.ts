@@ -1,0 +1,102 @@
+import type { Entry } from '../../../base/journal.js'
+import { defaultLimits, type ServiceContext } from '../../../http/context.js'
+import { isObject } from '../../../storage/unknown.js'
+import { notReplayable } from '../../replay/not-replayable.js'
+import { bodyOfAnswer, ofEntry } from './recorded-answer.js'
+import { Source, textSource, valueSource } from './source.js'
+
+const DEFAULTS = {
+  baseUrl: 'http://127.0.0.1:4242',
+  twinDomain: 'twin.localhost',
+  balances: 'quantity',
+  evidence: 'designed',
+  accountCreation: true,
+  chargeOnUpstreamError: false,
+} as const satisfies Partial<ServiceContext>
+
+/**
+ * The code that creates the service of a test, with the options on which the answers depend. `callsWebhooks`: whether its
+ * state or its requests have webhooks. Throws `not_replayable`.
+ */
+export function serviceSource(
+  entries: readonly Entry[],
+  { callsWebhooks }: { readonly callsWebhooks: boolean },
+  service: ServiceContext,
+): string[] {
+  const answers = entries.flatMap(upstreamAnswers)
+  const options = {
+    sandbox: true,
+    ...differing(service, DEFAULTS),
+    ...optional('limits', differing(service.limits, defaultLimits)),
+    ...((answers.length > 0 || callsWebhooks) && { upstream: { fetch: upstreamSource(answers) } }),
+  }
+  return [
+    ...(answers.length > 0 ? answersSource(answers) : []),
+    ...`const service = createService(${valueSource(options)})`.split('\n'),
+  ]
+}
+
+/** The settings that are not the default ones. */
+const differing = <T extends object>(given: T, defaults: Partial<T>): object =>
+  Object.fromEntries(
+    Object.entries(defaults).flatMap(([name, value]) => {
+      const own = given[name as keyof T] // A name of the defaults.
+      return own === value ? [] : [[name, own]]
+    }),
+  )
+
+const optional = (name: string, value: object): object => (Object.keys(value).length > 0 ? { [name]: value } : {})
+
+/** What a seller's endpoint answered, and to which call. */
+interface UpstreamAnswer {
+  readonly call: string
+  readonly status: number
+  readonly type: string | null
+  readonly body: string
+}
+
+/** What the endpoint answered that an entry called, as far as its own answer shows it. Throws `not_replayable`. */
+function upstreamAnswers(entry: Entry): UpstreamAnswer[] {
+  const [call, ...others] = entry.caused.flatMap(({ kind, id }) => (kind === 'upstream' ? [String(id)] : []))
+  if (call === undefined) return []
+  const shown = others.length === 0 ? shownResponse(bodyOfAnswer(entry)) : undefined
+  if (shown) return [{ ...shown, call }]
+  throw ofEntry(
+    entry,
+    notReplayable('caused', 'It called the endpoint of a seller, and its answer does not show what that answered.'),
+  )
+}
+
+/** What a receipt in an answer shows of the endpoint's answer. */
+function shownResponse(value: unknown): Omit<UpstreamAnswer, 'call'> | undefined {
+  if (!isObject(value)) return undefined
+  const { response } = value
+  if (!isObject(response)) return Object.values(value).map(shownResponse).find(Boolean)
+  const { status, content_type: type, body, body_encoding: encoding } = response
+  if (typeof status !== 'number' || typeof body !== 'string' || encoding !== undefined) return undefined
+  return { status, type: typeof type === 'string' ? type : null, body }
+}
+
+/** Webhooks get an answer too. Nobody is called. */
+const upstreamSource = (answers: readonly UpstreamAnswer[]): Source =>
+  new Source(
+    answers.length === 0
+      ? 'async () => new Response(null, { status: 204 })'
+      : `async ({ method, url }) =>
+      answers.get(\`\${method} \${url.replace(/[?#].*/, '')}\`)?.shift() ?? new Response(null, { status: 204 })`,
+  )
+
+function answersSource(answers: readonly UpstreamAnswer[]): string[] {
+  const calls = new Map<string, string[]>()
+  for (const { call, status, type, body } of answers) {
+    const headers = type === null ? {} : { headers: { 'content-type': type } }
+    const made = `new Response(${textSource(body)}, ${valueSource({ status, ...headers })})`
+    calls.set(call, [...(calls.get(call) ?? []), made])
+  }
+  return [
+    '// What the endpoints of sellers answered.',
+    'const answers = new Map([',
+    ...[...calls].map(([call, made]) => `  [${textSource(call)}, [${made.join(', ')}]],`),
+    '])',
+  ]
+}

@@ -1,0 +1,117 @@
+import type { Entry } from '../../base/journal.js'
+import { callerOf, type EntryCaller } from './entry-caller.js'
+import { HIDDEN, notReplayable } from './not-replayable.js'
+
+/** The request of an entry, with a place for each secret that the journal has taken out. */
+export interface CallDraft {
+  readonly entry: Entry
+  readonly method: string
+  /** The path with its query. */
+  readonly path: Template
+  /** Without those that identify the caller, and those that only this one request had. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Template | null
+  readonly caller: EntryCaller
+}
+
+/** Text with secrets in between. */
+export type Template = readonly (string | Secret)[]
+
+/** A secret of a path or body that must be made anew. */
+export interface Secret {
+  /** `request.body.nonce` */
+  readonly field: string
+  /** The name of the field: `nonce`. */
+  readonly name: string
+  readonly inside: 'json' | 'form'
+}
+
+/** Headers of one connection or one request, and those that identify the caller. */
+const LEFT_OUT = new Set([
+  ...['authorization', 'proxy-authorization', 'cookie', 'x-session-id', 'x-control-token', 'x-device-token'],
+  ...['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'te', 'upgrade', 'expect'],
+  ...['accept-encoding', 'user-agent', 'traceparent', 'tracestate', 'x-request-id', 'idempotency-key'],
+  ...['via', 'forwarded', 'x-real-ip', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'sec-fetch-site'],
+  ...['origin', 'referer'],
+])
+
+/** Refusals of what a request came from, which a repetition in this process does not have. */
+const OF_ITS_PLACE: ReadonlySet<string> = new Set([
+  'sandbox_refused',
+  'host_refused',
+  'origin_refused',
+  'cross_site',
+  'page_refused',
+])
+
+/** Prepares the repetition of an entry. Throws `not_replayable`. */
+export function draftOf(entry: Entry): CallDraft {
+  const { method, request, origin, status, code } = entry
+  if (origin === 'timer' || origin === 'delivery') throw notReplayable('origin', `It is a ${origin}, not a request.`)
+  if (status === null) throw notReplayable('status', 'It has no answer yet.')
+  if (code !== undefined && OF_ITS_PLACE.has(code))
+    throw notReplayable('code', 'It was refused because of where it came from, and a replay comes from here.')
+  if (/^(CONNECT|TRACE|TRACK)$/i.test(method)) throw notReplayable('method', `No client of this kind sends ${method}.`)
+  const isForm = request.headers['content-type']?.includes('x-www-form-urlencoded') ?? false
+  return {
+    entry,
+    method,
+    path: templateOf(entry.path, 'request.path', 'form'),
+    headers: keptHeaders(entry),
+    body: bodyOf(entry, isForm ? 'form' : 'json'),
+    caller: callerOf(entry),
+  }
+}
+
+function bodyOf({ request, method, operation_id }: Entry, inside: Secret['inside']): Template | null {
+  if (request.cut) throw notReplayable('request.body', 'The journal cut it at 16 KiB.')
+  if (request.body !== null) {
+    if (method === 'GET' || method === 'HEAD')
+      throw notReplayable('request.body', `A client of this kind sends no body with ${method}.`)
+    // The second stands for bytes that are not UTF-8.
+    if (/[\0\uFFFD]/.test(request.body)) throw notReplayable('request.body', 'It is not text.')
+    return templateOf(request.body, 'request.body', inside)
+  }
+  const { 'content-length': length, 'content-type': type } = request.headers
+  const hadBody = method !== 'GET' && method !== 'HEAD' && (Number(length ?? 0) > 0 || type?.includes('csv') === true)
+  // No operation read it, so the answer would be the same with another.
+  if (hadBody && operation_id !== null) throw notReplayable('request.body', 'The journal keeps only JSON and forms.')
+  return null
+}
+
+/** The header of a fault works only for callers who may use the controls. A replay may, the first caller perhaps not. */
+const keptHeaders = ({ request, fault }: Entry): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(request.headers).filter(
+      ([name, value]) =>
+        !LEFT_OUT.has(name) && !value.includes(HIDDEN) && (name !== 'x-sandbox-fault' || fault !== undefined),
+    ),
+  )
+
+/** What comes before a secret in JSON, and in a query or form. */
+const BEFORE = { json: /\\?"([^"\\]+)\\?"\s*:\s*\\?"$/, form: /(?:^|[?&;])([^=&;?]+)=$/ }
+
+/** Divides a text at the secrets that the journal took out. */
+function templateOf(text: string, place: string, inside: Secret['inside']): Template {
+  const [first = '', ...rest] = text.split(HIDDEN)
+  const parts: (string | Secret)[] = [first]
+  let before = first
+  for (const after of rest) {
+    const [, name] = BEFORE[inside].exec(before) ?? []
+    const isWhole = inside === 'form' || after.startsWith('"')
+    const isNamed = name !== undefined && isWhole
+    parts.push({ field: isNamed ? `${place}.${name}` : place, name: isNamed ? name : '', inside }, after)
+    before = after
+  }
+  return parts
+}
+
+export const secretsIn = ({ path, body }: Pick<CallDraft, 'path' | 'body'>): Secret[] =>
+  [...path, ...(body ?? [])].filter((part) => typeof part !== 'string')
+
+/** Fills a template. `value` returns the plain text of a secret. */
+export const filledTemplate = (template: Template, value: (secret: Secret) => string): string =>
+  template.map((part) => (typeof part === 'string' ? part : escaped(value(part), part))).join('')
+
+const escaped = (value: string, { inside }: Secret): string =>
+  inside === 'form' ? encodeURIComponent(value) : JSON.stringify(value).slice(1, -1)
