@@ -1,0 +1,227 @@
+import { problem } from '../../base/problem.js'
+import { suggestName } from '../../base/text/nearest-name.js'
+import type { ArmedFault, Fault, FaultPoint, PreparedFaults } from '../../http/faults.js'
+import { checkShape, fieldRefused } from '../../http/fields/field.js'
+import { timeOf } from '../../http/fields/schema.js'
+import { drawer } from './draw.js'
+import { FaultShape } from './fault-shape.js'
+
+/** How many faults may be armed at once. */
+export const MOST_FAULTS = 100
+
+/** What a fault is matched with: a request, or a call of a port. */
+export interface Subject {
+  readonly operation_id?: string | undefined
+  readonly method?: string | undefined
+  readonly path?: string | undefined
+  readonly principal?: string | null | undefined
+  readonly port?: string | undefined
+}
+
+interface Armed {
+  readonly id: string
+  readonly fault: Fault
+  readonly endsAt: number
+  readonly draw: () => number
+  matched: number
+  fired: number
+  /** It has its id and its place, and does not happen yet. */
+  isHeld: boolean
+}
+
+export interface ArmedFaultsOptions {
+  now(): number
+  /** The ids of all operations that faults may match. */
+  loadOperations(): Promise<readonly string[]>
+  /** Called when there is something to do, or nothing any more. */
+  onChange(isArmed: boolean): void
+}
+
+/** The faults that are armed, in their order. Decides which of them happens. */
+export class ArmedFaults {
+  readonly #options: ArmedFaultsOptions
+  #armed: Armed[] = []
+  #last = 0
+
+  constructor(options: ArmedFaultsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Checks faults that are armed later, all of them or none. Throws `field_invalid`, which names the field, and
+   * `already_exists`.
+   */
+  async prepare(given: readonly Fault[], within?: string): Promise<PreparedFaults> {
+    const faults = await this.#checked(given, within)
+    const kept = this.#withRoomFor(faults.length)
+    const { added, last } = numbered(faults, kept, this.#last)
+    this.#last = last
+    this.#armed = [...kept, ...added]
+    return {
+      arm: () => {
+        for (const armed of added) armed.isHeld = false
+        this.#changed()
+        return added.map(shown)
+      },
+      cancel: () => {
+        this.#armed = this.#armed.filter((armed) => !added.includes(armed))
+      },
+    }
+  }
+
+  /**
+   * Checks faults that are armed later in place of all others, and numbered from 1, so that the same run has the same
+   * faults. Returns what arms them. Throws like `prepare`.
+   */
+  async prepareAnew(given: readonly Fault[], within: string): Promise<() => void> {
+    const faults = await this.#checked(given, within)
+    if (faults.length > MOST_FAULTS) throw tooMany()
+    const { added, last } = numbered(faults, [], 0)
+    return () => {
+      this.#armed = added.map((armed) => ({ ...armed, isHeld: false }))
+      this.#last = last
+      this.#changed()
+    }
+  }
+
+  list(): ArmedFault[] {
+    return this.#armed.filter(({ isHeld }) => !isHeld).map(shown)
+  }
+
+  /** Arms these faults in place of all others. Those that are armed already go on counting. */
+  follow(faults: readonly Fault[]): void {
+    const known = new Map(this.#armed.filter(({ isHeld }) => !isHeld).map((armed) => [armed.id, armed]))
+    const { added } = numbered(faults, [], 0)
+    const armed = added.map((each) => {
+      const same = known.get(each.id)
+      return same && sameFault(same, each) ? same : { ...each, isHeld: false }
+    })
+    this.#armed = [...armed, ...this.#armed.filter(({ isHeld }) => isHeld)]
+    this.#changed()
+  }
+
+  /** Throws `not_found`. */
+  disarm(id: string): void {
+    if (!this.#armed.some((armed) => armed.id === id)) throw problem('not_found')
+    this.#armed = this.#armed.filter((armed) => armed.id !== id)
+    this.#changed()
+  }
+
+  /** Numbers later faults from 1. */
+  clear(): void {
+    this.#armed = []
+    this.#last = 0
+    this.#changed()
+  }
+
+  /** Whether it depends on the caller what happens to this subject. */
+  needsPrincipal(subject: Subject): boolean {
+    return this.#armed.some(
+      ({ fault }) => fault.match.principal !== undefined && matches({ ...fault.match, principal: undefined }, subject),
+    )
+  }
+
+  /** Counts a match for each fault until one happens. Returns that one. */
+  take(at: FaultPoint, subject: Subject, isPossible = (_: Fault) => true): ArmedFault | undefined {
+    const now = this.#options.now()
+    for (const armed of this.#armed) {
+      const { fault, endsAt } = armed
+      if (fault.at !== at || armed.isHeld || isSpent(armed) || now >= endsAt) continue
+      if (!matches(fault.match, subject) || !isPossible(fault)) continue
+      armed.matched++
+      if (armed.matched % (fault.every ?? 1) !== 0) continue
+      if (fault.probability !== undefined && armed.draw() >= fault.probability) continue
+      armed.fired++
+      if (isSpent(armed)) this.#changed()
+      return shown(armed)
+    }
+    return undefined
+  }
+
+  /** Undoes `take` of a fault that could not happen. */
+  putBack({ id }: ArmedFault): void {
+    const armed = this.#armed.find((each) => each.id === id)
+    if (!armed) return
+    armed.matched--
+    armed.fired--
+    this.#changed()
+  }
+
+  /** The faults that stay when so many more come: those that are over make room, the oldest first. */
+  #withRoomFor(count: number): Armed[] {
+    let excess = this.#armed.length + count - MOST_FAULTS
+    const kept = this.#armed.filter((armed) => !(excess > 0 && isSpent(armed) && excess-- > 0))
+    if (excess <= 0) return kept
+    throw tooMany()
+  }
+
+  async #checked(given: readonly Fault[], within: string | undefined): Promise<Fault[]> {
+    const faults = given.map((fault) => checkShape(FaultShape, fault))
+    if (faults.every(({ match }) => match.operation_id === undefined)) return faults
+    const known = await this.#options.loadOperations()
+    for (const [at, { match }] of faults.entries()) {
+      const { operation_id: id } = match
+      if (id === undefined || known.includes(id)) continue
+      const field = `${within === undefined ? '' : `${within}.${at}.`}match.operation_id`
+      throw fieldRefused(field, 'is not an operation that can fail', suggestName(id, [...known]))
+    }
+    return faults
+  }
+
+  #changed(): void {
+    this.#options.onChange(this.#armed.some((armed) => !armed.isHeld && !isSpent(armed)))
+  }
+}
+
+const tooMany = () =>
+  problem('field_invalid', { detail: `At most ${MOST_FAULTS} faults are armed at once. Disarm some first.` })
+
+/** Gives an id to each fault that has none. `last`: the number of the last one before. Throws `already_exists`. */
+function numbered(faults: readonly Fault[], kept: readonly Armed[], last: number): { added: Armed[]; last: number } {
+  const known = new Set(kept.map(({ id }) => id))
+  const added: Armed[] = []
+  let number = last
+  for (const fault of faults) {
+    if (fault.id !== undefined && known.has(fault.id))
+      throw problem('already_exists', { detail: `A fault with the id "${fault.id}" is armed.` })
+    do number++
+    while (fault.id === undefined && known.has(`fault_${number}`))
+    const id = fault.id ?? `fault_${number}`
+    known.add(id)
+    added.push({
+      ...{ id, fault, matched: 0, fired: 0, isHeld: true },
+      endsAt: timeOf('until', fault.until) ?? Number.POSITIVE_INFINITY,
+      draw: drawer(fault.seed ?? number),
+    })
+  }
+  return { added, last: number }
+}
+
+const isSpent = ({ fault, fired }: Armed): boolean => fired >= (fault.times ?? Number.POSITIVE_INFINITY)
+
+const sameFault = (one: Armed, other: Armed): boolean =>
+  JSON.stringify({ ...one.fault, id: one.id }) === JSON.stringify({ ...other.fault, id: other.id })
+
+const shown = ({ id, fault: { id: _, ...fault }, fired }: Armed): ArmedFault => ({ id, ...fault, fired })
+
+function matches({ path, ...exact }: Fault['match'], subject: Subject): boolean {
+  if (exact.port !== subject.port) return false
+  for (const name of ['operation_id', 'method', 'principal'] as const)
+    if (exact[name] !== undefined && exact[name] !== subject[name]) return false
+  return path === undefined || isLike(path, subject.path ?? '')
+}
+
+/** Whether a path is this one, with `*` for any characters. Takes a time that grows with the path alone. */
+function isLike(pattern: string, path: string): boolean {
+  const [start = '', ...rest] = pattern.split('*')
+  const end = rest.pop()
+  if (end === undefined) return path === pattern
+  if (!path.startsWith(start)) return false
+  let from = start.length
+  for (const part of rest) {
+    const at = path.indexOf(part, from)
+    if (at < 0) return false
+    from = at + part.length
+  }
+  return path.length - end.length >= from && path.endsWith(end)
+}

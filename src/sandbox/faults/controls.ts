@@ -1,0 +1,72 @@
+import { required } from '../../base/required.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { ArmedFault, Fault } from '../../http/faults.js'
+import { checkShape } from '../../http/fields/field.js'
+import { FaultShape } from './fault-shape.js'
+
+/**
+ * Failures on purpose. A snapshot holds none, and a reset arms those of the seed alone. Processes that share a storage have
+ * the same ones armed, and each counts `times`, `every` and `fired` by itself.
+ */
+export interface FaultControls {
+  /**
+   * Arms a fault: `await sandbox.faults.arm({ match: { port: 'mail' }, at: 'before', do: { drop: true }, times: 1 })`.
+   * Throws `field_invalid`, which names the field, and `already_exists`.
+   */
+  arm(fault: Fault): Promise<ArmedFault>
+  /** Returns the armed faults, and how often each has happened. */
+  list(): Promise<ArmedFault[]>
+  /** Disarms the fault with this id. Throws `not_found`. */
+  disarm(id: string): Promise<void>
+  /** Disarms all of them. */
+  clear(): Promise<void>
+}
+
+/** The controls of a service's faults. `ready` resolves when those of the seed are armed. */
+export function faultControls(
+  { faults, background }: Pick<ServiceContext, 'faults' | 'background'>,
+  ready: () => Promise<void>,
+): FaultControls {
+  const loadEngine = async () => {
+    if (!faults) throw new Error('this service has no sandbox')
+    await ready()
+    return faults.load()
+  }
+  return {
+    async arm(fault) {
+      const given = checkShape(FaultShape, fault)
+      const engine = await loadEngine()
+      return background.share(async () => {
+        const [armed] = (await engine.prepare([given])).arm()
+        return required(armed, 'the armed fault')
+      })
+    },
+    list: async () => (await loadEngine()).list(),
+    disarm: async (id) => {
+      const engine = await loadEngine()
+      await background.share(async () => engine.disarm(id))
+    },
+    clear: async () => {
+      const engine = await loadEngine()
+      await background.share(async () => engine.clear())
+    },
+  }
+}
+
+/** Does something, and then arms faults that are checked before it. If it rejects, none is armed. */
+export async function thenArm<T>(
+  given: readonly Fault[] | undefined,
+  { faults, background }: Pick<ServiceContext, 'faults' | 'background'>,
+  act: () => Promise<T>,
+): Promise<T> {
+  if (!faults || !given || given.length === 0) return act()
+  const prepared = await (await faults.load()).prepare(given, 'faults')
+  try {
+    const value = await act()
+    await background.share(async () => prepared.arm())
+    return value
+  } catch (error) {
+    prepared.cancel()
+    throw error
+  }
+}

@@ -1,0 +1,212 @@
+import type { ServiceContext } from '../../http/context.js'
+import {
+  AnswerDropped,
+  type ArmedFault,
+  type Fault,
+  type FaultEngine,
+  type FaultyAnswer,
+  type FaultyCall,
+  type FaultyRequest,
+  type NoteFault,
+  type PreparedFaults,
+} from '../../http/faults.js'
+import { diskReasons } from '../../storage/disk-reasons.js'
+import { OutcomeUnknown, type Storage, StorageUnavailable, type Writer } from '../../storage/storage.js'
+import { TrackedTransaction } from '../../storage/tracked-transaction.js'
+import { ArmedFaults, type Subject } from './armed-faults.js'
+import { HEADER_FAULT, readFaultHeader } from './fault-header.js'
+import { changedBody, discardBody, dripping, lengthOf, paused, truncated } from './faulty-body.js'
+
+export { ArmedFaults }
+
+/** Makes armed faults happen to requests, calls of ports and writes. */
+export class ArmedEngine implements FaultEngine {
+  readonly #storageFailures = new WeakSet<StorageUnavailable>()
+
+  constructor(
+    readonly faults: ArmedFaults,
+    readonly context: Pick<ServiceContext, 'alarm'>,
+  ) {}
+
+  async perform(request: FaultyRequest): Promise<FaultyAnswer> {
+    const own = request.header === null ? undefined : readFaultHeader(request.header)
+    const { operationId: operation_id, method, path } = request
+    const asked: Subject = { operation_id, method, path }
+    const principal = this.faults.needsPrincipal(asked) ? await request.principal() : null
+    const subject = { ...asked, principal }
+    const take = (at: ArmedFault['at'], isPossible?: (fault: Pick<ArmedFault, 'do'>) => boolean) =>
+      own?.at === at && (isPossible?.(own) ?? true)
+        ? { ...own, id: HEADER_FAULT, fired: 1 }
+        : this.faults.take(at, subject, isPossible)
+
+    const before = take('before')
+    if (before) {
+      request.note(before.id, { isLost: false })
+      if (before.do.status !== undefined) return answerOf(before, before.do.status)
+      await this.#happen(before)
+    }
+    let answer = await request.run()
+    const after = take('after_commit')
+    if (after) answer = await this.#afterCommit(after, answer, request)
+    if (!request.takesBody || lengthOf(answer.body) === 0) return answer
+    const during = take('mid_body', (fault) => cuts(fault, answer))
+    if (!during) return answer
+    request.note(during.id, { isLost: false })
+    return this.#midBody(during, answer)
+  }
+
+  async #afterCommit(fault: ArmedFault, answer: FaultyAnswer, request: FaultyRequest): Promise<FaultyAnswer> {
+    const { status, delay_ms } = fault.do
+    request.note(fault.id, { isLost: delay_ms === undefined })
+    if (delay_ms !== undefined) {
+      await this.#wait(delay_ms)
+      return answer
+    }
+    discardBody(answer.body)
+    if (fault.do.duplicate) return request.run()
+    if (status !== undefined) return answerOf(fault, status)
+    throw new AnswerDropped(fault.id)
+  }
+
+  #midBody({ id, do: { truncate, drip, delay_ms } }: ArmedFault, answer: FaultyAnswer): FaultyAnswer {
+    const half = Math.floor((lengthOf(answer.body) ?? 2) / 2)
+    if (drip !== undefined)
+      return changedBody(
+        answer,
+        dripping(drip, (ms) => this.#wait(ms)),
+      )
+    if (delay_ms !== undefined)
+      return changedBody(
+        answer,
+        paused(half, () => this.#wait(delay_ms)),
+      )
+    return changedBody(answer, truncated(truncate ?? half, id))
+  }
+
+  async call<T>({ port, method, path, note, run, answer }: FaultyCall<T>): Promise<T> {
+    const subject = { port, method, path }
+    const before = noted(this.faults.take('before', subject), note)
+    if (before?.do.status !== undefined && answer) return answer(answerOf(before, before.do.status))
+    if (before && before.do.delay_ms === undefined) throw callFailure(before)
+    // Chosen now, so that the same run has the same faults, however fast the port answers.
+    const after = this.faults.take('after_commit', subject)
+    if (before) await this.#happen(before)
+    const result = await run().catch((error: unknown) => {
+      if (after) this.faults.putBack(after)
+      throw error
+    })
+    if (!after) return result
+    note?.(after.id)
+    const { duplicate, status, delay_ms } = after.do
+    if (duplicate) return run()
+    if (status !== undefined && answer) return answer(answerOf(after, status))
+    if (delay_ms === undefined) throw callFailure(after)
+    await this.#wait(delay_ms)
+    return result
+  }
+
+  /**
+   * A write that changes nothing never fails. `before`: nothing of the write is stored. `after_commit`: it is stored, and
+   * nobody knows.
+   */
+  async write<T>(
+    storage: Pick<Storage, 'write'>,
+    body: (tx: Writer) => Promise<T>,
+    note: NoteFault | undefined,
+  ): Promise<T> {
+    const subject = { port: 'storage' }
+    const take = (at: ArmedFault['at'], isPossible?: (fault: Pick<ArmedFault, 'do'>) => boolean) =>
+      noted(this.faults.take(at, subject, isPossible), note)
+    const slow = take('before', isDelay)
+    if (slow) await this.#happen(slow)
+    let hasChanged = false
+    // A body may run twice, and the fault happens once.
+    let decided: { readonly fault: ArmedFault | undefined } | undefined
+    const value = await storage.write(async (tx) => {
+      const watched = new TrackedTransaction(tx)
+      const result = await body(watched)
+      hasChanged = watched.puts.length > 0 || watched.removals.length > 0
+      if (hasChanged) decided ??= { fault: take('before', isError) }
+      if (hasChanged && decided?.fault) throw this.#storageFailure(decided.fault, StorageUnavailable)
+      return result
+    })
+    const after = hasChanged ? take('after_commit') : undefined
+    if (after?.do.error !== undefined) throw this.#storageFailure(after, OutcomeUnknown)
+    if (after) await this.#happen(after)
+    return value
+  }
+
+  isOwn(error: unknown): error is StorageUnavailable {
+    return error instanceof StorageUnavailable && this.#storageFailures.has(error)
+  }
+
+  prepare(...given: Parameters<FaultEngine['prepare']>): Promise<PreparedFaults> {
+    return this.faults.prepare(...given)
+  }
+
+  prepareAnew(...given: Parameters<FaultEngine['prepareAnew']>): Promise<() => void> {
+    return this.faults.prepareAnew(...given)
+  }
+
+  list(): ArmedFault[] {
+    return this.faults.list()
+  }
+
+  follow(faults: readonly Fault[]): void {
+    this.faults.follow(faults)
+  }
+
+  disarm(id: string): void {
+    this.faults.disarm(id)
+  }
+
+  clear(): void {
+    this.faults.clear()
+  }
+
+  /** Waits, or drops the answer. */
+  async #happen({ id, do: { delay_ms } }: ArmedFault): Promise<void> {
+    if (delay_ms === undefined) throw new AnswerDropped(id)
+    await this.#wait(delay_ms)
+  }
+
+  #storageFailure(
+    { id, do: { error = '' } }: ArmedFault,
+    Failure: typeof StorageUnavailable | typeof OutcomeUnknown,
+  ): StorageUnavailable {
+    const failure = new Failure(`The fault "${id}" stands for ${error} of the storage.`, { reason: diskReasons[error] })
+    this.#storageFailures.add(failure)
+    return failure
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => this.context.alarm.set(ms, resolve))
+  }
+}
+
+/** How a call fails whose connection closes. */
+const callFailure = ({ id, do: { error = 'ECONNRESET' } }: ArmedFault): Error =>
+  Object.assign(new Error(`${error}, by the fault "${id}"`), { code: error })
+
+function noted(fault: ArmedFault | undefined, note: NoteFault | undefined): ArmedFault | undefined {
+  if (fault) note?.(fault.id)
+  return fault
+}
+
+const isDelay = (fault: Pick<ArmedFault, 'do'>): boolean => fault.do.delay_ms !== undefined
+const isError = (fault: Pick<ArmedFault, 'do'>): boolean => fault.do.error !== undefined
+
+/** Whether a fault would change the body of this answer: one that is shorter arrives whole. */
+function cuts({ do: { truncate } }: Pick<ArmedFault, 'do'>, { body }: FaultyAnswer): boolean {
+  return truncate === undefined || truncate < (lengthOf(body) ?? Number.POSITIVE_INFINITY)
+}
+
+/** The answer of a fault, as a proxy in between would give it. */
+function answerOf({ id, do: { body } }: ArmedFault, status: number): FaultyAnswer {
+  const headers = { 'cache-control': 'private, no-store' }
+  if (status === 204 || status === 205 || status === 304) return { status, headers, body: null }
+  if (typeof body === 'string')
+    return { status, headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' }, body }
+  const shown = body === undefined ? { error: `The fault "${id}" of this sandbox answered.`, status, fault: id } : body
+  return { status, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(shown) }
+}
