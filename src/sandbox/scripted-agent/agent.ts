@@ -29,10 +29,53 @@ export interface Order {
   readonly arguments?: Readonly<Record<string, unknown>> | undefined
 }
 
+/**
+ * What tests ask of the official MCP client. It has more: `agent.client as Client`, with the type from
+ * `@modelcontextprotocol/client`. That package's types need `@types/node`, so those of this one do not import them.
+ */
+export interface McpClient {
+  listTools(params?: { cursor?: string }): Promise<{ tools: McpTool[]; nextCursor?: string | undefined }>
+  callTool(params: { name: string; arguments?: Record<string, unknown> }): Promise<McpResult>
+  listResources(params?: { cursor?: string }): Promise<{ resources: McpNamed[]; nextCursor?: string | undefined }>
+  readResource(params: { uri: string }): Promise<{ contents: ({ uri: string } & McpContent)[] }>
+  listPrompts(params?: { cursor?: string }): Promise<{ prompts: McpNamed[]; nextCursor?: string | undefined }>
+  getPrompt(params: { name: string; arguments?: Record<string, string> }): Promise<{
+    messages: { role: 'user' | 'assistant'; content: McpContent }[]
+  }>
+  /** What the server tells agents about itself. */
+  getInstructions(): string | undefined
+  getServerVersion(): { name: string; version: string } | undefined
+  close(): Promise<void>
+}
+
+export interface McpNamed {
+  name: string
+  title?: string | undefined
+  description?: string | undefined
+}
+
+export interface McpTool extends McpNamed {
+  /** JSON Schema of the arguments. */
+  inputSchema: Record<string, unknown>
+}
+
+export interface McpResult {
+  content: McpContent[]
+  structuredContent?: unknown
+  isError?: boolean | undefined
+}
+
+/** Text has `text`. */
+export interface McpContent {
+  type?: string
+  text?: string
+  mimeType?: string | undefined
+}
+
 /** An app that a user has connected, controlled by a test. */
 export interface ScriptedAgent {
   /** The official MCP client, connected. */
-  readonly client: Client
+  readonly client: McpClient
   /** An access token of the agent, for calls of the interface itself. */
   readonly accessToken: string
   /** Calls a tool. Returns its structured content, with `isError` for a refusal. */
@@ -50,6 +93,7 @@ export interface ScriptedAgent {
     /** Uses an approval again after it was spent. */
     replay(order: Order): Promise<ToolAnswer[]>
   }
+  /** Closes the connection of the client. */
   close(): Promise<void>
 }
 

@@ -1,7 +1,20 @@
-import { type HostileItem, hostileItems } from '../../agents/mcp/tools/hostile.js'
+import { load } from '../../base/load.js'
+import { checkShape } from '../../http/fields/field.js'
+import { z } from '../../http/fields/schema.js'
 import type { Sandbox } from '../controls/sandbox.js'
-import { type AgentOptions, connectAgent, type ScriptedAgent } from './agent.js'
-import { People, type Stage } from './person.js'
+import type { AgentOptions, ScriptedAgent } from './agent.js'
+import { type HostileItem, hostileItems } from './hostile.js'
+import type { People, Stage } from './person.js'
+
+/** The pages that the person fills in check the email. */
+const AgentShape = z.strictObject({
+  email: z.string(),
+  account: z.optional(z.int()),
+  name: z.optional(z.string()),
+  server: z.optional(z.int()),
+  protocol: z.optional(z.enum(['2026-07-28', '2025-11-25'])),
+  inPlace: z.optional(z.enum(['approve', 'reject'])),
+})
 
 /** Controls of agents for your own tests. */
 export interface AgentControls {
@@ -13,6 +26,12 @@ export interface AgentControls {
 
 /** Adds the controls of agents to a sandbox. */
 export function withAgents(sandbox: Sandbox, service: Omit<Stage, 'sandbox'>): Sandbox & AgentControls {
-  const people = new People({ ...service, sandbox })
-  return Object.assign(sandbox, { agent: (options: AgentOptions) => connectAgent(options, people), hostileItems })
+  let people: People | undefined
+  const agent = async (options: AgentOptions) => {
+    const checked = checkShape(AgentShape, options)
+    const [{ connectAgent }, { People }] = await load(() => Promise.all([import('./agent.js'), import('./person.js')]))
+    people ??= new People({ ...service, sandbox })
+    return connectAgent(checked, people)
+  }
+  return Object.assign(sandbox, { agent, hostileItems })
 }

@@ -1,3 +1,4 @@
+import { LimitedMap } from '../../base/memo.js'
 import type { Alarm } from '../../base/ports.js'
 import type { Sandbox } from '../controls/sandbox.js'
 import { Browser, type BrowserPage, type Fetch } from './browser.js'
@@ -32,9 +33,12 @@ const ASKING = new Set(['sign_in', 'connect_app'])
 const LOOK_MS = 50
 const PATIENCE_MS = 5000
 
+/** How many browsers stay open. A person whose browser was closed signs in again. */
+const MOST_BROWSERS = 1000
+
 /** The people of a sandbox by email. Each has one browser, which stays signed in, and does one thing at a time. */
 export class People {
-  readonly #browsers = new Map<string, Browser>()
+  readonly #browsers = new LimitedMap<string, Browser>(MOST_BROWSERS)
   readonly #busy = new Map<string, Promise<unknown>>()
 
   constructor(readonly stage: Stage) {}
@@ -50,6 +54,8 @@ export class People {
       .catch(() => {})
       .then(() => this.#authorize(person, request))
     this.#busy.set(name, turn)
+    const leave = () => this.#busy.get(name) === turn && this.#busy.delete(name)
+    void turn.then(leave, leave)
     return turn
   }
 

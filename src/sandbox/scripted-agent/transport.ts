@@ -1,10 +1,14 @@
+import { LimitedMap } from '../../base/memo.js'
 import { isObject } from '../../storage/unknown.js'
 
 type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>
 
+/** How many refreshes it remembers. A later call with the same token is refused by the server. */
+const MOST_REFRESHES = 100
+
 /** Shares refreshes. A refresh token works once, so calls that need it at the same time share the new tokens. */
 export function sharingRefreshes(fetch: Fetch): Fetch {
-  const shared = new Map<string, Promise<Response>>()
+  const shared = new LimitedMap<string, Promise<Response>>(MOST_REFRESHES)
   return async (input, init) => {
     const form = init?.body instanceof URLSearchParams ? init.body : undefined
     const token = form?.get('grant_type') === 'refresh_token' ? form.get('refresh_token') : null

@@ -1,0 +1,123 @@
+import MiniSearch from 'minisearch'
+import guides from '../../../docs/guides?files'
+import { docsOf, type ProblemCode, problemCodes, problemSentence } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { errorTexts } from '../../http/error-pages/texts/error-texts.js'
+import { cutText } from './brief.js'
+
+/** A part of the documentation. */
+export interface FoundDocs {
+  readonly kind: 'operation' | 'error' | 'guide'
+  /** `createPayment`, `nonce_used`, or the title of a guide with the title of its part. */
+  readonly title: string
+  readonly text: string
+  /** Where it is: a method and a path, a page of this service, or a file of the documentation. */
+  readonly at: string
+}
+
+/** What the search reads of a route. */
+interface SearchedOperation {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  /** The newest first. */
+  readonly versions?: readonly string[] | undefined
+  readonly summary: string
+}
+
+interface Docs extends FoundDocs {
+  readonly id: number
+  /** What else it is found by. */
+  readonly more: string
+}
+
+const LONGEST = 300
+
+/** The index over one route table, which never changes. */
+const indexes = new WeakMap<readonly SearchedOperation[], MiniSearch<Docs>>()
+
+/** Searches operations, error codes and guides. Returns the best first. */
+export function searchDocs(
+  query: string,
+  {
+    limit,
+    routes,
+    service,
+  }: {
+    readonly limit: number
+    readonly routes: readonly SearchedOperation[]
+    readonly service: Pick<ServiceContext, 'baseUrl'>
+  },
+): FoundDocs[] {
+  const index = indexes.get(routes) ?? indexOf(routes)
+  indexes.set(routes, index)
+  return index
+    .search(query)
+    .slice(0, limit)
+    .map(({ kind, title, text, at }) => ({
+      kind,
+      title,
+      text: cutText(text, LONGEST),
+      at: kind === 'error' ? docsOf(title as ProblemCode, service) : at, // the title of an error is its code
+    }))
+}
+
+function indexOf(routes: readonly SearchedOperation[]): MiniSearch<Docs> {
+  const index = new MiniSearch<Docs>({
+    fields: ['title', 'text', 'more'],
+    storeFields: ['kind', 'title', 'text', 'at'],
+    searchOptions: { boost: { title: 4, text: 2 }, prefix: true, fuzzy: 0.2 },
+    // Names such as createPayment and nonce_used are found whole and by their words.
+    tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u).flatMap((word) => [word, ...wordsOf(word)]),
+  })
+  const all = [
+    ...routes.map(docsOfRoute),
+    ...problemCodes.map(docsOfCode),
+    ...Object.entries(guides).flatMap(docsOfGuide),
+  ]
+  index.addAll(all.map((each, id) => ({ ...each, id })))
+  return index
+}
+
+function wordsOf(name: string): string[] {
+  const words = name.split(/_|(?<=\p{Ll})(?=\p{Lu})/u)
+  return words.length > 1 ? words : []
+}
+
+const docsOfRoute = ({ id, method, path, versions, summary }: SearchedOperation): Omit<Docs, 'id'> => ({
+  kind: 'operation',
+  title: id,
+  text: summary,
+  at: `${method} ${versions ? `/${versions[0]}` : ''}${path.replace(/:(\w+)/g, '{$1}')}`,
+  more: path,
+})
+
+function docsOfCode(code: ProblemCode): Omit<Docs, 'id'> {
+  const { meaning, causes, fixes } = errorTexts[code]
+  return {
+    kind: 'error',
+    title: code,
+    text: `${meaning} ${fixes[0]}`,
+    at: '',
+    more: [problemSentence(code), ...causes, ...fixes].join(' '),
+  }
+}
+
+/** Each part of a guide, from one title to the next. */
+function docsOfGuide([name, page]: readonly [string, string]): Omit<Docs, 'id'>[] {
+  const [, title = name] = /^# (.+)$/m.exec(page) ?? []
+  return page.split(/^(?=## )/m).map((part) => {
+    const [, own] = /^## (.+)$/m.exec(part) ?? []
+    const text = part.replace(/^#+ .*$/m, '').trim()
+    return {
+      kind: 'guide' as const,
+      title: own === undefined ? title : `${title}: ${own}`,
+      text: text
+        .replace(/^```[\s\S]*?^```/gm, '')
+        .trim()
+        .replace(/\s+/g, ' '),
+      at: `docs/guides/${name}`,
+      more: text,
+    }
+  })
+}

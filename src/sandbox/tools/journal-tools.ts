@@ -1,0 +1,128 @@
+import type { Entry } from '../../base/journal.js'
+import { z } from '../../http/fields/schema.js'
+import { ReplayShape, RequestQueryShape } from '../controls/requests.js'
+import type { Sandbox } from '../controls/sandbox.js'
+import type { Explanation } from '../explain/facts/explanation.js'
+import { briefEntry, cutText, lineOfEntry, wholeEntry } from './brief.js'
+import { linesOfExplanation, linesOfReplay } from './lines.js'
+import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
+
+/** How many entries one look at the journal takes, and how many are looked at for a refusal. */
+const PAGE = 200
+const MOST_SEEN = 2000
+
+/** Calls of the tools themselves would hide what the agent looks for. */
+const isOwnCall = ({ path }: Entry): boolean => path.startsWith('/_sandbox/mcp')
+
+/** The newest entries that match and that no tool made, newest first. */
+async function* newestEntries(
+  sandbox: Sandbox,
+  query: Omit<z.output<typeof RequestQueryShape>, 'limit'> = {},
+): AsyncGenerator<Entry> {
+  let after = query.after
+  for (let seen = 0; seen < MOST_SEEN; seen += PAGE) {
+    const page = await sandbox.requests.list({ ...query, limit: PAGE, ...(after !== undefined && { after }) })
+    for (const entry of page.requests) if (!isOwnCall(entry)) yield entry
+    if (page.next === null) return
+    after = page.next
+  }
+}
+
+const lastError = sandboxTool({
+  name: 'last_error',
+  title: 'Show the last refused call',
+  description:
+    'Shows the last call that the service refused or failed: what was sent and answered, why, and the call that mends it. Start here when something does not work.',
+  input: z.strictObject({
+    operation_id: z.optional(z.string()),
+    principal: z.optional(z.string()),
+  }),
+  hints: { reads: true },
+  async call(query, { sandbox }) {
+    for await (const entry of newestEntries(sandbox, query)) {
+      if (entry.status === null || entry.status < 400) continue
+      const explained = briefExplanation(await sandbox.requests.explain(entry.id))
+      return {
+        lines: [
+          lineOfEntry(entry),
+          ...(entry.request.body === null ? [] : [`Sent: ${cutText(entry.request.body, 500)}`]),
+          ...(entry.response.body === null ? [] : [`Answered: ${cutText(entry.response.body, 500)}`]),
+          ...linesOfExplanation(explained),
+        ],
+        structured: { ...explained, entry: wholeEntry(entry) },
+      }
+    }
+    return { lines: ['None of the last calls that match was refused.'], structured: { entry: null } }
+  },
+})
+
+const searchRequests = sandboxTool({
+  name: 'search_requests',
+  title: 'Search the journal',
+  description:
+    'Lists calls, timers and deliveries, newest first, each with its id, its status and what it caused. Filters combine. q is a text in the path, a body, the code or the id. principal is such as user:2 or account:1.',
+  input: z.strictObject({
+    ...RequestQueryShape.shape,
+    limit: z.optional(z.int().check(z.minimum(1), z.maximum(20))),
+  }),
+  hints: { reads: true },
+  async call({ limit = 10, ...query }, { sandbox }) {
+    const found: Entry[] = []
+    for await (const entry of newestEntries(sandbox, query)) {
+      found.push(entry)
+      if (found.length > limit) break
+    }
+    const shown = found.slice(0, limit)
+    const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null
+    return {
+      lines: [
+        ...(shown.length === 0 ? ['The journal has no entry that matches.'] : shown.map(lineOfEntry)),
+        ...(next === null ? [] : [`There are more: call again with after "${next}".`]),
+      ],
+      structured: { requests: shown.map(briefEntry), next },
+    }
+  },
+})
+
+const explain = sandboxTool({
+  name: 'explain',
+  title: 'Explain an answer',
+  description:
+    'Says why the service answered a call as it did: the rule, what the balance, limit, approval or fault was at that moment, and the call that mends a refusal. id is an X-Request-ID, or from last_error or search_requests.',
+  input: z.strictObject({ id: z.string() }),
+  hints: { reads: true },
+  async call({ id }, { sandbox }) {
+    const explained = await sandbox.requests.explain(id)
+    const brief = briefExplanation(explained)
+    return {
+      lines: [explained.verdict, ...linesOfExplanation(brief)],
+      structured: { ...brief, entry: briefEntry(explained.entry) },
+    }
+  },
+})
+
+type BriefExplanation = Omit<Explanation, 'entry'>
+
+const briefExplanation = ({ entry, ...explanation }: Explanation): BriefExplanation => explanation
+
+const replayDiff = sandboxTool({
+  name: 'replay_diff',
+  title: 'Send a call again and compare',
+  description:
+    'Sends the call of an entry again, with fresh credentials of the same caller, and shows what differs in answer and effects. It runs in a fork of the state before the call, so nothing changes here. in "place" does it once more in this sandbox.',
+  input: z.strictObject({
+    id: z.string(),
+    in: z.optional(ReplayShape.shape.in),
+    strict: ReplayShape.shape.strict,
+  }),
+  hints: {},
+  async call({ id, in: place = 'fork', strict }, { sandbox }) {
+    const { entry, state, diff = [], effects } = await sandbox.requests.replay(id, { in: place, diff: true, strict })
+    return {
+      lines: linesOfReplay({ entry, state, diff, effects }),
+      structured: { state, diff, effects, entry: briefEntry(entry) },
+    }
+  },
+})
+
+export const journalTools: readonly SandboxTool[] = [lastError, searchRequests, explain, replayDiff]

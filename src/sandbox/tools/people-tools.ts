@@ -1,0 +1,91 @@
+import { problem } from '../../base/problem.js'
+import { Email, z } from '../../http/fields/schema.js'
+import { userByEmail } from '../../identity/users/user.js'
+import { OutboxQueryShape, PhoneModeShape } from '../controls/shapes.js'
+import { cutText } from './brief.js'
+import { type SandboxTool, type SandboxToolAnswer, sandboxTool, type ToolPlace } from './sandbox-tool.js'
+
+const outbox = sandboxTool({
+  name: 'outbox',
+  title: 'Read mails and pushes',
+  description:
+    'Lists what left the service, newest first, with the codes and links in it: the code of a sign-in, a claim of a transfer.',
+  input: OutboxQueryShape,
+  hints: { reads: true },
+  async call({ limit = 5, ...query }, { sandbox }) {
+    const { messages, next } = await sandbox.outbox({ ...query, limit })
+    return {
+      lines: [
+        ...(messages.length === 0 ? ['There is no message that matches.'] : []),
+        ...messages.map(({ kind, to, subject, codes, links }) =>
+          [
+            `${kind} to ${to}: ${cutText(String(subject), 100)}`,
+            ...codes.map((code) => `code ${code}`),
+            ...links.map((link) => `link ${link}`),
+          ].join(', '),
+        ),
+      ],
+      structured: { messages, next },
+    }
+  },
+})
+
+const AnswerPhoneShape = z.strictObject({
+  email: z.optional(Email),
+  user_id: z.optional(z.int()),
+  answer: z.optional(z.enum(['approve', 'reject'])),
+  mode: z.optional(PhoneModeShape),
+  after_seconds: z.optional(z.number()),
+  approval_id: z.optional(z.string()),
+})
+
+const answerPhone = sandboxTool({
+  name: 'answer_phone',
+  title: "Play the user's phone",
+  description:
+    "Approves or rejects what waits for a user: answer for all authentication requests that are pending, or with approval_id for an agent's request. mode sets how the phone answers from now on. Without answer and mode, shows what is pending. Name the user by email or user_id.",
+  input: AnswerPhoneShape,
+  hints: {},
+  async call(args, place) {
+    if (args.approval_id !== undefined) return answerApprovalOf(args.approval_id, args, place)
+    const id = args.user_id ?? (await idOf(args.email, place))
+    const phone = place.sandbox.phone(id)
+    const { answer, mode, after_seconds } = args
+    const set = mode === undefined ? undefined : await phone.answer({ mode, after_seconds })
+    const answered = answer === undefined ? undefined : await phone[answer]()
+    const shown = await phone.read()
+    return {
+      lines: [
+        ...(answered ? [`${answer === 'approve' ? 'Approved' : 'Rejected'}: ${answered.requests.length}.`] : []),
+        ...(set ? [`From now on, the phone answers: ${set.mode}.`] : []),
+        `Pending for user:${id}: ${shown.requests.length}. The phone answers: ${shown.mode}.`,
+      ],
+      structured: { ...shown, ...(answered && { answered: answered.requests }) },
+    }
+  },
+})
+
+/** Answers what an agent asked of its user. Throws `field_invalid`, `not_found`, `not_pending`. */
+async function answerApprovalOf(
+  id: string,
+  { answer }: z.output<typeof AnswerPhoneShape>,
+  { sandbox }: ToolPlace,
+): Promise<SandboxToolAnswer> {
+  if (answer === undefined)
+    throw problem('field_invalid', {
+      detail: '"answer" is missing: send it with "approval_id".',
+      fields: { field: 'answer' },
+    })
+  const approval = await sandbox[answer](id)
+  return { lines: [`${approval.summary}: ${approval.status}.`], structured: approval }
+}
+
+async function idOf(email: string | undefined, { service }: ToolPlace): Promise<number> {
+  if (email === undefined)
+    throw problem('field_invalid', { detail: 'Name the user by "email" or "user_id".', fields: { field: 'email' } })
+  const user = await service.storage.read((tx) => userByEmail(tx, email))
+  if (!user) throw problem('not_found', { detail: `No user has the email ${email}.` })
+  return user.id
+}
+
+export const peopleTools: readonly SandboxTool[] = [outbox, answerPhone]

@@ -1,0 +1,20 @@
+import { load } from '../../base/load.js'
+import { type Reply, reply } from '../../http/reply.js'
+import { defineRoutes, route } from '../../http/route.js'
+import { control, JsonRpcMessageShape } from './shapes.js'
+
+export const toolRoutes = defineRoutes('sandbox', {
+  callSandboxMcp: route({
+    ...control,
+    summary: 'Send a JSON-RPC message of the Model Context Protocol to the MCP server for coding agents.',
+    method: 'POST',
+    path: '/_sandbox/mcp',
+    body: JsonRpcMessageShape,
+    result: JsonRpcMessageShape,
+    produces: ['application/json', 'text/event-stream'],
+    async handle({ url, headers, body, ending }, service): Promise<Reply> {
+      const { answerToolMessage } = await load(() => import('./tool-server.js'))
+      return reply(await answerToolMessage({ url, headers, body, ending }, service))
+    },
+  }),
+})

@@ -1,0 +1,52 @@
+import { annotationsOf, type Hints, type Json, jsonSchema } from '../../agents/mcp/tools/tool.js'
+import { once } from '../../base/memo.js'
+import type { ServiceContext } from '../../http/context.js'
+import { checkShape } from '../../http/fields/field.js'
+import type { z } from '../../http/fields/schema.js'
+import { createSandbox, type Sandbox } from '../controls/sandbox.js'
+
+/** What a tool found or did. */
+export interface SandboxToolAnswer {
+  /** A few lines for clients that show their model only text. They name every value that it needs. */
+  readonly lines: readonly string[]
+  readonly structured: object
+}
+
+/** Where a tool is called. */
+export interface ToolPlace {
+  readonly sandbox: Sandbox
+  readonly service: ServiceContext
+}
+
+/** A tool for coding agents. */
+export interface SandboxTool {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly inputSchema: Json
+  readonly annotations: Json
+  /** Throws `field_invalid`, which names the argument, and what the control throws. */
+  call(args: unknown, service: ServiceContext): Promise<SandboxToolAnswer>
+}
+
+/** Declares a tool. The schema types its arguments, and refuses unknown ones, because a misspelled one would do nothing. */
+export function sandboxTool<I extends z.ZodMiniType>({
+  input,
+  hints,
+  call,
+  ...words
+}: Pick<SandboxTool, 'name' | 'title' | 'description'> & {
+  readonly input: I
+  readonly hints: Hints
+  call(args: z.output<I>, place: ToolPlace): Promise<SandboxToolAnswer>
+}): SandboxTool {
+  const schema = once(() => jsonSchema(input))
+  return {
+    ...words,
+    get inputSchema() {
+      return schema()
+    },
+    annotations: annotationsOf(words.title, hints),
+    call: async (args, service) => call(checkShape(input, args), { sandbox: createSandbox(service), service }),
+  }
+}
