@@ -6,10 +6,12 @@ import {
   showToUser,
 } from '../../consent/approvals/approval.js'
 import type { ServiceContext } from '../../http/context.js'
+import { checkShape } from '../../http/fields/field.js'
 import { userByEmail } from '../../identity/users/user.js'
 import { allRows } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
 import { sandboxOf } from './context.js'
+import { WaitingShape } from './shapes.js'
 
 export interface NextApproval extends Promise<ShownApproval> {
   /** Approves it as its user when an agent requests it. */
@@ -33,7 +35,8 @@ interface Answers {
 export function approvalQueue(service: ServiceContext, { approve, reject }: Answers) {
   const { handedApprovals: handed } = sandboxOf(service)
 
-  async function wait({ email, seconds = 5 }: Waiting): Promise<ShownApproval> {
+  async function wait(waiting: Waiting): Promise<ShownApproval> {
+    const { email, seconds = 5 } = checkShape(WaitingShape, waiting)
     let late = false
     const cancel = service.alarm.set(seconds * 1000, () => {
       late = true
@@ -42,7 +45,7 @@ export function approvalQueue(service: ServiceContext, { approve, reject }: Answ
       for (;;) {
         const found = await service.storage.read((tx) => waitingFor(tx, { email, handed, at: service.clock.now() }))
         if (found) {
-          handed.add(found.id)
+          handed.set(found.id, true)
           return showToUser(found, service)
         }
         if (late) throw new Error(`No agent requested an approval within ${seconds} seconds.`)
@@ -68,7 +71,7 @@ export function approvalQueue(service: ServiceContext, { approve, reject }: Answ
 
 async function waitingFor(
   tx: Reader,
-  { email, handed, at }: { email: string | undefined; handed: ReadonlySet<string>; at: number },
+  { email, handed, at }: { email: string | undefined; handed: ReadonlyMap<string, true>; at: number },
 ): Promise<ApprovalRow | undefined> {
   const user = email === undefined ? undefined : await userByEmail(tx, email)
   if (email !== undefined && !user) return undefined

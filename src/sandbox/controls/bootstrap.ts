@@ -1,37 +1,51 @@
+import { load } from '../../base/load.js'
+import type { OutboxRow } from '../../base/message.js'
 import type { Random } from '../../base/ports.js'
 import { type Keyring, keyring, randomHex } from '../../base/secrets.js'
-import type { ServiceContext } from '../../http/context.js'
-import { endAbandonedAttempts } from '../../market/checkout/attempt.js'
+import type { SandboxContext, ServiceContext } from '../../http/context.js'
+import { outbox } from '../../jobs/outbox/outbox.js'
+import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
 import { defaultQuantity, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
-import { reverseAbandoned } from '../../payments/payments/held-payment.js'
+import { createQuantity } from '../../money/twins/quantity.js'
+import { allRows } from '../../storage/page.js'
 import type { Row, State, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
-import { createQuantity } from './seed/quantity.js'
-import { keepClock, keepKey, keptClock, keptKey, serviceKeys, settings } from './settings.js'
+import { keepClock, keepKey, keptClock, keptKey, serviceKeys, settings, takeClearRows } from '../settings/settings.js'
+import { sandboxOf } from './context.js'
 
-const REAL_TIME = { mode: 'real', ms: 0 } as const
+export const REAL_TIME = { mode: 'real', ms: 0 } as const
 
 /**
  * Prepares the storage: fills an empty one, and restores a sandbox's key and clock from it. With `alone`, also ends
  * what earlier processes left unfinished.
  */
-export async function begin(service: ServiceContext, alone = service.storage.exclusive): Promise<void> {
-  const { storage, random, sandbox } = service
+export async function begin(former: ServiceContext, alone = former.storage.exclusive): Promise<void> {
+  const { storage, random, sandbox } = former
   const drawn = randomHex(random, 32)
-  const { keys, clock, isKeyMissing } = await storage.write(async (tx) => {
-    const { key, isMissing } = service.storesKey ? await settleKey(tx, drawn) : { isMissing: false }
-    const keys = key === undefined ? service.keys : keyring(key, random)
-    await bootstrap(tx, { ...service, keys })
-    return { keys, clock: sandbox && (await keptClock(tx)), isKeyMissing: isMissing }
+  const plantSeed = await sandbox?.loadSeed()
+  const { keys, clock, isKeyMissing, isNew } = await storage.write(async (tx) => {
+    const { key, isMissing } = former.storesKey ? await settleKey(tx, drawn) : { isMissing: false }
+    const keys = key === undefined ? former.keys : keyring(key, random)
+    const isNew = await bootstrap(tx, { ...former, keys }, plantSeed)
+    return { keys, clock: sandbox && (await keptClock(tx)), isKeyMissing: isMissing, isNew }
   })
+  former.changeKeys(keys)
+  const service = { ...former, keys }
   if (isKeyMissing) service.log.error(KEY_MISSING)
-  service.keys = keys
   sandbox?.clock.restore(clock ?? REAL_TIME)
-  if (!alone) return
-  await storage.write(async (tx) => {
-    await reverseAbandoned(tx, service)
-    await endAbandonedAttempts(tx, service)
-  })
+  await storage.write(encryptClearRows)
+  await storage.write((tx) => ensureSweep(tx, service.clock.now()))
+  if (isNew) return
+  const { endUnfinished } = await load(() => import('./unfinished.js'))
+  await endUnfinished(service, alone)
+}
+
+/** Putting a row encrypts it. */
+async function encryptClearRows(tx: Writer): Promise<void> {
+  if (!(await takeClearRows(tx)).includes(outbox.name)) return
+  const rows: OutboxRow[] = []
+  for await (const row of allRows(tx, outbox, { index: 'id', prefix: [] })) rows.push(row)
+  for (const row of rows) tx.put(outbox, row)
 }
 
 const KEY_MISSING =
@@ -48,36 +62,41 @@ async function settleKey(tx: Writer, drawn: string): Promise<{ key: string; isMi
 
 /**
  * Creates the first digital quantity and, in a sandbox, the seed. Random values come from the service's key, so that a
- * reset returns the same credentials and hostnames.
+ * reset returns the same credentials and hostnames. Returns false if the storage is not empty.
  */
-async function bootstrap(tx: Writer, service: ServiceContext): Promise<void> {
+async function bootstrap(tx: Writer, service: ServiceContext, plantSeed: PlantSeed | undefined): Promise<boolean> {
   const [known] = await tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })
-  if (known) return
-  const { sandbox, keys } = service
-  const repeatable = { ...service, random: repeatableRandom(keys) }
+  if (known) return false
+  const repeatable = { ...service, random: repeatableRandom(service.keys) }
   await createQuantity(tx, defaultQuantity, repeatable)
-  await sandbox?.plantSeed(tx, repeatable)
+  await plantSeed?.(tx, repeatable)
+  return true
 }
+
+type PlantSeed = Awaited<ReturnType<SandboxContext['loadSeed']>>
 
 /** Resets to the seed and the real time in one step. The new state is prepared before the old one is replaced. */
 export async function reset(service: ServiceContext): Promise<void> {
   const { key } = await service.storage.read(keptKey)
+  const plantSeed = await service.sandbox?.loadSeed()
   const clock = service.sandbox?.clock
   const stopped = clock?.mode === 'manual'
   clock?.restore(REAL_TIME)
   // A stopped clock stays stopped, because its user moves it by hand.
   if (stopped) clock.setMode('manual')
+  const { current: schema } = sandboxOf(service).history
   const seeded = await stateOf(async (tx) => {
     if (key !== undefined) keepKey(tx, key)
-    await bootstrap(tx, service)
+    await bootstrap(tx, service, plantSeed)
+    await ensureSweep(tx, service.clock.now())
     if (stopped) keepClock(tx, clock.state())
   })
-  await service.storage.import(seeded)
+  await service.storage.import({ schema, ...seeded })
   service.sandbox?.handedApprovals.clear()
 }
 
 /** Returns the state that a write creates in an empty storage. */
-async function stateOf(write: (tx: Writer) => Promise<void>): Promise<State> {
+async function stateOf(write: (tx: Writer) => Promise<void>): Promise<Omit<State, 'schema'>> {
   const counters: Record<string, number> = {}
   const next = (of: string) => (counters[of] = (counters[of] ?? 0) + 1)
   const tx = new Transaction({

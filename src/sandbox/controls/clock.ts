@@ -12,6 +12,7 @@ export function sandboxClock(real: Clock): SandboxClock {
   })
   return {
     now,
+    realNow: () => real.now(),
     get mode() {
       return state.mode
     },

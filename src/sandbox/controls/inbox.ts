@@ -1,6 +1,7 @@
 import type { OutboxRow } from '../../base/message.js'
 import { normalEmail } from '../../base/text/email.js'
 import { seconds } from '../../base/time.js'
+import { codesIn, isOfCard, linksIn } from '../../jobs/outbox/message-text.js'
 import { outbox } from '../../jobs/outbox/outbox.js'
 import { newestFirst } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -33,24 +34,19 @@ export async function emptyInbox(tx: Writer): Promise<void> {
   }
 }
 
-/** Whether the outcome of a charge or refund is unknown. */
-const isUnsettled = ({ kind, status }: OutboxRow): boolean => isOfCard(kind) && status === 'pending'
+/** Whether the outcome of a charge or refund is unknown, or a webhook is still on its way. */
+const isUnsettled = ({ kind, status }: OutboxRow): boolean =>
+  (isOfCard(kind) || kind === 'webhook') && status === 'pending'
 
-const isOfCard = (kind: OutboxRow['kind']): boolean => kind === 'card' || kind === 'refund'
-
-const showMessage = ({ id, kind, to, subject, text, status, created_at, ...more }: OutboxRow) => ({
-  id,
-  kind,
-  to,
-  subject,
-  text,
-  status,
-  // An amount is not a code.
-  codes: isOfCard(kind) ? [] : (text.replace(LINK, '').match(/\b\d{6}\b/g) ?? []),
-  links: text.match(LINK) ?? [],
-  ...('data' in more && { data: more.data }),
-  created_at: seconds(created_at),
+const showMessage = (row: OutboxRow) => ({
+  id: row.id,
+  kind: row.kind,
+  to: row.to,
+  subject: row.subject,
+  text: row.text,
+  status: row.status,
+  codes: codesIn(row),
+  links: linksIn(row),
+  ...('data' in row && { data: row.data }),
+  created_at: seconds(row.created_at),
 })
-
-/** Excludes punctuation at the end of a URL. */
-const LINK = /https?:\/\/\S*[^\s.,;:!?)>\]"']/g

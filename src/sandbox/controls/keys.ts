@@ -1,5 +1,7 @@
+import { keyring, randomHex } from '../../base/secrets.js'
 import { publishedKeys, rotateKeys as rotate } from '../../consent/oidc/keys.js'
 import type { ServiceContext } from '../../http/context.js'
+import { keepKey } from '../settings/settings.js'
 
 /**
  * Rotates the key that signs OIDC tokens. The old key stays published for a day. Returns the ids of all keys, the new
@@ -11,3 +13,16 @@ export const rotateOidcKeys = (service: ServiceContext): Promise<{ kids: string[
     await rotate(tx, at, service)
     return { kids: (await publishedKeys(tx, at)).map(({ kid }) => kid) }
   })
+
+/**
+ * Replaces the encryption key by a new one, as if it were lost: nothing that it encrypted can be read any more, and
+ * secrets that it derived are others. A key that an option sets is back after the next start.
+ */
+export async function forgetEncryptionKey(service: ServiceContext): Promise<void> {
+  const { background, random, storage, storesKey } = service
+  const key = randomHex(random, 32)
+  await background.rest(async () => {
+    if (storesKey) await storage.write(async (tx) => keepKey(tx, key))
+    service.changeKeys(keyring(key, random))
+  }, 'state')
+}

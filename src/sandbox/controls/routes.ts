@@ -1,35 +1,32 @@
-import {
-  Amount,
-  ContentHash,
-  Email,
-  ItemShape,
-  pageQuery,
-  Time,
-  timeOf,
-  UnixSeconds,
-  z,
-} from '../../http/fields/schema.js'
-import { noContent } from '../../http/reply.js'
+import { Amount, ContentHash, component, ItemShape, TwinPath, UnixSeconds, z } from '../../http/fields/schema.js'
+import { noContent, streamed } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import type { State } from '../../storage/storage.js'
 import { control } from './control.js'
-import { createSandbox } from './sandbox.js'
+import { checkHealth, createSandbox } from './sandbox.js'
 import { SeedSchema } from './seed/seed-schema.js'
+import {
+  ClockChangeShape,
+  FundOrderShape,
+  MessageKind,
+  OutboxQueryShape,
+  ResetShape,
+  SnapshotQueryShape,
+} from './shapes.js'
+import { snapshotText } from './snapshot.js'
 import { retryWork, showUnsettled } from './unsettled.js'
 
-const Clock = z.object({ mode: z.enum(['real', 'manual']), now: z.string() })
+const Clock = component('Clock', { mode: z.enum(['real', 'manual']), now: z.string() })
 
-const SeededTwin = z.object({ id: z.int(), hostname: z.string(), key: z.string(), balance: Amount })
+const SeededTwin = component('SeededTwin', { id: z.int(), hostname: z.string(), key: z.string(), balance: Amount })
 
-const Snapshot = z.object({
+const Snapshot = component('Snapshot', {
+  schema: z.optional(z.int()),
   counters: z.record(z.string(), z.int()),
   rows: z.record(z.string(), z.array(z.unknown())),
 })
 
-const MessageKind = z.enum(['mail', 'push', 'card', 'refund'])
-
-/** Messages to accounts are addressed to a hostname, because accounts have no email. */
-const Hostname = z.string().check(z.regex(/^[^\s@]+\.[^\s@]+$/, "a twin's hostname"))
+const Grade = z.enum(['documented', 'observed', 'named', 'designed'])
 
 const Does = { value: z.string(), does: z.string() }
 
@@ -37,7 +34,7 @@ export const controlRoutes = defineRoutes('sandbox', {
   readHealth: route({
     ...control,
     isOpen: true,
-    summary: 'Read the version, storage and time of the running service.',
+    summary: 'Read the version, storage and time of the running service. Answers 503 while it can store nothing.',
     method: 'GET',
     path: '/_sandbox/health',
     result: z.object({
@@ -47,8 +44,9 @@ export const controlRoutes = defineRoutes('sandbox', {
       storage: z.string(),
       clock: Clock,
       evidence: z.string(),
+      processes: z.optional(z.array(z.string())),
     }),
-    handle: async (_call, service) => createSandbox(service).health(),
+    handle: async (_call, service) => checkHealth(service),
   }),
 
   resetSandbox: route({
@@ -56,9 +54,10 @@ export const controlRoutes = defineRoutes('sandbox', {
     summary: 'Reset the sandbox to its seed.',
     method: 'POST',
     path: '/_sandbox/reset',
+    body: ResetShape,
     status: 204,
-    async handle(_call, service) {
-      await createSandbox(service).reset()
+    async handle({ body }, service) {
+      await createSandbox(service).reset(body)
       return noContent()
     },
   }),
@@ -141,9 +140,12 @@ export const controlRoutes = defineRoutes('sandbox', {
     summary: "Read the whole state as one JSON document. It contains the sandbox's key, unless `key` is false.",
     method: 'GET',
     path: '/_sandbox/snapshot',
-    query: z.object({ key: z.optional(z.boolean()) }),
+    query: SnapshotQueryShape,
     result: Snapshot,
-    handle: ({ query }, service) => createSandbox(service).snapshot(query),
+    // Written in pieces, because the whole may be longer than a text can be.
+    async handle({ query }, service) {
+      return streamed(snapshotText(await createSandbox(service).snapshot(query)), 'application/json')
+    },
   }),
 
   restoreSnapshot: route({
@@ -154,7 +156,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     body: Snapshot,
     bodyLimit: 'snapshotBytes',
     status: 204,
-    errors: ['snapshot_invalid', 'snapshot_refused'],
+    errors: ['snapshot_invalid', 'snapshot_newer', 'snapshot_refused'],
     async handle({ body }, service) {
       await createSandbox(service).restore(body as State) // It checks what it is given.
       return noContent()
@@ -166,10 +168,33 @@ export const controlRoutes = defineRoutes('sandbox', {
     summary: 'Issue value to a twin.',
     method: 'POST',
     path: '/_sandbox/fund',
-    body: z.object({ hostname: z.string(), amount: Amount, dq: z.optional(ContentHash) }),
+    body: FundOrderShape,
     result: z.object({ hostname: z.string(), dq: ContentHash, amount: Amount, balance: Amount }),
     errors: ['not_found', 'dq_unknown', 'amount_invalid', 'same_twin'],
     handle: ({ body }, service) => createSandbox(service).fund(body),
+  }),
+
+  importBinder: route({
+    ...control,
+    summary:
+      'Import the CSV of a binder into a twin without a history, all rows or none. Creates the digital quantities and ' +
+      'counterparts that only the binder names.',
+    method: 'POST',
+    path: '/_sandbox/twins/:hostname/binder',
+    params: TwinPath,
+    text: { type: 'text/csv', limit: 'binderBytes' },
+    status: 201,
+    result: z.object({
+      hostname: z.string(),
+      rows: z.int(),
+      delegates: z.int(),
+      stand_ins: z.int(),
+      digital_quantities: z.array(
+        z.object({ dq: ContentHash, decimals: z.int(), is_new: z.boolean(), opening: Amount, balance: Amount }),
+      ),
+    }),
+    errors: ['not_found', 'binder_invalid', 'binder_refused', 'import_in_progress', 'import_ended'],
+    handle: ({ params, text }, service) => createSandbox(service).importBinder({ ...params, csv: text }),
   }),
 
   readClock: route({
@@ -186,14 +211,10 @@ export const controlRoutes = defineRoutes('sandbox', {
     summary: 'Advance, set, stop or start the clock.',
     method: 'POST',
     path: '/_sandbox/clock',
-    body: z.object({
-      advance: z.optional(z.union([z.string(), z.number()])),
-      set: z.optional(Time),
-      mode: z.optional(z.enum(['real', 'manual'])),
-    }),
+    body: ClockChangeShape,
     result: Clock,
     errors: ['field_invalid'],
-    handle: ({ body }, service) => createSandbox(service).setClock({ ...body, set: timeOf('set', body.set) }),
+    handle: ({ body }, service) => createSandbox(service).setClock(body),
   }),
 
   readOutbox: route({
@@ -202,7 +223,7 @@ export const controlRoutes = defineRoutes('sandbox', {
       'List messages, charges and refunds that left the service, newest first, with the codes and links in them.',
     method: 'GET',
     path: '/_sandbox/outbox',
-    query: z.object({ to: z.optional(z.union([Email, Hostname])), kind: z.optional(MessageKind), ...pageQuery }),
+    query: OutboxQueryShape,
     result: z.object({
       messages: z.array(
         z.object({
@@ -226,7 +247,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   emptyOutbox: route({
     ...control,
-    summary: 'Delete messages that left the service. Charges and refunds that are not settled yet stay.',
+    summary: 'Delete messages that left the service. Charges, refunds and webhooks that are not done yet stay.',
     method: 'DELETE',
     path: '/_sandbox/outbox',
     status: 204,
@@ -272,6 +293,39 @@ export const controlRoutes = defineRoutes('sandbox', {
     async handle(_call, service) {
       const { broken, ...audit } = await createSandbox(service).ledger()
       return { ...audit, broken: broken && { ...broken, rows: broken.rows.map((row) => ({ ...row })) } }
+    },
+  }),
+
+  readCoverage: route({
+    ...control,
+    summary: 'List every operation with its evidence grade, and how often it was called since the start.',
+    method: 'GET',
+    path: '/_sandbox/coverage',
+    result: z.object({
+      called: z.int(),
+      operations: z.array(
+        z.object({
+          operation_id: z.string(),
+          method: z.string(),
+          path: z.string(),
+          evidence: Grade,
+          calls: z.int(),
+          versions: z.array(z.object({ version: z.string(), evidence: Grade, calls: z.int() })),
+        }),
+      ),
+    }),
+    handle: (_call, service) => createSandbox(service).coverage(),
+  }),
+
+  forgetEncryptionKey: route({
+    ...control,
+    summary: 'Make everything unreadable that the encryption key encrypted, as if the key were lost.',
+    method: 'POST',
+    path: '/_sandbox/encryption-key/forget',
+    status: 204,
+    async handle(_call, service) {
+      await createSandbox(service).forgetEncryptionKey()
+      return noContent()
     },
   }),
 

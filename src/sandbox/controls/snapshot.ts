@@ -1,25 +1,29 @@
 import { jsonCopy } from '../../base/json.js'
+import { letOthersRun } from '../../base/ports.js'
 import { type Problem, problem } from '../../base/problem.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { SandboxContext, ServiceContext } from '../../http/context.js'
 import { accounts } from '../../identity/accounts/account.js'
 import { users } from '../../identity/users/user.js'
 import { allQuantities, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { type Audit, audit } from '../../money/ledger/audit.js'
+import type { AuditedQuantity } from '../../money/ledger/audit-rules.js'
 import { balances } from '../../money/ledger/balance.js'
 import { entries, movements } from '../../money/ledger/movement.js'
 import { reservations } from '../../money/ledger/reservation.js'
 import { twins } from '../../money/twins/twin.js'
-import { findInconsistency, type Inconsistency, type Schema } from '../../storage/consistency.js'
+import { findInconsistency, type Inconsistency, inconsistencies, type Schema } from '../../storage/consistency.js'
 import { sealedStorage } from '../../storage/sealing.js'
-import { serialStorage } from '../../storage/serial.js'
 import { assertLists } from '../../storage/state.js'
-import type { AnyCollection, Key, Reader, State } from '../../storage/storage.js'
-import { Tables } from '../../storage/tables.js'
+import { stateText } from '../../storage/state-text.js'
+import type { AnyCollection, Key, Reader, State, Storage } from '../../storage/storage.js'
+import { migrateState, type SchemaHistory, SchemaNewer, schemaOf } from '../../storage/tables/migration.js'
+import { serialStorage } from '../../storage/tables/serial.js'
+import { Tables } from '../../storage/tables/tables.js'
 import { isObject, messageOf } from '../../storage/unknown.js'
+import { serviceKeys, settings } from '../settings/settings.js'
 import { begin } from './bootstrap.js'
 import { sandboxClock } from './clock.js'
 import { sandboxOf } from './context.js'
-import { serviceKeys, settings } from './settings.js'
 
 const references: Schema['references'] = {
   account_id: accounts,
@@ -37,34 +41,65 @@ const references: Schema['references'] = {
 /** Collections with numeric ids. Rows of others have random ids, or those of the rows that they belong to. */
 const counted: Schema['counted'] = [
   'account_choices accounts approvals authentication_requests carts catalog_items checkouts commodities delegates devices',
-  'digital_quantities dispatch_parameters entries events invoices movements oidc_connections outbox payments personas',
-  'sessions sign_in_codes timers transfers twins users',
+  'digital_quantities dispatch_parameters entries events imported_delegates invoices movements oidc_connections outbox payments personas',
+  'sessions sign_in_codes timers transfers twins users webhook_deliveries webhooks',
 ].flatMap((names) => names.split(' '))
 
+/** What a snapshot must fit: the collections that store it, and their schemas. */
+export type SnapshotRules = Pick<SandboxContext, 'collections' | 'history'>
+
 /**
- * Returns a copy of a state, if these collections can store it and its ledger is correct. A state of an older release
- * may lack collections.
- * Throws `snapshot_invalid` if it is not a state, and `snapshot_refused` with the `collection` and `id` of the first
- * wrong row.
+ * Returns a copy of a state in the current schema, if the collections can store it and its ledger is correct.
+ * Throws `snapshot_invalid` if it is not a state, `snapshot_newer`, and `snapshot_refused` with the `collection` and `id`
+ * of the first wrong row.
  */
-export async function checkSnapshot(document: unknown, collections: readonly AnyCollection[]): Promise<State> {
+export async function checkSnapshot(document: unknown, { collections, history }: SnapshotRules): Promise<State> {
   try {
     assertLists(document)
   } catch (cause) {
     throw problem('snapshot_invalid', { detail: `${messageOf(cause)}.`, cause })
   }
-  const state = jsonCopy(document)
-  const fault =
-    findInconsistency(state, { collections, counted, references }) ?? settingFault(state) ?? (await ledgerFault(state))
+  const rules: Schema = { collections, counted, references }
+  const given = jsonCopy(document)
+  const isOlder = schemaOf(given) < history.current
+  const early = isOlder ? findInconsistency(given, rules) : undefined
+  if (early) throw refused(early)
+  const state = await inCurrentSchema(given, history)
+  const fault = findInconsistency(state, rules) ?? settingFault(state) ?? (await ledgerFault(state))
   if (fault) throw refused(fault)
   return state
 }
+
+async function inCurrentSchema(state: State, history: SchemaHistory): Promise<State> {
+  try {
+    return await migrateState(state, history, { what: 'This snapshot' })
+  } catch (cause) {
+    if (cause instanceof SchemaNewer) throw problem('snapshot_newer', { detail: cause.message, cause })
+    throw problem('snapshot_refused', {
+      detail: `The snapshot has schema ${schemaOf(state)} and cannot be migrated: ${messageOf(cause)}.`,
+      cause,
+    })
+  }
+}
+
+/** Finds everything that is wrong with a state: rows that do not fit together, and rules of the ledger. */
+export async function* stateFaults(state: State, collections: readonly AnyCollection[]): AsyncGenerator<Inconsistency> {
+  yield* inconsistencies(state, { collections, counted, references })
+  for (const fault of [settingFault(state), await ledgerFault(state)]) if (fault) yield fault
+}
+
+/** A snapshot as one JSON document, in pieces. */
+export const snapshotText = (state: State): Iterator<string> => stateText(state)
 
 /** Throws `snapshot_refused` if a service could not continue from this state. Changes nothing. */
 export async function rehearseRestore(state: State, service: ServiceContext): Promise<void> {
   const clock = sandboxClock({ now: () => service.clock.now() })
   const tables = new Tables(jsonCopy(state))
-  const rehearsing: ServiceContext = { ...service, sandbox: { ...sandboxOf(service), clock } }
+  const rehearsing: ServiceContext = {
+    ...service,
+    sandbox: { ...sandboxOf(service), clock },
+    changeKeys: (keys) => Object.assign(rehearsing, { keys }),
+  }
   const storage = sealedStorage(serialStorage({ tables }), () => rehearsing.keys)
   try {
     await begin(Object.assign(rehearsing, { storage, log: { error() {} } }), true)
@@ -103,7 +138,8 @@ function isClock(value: unknown): boolean {
 
 async function ledgerFault(state: State): Promise<Inconsistency | undefined> {
   try {
-    const { broken } = await auditLedger(new Tables(state))
+    const tables = new Tables(state)
+    const { broken } = await audit({ read: (body) => body(tables), quantities: auditedQuantities, pause: letOthersRun })
     return broken ? { ...placeOf(broken.rows[0], state), what: `the rule "${broken.rule}" is broken` } : undefined
   } catch (cause) {
     return { collection: movements.name, id: null, what: `the ledger cannot be read: ${messageOf(cause)}` }
@@ -120,11 +156,22 @@ function placeOf(broken: object | undefined, { rows }: State): { collection: str
   return { collection: balances.name, id: typeof id === 'string' || typeof id === 'number' ? id : null }
 }
 
-/** Checks every rule of the ledger. */
-export async function auditLedger(tx: Reader): Promise<Audit> {
-  const quantities = await allQuantities(tx)
-  return audit(
-    tx,
-    quantities.map(({ id, decimals, issuer_twin_id }) => ({ dq: id, decimals, issuerTwinId: issuer_twin_id })),
-  )
+/** Checks every rule of the ledger, in slices between which other calls run. */
+export const auditStorage = (storage: Storage): Promise<Audit> =>
+  audit({ read: (body) => storage.read(body), quantities: auditedQuantities, pause: letOthersRun })
+
+/** Checks every rule of the ledger, and keeps the result for the metrics. */
+export async function auditLedger(service: Pick<ServiceContext, 'storage' | 'sandbox'>): Promise<Audit> {
+  const { clock, measurements } = sandboxOf(service)
+  const began = clock.realNow()
+  const found = await auditStorage(service.storage)
+  const at = clock.realNow()
+  if (measurements) measurements.audit = { ok: found.ok, movements: found.movements, at, ms: at - began }
+  return found
 }
+
+const auditedQuantities = async (tx: Reader): Promise<AuditedQuantity[]> =>
+  (await allQuantities(tx)).map(({ id, decimals, issuer_twin_id }) => ({
+    ...{ dq: id, decimals },
+    issuerTwinId: issuer_twin_id,
+  }))

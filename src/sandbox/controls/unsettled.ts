@@ -1,6 +1,6 @@
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { listUnsettled, retryUnsettled } from '../../jobs/schedule/unsettled.js'
+import { listUnsettled, retryUnsettled } from '../../jobs/unsettled/unsettled.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 
 export const showUnsettled = async (tx: Reader) => ({

@@ -49,7 +49,7 @@ contract('The sandbox controls', (start) => {
 describe('The sandbox controls in process', () => {
   const service = createService({ sandbox: true, baseUrl: 'http://127.0.0.1:4242' })
   const ask = async (url: string, peerAddress?: string) =>
-    (await service.fetch(new Request(url), peerAddress === undefined ? {} : { peerAddress })).status
+    (await service.respond(new Request(url), peerAddress === undefined ? {} : { peerAddress })).status
   const clock = 'http://127.0.0.1:4242/_sandbox/clock'
 
   test('answer peers of this machine alone', async () => {
@@ -66,6 +66,28 @@ describe('The sandbox controls in process', () => {
       expect(await ask(clock, peer)).toBe(403)
   })
 
+  test('each refuse a stranger: another machine, a wrong token, a request passed on, a rebound name', async () => {
+    const guarded = createService({ sandbox: true, controlToken: 'the-control-token' })
+    const before = await guarded.sandbox.snapshot()
+    const strangers: { host?: string; peer?: string; headers?: Record<string, string>; status: number }[] = [
+      { peer: '203.0.113.9', status: 403 },
+      { peer: '203.0.113.9', headers: { 'x-control-token': 'guessed' }, status: 403 },
+      { peer: '203.0.113.9', headers: { authorization: 'Bearer guessed' }, status: 403 },
+      { headers: { cookie: 'control_token=the-control-token', 'sec-fetch-site': 'cross-site' }, status: 403 },
+      { headers: { 'x-forwarded-for': '127.0.0.1' }, status: 403 },
+      { host: 'rebound.example.test:4242', status: 421 },
+    ]
+    for (const { method, path, isOpen } of controls)
+      for (const { host = '127.0.0.1:4242', peer = '127.0.0.1', headers = {}, status } of isOpen ? [] : strangers) {
+        const url = `http://${host}${path.replace(/:\w+/g, 'some')}`
+        const request = new Request(url, { method, headers, ...(method === 'POST' && { body: '{}' }) })
+        const answer = await guarded.respond(request, { peerAddress: peer, headers: new Headers(headers) })
+        expect(answer.status, `${method} ${url} from ${peer}`).toBe(status)
+      }
+    expect(await guarded.sandbox.snapshot()).toEqual(before)
+    await guarded.close()
+  })
+
   test('answer under names of this machine, and under that of the base address', async () => {
     for (const host of ['localhost', '127.0.0.1:99', '[::1]', 'pay.localhost'])
       expect(await ask(`http://${host}/_sandbox/clock`)).toBe(200)
@@ -74,7 +96,7 @@ describe('The sandbox controls in process', () => {
     const named = createService({ sandbox: true, baseUrl: 'https://pay.example.test' })
     expect((await named.fetch(new Request('https://pay.example.test/_sandbox/clock'))).status).toBe(200)
     expect(
-      (await named.fetch(new Request('https://pay.example.test/_sandbox/clock'), { peerAddress: '10.0.0.7' })).status,
+      (await named.respond(new Request('https://pay.example.test/_sandbox/clock'), { peerAddress: '10.0.0.7' })).status,
     ).toBe(403)
   })
 

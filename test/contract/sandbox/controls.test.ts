@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { VERSION } from '../../../src/base/version.js'
+import { routeList } from '../../../src/routes.js'
 import { contract } from '../../support/contract/contract.js'
+import { newItem, putParameters } from '../../support/scenes/catalog.js'
 import { expectProblem, expectSoundLedger, fund, pay, UNKNOWN_DQ } from '../../support/scenes/market.js'
 import { balanceOf, newCommodity, newPayer, newSeller, newTwin, tokenFor } from '../../support/scenes/world.js'
 
@@ -15,7 +17,7 @@ contract('readHealth', (start) => {
       ok: true,
       name: 'farthing',
       version: VERSION,
-      storage: expect.stringMatching(/^(memory|file|indexeddb)$/),
+      storage: expect.stringMatching(/^(memory|file|indexeddb|postgres)$/),
       clock: { mode: 'real', now: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) },
       evidence: 'observed',
     })
@@ -38,6 +40,21 @@ contract('resetSandbox', (start) => {
   }
   const withoutTimes = (rows: object) =>
     JSON.parse(JSON.stringify(rows, (key, value) => (/_at$|^at$/.test(key) ? 0 : value)))
+
+  test('keeps the journal, and empties it if told', async () => {
+    const { call } = await start()
+    const { headers } = await call('GET', '/v4/dq')
+    const isKept = async () => (await call('GET', `/_sandbox/requests/${headers.get('x-request-id')}`)).status === 200
+    expect((await call('POST', '/_sandbox/reset')).status).toBe(204)
+    expect((await call('POST', '/_sandbox/reset', { body: { clear_journal: false } })).status).toBe(204)
+    expectProblem(await call('POST', '/_sandbox/reset', { body: { journal: true } }), 400, 'field_invalid')
+    expect(await isKept()).toBe(true)
+    expect((await call('POST', '/_sandbox/reset', { body: { clear_journal: true } })).status).toBe(204)
+    expect(await isKept()).toBe(false)
+    expect((await call('GET', '/_sandbox/requests')).body.requests).toEqual([])
+    expect((await call('GET', '/v4/dq')).status).toBe(200)
+    expect((await call('GET', '/_sandbox/requests')).body.requests).toHaveLength(1)
+  })
 
   test('returns to the seed with the same ids, hashes, hostnames, keys and credentials', async () => {
     const { call, state } = await start({ seed })
@@ -249,7 +266,7 @@ contract('readClock and updateClock', (start) => {
       { set: -1 },
       { set: 1.5 },
       { set: '2033-13-01' },
-      { set: 253402300800 },
+      { set: 253402300800000 },
       { set: '10000-01-01' },
       { mode: 'fast' },
       { mode: null },
@@ -257,6 +274,8 @@ contract('readClock and updateClock', (start) => {
     for (const body of refused) expectProblem(await change(body), 400, 'field_invalid')
     expect(await now()).toEqual(before)
     expect((await change({ set: 253402300799 })).body.now).toBe('9999-12-31T23:59:59.000Z')
+    // Beyond that, a number counts milliseconds.
+    expect((await change({ set: 253402300800 })).body.now).toBe('1978-01-11T21:31:40.800Z')
     expect((await change({ set: 0 })).body.now).toBe('1970-01-01T00:00:00.000Z')
   })
 })
@@ -277,5 +296,52 @@ contract('auditLedger', (start) => {
     const { digital_quantities, movements } = await expectSoundLedger(call)
     expect(digital_quantities).toEqual([{ dq, issued: 1.001, balances: 1.001, held: 0 }])
     expect(movements).toBe(2)
+  })
+})
+
+contract('readCoverage', (start) => {
+  test('lists every operation with its grade, and counts its calls by version', { tags: 'everywhere' }, async () => {
+    const { call } = await start()
+    await call('GET', '/v4/dq')
+    await call('GET', '/v4/dq')
+    await call('GET', '/v2/twins')
+    const { status, body } = await call('GET', '/_sandbox/coverage')
+    expect(status).toBe(200)
+    expect(body.operations.map(({ operation_id }: any) => operation_id)).toEqual(routeList.map(({ id }) => id))
+    const found = (id: string) => body.operations.find(({ operation_id }: any) => operation_id === id)
+    expect(found('listDigitalQuantities')).toEqual({
+      ...{ operation_id: 'listDigitalQuantities', method: 'GET', path: '/dq', evidence: 'documented', calls: 2 },
+      versions: [{ version: 'v4', evidence: 'documented', calls: 2 }],
+    })
+    expect(found('listTwins')).toMatchObject({
+      calls: 1,
+      versions: [
+        { version: 'v4', calls: 0 },
+        { version: 'v2', calls: 1 },
+      ],
+    })
+    expect(found('readCoverage')).toMatchObject({ evidence: 'designed', calls: 1, versions: [] })
+    expect(body.called).toBe(3)
+  })
+})
+
+contract('forgetEncryptionKey', (start) => {
+  test('makes stored dispatch values unreadable, until they are entered again', { tags: 'everywhere' }, async () => {
+    const { call } = await start()
+    const seller = await newSeller(call)
+    const item = await newItem(call, seller)
+    const parameters = [{ kind: 'header', name: 'x-key', value: 'secret' }]
+    await putParameters(call, seller, item, parameters)
+    const read = async () => {
+      const { body } = await call('GET', `/v4/catalog/items/${item.id}/parameters`, { token: seller.token })
+      return body.parameters.map(({ value, value_set }: any) => [value, value_set])
+    }
+    expect(await read()).toEqual([['secret', true]])
+    expect((await call('POST', '/_sandbox/encryption-key/forget')).status).toBe(204)
+    expect(await read()).toEqual([[null, false]])
+    await putParameters(call, seller, item, parameters)
+    expect(await read()).toEqual([['secret', true]])
+    await call('POST', '/_sandbox/encryption-key/forget')
+    expect(await read()).toEqual([[null, false]])
   })
 })

@@ -198,3 +198,27 @@ for (const [operation, verb, status] of [
       expectProblem(await call('POST', `/_sandbox/devices/999999/${verb}`), 404, 'not_found')
     })
   })
+
+contract('signInAsUser', (start) => {
+  it('POST /_sandbox/sign-in starts a session without a code or device', { tags: 'everywhere' }, async () => {
+    const { call, payer } = await world(start)
+    await setPhone(call, payer, 'ignore')
+    const { status, body } = await call('POST', '/_sandbox/sign-in', {
+      body: { email: ` ${payer.email.toUpperCase()}` },
+    })
+    expect([status, body.headers]).toEqual([201, { 'x-session-id': body.session_id }])
+    expect(body.user).toMatchObject({ id: payer.id, email: payer.email })
+    expect((await call('GET', '/v4/twins', { headers: body.headers })).body.twins).toHaveLength(1)
+    expect((await call('GET', '/_sandbox/outbox?kind=mail')).body.messages).toEqual([])
+  })
+
+  it('creates an unknown user, like a code, and proves the email', async () => {
+    const { call } = await start()
+    const { headers, user } = (await call('POST', '/_sandbox/sign-in', { body: { email: 'new@example.test' } })).body
+    expect((await call('GET', '/v4/session', { headers })).body.user).toMatchObject({ id: user.id })
+    const again = (await call('POST', '/_sandbox/sign-in', { body: { email: 'new@example.test' } })).body
+    expect(again.user.id).toBe(user.id)
+    expect(again.session_id).not.toBe(headers['x-session-id'])
+    expect((await call('GET', '/v4/sessions', { headers })).body.sessions).toHaveLength(2)
+  })
+})

@@ -31,7 +31,7 @@ contract('seedSandbox', (start) => {
     const [dollars, points] = (await call('GET', '/v4/dq')).body.digital_quantities
     expect(body.digital_quantities).toEqual([{ dq: points, shortcode: 'PTS' }])
     const { metadata } = (await call('GET', '/v4/dq')).body
-    expect(metadata[points]).toEqual({ name: 'Points', shortcode: 'PTS', shortdescription: 'For games' })
+    expect(metadata[points]).toEqual({ name: 'Points', shortcode: 'PTS', shortdescription: 'For games', decimals: 0 })
 
     const [news] = body.accounts
     const token = await tokenFor(call, news.client_id, news.client_secret)

@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import type { ProblemCode } from '../../../src/index.js'
+import { type ProblemCode, SCHEMA } from '../../../src/index.js'
 import { contract } from '../../support/contract/contract.js'
 import { expectProblem, expectSoundLedger } from '../../support/scenes/market.js'
 import { balanceOf, newCommodity, newPayer, newSeller, newSession, tokenFor } from '../../support/scenes/world.js'
@@ -72,6 +73,52 @@ contract('a snapshot', (start) => {
     ]
     for (const [status, code, body] of refused)
       expectProblem(await running.call('PUT', '/_sandbox/snapshot', { body }), status, code)
+    expect(await take(running)).toBe(before)
+  })
+
+  test('of an older release is migrated', async () => {
+    const { call } = await start()
+    const older = JSON.parse(await readFile(new URL('../../states/v1.json', import.meta.url), 'utf8'))
+    expect(older.schema).toBeUndefined()
+    expect((await call('PUT', '/_sandbox/snapshot', { body: older })).status).toBe(204)
+    const { schema, rows } = (await call('GET', '/_sandbox/snapshot')).body
+    expect(schema).toBe(SCHEMA)
+    expect(rows.users).toHaveLength(older.rows.users.length)
+    for (const user of rows.users) expect(user).toHaveProperty('email_verified_at')
+    await expectSoundLedger(call)
+  })
+
+  test('of a newer release is refused by its number, and nothing changes', async () => {
+    const running = await used()
+    const before = await take(running)
+    const newer = { ...JSON.parse(before), schema: SCHEMA + 5 }
+    const refused = await running.call('PUT', '/_sandbox/snapshot', { body: newer })
+    expectProblem(refused, 422, 'snapshot_newer')
+    expect(refused.text).toContain(`schema ${SCHEMA + 5}, this one knows up to ${SCHEMA}`)
+    expect(await take(running)).toBe(before)
+  })
+
+  test('that an older release wrote and that its migrations cannot read is refused, and nothing changes', async () => {
+    const running = await used()
+    const before = await take(running)
+    const { schema: _, ...older } = JSON.parse(before)
+    const broken: [object, RegExp][] = [
+      [{ users: [null] }, /row number 1 has no id/],
+      [{ users: [{ id: 1 }, { id: 1 }] }, /another row has this id/],
+      [
+        {
+          outbox: [{ id: 1, kind: 'card', status: 'pending', purpose_id: 1 }],
+          payments: [{ id: 1, status: 'pending', amount: 'x' }],
+        },
+        /cannot be migrated/,
+      ],
+    ]
+    for (const [rows, why] of broken) {
+      const body = { ...older, rows: { ...older.rows, ...rows } }
+      const refused = await running.call('PUT', '/_sandbox/snapshot', { body })
+      expectProblem(refused, 422, 'snapshot_refused')
+      expect(refused.text).toMatch(why)
+    }
     expect(await take(running)).toBe(before)
   })
 

@@ -1,15 +1,12 @@
-import { ApprovalShape, AuthenticationRequest, z } from '../../../http/fields/schema.js'
+import { ApprovalShape, AuthenticationRequest, component, UserShape, z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
 import { createSandbox } from '../sandbox.js'
-
-const PhoneMode = z.enum(['manual', 'approve', 'reject', 'ignore'])
+import { PhoneAnswerShape, PhoneModeShape, PhoneRequestShape, SignInShape } from '../shapes.js'
 
 const PhonePath = z.object({ user_id: z.int() })
 
-const OneRequest = z.object({ id: z.optional(z.int()) })
-
-const AnsweredRequests = z.object({ requests: z.array(AuthenticationRequest) })
+const AnsweredRequests = component('AnsweredRequests', { requests: z.array(AuthenticationRequest) })
 
 const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
   route({
@@ -24,17 +21,32 @@ const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
   })
 
 export const peopleRoutes = defineRoutes('sandbox', {
+  signInAsUser: route({
+    ...control,
+    summary:
+      'Sign a user in without a mailed code or second factor. Creates the user if there is none. Send the headers of the answer with each call.',
+    method: 'POST',
+    path: '/_sandbox/sign-in',
+    body: SignInShape,
+    status: 201,
+    result: z.object({
+      session_id: z.string(),
+      user: UserShape,
+      headers: z.object({ 'x-session-id': z.string() }),
+    }),
+    handle: ({ body }, service) => createSandbox(service).signIn(body),
+  }),
+
   setPhone: route({
     ...control,
     summary: "Set how and when a user's phone answers. A user without a device gets one.",
     method: 'POST',
     path: '/_sandbox/devices/:user_id',
     params: PhonePath,
-    body: z.object({ mode: PhoneMode, after_seconds: z.optional(z.number()) }),
-    result: z.object({ user_id: z.int(), mode: PhoneMode, after_seconds: z.number() }),
+    body: PhoneAnswerShape,
+    result: z.object({ user_id: z.int(), mode: PhoneModeShape, after_seconds: z.number() }),
     errors: ['not_found', 'field_invalid'],
-    handle: ({ params, body }, service) =>
-      createSandbox(service).phone(params.user_id).answer(body.mode, { afterSeconds: body.after_seconds }),
+    handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).answer(body),
   }),
 
   readPhone: route({
@@ -46,7 +58,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
     result: z.object({
       user_id: z.int(),
       has_device: z.boolean(),
-      mode: PhoneMode,
+      mode: PhoneModeShape,
       after_seconds: z.number(),
       requests: z.array(AuthenticationRequest),
     }),
@@ -60,11 +72,11 @@ export const peopleRoutes = defineRoutes('sandbox', {
     method: 'POST',
     path: '/_sandbox/devices/:user_id/approve',
     params: PhonePath,
-    body: OneRequest,
+    body: PhoneRequestShape,
     bodyOptional: true,
     result: AnsweredRequests,
     errors: ['not_found'],
-    handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).approve(body.id),
+    handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).approve(body),
   }),
 
   rejectOnPhone: route({
@@ -73,11 +85,11 @@ export const peopleRoutes = defineRoutes('sandbox', {
     method: 'POST',
     path: '/_sandbox/devices/:user_id/reject',
     params: PhonePath,
-    body: OneRequest,
+    body: PhoneRequestShape,
     bodyOptional: true,
     result: AnsweredRequests,
     errors: ['not_found'],
-    handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).reject(body.id),
+    handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).reject(body),
   }),
 
   approveAsUser: answeringRoute('approve', "Approve what an agent asked for, as the agent's user."),

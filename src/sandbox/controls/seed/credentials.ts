@@ -1,9 +1,11 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { withoutUndefined } from '../../../base/json.js'
 import { digest, type Keyring } from '../../../base/secrets.js'
+import type { SeededClient } from '../../../http/context.js'
 import { accounts } from '../../../identity/accounts/account.js'
 import { clients, userClientSecret } from '../../../identity/tokens/client.js'
 import { users } from '../../../identity/users/user.js'
+import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
 import type { Seed } from './seed-schema.js'
 
@@ -33,43 +35,95 @@ export interface UserCredentials {
  * they can be shown although only their digests are stored.
  */
 export function fixCredentials(seed: Seed, keys: Keyring): Seed {
-  const derived = (of: string) => bytesToHex(keys.derive('seed', of)).slice(0, 32)
-  const fixed: { accounts?: Seed['accounts']; users?: Seed['users'] } = {}
-  if (seed.accounts)
-    fixed.accounts = seed.accounts.map((account, at, all) => {
-      const same = all.slice(0, at).filter(({ name }) => name === account.name).length
-      const of = `account ${account.name} ${same}`
-      return {
-        public_secret: `mp_${derived(`${of} public_secret`)}`,
-        client_id: `mid_${derived(`${of} client_id`)}`,
-        client_secret: `mc_${derived(`${of} client_secret`)}`,
-        ...withoutUndefined(account),
-      }
-    })
-  if (seed.users)
-    fixed.users = seed.users.map((user) => ({
-      client_id: `mid_${derived(`user ${user.email} client_id`)}`,
-      ...withoutUndefined(user),
-    }))
-  return { ...seed, ...fixed }
+  const accounts = seed.accounts?.map((account, at, all) => {
+    const same = all.slice(0, at).filter(({ name }) => name === account.name).length
+    return { ...derivedAccount(account.name, same, keys), ...withoutUndefined(account) }
+  })
+  return { ...seed, ...(accounts && { accounts }), ...fixUsers(seed, keys) }
 }
 
-/** Returns the credentials of a seed that work, because the state may come from a different seed. */
-export async function knownCredentials(tx: Reader, given: Seed, keys: Keyring): Promise<Credentials> {
-  const seed = fixCredentials(given, keys)
-  const known: { accounts: AccountCredentials[]; users: UserCredentials[] } = { accounts: [], users: [] }
-  for (const { name, client_id = '', client_secret = '' } of seed.accounts ?? []) {
-    const owner = await ownerOf(tx, client_id, client_secret)
-    const account = owner === undefined ? undefined : await tx.get(accounts, owner)
-    if (account) known.accounts.push({ name, public_secret: account.public_secret, client_id, client_secret })
+/** Like `fixCredentials`, for a seed that is added to a running sandbox. Each account gets the next free credentials of its name. */
+export async function fixAddedCredentials(tx: Reader, seed: Seed, keys: Keyring): Promise<Seed> {
+  const taken = new Set<string>()
+  const accounts: NonNullable<Seed['accounts']> = []
+  for (const account of seed.accounts ?? []) {
+    let nth = 0
+    let derived = derivedAccount(account.name, nth, keys)
+    while (taken.has(derived.client_id) || (await tx.get(clients, derived.client_id)))
+      derived = derivedAccount(account.name, ++nth, keys)
+    taken.add(derived.client_id)
+    accounts.push({ ...derived, ...withoutUndefined(account) })
   }
-  for (const { client_id = '' } of seed.users ?? []) {
-    const client_secret = userClientSecret(client_id, { keys })
+  return { ...seed, ...(seed.accounts && { accounts }), ...fixUsers(seed, keys) }
+}
+
+const fixUsers = ({ users }: Seed, keys: Keyring): Pick<Seed, 'users'> =>
+  users
+    ? { users: users.map((user) => ({ client_id: derivedUserClient(user.email, keys), ...withoutUndefined(user) })) }
+    : {}
+
+const derivedHex = (of: string, keys: Keyring): string => bytesToHex(keys.derive('seed', of)).slice(0, 32)
+
+/** The credentials of the nth account of a name. */
+function derivedAccount(name: string, nth: number, keys: Keyring) {
+  const of = `account ${name} ${nth}`
+  return {
+    public_secret: `mp_${derivedHex(`${of} public_secret`, keys)}`,
+    client_id: `mid_${derivedHex(`${of} client_id`, keys)}`,
+    client_secret: `mc_${derivedHex(`${of} client_secret`, keys)}`,
+  }
+}
+
+const derivedUserClient = (email: string, keys: Keyring): string => `mid_${derivedHex(`user ${email} client_id`, keys)}`
+
+/**
+ * Returns the credentials of seeds that work: of the first seed, because the state may come from a different one, and of
+ * the seeds that were added later. `added` holds those that this process added. Those of earlier processes are found if the
+ * sandbox's key made them.
+ */
+export async function knownCredentials(
+  tx: Reader,
+  first: Seed,
+  { keys, added }: { keys: Keyring; added: Iterable<SeededClient> },
+): Promise<Credentials> {
+  const candidates = [...clientsIn(fixCredentials(first, keys)), ...added, ...(await derivedClients(tx, keys))]
+  const known: { accounts: AccountCredentials[]; users: UserCredentials[] } = { accounts: [], users: [] }
+  for (const candidate of new Map(candidates.map((each) => [each.client_id, each])).values()) {
+    const { kind, client_id } = candidate
+    const client_secret = kind === 'user' ? userClientSecret(client_id, { keys }) : candidate.client_secret
     const owner = await ownerOf(tx, client_id, client_secret)
-    const user = owner === undefined ? undefined : await tx.get(users, owner)
+    if (owner === undefined) continue
+    const account = kind === 'account' ? await tx.get(accounts, owner) : undefined
+    const user = kind === 'user' ? await tx.get(users, owner) : undefined
+    if (account && kind === 'account')
+      known.accounts.push({ name: candidate.name, public_secret: account.public_secret, client_id, client_secret })
     if (user) known.users.push({ email: user.email, ...codeIn(user.email), client_id, client_secret })
   }
   return known
+}
+
+/** The credentials in a seed that has all of them. */
+export const clientsIn = ({ accounts = [], users = [] }: Seed): SeededClient[] => [
+  ...accounts.map(({ name, client_id = '', client_secret = '' }) => ({
+    kind: 'account' as const,
+    ...{ name, client_id, client_secret },
+  })),
+  ...users.map(({ client_id = '' }) => ({ kind: 'user' as const, client_id })),
+]
+
+/** The credentials that the sandbox's key makes for the accounts and users that exist. */
+async function derivedClients(tx: Reader, keys: Keyring): Promise<SeededClient[]> {
+  const candidates: SeededClient[] = []
+  const counts = new Map<string, number>()
+  for await (const { name } of allRows(tx, accounts, { index: 'id', prefix: [] })) {
+    if (name === null) continue
+    const nth = counts.get(name) ?? 0
+    counts.set(name, nth + 1)
+    candidates.push({ kind: 'account', name, ...derivedAccount(name, nth, keys) })
+  }
+  for await (const { email } of allRows(tx, users, { index: 'id', prefix: [] }))
+    candidates.push({ kind: 'user', client_id: derivedUserClient(email, keys) })
+  return candidates
 }
 
 async function ownerOf(tx: Reader, clientId: string, clientSecret: string): Promise<number | undefined> {

@@ -1,18 +1,22 @@
 import { Descriptor, Email, lineOf, ServiceMethod, ServiceSchema, z } from '../../../http/fields/schema.js'
+import { FaultShape } from '../../faults/fault-shape.js'
 
 const Hash = z.uuid()
-const Hex = (prefix: string) => z.string().check(z.regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`)))
+const Hex = (prefix: string) =>
+  z.string().check(z.regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`), `${prefix}_ and 32 digits from 0 to f`))
 /** Not only digits, because those are a twin's id. */
-const Hostname = z.string().check(z.regex(/^(?!\d+$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/))
+const Hostname = z
+  .string()
+  .check(z.regex(/^(?!\d+$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'a hostname in lower case, not only digits'))
 
 /**
  * The initial content of a sandbox, or an addition to it. Digital quantities are named by shortcode or hash, accounts
  * by name, users by email. They may already exist.
  */
-export const SeedSchema = z.object({
+export const SeedSchema = z.strictObject({
   digital_quantities: z.optional(
     z.array(
-      z.object({
+      z.strictObject({
         name: lineOf(255, 0),
         shortcode: lineOf(255, 0),
         shortdescription: z.optional(lineOf(255, 0)),
@@ -23,7 +27,7 @@ export const SeedSchema = z.object({
   /** Each account gets a primary twin in `dq`. Default: the first digital quantity. */
   accounts: z.optional(
     z.array(
-      z.object({
+      z.strictObject({
         name: lineOf(255, 0),
         businessName: z.optional(lineOf(255, 0)),
         public_secret: z.optional(Hex('mp')),
@@ -37,7 +41,7 @@ export const SeedSchema = z.object({
   ),
   users: z.optional(
     z.array(
-      z.object({
+      z.strictObject({
         email: Email,
         /** Whether the user has proven their email. Default: true. */
         email_verified: z.optional(z.boolean()),
@@ -50,7 +54,7 @@ export const SeedSchema = z.object({
   /** Further twins. */
   twins: z.optional(
     z.array(
-      z.object({
+      z.strictObject({
         account: z.optional(z.string()),
         user: z.optional(z.string()),
         dq: z.optional(z.string()),
@@ -61,7 +65,7 @@ export const SeedSchema = z.object({
   ),
   commodities: z.optional(
     z.array(
-      z.object({
+      z.strictObject({
         account: z.string(),
         descriptor: Descriptor,
         cost: z.number(),
@@ -77,7 +81,7 @@ export const SeedSchema = z.object({
   /** Catalog items, each with its own commodity. */
   items: z.optional(
     z.array(
-      z.object({
+      z.strictObject({
         account: z.string(),
         name: lineOf(64),
         description: z.optional(z.string().check(z.maxLength(1024))),
@@ -98,6 +102,8 @@ export const SeedSchema = z.object({
       }),
     ),
   ),
+  /** Failures on purpose. They live in the process: each start and each reset arms them again. */
+  faults: z.optional(z.array(FaultShape)),
 })
 
 export type Seed = z.output<typeof SeedSchema>

@@ -1,30 +1,24 @@
+import { load } from '../../../base/load.js'
 import type { Owner } from '../../../base/owner.js'
 import { problem } from '../../../base/problem.js'
 import type { SandboxContext, ServiceContext } from '../../../http/context.js'
-import { accountByPublicSecret, accounts, createAccount } from '../../../identity/accounts/account.js'
+import { accountByPublicSecret, createAccount } from '../../../identity/accounts/account.js'
 import { clients, clientsOf, userClientSecret } from '../../../identity/tokens/client.js'
 import { createUser, userByEmail } from '../../../identity/users/user.js'
-import { createCatalogItem, type ShownItem } from '../../../market/catalog/item.js'
+import type { ShownItem } from '../../../market/catalog/item.js'
 import { commodities, createCommodity, type ShownCommodity } from '../../../money/commodities/commodity.js'
 import {
-  allQuantities,
   type DigitalQuantityRow,
   digitalQuantities,
   quantityHash,
 } from '../../../money/digital-quantities/digital-quantity.js'
-import {
-  createTwin,
-  firstTwinOf,
-  primaryTwin,
-  type TwinRow,
-  twinByHostname,
-  twinKey,
-} from '../../../money/twins/twin.js'
-import { allRows } from '../../../storage/page.js'
+import { createQuantity } from '../../../money/twins/quantity.js'
+import { createTwin, firstTwinOf, type TwinRow, twinByHostname, twinKey } from '../../../money/twins/twin.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
-import { fixCredentials } from './credentials.js'
+import { fixAddedCredentials, fixCredentials } from './credentials.js'
 import { fund } from './fund.js'
-import { createQuantity } from './quantity.js'
+import type { plantItems } from './items.js'
+import { type AccountNames, accountNamed, accountNames, accountOwner, payeeNamed, quantityNamed } from './names.js'
 import type { Seed } from './seed-schema.js'
 
 type Items<K extends keyof Seed> = NonNullable<Seed[K]>
@@ -59,7 +53,11 @@ export interface Seeded {
  * Throws `already_exists`, `email_taken`, `dq_unknown`, `twin_unknown`, `amount_invalid`, `field_invalid`,
  * `upstream_refused`, `plan_limit_reached`.
  */
-export async function plantSeed(tx: Writer, seed: Seed, service: ServiceContext): Promise<Seeded> {
+async function plantSeed(
+  tx: Writer,
+  { seed, plantItems }: { readonly seed: Seed; readonly plantItems: PlantItems },
+  service: ServiceContext,
+): Promise<Seeded> {
   const quantities = await plantQuantities(tx, seed.digital_quantities ?? [], service)
   const accounts = await plantAccounts(tx, seed.accounts ?? [], service)
   const users = await plantUsers(tx, seed.users ?? [], service)
@@ -71,22 +69,34 @@ export async function plantSeed(tx: Writer, seed: Seed, service: ServiceContext)
   return { digital_quantities, accounts, users, twins, commodities, items }
 }
 
-/** Returns a function that creates this seed, with credentials from the service's key. */
-export const seedPlanter =
-  (seed: Seed): SandboxContext['plantSeed'] =>
-  async (tx, service) => {
-    await plantSeed(tx, fixCredentials(seed, service.keys), service)
+/** Adds a seed to a running sandbox. Returns it with the credentials that it was given, and what it created. */
+export async function addSeed(
+  given: Seed,
+  service: ServiceContext,
+): Promise<{ readonly fixed: Seed; readonly seeded: Seeded }> {
+  const plantItems = await loadItems(given)
+  return service.storage.write(async (tx) => {
+    const seed = await fixAddedCredentials(tx, given, service.keys)
+    return { fixed: seed, seeded: await plantSeed(tx, { seed, plantItems }, service) }
+  })
+}
+
+/** Returns a function that loads what creates this seed, with credentials from the service's key. */
+export const seedLoader =
+  (given: Seed): SandboxContext['loadSeed'] =>
+  async () => {
+    const plantItems = await loadItems(given)
+    return async (tx, service) => {
+      const seed = fixCredentials(given, service.keys)
+      await plantSeed(tx, { seed, plantItems }, service)
+    }
   }
 
-/** Ids of existing accounts by name. */
-type AccountNames = ReadonlyMap<string, readonly number[]>
+type PlantItems = typeof plantItems | (() => Promise<ShownItem[]>)
 
-async function accountNames(tx: Reader): Promise<AccountNames> {
-  const names = new Map<string, number[]>()
-  for await (const { id, name } of allRows(tx, accounts, { index: 'id', prefix: [] }))
-    if (name !== null) names.set(name, [...(names.get(name) ?? []), id])
-  return names
-}
+/** Only seeds with catalog items load what checks their schemas. */
+const loadItems = async ({ items = [] }: Seed): Promise<PlantItems> =>
+  items.length === 0 ? async () => [] : (await load(() => import('./items.js'))).plantItems
 
 async function plantQuantities(tx: Writer, items: Items<'digital_quantities'>, service: ServiceContext) {
   const made: DigitalQuantityRow[] = []
@@ -117,6 +127,7 @@ async function plantAccounts(tx: Writer, items: Items<'accounts'>, service: Serv
 async function plantUsers(tx: Writer, items: Items<'users'>, service: ServiceContext) {
   const made = []
   for (const { email, email_verified: proven = true, client_id, hostname, balance = 0 } of items) {
+    if (await userByEmail(tx, email)) throw problem('email_taken', { detail: `The email is ${email}.` })
     await refuseKnownClient(tx, client_id)
     await refuseKnownHostname(tx, hostname)
     const at = service.clock.now()
@@ -137,7 +148,7 @@ async function plantTwins(tx: Writer, items: Items<'twins'>, names: AccountNames
 }
 
 async function twinOwner(tx: Reader, { account, user }: Items<'twins'>[number], names: AccountNames): Promise<Owner> {
-  if (account !== undefined && user === undefined) return ownerOf(accountNamed(names, account))
+  if (account !== undefined && user === undefined) return accountOwner(accountNamed(names, account))
   if (user !== undefined && account === undefined) return userKnownAs(tx, user)
   throw problem('field_invalid', { detail: 'A twin in a seed needs either "account" or "user".' })
 }
@@ -159,46 +170,12 @@ async function plantCommodities(tx: Writer, items: Items<'commodities'>, names: 
   const made = []
   for (const { account, descriptor, cost, dq, hash, hostname, payback } of items) {
     if (hash !== undefined && (await tx.get(commodities, hash))) throw exists(`The commodity ${hash}`)
-    const owner = ownerOf(accountNamed(names, account))
+    const owner = accountOwner(accountNamed(names, account))
     const twin = await payeeNamed(tx, owner, hostname)
     const order = { descriptor, cost, dq: (await quantityNamed(tx, dq)).id, twinId: twin?.id ?? 0, owner }
     made.push(await createCommodity(tx, { ...order, hash, payback, at: service.clock.now() }, service))
   }
   return made
-}
-
-async function plantItems(tx: Writer, items: Items<'items'>, names: AccountNames, service: ServiceContext) {
-  const made: ShownItem[] = []
-  for (const { account, hostname, dq, description = '', external_endpoint, ...terms } of items) {
-    const accountId = accountNamed(names, account)
-    const twin = await payeeNamed(tx, ownerOf(accountId), hostname)
-    const called = external_endpoint.startsWith('/') ? service.baseUrl + external_endpoint : external_endpoint
-    const { service_method = 'GET', service_schema = { type: 'object', properties: {} }, ...rest } = terms
-    const item = { ...rest, description, service_method, service_schema, external_endpoint: called }
-    const place = { accountId, at: service.clock.now(), dq: (await quantityNamed(tx, dq)).id, twin_id: twin?.id ?? 0 }
-    made.push(await createCatalogItem(tx, { ...item, ...place }, service))
-  }
-  return made
-}
-
-const payeeNamed = (tx: Reader, owner: Owner, hostname: string | undefined): Promise<TwinRow | undefined> =>
-  hostname === undefined ? primaryTwin(tx, owner) : twinByHostname(tx, hostname)
-
-/** Returns the newest digital quantity with a shortcode, so that a seed's own comes first. */
-async function quantityNamed(tx: Reader, name: string | undefined): Promise<DigitalQuantityRow> {
-  const all = await allQuantities(tx)
-  const found = name === undefined ? all[0] : all.findLast(({ id, shortcode }) => id === name || shortcode === name)
-  if (!found) throw problem('dq_unknown', { detail: `The seed refers to "${name}". Add it, or correct the name.` })
-  return found
-}
-
-const ownerOf = (accountId: number): Owner => `account:${accountId}`
-
-function accountNamed(names: AccountNames, name: string): number {
-  const [id, ...more] = names.get(name) ?? []
-  if (id !== undefined && more.length === 0) return id
-  const known = id === undefined ? 'which nobody has' : `which ${more.length + 1} accounts have`
-  throw problem('field_invalid', { detail: `The seed refers to an account by the name "${name}", ${known}.` })
 }
 
 async function userKnownAs(tx: Reader, email: string): Promise<Owner> {

@@ -1,0 +1,86 @@
+import { problem } from '../../../base/problem.js'
+import { randomHex } from '../../../base/secrets.js'
+import type { HttpFork, HttpForks, ServiceContext } from '../../../http/context.js'
+import { StorageClosed } from '../../../storage/storage.js'
+
+/** The part of a fork that its parent needs. */
+interface ForkedService {
+  respond(request: Request, source: Parameters<HttpForks['respond']>[2]): Promise<Response>
+  close(): Promise<void>
+}
+
+const MOST = 1000
+const PLACE = '/_sandbox/forks/'
+
+/** The forks of a service that are reached below its own URL. */
+export class ServedForks implements HttpForks {
+  readonly #forks = new Map<string, HttpFork & { readonly service: Promise<ForkedService> }>()
+  readonly #service: Pick<ServiceContext, 'baseUrl' | 'random'>
+  readonly #create: (url: string) => Promise<ForkedService>
+  #isClosed = false
+
+  /** `create` makes a fork that knows itself by a URL. */
+  constructor(service: Pick<ServiceContext, 'baseUrl' | 'random'>, create: (url: string) => Promise<ForkedService>) {
+    this.#service = service
+    this.#create = create
+  }
+
+  async create(): Promise<HttpFork> {
+    if (this.#isClosed) throw new StorageClosed()
+    if (this.#forks.size >= MOST) {
+      const [oldest] = this.#forks.keys()
+      throw problem('sandbox_full', { detail: `At most ${MOST} forks. The oldest is ${oldest}.` })
+    }
+    const id = this.#newId()
+    const url = `${this.#service.baseUrl}${PLACE}${id}`
+    const service = this.#create(url)
+    this.#forks.set(id, { id, url, service })
+    await service.catch((error: unknown) => {
+      this.#forks.delete(id)
+      throw error
+    })
+    return { id, url }
+  }
+
+  /** A random source of a test may repeat itself. */
+  #newId(): string {
+    const drawn = `fork_${randomHex(this.#service.random, 8)}`
+    let id = drawn
+    for (let n = 2; this.#forks.has(id); n++) id = `${drawn}_${n}`
+    return id
+  }
+
+  list(): readonly HttpFork[] {
+    return [...this.#forks.values()].map(({ id, url }) => ({ id, url }))
+  }
+
+  async remove(id: string): Promise<void> {
+    const { service } = this.#fork(id)
+    this.#forks.delete(id)
+    await (await service).close()
+  }
+
+  find(path: string): string | undefined {
+    if (!path.startsWith(PLACE)) return undefined
+    const end = path.indexOf('/', PLACE.length)
+    return end < 0 ? undefined : path.slice(PLACE.length, end)
+  }
+
+  async respond(id: string, request: Request, source: Parameters<HttpForks['respond']>[2]): Promise<Response> {
+    const { service } = this.#fork(id)
+    return (await service).respond(request, source)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const forks = [...this.#forks.values()]
+    this.#forks.clear()
+    await Promise.allSettled(forks.map(async ({ service }) => (await service).close()))
+  }
+
+  #fork(id: string) {
+    const fork = this.#forks.get(id)
+    if (!fork) throw problem('not_found', { detail: 'There is no such fork. Create one with POST /_sandbox/forks.' })
+    return fork
+  }
+}

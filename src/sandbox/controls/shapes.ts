@@ -1,0 +1,76 @@
+import { problem } from '../../base/problem.js'
+import { ContentHash, Email, pageQuery, strictComponent, Time, timeOf, z } from '../../http/fields/schema.js'
+
+export { ArmedFaultShape, FaultShape } from '../faults/fault-shape.js'
+
+/**
+ * What the controls take, over HTTP and as methods of `service.sandbox`. They are strict: a field that a control does not
+ * know is an error, because a misspelled one would do nothing.
+ */
+
+/** A change of a sandbox's clock. It has exactly one field. */
+export const ClockChangeShape = z.strictObject({
+  advance: z.optional(z.union([z.string(), z.number()])),
+  set: z.optional(Time),
+  mode: z.optional(z.enum(['real', 'manual'])),
+})
+
+export const FundOrderShape = z.strictObject({ hostname: z.string(), amount: z.number(), dq: z.optional(ContentHash) })
+
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+
+const isCsv = (csv: unknown): boolean =>
+  typeof csv === 'string' ||
+  (typeof csv === 'object' && csv !== null && (Symbol.asyncIterator in csv || Symbol.iterator in csv))
+
+/** Only in JavaScript. Over HTTP, the body is the CSV itself. */
+export const BinderImportShape = z.strictObject({
+  hostname: z.string(),
+  csv: z.unknown().check(z.refine(isCsv, 'a text or a stream of it')),
+  onProgress: z.optional(z.unknown().check(z.refine(isFunction, 'a function'))),
+})
+
+export const MessageKind = z.enum(['mail', 'push', 'card', 'refund', 'webhook'])
+
+/** Messages to accounts are addressed to a hostname, because accounts have no email. */
+const Hostname = z.string().check(z.regex(/^[^\s@]+\.[^\s@]+$/, "a twin's hostname"))
+
+export const OutboxQueryShape = z.strictObject({
+  to: z.optional(z.union([Email, Hostname])),
+  kind: z.optional(MessageKind),
+  ...pageQuery,
+})
+
+/** What a reset forgets in addition to the state. */
+export const ResetShape = z.strictObject({ clear_journal: z.optional(z.boolean()) })
+
+export const SnapshotQueryShape = z.strictObject({ key: z.optional(z.boolean()) })
+
+export const PhoneModeShape = z.enum(['manual', 'approve', 'reject', 'ignore'])
+
+export const PhoneAnswerShape = z.strictObject({ mode: PhoneModeShape, after_seconds: z.optional(z.number()) })
+
+/** One authentication request, or all that are pending. */
+export const PhoneRequestShape = strictComponent('PhoneRequest', { id: z.optional(z.int()) })
+
+export const SignInShape = z.strictObject({ email: Email })
+
+/** Whose approval a test waits for, and how many seconds of real time. Only a method has it. */
+export const WaitingShape = z.strictObject({
+  email: z.optional(Email),
+  seconds: z.optional(z.number().check(z.minimum(0))),
+})
+
+/** The last moment of the year 9999, in Unix milliseconds. */
+export const LAST_TIME = Date.UTC(10_000, 0) - 1
+
+/** Reads the time to which a clock is set. A number beyond the year 9999 in seconds counts milliseconds. Throws `field_invalid`. */
+export function clockTime(set: number | string): number {
+  const ms = timeOf('set', set) ?? Number.NaN
+  const isMilliseconds = /^\d+$/.test(String(set)) && ms > LAST_TIME
+  const time = isMilliseconds ? Number(set) : ms
+  if (time <= LAST_TIME) return time
+  throw problem('field_invalid', { detail: TIME_RANGE, fields: { field: 'set' } })
+}
+
+export const TIME_RANGE = 'The clock must be set to a time from 1970 to 9999.'

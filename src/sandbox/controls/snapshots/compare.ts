@@ -1,0 +1,118 @@
+import type { ServiceContext } from '../../../http/context.js'
+import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
+import { toAmount } from '../../../money/ledger/amount.js'
+import { type BalanceRow, balances } from '../../../money/ledger/balance.js'
+import { twins } from '../../../money/twins/twin.js'
+import type { AnyCollection, Key, Row, State } from '../../../storage/storage.js'
+import { sandboxOf } from '../context.js'
+
+type ShownRow = Readonly<Record<string, unknown>>
+
+export interface ComparedRows {
+  readonly added: readonly ShownRow[]
+  readonly removed: readonly ShownRow[]
+  readonly changed: readonly { readonly was: ShownRow; readonly is: ShownRow }[]
+  /** How many more differ than are shown. */
+  readonly more: number
+}
+
+/** What differs between two states. */
+export interface Comparison {
+  /** By collection. */
+  readonly rows: Readonly<Record<string, ComparedRows>>
+  /** In the digital quantity. */
+  readonly balances: readonly {
+    readonly hostname: string
+    readonly dq: string
+    readonly was: number
+    readonly is: number
+  }[]
+}
+
+/** How many rows of a collection are shown. */
+const MOST = 100
+
+/** Compares two states. Shows at most 100 rows of a collection, and no secrets. */
+export function compareStates(before: State, after: State, service: ServiceContext): Comparison {
+  const known = new Map(sandboxOf(service).collections.map((collection) => [collection.name, collection]))
+  const rows: Record<string, ComparedRows> = {}
+  for (const name of [...new Set([...Object.keys(before.rows), ...Object.keys(after.rows)])].sort()) {
+    const collection = known.get(name)
+    if (!collection) continue
+    const differing = differenceOf(before.rows[name] ?? [], after.rows[name] ?? [], (row) =>
+      withoutSecrets(collection, row, service.credentialsIn),
+    )
+    if (differing) rows[name] = differing
+  }
+  return { rows, balances: balanceDifferences(before, after) }
+}
+
+function differenceOf(
+  before: readonly Row[],
+  after: readonly Row[],
+  show: (row: Row) => ShownRow,
+): ComparedRows | undefined {
+  const shown = { added: [] as ShownRow[], removed: [] as ShownRow[], changed: [] as { was: ShownRow; is: ShownRow }[] }
+  let count = 0
+  const was = new Map(before.map((row) => [row.id, row]))
+  for (const row of after) {
+    const old = was.get(row.id)
+    was.delete(row.id)
+    if (old && isSame(old, row)) continue
+    if (++count > MOST) continue
+    if (old) shown.changed.push({ was: show(old), is: show(row) })
+    else shown.added.push(show(row))
+  }
+  for (const row of was.values()) if (++count <= MOST) shown.removed.push(show(row))
+  return count === 0 ? undefined : { ...shown, more: Math.max(0, count - MOST) }
+}
+
+/** Forks share the rows that neither has changed. */
+const isSame = (a: Row, b: Row): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
+
+const HIDDEN = '…'
+const SECRET =
+  /(^|_)(sealed|secrets?|digest|hash|tokens?|keys?|nonces?|codes?|passwords?|verifier|challenge|value|body|answer)($|_)/
+
+/** A row without sealed fields, and without what could be, or be made into, a credential. */
+function withoutSecrets(collection: AnyCollection, row: Row, credentialsIn: readonly string[]): ShownRow {
+  const isCredential = credentialsIn.includes(collection.name) || collection.name === 'service_keys'
+  const shown: Record<string, unknown> = {}
+  for (const [field, value] of Object.entries(row)) {
+    const isSecret = field !== 'id' && (SECRET.test(field) || (collection.sealed && field in collection.sealed))
+    shown[field] = isSecret && value !== null ? HIDDEN : value
+  }
+  // The id of a credential may be its digest, or itself.
+  return { ...shown, id: shownId(row.id, isCredential) }
+}
+
+const shownId = (id: Key, isCredential: boolean): Key =>
+  typeof id === 'string' && (isCredential || id.length > 40) ? `${id.slice(0, 6)}${HIDDEN}` : id
+
+function balanceDifferences(before: State, after: State): Comparison['balances'] {
+  const was = new Map(balancesIn(before).map((row) => [row.id, row]))
+  const is = new Map(balancesIn(after).map((row) => [row.id, row]))
+  const hostnames = new Map(
+    [before, after].flatMap(({ rows }) => (rows[twins.name] ?? []).map((row) => [row.id, textOf(row, 'hostname')])),
+  )
+  const decimals = new Map(
+    [before, after].flatMap(({ rows }) =>
+      (rows[digitalQuantities.name] ?? []).map((row) => [row.id, Number(textOf(row, 'decimals'))]),
+    ),
+  )
+  const differing: Comparison['balances'][number][] = []
+  for (const id of new Set([...was.keys(), ...is.keys()])) {
+    const row = is.get(id) ?? was.get(id)
+    const [old = '0', now = '0'] = [was.get(id)?.amount, is.get(id)?.amount]
+    if (!row || old === now) continue
+    const amountOf = (units: string) => toAmount(BigInt(units), decimals.get(row.dq) ?? 0)
+    differing.push({ hostname: hostnames.get(row.twin_id) ?? '', dq: row.dq, was: amountOf(old), is: amountOf(now) })
+  }
+  return differing
+}
+
+// An exported state holds only rows of the collection under its name.
+const balancesIn = ({ rows }: State) => (rows[balances.name] ?? []) as readonly BalanceRow[]
+
+const textOf = (row: Row, field: string): string =>
+  String(Object.entries(row).find(([name]) => name === field)?.[1] ?? '')

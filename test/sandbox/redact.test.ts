@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { redact } from '../../src/sandbox/journal/redact.js'
+
+const CARDS = [
+  ['4000000000006', '13 digits'],
+  ['30569309025904', '14 digits'],
+  ['378282246310005', '15 digits'],
+  ['4242424242424242', '16 digits'],
+  ['4242 4242 4242 4242', 'spaces'],
+  ['4242-4242-4242-4242', 'hyphens'],
+  ['4242  4242\t4242\u00a04242', 'wider spaces'],
+  ['6205500000000000004', '19 digits'],
+] as const
+
+test.each(CARDS)('hides the card number %s (%s) wherever it stands', (number) => {
+  for (const [before, after] of [
+    ['', ''],
+    ['{"note":"', '"}'],
+    ['{"note":"pay ', ' please","at":1790000000123}'],
+    ['{"text_of":"{\\"note\\":\\"', '\\"}"}'],
+    ['1790000000123,', ',1790000000123'],
+  ])
+    expect(redact(`${before}${number}${after}`)).toBe(`${before}[redacted]${after}`)
+})
+
+test.each([
+  '{"timestamp":1790000000123,"created_at":1790000000}',
+  '{"id":"79a1d83b-68fb-40bc-92f7-315410bdfc41"}',
+  '{"dq":"41e50df1390db7596d4e9d36527ace95272535f96e037534e83c0cf60197992e8a"}',
+  '{"code":"balance_insufficient","subject":"payment:12"}',
+  '{"note":"4242424242424241"}',
+  'name=ada&address=co_op',
+  '',
+  '{}',
+])('leaves %s as it is', (text) => {
+  expect(redact(text)).toBe(text)
+})
+
+const hex = '0123456789abcdef'.repeat(2)
+test.each([
+  ['{"nonce":"a\\"b","id":1}', '{"nonce":"[redacted]","id":1}'],
+  ['{"code":"123456","token":"t"}', '{"code":"[redacted]","token":"[redacted]"}'],
+  ['{"codes":["1","2"],"n":1}', '{"codes":"[redacted]","n":1}'],
+  ['{"body":"{\\"secret\\":\\"s\\",\\"n\\":1}"}', '{"body":"{\\"secret\\":\\"[redacted]\\",\\"n\\":1}"}'],
+  ['code=123456&n=1', 'code=[redacted]&n=1'],
+  [`{"id":"ms_${hex}"}`, '{"id":"[redacted]"}'],
+  [`see whsec_${hex}`, 'see [redacted]'],
+  [`see /checkout/co_${hex} now`, 'see /checkout/[redacted] now'],
+  [`see /account-choice/${'x'.repeat(43)}`, 'see /account-choice/[redacted]'],
+  ['see eyJhbGciOiJF.eyJz.c2ln', 'see [redacted]'],
+])('makes of %s: %s', (text, shown) => {
+  expect(redact(text)).toBe(shown)
+})
