@@ -1,161 +1,165 @@
-import type { CardRow } from './base/message.js'
-import type { ChargeResult } from './base/ports.js'
-import { required } from './base/required.js'
-import { deliveryHandlers } from './deliveries.js'
+import { ClockMoves } from './composition/clock-moves.js'
+import { deliveryHandlers } from './composition/deliveries.js'
+import { type OwnWork, SharedProcesses } from './composition/shared-processes.js'
 import type { ServiceContext } from './http/context.js'
-import { deliverClaimed, deliverMessage, nextMessage, outbox } from './jobs/outbox/outbox.js'
-import { nextTimer, runTimer, timers } from './jobs/schedule/timer.js'
+import { leases } from './jobs/leases/lease.js'
+import { Deliveries } from './jobs/outbox/deliveries.js'
+import { outbox } from './jobs/outbox/outbox.js'
+import { type Loop, runLoop } from './jobs/retries/loop.js'
+import { Turns } from './jobs/retries/turns.js'
+import { runDueTimers } from './jobs/schedule/run.js'
+import { timers } from './jobs/schedule/timer.js'
+import { WebhookFeed } from './jobs/webhooks/feed.js'
+import { webhooks } from './jobs/webhooks/webhook-row.js'
 import type { AnyCollection, Storage } from './storage/storage.js'
+import { storageOver } from './storage/storage-over.js'
 import { TrackedTransaction } from './storage/tracked-transaction.js'
 import { timerJobs } from './timers.js'
 
-/** How long to wait after a round fails, for example because the storage did not answer. */
-const ROUND_AGAIN_MS = 5000
-
-interface Due {
-  readonly due: number
-  run(): Promise<void>
-}
-
 /**
- * Delivers the outbox and runs timers one after the other when they are due: after each write that adds one, and as
- * time passes. Returns the service's context. Closing its storage waits for work in progress.
+ * Delivers the outbox, runs timers when they are due, and hands events to webhooks: after each write that adds one, and as
+ * time passes. None waits for another, unless the clock is stopped: then they take turns, so that every run does the same in
+ * the same order. Returns the service's context.
  */
-export function runInBackground(storage: Storage, given: Omit<ServiceContext, 'storage' | 'background'>) {
-  const { clock, alarm, log } = given
-  let working: Promise<void> = Promise.resolve()
-  let woken = false
-  let closing = false
-  let cancelAlarm = () => {}
-  /** Waiting callers, with the collections whose writes wake them. */
-  const waiting = new Map<() => void, readonly string[]>()
-
-  function wake(): void {
-    // A round that has not started yet will find this work too.
-    if (woken || closing) return
-    woken = true
-    working = working
-      .then(() => {
-        woken = false
-        return work(() => clock.now())
-      })
-      .then(setAlarm)
-      .catch((cause: unknown) => {
-        log.error('due work failed and is tried again', cause)
-        if (closing) return
-        cancelAlarm()
-        cancelAlarm = alarm.set(ROUND_AGAIN_MS, wake)
-      })
-  }
-
-  /**
-   * Does all due work, the earliest first. `advanceTo` returns the time before each piece. Returns the next piece that
-   * is not due yet.
-   */
-  async function work(advanceTo: (due: number) => number): Promise<Due | undefined> {
-    for (;;) {
-      const next = await earliest()
-      if (!next || next.due > advanceTo(next.due)) return next
-      await next.run()
-    }
-  }
-
-  async function earliest(): Promise<Due | undefined> {
-    const [timer, message] = await storage.read(async (tx) => [await nextTimer(tx), await nextMessage(tx)] as const)
-    if (timer && (!message || dueOf(timer) <= dueOf(message)))
-      return { due: dueOf(timer), run: () => runTimer(timer, timerJobs, service) }
-    return message && { due: dueOf(message), run: () => deliverMessage(message, deliveryHandlers, service) }
-  }
-
-  /** A manual clock needs no alarm, because it does not advance. */
-  function setAlarm(next: Due | undefined): void {
-    cancelAlarm()
-    if (next && !closing && given.sandbox?.clock.mode !== 'manual')
-      cancelAlarm = alarm.set(next.due - clock.now(), wake)
-  }
-
-  async function moveClock(target: () => number): Promise<void> {
-    const moved = working.then(async () => {
-      const ms = target()
-      await work((due) => {
-        if (due > clock.now() && due <= ms) given.sandbox?.clock.setTo(due)
-        return clock.now()
-      })
-      given.sandbox?.clock.setTo(ms)
-    })
-    working = moved.catch(() => {})
-    await moved
-    wake()
-  }
-
-  /** Deliveries that callers started. */
-  const delivering = new Set<Promise<unknown>>()
-
-  async function charge(message: CardRow): Promise<ChargeResult | undefined> {
-    const delivered = deliverClaimed(message, deliveryHandlers.card, service)
-    delivering.add(delivered)
-    return delivered.finally(() => delivering.delete(delivered))
-  }
-
-  const wakeWaiting = (written: readonly AnyCollection[]) => {
-    for (const [wakeCaller, names] of waiting) if (written.some(({ name }) => names.includes(name))) wakeCaller()
-  }
-
-  function nextWrite(into: readonly string[], ms: number, ending?: AbortSignal): Promise<boolean> {
-    const isOpen = () => !closing && !ending?.aborted
-    if (!isOpen()) return Promise.resolve(false)
-    return new Promise((resolve) => {
-      const wakeCaller = () => {
-        waiting.delete(wakeCaller)
-        ending?.removeEventListener('abort', wakeCaller)
-        cancel()
-        resolve(isOpen())
-      }
-      const cancel = alarm.set(ms, wakeCaller)
-      ending?.addEventListener('abort', wakeCaller)
-      waiting.set(wakeCaller, into)
-    })
-  }
-
-  const watching: Storage = {
-    name: storage.name,
-    exclusive: storage.exclusive,
-    ...(storage.presence && { presence: storage.presence }),
-    read: (body) => storage.read(body),
-    export: () => storage.export(),
-    async import(state) {
-      await storage.import(state)
+export function runInBackground(
+  { base, storage, over }: BackgroundStorages,
+  given: Omit<ServiceContext, 'storage' | 'background'>,
+) {
+  const waiting = new WaitingCallers(given)
+  const processes: SharedProcesses | undefined = base.isShared
+    ? new SharedProcesses(base, (): OwnWork => ({ service, deliveries, loops, wake }))
+    : undefined
+  const watching = storageOver(storage, {
+    ...(processes && { presence: processes }),
+    async import(state, options) {
+      await storage.import(processes ? await processes.withRows(state) : state, options)
       wake()
     },
     async write(body) {
       let watched: TrackedTransaction | undefined
+      let runs = 0
       const value = await storage.write((tx) => {
+        runs++
         watched = new TrackedTransaction(tx)
         return body(watched)
       })
-      if (watched && isDueSet(watched)) wake()
-      if (watched && waiting.size > 0) wakeWaiting([...watched.puts, ...watched.removals])
+      if (watched) given.sandbox?.measurements?.countWrite(watched, runs)
+      if (watched && feed.isWokenBy([...watched.puts, ...watched.removals])) feedLoop.wake()
+      if (watched && isPut(watched, timers)) timerLoop.wake()
+      if (watched && isPut(watched, outbox)) deliveryLoop.wake()
+      if (watched) waiting.wakeFor([...watched.puts, ...watched.removals].map(({ name }) => name))
       return value
     },
-    async close() {
-      closing = true
-      for (const wakeCaller of waiting.keys()) wakeCaller()
-      await working
-      await Promise.allSettled(delivering)
-      cancelAlarm()
-      await storage.close()
-    },
-  }
-  const service: ServiceContext = Object.assign(given, {
-    storage: watching,
-    background: { wake, charge, moveClock, nextWrite },
   })
+  const wake = () => {
+    feed.forget()
+    feedLoop.wake()
+    timerLoop.wake()
+    deliveryLoop.wake()
+  }
+  /** A hint that other processes have written: to these collections, or nobody knows where. */
+  function hear(names: readonly string[] | undefined): void {
+    if (names === undefined || names.includes(leases.name)) processes?.notice()
+    waiting.wakeFor(names)
+    if (names !== undefined && !names.includes(webhooks.name)) return
+    feed.forget()
+    feedLoop.wake()
+  }
+  async function end(): Promise<void> {
+    waiting.end()
+    await Promise.race([moves.finish(), given.ending.late])
+    await Promise.race([Promise.all([feedLoop.stop(), timerLoop.stop(), deliveryLoop.stop()]), given.ending.late])
+    await deliveries.finishAll(given.ending.late).catch((cause: unknown) => {
+      given.log.error('the outcomes of the last messages could not be recorded', cause)
+    })
+    await processes?.leave()
+  }
+  base.watchOthers?.(hear).catch((cause: unknown) => given.log.error('no hints of other processes come', cause))
+  const service: ServiceContext = Object.assign(given, {
+    storage: over(watching),
+    background: {
+      wake,
+      end,
+      charge: (message) => deliveries.charge(message),
+      moveClock: (target, store) => moves.add(target, store),
+      rest: (job, kind) => moves.rest(job, kind),
+      share: (job) => moves.share(job),
+      processes: () => processes?.names,
+      nextWrite: (into, ms, ending) => waiting.wait(into, ms, ending),
+      settling: () => (isStopped() && loops.some((loop) => loop.running() || loop.isResting) ? settle() : undefined),
+    } satisfies ServiceContext['background'],
+  })
+  const deliveries = new Deliveries(deliveryHandlers, service, () => deliveryLoop.wake())
+  const feed = new WebhookFeed(service)
+  const turns = new Turns()
+  const isStopped = () => given.sandbox?.clock.mode === 'manual'
+  const inStep = async (round: () => Promise<number | undefined>): Promise<number | undefined> =>
+    processes && !(await processes.isInStep()) ? undefined : round()
+  const looped = (name: string, round: () => Promise<number | undefined>) =>
+    runLoop({ name, round: () => inStep(() => (isStopped() ? turns.take(round) : round())) }, service)
+  const feedLoop = looped('webhooks', () => feed.round())
+  const timerLoop = looped('timers', () => runDueTimers(timerJobs, service))
+  const deliveryLoop = looped('deliveries', () => deliveries.round())
+  const loops: readonly Loop[] = [feedLoop, timerLoop, deliveryLoop]
+  /** Failed rounds are tried again at once, because nobody knows how much real time passes between two calls. */
+  async function settle(): Promise<void> {
+    for (let tries = 0; tries < MOST_SETTLING_TRIES; tries++) {
+      for (const loop of loops) while (loop.running()) await loop.running()
+      for (const loop of loops) loop.hurry()
+      if (!loops.some((loop) => loop.running())) return
+    }
+  }
+  const moves = new ClockMoves({ service, deliveries, feed, loops, processes })
   return service
 }
 
-/** When work from the `byDue` index is due. */
-const dueOf = ({ due_at }: { readonly due_at: number | null }): number => required(due_at, 'the time that work is due')
+/** A storage in its layers. */
+export interface BackgroundStorages {
+  /** What the option `storage` says. */
+  readonly base: Storage
+  /** The same with its fields encrypted. */
+  readonly storage: Storage
+  /** Wraps the storage that the service gets. */
+  over(storage: Storage): Storage
+}
 
-/** Whether a transaction put a timer or a message. */
-const isDueSet = ({ puts }: TrackedTransaction): boolean =>
-  puts.some(({ name }) => name === outbox.name || name === timers.name)
+/** How often rounds that fail are tried before a call on a stopped clock goes on. */
+const MOST_SETTLING_TRIES = 10
+
+/** Callers that wait for a write, with the collections whose writes wake them. */
+class WaitingCallers {
+  readonly #waiting = new Map<() => void, readonly string[]>()
+  #isEnded = false
+
+  constructor(readonly service: Pick<ServiceContext, 'alarm'>) {}
+
+  /** Resolves at the next write to one of these collections, or after `ms`. With false if it will wait no more. */
+  wait(into: readonly string[], ms: number, ending?: AbortSignal): Promise<boolean> {
+    const isOpen = () => !this.#isEnded && !ending?.aborted
+    if (!isOpen()) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      const wake = () => {
+        this.#waiting.delete(wake)
+        ending?.removeEventListener('abort', wake)
+        cancel()
+        resolve(isOpen())
+      }
+      const cancel = this.service.alarm.set(ms, wake)
+      ending?.addEventListener('abort', wake)
+      this.#waiting.set(wake, into)
+    })
+  }
+
+  /** Undefined stands for all collections. */
+  wakeFor(written: readonly string[] | undefined): void {
+    if (this.#waiting.size === 0) return
+    for (const [wake, names] of this.#waiting) if (!written || written.some((name) => names.includes(name))) wake()
+  }
+
+  end(): void {
+    this.#isEnded = true
+    for (const wake of this.#waiting.keys()) wake()
+  }
+}
+
+const isPut = ({ puts }: TrackedTransaction, { name }: AnyCollection): boolean => puts.some((put) => put.name === name)

@@ -1,6 +1,6 @@
 /** The service without a built-in storage, for small bundles that bring their own. */
 
-export type { HostileItem } from './agents/mcp/tools/hostile.js'
+export type { AssemblyOptions as ServiceOptions } from './assembly-options.js'
 export type { Evidence } from './base/evidence.js'
 export type {
   Alarm,
@@ -25,17 +25,35 @@ export type {
   UpstreamRequest,
 } from './base/ports.js'
 export { Problem, type ProblemCode, problemCodes } from './base/problem.js'
+export type { NewSpan, SpanAttributes, TraceParent, Tracer, TraceSpan } from './base/tracer.js'
 export { VERSION } from './base/version.js'
 export { collections } from './collections.js'
 export type { Limits } from './http/context.js'
+export { AnswerDropped, type ArmedFault, type Fault } from './http/faults.js'
 export type { FetchSource } from './http/incoming.js'
+export type { WaitingRequests } from './http/waiting-requests.js'
+export { SCHEMA, schemaHistory } from './migrations/schema.js'
 export type { TestValues } from './money/cards/test-values.js'
 export type { Audit } from './money/ledger/audit.js'
+export { checkOptions } from './options.js'
+export type { Coverage, CoveredOperation } from './sandbox/controls/coverage.js'
 export type { ClockChange, Phone, Sandbox, ShownClock } from './sandbox/controls/sandbox.js'
 export type { AccountCredentials, Credentials, UserCredentials } from './sandbox/controls/seed/credentials.js'
 export type { Seeded } from './sandbox/controls/seed/seed.js'
 export type { Seed } from './sandbox/controls/seed/seed-schema.js'
-export type { AgentOptions, Order, ScriptedAgent, ToolAnswer } from './sandbox/scripted-agent/agent.js'
+export type { FaultControls } from './sandbox/faults/controls.js'
+export type {
+  AgentOptions,
+  McpClient,
+  McpContent,
+  McpNamed,
+  McpResult,
+  McpTool,
+  Order,
+  ScriptedAgent,
+  ToolAnswer,
+} from './sandbox/scripted-agent/agent.js'
 export type { AgentControls } from './sandbox/scripted-agent/controls.js'
-export { type AssemblyOptions as ServiceOptions, assembleService as createService, type Service } from './service.js'
+export type { HostileItem } from './sandbox/scripted-agent/hostile.js'
+export { assembleService as createService, type Service } from './service.js'
 export type { State, Storage } from './storage/storage.js'

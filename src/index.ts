@@ -1,7 +1,10 @@
-import { type AssemblyOptions, assembleService, type Service } from './service.js'
-import { serialStorage } from './storage/serial.js'
+import type { AssemblyOptions } from './assembly-options.js'
+import { schemaHistory } from './migrations/schema.js'
+import { checkOptions } from './options.js'
+import { assembleService, type Service } from './service.js'
 import type { Storage } from './storage/storage.js'
-import { Tables } from './storage/tables.js'
+import { serialStorage } from './storage/tables/serial.js'
+import { Tables } from './storage/tables/tables.js'
 
 export * from './core.js'
 
@@ -11,5 +14,9 @@ export interface ServiceOptions extends Omit<AssemblyOptions, 'storage'> {
 }
 
 /** Creates a service. Every option has a default. */
-export const createService = ({ storage, ...options }: ServiceOptions = {}): Service =>
-  assembleService({ storage: storage ?? serialStorage({ tables: new Tables() }), ...options })
+export function createService(options: ServiceOptions = {}): Service {
+  // Spreading would make an empty object of what is none, such as a promise.
+  checkOptions('createService', options)
+  const { storage = serialStorage({ tables: new Tables(), history: schemaHistory }) } = options
+  return assembleService({ ...options, storage })
+}

@@ -9,13 +9,16 @@ import { oidcRoutes } from './consent/oidc/routes.js'
 import { personaRoutes } from './consent/personas/routes.js'
 import { secondFactorRoutes } from './consent/second-factor/routes.js'
 import { signInRoutes } from './consent/sign-in/routes.js'
+import { errorCodeRoutes } from './http/error-pages/read-errors.js'
+import { openapiRoutes } from './http/openapi/read-openapi.js'
+import { probeRoutes } from './http/probes/routes.js'
 import type { Route } from './http/route.js'
-import { openapiRoutes } from './http/routing/openapi.js'
 import { accountRoutes } from './identity/accounts/routes.js'
 import { sessionRoutes } from './identity/sessions/routes.js'
 import { tokenRoutes } from './identity/tokens/routes.js'
 import { userRoutes } from './identity/users/routes.js'
 import { eventRoutes } from './jobs/events/routes.js'
+import { webhookRoutes } from './jobs/webhooks/routes.js'
 import { billingRoutes } from './market/billing/routes.js'
 import { cartRoutes } from './market/carts/routes.js'
 import { catalogRoutes } from './market/catalog/routes.js'
@@ -31,10 +34,23 @@ import { paymentRoutes } from './payments/payments/routes.js'
 import { statementRoutes } from './payments/statements/routes.js'
 import { topupRoutes } from './payments/topups/routes.js'
 import { transferRoutes } from './payments/transfers/routes.js'
+import { faultRoutes } from './sandbox/controls/faults/routes.js'
+import { forkRoutes } from './sandbox/controls/forks/routes.js'
+import { journalRoutes } from './sandbox/controls/journal/routes.js'
+import { metricsRoutes } from './sandbox/controls/metrics/routes.js'
 import { peopleRoutes } from './sandbox/controls/people/routes.js'
+import { replayRoutes } from './sandbox/controls/replay/routes.js'
 import { controlRoutes } from './sandbox/controls/routes.js'
+import { snapshotRoutes } from './sandbox/controls/snapshots/routes.js'
+import { toolRoutes } from './sandbox/tools/routes.js'
 
-const metaRoutes = openapiRoutes(() => routeList)
+export const metaRoutes = {
+  ...openapiRoutes(
+    () => routeList,
+    () => import('./composition/descriptions.js'),
+  ),
+  ...errorCodeRoutes(() => routeList),
+}
 
 /** The route table: every operation by its id, in the order of the documentation. */
 export const routes = {
@@ -61,6 +77,7 @@ export const routes = {
   ...notificationRoutes,
   ...secondFactorRoutes,
   ...eventRoutes,
+  ...webhookRoutes,
   ...agentRoutes,
   ...approvalRoutes,
   ...billingRoutes,
@@ -69,8 +86,16 @@ export const routes = {
   ...mcpRoutes,
   ...embedRoutes,
   ...metaRoutes,
+  ...probeRoutes,
+  ...metricsRoutes,
+  ...faultRoutes,
   ...peopleRoutes,
   ...controlRoutes,
+  ...journalRoutes,
+  ...snapshotRoutes,
+  ...forkRoutes,
+  ...toolRoutes,
+  ...replayRoutes,
 }
 
 /** The route table as a list. */
@@ -83,5 +108,7 @@ export type OperationParams<Id extends OperationId> = z.input<NonNullable<(typeo
 export type OperationQuery<Id extends OperationId> = z.input<NonNullable<(typeof routes)[Id]['query']>>
 export type OperationBody<Id extends OperationId> = z.input<NonNullable<(typeof routes)[Id]['body']>>
 export type OperationResult<Id extends OperationId> = z.output<NonNullable<(typeof routes)[Id]['result']>>
+/** The JSON of an answer 202: what the caller must wait for before they repeat the call. */
+export type OperationWait<Id extends OperationId> = z.output<NonNullable<(typeof routes)[Id]['waits']>>
 /** The error codes that an operation itself throws. The router adds those of authentication and decoding. */
 export type OperationErrors<Id extends OperationId> = NonNullable<(typeof routes)[Id]['errors']>[number]

@@ -1,125 +1,85 @@
+import type { AssemblyOptions } from './assembly-options.js'
 import { runInBackground } from './background.js'
-import type { Evidence } from './base/evidence.js'
 import { UPSTREAM_EXPECTED, upstreamList } from './base/ip-address.js'
-import {
-  type Alarm,
-  type Cards,
-  type Clock,
-  consoleLog,
-  type Fonts,
-  type Log,
-  type Mailer,
-  type Push,
-  type Random,
-  systemAlarm,
-  systemClock,
-  systemRandom,
-  systemUpstream,
-  type Upstream,
-} from './base/ports.js'
+import { load } from './base/load.js'
+import { LimitedMap } from './base/memo.js'
+import { consoleLog, systemAlarm, systemClock, systemRandom, systemUpstream } from './base/ports.js'
+import { required } from './base/required.js'
 import { keyring, randomHex } from './base/secrets.js'
 import { collections } from './collections.js'
+import { onDisconnect, onFirstProof, onSignIn } from './composition/sign-in.js'
+import { recordUnsettled } from './composition/unsettled-events.js'
 import { authenticate } from './consent/callers/caller.js'
-import type { Limits, ServiceContext } from './http/context.js'
+import { features } from './features.js'
+import {
+  defaultLimits,
+  type NamedSnapshot,
+  type PastMoment,
+  type SeededClient,
+  type ServiceContext,
+} from './http/context.js'
+import { ServiceEnding } from './http/ending.js'
 import type { FetchSource } from './http/incoming.js'
 import { RouteTable } from './http/routing/router.js'
 import { sandboxAccess } from './http/sandbox-access.js'
+import { WaitingRequests } from './http/waiting-requests.js'
+import { webFetch } from './http/web-fetch.js'
 import { sessions } from './identity/sessions/session.js'
 import { clients } from './identity/tokens/client.js'
 import { tokens } from './identity/tokens/token.js'
-import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/schedule/unsettled.js'
-import { checkForSale } from './market/catalog/for-sale.js'
+import { events } from './jobs/events/event.js'
+import { outbox } from './jobs/outbox/outbox.js'
+import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/unsettled/unsettled.js'
+import { checkForSale, isSoldByItem } from './market/catalog/for-sale.js'
+import { schemaHistory } from './migrations/schema.js'
 import { testProcessor } from './money/cards/test-processor.js'
-import { routeList } from './routes.js'
+import { checkOptions } from './options.js'
 import { begin } from './sandbox/controls/bootstrap.js'
 import { sandboxClock } from './sandbox/controls/clock.js'
+import { inherit, settleFork } from './sandbox/controls/forks/inherit.js'
+import { ServedForks } from './sandbox/controls/forks/served-forks.js'
 import { createSandbox, type Sandbox } from './sandbox/controls/sandbox.js'
-import { seedPlanter } from './sandbox/controls/seed/seed.js'
-import type { Seed } from './sandbox/controls/seed/seed-schema.js'
-import { settings } from './sandbox/controls/settings.js'
+import { seedLoader } from './sandbox/controls/seed/seed.js'
+import { type SnapshotControls, snapshotControls } from './sandbox/controls/snapshots/controls.js'
+import { SandboxFaults } from './sandbox/faults/faults.js'
+import type { CalmPorts } from './sandbox/faults/ports.js'
+import { Journal } from './sandbox/journal/journal.js'
 import { type AgentControls, withAgents } from './sandbox/scripted-agent/controls.js'
-import { onDisconnect, onFirstProof, onSignIn } from './sign-in.js'
-import { sealedStorage } from './storage/sealing.js'
+import { keptFaults, settings } from './sandbox/settings/settings.js'
+import { CommitHistory } from './storage/history/history.js'
+import { watchedStorage } from './storage/history/watched-storage.js'
+import { openingReader, sealedStorage } from './storage/sealing.js'
 import type { Storage } from './storage/storage.js'
-import { recordUnsettled } from './unsettled-events.js'
+import { forkStorage } from './storage/tables/fork.js'
 
-export interface AssemblyOptions {
-  storage: Storage
-  /** The URL of the service. Default: `http://127.0.0.1:4242`. */
-  baseUrl?: string
-  /** The ending of twins' hostnames. Default: `twin.localhost`. */
-  twinDomain?: string
-  clock?: Clock
-  alarm?: Alarm
-  random?: Random
-  /** Sends mail. Default: mail stays in the sandbox's outbox. */
-  mailer?: Mailer
-  /** Sends push messages. Default: they reach only the sandbox's outbox and the phones that it plays. */
-  push?: Push
+/** Services of their own over the same state. */
+export interface ForkControls {
   /**
-   * Fonts for PDF invoices. Default: the package's fonts, for Latin, Greek, Cyrillic and Hebrew letters. On Node,
-   * `nodeFonts()` of `farthing/node` finds more. A PDF transliterates characters that no font has, and links to the
-   * page that shows them.
+   * Returns a service with the state, the clock and the options of this one. It is in memory, shares rows, and neither
+   * sees what happens in the other. Close it after use: closing this service leaves it open.
    */
-  fonts?: Fonts
-  /**
-   * Charges cards. Default: a sandbox accepts test payment methods (`sandbox.testValues`), and other services charge
-   * no cards.
-   */
-  cards?: Cards
-  /**
-   * Calls upstream services. Default: the global `fetch`, which cannot check the addresses of names. On Node, use
-   * `nodeUpstream()` of `farthing/node`, which checks them.
-   */
-  upstream?: Upstream
-  /**
-   * Which upstream services may be called. Addresses of cloud metadata, link-local and similar ones are always refused.
-   * A function decides for each URL. A list of hosts, addresses and CIDR ranges adds to the default, which is public
-   * hosts over https. A sandbox may call everything, or only public hosts and this machine once it is served over HTTP.
-   */
-  allowUpstream?: ((url: URL) => boolean) | readonly string[]
-  /** Whether a catalog purchase is charged even if its endpoint fails. Default: false, so the payment is reversed. */
-  chargeOnUpstreamError?: boolean
-  log?: Log
-  /** Operations with a weaker evidence grade answer 501. Default: `designed`, which refuses none. */
-  evidence?: Evidence
-  /** Turns on the controls under `/_sandbox` and `service.sandbox`. Default: false. */
-  sandbox?: boolean
-  /** What a sandbox creates in an empty storage. */
-  seed?: Seed
-  /**
-   * The token with which remote callers use the controls of a sandbox that is served over HTTP. Default: only local
-   * callers may use them.
-   */
-  controlToken?: string
-  /**
-   * Origins whose pages may call a sandbox that is served over HTTP, in addition to its own and those on this
-   * machine.
-   */
-  allowOrigins?: readonly string[]
-  /**
-   * Hosts for which a sandbox that is served over HTTP answers, in addition to that of `baseUrl` and those of this
-   * machine.
-   */
-  allowHosts?: readonly string[]
-  /**
-   * Encrypts secrets in the state: 32 bytes, or 64 hex digits. No other key can decrypt them. Default: a random key,
-   * which is created once and stored with the state. The file storage puts it in a separate file, `<file>.key`.
-   */
-  encryptionKey?: Uint8Array | string
-  limits?: Partial<Limits>
-  /** Whether anyone may create accounts. Default: true. */
-  accountCreation?: boolean
+  fork(): Promise<Service>
 }
 
 /** The micropayment service. */
 export interface Service {
   /** The URL of the service, without a trailing slash. */
   readonly baseUrl: string
-  /** Answers a request. This is the whole interface. */
-  fetch(request: Request, source?: FetchSource): Promise<Response>
+  /**
+   * Answers a request, with the arguments of the global `fetch`. Relative URLs resolve against `baseUrl`. Redirects are
+   * returned, not followed. Rejects with the reason of the request's signal if that fires, and with a TypeError where the
+   * global `fetch` does.
+   */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
+  /** Answers a request of a runtime. `source` is what the runtime knows about it, such as the address of the caller. */
+  respond(request: Request, source?: FetchSource): Promise<Response>
+  /**
+   * The requests that wait for their first transaction. A server in front of the service that holds requests back enters
+   * each, and lets it leave when it passes it on.
+   */
+  readonly waiting: WaitingRequests
   /** The sandbox's controls. Throws an Error if the service has no sandbox. */
-  readonly sandbox: Sandbox & AgentControls
+  readonly sandbox: Sandbox & AgentControls & SnapshotControls & ForkControls
   /**
    * Work that failed too often, such as recording that a card was charged. It waits for you. A sandbox shows it at
    * `/_sandbox/unsettled`.
@@ -131,31 +91,68 @@ export interface Service {
   }
   /** Resolves when the service is ready. `fetch` waits for this itself. */
   ready(): Promise<void>
-  /** Waits for work in progress and closes the storage. */
-  close(): Promise<void>
+  /**
+   * Waits for deliveries, upstream calls and streams in progress, at most `withinMs` milliseconds (default:
+   * `limits.closeMs`), and closes the storage. The next start resumes or undoes what is still under way.
+   */
+  close(options?: { readonly withinMs?: number }): Promise<void>
 }
 
-const table = new RouteTable(routeList)
+const BASE_URL = 'http://127.0.0.1:4242'
 
-/** Creates a service over a storage. Every other option has a default. */
+const table = new RouteTable(features)
+/** The ports and settings of each service. */
+const contexts = new WeakMap<Service, ServiceContext>()
+
+/** Creates a service over a storage. Every other option has a default. Throws a TypeError that names a wrong option. */
 export function assembleService(options: AssemblyOptions): Service {
-  const context = contextOf(options)
-  const fetch: Service['fetch'] = (request, source) => {
+  checkOptions('createService', options)
+  if (options.storage === undefined)
+    throw new TypeError('createService of farthing/core needs a storage, such as indexedDbStorage().')
+  return assemble(options)
+}
+
+/** Puts a service together. One that has a `parent` goes on from the state that this has now, or had at a time. */
+function assemble(options: AssemblyOptions, parent?: ServiceContext, at?: number): Service {
+  const context: ServiceContext = contextOf(options, { fork, hasStarted: () => started })
+  if (parent) inherit(context, parent, at)
+  const respond: Service['respond'] = (request, source) => {
     if (context.sandbox && source?.peerAddress !== undefined) context.sandbox.isServed = true
+    if (source?.ending) servers.watch(source.ending)
     return table.respond(request, context, source, started ? undefined : ready)
   }
+  const fetch = webFetch(respond, context.baseUrl)
   const sandbox =
     context.sandbox &&
-    withAgents(createSandbox(context, { seed: options.seed, ready }), {
-      baseUrl: context.baseUrl,
-      fetch,
-      alarm: context.alarm,
-    })
+    Object.assign(
+      withAgents(createSandbox(context, { seed: options.seed, ready: settled }), {
+        baseUrl: context.baseUrl,
+        fetch: respond,
+        alarm: context.alarm,
+      }),
+      snapshotControls(context, settled),
+      { fork: () => fork(context.baseUrl) },
+    )
+  const servers = new ClosingServers(() => context.ending.closeServer(context.limits.closeMs))
+  let closing: Promise<void> | undefined
   let starting: Promise<void> | undefined
   let started = false
+  async function fork(baseUrl: string, past?: PastMoment): Promise<Service> {
+    await ready()
+    const storage = await forkStorage(options.storage, schemaHistory)
+    if (past) await storage.write(async (tx) => context.history?.rewindCopy(past.commit, tx))
+    return assemble({ ...options, storage, baseUrl }, context, past?.at)
+  }
   async function start(): Promise<void> {
+    await observe(options, context)
     await context.storage.presence?.enter(context.instance)
-    await begin(context)
+    // A seed with a wrong fault must not be stored.
+    const armFaults = await context.faults?.prepareReset()
+    if (parent) await settleFork(context)
+    else await begin(context)
+    const armed = context.storage.isShared ? await context.storage.read(keptFaults) : undefined
+    if (armed) await context.faults?.follow(armed)
+    else armFaults?.()
     context.background.wake()
     started = true
   }
@@ -167,9 +164,27 @@ export function assembleService(options: AssemblyOptions): Service {
     })
     return starting
   }
-  return {
+  /** Controls wait like requests. */
+  async function settled(): Promise<void> {
+    await ready()
+    if (context.recorder) await context.background.settling()
+  }
+  async function close(withinMs: number): Promise<void> {
+    context.ending.close(withinMs)
+    await starting?.catch(() => {})
+    await context.sandbox?.forks.close()
+    // Upstream calls in progress settle their holds first.
+    const settled = Promise.allSettled(context.ongoing.values())
+    await Promise.race([settled, context.ending.late])
+    await context.background.end()
+    context.ending.finish()
+    await context.storage.close()
+  }
+  const service: Service = {
     baseUrl: context.baseUrl,
     fetch,
+    respond,
+    waiting: context.waiting,
     get sandbox() {
       if (!sandbox) throw new Error('This service has no sandbox. Create it with { sandbox: true }.')
       return sandbox
@@ -179,16 +194,41 @@ export function assembleService(options: AssemblyOptions): Service {
       retry: (id) => ready().then(() => context.storage.write((tx) => retryUnsettled(tx, id, context.clock.now()))),
     },
     ready,
-    async close() {
-      await starting?.catch(() => {})
-      // Upstream calls in progress settle their holds first.
-      await Promise.allSettled(context.ongoing.values())
-      await context.storage.close()
+    close({ withinMs = context.limits.closeMs } = {}) {
+      closing ??= close(withinMs)
+      return closing
     },
+  }
+  contexts.set(service, context)
+  return service
+}
+
+async function observe({ tracer }: AssemblyOptions, context: ServiceContext): Promise<void> {
+  const { sandbox } = context
+  if (sandbox) (await load(() => import('./http/measurements.js'))).measure(sandbox)
+  if (!tracer) return
+  const { traceWith } = await load(() => import('./http/tracing/span-recorder.js'))
+  traceWith(tracer, context, { messages: outbox.name, events: events.name })
+}
+
+/** Servers that pass requests on to a service, each known by the signal that fires when it begins to close. */
+class ClosingServers {
+  readonly #known = new WeakSet<AbortSignal>()
+
+  constructor(readonly onClosing: () => void) {}
+
+  watch(closing: AbortSignal): void {
+    if (this.#known.has(closing)) return
+    this.#known.add(closing)
+    if (closing.aborted) this.onClosing()
+    else closing.addEventListener('abort', this.onClosing, { once: true })
   }
 }
 
-function contextOf(options: AssemblyOptions): ServiceContext {
+function contextOf(
+  options: AssemblyOptions,
+  { fork, hasStarted }: { fork(baseUrl: string, past?: PastMoment): Promise<Service>; hasStarted(): boolean },
+): ServiceContext {
   const random = options.random ?? systemRandom
   const alarm = options.alarm ?? systemAlarm
   const real = options.clock ?? systemClock
@@ -196,47 +236,80 @@ function contextOf(options: AssemblyOptions): ServiceContext {
     ? {
         clock: sandboxClock(real),
         collections,
-        plantSeed: seedPlanter(options.seed ?? {}),
-        handedApprovals: new Set<string>(),
+        history: schemaHistory,
+        loadSeed: seedLoader(options.seed ?? {}),
+        loadRoutes: () => load(async () => (await import('./routes.js')).routeList),
+        async openFork(past?: PastMoment) {
+          const forked = await fork(service.baseUrl, past)
+          await forked.ready()
+          return { service: required(contexts.get(forked), 'the context of a fork'), close: () => forked.close() }
+        },
+        respond: (request: Request, source: FetchSource) => table.respond(request, service, source),
+        // Far more than can be pending at once.
+        handedApprovals: new LimitedMap<string, true>(10_000),
+        loadOperations,
+        measurements: undefined,
+        calls: new Map<string, number>(),
+        seededClients: new LimitedMap<string, SeededClient>(10_000),
+        snapshots: new Map<string, NamedSnapshot>(),
+        forks: new ServedForks({ baseUrl: addressOf(options.baseUrl ?? BASE_URL).baseUrl, random }, fork),
         isServed: false,
         ...sandboxAccess(options),
       }
     : undefined
-  const context: Omit<ServiceContext, 'storage' | 'background'> = {
-    instance: randomHex(random, 8),
-    clock: sandbox?.clock ?? real,
-    alarm,
-    random,
-    keys: keyring(options.encryptionKey ?? random.bytes(32), random),
-    storesKey: options.encryptionKey === undefined,
+  const limits = { ...defaultLimits, ...options.limits }
+  const clock = sandbox?.clock ?? real
+  const instance = randomHex(random, 8)
+  const keys = () => context.keys
+  const isRecorded = sandbox !== undefined && keepsJournal(options)
+  const watched = isRecorded ? watchedStorage(options.storage) : undefined
+  const bytes = typeof options.journal === 'object' ? options.journal.bytes : undefined
+  const history = watched && new CommitHistory(watched, { bytes, opened: (tx) => openingReader(tx, keys) })
+  const journal = history && journalOf(options.journal, { clock, instance, history })
+  const ports = {
     mailer: options.mailer ?? { send: async () => {} },
     push: options.push ?? { send: async () => {} },
-    fonts: options.fonts,
     // Test cards must not issue real value.
     cards: options.cards ?? (sandbox && testProcessor({ alarm })),
     upstream: options.upstream ?? systemUpstream,
+  }
+  const faults = sandbox && faultsOf(options, { clock, alarm, ports })
+  const context: Omit<ServiceContext, 'storage' | 'background'> = {
+    instance,
+    clock,
+    alarm,
+    random,
+    keys: keyring(options.encryptionKey ?? random.bytes(32), random),
+    changeKeys: (keys) => Object.assign(context, { keys }),
+    storesKey: options.encryptionKey === undefined,
+    ...(faults ? faults.ports() : ports),
+    faults,
+    fonts: options.fonts,
     allowUpstream: upstreamRule(options.allowUpstream),
     chargeOnUpstreamError: options.chargeOnUpstreamError ?? false,
     log: options.log ?? consoleLog,
-    limits: {
-      bodyBytes: 1_048_576,
-      snapshotBytes: 1_073_741_824,
-      nonceSeconds: 15 * 60,
-      cardMs: 20_000,
-      upstreamMs: 30_000,
-      upstreamBytes: 5_242_880,
-      codes: 5,
-      ...options.limits,
-    },
-    ...addressOf(options.baseUrl ?? 'http://127.0.0.1:4242'),
+    limits,
+    ...addressOf(options.baseUrl ?? BASE_URL),
     twinDomain: options.twinDomain ?? 'twin.localhost',
+    balances: options.balances ?? 'quantity',
     evidence: options.evidence ?? 'designed',
     accountCreation: options.accountCreation ?? true,
+    ending: new ServiceEnding(alarm),
+    waiting: new WaitingRequests(limits.queue),
+    hasStarted,
     ongoing: new Map(),
     sandbox,
+    recorder: journal,
+    history,
+    commitOfEntry: journal && ((id) => journal.entry(id)?.after),
     findCaller: authenticate,
     credentialsIn: [sessions, tokens, clients, settings].map(({ name }) => name),
+    completeRefusal: async (refusal, principal, service) =>
+      principal.kind === 'agent'
+        ? (await load(() => import('./agents/agents/refusal.js'))).completeRefusal(refusal, principal, service)
+        : refusal,
     checkForSale,
+    isSoldByItem,
     onDisconnect,
     onFirstProof,
     onSignIn,
@@ -245,11 +318,34 @@ function contextOf(options: AssemblyOptions): ServiceContext {
         context.log.error(`${work.id} waits for an operator, and its event could not be written`, cause),
       ),
   }
-  return runInBackground(
-    sealedStorage(options.storage, () => context.keys),
-    context,
-  )
+  const storages = {
+    base: options.storage,
+    storage: sealedStorage(watched ?? options.storage, keys),
+    over: (storage: Storage) => (faults ? faults.storage(storage) : storage),
+  }
+  const service: ServiceContext = runInBackground(storages, context)
+  return service
 }
+
+const keepsJournal = ({ journal }: AssemblyOptions): boolean =>
+  typeof journal === 'object' ? journal.entries !== 0 : journal !== false
+
+const journalOf = (
+  given: AssemblyOptions['journal'],
+  service: Pick<ServiceContext, 'clock' | 'instance' | 'history'>,
+) => new Journal(service, typeof given === 'object' ? given : {})
+
+const faultsOf = (
+  { seed }: AssemblyOptions,
+  { clock, alarm, ports }: Pick<ServiceContext, 'clock' | 'alarm'> & { readonly ports: CalmPorts },
+) =>
+  new SandboxFaults({
+    ...{ clock, alarm, ports },
+    seeded: seed?.faults ?? [],
+    loadOperations: async () => (await loadOperations()).flatMap(({ id, isControl }) => (isControl ? [] : [id])),
+  })
+
+const loadOperations = async () => (await load(() => import('./composition/known-operations.js'))).knownOperations
 
 function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext['allowUpstream'] {
   if (allowed === undefined || typeof allowed === 'function') return allowed
@@ -259,8 +355,5 @@ function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext
 }
 
 function addressOf(url: string): Pick<ServiceContext, 'baseUrl' | 'basePath'> {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.search || parsed.hash)
-    throw new TypeError(`baseUrl must be an http or https URL without query and fragment, not "${url}"`)
-  return { baseUrl: url.replace(/\/+$/, ''), basePath: parsed.pathname.replace(/\/+$/, '') }
+  return { baseUrl: url.replace(/\/+$/, ''), basePath: new URL(url).pathname.replace(/\/+$/, '') }
 }

@@ -1,23 +1,23 @@
-import { APPROVAL_EXPIRES, APPROVAL_FORGOTTEN, expireApproval, forgetApproval } from './consent/approvals/approval.js'
-import { answerAsPhone } from './consent/second-factor/answer.js'
+import { APPROVAL_EXPIRES, expireApproval } from './consent/approvals/approval.js'
 import { PHONE_ANSWERS } from './consent/second-factor/phone.js'
-import type { TimerJob } from './jobs/schedule/timer.js'
-import { endPeriod, retryInvoice } from './market/billing/renewal.js'
-import { BILLING_PERIOD_ENDS, BILLING_RETRY } from './market/billing/settle.js'
-import { CHECKOUT_ATTEMPT_ENDS, endOverdueAttempt, expireCheckout } from './market/checkout/attempt.js'
-import { CHECKOUT_EXPIRES } from './market/checkout/checkout.js'
-import { HELD_TOO_LONG, reverseOverdue } from './payments/payments/held-payment.js'
-import { expireTransfer, TRANSFER_EXPIRES } from './payments/transfers/invitation.js'
+import { takeOverLate } from './jobs/flows/takeover.js'
+import { SWEEP } from './jobs/retention/sweep-timer.js'
+import type { TimerJobs } from './jobs/schedule/run.js'
+import { BILLING_PERIOD_ENDS, BILLING_RETRY } from './market/billing/invoice-row.js'
+import { CHECKOUT_ATTEMPT_ENDS, CHECKOUT_EXPIRES } from './market/checkout/checkout-row.js'
+import { heldPayments } from './payments/payments/held-payment.js'
+import { expireTransfer } from './payments/transfers/invitation.js'
+import { TRANSFER_EXPIRES } from './payments/transfers/transfer.js'
 
-/** The job of each kind of timer. */
-export const timerJobs: Readonly<Record<string, TimerJob>> = {
-  [PHONE_ANSWERS]: answerAsPhone,
-  [HELD_TOO_LONG]: reverseOverdue,
-  [TRANSFER_EXPIRES]: expireTransfer,
-  [CHECKOUT_EXPIRES]: expireCheckout,
-  [CHECKOUT_ATTEMPT_ENDS]: endOverdueAttempt,
-  [BILLING_PERIOD_ENDS]: endPeriod,
-  [BILLING_RETRY]: retryInvoice,
-  [APPROVAL_EXPIRES]: expireApproval,
-  [APPROVAL_FORGOTTEN]: forgetApproval,
+/** What loads the job of each kind of timer, when one is due. */
+export const timerJobs: TimerJobs = {
+  [PHONE_ANSWERS]: async () => (await import('./consent/second-factor/answer.js')).answerAsPhone,
+  [heldPayments.timer]: async () => takeOverLate(heldPayments),
+  [TRANSFER_EXPIRES]: async () => expireTransfer,
+  [CHECKOUT_EXPIRES]: async () => (await import('./market/checkout/attempt.js')).expireCheckout,
+  [CHECKOUT_ATTEMPT_ENDS]: async () => takeOverLate((await import('./market/checkout/attempt.js')).checkoutAttempts),
+  [BILLING_PERIOD_ENDS]: async () => (await import('./market/billing/renewal.js')).endPeriod,
+  [BILLING_RETRY]: async () => (await import('./market/billing/renewal.js')).retryInvoice,
+  [APPROVAL_EXPIRES]: async () => expireApproval,
+  [SWEEP]: async () => (await import('./composition/sweep.js')).sweep,
 }

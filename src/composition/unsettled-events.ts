@@ -1,28 +1,27 @@
-import type { Owner } from './base/owner.js'
-import type { UnsettledWork } from './http/context.js'
-import { recordEvent } from './jobs/events/event.js'
-import { invoices } from './market/billing/invoice.js'
-import { BILLING_PERIOD_ENDS, BILLING_RETRY } from './market/billing/settle.js'
-import { CHECKOUT_ATTEMPT_ENDS } from './market/checkout/attempt.js'
-import { checkoutCharges } from './market/checkout/charge.js'
+import type { Owner } from '../base/owner.js'
+import type { UnsettledWork } from '../http/context.js'
+import { recordEvent } from '../jobs/events/event.js'
+import type { EventType } from '../jobs/events/event-types.js'
+import { BILLING_PERIOD_ENDS, BILLING_RETRY, invoices } from '../market/billing/invoice-row.js'
+import { checkoutCharges } from '../market/checkout/charge.js'
 import {
+  CHECKOUT_ATTEMPT_ENDS,
   CHECKOUT_EXPIRES,
   type CheckoutRow,
   checkoutOfAttempt,
   checkoutSeller,
   checkouts,
   isUser,
-} from './market/checkout/checkout.js'
-import { HELD_TOO_LONG } from './payments/payments/held-payment.js'
-import { payments } from './payments/payments/payment.js'
-import { TRANSFER_EXPIRES } from './payments/transfers/invitation.js'
-import { transfers } from './payments/transfers/transfer.js'
-import type { Reader, Writer } from './storage/storage.js'
+} from '../market/checkout/checkout-row.js'
+import { heldPayments } from '../payments/payments/held-payment.js'
+import { payments } from '../payments/payments/payment.js'
+import { TRANSFER_EXPIRES, transfers } from '../payments/transfers/transfer.js'
+import type { Reader, Writer } from '../storage/storage.js'
 
 /** The owners whom unsettled work concerns, and the event that they get. */
 interface Concern {
   readonly owners: readonly [Owner, Owner?]
-  readonly type: string
+  readonly type: EventType
   readonly subject: string
 }
 
@@ -72,7 +71,7 @@ const concerns: Readonly<Record<string, Concerning>> = {
   card_checkout: ofCharge,
   card_invoice: ofInvoice,
   refund_checkout: ofCharge,
-  [HELD_TOO_LONG]: ofPayment,
+  [heldPayments.timer]: ofPayment,
   [CHECKOUT_EXPIRES]: async (tx, id) => ofCheckout(tx, await tx.get(checkouts, Number(id))),
   [CHECKOUT_ATTEMPT_ENDS]: async (tx, attempt) => ofCheckout(tx, await checkoutOfAttempt(tx, attempt)),
   [BILLING_PERIOD_ENDS]: ofAccount,

@@ -1,13 +1,14 @@
-import { expireApprovalsOf } from './consent/approvals/approval.js'
-import { removeThresholds } from './consent/approvals/settings.js'
-import { removeAllDevices } from './consent/devices/device.js'
-import { endConnectionsOf } from './consent/oidc/disconnect.js'
-import { revokeDelegatesOf } from './consent/personas/delegate.js'
-import { rejectRequestsOf } from './consent/second-factor/request.js'
-import type { OnDisconnect, OnFirstProof, OnSignIn } from './http/context.js'
-import { moveCartsAtSignIn } from './market/carts/cart.js'
-import { moveCheckoutsAtSignIn } from './market/checkout/payer.js'
-import { claimInvitations } from './payments/transfers/invitation.js'
+import { expireApprovalsOf } from '../consent/approvals/approval.js'
+import { removeThresholds } from '../consent/approvals/settings.js'
+import { removeAllDevices } from '../consent/devices/device.js'
+import { endConnectionsOf } from '../consent/oidc/disconnect.js'
+import { revokeDelegatesOf } from '../consent/personas/delegate.js'
+import { rejectRequestsOf } from '../consent/second-factor/request.js'
+import { endStandingApprovalsOf } from '../consent/second-factor/standing-approval.js'
+import type { OnDisconnect, OnFirstProof, OnSignIn } from '../http/context.js'
+import { moveCartsAtSignIn } from '../market/carts/cart.js'
+import { moveCheckoutsAtSignIn } from '../market/checkout/payer.js'
+import { claimInvitations } from '../payments/transfers/invitation.js'
 
 /** What features do when somebody signs in, in this order. */
 export const onSignIn: readonly OnSignIn[] = [claimInvitations, moveCartsAtSignIn, moveCheckoutsAtSignIn]
@@ -34,6 +35,11 @@ export const onFirstProof: readonly OnFirstProof[] = [
     count: await rejectRequestsOf(tx, userId, at),
     one: 'open request',
     many: 'open requests',
+  }),
+  async (tx, { userId }) => ({
+    count: await endStandingApprovalsOf(tx, userId),
+    one: 'approval of later payments',
+    many: 'approvals of later payments',
   }),
   async (tx, { userId }) => ({
     count: await removeThresholds(tx, userId),

@@ -1,0 +1,93 @@
+import type { ServiceContext } from '../http/context.js'
+import type { Deliveries } from '../jobs/outbox/deliveries.js'
+import type { ControlKind } from '../jobs/processes/process-rows.js'
+import type { Loop } from '../jobs/retries/loop.js'
+import { Turns } from '../jobs/retries/turns.js'
+import { redateAllTimers, runTimerSlice } from '../jobs/schedule/run.js'
+import { nextTimerDue } from '../jobs/schedule/timer.js'
+import type { WebhookFeed } from '../jobs/webhooks/feed.js'
+import { timerJobs } from '../timers.js'
+import type { SharedProcesses } from './shared-processes.js'
+
+/** How long a move of the clock waits for one delivery, in milliseconds of real time. A longer one goes on alone. */
+export const PATIENCE_MS = 2000
+
+/** What moves of the clock stop, and run in its order. */
+export interface MovedWork {
+  readonly service: ServiceContext
+  readonly deliveries: Deliveries
+  readonly feed: WebhookFeed
+  readonly loops: readonly Loop[]
+  /** Undefined if no other process uses the storage. */
+  readonly processes: SharedProcesses | undefined
+}
+
+/** Moves of a sandbox's clock, one after the other. */
+export class ClockMoves {
+  readonly #turns = new Turns()
+
+  constructor(readonly work: MovedWork) {}
+
+  /** `store` writes down where the clock is. */
+  add(target: () => number, store: () => Promise<void>): Promise<void> {
+    return this.#turns.take(() => this.#move(target, store))
+  }
+
+  /** Runs a job between two moves, while no round runs in any process. */
+  rest<T>(job: () => Promise<T>, kind: ControlKind): Promise<T> {
+    return this.#turns.take(() => this.#resting(job, kind))
+  }
+
+  /** Runs a job that all processes follow. No work needs to rest for it. */
+  share<T>(job: () => Promise<T>): Promise<T> {
+    const { processes } = this.work
+    return processes ? this.#turns.take(() => processes.together('faults', job)) : job()
+  }
+
+  /** Resolves when no move runs. */
+  finish(): Promise<void> {
+    return this.#turns.take(async () => {})
+  }
+
+  #move(target: () => number, store: () => Promise<void>): Promise<void> {
+    const { deliveries, service } = this.work
+    return this.#resting(async () => {
+      await deliveries.finish(PATIENCE_MS)
+      const ms = target()
+      await this.#workUntil(ms)
+      service.sandbox?.clock.setTo(ms)
+      await redateAllTimers(service)
+      await deliveries.redate()
+      await store()
+    }, 'clock')
+  }
+
+  #resting<T>(job: () => Promise<T>, kind: ControlKind): Promise<T> {
+    const { loops, processes } = this.work
+    const alone = async () => {
+      await Promise.all(loops.map((loop) => loop.pause()))
+      try {
+        return await job()
+      } finally {
+        for (const loop of loops) loop.resume()
+      }
+    }
+    return processes ? processes.together(kind, alone) : alone()
+  }
+
+  /** Does all work that is due until then, the earliest first and each at its time. Timers run before messages. */
+  async #workUntil(ms: number): Promise<void> {
+    const { deliveries, feed, service } = this.work
+    const { storage, clock, sandbox } = service
+    for (;;) {
+      await feed.round()
+      const timer = (await storage.read(nextTimerDue)) ?? Number.POSITIVE_INFINITY
+      const message = (await deliveries.nextDue()) ?? Number.POSITIVE_INFINITY
+      const due = Math.min(timer, message)
+      if (due > clock.now() && due <= ms) sandbox?.clock.setTo(due)
+      if (due > clock.now()) return
+      if (timer <= message) await runTimerSlice(Math.min(message, clock.now()), timerJobs, service)
+      else await deliveries.deliverInOrder(Math.min(timer, clock.now()), PATIENCE_MS)
+    }
+  }
+}
