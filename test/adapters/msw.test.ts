@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import nodeHttp, { type IncomingMessage } from 'node:http'
+import nodeHttps from 'node:https'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -11,8 +12,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { handlers } from '../../adapters/msw.js'
 import { createService, type FetchSource, type Service } from '../../src/index.js'
 import { caller } from '../support/api.js'
+import { deferred, nextText, streamOfPieces } from '../support/pieces.js'
 import { mailedCode } from '../support/scenes/sign-in.js'
 import { newCommodity, newPayer, newSeller, newSession } from '../support/scenes/world.js'
+import { setUp } from '../support/set-up.js'
 
 const server = setupServer()
 const open: Service[] = []
@@ -32,46 +35,44 @@ function mocked(baseUrl: string, reached = baseUrl) {
   return { service, call: caller({ url: reached, fetch: (request) => fetch(request) }) }
 }
 
+test('a GET with a body says what to send instead, where the body is needed', async () => {
+  const { service } = mocked('https://pay.example.test')
+  const { accounts } = await service.sandbox.seed({ accounts: [{ name: 'Shop' }] })
+  const [shop] = accounts
+  const fields = JSON.stringify({ public_secret: shop?.public_secret })
+  const get = async (path: string, sent: Record<string, string>, body?: string) => {
+    const asked = nodeHttps.request(`https://pay.example.test${path}`, { headers: sent })
+    asked.end(body)
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    const pieces = await answer.toArray()
+    return { status: answer.statusCode, body: JSON.parse(pieces.join('')) }
+  }
+  const json = { 'content-type': 'application/json' }
+  const path = `/v4/twin/${shop?.twin.hostname}`
+  for (const sent of [
+    { ...json, 'content-length': String(fields.length) },
+    { ...json, 'transfer-encoding': 'chunked' },
+  ])
+    expect(await get(path, sent, fields)).toMatchObject({
+      status: 400,
+      body: {
+        code: 'body_malformed',
+        error: expect.stringContaining('MSW drops the body of a GET. Send its fields as'),
+      },
+    })
+  expect((await get(`${path}?public_secret=${shop?.public_secret}`, json)).body.hostname).toBe(shop?.twin.hostname)
+  // Operations without fields ignore a body, as everywhere.
+  expect((await get('/v4/dq', { ...json, 'content-length': '2' }, '{}')).status).toBe(200)
+})
+
 /** Something that answers in a service's place. */
-const answerer = (fetch: (request: Request, source: FetchSource) => Response | Promise<Response>) => ({
+const answerer = (respond: (request: Request, source: FetchSource) => Response | Promise<Response>) => ({
   baseUrl: 'https://pay.example.test',
-  fetch: async (request: Request, source: FetchSource = {}) => fetch(request, source),
+  respond: async (request: Request, source: FetchSource = {}) => respond(request, source),
 })
 
 /** A service all of whose answers are of one body. */
 const streaming = (body: ReadableStream) => answerer((_, source) => new (source.Response as typeof Response)(body))
-
-function deferred<T>() {
-  let resolve: (value: T) => void = () => {}
-  const promise = new Promise<T>((keep) => {
-    resolve = keep
-  })
-  return { promise, resolve }
-}
-
-const text = (piece: string) => new TextEncoder().encode(piece)
-
-/** A stream that gives a piece when told to. */
-function told() {
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  const cancelled = deferred<unknown>()
-  const stream = new ReadableStream<Uint8Array>({
-    start: (given) => void (controller = given),
-    cancel: (reason) => cancelled.resolve(reason),
-  })
-  return {
-    stream,
-    cancelled: cancelled.promise,
-    give: (piece: string) => controller?.enqueue(text(piece)),
-    close: () => controller?.close(),
-    fail: (error: Error) => controller?.error(error),
-  }
-}
-
-async function nextText(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string | undefined> {
-  const { done, value } = await reader.read()
-  return done ? undefined : new TextDecoder().decode(value)
-}
 
 describe('handlers answer', () => {
   test('requests at or below the base URL, and no others', async () => {
@@ -80,7 +81,7 @@ describe('handlers answer', () => {
     server.use(
       ...handlers({
         baseUrl: 'https://pay.example.test/money',
-        fetch: async (request, source) => {
+        respond: async (request, source) => {
           seen.push(`${request.method} ${source?.url}`)
           return new Response('the service')
         },
@@ -256,7 +257,7 @@ describe('an answer', () => {
   })
 
   test('that is a stream arrives in pieces', async () => {
-    const { stream, give, close } = told()
+    const { stream, give, close } = streamOfPieces()
     server.use(...handlers(streaming(stream)))
     const reader = (await fetch('https://pay.example.test/')).body?.getReader() as ReadableStreamDefaultReader
     for (const piece of ['one', 'two', 'three']) {
@@ -277,7 +278,7 @@ describe('an answer', () => {
   })
 
   test('that fails midway throws for the caller', async () => {
-    const { stream, give, fail } = told()
+    const { stream, give, fail } = streamOfPieces()
     server.use(...handlers(streaming(stream)))
     const reader = (await fetch('https://pay.example.test/')).body?.getReader() as ReadableStreamDefaultReader
     give('half')
@@ -287,7 +288,7 @@ describe('an answer', () => {
   })
 
   test('stops when its caller aborts', async () => {
-    const { stream, give, cancelled } = told()
+    const { stream, give, cancelled } = streamOfPieces()
     server.use(...handlers(streaming(stream)))
     const caller = new AbortController()
     const answer = await fetch('https://pay.example.test/', { signal: caller.signal })
@@ -320,7 +321,7 @@ describe('an answer', () => {
 })
 
 test('the body of a request reaches the service in pieces', async () => {
-  const { stream, give, close } = told()
+  const { stream, give, close } = streamOfPieces()
   const heard: string[] = []
   const one = deferred<void>()
   server.use(
@@ -348,8 +349,7 @@ test('the body of a request reaches the service in pieces', async () => {
 
 test('does not keep the process alive', async () => {
   const root = fileURLToPath(new URL('../..', import.meta.url))
-  const run = promisify(execFile)
-  await run(process.execPath, [join(root, 'scripts', 'setup.mjs')])
+  await setUp()
   await mkdir(join(root, '.farthing'), { recursive: true })
   const folder = await mkdtemp(join(root, '.farthing', 'msw-'))
   await writeFile(
@@ -365,7 +365,7 @@ test('does not keep the process alive', async () => {
        console.log((await fetch(baseUrl + '/v4/account', { method: 'POST' })).status)
      }`,
   )
-  const { stdout } = await run(process.execPath, [join(folder, 'run.mjs')], { timeout: 20_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'run.mjs')], { timeout: 20_000 })
   expect(stdout).toBe('201\n'.repeat(20))
   await rm(folder, { recursive: true })
 }, 120_000)

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Handler, type Served, serve } from '../../adapters/node.js'
 import { sendNode } from '../support/contract/wire.js'
+import { deferred } from '../support/pieces.js'
 
 let served: Served | undefined
 afterEach(() => served?.close())
@@ -44,7 +45,7 @@ test('a GET request has no body, and a request without a Host gets an answer', a
 })
 
 test('the signal of the request aborts when the caller disconnects', async () => {
-  const gone = deferred()
+  const gone = deferred<void>()
   const handler: Handler = {
     fetch: ({ signal }) =>
       new Promise((resolve) =>
@@ -61,9 +62,3 @@ test('the signal of the request aborts when the caller disconnects', async () =>
   await asked
   await gone.promise
 })
-
-function deferred() {
-  let resolve: (value?: unknown) => void = () => {}
-  const promise = new Promise((done) => (resolve = done))
-  return { promise, resolve }
-}

@@ -79,7 +79,7 @@ test('a stream of events ends when the server closes, which does not wait for it
   const ended = Promise.all(followers.map((follower) => follower.text()))
   await served.close()
   // Cut off by the server in the end, they would fail.
-  expect(await ended).toEqual(followers.map(() => ': following\n\n'))
+  expect(await ended).toEqual(followers.map(() => ': following\n'))
   await service.close()
 })
 
@@ -92,7 +92,7 @@ test('a stream of events ends cleanly when its service closes', async () => {
   const authorization = `Bearer ${(await token.json()).access_token}`
   const follower = await ask('/v4/events', { headers: { authorization, accept: 'text/event-stream' } })
   const reader = follower.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>
-  expect(new TextDecoder().decode((await reader.read()).value)).toBe(': following\n\n')
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe(': following\n')
   const next = reader.read()
   await new Promise((resolve) => setTimeout(resolve, 20))
   await service.close()

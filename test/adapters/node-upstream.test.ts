@@ -6,6 +6,7 @@ import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type NodeUpstreamOptions, nodeUpstream } from '../../adapters/node.js'
 import { systemAlarm, type UpstreamRequest } from '../../src/base/ports.js'
+import { ServiceEnding } from '../../src/http/ending.js'
 import { callUpstream, readWhole, UpstreamFailure } from '../../src/jobs/upstream/call.js'
 import { checkUpstreamUrl, type UpstreamPolicy } from '../../src/jobs/upstream/policy.js'
 
@@ -57,9 +58,11 @@ function names(...answers: string[][]): Lookup & { asked: string[] } {
   return Object.assign(lookup, { asked })
 }
 
+const ending = new ServiceEnding(systemAlarm)
+
 const call = (url: string, lookup?: Lookup, policy = allowing) =>
   callUpstream(
-    { upstream: nodeUpstream(lookup && { lookup }), alarm: systemAlarm, limits, ...policy },
+    { upstream: nodeUpstream(lookup && { lookup }), alarm: systemAlarm, ending, limits, ...policy },
     { url: checkUpstreamUrl(url, policy), method: 'GET', headers: {}, body: null, hops: 0 },
   )
 const textOf = async (answer: Awaited<ReturnType<typeof call>>) => new TextDecoder().decode(await readWhole(answer))

@@ -1,0 +1,88 @@
+import { readAnswer } from './answer.js'
+import { pause, unlessAborted, waitAfter } from './attempts.js'
+import type { Signature, Signer } from './credentials.js'
+import type { Endpoint } from './grades.js'
+import type { Grade } from './interface.js'
+import { Refusal } from './refusal.js'
+import { type Prepared, prepare, type Sent } from './request.js'
+import type { Target } from './target.js'
+
+/** What the clients of one target share. */
+export interface Connection {
+  readonly target: Target
+  readonly evidence: Grade
+  readonly retries: number
+  readonly controlToken: string | undefined
+  /** What the answers of the service have shown. */
+  readonly learned: { takesKeys: boolean }
+}
+
+/** Calls an operation, and repeats the call if that is safe and may help. Rejects with a `Refusal`. */
+export async function perform(
+  { target, evidence, retries, controlToken, learned }: Connection,
+  signer: Signer,
+  endpoint: Endpoint,
+  sent: Sent,
+): Promise<unknown> {
+  const { signal, headers, retries: most = retries } = sent.options
+  const prepareWith = (takesKeys: boolean) => prepare(endpoint, sent, { base: target.base, evidence, takesKeys })
+  let prepared = prepareWith(learned.takesKeys)
+  const control = controlToken !== undefined &&
+    endpoint.path.startsWith('/_sandbox/') && { 'x-control-token': controlToken }
+  let mayRenew = true
+  for (let number = 0; ; ) {
+    const { headers: signed, renew } = await unlessAborted(signatureFor(endpoint, signer), signal)
+    try {
+      const response = await target.fetch(prepared.url, {
+        method: endpoint.method,
+        headers: { ...prepared.headers, ...control, ...signed, ...headers },
+        ...(prepared.body !== undefined && { body: prepared.body }),
+        ...(signal && { signal }),
+      })
+      signer.learn?.(response.headers)
+      const answer = await readAnswer(endpoint, response)
+      if (endpoint.idempotent && prepared.key === undefined) learned.takesKeys = false
+      return answer
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (isKeyRefused(error, prepared, sent)) {
+        prepared = prepareWith(false)
+        continue
+      }
+      if (mayRenew && renew && isStale(error)) {
+        mayRenew = false
+        if (await unlessAborted(renew(), signal)) continue
+      }
+      const wait = waitAfter(error, { number, retries: most, ...repeatable(endpoint, prepared) })
+      if (wait === undefined) throw error
+      number++
+      await pause(wait, signal)
+    }
+  }
+}
+
+async function signatureFor({ reads, path }: Endpoint, signer: Signer): Promise<Signature> {
+  if (reads === 'nothing' || path.startsWith('/_sandbox/')) return { headers: {} }
+  if (reads === 'client') return { headers: signer.basic ? { authorization: signer.basic } : {} }
+  return signer.sign()
+}
+
+/** Whether a refusal says that the token is not valid any more. Strict modes do not say which 401 it is. */
+const isStale = (error: unknown): boolean =>
+  error instanceof Refusal && error.status === 401 && (error.code === 'token_invalid' || error.code === 'unknown')
+
+/**
+ * Whether a strict service may have refused the key that the client made. It has changed nothing then. Without a key, the
+ * call is not repeated after a cut. A key that the caller chose is not left out, because the caller relies on it.
+ */
+const isKeyRefused = (error: unknown, { key }: Prepared, { options }: Sent): boolean =>
+  key !== undefined &&
+  options.idempotencyKey === undefined &&
+  error instanceof Refusal &&
+  error.code === 'evidence_refused'
+
+/** Whether a second attempt changes nothing that the first one changed. */
+const repeatable = ({ method }: Endpoint, { key }: Prepared) => ({
+  isRepeatable: method === 'GET' || key !== undefined,
+  hasKey: key !== undefined,
+})

@@ -1,0 +1,104 @@
+import { type Connection, perform } from './call.js'
+import type { Signer } from './credentials.js'
+import { follow } from './follow.js'
+import { type Endpoint, endpointsOf, isWeaker } from './grades.js'
+import type { CallOptions, Outcome } from './interface.js'
+import { itemsOf, listOf } from './list.js'
+import { nameOf } from './naming.js'
+import { clientOperations } from './operations.js'
+import { Refusal } from './refusal.js'
+import type { Sent } from './request.js'
+
+type Run = (sent: Sent, as?: Endpoint) => Promise<unknown>
+type Method = (...call: unknown[]) => unknown
+
+const endpoints = clientOperations.flatMap(endpointsOf)
+
+/** The operations of a client in their groups, without those that are too weak for it. */
+export function groupsOf(connection: Connection, signer: Signer): Record<string, Record<string, unknown>> {
+  const groups: Record<string, Record<string, unknown>> = {}
+  for (const endpoint of endpoints) {
+    if (isWeaker(endpoint.grade, connection.evidence)) continue
+    const { group, method } = nameOf(endpoint.id)
+    groups[group] ??= {}
+    const run: Run = (sent, as = endpoint) => perform(connection, signer, as, sent)
+    groups[group][method] = operationOf(endpoint, `${group}.${method}`, run)
+    if (endpoint.follows) groups[group].follow = followOf(endpoint, `${group}.follow`, run)
+  }
+  return groups
+}
+
+function operationOf(endpoint: Endpoint, name: string, run: Run): Method {
+  const call = async (args: unknown[]) => run(readArguments(endpoint, name, args))
+  const list = (args: unknown[], by: 'after' | 'offset') => {
+    const sent = readArguments(endpoint, name, args)
+    return listOf(typeof sent.fields === 'object' ? sent.fields : {}, by, (fields) => run({ ...sent, fields }))
+  }
+  const method: Method = (...args) => (endpoint.pages ? list(args, endpoint.pages) : call(args))
+  return Object.assign(method, {
+    try: (...args: unknown[]) => outcomeOf(call(args)),
+    refused: (error: unknown) => error instanceof Refusal && error.operation === endpoint.id,
+  })
+}
+
+function followOf(endpoint: Endpoint, name: string, run: Run): Method {
+  const stream = { ...endpoint, raw: true, accept: 'text/event-stream' } as const
+  return (...args) => {
+    const sent = readArguments(endpoint, name, args)
+    const { after, ...fields } = typeof sent.fields === 'object' ? sent.fields : {}
+    const { headers, signal } = sent.options
+    return follow({
+      from: async () => String(after ?? newestIn(await run({ ...sent, fields: { limit: 1 } }))),
+      open: async (id) => {
+        const options = { ...sent.options, headers: { ...headers, 'last-event-id': id } }
+        return (await run({ ...sent, fields, options }, stream)) as Response // Because it is `raw`.
+      },
+      signal,
+    })
+  }
+}
+
+/** Without events, what follows begins with the first. */
+const newestIn = (page: unknown): unknown => (itemsOf(page as object)[0] as { id: unknown } | undefined)?.id ?? 0 // A page of events.
+
+async function outcomeOf(answer: Promise<unknown>): Promise<Outcome<unknown, Refusal>> {
+  try {
+    return { ok: true, value: await answer }
+  } catch (refusal) {
+    if (refusal instanceof Refusal) return { ok: false, refusal }
+    throw refusal
+  }
+}
+
+const optionNames: ReadonlySet<string> = new Set<keyof CallOptions>(['signal', 'idempotencyKey', 'retries', 'headers'])
+
+/** Path parameters, then the fields if the operation has any, then the options. Throws a TypeError that names what is wrong. */
+function readArguments({ path, takes }: Endpoint, name: string, args: readonly unknown[]): Sent {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, parameter]) => parameter)
+  const parameters = args.slice(0, names.length)
+  names.forEach((parameter, at) => {
+    if (!isPathValue(parameters[at]))
+      throw new TypeError(
+        `Argument ${at + 1} of ${name} is its ${parameter}: a text or a number, not ${shown(parameters[at])}.`,
+      )
+  })
+  const rest = args.slice(names.length)
+  const fields = takes ? rest.shift() : undefined
+  if (takes === 'text' ? typeof fields !== 'string' : fields !== undefined && !isRecord(fields))
+    throw new TypeError(`The fields of ${name} are ${takes === 'text' ? 'a text' : 'an object'}, not ${shown(fields)}.`)
+  const [options = {}, ...more] = rest
+  if (!isRecord(options)) throw new TypeError(`The options of ${name} are an object, not ${shown(options)}.`)
+  const unknownName = Object.keys(options).find((option) => !optionNames.has(option))
+  if (unknownName !== undefined) throw new TypeError(`${name} has no option "${unknownName}".`)
+  if (more.length > 0) throw new TypeError(`${name} takes at most ${args.length - more.length} arguments.`)
+  return { parameters, fields: fields as Sent['fields'], options } // Checked above.
+}
+
+/** `.` and `..` would lead to another path. */
+const isPathValue = (value: unknown): boolean =>
+  typeof value === 'number' || (typeof value === 'string' && !/^\.{0,2}$/.test(value))
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const shown = (value: unknown): string => (typeof value === 'string' ? `"${value}"` : typeof value)

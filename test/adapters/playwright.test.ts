@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify, stripVTControlCharacters } from 'node:util'
+import { beforeAll, expect, inject, test } from 'vitest'
+
+/** One run of Playwright in the project of somebody who uses `farthing/playwright`, with the browser of these tests. */
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const config = join(root, 'test/support/playwright-project/playwright.config.mjs')
+
+interface Result {
+  readonly status: string
+  readonly workerIndex: number
+  readonly attachments: readonly { readonly name: string; readonly body?: string }[]
+}
+
+let printed = ''
+let results = new Map<string, Result>()
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'farthing-playwright-'))
+  const endpoint = await (await fetch(`${inject('browserHost')}/endpoint`)).text()
+  const env = {
+    ...process.env,
+    WS_ENDPOINT: endpoint,
+    REPORT: join(folder, 'report.json'),
+    OUTPUT: join(folder, 'out'),
+  }
+  const playwright = [join(root, 'node_modules/@playwright/test/cli.js'), 'test', '--config', config]
+  // It ends with 1, because a test fails.
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, playwright, { cwd: root, env }).catch(
+    (error: { stdout: string; stderr: string }) => error,
+  )
+  printed = stripVTControlCharacters(stdout + stderr)
+  const { suites } = JSON.parse(await readFile(env.REPORT, 'utf8'))
+  results = new Map(suites[0].specs.map(({ title, tests }: Spec) => [title, tests[0]?.results[0]]))
+  await rm(folder, { recursive: true })
+}, 120_000)
+
+interface Spec {
+  readonly title: string
+  readonly tests: readonly { readonly results: readonly Result[] }[]
+}
+
+const resultOf = (part: string): Result | undefined => [...results].find(([title]) => title.includes(part))?.[1]
+
+test('each test has a fork at the same address, in which a page of another origin frames the service', () => {
+  expect(resultOf('a reader signs in and pays')?.status, printed).toBe('passed')
+  expect(resultOf('the next reader signs in and pays')?.status, printed).toBe('passed')
+})
+
+test('a test that fails has its journal and the explanation of its last refusal in the report, and in the terminal', () => {
+  const { status, attachments = [] } = resultOf('fails after a payment was refused') ?? {}
+  expect(status).toBe('failed')
+  const textOf = (name: string) => atob(attachments.find((each) => each.name === name)?.body ?? '')
+  expect(textOf('explanation')).toContain('To mend it, send POST /_sandbox/fund with {')
+  expect(textOf('journal')).toMatch(/POST \/v4\/payment\/\S+ 402 insufficient_funds, by user:2$/)
+  expect(JSON.parse(textOf('journal.json'))).toMatchObject({
+    requests: [{ operation_id: 'createAccountToken' }, { operation_id: 'createPayment', status: 402 }],
+    explanation: { facts: { missing: 0.15 } },
+  })
+  expect(printed).toContain('0.150 USD is missing.')
+})
+
+test('nothing is attached to a test that passes, and the worker after a failure begins with the seed', () => {
+  const passed = [...results.values()].filter(({ status }) => status === 'passed')
+  expect(passed.map(({ attachments }) => attachments)).toEqual([[], [], []])
+  expect(resultOf('begins anew')?.status).toBe('passed')
+})
