@@ -16,11 +16,11 @@ afterAll(() => server.close())
 /** Answers at `baseUrl`, sets a cookie where one is given, and notes what a server would have been sent. */
 function noting(baseUrl: string, setCookie?: string) {
   const sent: (string | null)[] = []
-  const fetch = async (_: Request, { headers, Response: Answer }: FetchSource = {}) => {
+  const respond = async (_: Request, { headers, Response: Answer }: FetchSource = {}) => {
     sent.push(headers?.get('cookie') ?? null, headers?.get('origin') ?? null)
     return new (Answer as typeof Response)('noted', { headers: setCookie ? { 'set-cookie': setCookie } : {} })
   }
-  server.use(...handlers({ baseUrl, fetch }))
+  server.use(...handlers({ baseUrl, respond }))
   return () => sent.splice(0)
 }
 
@@ -94,8 +94,8 @@ test('a request by XMLHttpRequest is answered too', async () => {
 
 test('a streamed answer ends when its caller aborts', async () => {
   const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('one')) })
-  const fetching = async (_: Request, { Response: Answer }: FetchSource = {}) => new (Answer as typeof Response)(body)
-  server.use(...handlers({ baseUrl: there, fetch: fetching }))
+  const respond = async (_: Request, { Response: Answer }: FetchSource = {}) => new (Answer as typeof Response)(body)
+  server.use(...handlers({ baseUrl: there, respond }))
   const caller = new AbortController()
   const reader = (await fetch(there, { signal: caller.signal })).body?.getReader() as ReadableStreamDefaultReader
   expect(new TextDecoder().decode((await reader.read()).value)).toBe('one')

@@ -1,0 +1,104 @@
+import {
+  test as base,
+  type PlaywrightTestArgs,
+  type PlaywrightTestOptions,
+  type PlaywrightWorkerArgs,
+  type PlaywrightWorkerOptions,
+  type TestInfo,
+  type TestType,
+} from '@playwright/test'
+import { checkOptions, type Seed, type Service } from 'farthing'
+import { type Client, client } from 'farthing/client'
+import { type FarthingWorker, SandboxServer } from './playwright/sandbox-server.js'
+import { reportFailure } from './testing/failure-report.js'
+import { type CodeFor, mailedCodes } from './testing/mailed-codes.js'
+import {
+  checkSeededOptions,
+  type GivenSeed,
+  type SeededBy,
+  type SeededService,
+  type SeededServiceOptions,
+} from './testing/seeded-service.js'
+
+export type { CodeFor, FarthingWorker, GivenSeed, SeededBy, SeededService, SeededServiceOptions }
+
+export interface FarthingTestOptions<S extends GivenSeed = Seed> extends SeededServiceOptions<S> {
+  /**
+   * The port at which the sandbox of a worker listens. Set it if your app must know the address before the tests start, and
+   * set `workers: 1`. Default: a free one.
+   */
+  port?: number
+}
+
+/** What each test has. */
+export interface FarthingFixtures {
+  /** The service of this test: a fork of the seeded one, at the address of the worker's sandbox. It is closed after the test. */
+  service: Service
+  /** The controls of `service`. */
+  sandbox: Service['sandbox']
+  /** A client of `service`. `client.as(seeded.users[0])` calls as a user. */
+  client: Client
+  codeFor: CodeFor
+}
+
+/** What the tests of a worker share. */
+export interface FarthingWorkerFixtures<S extends GivenSeed = Seed> {
+  /** The sandbox of the worker. */
+  farthing: FarthingWorker<S>
+  /** What the seed created, with credentials. */
+  seeded: SeededBy<S>
+}
+
+/**
+ * Returns Playwright's `test` with a sandbox. Each worker serves one, seeded once, and each test gets a fork of it at the
+ * same address. A test that fails has its journal in the report and in the trace. Throws a TypeError that names a wrong
+ * option.
+ */
+export function farthingTest<const S extends GivenSeed = {}>({
+  port = 0,
+  ...options
+}: FarthingTestOptions<S> = {}): TestType<
+  PlaywrightTestArgs & PlaywrightTestOptions & FarthingFixtures,
+  PlaywrightWorkerArgs & PlaywrightWorkerOptions & FarthingWorkerFixtures<S>
+> {
+  checkSeededOptions(options)
+  checkOptions('serve', { port })
+  const server = new SandboxServer(options, port)
+  return base.extend<FarthingFixtures, FarthingWorkerFixtures<S>>({
+    farthing: [
+      // biome-ignore lint/correctness/noEmptyPattern: Playwright reads from the pattern what a fixture needs.
+      async ({}, use) => {
+        const { close, ...worker } = await server.start()
+        await use(worker)
+        await close()
+      },
+      { scope: 'worker' },
+    ],
+    seeded: [({ farthing }, use) => use(farthing.seeded), { scope: 'worker' }],
+    service: [
+      async ({ farthing }, use, testInfo) => {
+        const { fork, end } = await server.begin(farthing.service)
+        await use(fork)
+        try {
+          if (testInfo.status !== testInfo.expectedStatus) await attachJournal(fork, testInfo)
+        } finally {
+          await end()
+        }
+      },
+      { auto: true },
+    ],
+    sandbox: ({ service }, use) => use(service.sandbox),
+    client: ({ service }, use) => use(client(service)),
+    codeFor: ({ service }, use) => use(mailedCodes(service)),
+  })
+}
+
+/** The terminal shows the beginning of each text, so the explanation is one of its own. */
+async function attachJournal(service: Service, testInfo: TestInfo): Promise<void> {
+  const report = await reportFailure(service)
+  if (!report) return
+  const { explanation, entries, json } = report
+  if (explanation !== undefined) await testInfo.attach('explanation', { body: explanation, contentType: 'text/plain' })
+  await testInfo.attach('journal', { body: entries, contentType: 'text/plain' })
+  await testInfo.attach('journal.json', { body: json, contentType: 'application/json' })
+}
