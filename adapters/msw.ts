@@ -1,5 +1,5 @@
 import { type HttpHandler, HttpResponse, http } from 'msw'
-import type { FetchSource, Service } from '../src/core.js'
+import { AnswerDropped, checkOptions, type FetchSource, Problem, type Service } from '../src/core.js'
 
 export interface HandlersOptions {
   /** The URL that pages and tests send requests to. Default: the service's own base URL. */
@@ -8,27 +8,50 @@ export interface HandlersOptions {
 
 /**
  * Returns handlers for MSW's `setupServer` and `setupWorker`. The service answers every request at or below `baseUrl`,
- * with any method. Other requests pass through. Throws a TypeError if `baseUrl` is not a URL.
+ * with any method. Other requests pass through. Throws a TypeError without a service, and for a wrong option.
  */
-export function handlers(
-  service: Pick<Service, 'baseUrl' | 'fetch'>,
-  { baseUrl = service.baseUrl }: HandlersOptions = {},
-): HttpHandler[] {
+export function handlers(service: Pick<Service, 'baseUrl' | 'respond'>, options: HandlersOptions = {}): HttpHandler[] {
+  checkOptions('handlers', options)
+  if (typeof (service as Partial<typeof service> | undefined)?.respond !== 'function')
+    throw new TypeError(
+      'handlers needs a service: handlers(createService({ sandbox: true })). If it is a promise, await it.',
+    )
+  const { baseUrl = service.baseUrl } = options
   const base = new URL(baseUrl)
   const own = new URL(service.baseUrl)
   const start = (base.origin + base.pathname).replace(/\/+$/, '')
   return [
     http.all(new RegExp(`^${escaped(start)}(?:/|$)`), ({ request, cookies }) =>
-      service.fetch(request, {
-        url: service.baseUrl + request.url.slice(start.length),
-        headers: headersOf(request, cookies, base, own),
-        Response: answering(request, base),
-      }),
+      service
+        .respond(request, {
+          origin: 'msw',
+          url: service.baseUrl + request.url.slice(start.length),
+          headers: headersOf(request, cookies, base, own),
+          ...(lacksBody(request) && { body: refuseBody }),
+          Response: answering(request, base),
+        })
+        .catch(failOnNetwork),
     ),
   ]
 }
 
+/** The caller of a dropped answer sees an error of the network. */
+function failOnNetwork(error: unknown): Response {
+  if (error instanceof AnswerDropped) return HttpResponse.error()
+  throw error
+}
+
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+
+/** Whether a client of Node sent a body with a GET. MSW does not hand it over, because a `Request` cannot have one. */
+const lacksBody = ({ method, body, headers }: Request): boolean =>
+  method === 'GET' && !body && ((headers.get('content-length') ?? '0') !== '0' || headers.has('transfer-encoding'))
+
+async function refuseBody(): Promise<never> {
+  throw new Problem('body_malformed', {
+    detail: 'MSW drops the body of a GET. Send its fields as query parameters, such as ?public_secret=mp_….',
+  })
+}
 
 /** The headers that a server would get. A browser adds Cookie and Origin and hides both from scripts, so this adds them. */
 function headersOf(request: Request, cookies: Record<string, string>, base: URL, own: URL): Headers {

@@ -1,18 +1,24 @@
 import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type Socket, Server as TcpServer } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { Response as LightResponse, sendNodeResponse } from '@whatwg-node/server'
-import { type FetchSource, Problem } from '../src/core.js'
+import { AnswerDropped, checkOptions, type FetchSource, Problem, type WaitingRequests } from '../src/core.js'
+import { Arrivals } from './node/arrivals.js'
 import { NodeHeaders, requestOf } from './node/request.js'
 import { checkHost } from './node/target.js'
 
 export { type NodeFontsOptions, nodeFonts } from './node/fonts.js'
 export { type NodeUpstreamOptions, nodeUpstream } from './node/upstream.js'
 
-/** Answers requests: a service, or pages in front of one. */
-export interface Handler {
-  fetch(request: Request, source?: FetchSource): Response | Promise<Response>
+/** Answers requests: a service, pages in front of one, or any other fetch handler. */
+export type Handler = (
+  | { respond(request: Request, source: FetchSource): Response | Promise<Response> }
+  | { fetch(request: Request): Response | Promise<Response> }
+) & {
+  /** How many requests may wait until they are passed on: `service.waiting`. Default: 1,000. */
+  readonly waiting?: WaitingRequests
 }
 
 export interface ServeOptions {
@@ -20,48 +26,81 @@ export interface ServeOptions {
   port?: number
   /** Default: 127.0.0.1, which only this machine can reach. */
   host?: string
+  /** How long closing waits for running requests, in milliseconds. Default: 10 seconds, like `limits.closeMs`. */
+  closeMs?: number
+  /**
+   * How long a request may take to arrive, in milliseconds. Default: 2 minutes. Its head may take 10 seconds of that. A
+   * slower one is answered 408, and its connection closed. A caller who takes nothing of an answer for so long loses the
+   * connection too.
+   */
+  requestMs?: number
+}
+
+/** A server of `node:http`. With `@types/node`, `served.server as Server` has its whole type. */
+export interface NodeServer {
+  readonly listening: boolean
+  address(): { address: string; port: number } | string | null
+  /** Lets the process end while the server listens. */
+  unref(): unknown
+  ref(): unknown
 }
 
 export interface Served {
   /** `http://127.0.0.1:4242` */
   readonly url: string
-  readonly server: Server
-  /** Refuses new requests, lets running ones finish for up to ten seconds, and closes every connection. Does not close the handler. */
+  readonly server: NodeServer
+  /**
+   * Takes no new connections. Each open connection gets the answer to its running request, or to the next one that
+   * arrives on it, with `Connection: close`. After `closeMs`, it closes every connection. Does not close the handler.
+   */
   close(): Promise<void>
 }
 
 /**
  * Serves a handler over HTTP. Pass a function to create the handler from the server's URL: with `port: 0`, a service
- * needs that URL as its `baseUrl`. Rejects with the error of `server.listen`, for example EADDRINUSE.
+ * needs that URL as its `baseUrl`. Rejects with the error of `server.listen`, for example EADDRINUSE, and with a TypeError
+ * that names a wrong option.
  */
 export async function serve(
   handler: Handler | ((url: string) => Handler | Promise<Handler>),
-  { port = 4242, host = '127.0.0.1' }: ServeOptions = {},
+  options: ServeOptions = {},
 ): Promise<Served> {
+  checkOptions('serve', options)
+  checkHandler(handler)
+  const { port = 4242, host = '127.0.0.1', closeMs = 10_000, requestMs = 120_000 } = options
   let answering: Promise<Handler> | Handler | undefined
   const ending = new AbortController()
   // Every event stream listens to this signal.
   setMaxListeners(0, ending.signal)
-  const begin = inBursts(async (ready: Handler, req: IncomingMessage, res: ServerResponse) => {
+  const arrivals = new Arrivals<Asked>(async ({ req, res, handler }) => {
     try {
       checkHost(req)
       if (req.url === '*' && req.method === 'OPTIONS') return res.writeHead(204, { allow: METHODS }).end()
-      await send(await answer(ready, requestOf(req, res), sourceOf(req, ending.signal)), req, res)
+      const response = await answer(handler, requestOf(req, res), sourceOf(req, ending.signal))
+      await nextBurst()
+      if (ending.signal.aborted) res.shouldKeepAlive = false
+      await send(response, { req, res, unreadMs: requestMs })
     } catch (error) {
       if (error instanceof Problem) return refuse(res, error)
+      if (error instanceof AnswerDropped) return res.destroy()
       logFailure(error)
       res.destroy()
     }
   })
   // As in fetch: a header that is sent twice has two values. Without this, Node takes only the first.
-  const server = createServer({ joinDuplicateHeaders: true }, (req, res) => {
+  const server = createServer({ joinDuplicateHeaders: true, ...arrivalTimes(requestMs) }, (req, res) => {
     if (answering instanceof Promise)
       answering.then(
-        (ready) => begin(ready, req, res),
+        (handler) => arrivals.add({ req, res, handler }),
         () => res.writeHead(503).end(),
       )
-    else if (answering) begin(answering, req, res)
+    else if (answering) arrivals.add({ req, res, handler: answering })
     else res.writeHead(503).end()
+  })
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -71,6 +110,7 @@ export async function serve(
   answering = typeof handler === 'function' ? Promise.resolve(handler(url)) : handler
   try {
     answering = await answering
+    checkHandler(answering)
   } catch (error) {
     server.close()
     throw error
@@ -80,10 +120,33 @@ export async function serve(
     server,
     close() {
       ending.abort()
-      return closeServer(server)
+      return closeServer(server, sockets, closeMs)
     },
   }
 }
+
+/** A request, where to answer it, and who does. */
+interface Asked {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly handler: Handler
+}
+
+/** Throws a TypeError unless it answers requests, or is a function that creates what does. */
+function checkHandler(handler: unknown): void {
+  const { respond, fetch } = (handler ?? {}) as Partial<Record<'respond' | 'fetch', unknown>>
+  if ([handler, respond, fetch].some((each) => typeof each === 'function')) return
+  throw new TypeError('serve needs a service: serve(createService({ sandbox: true })). If it is a promise, await it.')
+}
+
+/** The longest time for the head of a request, in milliseconds. It is a few kilobytes, on any connection. */
+const HEAD_MS = 10_000
+
+const arrivalTimes = (requestMs: number) => ({
+  requestTimeout: requestMs,
+  headersTimeout: Math.min(requestMs, HEAD_MS),
+  connectionsCheckingInterval: Math.min(requestMs, 1000),
+})
 
 function portOf(server: Server): number {
   const address = server.address()
@@ -101,25 +164,6 @@ function refuse(res: ServerResponse, { status, body }: Problem): void {
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), connection: 'close' }
   res.writeHead(status, headers).end(text)
 }
-
-/**
- * Collects the requests that one turn of the event loop reads, and begins them together after the last one.
- * With 32 payments at a time, this costs a quarter less processor time per payment than beginning each at once.
- */
-function inBursts<A extends unknown[]>(act: (...each: A) => unknown): (...each: A) => void {
-  let waiting: A[] = []
-  const beginAll = () => {
-    const all = waiting
-    waiting = []
-    for (const each of all) act(...each)
-  }
-  return (...each) => {
-    if (waiting.push(each) === 1) setImmediate(beginAll)
-  }
-}
-
-/** How long running requests may take to finish when the server closes. */
-const GRACE_MS = 10_000
 
 /** A Response that is cheaper to create than Node's own. It sets Content-Length if its body is complete. */
 class SizedResponse extends LightResponse {
@@ -143,8 +187,9 @@ class SizedResponse extends LightResponse {
 
 async function answer(handler: Handler, request: Request, source: FetchSource): Promise<Response> {
   try {
-    return await handler.fetch(request, source)
+    return await ('respond' in handler ? handler.respond(request, source) : handler.fetch(request))
   } catch (error) {
+    if (error instanceof AnswerDropped) throw error
     logFailure(error)
     const body = JSON.stringify({ error: 'The service failed.', status: 500, code: 'internal_error' })
     return new LightResponse(body, { status: 500, headers: { 'content-type': 'application/json' } })
@@ -157,28 +202,49 @@ let burst: Promise<void> | undefined
  * Resolves when all requests that began together have got as far as they can, so that their answers are sent together.
  * Sending them one by one wakes the reader for each, which takes a fifth of the cost of a payment.
  */
-const nextBurst = () =>
-  new Promise<void>((resolve) => {
+function nextBurst(): Promise<void> {
+  burst ??= new Promise<void>((resolve) => {
     process.nextTick(() => {
       burst = undefined
       resolve()
     })
   })
+  return burst
+}
 
-async function send(response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  await (burst ??= nextBurst())
+interface Sending {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly unreadMs: number
+}
+
+async function send(response: Response, { req, res, unreadMs }: Sending): Promise<void> {
   const { whole, fields, stream }: Partial<SizedResponse> = response instanceof SizedResponse ? response : {}
   if (whole !== undefined && !res.destroyed) {
     // This writes head and body at once. `sendNodeResponse` needs two writes.
     res.writeHead(response.status, fields).end(whole)
+    if (res.writableLength > 0) dropIfUnread(res, unreadMs)
     return
   }
   // Without a listener, a stream's error ends the process. The caller must see that the answer is incomplete.
   stream?.once('error', (error) => {
+    // A fault sends a part of the answer first.
+    if (error instanceof AnswerDropped) return res.socket?.destroySoon()
     logFailure(error)
     res.destroy()
   })
-  await sendNodeResponse(response, res, req, true)
+  const sent = sendNodeResponse(response, res, req, true)
+  // Sending sets the time limit of the connection too, to none.
+  dropIfUnread(res, unreadMs)
+  await sent
+}
+
+/** Closes the connection if the caller takes nothing of the answer for so long: what waits for them is in memory. */
+function dropIfUnread(res: ServerResponse, unreadMs: number): void {
+  res.setTimeout(unreadMs, () => {
+    // Without this, a stream that has nothing to say would end too.
+    if (res.writableLength > 0) res.destroy()
+  })
 }
 
 function logFailure(error: unknown): void {
@@ -192,6 +258,7 @@ const sourceOf = (req: IncomingMessage, ending: AbortSignal): FetchSource => ({
   // A closed connection has no address any more.
   peerAddress: req.socket.remoteAddress ?? '',
   body: bodyOf(req),
+  chunks: () => chunksOf(req),
   ending,
 })
 
@@ -223,12 +290,40 @@ function readBytes(req: IncomingMessage, limit: number): Promise<Uint8Array | un
   })
 }
 
-async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+/** Reads the body in pieces. If the reader stops, the rest is ignored, so that the answer reaches the caller. */
+async function* chunksOf(req: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    yield* req.iterator({ destroyOnReturn: false })
+  } finally {
+    req.resume()
+  }
+}
+
+/**
+ * How long an idle connection stays open, in milliseconds: a request on its way to it must not meet a closed
+ * connection. One from this machine arrives sooner.
+ */
+const idleMs = (sockets: ReadonlySet<Socket>): number =>
+  [...sockets].every(({ remoteAddress = '' }) => /^(::ffff:)?127\.|^::1$/.test(remoteAddress)) ? 30 : 200
+
+async function closeServer(server: Server, sockets: ReadonlySet<Socket>, closeMs: number): Promise<void> {
+  // Connections that wait to be accepted hold requests too. This runs right after the last ones were.
+  await new Promise((resolve) => setImmediate(resolve))
+  // The method of the HTTP server closes idle connections at once.
+  const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()))
+  const late = setTimeout(() => server.closeAllConnections(), closeMs)
+  let sweeping: NodeJS.Timeout | undefined
   // A connection becomes idle when its answer is sent. Polling is cheaper than a listener on each request.
-  const sweeping = setInterval(() => server.closeIdleConnections(), 20)
-  const grace = setTimeout(() => server.closeAllConnections(), GRACE_MS)
+  const idle = setTimeout(() => {
+    // Node does not count a connection as idle before its first request.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.end()
+    server.closeIdleConnections()
+    sweeping = setInterval(() => server.closeIdleConnections(), 20)
+  }, idleMs(sockets))
   await closed
+  clearTimeout(idle)
   clearInterval(sweeping)
-  clearTimeout(grace)
+  clearTimeout(late)
+  // Stops the server's own checks of its connections.
+  server.close()
 }

@@ -10,9 +10,11 @@ export interface StripeOptions {
   apiKey: string
   /** How long each request to Stripe may take, in ms. A charge sends three to five. Default: 15 seconds. */
   timeoutMs?: number
-  /** The address of Stripe's API. Default: `https`, `api.stripe.com`, 443. */
+  /** The protocol of Stripe's API. Default: `https`. */
   protocol?: 'http' | 'https'
+  /** The host of Stripe's API. Default: `api.stripe.com`. */
   host?: string
+  /** The port of Stripe's API. Default: 443. */
   port?: number
 }
 

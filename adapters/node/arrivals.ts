@@ -1,0 +1,103 @@
+import type { IncomingMessage } from 'node:http'
+import type { WaitingRequests } from '../../src/core.js'
+import { Surplus } from './surplus.js'
+
+/** A request that the server has read. */
+export interface Arrival {
+  readonly req: Pick<IncomingMessage, 'url' | 'socket'>
+  /** Who answers it. */
+  readonly handler: { readonly waiting?: WaitingRequests }
+}
+
+/** How many requests begin in one turn of the event loop: their work delays every other connection until it ends. */
+const TURN = 64
+
+/** How many requests wait for a handler that does not say how many may. */
+const LINE = 1000
+
+/**
+ * How often some requests of the surplus are turned away, in milliseconds, and how many. It costs nearly as much to turn
+ * one away as to answer it, and its caller may repeat it at once. At this rate, it costs less than a tenth of a core.
+ */
+const RELEASE_MS = 10
+const RELEASED = 10
+
+/** The controls, and the probes of a service: who runs it must reach it most when too many others call. */
+const URGENT = /^[^?#]*\/(_sandbox\/|(healthz|readyz|metrics)([?#]|$))/
+
+/**
+ * Collects the requests that one turn of the event loop reads, and begins them together after the last one: with 32
+ * payments at a time, this costs a quarter less processor time per payment than beginning each at once. Of many, it begins
+ * some in each turn, in their order, urgent ones first.
+ *
+ * As many wait in this line as the handler lets. Those that come later are the surplus, from which requests join the line
+ * in their order. A few at a time begin before their turn, and the handler turns them away. So callers who repeat a
+ * request at once wait as long as everybody else, and leave time for answers.
+ */
+export class Arrivals<A extends Arrival> {
+  readonly #begin: (arrival: A) => unknown
+  readonly #urgent: A[] = []
+  readonly #line: A[] = []
+  readonly #surplus = new Surplus<A>()
+  #isTurnSet = false
+  #isReleaseSet = false
+
+  constructor(begin: (arrival: A) => unknown) {
+    this.#begin = begin
+  }
+
+  add(arrival: A): void {
+    if (URGENT.test(arrival.req.url ?? '')) this.#urgent.push(arrival)
+    else if (!this.#surplus.first && this.#enter(arrival)) this.#line.push(arrival)
+    else this.#surplus.add(arrival)
+    this.#goOn()
+  }
+
+  #hasRoom({ handler: { waiting } }: A): boolean {
+    return waiting ? waiting.hasRoom : this.#line.length < LINE
+  }
+
+  #enter(arrival: A): boolean {
+    return arrival.handler.waiting?.enter() ?? this.#hasRoom(arrival)
+  }
+
+  #goOn(): void {
+    const { first } = this.#surplus
+    if (!this.#isTurnSet && (this.#urgent.length + this.#line.length > 0 || (first && this.#hasRoom(first)))) {
+      this.#isTurnSet = true
+      setImmediate(this.#takeTurn)
+    }
+    if (!this.#isReleaseSet && first) {
+      this.#isReleaseSet = true
+      setTimeout(this.#release, RELEASE_MS)
+    }
+  }
+
+  readonly #takeTurn = (): void => {
+    this.#isTurnSet = false
+    // By now, those that began in the last turn have their places in the service.
+    this.#fillLine()
+    for (const arrival of this.#urgent.splice(0, TURN)) this.#begin(arrival)
+    for (const arrival of this.#line.splice(0, TURN)) {
+      arrival.handler.waiting?.leave()
+      this.#begin(arrival)
+    }
+    this.#goOn()
+  }
+
+  /** Lets as many of the surplus into the line as it has room for. */
+  #fillLine(): void {
+    for (let next = this.#surplus.first; next && this.#enter(next); next = this.#surplus.first)
+      this.#line.push(this.#surplus.take(next))
+  }
+
+  readonly #release = (): void => {
+    this.#isReleaseSet = false
+    this.#fillLine()
+    for (let n = 0; n < RELEASED; n++) {
+      const { first } = this.#surplus
+      if (first) this.#begin(this.#surplus.take(first))
+    }
+    this.#goOn()
+  }
+}
