@@ -16,7 +16,7 @@ export function asJson({ url, credentials, controlToken }: RunningSandbox, { dat
 /** Describes a running sandbox for people, in colour on a terminal. */
 export function asText(
   { url, credentials, controlToken }: RunningSandbox,
-  { data, seed, host }: Settings,
+  { data, database, seed, host }: Settings,
   isTerminal: boolean | undefined,
 ): string {
   // Without a terminal `isTTY` is undefined, not false, and picocolors would add colours in CI.
@@ -28,7 +28,7 @@ export function asText(
     // From another machine the dashboard needs the token.
     dashboard: cyan(isLoopback(host) ? `${url}/` : `${url}/?control_token=${encodeURIComponent(controlToken)}`),
     mcp: cyan(`${url}/mcp`),
-    data: data === undefined ? 'in memory' : displayPath(data),
+    data: data !== undefined ? displayPath(data) : database === undefined ? 'in memory' : 'in PostgreSQL',
     control_token: controlToken,
   }
   const people = peopleOf(credentials)
@@ -36,7 +36,7 @@ export function asText(
     [`${bold('farthing')} ${VERSION} is listening`, ...rows(addresses)],
     ...people.map(({ title, ...fields }) => [bold(title), ...rows(fields)]),
     ...(people.length === 0 && seed !== 'none'
-      ? [['The data file began with another seed, so these are not its credentials.']]
+      ? [['The stored state began with another seed, so these are not its credentials.']]
       : []),
     [dim('Press Ctrl+C to stop.')],
   ]

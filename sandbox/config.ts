@@ -1,35 +1,39 @@
 import * as z from 'zod/mini'
-import { evidenceGrades } from '../src/base/evidence.js'
-import { UPSTREAM_EXPECTED, upstreamList } from '../src/base/ip-address.js'
-import { accessSettings } from '../src/http/sandbox-access.js'
+import type { Evidence } from '../src/base/evidence.js'
+import { suggestName } from '../src/base/text/nearest-name.js'
+import { options } from '../src/options.js'
 import type { Seed } from '../src/sandbox/controls/seed/seed-schema.js'
 import { isObject } from '../src/storage/unknown.js'
 import { parseDocument, readOptionalText } from './document.js'
 import { Refusal } from './refusal.js'
 import { checkSeed } from './seed/load.js'
 
+const clocks = ['real', 'manual'] as const
 const Text = z.string().check(z.minLength(1))
-const Token = z.string().check(z.refine((text) => accessSettings.controlToken.read(text) !== undefined))
-const Origins = z.array(z.string().check(z.refine((text) => accessSettings.allowOrigins.read(text) !== undefined)))
-const Hosts = z.array(z.string().check(z.refine((text) => accessSettings.allowHosts.read(text) !== undefined)))
-const Upstreams = z.array(z.string().check(z.refine((text) => !('wrong' in upstreamList([text])))))
 
-/** The settings of `farthing.config.json`. Each is also a flag and an environment variable. */
+/**
+ * The settings of `farthing.config.json`. Each is also a flag and an environment variable. Those that JavaScript has too are
+ * the same options.
+ */
 const Config = z.strictObject({
-  port: z.optional(z.int().check(z.minimum(0), z.maximum(65_535))),
-  host: z.optional(Text),
+  port: z.optional(options.port.schema),
+  host: z.optional(options.host.schema),
   data: z.optional(Text),
   memory: z.optional(z.boolean()),
+  database: z.optional(Text),
   seed: z.optional(z.union([Text, z.record(z.string(), z.unknown())])),
-  baseUrl: z.optional(z.url({ protocol: /^https?$/ })),
-  clock: z.optional(z.enum(['real', 'manual'])),
-  evidence: z.optional(z.enum(evidenceGrades)),
+  baseUrl: z.optional(options.baseUrl.schema),
+  clock: z.optional(z.enum(clocks)),
+  evidence: z.optional(options.evidence.schema),
+  balances: z.optional(options.balances.schema),
   import: z.optional(Text),
   exportOnExit: z.optional(Text),
-  controlToken: z.optional(Token),
-  allowOrigins: z.optional(Origins),
-  allowHosts: z.optional(Hosts),
-  allowUpstream: z.optional(Upstreams),
+  controlToken: z.optional(options.controlToken.schema),
+  allowOrigins: z.optional(options.allowOrigins.schema),
+  allowHosts: z.optional(options.allowHosts.schema),
+  allowUpstream: z.optional(options.allowUpstream.schema),
+  journalEntries: z.optional(options.journalEntries.schema),
+  journalBytes: z.optional(options.journalBytes.schema),
   json: z.optional(z.boolean()),
   open: z.optional(z.boolean()),
 })
@@ -46,6 +50,9 @@ interface Setting {
   readonly expects: string
   /** The flag may be repeated. A variable separates the values by commas. */
   readonly isList?: boolean
+  readonly isNumber?: boolean
+  /** All it can be, if that is a short list. */
+  readonly values?: readonly string[]
 }
 
 const aFile = 'the name of a file'
@@ -55,12 +62,13 @@ export const settings: Readonly<Record<SettingName, Setting>> = {
   port: {
     flags: '-p, --port <number>',
     help: 'port to listen on; 0 picks a free one (default: 4242)',
-    expects: 'a number from 0 to 65535',
+    expects: options.port.expects,
+    isNumber: true,
   },
   host: {
     flags: '--host <address>',
     help: 'address to listen on (default: 127.0.0.1)',
-    expects: 'an address of this machine',
+    expects: options.host.expects,
   },
   data: {
     flags: '--data <file>',
@@ -68,6 +76,11 @@ export const settings: Readonly<Record<SettingName, Setting>> = {
     expects: aFile,
   },
   memory: { flags: '--memory', help: 'store the state in memory only', expects: aSwitch },
+  database: {
+    flags: '--database <url>',
+    help: 'PostgreSQL database to store the state in, such as postgres://user:password@host/name',
+    expects: 'the URL of a PostgreSQL database',
+  },
   seed: {
     flags: '--seed <file>',
     help: 'what an empty sandbox starts with: a JSON or YAML file, demo or none (default: demo)',
@@ -76,17 +89,25 @@ export const settings: Readonly<Record<SettingName, Setting>> = {
   baseUrl: {
     flags: '--base-url <url>',
     help: 'URL at which clients reach the service (default: where it listens)',
-    expects: 'an http or https URL',
+    expects: options.baseUrl.expects,
   },
   clock: {
     flags: '--clock <mode>',
     help: 'real or manual; manual time moves only when you advance it (default: as stored)',
     expects: 'real or manual',
+    values: clocks,
   },
   evidence: {
     flags: '--evidence <grade>',
-    help: 'refuse operations with weaker evidence: documented, observed or designed (default: designed)',
-    expects: evidenceGrades.join(', ').replace(/, (\w+)$/, ' or $1'),
+    help: 'refuse operations and fields with weaker evidence: documented, observed, named or designed (default: designed)',
+    expects: options.evidence.expects,
+    values: options.evidence.schema.options,
+  },
+  balances: {
+    flags: '--balances <unit>',
+    help: 'unit of every `balances`: quantity, with decimals, or smallest, in integers (default: quantity)',
+    expects: options.balances.expects,
+    values: options.balances.schema.options,
   },
   import: {
     flags: '--import <file>',
@@ -97,25 +118,37 @@ export const settings: Readonly<Record<SettingName, Setting>> = {
   controlToken: {
     flags: '--control-token <token>',
     help: 'token that lets other machines call the controls under /_sandbox (default: random, printed at start)',
-    expects: accessSettings.controlToken.expects,
+    expects: options.controlToken.expects,
   },
   allowOrigins: {
     flags: '--allow-origin <origin>',
     help: 'also let pages of this origin call; may be repeated',
-    expects: accessSettings.allowOrigins.expects,
+    expects: options.allowOrigins.expects,
     isList: true,
   },
   allowHosts: {
     flags: '--allow-host <host>',
     help: "also answer requests for this host, beside localhost and the base URL's; may be repeated",
-    expects: accessSettings.allowHosts.expects,
+    expects: options.allowHosts.expects,
     isList: true,
   },
   allowUpstream: {
     flags: '--allow-upstream <host or CIDR>',
     help: 'also let purchases call this private host or address range; may be repeated',
-    expects: UPSTREAM_EXPECTED,
+    expects: options.allowUpstream.expects,
     isList: true,
+  },
+  journalEntries: {
+    flags: '--journal-entries <number>',
+    help: 'how many requests the journal keeps; 0 keeps none (default: 10000)',
+    expects: options.journalEntries.expects,
+    isNumber: true,
+  },
+  journalBytes: {
+    flags: '--journal-bytes <number>',
+    help: 'how many bytes of requests the journal keeps (default: 64000000)',
+    expects: options.journalBytes.expects,
+    isNumber: true,
   },
   json: { flags: '--json', help: 'print the address and credentials as one line of JSON', expects: aSwitch },
   open: { flags: '--open', help: 'open the dashboard in a browser', expects: aSwitch },
@@ -125,17 +158,23 @@ const isName = (name: unknown): name is SettingName => typeof name === 'string' 
 
 const names = Object.keys(settings).filter(isName)
 
+/** Where the state is. A source sets at most one. */
+const places = ['memory', 'data', 'database'] as const
+
 /** What a sandbox is started with. */
 export interface Settings {
   readonly port: number
   readonly host: string
-  /** Undefined: the state is in memory. */
+  /** Undefined: the state is in a database or in memory. */
   readonly data: string | undefined
+  /** The URL of a database, with its password. Never print it. */
+  readonly database: string | undefined
   /** The name of a file, `demo`, `none`, or a seed. */
   readonly seed: string | Seed
   readonly baseUrl: string | undefined
   readonly clock: 'real' | 'manual' | undefined
-  readonly evidence: (typeof evidenceGrades)[number]
+  readonly evidence: Evidence
+  readonly balances: 'quantity' | 'smallest'
   readonly import: string | undefined
   readonly exportOnExit: string | undefined
   /** Undefined: each start has a random one. */
@@ -143,6 +182,9 @@ export interface Settings {
   readonly allowOrigins: readonly string[]
   readonly allowHosts: readonly string[]
   readonly allowUpstream: readonly string[]
+  /** Undefined: the default of the journal. */
+  readonly journalEntries: number | undefined
+  readonly journalBytes: number | undefined
   readonly json: boolean
   readonly open: boolean
 }
@@ -160,7 +202,7 @@ export interface Sources {
 /** Reads the settings. Flags win over the environment, then the config file, then the defaults. Throws `Refusal`. */
 export async function readSettings({ flags, environment, directory, apart = false }: Sources): Promise<Settings> {
   const file = await readConfig(directory)
-  const own = { port: undefined, data: undefined, memory: undefined }
+  const own = { port: undefined, data: undefined, memory: undefined, database: undefined }
   const layers: readonly PartialSettings[] = [
     check(readSource(flags, commanderNameOf), flagOf),
     check(
@@ -172,23 +214,27 @@ export async function readSettings({ flags, environment, directory, apart = fals
   ]
   const first = <N extends SettingName>(name: N): PartialSettings[N] =>
     layers.find((layer) => layer[name] !== undefined)?.[name]
-  // Memory and a data file are one choice. The strongest source that sets either decides.
-  const { memory = false } = layers.find((layer) => layer.memory !== undefined || layer.data !== undefined) ?? {}
+  // Memory, a data file and a database are one choice. The strongest source that sets any of them decides.
+  const { memory = false, database } = layers.find((layer) => places.some((name) => layer[name] !== undefined)) ?? {}
   return {
     port: first('port') ?? 4242,
     host: first('host') ?? '127.0.0.1',
-    data: memory ? undefined : (first('data') ?? '.farthing/data.json'),
+    data: memory || database !== undefined ? undefined : (first('data') ?? '.farthing/data.json'),
+    database,
     // A seed of a config file was checked when that was read.
     seed: (first('seed') as string | Seed | undefined) ?? 'demo',
     baseUrl: first('baseUrl'),
     clock: first('clock'),
     evidence: first('evidence') ?? 'designed',
+    balances: first('balances') ?? 'quantity',
     import: first('import'),
     exportOnExit: first('exportOnExit'),
     controlToken: first('controlToken'),
     allowOrigins: first('allowOrigins') ?? [],
     allowHosts: first('allowHosts') ?? [],
     allowUpstream: first('allowUpstream') ?? [],
+    journalEntries: first('journalEntries'),
+    journalBytes: first('journalBytes'),
     json: first('json') ?? false,
     open: first('open') ?? false,
   }
@@ -207,20 +253,20 @@ async function readConfig(directory: string): Promise<PartialSettings> {
   if (name === undefined || text === undefined) return {}
   const document = (await parseDocument(name, text)) ?? {}
   const given = check(document, (setting) => `"${setting}" in ${name}`, name)
-  return typeof given.seed === 'object' ? { ...given, seed: await checkSeed(`"seed" in ${name}`, given.seed) } : given
+  return typeof given.seed === 'object' ? { ...given, seed: checkSeed(`"seed" in ${name}`, given.seed) } : given
 }
 
 /** Checks the settings of one source. `named` returns what that source calls a setting. */
 function check(document: unknown, named: (name: SettingName) => string, place = ''): PartialSettings {
   const { success, data, error } = Config.safeParse(document)
   if (success) {
-    if (data.memory && data.data !== undefined)
-      throw new Refusal(`${named('memory')} and ${named('data')} contradict each other: set only one of them`)
+    const [one, other] = places.filter((name) => data[name] !== undefined && data[name] !== false)
+    if (one && other) throw new Refusal(`${named(one)} and ${named(other)} contradict each other: set only one of them`)
     return data
   }
   const [issue] = error.issues
   if (issue?.code === 'unrecognized_keys')
-    throw new Refusal(`unknown setting "${issue.keys[0]}" in ${place}: choose from ${names.join(', ')}`)
+    throw new Refusal(`unknown setting "${issue.keys[0]}" in ${place}.${suggestName(issue.keys[0] ?? '', names)}`)
   const name = issue?.path[0]
   if (!isName(name)) throw new Refusal(`${place} must contain an object of settings`)
   const { expects, isList } = settings[name]
@@ -228,7 +274,9 @@ function check(document: unknown, named: (name: SettingName) => string, place = 
   const at = issue?.path[1]
   const wrong = Array.isArray(given) && typeof at === 'number' ? given[at] : given
   const rule = isList && wrong === given ? `a list, each element ${expects}` : expects
-  throw new Refusal(`${named(name)} must be ${rule}, not ${JSON.stringify(wrong)}`)
+  // The URL of a database may hold a password.
+  const shown = name === 'database' ? '' : `, not ${JSON.stringify(wrong)}`
+  throw new Refusal(`${named(name)} must be ${rule}${shown}`)
 }
 
 /** Reads every setting from `source` by its name there, and parses texts into the types of the settings. */
@@ -246,13 +294,17 @@ function readSource(
 }
 
 function parseText(name: SettingName, text: string): unknown {
-  const { flags, isList } = settings[name]
+  const { flags, isList, isNumber } = settings[name]
   if (isList) return text.split(',').flatMap((each) => each.trim() || [])
-  if (name === 'port' && /^\d+$/.test(text)) return Number(text)
+  if (isNumber && /^\d+$/.test(text)) return Number(text)
   if (flags.includes('<')) return text
   if (/^(1|true|yes|on)$/i.test(text)) return true
   return /^(0|false|no|off)$/i.test(text) ? false : text
 }
+
+/** The values of an option that has few, by its long flag without dashes. */
+export const valuesOf = (option: string): readonly string[] | undefined =>
+  names.map((name) => ({ flag: flagOf(name), ...settings[name] })).find(({ flag }) => flag === `--${option}`)?.values
 
 const flagOf = (name: SettingName): string => /--[a-z-]+/.exec(settings[name].flags)?.[0] ?? name
 

@@ -1,14 +1,27 @@
-import { Command, type CommanderError } from 'commander'
+import { Argument, Command, type CommanderError, Option } from 'commander'
 import { VERSION } from '../src/base/version.js'
-import { readSettings, type SettingName, type Settings, type Sources, settings } from './config.js'
+import { StorageUnavailable } from '../src/storage/storage.js'
+import { recipes } from './commands/init/recipes.js'
+import type { ExplainFlags } from './commands/journal/explain.js'
+import type { ReplayFlags } from './commands/journal/replay.js'
+import type { RequestsFlags } from './commands/journal/requests.js'
+import { readSettings, type SettingName, type Settings, type Sources, settings, valuesOf } from './config.js'
 import { Refusal } from './refusal.js'
 import { printToStderr } from './stderr.js'
 
-/** Runs the command line. If it refuses, it prints one line to stderr and exits with code 2. */
+/**
+ * Runs the command line. If it refuses, it prints one line to stderr and exits with code 2. If the disk fails while it
+ * stores its state, it prints one line and exits with code 1.
+ */
 export async function runProgram(args: readonly string[]): Promise<void> {
   try {
     await program().parseAsync(args, { from: 'user' })
   } catch (error) {
+    if (error instanceof StorageUnavailable) {
+      printToStderr(oneLine(error.message))
+      process.exitCode = 1
+      return
+    }
     if (error instanceof Refusal) printToStderr(error.message)
     else if (!isCommanderError(error)) throw error
     else if (error.exitCode === 0) return
@@ -22,11 +35,24 @@ const isCommanderError = (error: unknown): error is CommanderError =>
 
 const oneLine = (message: string): string => message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
 
-const stateSettings = ['data', 'import', 'exportOnExit'] as const
+const stateSettings = ['data', 'database', 'import', 'exportOnExit'] as const
 const reachSettings = ['controlToken', 'allowOrigins', 'allowHosts', 'allowUpstream'] as const
-const serviceSettings = ['port', 'host', 'memory', 'seed', 'baseUrl', 'clock', 'evidence', ...reachSettings] as const
+const serviceSettings = [
+  'port',
+  'host',
+  'memory',
+  'seed',
+  'baseUrl',
+  'clock',
+  'evidence',
+  'balances',
+  'journalEntries',
+  'journalBytes',
+  ...reachSettings,
+] as const
 
-function program(): Command {
+/** The commands and flags, without what they do being loaded. */
+export function program(): Command {
   const root = new Command('farthing')
     .description('The micropayment service, in your process.')
     .version(VERSION, '-v, --version', 'print the version')
@@ -37,7 +63,12 @@ function program(): Command {
     .configureOutput({ outputError: () => {} })
   addStart(root)
   addExec(root)
+  addInit(root)
   addFileCommands(root)
+  addEventCommands(root)
+  addJournalCommands(root)
+  addMcp(root)
+  addCompletion(root)
   return root
 }
 
@@ -75,24 +106,211 @@ function addExec(root: Command): void {
   })
 }
 
-function addFileCommands(root: Command): void {
-  root
+function addInit(root: Command): void {
+  const init = root
     .command('init')
-    .description('write farthing.config.json, unless there is one')
-    .action(async () => (await import('./commands/init.js')).init(process.cwd()))
-  withSettings(root.command('export <file>'), ['data'])
+    .description('write farthing.config.json, or the files of a recipe; never overwrite a file')
+  for (const [flag, { help }] of Object.entries(recipes)) init.option(flag, help)
+  init.action(async (flags: Flags) => {
+    const [asked, another] = init.options.filter((option) => flags[option.attributeName()])
+    if (another) throw new Refusal(`${asked?.flags} and ${another.flags} contradict each other: choose one recipe`)
+    const recipe = recipes[asked?.flags ?? '']
+    if (recipe) await (await import('./commands/init/recipe.js')).writeRecipe(recipe, process.cwd())
+    else await (await import('./commands/init/config.js')).writeConfig(process.cwd())
+  })
+}
+
+function addFileCommands(root: Command): void {
+  withSettings(root.command('export <file>'), ['data', 'database', 'json'], { json: COUNTS })
     .description('write the whole state to a JSON file')
-    .action(async (file: string, flags: Flags) =>
-      (await import('./commands/state.js')).exportState(file, dataOf(await readGiven(flags))),
-    )
-  withSettings(root.command('import <file>'), ['data'])
-    .description('replace everything in the data file with an exported state')
-    .action(async (file: string, flags: Flags) =>
-      (await import('./commands/state.js')).importState(file, dataOf(await readGiven(flags))),
-    )
-  withSettings(root.command('openapi'), ['baseUrl'])
+    .action(async (file: string, flags: Flags) => {
+      const settings = await readGiven(flags)
+      const { exportState } = await import('./commands/state.js')
+      await exportState({ file, ...storedIn(settings), json: settings.json })
+    })
+  withSettings(root.command('import [file]'), ['data', 'database', 'json'], { json: COUNTS })
+    .description('replace everything that is stored with an exported state, or import a binder into a twin')
+    .option('--binder <file>', 'CSV of a binder, whose rows become the history of --twin')
+    .option('--twin <hostname>', 'a twin of the data file that has no history yet')
+    .action(async (file: string | undefined, flags: Flags) => importGiven(file, flags))
+  root
+    .command('migrate <file>')
+    .description('say what opening an older data file or exported state would change')
+    .requiredOption('--check', 'change nothing (opening the file migrates it)')
+    .action(async (file: string) => (await import('./commands/migrate.js')).checkMigration(file))
+  root
+    .command('verify <file>')
+    .description('read all files of a stopped sandbox, and print what is wrong with them')
+    .action(async (file: string) => (await import('./commands/verify.js')).verify(file))
+  root
+    .command('backup <file> <to>')
+    .description('copy the state of a data file to a new file, even while a sandbox uses it')
+    .action(async (file: string, to: string) => (await import('./commands/backup.js')).backup(file, to))
+  root
+    .command('repair <file> <to>')
+    .description('write all that can be read of damaged files to a new file, and print what is lost')
+    .action(async (file: string, to: string) => (await import('./commands/repair.js')).repair(file, to))
+  withSettings(root.command('openapi'), ['baseUrl', 'evidence'])
     .description('print the OpenAPI document')
     .action(async (flags: Flags) => (await import('./commands/openapi.js')).openapi(await readGiven(flags)))
+  withSettings(root.command('diff <file|url>'), ['evidence', 'json'], {
+    json: 'print the differences as one line of JSON',
+  })
+    .description('compare another OpenAPI document, or a recorded session (HAR), with farthing')
+    .action(async (place: string, flags: Flags) => {
+      const { evidence, json } = await readGiven(flags)
+      await (await import('./commands/diff.js')).diff({ place, evidence, json })
+    })
+}
+
+function addEventCommands(root: Command): void {
+  withAccount(root.command('listen'))
+    .summary('print the events of a running service, and forward them signed')
+    .description(
+      'Print the new events of an account of a running service, and forward each to a URL, signed like a webhook. ' +
+        'The service need not be able to reach that URL.',
+    )
+    .option('--forward-to <url>', 'where to post each event')
+    .option('--events <patterns>', 'types such as payment.created or payment.*, separated by commas (default: all)')
+    .option('--secret <secret>', 'secret that signs what is forwarded (default: a new one, which is printed)')
+    .action(async (flags: TextFlags) => {
+      const [{ listen }, { stopSignal }] = await Promise.all([
+        import('./commands/events/listen.js'),
+        import('./signals.js'),
+      ])
+      const stopped = new AbortController()
+      void stopSignal().then(() => stopped.abort())
+      await listen(flags, outside(), stopped.signal)
+    })
+  withAccount(root.command('trigger'))
+    .summary('make an event happen in a running sandbox')
+    .description('Make an event happen in a running sandbox, such as payment.created: somebody pays for something.')
+    .argument('<type>')
+    .option('--control-token <token>', 'token of a sandbox on another machine')
+    .action(async (type: string, flags: TextFlags) => {
+      await (await import('./commands/events/trigger.js')).trigger(type, flags, outside())
+    })
+}
+
+function addJournalCommands(root: Command): void {
+  withSandbox(root.command('requests'))
+    .summary('print the requests of a running sandbox, or one of them, or write them for another tool')
+    .description(
+      'Print the last requests of a running sandbox, oldest first, or one of them with what was sent and answered. With ' +
+        '--as, write them for another tool: as commands, or as a test.',
+    )
+    .argument('[id]', 'an X-Request-ID, last or last-error')
+    .option('--operation <id>', 'only requests of this operation, such as createPayment')
+    .option('--status <number>', 'only requests that were answered with this status')
+    .option('--principal <name>', 'only requests of this caller, such as account:1 or user:2')
+    .option('--q <text>', 'only requests with this text in their path, a body, the code or the id')
+    .option('--limit <number>', 'print at most so many (default: 20)')
+    .addOption(new Option('--as <format>', 'write them for another tool').choices(['curl', 'http', 'har', 'vitest']))
+    .option('--from <id>', 'first request to write (default: the oldest of the last ones)')
+    .option('--to <id>', 'last request to write (default: the newest)')
+    .option('--follow', 'print new requests as they end, until stopped')
+    .option('--json', 'print each request as one line of JSON')
+    .action(async (id: string | undefined, flags: RequestsFlags) => {
+      const [{ requests }, { stopSignal }] = await Promise.all([
+        import('./commands/journal/requests.js'),
+        import('./signals.js'),
+      ])
+      const stopped = new AbortController()
+      if (flags.follow) void stopSignal().then(() => stopped.abort())
+      await requests(id, flags, outside(), stopped.signal)
+    })
+  withSandbox(root.command('explain'))
+    .summary('say why a running sandbox answered a request as it did')
+    .description('Say why a running sandbox answered a request as it did, and print the call that mends a refusal.')
+    .argument('[id]', 'an X-Request-ID, last or last-error', 'last-error')
+    .option('--json', 'print the explanation as one line of JSON')
+    .action(async (id: string, flags: ExplainFlags) =>
+      (await import('./commands/journal/explain.js')).explain(id, flags, outside()),
+    )
+  withSandbox(root.command('replay'))
+    .summary('send a request of a running sandbox again')
+    .description(
+      'Send a request of a running sandbox again, with fresh credentials of the same caller. By default this happens in a ' +
+        'fork, so that nothing changes in the sandbox.',
+    )
+    .argument('<id>', 'an X-Request-ID, last or last-error')
+    .option('--diff', 'compare answers and effects, and exit with code 1 if they differ')
+    .option('--strict', 'compare ids and times too')
+    .addOption(
+      new Option('--in <where>', 'in a fork, or in place, where everything happens once more (default: fork)').choices([
+        'fork',
+        'place',
+      ]),
+    )
+    .option('--json', 'print what came of it as one line of JSON')
+    .action(async (id: string, flags: ReplayFlags) =>
+      (await import('./commands/journal/replay.js')).replay(id, flags, outside()),
+    )
+}
+
+type TextFlags = Readonly<Record<string, string>>
+
+const withUrl = (command: Command): Command =>
+  command.option('--url <url>', 'address of the service (default: FARTHING_URL, or http://127.0.0.1:4242)')
+
+const withSandbox = (command: Command): Command =>
+  withUrl(command).option('--control-token <token>', 'token of a sandbox on another machine')
+
+const withAccount = (command: Command): Command =>
+  withUrl(command)
+    .option('--client-id <id>', 'client id of the account (default: FARTHING_CLIENT_ID, or the demo seed)')
+    .option('--client-secret <secret>', 'client secret of the account (default: FARTHING_CLIENT_SECRET)')
+
+const outside = () => ({
+  fetch,
+  environment: process.env,
+  print: (line: string) => void process.stdout.write(`${line}\n`),
+})
+
+function addMcp(root: Command): void {
+  const command = root
+    .command('mcp')
+    .summary('serve tools for coding agents over stdio')
+    .description(
+      'Serve tools for coding agents over stdio, as an MCP server: those of the running sandbox, or of one in memory that ' +
+        'it starts.',
+    )
+    .option('--url <url>', 'address of the running sandbox (default: FARTHING_URL, or this machine at --port)')
+  withSettings(command, ['port', 'seed', 'controlToken'], {
+    port: 'port of the sandbox to look for, or else to start (default: 4242)',
+    seed: 'what a sandbox that it starts has: a JSON or YAML file, demo or none (default: demo)',
+    controlToken: 'token of a sandbox on another machine',
+  }).action(async ({ url = process.env.FARTHING_URL, ...flags }: Flags) => {
+    const named = typeof url === 'string' && url !== '' ? url : undefined
+    await (await import('./commands/mcp.js')).mcp(named, await readGiven(flags))
+  })
+}
+
+function addCompletion(root: Command): void {
+  root
+    .command('completion')
+    .summary('print a script that completes farthing in a shell')
+    .description('Print a script that completes farthing in a shell: eval "$(farthing completion bash)"')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .action(async (shell: 'bash' | 'zsh' | 'fish') =>
+      (await import('./commands/completion.js')).completion(shell, root, valuesOf),
+    )
+}
+
+const COUNTS = 'print what was moved as one line of JSON'
+
+/** Imports a state or a binder: exactly one of them is given. */
+async function importGiven(file: string | undefined, { binder, twin, ...flags }: Flags): Promise<void> {
+  const settings = await readGiven(flags)
+  const { json } = settings
+  if (typeof binder === 'string' && typeof twin === 'string' && file === undefined) {
+    const { importBinderFile } = await import('./commands/binder.js')
+    return importBinderFile({ file: binder, twin, data: dataOf(settings), json })
+  }
+  if (binder !== undefined || twin !== undefined || file === undefined)
+    throw new Refusal('import needs the file of a state, or --binder FILE together with --twin HOSTNAME')
+  const { importState } = await import('./commands/state.js')
+  await importState({ file, ...storedIn(settings), json })
 }
 
 type Flags = Readonly<Record<string, unknown>>
@@ -115,8 +333,14 @@ const collect = (value: string, values: readonly string[] = []): readonly string
 const readGiven = (flags: Flags, { apart = false }: Pick<Sources, 'apart'> = {}): Promise<Settings> =>
   readSettings({ flags, environment: process.env, directory: process.cwd(), apart })
 
+function storedIn({ data, database }: Settings): Pick<Settings, 'data' | 'database'> {
+  if (data === undefined && database === undefined)
+    throw new Refusal('this command needs a data file or a database, not memory: name one with --data or --database')
+  return { data, database }
+}
+
 function dataOf({ data }: Settings): string {
-  if (data === undefined) throw new Refusal('this command needs a data file, not memory: name one with --data')
+  if (data === undefined) throw new Refusal('this command needs a data file: name one with --data')
   return data
 }
 

@@ -10,7 +10,7 @@ import { sandboxPages } from './pages/pages.js'
 import { Refusal } from './refusal.js'
 import { demo } from './seed/demo.js'
 import { loadSeed } from './seed/load.js'
-import { checkTarget, openData, openMemory, readState, writeState } from './state.js'
+import { checkTarget, openStorage, readState, writeState } from './state.js'
 
 /** A sandbox that listens. */
 export interface RunningSandbox {
@@ -19,7 +19,7 @@ export interface RunningSandbox {
   readonly credentials: Credentials
   /** Opens the controls to callers that are not on this machine. */
   readonly controlToken: string
-  /** Finishes running requests, writes the export, and closes the storage. Throws `Refusal`. */
+  /** Finishes running requests, writes the export, and closes the storage. Throws `Refusal`, `StorageUnavailable`. */
   close(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export interface StartOptions {
 
 /** Opens the state, creates a service over it and listens. Throws `Refusal`. */
 export async function startSandbox(settings: Settings, { warn }: StartOptions): Promise<RunningSandbox> {
-  const { data, exportOnExit } = settings
+  const { data, database, exportOnExit } = settings
   if (exportOnExit !== undefined) await checkTarget(exportOnExit, data)
   const seed = await loadSeed(settings.seed)
   const { controlToken = randomBytes(16).toString('hex') } = settings
@@ -38,27 +38,42 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
   let opened: Opened | undefined
   // Listens first, so that no file changes if the port is taken.
   const served = await listen(settings, async (address) => {
-    const storage = data === undefined ? await openMemory(replaceBy) : await openData(data, { replaceBy, warn })
+    const storage = await openStorage(settings, { replaceBy, warn })
     const baseUrl = settings.baseUrl ?? address
     opened = { storage, ...(await assemble(storage, { ...settings, seed, controlToken, baseUrl })) }
     return opened.handler
   })
   warnOfExposure(settings, warn)
   const { storage, service, credentials } = known(opened)
+  // Closing ends it.
+  if (data !== undefined || database !== undefined) auditOpened(service, warn).catch(() => {})
   return {
     url: service.baseUrl,
     credentials,
     controlToken,
     async close() {
-      await served.close()
+      // What the service waits for may not keep the process alive.
+      const staying = setInterval(() => {}, 60_000)
+      const began = performance.now()
       try {
+        await served.close()
         if (exportOnExit !== undefined) await writeState(exportOnExit, storage)
       } finally {
-        await service.close()
+        const withinMs = Math.max(CLOSE_MS - (performance.now() - began), 0)
+        await service.close({ withinMs }).finally(() => clearInterval(staying))
       }
     },
   }
 }
+
+/** Audits the ledger of a state that was opened, in slices between calls. Only an edit by hand or a defect breaks it. */
+async function auditOpened(service: Service, warn: StartOptions['warn']): Promise<void> {
+  const { broken } = await service.sandbox.ledger()
+  if (broken) warn(`the ledger of this state is broken: ${broken.rule}. Stop the sandbox, and run farthing verify.`)
+}
+
+/** How long closing may take, for the server and the service together. */
+const CLOSE_MS = 10_000
 
 /** The folder of the built demo, next to the built command. */
 const offline = new URL('../demo/', import.meta.url)
@@ -79,17 +94,28 @@ function known(opened: Opened | undefined): Opened {
   return opened
 }
 
-type AssembleOptions = Pick<Settings, 'clock' | 'evidence' | 'allowOrigins' | 'allowHosts' | 'allowUpstream'> & {
+type AssembleOptions = Pick<
+  Settings,
+  | 'clock'
+  | 'evidence'
+  | 'balances'
+  | 'allowOrigins'
+  | 'allowHosts'
+  | 'allowUpstream'
+  | 'journalEntries'
+  | 'journalBytes'
+> & {
   readonly seed: Seed
   readonly baseUrl: string
   readonly controlToken: string
 }
 
 async function assemble(storage: Storage, { clock, ...options }: AssembleOptions): Promise<Assembled> {
-  const { baseUrl, evidence, seed, allowUpstream, controlToken, allowOrigins, allowHosts } = options
+  const { baseUrl, evidence, balances, seed, allowUpstream, controlToken, allowOrigins, allowHosts } = options
   const reach = { controlToken, allowOrigins, allowHosts }
-  const ports = { upstream: nodeUpstream(), fonts: nodeFonts() }
-  const service = createService({ storage, baseUrl, evidence, seed, sandbox: true, ...ports, allowUpstream, ...reach })
+  const ports = { upstream: nodeUpstream(), fonts: nodeFonts(), limits: { closeMs: CLOSE_MS } }
+  const shown = { baseUrl, evidence, balances, allowUpstream, journal: journalOf(options) }
+  const service = createService({ storage, ...shown, seed, sandbox: true, ...ports, ...reach })
   try {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
@@ -100,6 +126,13 @@ async function assemble(storage: Storage, { clock, ...options }: AssembleOptions
     if (error instanceof Problem) throw new Refusal(`cannot use the seed: ${error.message}`, { cause: error })
     throw error
   }
+}
+
+function journalOf({
+  journalEntries: entries,
+  journalBytes: bytes,
+}: Pick<Settings, 'journalEntries' | 'journalBytes'>) {
+  return { ...(entries !== undefined && { entries }), ...(bytes !== undefined && { bytes }) }
 }
 
 /** Reads the file that `--import` names. If it is also the file to write on exit, it need not exist yet. */
@@ -116,7 +149,7 @@ async function readInitialState({ import: file, exportOnExit }: Settings): Promi
 /** Listens. `begin` gets the address at which this machine reaches the sandbox. */
 async function listen({ port, host }: Settings, begin: (address: string) => Promise<Handler>): Promise<Served> {
   try {
-    return await serve((url) => begin(reachableUrl(url)), { port, host })
+    return await serve((url) => begin(reachableUrl(url)), { port, host, closeMs: CLOSE_MS })
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error && 'code' in error)) throw error
     const { code, syscall } = error

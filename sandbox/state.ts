@@ -1,21 +1,47 @@
 import { randomUUID } from 'node:crypto'
-import { open, rm, stat } from 'node:fs/promises'
+import { access, open, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { exists, PRIVATE, replaceFile, settlePath } from '../adapters/storage/file/disk.js'
-import { KeyFile } from '../adapters/storage/file/key-file.js'
+import { PRIVATE, replaceFile, settlePath } from '../adapters/storage/file/disk.js'
+import { readStateDocument } from '../adapters/storage/file/first-format.js'
+import { isStorage, readStored } from '../adapters/storage/file/stored.js'
 import { fileStorage, StorageDamaged, StorageLocked } from '../adapters/storage/file.js'
 import { memoryStorage } from '../adapters/storage/memory.js'
 import { collections } from '../src/collections.js'
+import { schemaHistory } from '../src/migrations/schema.js'
 import { checkSnapshot } from '../src/sandbox/controls/snapshot.js'
+import { stateText } from '../src/storage/state-text.js'
 import type { State, Storage } from '../src/storage/storage.js'
+import { type Migration, pendingMigrations, SchemaNewer, schemaOf } from '../src/storage/tables/migration.js'
 import { messageOf } from '../src/storage/unknown.js'
-import { parseDocument, readText } from './document.js'
+import type { Settings } from './config.js'
 import { Refusal, refuseFile } from './refusal.js'
 
 export interface OpenOptions {
   /** Takes the place of all that is stored. */
   readonly replaceBy?: State | undefined
   readonly warn?: (message: string) => void
+}
+
+/** Opens a data file, a database, or else memory. Throws `Refusal`. */
+export function openStorage(
+  { data, database }: Partial<Pick<Settings, 'data' | 'database'>>,
+  options: OpenOptions = {},
+): Promise<Storage> {
+  if (database !== undefined) return openDatabase(database, options)
+  return data === undefined ? openMemory(options.replaceBy) : openData(data, options)
+}
+
+async function openDatabase(url: string, { replaceBy }: OpenOptions): Promise<Storage> {
+  const { DatabaseRefused, postgresStorage } = await import('../adapters/storage/postgres.js')
+  try {
+    const storage = await postgresStorage({ url })
+    if (replaceBy) await replaceState(storage, replaceBy)
+    return storage
+  } catch (error) {
+    if (error instanceof DatabaseRefused || error instanceof SchemaNewer)
+      throw new Refusal(error.message, { cause: error })
+    throw error
+  }
 }
 
 /** Opens a data file. Throws `Refusal` if another process uses it, or if it is damaged. */
@@ -27,7 +53,7 @@ export async function openData(file: string, { replaceBy, warn }: OpenOptions = 
     if (replaceBy) await replaceState(storage, replaceBy)
     return storage
   } catch (error) {
-    if (error instanceof StorageDamaged || error instanceof StorageLocked)
+    if (error instanceof StorageDamaged || error instanceof StorageLocked || error instanceof SchemaNewer)
       throw new Refusal(error.message, { cause: error })
     return refuseFile('use the data file', file, error)
   }
@@ -48,46 +74,83 @@ export async function openMemory(replaceBy: State | undefined): Promise<Storage>
   return storage
 }
 
-/** Reads a file that `writeState` wrote, or a data file with its key file next to it. Throws `Refusal`. */
-export async function readState(file: string): Promise<State> {
-  const document = await parseDocument(file, await readText(file))
+/** Is called with the number of bytes so far. */
+type OnBytes = (bytes: number) => void
+
+/** Reads a file that `writeState` wrote, or the files of a storage that nobody uses. Throws `Refusal`. */
+export async function readState(file: string, onRead?: OnBytes): Promise<State> {
+  await access(file).catch((error: unknown) => refuseFile('read', file, error))
   try {
-    return await withKeyBeside(file, await checkSnapshot(document, collections))
+    return await checkSnapshot(await stateIn(resolve(file), onRead), { collections, history: schemaHistory })
   } catch (cause) {
     throw new Refusal(`cannot import ${file}: ${messageOf(cause)}`, { cause })
   }
 }
 
-async function withKeyBeside(file: string, state: State & { readonly commit?: unknown }): Promise<State> {
-  if (typeof state.commit !== 'number') return state
-  const keyFile = await KeyFile.open(`${file}.key`)
-  return { counters: state.counters, rows: { ...state.rows, ...keyFile.settle(state.commit) } }
+/** What opening a file would do to its rows. */
+export interface PlannedMigration {
+  readonly schema: number
+  /** Empty if the rows stay as they are. */
+  readonly migrations: readonly Migration[]
 }
 
-/** Writes a state as JSON in one step. Throws `Refusal`. */
-export async function writeState(file: string, storage: Storage): Promise<void> {
+/**
+ * Runs the migrations of a data file or of an exported state in memory, and audits the result. Changes nothing. Throws
+ * `Refusal` if farthing would not open it.
+ */
+export async function planMigration(file: string): Promise<PlannedMigration> {
+  await access(file).catch((error: unknown) => refuseFile('read', file, error))
+  try {
+    const state = await stateIn(resolve(file))
+    const schema = schemaOf(state)
+    const migrations = pendingMigrations(schemaHistory, { schema, what: file })
+    await checkSnapshot(state, { collections, history: schemaHistory })
+    return { schema, migrations }
+  } catch (cause) {
+    throw new Refusal(`farthing would not open ${file}: ${messageOf(cause)}`, { cause })
+  }
+}
+
+async function stateIn(path: string, onRead?: OnBytes): Promise<State> {
+  if (!(await isStorage(path))) return readStateDocument(path, onRead)
+  const { schema, tables } = await readStored(path)
+  return { schema, ...tables.state() }
+}
+
+/** Writes the state of a storage as JSON in one step, and returns it. Throws `Refusal`. */
+export async function writeState(file: string, storage: Storage, onWritten?: OnBytes): Promise<State> {
   await checkTarget(file)
-  const text = `${JSON.stringify(await storage.export(), null, 2)}\n`
+  const state = await storage.export()
+  const pieces = measured(stateText(state), onWritten)
   try {
     const path = await settlePath(file)
-    if (await isSpecialFile(path)) return await writeText(path, text)
-    await replaceAtomically(path, text)
+    if (await isSpecialFile(path)) await writePieces(path, pieces)
+    else await replaceAtomically(path, pieces)
+    return state
   } catch (error) {
-    refuseFile('write', file, error)
+    return refuseFile('write', file, error)
+  }
+}
+
+function* measured(pieces: Iterable<string>, onWritten: OnBytes = () => {}): Generator<string> {
+  let bytes = 0
+  for (const piece of pieces) {
+    yield piece
+    onWritten((bytes += Buffer.byteLength(piece)))
   }
 }
 
 /** Throws `Refusal` if `file` is a data file, whose journal would no longer fit. */
 export async function checkTarget(file: string, data?: string): Promise<void> {
   const path = resolve(file)
-  if ((data !== undefined && resolve(data) === path) || (await exists(`${path}.journal`)))
+  if ((data !== undefined && resolve(data) === path) || (await isStorage(path)))
     throw new Refusal(`${file} is a sandbox's data file: write the state to a different file`)
 }
 
-async function replaceAtomically(path: string, text: string): Promise<void> {
+async function replaceAtomically(path: string, pieces: Iterable<string>): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   try {
-    await writeText(aside, text)
+    await writePieces(aside, pieces)
     await replaceFile(aside, path)
   } finally {
     await rm(aside, { force: true })
@@ -100,10 +163,10 @@ async function isSpecialFile(path: string): Promise<boolean> {
   return found !== undefined && !found.isFile()
 }
 
-async function writeText(file: string, text: string): Promise<void> {
+async function writePieces(file: string, pieces: Iterable<string>): Promise<void> {
   const handle = await open(file, 'w', PRIVATE)
   try {
-    await handle.writeFile(text)
+    for (const piece of pieces) await handle.writeFile(piece)
     if ((await handle.stat()).isFile()) await handle.sync()
   } finally {
     await handle.close()

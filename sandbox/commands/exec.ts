@@ -1,15 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { environmentOf } from '../../adapters/testing/environment.js'
+import { StorageUnavailable } from '../../src/storage/storage.js'
 import type { Settings } from '../config.js'
+import { packageManagerEnded } from '../parent.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { codeOf } from '../signals.js'
 import { printToStderr } from '../stderr.js'
 
 const forwardedSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** Runs a command next to its own sandbox, and ends with the command's exit code or signal. */
+/**
+ * Runs a command next to its own sandbox, and ends with the command's exit code or signal. Throws `StorageUnavailable` if
+ * the command succeeds and the disk does not take the sandbox's state.
+ */
 export async function exec([command = '', ...args]: readonly string[], settings: Settings): Promise<void> {
   const sandbox = await startSandbox(settings, { warn: printToStderr })
-  const ended = await run(command, args, sandbox).finally(() => sandbox.close())
+  const ended = await run(command, args, sandbox)
+  try {
+    await sandbox.close()
+  } catch (error) {
+    // The command's own failure says more.
+    if (!(error instanceof StorageUnavailable) || ('code' in ended && ended.code === 0)) throw error
+    printToStderr(error.message)
+  }
   if ('code' in ended) process.exitCode = ended.code
   else endWithSignal(ended.signal)
 }
@@ -20,11 +33,12 @@ function run(command: string, args: readonly string[], sandbox: RunningSandbox):
   const isWindows = process.platform === 'win32'
   const child = spawn(command, isWindows ? args.map(quoted) : args, {
     stdio: 'inherit',
-    env: { ...process.env, ...variablesOf(sandbox) },
+    env: { ...process.env, ...environmentOf(sandbox.url, sandbox.credentials) },
     // On Windows many commands are scripts, which only the shell finds.
     shell: isWindows,
   })
   for (const signal of forwardedSignals) process.on(signal, () => forwardSignal(signal, child))
+  void packageManagerEnded().then(() => child.kill())
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       printToStderr(`cannot run ${command}: ${error.code === 'ENOENT' ? 'command not found' : error.message}`)
@@ -38,25 +52,6 @@ function run(command: string, args: readonly string[], sandbox: RunningSandbox):
 function forwardSignal(signal: NodeJS.Signals, child: ChildProcess): void {
   if (signal === 'SIGINT' && process.stdin.isTTY) return
   child.kill(signal)
-}
-
-/** The command's environment variables. */
-function variablesOf({ url, credentials: { accounts, users } }: RunningSandbox): Record<string, string> {
-  const [account] = accounts
-  const [user] = users
-  return {
-    FARTHING_URL: url,
-    ...(account && {
-      FARTHING_CLIENT_ID: account.client_id,
-      FARTHING_CLIENT_SECRET: account.client_secret,
-      FARTHING_PUBLIC_SECRET: account.public_secret,
-    }),
-    ...(user && {
-      FARTHING_USER_EMAIL: user.email,
-      FARTHING_USER_CLIENT_ID: user.client_id,
-      FARTHING_USER_CLIENT_SECRET: user.client_secret,
-    }),
-  }
 }
 
 function endWithSignal(signal: NodeJS.Signals): void {

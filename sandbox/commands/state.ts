@@ -1,20 +1,51 @@
+import { stat } from 'node:fs/promises'
 import { exists } from '../../adapters/storage/file/disk.js'
-import { Refusal } from '../refusal.js'
-import { openData, readState, writeState } from '../state.js'
+import type { State } from '../../src/storage/storage.js'
+import type { Settings } from '../config.js'
+import { Progress, shownBytes, shownRows } from '../progress.js'
+import { Refusal, refuseFile } from '../refusal.js'
+import { openStorage, readState, writeState } from '../state.js'
 
-/** Writes the whole state of a data file to another file. Throws `Refusal`. */
-export async function exportState(file: string, data: string): Promise<void> {
-  if (!(await exists(data))) throw new Refusal(`no data file at ${data}: name it with --data`)
-  const storage = await openData(data)
+interface Moved extends Partial<Pick<Settings, 'data' | 'database'>> {
+  /** The exported state. */
+  readonly file: string
+  readonly json: boolean
+}
+
+/** Writes the whole state of a data file or a database to another file. Throws `Refusal`. */
+export async function exportState({ file, data, database, json }: Moved): Promise<void> {
+  if (data !== undefined && !(await exists(data))) throw new Refusal(`no data file at ${data}: name it with --data`)
+  const storage = await openStorage({ data, database })
+  const progress = new Progress({ json })
   try {
-    await writeState(file, storage)
+    const state = await writeState(file, storage, (bytes) => progress.show('Writing', { count: shownBytes(bytes) }))
+    if (json) printCounts({ file, data }, state)
   } finally {
+    progress.end()
     await storage.close()
   }
 }
 
-/** Replaces everything in a data file with the state in `file`. Throws `Refusal`. */
-export async function importState(file: string, data: string): Promise<void> {
-  const storage = await openData(data, { replaceBy: await readState(file) })
-  await storage.close()
+/** Replaces everything in a data file or a database with the state in `file`. Throws `Refusal`. */
+export async function importState({ file, data, database, json }: Moved): Promise<void> {
+  const { size } = await stat(file).catch((error: unknown) => refuseFile('read', file, error))
+  const progress = new Progress({ json })
+  try {
+    const state = await readState(file, (bytes) =>
+      progress.show('Reading', { share: bytes / size, count: shownBytes(bytes) }),
+    )
+    progress.show('Storing', { count: shownRows(countRows(state)) })
+    const storage = await openStorage({ data, database }, { replaceBy: state })
+    await storage.close()
+    if (json) printCounts({ file, data }, state)
+  } finally {
+    progress.end()
+  }
+}
+
+const countRows = ({ rows }: State): number => Object.values(rows).reduce((sum, list) => sum + list.length, 0)
+
+function printCounts(names: { file: string; data: string | undefined }, state: State): void {
+  const counts = { rows: countRows(state), collections: Object.keys(state.rows).length }
+  process.stdout.write(`${JSON.stringify({ ...names, ...counts })}\n`)
 }

@@ -1,3 +1,4 @@
+import { describeFault } from '../../src/http/fields/field.js'
 import { type Seed, SeedSchema } from '../../src/sandbox/controls/seed/seed-schema.js'
 import { parseDocument, readText } from '../document.js'
 import { Refusal } from '../refusal.js'
@@ -12,39 +13,8 @@ export async function loadSeed(seed: string | Seed): Promise<Seed> {
 }
 
 /** Checks a document against the schema of seeds. Throws `Refusal`, which names the wrong field. */
-export async function checkSeed(place: string, document: unknown): Promise<Seed> {
-  const { success, data } = SeedSchema.safeParse(document)
-  if (!success) {
-    const { default: english } = await import('zod/v4/locales/en.js')
-    const { error } = SeedSchema.safeParse(document, { error: english().localeError })
-    const [issue] = error?.issues ?? []
-    throw new Refusal(`${place}: ${[pathOf(issue?.path ?? []), issue?.message].filter(Boolean).join(': ')}`)
-  }
-  const unknown = findUnknownField(document, data, [])
-  if (unknown) throw new Refusal(`${place}: ${pathOf(unknown)} is not a field of a seed`)
-  return data
+export function checkSeed(place: string, document: unknown): Seed {
+  const fault = describeFault(SeedSchema, document)
+  if (fault !== undefined) throw new Refusal(`${place}: ${fault}`)
+  return SeedSchema.parse(document)
 }
-
-/** Returns the path of the first field that the schema does not know. */
-function findUnknownField(
-  given: unknown,
-  taken: unknown,
-  path: readonly PropertyKey[],
-): readonly PropertyKey[] | undefined {
-  if (typeof given !== 'object' || given === null) return undefined
-  for (const [name, value] of Object.entries(given)) {
-    const inner = [...path, Array.isArray(given) ? Number(name) : name]
-    if (!holds(taken) || !Object.hasOwn(taken, name)) return inner
-    const found = findUnknownField(value, taken[name], inner)
-    if (found) return found
-  }
-  return undefined
-}
-
-/** Lists hold their parts under numbers. */
-const holds = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null
-
-/** `accounts[0].balance` */
-const pathOf = (path: readonly PropertyKey[]): string =>
-  path.map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${String(part)}`)).join('')

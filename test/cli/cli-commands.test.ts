@@ -2,6 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
+import { readState } from '../../sandbox/state.js'
 import { routeList } from '../../src/routes.js'
 import { caller } from '../support/api.js'
 import { cli, type Ended, type Sandbox } from '../support/cli.js'
@@ -11,6 +12,7 @@ const farthing = cli()
 const { run, start } = farthing
 
 const inDirectory = (file: string) => join(farthing.directory, file)
+const accountsIn = async (file: string) => (await readState(inDirectory(file))).rows.accounts
 const readJson = async (file: string) => JSON.parse(await readFile(inDirectory(file), 'utf8'))
 const calling = ({ url }: Pick<Sandbox, 'url'>) => caller({ url, fetch, close: async () => {} })
 
@@ -19,7 +21,7 @@ test('--version and --help list the version and the commands', async () => {
   expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
   const { code, stdout } = await run(['--help'])
   expect(code).toBe(0)
-  for (const word of ['exec', 'init', 'export', 'import', 'openapi', '--port', '--seed', '--export-on-exit'])
+  for (const word of ['exec', 'init', 'export', 'import', 'openapi', 'diff', '--port', '--seed', '--export-on-exit'])
     expect(stdout).toContain(word)
 })
 
@@ -93,7 +95,7 @@ describe('exec', () => {
 
   test('stores its state in a file with --data', async () => {
     expect(await run(['exec', '--data', 'kept.json', ...node('')])).toMatchObject({ code: 0 })
-    expect((await readJson('kept.json')).rows.accounts).toHaveLength(1)
+    expect(await accountsIn('kept.json')).toHaveLength(1)
   })
 })
 
@@ -187,6 +189,6 @@ describe('state', () => {
         code: 2,
         stderr: expect.stringMatching(/^farthing: \S+ is a sandbox's data file: [^\n]+\n$/),
       })
-    expect((await readJson(data)).rows.accounts).toHaveLength(1)
+    expect(await accountsIn(data)).toHaveLength(1)
   })
 })

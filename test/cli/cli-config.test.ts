@@ -18,16 +18,20 @@ const defaults = {
   port: 4242,
   host: '127.0.0.1',
   data: '.farthing/data.json',
+  database: undefined,
   seed: 'demo',
   baseUrl: undefined,
   clock: undefined,
   evidence: 'designed',
+  balances: 'quantity',
   import: undefined,
   exportOnExit: undefined,
   controlToken: undefined,
   allowOrigins: [],
   allowHosts: [],
   allowUpstream: [],
+  journalEntries: undefined,
+  journalBytes: undefined,
   json: false,
   open: false,
 }
@@ -58,6 +62,7 @@ describe('settings', () => {
       FARTHING_SEED: 'none',
       FARTHING_BASE_URL: 'https://pay.example.test',
       FARTHING_CLOCK: 'manual',
+      FARTHING_BALANCES: 'smallest',
       FARTHING_EVIDENCE: 'documented',
       FARTHING_IMPORT: 'i.json',
       FARTHING_EXPORT_ON_EXIT: 'e.json',
@@ -65,6 +70,8 @@ describe('settings', () => {
       FARTHING_ALLOW_ORIGIN: 'http://shop.test:8080, https://shop.test',
       FARTHING_ALLOW_HOST: 'box,box.test:4242',
       FARTHING_ALLOW_UPSTREAM: 'api,10.0.0.0/8,fd00::/8',
+      FARTHING_JOURNAL_ENTRIES: '0',
+      FARTHING_JOURNAL_BYTES: '1000000',
       FARTHING_JSON: '1',
       FARTHING_OPEN: 'yes',
     }
@@ -72,20 +79,47 @@ describe('settings', () => {
       port: 0,
       host: '::1',
       data: 'd.json',
+      database: undefined,
       seed: 'none',
       baseUrl: 'https://pay.example.test',
       clock: 'manual',
       evidence: 'documented',
+      balances: 'smallest',
       import: 'i.json',
       exportOnExit: 'e.json',
       controlToken: 'a-token',
       allowOrigins: ['http://shop.test:8080', 'https://shop.test'],
       allowHosts: ['box', 'box.test:4242'],
       allowUpstream: ['api', '10.0.0.0/8', 'fd00::/8'],
+      journalEntries: 0,
+      journalBytes: 1_000_000,
       json: true,
       open: true,
     })
     expect(await read({ environment: { FARTHING_MEMORY: 'true' } })).toEqual({ ...defaults, data: undefined })
+  })
+
+  test('name one place for the state, which the strongest source decides', async () => {
+    const [flag, variable] = ['postgres://flag.example.test/a', 'postgres://variable.example.test/b']
+    await config({ data: 'file.json' })
+    const environment = { FARTHING_DATABASE: variable }
+    expect(await read({ environment })).toEqual({ ...defaults, data: undefined, database: variable })
+    expect(await read({ environment, flags: { database: flag } })).toMatchObject({ database: flag })
+    expect(await read({ environment, flags: { data: 'd.json' } })).toEqual({ ...defaults, data: 'd.json' })
+    expect(await read({ environment, flags: { memory: true } })).toEqual({ ...defaults, data: undefined })
+    await config({ database: variable })
+    expect(await read({ apart: true })).toMatchObject({ data: undefined, database: undefined })
+    for (const other of [{ data: 'd.json' }, { memory: true }])
+      await expect(read({ flags: { database: flag, ...other } })).rejects.toThrow(
+        /^--(data|memory) and --database contradict each other: set only one of them$/,
+      )
+  })
+
+  test('never repeat the URL of a database, which may hold a password', async () => {
+    await config({ database: ['postgres://u:secret@db.example.test/a'] })
+    await expect(read()).rejects.toThrow(
+      /^"database" in farthing.config.json must be the URL of a PostgreSQL database$/,
+    )
   })
 
   test('that are lists come from the strongest source that sets them', async () => {
@@ -120,6 +154,20 @@ describe('settings', () => {
       const flags = { [attribute]: attribute === 'controlToken' ? value : [value] }
       await expect(read({ flags })).rejects.toThrow(new RegExp(`^${flag} must be a?[^\\n]*, not "[^\\n]*"$`))
     }
+  })
+
+  test.each([
+    ['journalEntries', '--journal-entries must be a whole number of entries, where 0 keeps none, not '],
+    ['journalBytes', '--journal-bytes must be a whole number of bytes, such as 64000000, not '],
+  ])('refuse a wrong %s in one line', async (name, says) => {
+    for (const wrong of ['64MB', '-1', '1.5', '1e3', 'none', '9007199254740993'])
+      await expect(read({ flags: { [name]: wrong } })).rejects.toThrow(says)
+    for (const wrong of ['5', -1, 1.5, true, null]) {
+      await config({ [name]: wrong })
+      await expect(read()).rejects.toThrow(`"${name}" in farthing.config.json must be a whole number of `)
+    }
+    await config({ [name]: 5 })
+    expect(await read({ flags: { [name]: '7' } })).toEqual({ ...defaults, [name]: 7 })
   })
 
   test('use PORT if there is no FARTHING_PORT', async () => {
@@ -164,7 +212,8 @@ describe('the config file', () => {
     }
     await refused('port: 1', 'farthing.config.json is not JSON: ')
     await refused([], 'farthing.config.json must contain an object of settings')
-    await refused({ prot: 1 }, 'unknown setting "prot" in farthing.config.json: choose from port, ')
+    await refused({ prot: 1 }, 'unknown setting "prot" in farthing.config.json. Did you mean "port"?')
+    await refused({ colour: 1 }, 'unknown setting "colour" in farthing.config.json. Choose from port, ')
     await refused({ port: '1' }, '"port" in farthing.config.json must be a number from 0 to 65535, not "1"')
     await refused(
       { allowOrigins: 'x' },
@@ -175,8 +224,14 @@ describe('the config file', () => {
       { memory: true, data: 'd.json' },
       '"memory" in farthing.config.json and "data" in farthing.config.json',
     )
-    await refused({ seed: { accounts: [{}] } }, '"seed" in farthing.config.json: accounts[0].name: ')
-    await refused({ seed: { acounts: [] } }, '"seed" in farthing.config.json: acounts is not a field of a seed')
+    await refused(
+      { seed: { accounts: [{}] } },
+      '"seed" in farthing.config.json: accounts[0].name is missing: it must be a string',
+    )
+    await refused(
+      { seed: { acounts: [] } },
+      '"seed" in farthing.config.json: acounts is not a field. Did you mean "accounts"?',
+    )
     await refused('a: [', /^found both farthing\.config\.json and farthing\.config\.yaml/, 'farthing.config.yaml')
     await rm(join(directory, 'farthing.config.json'))
     await refused('a: [', /^farthing\.config\.yaml is not YAML: [^\n]+$/, 'farthing.config.yaml')

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -107,7 +107,8 @@ describe('start', () => {
     const sandbox = await start()
     expect(await sandbox.stop(signal)).toMatchObject({ code: 0, signal: null })
     expect(existsSync(inDirectory('.farthing/data.json.lock'))).toBe(false)
-    expect(await readFile(inDirectory('.farthing/data.json.journal'), 'utf8')).toBe('')
+    const [, end] = (await readFile(inDirectory('.farthing/data.json'), 'utf8')).trimEnd().split(/\n(?=[^\n]*$)/)
+    expect(JSON.parse(String(end))).toMatchObject({ end: 'data' })
   })
 
   test('answers running requests before it ends', async () => {
@@ -169,7 +170,7 @@ describe('start', () => {
     const { child, ended, firstLine } = farthing.spawn(['--port', '0'])
     await firstLine()
     child.kill('SIGTERM')
-    expect((await ended).stdout).toContain('The data file began with another seed')
+    expect((await ended).stdout).toContain('The stored state began with another seed')
   })
 
   test('keeps a manual clock over restarts, and stops time with --clock manual', async () => {
@@ -188,8 +189,9 @@ describe('start', () => {
 
   test('makes the data private', async () => {
     await start()
-    for (const name of ['data.json', 'data.json.journal'])
-      expect((await stat(inDirectory(`.farthing/${name}`))).mode & 0o777).toBe(0o600)
+    const names = await readdir(inDirectory('.farthing'))
+    expect(names).toEqual(expect.arrayContaining(['data.json', expect.stringContaining('.journal.'), 'data.json.key']))
+    for (const name of names) expect((await stat(inDirectory(`.farthing/${name}`))).mode & 0o777).toBe(0o600)
   })
 
   test('writes nothing with --memory', async () => {
@@ -211,7 +213,8 @@ describe('start', () => {
     expect(await ended).toMatchObject({ code: 0 })
 
     const strict = await start(['--memory', '--evidence', 'documented'])
-    const refused = await calling(strict)('GET', '/v4/payments', { token: 'none' })
+    const call = caller({ url: strict.url, fetch, evidence: 'documented' })
+    const refused = await call('GET', '/v4/payments', { token: 'none' })
     expect(refused.body.code).toBe('evidence_refused')
   })
 
@@ -281,10 +284,14 @@ describe('refuses invalid input in one line, with exit code 2', () => {
     [['--port', '65536'], /--port must be a number from 0 to 65535, not 65536/],
     [['--port'], /argument missing/],
     [['--clock', 'slow'], /--clock must be real or manual, not "slow"/],
-    [['--evidence', 'none'], /--evidence must be documented, observed or designed/],
+    [['--evidence', 'none'], /--evidence must be documented, observed, named or designed/],
     [['--base-url', 'ftp://x'], /--base-url must be an http or https URL/],
     [['--memory', '--data', 'x.json'], /--memory and --data contradict/],
-    [['--database', 'postgres://localhost'], /unknown option '--database'/],
+    [
+      ['--database', 'postgres://u:secret@127.0.0.1:1/x'],
+      /cannot connect to the database u@127\.0\.0\.1:1\/x: nothing listens/,
+    ],
+    [['--database', 'mysql://u:secret@db.example.test/x'], /the URL of a database looks like postgres:\/\//],
     [['--seed', 'missing.json'], /cannot read missing\.json: no such file/],
     [['--import', 'missing.json'], /cannot read missing\.json: no such file/],
     [['exec'], /missing required argument/],
@@ -300,7 +307,7 @@ describe('refuses invalid input in one line, with exit code 2', () => {
     expectRefusal(await run([], { env: { PORT: 'x' } }), /PORT must be a number from 0 to 65535, not "x"/)
     expectRefusal(await run([], { env: { FARTHING_MEMORY: 'perhaps' } }), /FARTHING_MEMORY must be true or false/)
     await write('farthing.config.json', { prot: 1 })
-    expectRefusal(await run([]), /unknown setting "prot" in farthing\.config\.json: choose from port, host, /)
+    expectRefusal(await run([]), /unknown setting "prot" in farthing\.config\.json\. Did you mean "port"\?/)
     await write('farthing.config.json', '{ port: 1 }')
     expectRefusal(await run([]), /farthing\.config\.json is not JSON: /)
   })
@@ -311,9 +318,9 @@ describe('refuses invalid input in one line, with exit code 2', () => {
       expectRefusal(await run(['--port', '0', '--seed', 'seed.json']), line)
     }
     await refused('{', /seed\.json is not JSON/)
-    await refused({ accounts: [{ name: 'A', balance: '3' }] }, /seed\.json: accounts\[0\]\.balance: .*expected number/)
-    await refused({ accounts: [{ name: 'A', client_id: 'x' }] }, /seed\.json: accounts\[0\]\.client_id: .*mid_/)
-    await refused({ comodities: [] }, /seed\.json: comodities is not a field of a seed/)
+    await refused({ accounts: [{ name: 'A', balance: '3' }] }, /seed\.json: accounts\[0\]\.balance must be a number/)
+    await refused({ accounts: [{ name: 'A', client_id: 'x' }] }, /seed\.json: accounts\[0\]\.client_id must be .*mid_/)
+    await refused({ comodities: [] }, /seed\.json: comodities is not a field. Did you mean "commodities"\?/)
     await refused({ users: [{ email: 'a@example.test', blance: 1 }] }, /users\[0\]\.blance is not a field/)
     await refused({ commodities: [{ account: 'B', descriptor: 'X', cost: 1 }] }, /cannot use the seed: .*"?B/)
   })

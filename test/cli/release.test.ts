@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-const script = fileURLToPath(new URL('../../scripts/release.mjs', import.meta.url))
+const script = fileURLToPath(new URL('../../scripts/publish/release.mjs', import.meta.url))
 const manifest = { name: 'small', version: '1.2.0', repository: 'github:example/small', files: ['index.js'] }
 
 /** Notes what it was asked for, and fails where it is told to. It publishes nothing. */
@@ -96,25 +96,82 @@ test.each<[what: string, change: () => Promise<unknown>, refusal: string]>([
     'This is work, but releases start from main. Run git switch main.',
   ],
   [
-    'a version that the changelog does not have',
-    () => write({ 'CHANGELOG.md': '# Changelog\n\n## 1.2.01\n' }).then(commit),
-    'CHANGELOG.md has no heading "## 1.2.0". Describe the release under it.',
+    'a changelog without a release',
+    () => write({ 'CHANGELOG.md': '# Changelog\n\n## 1.2\n' }).then(commit),
+    'CHANGELOG.md has no heading like "## 1.2.0". Describe the release under one.',
+  ],
+  [
+    'a release that the changelog says nothing about',
+    () => write({ 'CHANGELOG.md': '# Changelog\n\n## 1.2.0\n\n## 1.1.0\n\nIt is large.\n' }).then(commit),
+    'CHANGELOG.md says nothing about 1.2.0. Describe the release under its heading.',
+  ],
+  [
+    'a release that is not later than the one before',
+    () => write({ 'CHANGELOG.md': '# Changelog\n\n## 1.2.0\n\nIt is smaller.\n\n## 1.10.0\n' }).then(commit),
+    'CHANGELOG.md has 1.2.0 above 1.10.0, which is not earlier.',
+  ],
+  [
+    'a version that differs from that of the changelog',
+    () => write({ 'package.json': JSON.stringify({ ...manifest, version: '1.1.0' }) }).then(commit),
+    'package.json names 1.1.0, but CHANGELOG.md names 1.2.0. Run npm run release -- --prepare, and commit.',
   ],
   [
     'a version that the changelog calls unreleased',
-    () => write({ 'CHANGELOG.md': '# Changelog\n\n## 1.2.0 (not released yet)\n' }).then(commit),
-    'CHANGELOG.md says that 1.2.0 is not released. Replace that by the date.',
+    () => write({ 'CHANGELOG.md': '# Changelog\n\n## 1.2.0 (not released yet)\n\nIt is smaller.\n' }).then(commit),
+    'CHANGELOG.md says that 1.2.0 is not released. Run npm run release -- --prepare, and commit.',
   ],
   [
     'a version that has a tag',
     () => git('tag', 'v1.2.0'),
-    'The tag v1.2.0 exists. Set the next version in package.json.',
+    'The tag v1.2.0 exists. Give the next release a heading in CHANGELOG.md.',
   ],
 ])('refuses %s, and runs nothing', async (_, change, refusal) => {
   await change()
   for (const args of [[], ['--dry-run']])
     expect(await release(args, inActions)).toMatchObject({ code: 1, stdout: '', lines: [refusal] })
   expect(await asked()).toEqual([])
+})
+
+test('prepares a release: dates its heading, and writes its version into every file that names one', async () => {
+  const changelog = (heading: string) =>
+    `# Changelog\n\n## ${heading}\n\nIt is smallest.\n\n## 1.2.0\n\nIt is smaller.\n`
+  const lock = (version: string) => ({
+    name: 'small',
+    version,
+    packages: { '': { version }, dep: { version: '1.2.0' } },
+  })
+  const example = (version: string) => `{ "devDependencies": { "farthing": "^${version}" } }\n`
+  for (const folder of ['src/base', 'examples/shop']) await mkdir(join(project, folder), { recursive: true })
+  await write({
+    'CHANGELOG.md': changelog('1.3.0 (not released yet)'),
+    'package-lock.json': JSON.stringify(lock('1.2.0')),
+    'src/base/version.ts': "export const VERSION = '1.2.0'\n",
+    'examples/shop/package.json': example('1.2.0'),
+  })
+  expect(await release(['--prepare'])).toMatchObject({
+    code: 0,
+    lines: [
+      '1.3.0 is in package.json, package-lock.json, src/base/version.ts, examples/shop/package.json. Commit, then run npm run release -- --dry-run.',
+    ],
+  })
+  const read = (path: string) => readFile(join(project, path), 'utf8')
+  expect(await read('CHANGELOG.md')).toMatch(/^# Changelog\n\n## 1\.3\.0 \(\d{4}-\d\d-\d\d\)\n\nIt is smallest/)
+  expect(JSON.parse(await read('package.json'))).toEqual({ ...manifest, version: '1.3.0' })
+  expect(JSON.parse(await read('package-lock.json'))).toEqual(lock('1.3.0'))
+  expect(await read('src/base/version.ts')).toBe("export const VERSION = '1.3.0'\n")
+  expect(await read('examples/shop/package.json')).toBe(example('1.3.0'))
+  await commit()
+  expect(await release(['--dry-run'], inActions)).toMatchObject({ code: 0 })
+})
+
+test('prepares no release that cannot be the next one', async () => {
+  await git('tag', 'v1.2.0')
+  const { code, lines } = await release(['--prepare'])
+  expect({ code, lines }).toEqual({
+    code: 1,
+    lines: ['The tag v1.2.0 exists. Give the next release a heading in CHANGELOG.md.'],
+  })
+  expect(await git('status', '--porcelain')).toBe('')
 })
 
 test('refuses to publish if npm cannot attest the build, and names everything that is missing', async () => {
@@ -136,6 +193,8 @@ test('runs every check and the build, publishes with provenance, then tags', asy
     'run check',
     'run test',
     'run build',
+    'run interop',
+    'run check:api',
     'run check:size',
     'run check:package',
     'run check:package-types',
@@ -170,6 +229,8 @@ test('a dry run packs with npm, and prints what a release runs and what is missi
     '  npm run check',
     '  npm run test',
     '  npm run build',
+    '  npm run interop',
+    '  npm run check:api',
     '  npm run check:size',
     '  npm run check:package',
     '  npm run check:package-types',

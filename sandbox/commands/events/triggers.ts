@@ -1,0 +1,112 @@
+import type { Client } from '../../../adapters/client.js'
+import type { Connected } from './connect.js'
+
+/** Makes an event happen, with new things: nothing that the sandbox holds is used up. */
+export type Trigger = (world: World) => Promise<unknown>
+
+const PRICE = 0.25
+/** The port of a service that no machine has any more. */
+const NOBODY_LISTENS = 'http://127.0.0.1:9/'
+
+/** What triggers need: an account that sells, and somebody who pays. */
+export class World {
+  constructor(readonly connected: Connected) {}
+
+  get account(): Client {
+    return this.connected.account
+  }
+
+  /** A new user of the account, with funds. */
+  async payer(): Promise<Client> {
+    const { account, service } = this.connected
+    const email = `trigger-${crypto.randomUUID().slice(0, 8)}@example.test`
+    const { secrets } = await account.users.create({ email })
+    const [credentials] = secrets
+    if (!credentials) throw new TypeError('A new user has no credentials.')
+    const payer = service.as(credentials)
+    for (const twin of (await payer.twins.list()).twins) await this.fund(twin.hostname)
+    return payer
+  }
+
+  fund(hostname: string): Promise<unknown> {
+    return this.connected.service.twins.fund({ hostname, amount: 10 })
+  }
+
+  async dq(): Promise<string> {
+    const { digital_quantities } = await this.connected.service.digitalQuantities.list()
+    const [dq] = digital_quantities
+    if (dq === undefined) throw new TypeError('The service has no digital quantity.')
+    return dq
+  }
+
+  /** A new twin of the account, with funds. */
+  async twin() {
+    const twin = await this.account.twins.create({ dq: await this.dq() })
+    await this.fund(twin.hostname)
+    return twin
+  }
+
+  /** The hash of a new commodity. */
+  async commodity(): Promise<string> {
+    const fields = { descriptor: 'TRIGGER', dq: await this.dq(), cost: PRICE, twin_id: (await this.twin()).id }
+    return (await this.account.commodities.create(fields)).hash
+  }
+
+  /** The id of a new item. By default the service itself delivers it. */
+  async item(external_endpoint = `${this.connected.url}/v4/dq`): Promise<number> {
+    const service = {
+      service_method: 'GET',
+      service_schema: { type: 'object' },
+      external_endpoint,
+    } as const
+    const item = { name: 'Trigger', description: 'For farthing trigger.', price: PRICE, ...service }
+    return (await this.account.catalogItems.create(item)).id
+  }
+}
+
+const nobody = () => `trigger-${crypto.randomUUID().slice(0, 8)}@example.test`
+
+/** By the type of the event. Each is one that accounts get. */
+export const triggers: Readonly<Record<string, Trigger>> = {
+  'payment.created': async (world) => (await world.payer()).payments.create(await world.commodity()),
+  'payment.validated': async (world) => {
+    const hash = await world.commodity()
+    const { nonce, timestamp } = await (await world.payer()).payments.create(hash)
+    return world.account.payments.validate(hash, { nonce, timestamp })
+  },
+  'payment.reversed': (world) => buy(world, NOBODY_LISTENS),
+  'purchase.paid': (world) => buy(world),
+  'purchase.reversed': (world) => buy(world, NOBODY_LISTENS),
+  'checkout.created': async (world) => world.account.checkouts.create({ catalog_item_id: await world.item() }),
+  'checkout.paid': async (world) => {
+    const { token } = await world.account.checkouts.create({ catalog_item_id: await world.item() })
+    return (await world.payer()).checkouts.complete(token)
+  },
+  'transfer.completed': async (world) =>
+    (await world.payer()).transfers.create({ address: (await world.twin()).hostname, amount: PRICE }),
+  'transfer.invited': (world) => invite(world),
+  'transfer.cancelled': async (world) => world.account.transfers.cancel((await invite(world)).id),
+  'catalog.created': (world) => world.item(),
+  'catalog.updated': async (world) => world.account.catalogItems.update(await world.item(), { featured: true }),
+  'catalog.archived': async (world) => world.account.catalogItems.archive(await world.item()),
+  'catalog.restored': async (world) => {
+    const id = await world.item()
+    await world.account.catalogItems.archive(id)
+    return world.account.catalogItems.restore(id)
+  },
+}
+
+async function buy(world: World, endpoint?: string): Promise<unknown> {
+  const id = await world.item(endpoint)
+  const payer = await world.payer()
+  // A seller that does not deliver is refused, and that is the event.
+  return payer.purchases.create.try(id, {})
+}
+
+/** The account sends value to somebody who is not there yet. */
+async function invite({ account, connected }: World) {
+  const { twins } = await account.twins.list()
+  const [primary] = twins
+  if (primary) await connected.service.twins.fund({ hostname: primary.hostname, amount: 1 })
+  return account.transfers.create({ address: nobody(), amount: PRICE })
+}

@@ -1,0 +1,74 @@
+import { lstat, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import * as z from 'zod/mini'
+import { readOptionalText } from '../../document.js'
+import { Refusal, refuseFile } from '../../refusal.js'
+import type { Recipe } from './recipes.js'
+
+/** A project has these already, and they are its own. */
+const kept = ['package.json', 'tsconfig.json']
+
+const Manifest = z.object({
+  scripts: z.optional(z.record(z.string(), z.string())),
+  dependencies: z.optional(z.record(z.string(), z.string())),
+  devDependencies: z.optional(z.record(z.string(), z.string())),
+})
+type Manifest = z.output<typeof Manifest>
+
+/**
+ * Writes the files of a recipe into a directory, and prints which commands come next. It keeps the directory's own
+ * `package.json` and `tsconfig.json`. Throws `Refusal` if another file of the recipe exists, and then writes nothing.
+ */
+export async function writeRecipe(recipe: Recipe, directory: string): Promise<void> {
+  const { default: files } = await recipe.files()
+  const own = await readManifest(directory)
+  const found: string[] = []
+  for (const path of Object.keys(files)) if (await isTaken(join(directory, path))) found.push(path)
+  const [taken] = found.filter((path) => !kept.includes(path))
+  if (taken !== undefined)
+    throw new Refusal(`${taken} already exists; nothing has been written. Move it, or run this in another directory`)
+  const written = Object.entries(files).filter(([path]) => !found.includes(path))
+  const folders = new Set(written.map(([path]) => dirname(path)))
+  for (const folder of folders)
+    await mkdir(join(directory, folder), { recursive: true }).catch((error) => refuseFile('write', folder, error))
+  for (const [path, text] of written)
+    await writeFile(join(directory, path), text, { flag: 'wx' }).catch((error) => refuseFile('write', path, error))
+  const given = Manifest.parse(JSON.parse(files['package.json'] ?? '{}'))
+  const lines = [...written.map(([path]) => `Wrote ${path}`), '', ...nextCommands(given, own)]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** Whether something has this name, even a symbolic link to nothing. */
+const isTaken = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  )
+
+/** The directory's own `package.json`. Throws `Refusal` if it is not one. */
+async function readManifest(directory: string): Promise<Manifest | undefined> {
+  const text = await readOptionalText(join(directory, 'package.json'), 'package.json')
+  if (text === undefined) return undefined
+  try {
+    return Manifest.parse(JSON.parse(text))
+  } catch (cause) {
+    throw new Refusal('package.json is not valid; nothing has been written. Correct it first', { cause })
+  }
+}
+
+function nextCommands(given: Manifest, own: Manifest | undefined): string[] {
+  if (!own) return ['Next:', '  npm install', ...Object.keys(given.scripts ?? {}).map(commandOf)]
+  const has = { ...own.dependencies, ...own.devDependencies }
+  const missing = (packages: Manifest['dependencies'] = {}) =>
+    Object.entries(packages).flatMap(([name, range]) => (name in has ? [] : [`${name}@${range}`]))
+  const [needed, neededByTests] = [missing(given.dependencies), missing(given.devDependencies)]
+  return [
+    'Next:',
+    ...(needed.length > 0 ? [`  npm install ${needed.join(' ')}`] : []),
+    ...(neededByTests.length > 0 ? [`  npm install --save-dev ${neededByTests.join(' ')}`] : []),
+    'Your package.json is as it was. The files need these scripts:',
+    ...Object.entries(given.scripts ?? {}).map(([name, command]) => `  "${name}": "${command}"`),
+  ]
+}
+
+const commandOf = (script: string) => (['test', 'start'].includes(script) ? `  npm ${script}` : `  npm run ${script}`)

@@ -1,0 +1,126 @@
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { isObject } from '../../src/storage/unknown.js'
+import type { Settings } from '../config.js'
+import { packageManagerEnded } from '../parent.js'
+import { Refusal } from '../refusal.js'
+import { type RunningSandbox, startSandbox } from '../sandbox.js'
+import { stopSignal } from '../signals.js'
+import { printToStderr } from '../stderr.js'
+
+/** Where the tools are. */
+export interface ToolSource {
+  /** Without a trailing slash. */
+  readonly url: string
+  /** Needed for a sandbox on another machine. */
+  readonly controlToken: string | undefined
+}
+
+/** One side of a protocol over stdio. */
+export interface Streams {
+  readonly input: Readable
+  readonly output: Writable
+}
+
+/**
+ * Serves the tools for coding agents over stdio until the input ends: those of a running sandbox, or of one in memory that
+ * it starts. `named`: the sandbox that the user named. Throws `Refusal` if that does not answer.
+ */
+export async function mcp(named: string | undefined, settings: Settings): Promise<void> {
+  const stopped = Promise.race([stopSignal(), packageManagerEnded()])
+  const { controlToken } = settings
+  const running = await findSandbox(named ?? `http://127.0.0.1:${settings.port}`)
+  let started: RunningSandbox | undefined
+  if (running === undefined) {
+    if (named !== undefined) throw new Refusal(`no sandbox answers at ${named}: start it, or leave out --url`)
+    started = await startSandbox({ ...settings, data: undefined, database: undefined }, { warn: printToStderr })
+  }
+  const source = started ?? { url: running ?? '', controlToken }
+  const origin = started ? 'no sandbox was running: started one in memory at' : 'using the running sandbox at'
+  printToStderr(`${origin} ${source.url}`)
+  try {
+    await forwardMessages(source, { input: process.stdin, output: process.stdout }, stopped)
+  } finally {
+    await started?.close()
+    process.stdin.destroy()
+  }
+}
+
+/** The address of a sandbox, if one answers there. */
+async function findSandbox(named: string): Promise<string | undefined> {
+  const url = named.replace(/\/+$/, '')
+  try {
+    const health: unknown = await (await fetch(`${url}/_sandbox/health`)).json()
+    return isObject(health) && health.name === 'farthing' ? url : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Forwards each message from the input to the sandbox, and its answers to the output, until the input ends or `stopped`
+ * resolves. A message that the sandbox does not take is answered with an error.
+ */
+export async function forwardMessages(
+  { url, controlToken }: ToolSource,
+  { input, output }: Streams,
+  stopped: Promise<unknown>,
+): Promise<void> {
+  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+  const headers = controlToken === undefined ? {} : { 'x-control-token': controlToken }
+  const sandbox = new StreamableHTTPClientTransport(new URL(`${url}/_sandbox/mcp`), { requestInit: { headers } })
+  const unanswered = new Set<unknown>()
+  let idle = () => {}
+  const answer = (message: object) => {
+    output.write(`${JSON.stringify(message)}\n`)
+    if ('id' in message && !('method' in message)) unanswered.delete(message.id)
+    if (unanswered.size === 0) idle()
+  }
+  sandbox.onmessage = (message) => {
+    noteVersion(sandbox, message)
+    answer(message)
+  }
+  const lines = createInterface({ input })
+  lines.on('line', (line) => {
+    const message = messageIn(line)
+    if (!message) return answer(unreadable)
+    const id = 'method' in message && 'id' in message ? message.id : undefined
+    if (id !== undefined) unanswered.add(id)
+    sandbox.send(message).catch((cause: unknown) => {
+      if (id !== undefined) answer({ jsonrpc: '2.0', id, error: { code: -32603, message: reasonOf(cause, url) } })
+    })
+  })
+  const ended = new Promise<void>((resolve) => lines.once('close', resolve))
+  await sandbox.start()
+  await Promise.race([ended, stopped])
+  if (unanswered.size > 0) await Promise.race([new Promise<void>((resolve) => (idle = resolve)), stopped])
+  lines.close()
+  await sandbox.close()
+}
+
+/** JSON-RPC has no id for the answer to a message that nobody can read. */
+const unreadable = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'This line is not a JSON object.' } }
+
+/** The message of a line. The sandbox checks it. */
+function messageIn(line: string): JSONRPCMessage | undefined {
+  try {
+    const message: unknown = JSON.parse(line)
+    return isObject(message) ? (message as JSONRPCMessage) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A client of 2025 sends the version that it was answered with each message. */
+function noteVersion(sandbox: StreamableHTTPClientTransport, message: JSONRPCMessage): void {
+  const version = 'result' in message ? message.result.protocolVersion : undefined
+  if (typeof version === 'string') sandbox.setProtocolVersion(version)
+}
+
+/** What an agent can tell its user. */
+function reasonOf(cause: unknown, url: string): string {
+  const refusal: unknown = isObject(cause) && isObject(cause.data) ? cause.data.text : undefined
+  const [, sentence] = /"error":"([^"]+)"/.exec(typeof refusal === 'string' ? refusal : '') ?? []
+  return sentence ?? `The sandbox at ${url} does not answer. Is it still running?`
+}

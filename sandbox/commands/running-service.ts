@@ -1,0 +1,70 @@
+import { type Client, client, isRefusal } from '../../adapters/client.js'
+import { Refusal } from '../refusal.js'
+
+/** The flags that name a running service. Variables are those that `farthing exec` sets. */
+export interface ServiceFlags {
+  /** Default: `FARTHING_URL`, or a sandbox on this machine. */
+  readonly url?: string | undefined
+  /** Default: `FARTHING_CONTROL_TOKEN`. */
+  readonly controlToken?: string | undefined
+}
+
+/** What a command reaches the world with. */
+export interface Outside {
+  readonly fetch: typeof fetch
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Prints one line of a result. */
+  print(line: string): void
+}
+
+/** A service that runs elsewhere, perhaps. */
+export interface RunningService {
+  /** Without a trailing slash. */
+  readonly url: string
+  readonly controlToken: string | undefined
+  /** Calls as nobody. */
+  readonly service: Client
+}
+
+/** Reads which service the user means. Throws `Refusal` if that is no URL. */
+export function runningService(
+  { url, controlToken }: ServiceFlags,
+  { fetch, environment }: Pick<Outside, 'fetch' | 'environment'>,
+): RunningService {
+  const at = url ?? (environment.FARTHING_URL || 'http://127.0.0.1:4242')
+  if (!/^https?:\/\//.test(at) || !URL.canParse(at))
+    throw new Refusal(`--url must begin with http:// or https://, unlike "${at}"`)
+  const token = controlToken ?? (environment.FARTHING_CONTROL_TOKEN || undefined)
+  const service = client(at, { fetch, ...(token !== undefined && { controlToken: token }) })
+  return { url: at.replace(/\/+$/, ''), controlToken: token, service }
+}
+
+/** Calls controls of a running sandbox. Throws `Refusal`, which says what to do. */
+export async function callControls<T>({ url }: RunningService, call: () => PromiseLike<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    throw controlRefusal(url, error)
+  }
+}
+
+function controlRefusal(url: string, cause: unknown): unknown {
+  if (cause instanceof Refusal) return cause
+  if (!isRefusal(cause)) return unreachable(url, cause)
+  if (cause.code === 'sandbox_refused')
+    return new Refusal(`${url} guards its controls: send the token that it printed at its start with --control-token`, {
+      cause,
+    })
+  if (cause.code === 'unknown' && cause.status === 404)
+    return new Refusal(`${url} has no controls: it is no sandbox of farthing`, { cause })
+  return new Refusal(`${url} refused ${cause.operation}: ${cause.message}`, { cause })
+}
+
+/** Nobody answers there, or somebody else does. */
+export const unreachable = (url: string, cause: unknown): Refusal =>
+  new Refusal(
+    cause instanceof SyntaxError
+      ? `${url} does not answer like a sandbox of farthing: name yours with --url`
+      : `no farthing answers at ${url}: start one, or name it with --url`,
+    { cause },
+  )

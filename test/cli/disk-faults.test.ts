@@ -1,0 +1,67 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { caller } from '../support/api.js'
+import { cli, type Sandbox } from '../support/cli.js'
+import { newSeller } from '../support/scenes/world.js'
+
+const farthing = cli()
+const { run, start } = farthing
+
+const calling = ({ url }: Sandbox) => caller({ url, fetch, close: async () => {} })
+const inDirectory = (file: string) => join(farthing.directory, file)
+
+/** Starts on a disk where the data file cannot grow any more, so no part of its journal can begin. */
+async function startOnFullDisk(): Promise<Sandbox> {
+  const first = await start(['--data', 'data.json'])
+  await newSeller(calling(first))
+  expect((await first.stop()).code).toBe(0)
+  const { size } = await stat(inDirectory('data.json'))
+  return start(['--data', 'data.json'], { largestFileKiB: Math.floor(size / 1024) })
+}
+
+const onUnix = test.skipIf(process.platform === 'win32')
+
+onUnix('while the disk fails, reads answer, writes say why not, and the health check tells it', async () => {
+  const sandbox = await startOnFullDisk()
+  const call = calling(sandbox)
+  expect((await call('GET', '/_sandbox/health')).body).toMatchObject({ ok: true, storage: 'file' })
+  const refused = await call('POST', '/v4/account')
+  expect([refused.status, refused.body.code]).toEqual([503, 'storage_unavailable'])
+  expect(refused.body.error).toContain('Nothing was changed')
+  expect(refused.body.error).toContain('Reason: the file is larger than this system allows.')
+  expect(refused.text).not.toContain(farthing.directory)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+
+  expect((await call('GET', '/v4/dq')).status).toBe(200)
+  expect((await call('GET', '/_sandbox/ledger')).body.ok).toBe(true)
+  const health = await call('GET', '/_sandbox/health')
+  expect(health.status).toBe(503)
+  expect(health.body).toMatchObject({
+    ok: false,
+    fault: 'the file is larger than this system allows',
+    name: 'farthing',
+    storage: 'file',
+    clock: { mode: 'real' },
+    evidence: 'designed',
+  })
+  expect(Object.keys(health.body)).toContain('version')
+
+  const { code, stderr } = await sandbox.stop()
+  expect(code).toBe(1)
+  expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/^farthing: .*data\.json could not be written \(EFBIG/)
+  const again = await start(['--data', 'data.json'])
+  expect((await calling(again)('POST', '/v4/account')).status).toBe(201)
+})
+
+onUnix('exec ends with an error of its own if the command succeeds and the state cannot be stored', async () => {
+  await (await startOnFullDisk()).stop('SIGKILL')
+  const { size } = await stat(inDirectory('data.json'))
+  const post = 'fetch(process.env.FARTHING_URL + "/v4/account", { method: "POST" }).then((a) => console.log(a.status))'
+  const { code, stdout, stderr } = await run(['exec', '--data', 'data.json', '--', process.execPath, '-e', post], {
+    largestFileKiB: Math.floor(size / 1024),
+  })
+  expect(stdout).toBe('503\n')
+  expect(stderr).toMatch(/could not be written \(EFBIG/)
+  expect(code).toBe(1)
+})

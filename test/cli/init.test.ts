@@ -1,0 +1,77 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { recipes } from '../../sandbox/commands/init/recipes.js'
+import { cli } from '../support/cli.js'
+
+const farthing = cli()
+const { run } = farthing
+const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
+/** The example of a flag, if it has another name. */
+const named: Record<string, string> = { '--vite-sw': 'offline-shop' }
+const read = (path: string) => readFile(join(farthing.directory, path), 'utf8')
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries.flatMap((entry) =>
+    entry.isFile() ? [join(entry.parentPath, entry.name).slice(folder.length + 1)] : [],
+  )
+}
+
+test.each(Object.keys(recipes))('init %s writes the files of its example, and says what comes next', async (flag) => {
+  const { code, stdout, stderr } = await run(['init', flag])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const example = join(examples, named[flag] ?? flag.slice(2))
+  const written = await filesIn(farthing.directory)
+  expect(written.length).toBeGreaterThan(3)
+  expect(written).toContain('package.json')
+  for (const path of written) {
+    expect(await read(path), path).toBe(await readFile(join(example, path), 'utf8'))
+    expect(stdout).toContain(`Wrote ${path}\n`)
+  }
+  expect(stdout).toMatch(/\nNext:\n {2}npm install\n[\s\S]* {2}npm test\n$/)
+})
+
+test('init leaves the package.json of a project alone, and says what its recipe needs besides', async () => {
+  const own = '{ "scripts": { "test": "mine" }, "devDependencies": { "vitest": "^4.0.0" } }'
+  await writeFile(join(farthing.directory, 'package.json'), own)
+  const { code, stdout } = await run(['init', '--express'])
+  expect(code).toBe(0)
+  expect(await read('package.json')).toBe(own)
+  expect(stdout).toMatch(/^ {2}npm install express@\S+ farthing@\S+$/m)
+  expect(stdout).toMatch(/^ {2}npm install --save-dev @types\/express@\S+ .*typescript@\S+$/m)
+  expect(stdout).not.toMatch(/vitest@|Wrote package\.json/)
+  expect(stdout).toContain('  "test": "vitest run"\n')
+})
+
+test.each(['src/server.ts', 'test/paid-articles.test.ts'])('init writes nothing if there is a %s', async (path) => {
+  await mkdir(join(farthing.directory, path, '..'), { recursive: true })
+  await writeFile(join(farthing.directory, path), 'mine')
+  expect(await run(['init', '--express'])).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: `farthing: ${path} already exists; nothing has been written. Move it, or run this in another directory\n`,
+  })
+  expect(await filesIn(farthing.directory)).toEqual([path])
+})
+
+test('init writes nothing if it cannot read the package.json, or cannot make a folder', async () => {
+  await writeFile(join(farthing.directory, 'package.json'), '{ "scripts": ')
+  const refused = await run(['init', '--express'])
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/^farthing: package\.json is not valid/) })
+  expect(await filesIn(farthing.directory)).toEqual(['package.json'])
+  await rm(join(farthing.directory, 'package.json'))
+  await writeFile(join(farthing.directory, 'src'), 'a file')
+  expect(await run(['init', '--express'])).toMatchObject({ code: 2, stderr: expect.stringMatching(/^farthing: .*src/) })
+  expect(await filesIn(farthing.directory)).toEqual(['src'])
+})
+
+test('init takes one recipe, and names the nearest one for a misspelled flag', async () => {
+  const [first = '', second = ''] = Object.keys(recipes)
+  expect((await run(['init', first, second])).stderr).toBe(
+    `farthing: ${first} and ${second} contradict each other: choose one recipe\n`,
+  )
+  expect((await run(['init', '--expres'])).stderr).toMatch(/unknown option '--expres'.*--express/)
+  expect(await filesIn(farthing.directory)).toEqual([])
+})

@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { fileStorage } from '../../adapters/storage/file.js'
+import { balances } from '../../src/money/ledger/balance.js'
+import { cli } from '../support/cli.js'
+
+const farthing = cli()
+
+test('a start says when the ledger of its state is broken, and answers all the same', async () => {
+  const sandbox = await farthing.start(['--data', 'data.json'])
+  const sound = await sandbox.stop()
+  expect(sound.stderr).toBe('')
+  const storage = await fileStorage({ file: join(farthing.directory, 'data.json') })
+  await storage.write(async (tx) => {
+    const [balance] = await tx.find(balances, { index: 'id', prefix: [], limit: 1 })
+    if (balance) tx.put(balances, { ...balance, amount: '1234567' })
+  })
+  await storage.close()
+  const broken = await farthing.start(['--data', 'data.json'])
+  const answer = await fetch(`${broken.url}/_sandbox/ledger`)
+  expect((await answer.json()).ok).toBe(false)
+  const { stderr } = await broken.stop()
+  expect(stderr).toMatch(/^farthing: the ledger of this state is broken: .+ run farthing verify\.\n$/)
+})
