@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { MicroPayments } from '../../src/market/embeds/browser/element.client.js'
-import { Notice } from './notice.js'
+import { Notice, Outdated } from './notice.js'
 import { Phone } from './phone.js'
 import { type RefusedPayment, Shop } from './shop.js'
 import { type DemoView, useDemo } from './state.js'
@@ -25,6 +25,7 @@ export function App({ payments, first }: { payments: MicroPayments; first: DemoV
     })
   }, [])
   useEffect(() => setRefused(undefined), [epoch])
+  if (demo.outdated !== undefined) return <Outdated why={demo.outdated} />
 
   return (
     <>

@@ -1,14 +1,7 @@
 import type { Service } from '../../src/core.js'
 import * as z from '../../src/http/fields/zod.js'
 import { restOfArticle } from '../shop/article.js'
-import {
-  bearerHeader,
-  type ClientCredentials,
-  callService,
-  type Seller,
-  sendToService,
-  validatePayment,
-} from '../shop/seller.js'
+import { bearerHeader, type ClientCredentials, callService, type Seller, validatePayment } from '../shop/seller.js'
 import { type Tune, tune } from '../shop/song.js'
 
 /** What the payer gets for a payment. */
@@ -61,6 +54,14 @@ function contentOf({ demo: { commodities } }: Shop, hash: string): Content {
 
 const Proof = z.object({ hash: z.unknown(), nonce: z.unknown(), timestamp: z.unknown() })
 const Balances = z.object({ balances: z.record(z.string(), z.number()) })
+const Payment = z.object({
+  created_at: z.number(),
+  amount: z.number(),
+  hostname: z.string(),
+  payee_hostname: z.string(),
+})
+type Payment = z.output<typeof Payment>
+const Payments = z.object({ payments: z.array(Payment) })
 const Quantities = z.object({ metadata: z.record(z.string(), z.object({ shortcode: z.string() })) })
 
 type Owner = ClientCredentials & { readonly hostname: string }
@@ -68,11 +69,10 @@ type Owner = ClientCredentials & { readonly hostname: string }
 async function answerWallet(shop: Shop, kind: 'account' | 'user', owner: Owner): Promise<Response> {
   const authorization = await bearerHeader(shop, kind, owner)
   if (authorization === undefined) return notFound()
-  const path = `/v4/twin/${owner.hostname}`
-  const [twin, quantities, binder] = await Promise.all([
-    callService(shop, 'GET', path, { authorization }),
+  const [twin, quantities, made] = await Promise.all([
+    callService(shop, 'GET', `/v4/twin/${owner.hostname}`, { authorization }),
     callService(shop, 'GET', '/v4/dq'),
-    sendToService(shop, 'GET', `${path}/binder`, { authorization }).then((answer) => answer.text()),
+    callService(shop, 'GET', '/v4/payments?limit=30', { authorization }),
   ])
   const [[dq, balance] = ['', 0]] = Object.entries(Balances.parse(twin.body).balances)
   const { metadata } = Quantities.parse(quantities.body)
@@ -80,15 +80,16 @@ async function answerWallet(shop: Shop, kind: 'account' | 'user', owner: Owner):
     hostname: owner.hostname,
     balance,
     unit: metadata[dq]?.shortcode ?? '',
-    entries: binder.trim().split('\n').slice(1, 31).map(recordOf),
+    entries: Payments.parse(made.body).payments.map((payment) => recordOf(payment, owner.hostname)),
   }
   return Response.json(value)
 }
 
-/** Parses a line of the binder. Its fields contain no comma and no quote. */
-function recordOf(line: string): WalletRecord {
-  const [at = '', action = '', , , amount, from = '', to = ''] = line.trim().split(',')
-  return { at, action, amount: Number(amount), other: from || to }
+function recordOf({ created_at, amount, hostname, payee_hostname }: Payment, own: string): WalletRecord {
+  const at = new Date(created_at * 1000).toISOString()
+  return hostname === own
+    ? { at, action: 'send', amount, other: payee_hostname }
+    : { at, action: 'receive', amount, other: hostname }
 }
 
 const notFound = () =>

@@ -10,3 +10,14 @@ export const Notice = ({ title, text, children }: { title: string; text: string;
     {children}
   </main>
 )
+
+/** Shown once a newer version of the page has changed the stored state. */
+export const Outdated = ({ why }: { why: string }) => (
+  <Notice title="A newer version of this shop is open" text={`Reload this page to go on. Nothing is lost. ${why}`}>
+    <p class="acts">
+      <button type="button" onClick={() => location.reload()}>
+        Reload
+      </button>
+    </p>
+  </Notice>
+)

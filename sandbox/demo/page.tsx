@@ -1,9 +1,9 @@
 import { type ComponentChild, render } from 'preact'
 import { required } from '../../src/base/required.js'
 import { App } from './app.js'
-import { Notice } from './notice.js'
+import { Notice, Outdated } from './notice.js'
 import { CannotStart, start } from './start.js'
-import { readDemoView } from './state.js'
+import { PageOutdated, readDemoView } from './state.js'
 
 const root = required(document.getElementById('app'), 'The element #app')
 
@@ -17,6 +17,9 @@ try {
   const payments = await start()
   show(<App payments={payments} first={await readDemoView()} />)
 } catch (error) {
-  const why = error instanceof CannotStart ? error.message : `Reload this page. (${error})`
-  show(<Notice title="The shop cannot start" text={why} />)
+  if (error instanceof PageOutdated) show(<Outdated why={error.message} />)
+  else {
+    const why = error instanceof CannotStart ? error.message : `Reload this page. (${error})`
+    show(<Notice title="The shop cannot start" text={why} />)
+  }
 }

@@ -2,6 +2,7 @@ import { register } from '../../adapters/service-worker.js'
 import type * as element from '../../src/market/embeds/browser/element.client.js'
 import { demo } from '../seed/demo.js'
 import { sendRequest, urlOf } from './requests.js'
+import { PageOutdated } from './state.js'
 
 /** The demo cannot run in this browser. The message is a sentence for its user. */
 export class CannotStart extends Error {}
@@ -13,6 +14,7 @@ export async function start(): Promise<element.MicroPayments> {
     throw new CannotStart(`The shop could not be installed. ${cause.message}`, { cause })
   })
   const { ok, body } = await sendRequest('GET', 'pay/v4/dq')
+  if (!ok && body.schema !== undefined) throw new PageOutdated(body.error)
   if (!ok) throw new CannotStart(`The shop is installed, but its data cannot be read. ${body.error}`)
   await runScript(urlOf('pay/micropay.js'))
   const { loadMicroPayments } = globalThis as typeof globalThis & typeof element // What the script adds.

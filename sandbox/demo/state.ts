@@ -18,6 +18,8 @@ export interface DemoView {
 
 export interface Demo {
   readonly shown: DemoView
+  /** Why this page must be loaded again: a newer version of it has changed the stored state. */
+  readonly outdated: string | undefined
   /** Changes whenever a balance may have changed. */
   readonly version: string
   /** Grows whenever the whole state is replaced. */
@@ -32,10 +34,16 @@ export interface Demo {
 export function useDemo(first: DemoView): Demo {
   const [shown, setShown] = useState(first)
   const [epoch, setEpoch] = useState(0)
+  const [outdated, setOutdated] = useState<string>()
   const others = useRef<BroadcastChannel>(null)
 
   async function refresh(isOther = false): Promise<void> {
-    setShown(await readDemoView())
+    try {
+      setShown(await readDemoView())
+    } catch (error) {
+      if (!(error instanceof PageOutdated)) throw error
+      setOutdated(error.message)
+    }
     if (isOther) setEpoch((each) => each + 1)
   }
 
@@ -50,6 +58,7 @@ export function useDemo(first: DemoView): Demo {
 
   async function change(method: string, path: string, body?: object): Promise<string | undefined> {
     const answer = await sendRequest(method, path, body)
+    if (!answer.ok && answer.body.schema !== undefined) setOutdated(answer.body.error)
     if (!answer.ok) return answer.body.error
     await refresh(true)
     others.current?.postMessage('changed' satisfies ChannelMessage)
@@ -58,6 +67,7 @@ export function useDemo(first: DemoView): Demo {
 
   return {
     shown,
+    outdated,
     version: `${epoch}.${shown.movements}`,
     epoch,
     async unlock(proof) {
@@ -71,13 +81,19 @@ export function useDemo(first: DemoView): Demo {
   }
 }
 
-/** Reads what the page shows. Throws an `Error` if the service does not answer. */
+/** A newer version of this page has changed the stored state. The message is a sentence for the user. */
+export class PageOutdated extends Error {}
+
+/** Reads what the page shows. Throws `PageOutdated`, and an `Error` if the service does not answer. */
 export async function readDemoView(): Promise<DemoView> {
   const [state, outbox] = await Promise.all([
     sendRequest('GET', 'pay/_sandbox/snapshot'),
     sendRequest('GET', 'pay/_sandbox/outbox?limit=20'),
   ])
-  if (!state.ok || !outbox.ok) throw new Error([state, outbox].find(({ ok }) => !ok)?.body.error)
+  const failed = [state, outbox].find(({ ok }) => !ok)
+  // The service says the schema of a state that it does not know.
+  if (failed?.body.schema !== undefined) throw new PageOutdated(failed.body.error)
+  if (failed) throw new Error(failed.body.error)
   const { commodities = [], payments = [] } = state.body.rows
   const sold = new Set(commodities.map(({ id }: { id: string }) => id))
   return {

@@ -15,7 +15,7 @@ export function useWallet(path: string, isLookedAt: boolean, version: string): W
   return purse
 }
 
-/** Balance and binder. */
+/** Balance and payments. */
 export function WalletRecords({ purse }: { purse: Wallet | { error: string } }) {
   if ('error' in purse) return <p class="muted small">{purse.error}</p>
   const { balance, unit, entries } = purse
@@ -24,7 +24,7 @@ export function WalletRecords({ purse }: { purse: Wallet | { error: string } }) 
       <p class="balance">
         <span class="muted small">Balance</span> {balance.toFixed(2)} {unit}
       </p>
-      <ul class="records" aria-label="Binder">
+      <ul class="records" aria-label="Payments">
         {entries.map((entry) => (
           <Record entry={entry} unit={unit} />
         ))}

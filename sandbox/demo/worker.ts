@@ -4,7 +4,6 @@ import { createService } from '../../src/core.js'
 import { demo } from '../seed/demo.js'
 import { backEnd } from './back-end.js'
 import { type ChannelMessage, channelName } from './channel.js'
-import { PageFiles } from './page-files.js'
 
 /** The demo's service worker: the service below `pay/`, the servers of the shop and the phone, and the files of the page. */
 
@@ -15,13 +14,12 @@ interface LastingEvent {
 /** The part of a service worker's global scope that the demo uses. */
 interface WorkerScope {
   readonly registration: { readonly scope: string }
-  addEventListener(type: 'install', listener: (event: LastingEvent) => void): void
-  addEventListener(type: 'fetch', listener: (event: FetchEvent & LastingEvent) => void): void
+  addEventListener(type: 'activate', listener: (event: LastingEvent) => void): void
+  addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void
 }
 
 const worker = globalThis as WorkerScope & typeof globalThis // The types here are those of a page.
 const { scope } = worker.registration
-const files = new PageFiles(scope)
 const channel = new BroadcastChannel(channelName(scope))
 const notifyPages = (told: ChannelMessage): void => channel.postMessage(told)
 
@@ -37,20 +35,16 @@ const service = createService({
 })
 const shop = { service, demo }
 
-worker.addEventListener('install', (event) => event.waitUntil(files.store()))
+// Release 0.1.0 stored the page's files there.
+worker.addEventListener('activate', (event) => event.waitUntil(caches.delete(`farthing demo ${scope}`)))
 worker.addEventListener('fetch', (event) => {
   const { request } = event
   if (request.url === `${scope}pay/v4/session/verify`) notifyPages('code')
   const isBelow = request.url.startsWith(scope)
   const answer = isBelow && backEnd[`${request.method} ${request.url.slice(scope.length)}`]
   if (answer) event.respondWith(answer(shop, request).catch(failed))
-  else if (files.has(request)) {
-    event.respondWith(files.answer(request))
-    // Newer files appear on the next load.
-    if (request.mode === 'navigate') event.waitUntil(files.store().catch(() => {}))
-  }
 })
-fire(service)
+fire(service, { precache: ['./'] })
 
 const failed = (error: unknown) =>
   Response.json({ error: `The shop failed: ${error}`, code: 'failed' }, { status: 500 })

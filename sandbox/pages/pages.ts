@@ -1,9 +1,8 @@
-import type { Handler } from '../../adapters/node.js'
 import { Problem } from '../../src/base/problem.js'
 import type { SandboxAccess } from '../../src/http/context.js'
 import type { Reply } from '../../src/http/reply.js'
 import { controlCookie, guardCaller, guardChange, isControlToken } from '../../src/http/sandbox-guard.js'
-import type { FetchSource } from '../../src/index.js'
+import type { FetchSource, Service } from '../../src/index.js'
 import { archive } from './archive.js'
 import { readDemoState } from './demo-state.js'
 import { offlineFile } from './offline.js'
@@ -24,11 +23,12 @@ const pages: Record<string, Partial<Record<string, Page>>> = {
 }
 
 /** Answers the sandbox's pages: `/`, `/shop`, `/shop/archive`, `/shop/unlock`, `/phone` and the files of `/demo/`. Everything else goes to the service. */
-export function sandboxPages(options: SandboxPages): Handler {
+export function sandboxPages(options: SandboxPages): Pick<Service, 'respond' | 'waiting'> {
   return {
-    async fetch(request, source) {
+    waiting: options.service.waiting,
+    async respond(request, source) {
       const methods = pages[pathOf(request.url)] ?? (await offlinePage(options, request))
-      if (!methods) return options.service.fetch(request, source)
+      if (!methods) return options.service.respond(request, source)
       const page = methods[request.method === 'HEAD' ? 'GET' : request.method]
       return page ? answer(page, options, request, source) : refuseMethod(Object.keys(methods), source)
     },
@@ -73,23 +73,23 @@ async function answer(page: Page, options: SandboxPages, request: Request, sourc
     guardCaller({ ...asked, path: pathOf(url) }, guarded)
     guardChange(asked, guarded)
     const taken = method === 'GET' ? takeControlToken(url, reach) : undefined
-    if (taken) return respond(source, null, 303, taken)
+    if (taken) return rendered(source, null, 303, taken)
     const { status = 200, headers, body, value } = await page(options, request)
     const text = body === undefined ? JSON.stringify(value) : body
-    return respond(source, request.method === 'HEAD' ? null : text, status, headers)
+    return rendered(source, request.method === 'HEAD' ? null : text, status, headers)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    return respond(source, JSON.stringify(error.body), error.status, error.headers)
+    return rendered(source, JSON.stringify(error.bodyAt(options.service)), error.status, error.headers)
   }
 }
 
 function refuseMethod(methods: string[], source?: FetchSource): Response {
   const allow = methods.join(', ')
   const body = { error: `This page accepts only ${allow}.`, status: 405, code: 'method_not_allowed' }
-  return respond(source, JSON.stringify(body), 405, { allow })
+  return rendered(source, JSON.stringify(body), 405, { allow })
 }
 
-function respond(
+function rendered(
   source: FetchSource | undefined,
   body: Reply['body'] | null,
   status: number,
