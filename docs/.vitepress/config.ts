@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitepress'
+import { sidebar } from './sidebar.js'
+
+export default defineConfig({
+  title: 'farthing',
+  description: 'The micropayment service, in your process: for sandboxes, tests and offline demos.',
+  lang: 'en',
+  cleanUrls: true,
+  // The index of a folder has the name that code hosts show with it.
+  rewrites: { 'decisions/README.md': 'decisions/index.md' },
+  // A sandbox on the reader's machine.
+  ignoreDeadLinks: 'localhostLinks',
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: [2, 3],
+    nav: [
+      { text: 'Quick start', link: '/quick-start' },
+      { text: 'Reference', link: '/reference/' },
+      { text: 'Decisions', link: '/decisions/' },
+    ],
+    sidebar: sidebar(),
+    footer: { message: 'MIT licence' },
+  },
+})
