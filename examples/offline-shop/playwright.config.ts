@@ -1,0 +1,8 @@
+import { defineConfig } from '@playwright/test'
+
+const { CHROME_PATH } = process.env
+
+export default defineConfig({
+  testDir: 'test',
+  use: CHROME_PATH ? { launchOptions: { executablePath: CHROME_PATH } } : {},
+})
