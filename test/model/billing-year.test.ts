@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { type CardCharge, type Cards, createService, type Service } from '../../src/index.js'
-import type { InvoiceRow } from '../../src/market/billing/invoice.js'
+import type { InvoiceRow } from '../../src/market/billing/invoice-row.js'
 import { caller } from '../support/api.js'
 import { mailedSubjects, Subscriber } from '../support/scenes/billing.js'
 import { DAY } from '../support/scenes/transfers.js'
@@ -39,7 +39,7 @@ afterEach(async () => {
 async function year(days?: number) {
   const storage = memoryStorage()
   const { cards, charged, declined } = cardsOfAYear()
-  const service = createService({ storage, sandbox: true, cards })
+  const service = createService({ storage, sandbox: true, cards, limits: { outboxDays: 400 } })
   services.push(service)
   const call = caller({ url: service.baseUrl, fetch: service.fetch })
   await service.sandbox.setClock({ mode: 'manual' })

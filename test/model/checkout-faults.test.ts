@@ -11,9 +11,10 @@ import {
   type Upstream,
 } from '../../src/index.js'
 import type { CheckoutChargeRow } from '../../src/market/checkout/charge.js'
-import type { CheckoutRow } from '../../src/market/checkout/checkout.js'
+import type { CheckoutRow } from '../../src/market/checkout/checkout-row.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { type Call, caller } from '../support/api.js'
+import { gate } from '../support/scenes/card-service.js'
 import {
   complete,
   guest,
@@ -147,14 +148,21 @@ describe.each(Object.entries(storages))('A process that is killed, on %s,', (_, 
     const first = await prepared(storage, { cards: { ...processor().cards, charge: never } })
     void withCard(first.call, first.link, first.reader)
     await vi.waitUntil(async () => (await first.charges()).length === 1)
-    const { cards, charged } = processor()
+    const answering = gate()
+    const { cards, charged } = processor({
+      charge: async ({ id }) => {
+        await answering.opened
+        return { status: 'succeeded', charge_id: `ch_${id}` }
+      },
+    })
     const { call, service } = await start(storage, { cards })
     started.push(service)
+    await vi.waitUntil(() => charged.size === 1)
     expect(await statusOf(call, first.link)).toBe('paying')
     expectProblem(await withCard(call, first.link, first.reader), 409, 'checkout_paying')
     expectProblem(await complete(call, first.link, first.shop.payer), 409, 'checkout_paying')
-    await service.sandbox.advance('1m')
-    expect(await statusOf(call, first.link)).toBe('unpaid')
+    answering.open()
+    await vi.waitUntil(async () => (await statusOf(call, first.link)) === 'unpaid')
     expect((await withCard(call, first.link, first.reader)).status).toBe(200)
     expect(charged.size).toBe(1)
     await paidOnce(call, first.link, first.shop, { seller: 2, payer: 10, issued: 12 })

@@ -4,7 +4,7 @@ import { Model } from './service/model.js'
 import { steps } from './service/steps.js'
 import { BEGIN, FUNDS, SHOP, USERS, World } from './service/world.js'
 
-const RUNS = Number(process.env.FARTHING_RUNS ?? 500)
+const RUNS = Number(process.env.FARTHING_RUNS ?? (process.env.FARTHING_TEST_ALL ? 1000 : 250))
 const { FARTHING_SEED: seed, FARTHING_PATH: path, FARTHING_REPLAY: replayPath } = process.env
 
 /** How to run the one failing run again, and all that it asked of the service. */

@@ -3,6 +3,7 @@
 export const HOUR = 3_600_000
 export const DAY = 24 * HOUR
 const INVITATION = 30 * DAY
+const KEPT = 90 * DAY
 
 export type Who = string
 
@@ -68,6 +69,11 @@ export class Model {
     this.#add(this.held, from, amount)
     this.invitations.push({ from, email, amount, expiresAt: this.now + INVITATION, status: 'invited' })
     return undefined
+  }
+
+  /** Whether retention may have removed an invitation that came to nothing. */
+  mayBeRemoved({ status, expiresAt }: Invitation): boolean {
+    return (status === 'cancelled' || status === 'expired') && this.now >= expiresAt + KEPT
   }
 
   /** Those that wait for an email, and have not expired. */
