@@ -1,7 +1,8 @@
-import { copyFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
+import { checksumOf } from '../../adapters/storage/file/line.js'
 import { fileStorage } from '../../adapters/storage/file.js'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { readState } from '../../sandbox/state.js'
@@ -88,11 +89,18 @@ it('a reader of the data file and its journal does not find their key', async ()
 it('other users of the machine cannot read any of the files', async () => {
   const { call } = await open()
   await newSeller(call)
-  const isPrivate = async (name: string) => ((await stat(join(files.directory, name))).mode & 0o077) === 0
-  for (const name of ['data.json', 'data.json.journal', 'data.json.key', 'data.json.lock'])
-    expect(await isPrivate(name), name).toBe(true)
+  const arePrivate = async (...ends: string[]) => {
+    const names = await readdir(files.directory)
+    for (const end of ends)
+      expect(
+        names.some((name) => name.includes(end)),
+        end,
+      ).toBe(true)
+    for (const name of names) expect((await stat(join(files.directory, name))).mode & 0o077, name).toBe(0)
+  }
+  await arePrivate('data.json', '.journal.', '.key', '.lock')
   await closeAll()
-  for (const name of ['data.json', 'data.json.journal', 'data.json.key']) expect(await isPrivate(name), name).toBe(true)
+  await arePrivate('data.json', '.previous', '.key')
 })
 
 it("a reader of last year's data file finds no key in it after it was opened", async () => {
@@ -174,7 +182,8 @@ it('a crash between writing the key file and the data file leaves a state that i
   // What another state, whose data file was never written, left in the key file.
   const { format, generations } = JSON.parse(await readFile(`${files.file}.key`, 'utf8'))
   const rows = { service_keys: [{ id: 'key', value: '0'.repeat(64) }] }
-  const half = { format, generations: [...generations, { commit: 1_000_000, rows }] }
+  const later = [...generations, { commit: 1_000_000, rows }]
+  const half = { format, checksum: checksumOf(JSON.stringify(later)), generations: later }
   await writeFile(`${files.file}.key`, JSON.stringify(half))
   const again = await open()
   expect((await again.service.sandbox.outbox()).messages).toEqual(messages)

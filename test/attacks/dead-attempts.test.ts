@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import type { CheckoutRow } from '../../src/market/checkout/checkout.js'
+import type { CheckoutRow } from '../../src/market/checkout/checkout-row.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { cardService, fastAlarm, gate, sharedStorage } from '../support/scenes/card-service.js'
 import { complete, guest, newCheckout, newShop, settled, statusOf, withCard } from '../support/scenes/checkout.js'

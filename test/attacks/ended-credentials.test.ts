@@ -117,7 +117,7 @@ describe('a payment that waits for its user', () => {
     await call('DELETE', `/v4/sessions/${own.id}`, { token })
     expectProblem(await answer, 401, 'sign_in_required')
     const late = { token, body: { authorizationId: id, approved: true } }
-    expect((await call('PUT', '/v4/paywall/authorizations', late)).status).toBe(409)
+    expectProblem(await call('PUT', '/v4/paywall/authorizations', late), 400, 'authorization_answered')
     expect(await settledBalances(call, market)).toEqual([10, 0])
   })
 

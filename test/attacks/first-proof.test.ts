@@ -4,16 +4,17 @@ import {
   mailTo,
   type Production,
   readCode,
+  rejectByMail,
   signInByMail,
   startProduction,
 } from '../support/production.js'
 import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
 import { authorizeApp, exchangeCode, newAgent, newApp, refreshWith, startInteraction } from '../support/scenes/oidc.js'
 import { newDelegate, newPersona } from '../support/scenes/personas.js'
-import { registerDevice } from '../support/scenes/second-factor.js'
+import { ask, poll, registerDevice } from '../support/scenes/second-factor.js'
 import { newGuest, verify } from '../support/scenes/sign-in.js'
 import { send, walletOf } from '../support/scenes/transfers.js'
-import { basic, defaultDq, newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
+import { basic, defaultDq, newCommodity, newPayer, newSeller, type Payer } from '../support/scenes/world.js'
 
 /** A service that is no sandbox, where somebody made a user for a victim's address and the victim then signs in. */
 
@@ -63,11 +64,15 @@ describe('after the owner first signs in, what an impostor created', () => {
     const own = await bySession(production, fake.token)
     const body = { hash, origin: 'https://shop.example.test' }
     const page = (await call('POST', '/v4/session/page', { session: own, body })).body.session_id
-    await proves()
+    const owner = await proves()
     for (const session of [own, page]) {
       expectProblem(await call('GET', '/v4/twins', { session }), 401, 'sign_in_required')
       expect((await call('GET', '/v4/session', { session })).body.user).toBeNull()
     }
+    const { events } = (await call('GET', '/v4/events?type=sign_out', { session: owner })).body
+    const userId = (await call('GET', '/v4/session', { session: owner })).body.user.id
+    expect(events.map(({ actor }: { actor: string }) => actor)).toEqual(Array(2).fill(`user:${userId}`))
+    expect((await call('GET', '/v4/sessions', { session: owner })).body.sessions).toHaveLength(1)
   })
 
   it('includes no app that acts, refreshes or returns without a new consent', async () => {
@@ -146,6 +151,33 @@ describe('after the owner first signs in, what an impostor created', () => {
     expect((await call('GET', '/v4/agent/settings', { session })).body.approval_threshold).toEqual({})
   })
 
+  it('includes no approval that stands for later payments', async () => {
+    const { call, fake, thief, proves, production, operate } = await impostor()
+    await operate('POST', '/_sandbox/fund', { body: { hostname: fake.hostname, amount: 7 } })
+    const dq = await defaultDq(call)
+    const { hostname } = (await call('POST', '/v4/twin', { token: thief.token, body: { dq } })).body
+    await registerDevice(call, { token: fake.token })
+    const pay = (session: string) =>
+      call('POST', '/v3/paywall', {
+        session,
+        body: { paymentTypeHash: dq, amount: 1, destinationUrl: hostname },
+      })
+    const paying = pay(await bySession(production, fake.token))
+    const path = '/v3/paywall/authorizations'
+    const asked = async () => (await call('GET', path, { token: fake.token })).body.authorizations
+    await expect.poll(async () => (await asked()).length).toBe(1)
+    const body = { authorizationId: (await asked())[0].id, approved: true }
+    expect((await call('PUT', path, { token: fake.token, body })).status).toBe(200)
+    expect((await paying).status).toBe(200)
+    expect((await pay(await bySession(production, fake.token))).status).toBe(200)
+    const session = await proves()
+    const again = pay(session)
+    // It waits for the owner, who rejects it.
+    await rejectByMail(production, VICTIM)
+    expectProblem(await again, 408, 'payment_denied')
+    expect(await walletOf(call, { session })).toBe(5)
+  })
+
   it('includes no nonce that proves control of the twin', async () => {
     const { call, fake, proves } = await impostor()
     const body = { hostname: fake.hostname }
@@ -179,6 +211,43 @@ describe('the owner', () => {
     expect(events).toMatchObject([{ data: { ended: ['1 client credential', '1 session', '1 device'] } }])
     await proves()
     expect(mails.filter(({ subject }) => subject === mail.subject)).toHaveLength(1)
+  })
+
+  it('is told how many requests and approvals ended, and nobody else loses theirs', async () => {
+    const { call, fake, rich, thief, proves, production, operate } = await impostor()
+    await operate('POST', '/_sandbox/fund', { body: { hostname: fake.hostname, amount: 7 } })
+    const { hostname, dq } = await newCommodity(call, thief)
+    const order = { paymentTypeHash: dq, amount: 1, destinationUrl: hostname }
+    const pay = (session: string) => call('POST', '/v3/paywall', { session, body: order })
+    /** Approves later payments, and leaves a request in each state. */
+    const plant = async ({ token, email }: Payer) => {
+      const paying = pay(await bySession(production, token))
+      await approveByMail(production, email)
+      expect((await paying).status).toBe(200)
+      const ids: number[] = []
+      for (const n of [0, 1, 2]) ids.push((await ask(call, { token }, { action: 'paywall', detail: { n } })).body.id)
+      for (const n of [1, 2]) {
+        const body = { authorizationId: ids[n], approved: n === 1 }
+        expect((await call('PUT', '/v3/paywall/authorizations', { token, body })).status).toBe(200)
+      }
+      return ids
+    }
+    const others = await plant(rich)
+    await plant(fake)
+    const session = await proves()
+    const { events } = (await call('GET', '/v4/events?type=user.email_verified', { session })).body
+    const ended = ['2 open requests', '1 approval of later payments']
+    expect(events[0].data.ended).toEqual(expect.arrayContaining(ended))
+    const rejected = (await call('GET', '/v4/events?type=second_factor.rejected', { session })).body.events
+    expect(rejected.map(({ data }: { data: { by: string } }) => data.by).sort()).toEqual([
+      'service',
+      'service',
+      'token',
+    ])
+    const statuses = []
+    for (const id of others) statuses.push((await poll(call, rich, id)).body.status)
+    expect(statuses).toEqual(['pending', 'approved', 'rejected'])
+    expect((await pay(await bySession(production, rich.token))).status).toBe(200)
   })
 
   it('keeps what they created when they sign in again', async () => {

@@ -278,7 +278,9 @@ const unkeyed: Readonly<Record<string, readonly string[]>> = {
     'updateAgentSettings',
     'updateBillingProfile',
     'updateOidcClient',
+    'updatePayback',
     'updateTool',
+    'updateWebhook',
   ],
   'what is gone goes no second time': [
     'deleteCart',
@@ -292,6 +294,7 @@ const unkeyed: Readonly<Record<string, readonly string[]>> = {
     'deleteOidcClient',
     'deleteConnection',
     'deleteTool',
+    'deleteWebhook',
     'revokeOidcToken',
   ],
   'it only looks': ['introspectOidcToken', 'readUserinfoByForm'],

@@ -84,6 +84,23 @@ describe('a payment by hash', () => {
     expect(await sums()).toEqual([10, 0])
   })
 
+  it('a seller pays for its own private item with a delegate, and another account cannot', async () => {
+    const { call, seller, item, payer, pay } = await start()
+    await changeItem(call, seller, item, { private: true })
+    const persona = await newPersona(call, payer)
+    const payAs = async ({ token, clientId }: Awaited<ReturnType<typeof newSeller>>) => {
+      const spend = { party: { client_id: clientId }, limit: 5, dq: item.dq }
+      const given = await newDelegate(
+        call,
+        { token: payer.token },
+        { persona: persona.hash, hostname: item.hostname, spend },
+      )
+      return pay({ token }, { persona_delegate: given.hash })
+    }
+    expectProblem(await payAs(await newSeller(call)), 409, 'item_inactive')
+    expect((await payAs(seller)).status).toBe(202)
+  })
+
   it('a commodity without an item still takes payments', async () => {
     const { call, seller, payer } = await start()
     const { hash } = await newCommodity(call, seller)

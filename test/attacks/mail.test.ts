@@ -2,11 +2,11 @@ import { describe, expect, it, test } from 'vitest'
 import type { Call, CallOptions } from '../support/api.js'
 import { startHere } from '../support/contract/in-process.js'
 import { advance, expectProblem, expectSoundLedger, stopClock } from '../support/scenes/market.js'
-import { askedAuthorization, newMarket, newPage, ORIGIN, paywall } from '../support/scenes/paywall.js'
+import { askedAuthorization, newMarket, newPage, ORIGIN, paywall, setPhone } from '../support/scenes/paywall.js'
 import { answerFromDevice, answerLink, ask, mailedLink, poll, registerDevice } from '../support/scenes/second-factor.js'
 import { askCode, mailedCode, newGuest, verify, wrongCode } from '../support/scenes/sign-in.js'
 import { again, INVITED, newSender, send, walletOf } from '../support/scenes/transfers.js'
-import { newPayer, newSeller, newSession } from '../support/scenes/world.js'
+import { newCommodity, newPayer, newSeller, newSession } from '../support/scenes/world.js'
 
 const messagesTo = async (call: Call, to: string, kind = 'mail'): Promise<{ subject: string; text: string }[]> =>
   (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(to)}&kind=${kind}&limit=100`)).body.messages
@@ -167,8 +167,11 @@ describe('requests for a second factor', () => {
     const page = await newPage(call, market, 'reject')
     for (let n = 0; n < 5; n++) expectProblem(await paywall(call, page, { amount: 1 }), 403, 'rejected')
     expectProblem(await paywall(call, page, { amount: 1 }), 429, 'too_many_mails')
+    await setPhone(call, market.payer, 'manual')
+    const session = await newSession(call, market.payer.email)
+    await setPhone(call, market.payer, 'reject')
     const another = await call('POST', '/v4/session/page', {
-      session: await newSession(call, market.payer.email),
+      session,
       body: { hash: market.hash, origin: ORIGIN },
     })
     const next = { session: another.body.session_id, headers: { origin: ORIGIN } }
@@ -251,6 +254,20 @@ describe('sign-in codes', () => {
     expectProblem(await askCode(call, own, EMAIL), 429, 'too_many_codes')
     for (let n = 0; n < 5; n++) await askCode(call, own, 'eve@example.test')
     expectProblem(await askCode(call, own, 'eve@example.test'), 429, 'too_many_codes')
+    expectProblem(await askCode(call, await newGuest(call), 'eve@example.test'), 429, 'too_many_codes')
+  })
+
+  it('that a page around an embed requests count like those of any stranger', async () => {
+    const { call } = await startHere()
+    await stopClock(call)
+    const own = await newSession(call, EMAIL)
+    const { hash } = await newCommodity(call, await newSeller(call))
+    const origin = 'https://shop.example.test'
+    const page = await call('POST', '/v4/session/page', { session: own, body: { hash, origin } })
+    for (let n = 0; n < 5; n++) await askCode(call, await newGuest(call), EMAIL)
+    const body = { email: EMAIL }
+    const asked = await call('POST', '/v4/session/code', { session: page.body.session_id, headers: { origin }, body })
+    expectProblem(asked, 429, 'too_many_codes')
   })
 
   it("can be limited further by an option, and a sandbox's special addresses have no limit", async () => {

@@ -238,7 +238,7 @@ describe('a proxy, a tunnel or a neighbouring container', () => {
     const service = createService({ sandbox: true })
     const ask = async (peerAddress: string, headers: Record<string, string> = {}) => {
       const request = new Request(`${service.baseUrl}/_sandbox/outbox`, { headers })
-      return (await service.fetch(request, { peerAddress })).status
+      return (await service.respond(request, { peerAddress })).status
     }
     expect([await ask('127.0.0.1'), await ask(''), await ask('10.0.0.7')]).toEqual([200, 403, 403])
     for (const token of ['', 'undefined', 'null']) expect(await ask('10.0.0.7', { 'x-control-token': token })).toBe(403)

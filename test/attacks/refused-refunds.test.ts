@@ -43,7 +43,7 @@ async function unrefunded({ refund = refused, by = 'guest' as 'guest' | 'user' }
 }
 
 test('a refused refund of a guest is reported to the seller, by event and mail, and to the address of the link', async () => {
-  const { call, link, token, waiting, mails, sums } = await unrefunded()
+  const { call, service, link, token, waiting, mails, sums } = await unrefunded()
   const { events } = (await call('GET', '/v4/events?type=checkout.refund_refused', { token })).body
   expect(events).toMatchObject([
     {
@@ -56,6 +56,7 @@ test('a refused refund of a guest is reported to the seller, by event and mail, 
     ...{ payer: 'guest', email: 'ada@example.test' },
   })
   expect(await mails('ada@example.test')).toMatchObject([{ subject: 'Refund of 2.000 USD failed' }])
+  expect((await service.sandbox.outbox({ kind: 'refund' })).messages).toMatchObject([{ status: 'failed' }])
   const [toSeller] = await mails(SELLER)
   expect(toSeller?.text).toContain(`/v4/checkout/refunds/${waiting.id}/settle`)
   expect(await sums()).toEqual({ issued: 12, held: 0 })

@@ -80,7 +80,7 @@ const damages: [string, (document: Document) => void, collection: string, id?: s
     ({ rows }) => {
       rows.settings = [{ id: 'key', value: 'secret' }]
     },
-    'settings',
+    'service_keys',
     'key',
   ],
 ]
@@ -118,7 +118,7 @@ describe('a snapshot', () => {
     await storage.close()
     const before = await readFile(data, 'utf8')
     await writeFile(bad, JSON.stringify(damaged(({ rows }) => rows.entries?.pop())))
-    await expect(importState(bad, data)).rejects.toThrow('of movements')
+    await expect(importState({ file: bad, data, json: false })).rejects.toThrow('of movements')
     expect(await readFile(data, 'utf8')).toBe(before)
     await rm(directory, { recursive: true })
   })
