@@ -114,6 +114,19 @@ test('axe finds nothing serious in an invoice on screen and in print', { timeout
   await expectAccessible(page, 'printed invoice')
 })
 
+test('axe finds nothing serious in the pages that explain errors', { timeout: EVERY_STATE_MS }, async () => {
+  const { url } = await host()
+  const page = await newPage()
+  await page.goto(`${url}/docs/errors/token_invalid`)
+  await page.getByText(/\d+ operations/).click()
+  await expectAccessible(page, 'an error')
+  await page.getByRole('link', { name: 'All errors' }).click()
+  await page.getByRole('heading', { name: '400 Bad Request' }).waitFor()
+  await expectAccessible(page, 'all errors')
+  await page.goto(`${url}/docs/errors/unknown`)
+  await expectAccessible(page, 'no such error')
+})
+
 test('nothing moves for readers who prefer reduced motion', async () => {
   const service = await host()
   const page = await newPage({ reducedMotion: 'reduce' })

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Call } from '../support/api.js'
 import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
@@ -43,13 +43,17 @@ const parts = (page: Page) => ({
   status: page.getByRole('status'),
 })
 
+/** A page that is visible may not have set its focus yet. */
+const untilFocused = (field: Locator) =>
+  expect.poll(() => field.evaluate((element) => element === document.activeElement), { timeout: 10_000 }).toBe(true)
+
 /** By keyboard alone: the field has the focus, Enter goes on. */
 async function signIn(page: Page, call: Call, email = OWNER, onDevice = async () => {}): Promise<void> {
   const shown = parts(page)
-  await shown.email.waitFor()
+  await untilFocused(shown.email)
   await page.keyboard.type(email)
   await page.keyboard.press('Enter')
-  await shown.code.waitFor()
+  await untilFocused(shown.code)
   await page.keyboard.type(await mailedCode(call, email))
   await page.keyboard.press('Enter')
   await onDevice()

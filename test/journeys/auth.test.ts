@@ -128,7 +128,7 @@ test.each([
     false,
   ],
 ])('a page learns of its payment in a browser that does not reveal %s', async (_, facts, fields, promised) => {
-  const service = await host(demo.seed, untold(...facts))
+  const service = await host(demo.seed, { change: untold(...facts) })
   const { url } = await site(shopHtml(service))
   const page = await newPage()
   const successes = await successesOf(page)

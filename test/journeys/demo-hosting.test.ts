@@ -36,7 +36,7 @@ test('the sandbox says what to do if the demo is not built', async () => {
   const service = createService({ sandbox: true, seed: demo.seed })
   for (const offline of [undefined, new URL('file:///nowhere/')]) {
     const pages = sandboxPages({ service, demo, ...(offline && { offline }) })
-    const answer = await pages.fetch(new Request(`${service.baseUrl}/demo/`))
+    const answer = await pages.respond(new Request(`${service.baseUrl}/demo/`))
     expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('npm run build')])
   }
   await service.close()

@@ -55,6 +55,24 @@ test.each([
   expect(said).toContain(message)
 })
 
+test('an unknown public_secret is an error in the console too, and the element can be mounted again', async () => {
+  const service = await host()
+  const page = await newPage()
+  await visit(page, (await site(shopHtml(service))).url)
+  // Not the console itself, where an error fails every journey.
+  const logged = `(async (element) => {
+    const { error } = console
+    const lines = []
+    console.error = (line) => lines.push(line)
+    for (let attempt = 0; attempt < 2; attempt++)
+      await element.mount('#pay').catch(({ message }) => lines.push(message))
+    console.error = error
+    return lines
+  })(loadMicroPayments('mp_unknown').elements().create('payment', { hash: '${demo.commodities.article}' }))`
+  const says = `MicroPayments: no account at ${service.url} has the public_secret "mp_unknown". Pass the public_secret of your account there.`
+  expect(await page.evaluate(logged)).toEqual([says, says, says, says])
+})
+
 test('loadMicroPayments returns its elements with and without await', async () => {
   const service = await host()
   const page = await newPage()
@@ -83,7 +101,7 @@ test('the element reads the commodity first, then shows the embed with the given
   })
   await visit(page, (await site(shopHtml(service, options))).url)
   const embed = new URL(service.url + asked[2])
-  expect(asked.slice(0, 2)).toEqual(['/micropay.js', `/v2/commodity/${hash}?embed=false`])
+  expect(asked.slice(0, 2)).toEqual(['/micropay.js', `/v2/commodity/${hash}?embed=false&public_secret=${secret}`])
   expect(embed.pathname).toBe(`/v2/embed/${hash}`)
   expect(Object.fromEntries(embed.searchParams)).toEqual({
     theme: 'dark',

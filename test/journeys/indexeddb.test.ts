@@ -111,7 +111,7 @@ describe('with a quota of 2 MB', () => {
 
     expect(await call(page, 'tryBlobs', 10, 200, 64_000)).toEqual({
       name: 'StorageFull',
-      message: expect.stringMatching(/no more space.*nothing of this write was kept.*try again/),
+      message: expect.stringMatching(/no more space.*nothing of this write was stored.*Then try again/),
     })
     expect(((await call(page, 'exportState')) as any).rows).toEqual(before.rows)
 

@@ -134,7 +134,7 @@ test('the embed works in its own window, without a page to notify', async () => 
 
 test('a reader can pay in a sandboxed frame without storage if the origin null is allowed', async () => {
   // A sandboxed frame is of the origin `null`, as anybody's can be.
-  const service = await host(undefined, undefined, ['null'])
+  const service = await host(undefined, { allowOrigins: ['null'] })
   const { article } = demo.commodities
   const frame = `<iframe sandbox="allow-scripts allow-forms" src="${service.url}/v4/embed/${article}" width="400" height="600">`
   const page = await newPage()

@@ -144,7 +144,8 @@ test('Escape closes like Cancel, and neither sends an event', async () => {
 })
 
 test('a reader stays signed in, even after a reload, until they choose not to be', async () => {
-  const service = await host()
+  // The frame shows the balance alike in whatever unit the service answers.
+  const service = await host(undefined, { balances: 'smallest' })
   const shop = await site(shopHtml(service))
   const page = await newPage()
   await signIn(service, parts(await visit(page, shop.url)), demo.payer.email)

@@ -1,11 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { register } from '../../adapters/service-worker.js'
 import { demo } from '../../sandbox/seed/demo.js'
 import type { loadMicroPayments as load } from '../../src/market/embeds/browser/element.client.js'
-import { bundle } from '../support/browser/bundle.js'
+import { openSite, registerWorker, stopWorkers, workerSite } from '../support/browser/worker-site.js'
 import { journey, parts, signIn } from '../support/scenes/journey.js'
 
 /** Of the page that has the element's script. */
@@ -13,48 +11,20 @@ declare const loadMicroPayments: typeof load
 type Register = typeof register
 
 const { page, site } = journey()
-const html =
-  '<!doctype html><title>A site</title><link rel="icon" href="data:,"><script type="module" src="page.js"></script>'
-let pageScript: string
-let workerScript: string
-let origin: string
-const server = createServer(({ url = '' }, response) => {
-  const [path] = url.split('?')
-  const file = files[path as keyof typeof files]
-  if (file) response.setHeader('content-type', `${file[0]}; charset=utf-8`).end(file[1]())
-  else response.writeHead(404, { 'content-type': 'text/plain' }).end('not of this site')
-})
-const files = {
-  '/own/': ['text/html', () => html],
-  '/own/page.js': ['text/javascript', () => pageScript],
-  '/own/worker.js': ['text/javascript', () => workerScript],
-  '/own/below/worker.js': ['text/javascript', () => workerScript],
+const own = workerSite({
+  '/own/below/worker.js': ['text/javascript', () => own.scripts.worker],
   '/own/failing.js': ['text/javascript', () => 'throw new Error("on purpose")'],
-} as const
-
-beforeAll(async () => {
-  workerScript = await bundle('support/worker-site/worker.ts', 'iife')
-  pageScript = await bundle('support/worker-site/page.ts', 'esm')
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
-
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
+let origin: string
+beforeAll(() => {
+  origin = own.origin
 })
-
-const ready = (shown: Page) => shown.waitForFunction('globalThis.register')
 
 /** A page whose requests the worker answers. */
 async function visited(shown?: Page): Promise<Page> {
   const there = shown ?? (await page())
-  await there.goto(`${origin}/own/`)
-  await ready(there)
-  await there.evaluate(async () => {
-    const { register } = globalThis as unknown as { register: Register }
-    await register('worker.js')
-  })
+  await openSite(there, origin)
+  await registerWorker(there, 'worker.js')
   return there
 }
 
@@ -86,13 +56,6 @@ async function signedIn(shown: Page): Promise<void> {
 
 const userOf = async (shown: Page, init?: RequestInit) => (await ask(shown, 'pay/v4/session', init)).body.user?.email
 
-async function stopWorkers(shown: Page): Promise<void> {
-  const session = await shown.context().newCDPSession(shown)
-  await session.send('ServiceWorker.enable')
-  await session.send('ServiceWorker.stopAllWorkers')
-  await session.detach()
-}
-
 describe('register', () => {
   test('resolves once the worker answers the page, on the first and every later visit', async () => {
     const first = await visited()
@@ -108,16 +71,15 @@ describe('register', () => {
     const loaded = first.waitForEvent('load')
     await session.send('Page.reload', { ignoreCache: true })
     await loaded
-    await ready(first)
+    await first.waitForFunction('globalThis.register')
     expect(await first.evaluate(() => navigator.serviceWorker.controller)).toBeNull()
-    await first.evaluate(() => (globalThis as unknown as { register: Register }).register('worker.js'))
+    await registerWorker(first, 'worker.js')
     expect((await ask(first, 'pay/v4/dq')).status).toBe(200)
   })
 
   test('reports missing worker support, a page out of scope and a failing script', async () => {
     const shown = await page()
-    await shown.goto(`${origin}/own/`)
-    await ready(shown)
+    await openSite(shown, origin)
     const refusal = (script: string) =>
       shown.evaluate((script) => {
         const { register } = globalThis as unknown as { register: Register }
@@ -134,8 +96,8 @@ describe('register', () => {
   test('reports a newer worker, which continues with the same state', async () => {
     const shown = await visited()
     await signedIn(shown)
-    const before = workerScript
-    workerScript += '\n// A newer one.'
+    const before = own.scripts.worker
+    own.scripts.worker += '\n// A newer one.'
     try {
       const updated = shown.evaluate(async () => {
         const { register } = globalThis as unknown as { register: Register }
@@ -144,7 +106,7 @@ describe('register', () => {
       await updated
       expect(await userOf(shown)).toBe(demo.payer.email)
     } finally {
-      workerScript = before
+      own.scripts.worker = before
     }
   })
 })

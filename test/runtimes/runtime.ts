@@ -2,7 +2,10 @@ import type { ServiceOptions } from '../../src/index.js'
 import type { State } from '../../src/storage/storage.js'
 
 /** What a contract test may ask of a service: settings that travel to any runtime. The sandbox is always on. */
-export type ContractOptions = Pick<ServiceOptions, 'evidence' | 'accountCreation' | 'limits' | 'seed' | 'twinDomain'>
+export type ContractOptions = Pick<
+  ServiceOptions,
+  'evidence' | 'balances' | 'accountCreation' | 'journal' | 'limits' | 'seed' | 'twinDomain'
+>
 
 /** A service running somewhere, seen through HTTP and by what it leaves at rest. */
 export interface Running {

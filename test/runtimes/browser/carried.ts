@@ -31,13 +31,8 @@ export async function fetchFromPage({ url, method, headers, body }: CarriedReque
     credentials: 'omit',
     cache: 'no-store',
   })
-  const hidden: (readonly [string, string | null])[] = headers.filter(
-    ([name, value]) => !request.headers.has(name) || /[^\t\x20-\x7e]/.test(value),
-  )
+  const hidden = headers.filter(([name, value]) => !request.headers.has(name) || /[^\t\x20-\x7e]/.test(value))
   for (const [name] of hidden) request.headers.delete(name)
-  // A test that sends a cookie speaks for the browser, and says with it which Origin comes along, if any.
-  const names = headers.map(([name]) => name)
-  if (names.includes('cookie') && !names.includes('origin')) hidden.push(['origin', null])
   if (hidden.length > 0) request.headers.set(SENT, encodeURIComponent(JSON.stringify(hidden)))
   const response = await fetch(request)
   return {
@@ -76,14 +71,14 @@ type SentHeaders = NonNullable<FetchSource['headers']>
 
 interface Handler {
   readonly baseUrl: string
-  fetch(request: Request, source?: FetchSource): Promise<Response>
+  respond(request: Request, source: FetchSource): Promise<Response>
 }
 
 /** A service that takes what `fetchFromPage` sends: the headers that the adapter gives, and those that no page may send. */
-export const carriedTo = ({ baseUrl, fetch }: Handler): Handler => ({
+export const carriedTo = ({ baseUrl, respond }: Handler): Handler => ({
   baseUrl,
-  fetch: (request, source = {}) =>
-    fetch(request, {
+  respond: (request, source) =>
+    respond(request, {
       ...source,
       headers: withHidden(source.headers ?? request.headers),
       Response: showingCookies(source.Response ?? Response),
@@ -92,11 +87,8 @@ export const carriedTo = ({ baseUrl, fetch }: Handler): Handler => ({
 
 function withHidden(headers: SentHeaders): SentHeaders {
   const sent = headers.get(SENT)
-  const hidden = new Map<string, string | null>(sent === null ? [] : JSON.parse(decodeURIComponent(sent)))
-  const get = (name: string): string | null => {
-    const said = hidden.get(name.toLowerCase())
-    return said === undefined ? headers.get(name) : said
-  }
+  const hidden = new Map<string, string>(sent === null ? [] : JSON.parse(decodeURIComponent(sent)))
+  const get = (name: string): string | null => hidden.get(name.toLowerCase()) ?? headers.get(name)
   const keys = () =>
     new Set([...hidden.keys(), ...headers.keys()].filter((name) => name !== SENT && get(name) !== null))
   return { get, has: (name) => get(name) !== null, keys }

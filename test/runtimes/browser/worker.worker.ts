@@ -53,4 +53,4 @@ addEventListener('fetch', (event) => {
   for (const { listener } of running.values()) listener(event as unknown as FetchEvent)
 })
 
-fire({ baseUrl: `${here}none`, fetch: async () => new Response(null, { status: 404 }) })
+fire({ baseUrl: `${here}none`, respond: async () => new Response(null, { status: 404 }) })
