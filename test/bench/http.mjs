@@ -12,14 +12,26 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 
 const basic = (id, secret) => ({ authorization: `Basic ${btoa(`${id}:${secret}`)}` })
 
-function startServer(...args) {
+export function startServer(...args) {
   const script = fileURLToPath(new URL('./server.mjs', import.meta.url))
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'ignore', 'ipc'] })
   return new Promise((resolve, reject) => {
-    child.stdout.once('data', (line) => resolve({ url: JSON.parse(line).url, stop: () => child.kill() }))
+    child.stdout.once('data', (line) =>
+      resolve({ url: JSON.parse(line).url, stop: () => child.kill(), ask: (what) => ask(child, what) }),
+    )
     child.once('exit', (code) => reject(new Error(`the ${args[0]} server ended with ${code}`)))
   })
 }
+
+/**
+ * Asks a server. `usage`: the processor time that it has used, in microseconds. `delay`: the delay of its event loop since
+ * the last such question, in milliseconds.
+ */
+const ask = (child, what) =>
+  new Promise((resolve) => {
+    child.once('message', resolve)
+    child.send(what)
+  })
 
 /** Requests per second; throws when any answer is not a 2xx. */
 async function rate({ url, seconds, ...request }) {
@@ -30,7 +42,7 @@ async function rate({ url, seconds, ...request }) {
 }
 
 /** A seller's commodity, and a payer who affords any number of it. */
-async function prepare(url) {
+export async function prepare(url) {
   const call = async (method, path, headers, body) => {
     const sent = body && { body: JSON.stringify(body) }
     const answer = await fetch(url + path, { method, headers: { ...(body && JSON_TYPE), ...headers }, ...sent })

@@ -1,16 +1,35 @@
-// `npm run bench [-- http|commit|hot-row|services|start] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
+// `npm run bench [-- background|binder|http|commit|forks|hot-row|import|journal|overload|postgres|search|services|size|slices|start] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
 import { parseArgs } from 'node:util'
+import { backgroundFigures } from './background.mjs'
+import { binderFigures } from './binder.mjs'
 import { commitFigures } from './commit.mjs'
+import { forksFigures } from './forks.mjs'
 import { hotRowFigures } from './hot-row.mjs'
 import { httpFigures } from './http.mjs'
+import { importFigures } from './import.mjs'
+import { journalFigures } from './journal.mjs'
+import { overloadFigures } from './overload.mjs'
+import { postgresFigures } from './postgres.mjs'
 import { servicesFigures } from './services.mjs'
+import { sizeFigures } from './size.mjs'
+import { searchFigures, slicesFigures } from './slices.mjs'
 import { startFigures } from './start.mjs'
 
 const parts = {
+  background: backgroundFigures,
+  binder: binderFigures,
   http: httpFigures,
   commit: commitFigures,
+  forks: forksFigures,
   'hot-row': hotRowFigures,
+  import: importFigures,
+  journal: journalFigures,
+  overload: overloadFigures,
+  postgres: postgresFigures,
   services: servicesFigures,
+  search: searchFigures,
+  size: sizeFigures,
+  slices: slicesFigures,
   start: startFigures,
 }
 

@@ -1,7 +1,17 @@
 // One server for the benchmarks: `node server.mjs KIND [FILE]` says its address as a line of JSON, and ends with its parent.
 import { createServer } from 'node:http'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 const [kind, file] = process.argv.slice(2)
+const delay = monitorEventLoopDelay({ resolution: 5 })
+delay.enable()
+// What a parent may ask: see http.mjs.
+process.on('message', (what) => {
+  const { user, system } = process.cpuUsage()
+  if (what === 'usage') return process.send(user + system)
+  process.send(delay.percentile(99) / 1e6)
+  delay.reset()
+})
 
 const listen = (handler) =>
   new Promise((resolve) => {
@@ -24,12 +34,12 @@ const raw = () =>
     req.on('end', () => answer(JSON.stringify({ received: JSON.parse(Buffer.concat(chunks).toString() || '{}') })))
   })
 
-async function farthing() {
+async function farthing(options = {}) {
   const { createService } = await import('farthing')
   const { serve } = await import('farthing/node')
   const { fileStorage } = await import('farthing/storage/file')
   const storage = file ? { storage: await fileStorage({ file }) } : {}
-  return (await serve((baseUrl) => createService({ baseUrl, sandbox: true, ...storage }), { port: 0 })).url
+  return (await serve((baseUrl) => createService({ baseUrl, sandbox: true, ...storage, ...options }), { port: 0 })).url
 }
 
 /** oidc-provider with one client that gets tokens by its own credentials, as its documentation sets it up. */
@@ -43,6 +53,24 @@ async function oidcProvider() {
   return listen(provider.callback())
 }
 
-const url = await { raw, farthing, 'oidc-provider': oidcProvider }[kind]()
+/** `FILE` is the URL of a database here. */
+async function farthingOnPostgres() {
+  const { createService } = await import('farthing')
+  const { serve } = await import('farthing/node')
+  const { postgresStorage } = await import('farthing/storage/postgres')
+  const storage = await postgresStorage({ url: file })
+  return (await serve((baseUrl) => createService({ baseUrl, sandbox: true, storage }), { port: 0 })).url
+}
+
+const farthingWithoutJournal = () => farthing({ journal: false })
+
+const kinds = {
+  raw,
+  farthing,
+  'farthing-on-postgres': farthingOnPostgres,
+  'farthing-without-journal': farthingWithoutJournal,
+  'oidc-provider': oidcProvider,
+}
+const url = await kinds[kind]()
 process.stdout.write(`${JSON.stringify({ url })}\n`)
 process.on('disconnect', () => process.exit())

@@ -1,0 +1,64 @@
+// `npm run test:mutation`: changes the rules of each feature in small ways, one at a time, and counts the changes that no test notices.
+// `npm run test:mutation -- money payments/topups` does so for these. `--report` only shows what the last runs found.
+// `--concurrency 1` leaves a busy machine more room, or lets two features run side by side.
+
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { Stryker } from '@stryker-mutator/core'
+import { features } from './features.mjs'
+import { scoresOf, survivorsOf } from './report.mjs'
+
+/** A group below this score fails. */
+const WANTED = 85
+
+const { values, positionals } = parseArgs({
+  options: { report: { type: 'boolean', default: false }, concurrency: { type: 'string', default: '2' } },
+  allowPositionals: true,
+})
+const chosen = Object.keys(features).filter(
+  (feature) => positionals.length === 0 || positionals.some((start) => `${feature}/`.startsWith(`${start}/`)),
+)
+if (chosen.length === 0) {
+  process.stderr.write(
+    `No feature is called ${positionals.join(' or ')}. These are: ${Object.keys(features).join(', ')}.\n`,
+  )
+  process.exit(1)
+}
+
+/** Runs the tests of a feature against each of its mutants. Only what changed since the last run is run again. @param {string} feature */
+async function mutate(feature) {
+  const folder = `.mutation/${feature}`
+  // For vitest.config.ts, in the processes that Stryker starts.
+  process.env.FARTHING_MUTATION_TESTS = features[feature]?.join()
+  const stryker = new Stryker({
+    testRunner: 'vitest',
+    plugins: [
+      fileURLToPath(import.meta.resolve('@stryker-mutator/vitest-runner')),
+      fileURLToPath(import.meta.resolve('./texts.mjs')),
+    ],
+    ignorers: ['texts'],
+    vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
+    mutate: [`src/${feature}/**/*.{ts,tsx}`, '!**/descriptions.ts'],
+    // What a module evaluates once, as it loads, is tables: routes, schemas, texts. Other tests read those as a whole.
+    ignoreStatic: true,
+    coverageAnalysis: 'perTest',
+    concurrency: Number(values.concurrency),
+    // On a busy machine a slow run is no endless one.
+    timeoutMS: 30_000,
+    incremental: true,
+    incrementalFile: `${folder}/incremental.json`,
+    tempDirName: `${folder}/tmp`,
+    ignorePatterns: ['dist', 'docs', 'examples', '.mutation', '.farthing', '.clients'],
+    reporters: ['json', 'progress-append-only'],
+    jsonReporter: { fileName: `${folder}/report.json` },
+    disableTypeChecks: false,
+    warnings: { slow: false },
+  })
+  await stryker.runMutationTest()
+}
+
+if (!values.report) for (const feature of chosen) await mutate(feature)
+for (const survivor of chosen.flatMap(survivorsOf)) console.log(survivor)
+const scores = scoresOf(chosen)
+console.table(Object.fromEntries(scores.map(({ name, ...counts }) => [name, counts])))
+process.exitCode = scores.some(({ name, score }) => !name.includes('/') && score < WANTED) ? 1 : 0

@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { browserScript } from '../../scripts/browser-script.js'
+import { fontBytes } from '../../scripts/font-bytes.js'
+import { replaceModule } from '../../scripts/replace-module.js'
+import { endThread, keptPool } from './kept-worker.js'
+
+const files = (process.env.FARTHING_MUTATION_TESTS ?? '').split(',').map((name) => `test/${name}.test.ts`)
+
+/** The files in the order of the list. */
+class Listed extends BaseSequencer {
+  override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => files.findIndex((file) => moduleId.endsWith(`/${file}`))
+    return specifications.sort((a, b) => place(a) - place(b))
+  }
+}
+
+/** How tests run against mutants: Stryker starts Vitest with it, and `run.mjs` starts Stryker. */
+export default defineConfig({
+  root: fileURLToPath(new URL('../..', import.meta.url)),
+  plugins: [
+    browserScript(),
+    fontBytes(),
+    { ...replaceModule(/\/runtimes\.js$/, new URL('runtimes.ts', import.meta.url)), enforce: 'pre' },
+    {
+      name: 'kept-pool',
+      // Stryker's runner asks for the pool "threads". This is later.
+      configureVitest({ project, vitest }) {
+        vitest.onClose(endThread)
+        project.config.pool = 'kept'
+        project.config.poolRunner = keptPool
+      },
+    },
+  ],
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  resolve: { tsconfigPaths: true },
+  test: {
+    environment: 'node',
+    include: files,
+    setupFiles: 'test/mutation/load-all.ts',
+    isolate: false,
+    sequence: { sequencer: Listed },
+    testTimeout: 15_000,
+    expect: { poll: { timeout: 5000 } },
+    tags: [{ name: 'everywhere' }],
+  },
+})
