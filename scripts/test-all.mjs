@@ -1,6 +1,12 @@
 import { startVitest } from 'vitest/node'
 
-// `npm run test:all`: MSW and the service worker run the whole contract, not only a part of it.
+// `npm run test:all`: MSW and the service worker run the whole contract, not only a part of it. Clients run that need tools
+// of other languages, or packages that the lock file does not name.
 process.env.FARTHING_TEST_ALL = '1'
 const vitest = await startVitest('test', process.argv.slice(2), { watch: false })
+for (const module of vitest.state.getTestModules())
+  for (const test of module.children.allTests('skipped')) {
+    const { note } = test.result()
+    if (note?.startsWith('not run: ')) process.stdout.write(`${note} (${test.fullName})\n`)
+  }
 await vitest.close()

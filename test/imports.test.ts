@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { violations } from './support/rules/import-rules.js'
+import { loadedWith, violations } from './support/rules/import-rules.js'
 import { readModules } from './support/rules/modules.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -30,7 +30,23 @@ test('every relative import finds its module', () => {
       path === undefined || texts.has(path.replace(/\?script$/, '')) ? [] : [`${from}:${line}: ${path}`],
     ),
   )
-  expect(missing.filter((line) => !line.endsWith('package.json'))).toEqual([])
+  // The compiler finds JSON, and the build the folders of files.
+  expect(missing.filter((line) => !/\.json$|\?files$/.test(line))).toEqual([])
+})
+
+test('a payment loads no other feature, but for its rows and what payments call', () => {
+  const entries = ['src/index.ts', 'adapters/msw.ts']
+  const features = ['payments/payments', 'identity/tokens', 'identity/users', 'consent/client-credentials']
+  const routes = features.map((feature) => `src/${feature}/routes.ts`)
+  const loaded = loadedWith([...entries, ...routes], modules)
+  const isRare = (path: string) =>
+    /\.tsx$|\?script$|^src\/(agents\/mcp|http\/csv|http\/openapi|market\/embeds)\//.test(path) ||
+    /^src\/(agents|market\/billing|market\/purchases)\/(?!.*-row\.ts$)/.test(path) ||
+    (path.endsWith('/routes.ts') && !routes.includes(path))
+  expect(loaded.filter(isRare)).toEqual([])
+  expect(loaded.length).toBeGreaterThan(100)
+  expect(loaded.length).toBeLessThan(240)
+  expect(modules.length).toBeGreaterThan(2 * loaded.length)
 })
 
 describe('the reader of imports reports', () => {
@@ -156,6 +172,11 @@ describe('the reader of imports reports', () => {
       'rule 4: an adapter with two packages',
       { 'adapters/storage/file.ts': "import 'lowdb'", 'adapters/storage/file/lock.ts': "import 'proper-lockfile'" },
       'adapters/storage/file/lock.ts:1: rule 4: proper-lockfile is a second package beside lowdb',
+    ],
+    [
+      'rule 4: the package itself in an adapter that is no adapter for tests',
+      { 'adapters/vitest.ts': "import 'farthing'", 'adapters/msw.ts': "import 'farthing/client'" },
+      'adapters/msw.ts:1: rule 4: only the adapters for tests import the package itself',
     ],
     [
       'rule 4: Node in an adapter for browsers',

@@ -1,10 +1,15 @@
 import { expect } from 'vitest'
+import type { Evidence } from '../../src/base/evidence.js'
+import { PAGE_CALL } from '../../src/base/page-call.js'
 import { type ProblemCode, problemStatus } from '../../src/base/problem.js'
-import { evidenceOf, type Route, type Version } from '../../src/http/route.js'
+import { withoutWeak } from '../../src/http/fields/graded.js'
+import { evidenceOf, isGraded, type Route, type Version } from '../../src/http/route.js'
 import { errorsOf } from '../../src/http/routing/errors.js'
 import { routeList } from '../../src/routes.js'
 import type { Running } from '../runtimes/runtime.js'
-import { errorOf, recordAnswer, statusOf, successOf } from './scenes/answers.js'
+import { documentFaults } from './contract/document-faults.js'
+import { errorOf, recordAnswer, recordCall, statusOf, successOf } from './scenes/answers.js'
+import { answerOf, requestOf } from './scenes/requests.js'
 
 type Body = any
 
@@ -14,7 +19,7 @@ export interface CallOptions {
   /** Sent as a form. */
   form?: Record<string, string>
   /** Sent unchanged. */
-  raw?: string | Uint8Array<ArrayBuffer>
+  raw?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
   token?: string
   session?: string
   headers?: Record<string, string>
@@ -34,36 +39,17 @@ type Called = Pick<Running, 'url' | 'fetch'> &
   Partial<Running> & {
     /** The name of the runtime, if it must pass the contract. */
     readonly runtime?: string
+    /** The mode of the service. Default: `designed`. */
+    readonly evidence?: Evidence | undefined
   }
 
 /** Calls a running service and checks every answer against the route table: shape, status and declared errors. */
 export const caller =
-  ({ url, fetch, runtime }: Called): Call =>
-  async (method, path, { body, form, raw, token, session, headers = {} } = {}) => {
-    const sent =
-      raw ?? (form ? new URLSearchParams(form).toString() : body === undefined ? undefined : JSON.stringify(body))
-    const type = form ? 'application/x-www-form-urlencoded' : body === undefined ? undefined : 'application/json'
-    const request = new Request(url + path, {
-      method,
-      redirect: 'manual',
-      headers: {
-        ...(type && { 'content-type': type }),
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...(session && { 'x-session-id': session }),
-        ...headers,
-      },
-      ...(sent !== undefined && { body: sent }),
-    })
-    const response = await fetch(request)
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.startsWith('application/json')
-    const answer = {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: isJson && text ? JSON.parse(text) : undefined,
-    }
-    holdToTable(method, path, answer, runtime)
+  ({ url, fetch, runtime, evidence = 'designed' }: Called): Call =>
+  async (method, path, options = {}) => {
+    const response = await fetch(requestOf(method, url + path, options))
+    const answer = answerOf(response, await response.text())
+    holdToTable(method, path, answer, { runtime, evidence: options.headers?.[PAGE_CALL] ? 'designed' : evidence })
     return answer
   }
 
@@ -83,14 +69,21 @@ const patterns = routeList.flatMap((route) =>
 
 const declared = new Map<Route, readonly ProblemCode[]>(routeList.map((route) => [route, errorsOf(route)]))
 
-function holdToTable(method: string, path: string, answer: Answer, runtime: string | undefined): void {
+interface Checked {
+  readonly runtime: string | undefined
+  readonly evidence: Evidence
+}
+
+function holdToTable(method: string, path: string, answer: Answer, { runtime, evidence }: Checked): void {
   const found = routeOf(method === 'HEAD' ? 'GET' : method, path)
   if (!found || method === 'HEAD' || method === 'OPTIONS') return
   const { route, version } = found
+  recordCall(route.id)
   recordAnswer(statusOf(answer.status), runtime)
   // What an upstream service answered is not of the table.
   if (route.relays && answer.headers.get('content-security-policy')?.startsWith('sandbox')) return
   expect(answer.headers.get('x-evidence'), `${method} ${path} says its evidence`).toBe(evidenceOf(route, version))
+  expect(documentFaults(found, answer, evidence), `${method} ${path} answers as the document says`).toEqual([])
   const isPage = route.produces?.includes('text/html') && answer.headers.get('content-type')?.startsWith('text/html')
   const cached = (answer.status < 400 || isPage) && route.shareable ? 'no-cache' : 'private, no-store'
   expect(answer.headers.get('cache-control'), `${method} ${path} says who may keep its answer`).toBe(cached)
@@ -104,6 +97,10 @@ function holdToTable(method: string, path: string, answer: Answer, runtime: stri
     const { code, status, error } = answer.body
     expect(status).toBe(answer.status)
     expect(error).toEqual(expect.any(String))
+    if (code === undefined && evidence !== 'designed') {
+      expect(declared.get(route)?.map(problemStatus), `${route.id} declares its status`).toContain(answer.status)
+      return
+    }
     expect(declared.get(route), `${route.id} declares the error ${code}`).toContain(code)
     recordAnswer(errorOf(route.id, code), runtime)
     return
@@ -112,7 +109,9 @@ function holdToTable(method: string, path: string, answer: Answer, runtime: stri
   if ((answer.status !== 303 || !route.redirects) && !waits)
     expect(answer.status, `${route.id} declares its status`).toBe(route.status ?? 200)
   const result = waits ?? route.result
-  if (result && answer.body !== undefined) {
+  if (result && answer.body !== undefined && evidence !== 'designed' && isGraded(route))
+    expect(answer.body, `${route.id} shows no weaker field`).toEqual(withoutWeak(result, answer.body, evidence))
+  else if (result && answer.body !== undefined) {
     const parsed = result.safeParse(answer.body)
     expect(parsed.error?.issues ?? [], `${route.id} answers as it declares`).toEqual([])
     // Parsing drops what a schema does not name, so this also refuses undeclared fields.

@@ -1,12 +1,12 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterEach, beforeAll } from 'vitest'
 import type { Credentials } from '../../src/index.js'
+import { setUp } from './set-up.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const command = join(root, 'dist', 'cli', 'farthing.js')
@@ -41,6 +41,8 @@ export interface RunOptions {
   /** Default: the test's own directory. */
   readonly cwd?: string
   readonly env?: Record<string, string>
+  /** No file may become larger, in KiB. A write past that fails with EFBIG. Needs a shell. */
+  readonly largestFileKiB?: number
 }
 
 export interface Cli {
@@ -57,10 +59,7 @@ export function cli(): Cli {
   const running = new Set<ChildProcess>()
   let directory = ''
 
-  beforeAll(async () => {
-    // Builds where the sources are newer, as `npm start` does.
-    await promisify(execFile)(process.execPath, [join(root, 'scripts', 'setup.mjs')])
-  }, 120_000)
+  beforeAll(setUp, 120_000)
   afterEach(async () => {
     for (const child of running) child.kill('SIGKILL')
     await Promise.all([...running].map((child) => new Promise((resolve) => child.once('close', resolve))))
@@ -68,8 +67,11 @@ export function cli(): Cli {
     directory = ''
   })
 
-  function spawnCli(args: readonly string[], { cwd, env = {} }: RunOptions = {}): Process {
-    const child = spawn(process.execPath, [command, ...args], {
+  function spawnCli(args: readonly string[], { cwd, env = {}, largestFileKiB }: RunOptions = {}): Process {
+    const node = [process.execPath, command, ...args]
+    const limit = `ulimit -f ${largestFileKiB}; exec "$@"`
+    const [file = '', ...rest] = largestFileKiB === undefined ? node : ['bash', '-c', limit, 'bash', ...node]
+    const child = spawn(file, rest, {
       cwd: cwd ?? cliOfTest.directory,
       env: { ...outerEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

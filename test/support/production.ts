@@ -57,9 +57,12 @@ export async function signInByMail(production: Production, email: string): Promi
 }
 
 /** Approves the latest request with the mailed link. */
-export async function approveByMail(production: Production, email: string): Promise<void> {
+export const approveByMail = (production: Production, email: string) => answerByMail(production, email, 'approve')
+export const rejectByMail = (production: Production, email: string) => answerByMail(production, email, 'reject')
+
+async function answerByMail(production: Production, email: string, answer: string): Promise<void> {
   const { text } = await mailTo(production, email, /\/v4\/authentication-requests\//)
   const [path = ''] = /\/v4\/authentication-requests\/\S+/.exec(text) ?? []
   const token = new URLSearchParams(path.split('?')[1]).get('token') ?? ''
-  expect((await production.call('POST', path, { form: { token, answer: 'approve' } })).status).toBeLessThan(400)
+  expect((await production.call('POST', path, { form: { token, answer } })).status).toBeLessThan(400)
 }

@@ -1,12 +1,16 @@
 import { expect, it } from 'vitest'
-import { evidenceGrades, isWeaker } from '../../../src/base/evidence.js'
+import { type Evidence, evidenceGrades, isWeaker } from '../../../src/base/evidence.js'
+import { PAGE_CALL } from '../../../src/base/page-call.js'
+import { gradeOf } from '../../../src/http/fields/graded.js'
 import { contract } from '../../support/contract/contract.js'
 import { type Operation, operations } from '../../support/contract/operations.js'
 import { expectProblem } from '../../support/scenes/market.js'
+import { defaultDq, newPayer, newSeller, newTwin } from '../../support/scenes/world.js'
 
 const isControl = ({ route }: Operation) => route.scope === 'sandbox'
 const ofService = operations.filter(({ route }) => (route.scope ?? 'service') === 'service')
-const isPage = ({ route }: Operation) => String(route.produces) === 'text/html' && String(route.auth) === 'guest'
+const isPage = ({ route: { produces = [], auth } }: Operation) =>
+  ['text/html', 'text/javascript'].includes(String(produces)) && ['guest', 'none'].includes(String(auth))
 const isMetadata = ({ path }: Operation) => path.includes('/.well-known/')
 
 contract('evidence', (start) => {
@@ -30,23 +34,18 @@ contract('evidence', (start) => {
       if (isPage(operation) || isMetadata(operation)) continue
       const answer = await call(route.method, absent)
       if (isWeaker(evidence, least)) expectProblem(answer, 501, 'evidence_refused')
-      else expect(answer.body?.code, `${route.method} ${absent}`).not.toBe('evidence_refused')
+      else expect(answer.status, `${route.method} ${absent}`).not.toBe(501)
     }
   })
 
-  it.each(evidenceGrades)(
-    '%s required: the controls and the OpenAPI document still answer',
-    { tags: 'everywhere' },
-    async (evidence) => {
-      const { call } = await start({ evidence })
-      expect((await call('GET', '/_sandbox/health')).body.evidence).toBe(evidence)
-      expect((await call('POST', '/_sandbox/clock', { body: { advance: '1s' } })).status).toBe(200)
-      expect((await call('GET', '/_sandbox/ledger')).status).toBe(200)
-      expect((await call('GET', '/v4/openapi.json')).body.openapi).toBe('3.1.0')
-    },
-  )
+  it.each(evidenceGrades)('%s required: the controls still answer', { tags: 'everywhere' }, async (evidence) => {
+    const { call } = await start({ evidence })
+    expect((await call('GET', '/_sandbox/health')).body.evidence).toBe(evidence)
+    expect((await call('POST', '/_sandbox/clock', { body: { advance: '1s' } })).status).toBe(200)
+    expect((await call('GET', '/_sandbox/ledger')).status).toBe(200)
+  })
 
-  it('is not required of pages for people, nor of standard metadata', {
+  it('is not required of pages, of their script and calls, nor of standard metadata', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start({ evidence: 'documented' })
@@ -55,6 +54,8 @@ contract('evidence', (start) => {
       for (const { route, absent } of found)
         expect((await call(route.method, absent)).status, `${route.method} ${absent}`).not.toBe(501)
     }
+    const headers = { [PAGE_CALL]: 'embed' }
+    expectProblem(await call('POST', '/v4/session/code', { headers, body: {} }), 400, 'field_invalid')
   })
 
   it('is checked first: a refused call does nothing and needs no credentials', async () => {
@@ -73,12 +74,119 @@ contract('evidence', (start) => {
 
   it("differs between versions of one operation: a commodity's read is documented as v2 and observed as v4", async () => {
     const { call } = await start({ evidence: 'documented' })
-    expectProblem(await call('GET', '/v2/commodity/some-hash'), 404, 'not_found')
+    expect((await call('GET', '/v2/commodity/some-hash')).status).toBe(404)
     expectProblem(await call('GET', '/v4/commodity/some-hash'), 501, 'evidence_refused')
   })
 })
 
+contract('evidence of fields', (start) => {
+  const strict = async (evidence: Evidence) => {
+    const started = await start({ evidence })
+    const seller = await newSeller(started.call)
+    const { token } = seller
+    const dq = await defaultDq(started.call)
+    const sale = { descriptor: 'PRESS', dq, cost: 0.25, twin_id: (await newTwin(started.call, token)).id }
+    return { ...started, seller, token, dq, sale }
+  }
+
+  it('a weaker field of a request is 501 and named, and nothing happens', { tags: 'everywhere' }, async () => {
+    const { call, token, sale, state } = await strict('documented')
+    const before = (await state()).rows
+    const body = { ...sale, payback: true }
+    const refused = await call('POST', '/v4/commodity', { token, body })
+    expectProblem(refused, 501, 'evidence_refused')
+    expect(refused.body.error).toMatch(/The field "payback" is designed, and the mode is documented/)
+    const page = await call('GET', '/v4/twins?limit=5', { token })
+    expect(page.body.error).toMatch(/"limit" is designed/)
+    const observed = await call('GET', '/v2/commodity/some-hash?embed=false')
+    expect(observed.body.error).toMatch(/"embed" is observed/)
+    const headers = { 'idempotency-key': 'once' }
+    expect((await call('POST', '/v4/commodity', { token, body: sale, headers })).body.error).toMatch(/Idempotency-Key/)
+    expect((await state()).rows).toEqual(before)
+  })
+
+  it('each operation refuses the weaker fields and the key that it knows', async () => {
+    const { call } = await start({ evidence: 'documented' })
+    const isWeak = ([, schema]: [string, object]) => gradeOf(schema as never) !== undefined
+    const graded = ofService.filter((operation) => !isPage(operation) && !isMetadata(operation))
+    let asked = 0
+    for (const { route, absent } of graded.filter(({ evidence }) => evidence === 'documented')) {
+      const [inQuery] = Object.entries(route.query?.shape ?? {}).filter(isWeak)
+      const [inBody] = Object.entries(route.body?.shape ?? {}).filter(isWeak)
+      for (const [path, options] of [
+        ...(route.idempotent ? [[absent, { headers: { 'idempotency-key': 'k' } }] as const] : []),
+        ...(inQuery ? [[`${absent}?${inQuery[0]}=1`, {}] as const] : []),
+        ...(inBody ? [[absent, { body: { [inBody[0]]: 1 } }] as const] : []),
+      ]) {
+        expectProblem(await call(route.method, path, options), 501, 'evidence_refused')
+        asked++
+      }
+    }
+    expect(asked).toBeGreaterThan(15)
+  })
+
+  it('answers show no weaker field', { tags: 'everywhere' }, async () => {
+    const { call, seller, token, sale, dq } = await strict('observed')
+    expect(Object.keys((await call('GET', '/v4/twins', { token })).body)).toEqual(['twins'])
+    const { body: commodity } = await call('POST', '/v4/commodity', { token, body: sale })
+    expect(Object.keys(commodity).sort()).toEqual(['cost', 'descriptor', 'dq', 'hash', 'hostname'])
+    const { token: payer } = await newPayer(call, seller, { balance: 1 })
+    const path = `/v4/payment/${commodity.hash}`
+    expectProblem(await call('POST', path, { token: payer, body: { cost: 0.25, dq } }), 501, 'evidence_refused')
+    const paid = await call('POST', path, { token: payer, body: {} })
+    expect(paid.status).toBe(202)
+    expect(Object.keys(paid.body).sort()).toEqual(['nonce', 'timestamp'])
+    const valid = await call('POST', `${path}/validate`, { token, body: paid.body })
+    expect({ status: valid.status, body: valid.body }).toEqual({ status: 200, body: {} })
+  })
+
+  it('refusals show the documented fields', { tags: 'everywhere' }, async () => {
+    const { call, token } = await strict('documented')
+    for (const { status, body } of [
+      await call('GET', '/v4/twins'),
+      await call('GET', '/v4/nothing'),
+      await call('PUT', '/v4/account', { token, body: {} }),
+      await call('GET', '/v4/twin/unknown.twin.localhost', { token }),
+    ])
+      expect(body).toEqual({ error: expect.any(String), status })
+  })
+
+  it('the page of an embed sees every field', async () => {
+    const { call, token } = await strict('documented')
+    const headers = { [PAGE_CALL]: 'embed' }
+    expect(Object.keys((await call('GET', '/v4/twins?limit=5', { token, headers })).body)).toEqual(['twins', 'next'])
+    expectProblem(await call('GET', '/v4/twins', { headers }), 401, 'authorization_missing')
+  })
+
+  it('a required field is as strong as its operation, so no operation is out of reach', () => {
+    const weak = operations.flatMap(({ route, path }) =>
+      Object.entries({ ...route.query?.shape, ...route.body?.shape })
+        .filter(([, schema]) => gradeOf(schema) && schema._zod.optin !== 'optional')
+        .map(([name]) => `${route.method} ${path} ${name}`),
+    )
+    expect(weak).toEqual([])
+  })
+
+  it('discovery lists only what answers', { tags: 'everywhere' }, async () => {
+    for (const evidence of evidenceGrades) {
+      const { call, url } = await start({ evidence })
+      const { body } = await call('GET', '/v4/oidc/.well-known/openid-configuration')
+      const listed = Object.entries(body).filter(([name]) => /_endpoint$|^jwks_uri$/.test(name))
+      expect(listed.length).toBe(evidence === 'designed' ? 8 : 6)
+      for (const [name, endpoint] of listed) {
+        const method = /authorization|session|userinfo|jwks/.test(name) ? 'GET' : 'POST'
+        expect((await call(method, String(endpoint).slice(url.length))).status, name).not.toBe(501)
+      }
+    }
+  })
+})
+
 contract('readOpenapi', (start) => {
+  it('answers in every mode', async () => {
+    const { call } = await start({ evidence: 'documented' })
+    expect((await call('GET', '/v4/openapi.json')).body.openapi).toBe('3.1.0')
+  })
+
   it('GET /v4/openapi.json describes the service that it came from, to anyone', async () => {
     const { call, url } = await start()
     const { status, body, headers } = await call('GET', '/v4/openapi.json')

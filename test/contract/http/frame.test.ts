@@ -9,7 +9,8 @@ const PAGE = 'https://shop.example.test'
 
 /** What the connection adds, and what only a body has. */
 const ofTheConnection = ['connection', 'keep-alive', 'date', 'content-length', 'transfer-encoding']
-const kept = (headers: Headers) => [...headers].filter(([name]) => !ofTheConnection.includes(name))
+/** Each answer has its own `x-request-id`. */
+const kept = (headers: Headers) => [...headers].filter(([name]) => ![...ofTheConnection, 'x-request-id'].includes(name))
 
 const allowed = (headers: Headers) => headers.get('allow')?.split(', ').sort()
 

@@ -27,6 +27,19 @@ export const launchBrowserServer = (): Promise<BrowserServer> =>
 
 export const launchPackaged = async (): Promise<Browser> => chromium.launch(await packaged())
 
+/** The path of a command that starts the same browser, for programs that launch one themselves. */
+export async function browserCommand(): Promise<string> {
+  const found = process.env.CHROME_PATH ?? findInstalled()
+  if (found !== undefined) return found
+  const { executablePath = '', args = [], env = {} } = await packaged()
+  const command = `${executablePath}.sh`
+  const variables = ['LD_LIBRARY_PATH', 'FONTCONFIG_FILE'].map((name) => `${name}='${env[name]}'`)
+  await writeFile(command, `#!/bin/sh\n${variables.join(' ')} exec '${executablePath}' ${args.join(' ')} "$@"\n`, {
+    mode: 0o755,
+  })
+  return command
+}
+
 async function launchFound<T>(launch: Launch<T>): Promise<T> {
   const { CHROME_PATH } = process.env
   if (CHROME_PATH) return launch(installed(CHROME_PATH))

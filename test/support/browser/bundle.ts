@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { browserScript } from '../../../scripts/browser-script.js'
+import { folderFiles } from '../../../scripts/folder-files.js'
 import { fontBytes } from '../../../scripts/font-bytes.js'
 
 /** A module of `test/`, with all it imports, as one script for a browser: `esm` for a page, `iife` for a worker. */
@@ -17,7 +18,7 @@ export async function bundle(path: string, format: 'esm' | 'iife' = 'esm'): Prom
     jsx: 'automatic',
     jsxImportSource: 'preact',
     logLevel: 'silent',
-    plugins: [scripts, fonts, vitestInPage],
+    plugins: [scripts, fonts, files, vitestInPage],
   })
   return outputFiles[0]?.text ?? ''
 }
@@ -44,6 +45,21 @@ const fonts: Plugin = {
     const { resolveId, load } = fontBytes()
     onResolve({ filter: /\?font$/ }, ({ path }) => ({ path: resolveId(path) as string, namespace: 'font' }))
     onLoad({ filter: /.*/, namespace: 'font' }, async ({ path }) => ({ contents: (await load(path))?.code ?? '' }))
+  },
+}
+
+/** Likewise. */
+const files: Plugin = {
+  name: 'folder-files',
+  setup({ onResolve, onLoad }) {
+    const { resolveId, load } = folderFiles()
+    onResolve({ filter: /\?files$/ }, ({ path, importer }) => ({
+      path: resolveId(path, importer) as string,
+      namespace: 'files',
+    }))
+    onLoad({ filter: /.*/, namespace: 'files' }, ({ path }) => ({
+      contents: load.call({ addWatchFile() {} }, path)?.code ?? '',
+    }))
   },
 }
 

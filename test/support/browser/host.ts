@@ -1,5 +1,5 @@
 import { serve } from '../../../adapters/node.js'
-import { createService, type Service } from '../../../src/index.js'
+import { createService, type Service, type ServiceOptions } from '../../../src/index.js'
 import { type Call, caller } from '../api.js'
 
 /** A service alone, over HTTP on loopback. */
@@ -10,11 +10,11 @@ export interface Host {
   close(): Promise<void>
 }
 
-export async function startHost(): Promise<Host> {
+export async function startHost(options: Omit<ServiceOptions, 'baseUrl' | 'sandbox'> = {}): Promise<Host> {
   let service: Service | undefined
   const served = await serve(
     (baseUrl) => {
-      service = createService({ baseUrl, sandbox: true })
+      service = createService({ ...options, baseUrl, sandbox: true })
       return service
     },
     { port: 0 },

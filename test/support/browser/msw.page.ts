@@ -15,7 +15,7 @@ globalThis.streams = []
 const service = createService({ baseUrl: `${location.origin}/pay`, sandbox: true, seed: demo.seed })
 const streaming = {
   baseUrl: `${location.origin}/streams`,
-  async fetch(_: Request, { Response: Answer }: FetchSource = {}) {
+  async respond(_: Request, { Response: Answer }: FetchSource = {}) {
     const body = new ReadableStream<Uint8Array>({ start: (controller) => void streams.push(controller) })
     return new (Answer as typeof Response)(body)
   },

@@ -111,7 +111,7 @@ export function demoParts(page: Page) {
     donation: embed('#support'),
     play: page.getByRole('button', { name: 'Play The Wren on the Coin' }),
     till: page.getByText("The shop's till"),
-    tillRecords: page.getByRole('group').getByRole('list', { name: 'Binder' }).getByRole('listitem'),
+    tillRecords: page.getByRole('group').getByRole('list', { name: 'Payments' }).getByRole('listitem'),
     /** Of the newest mail. */
     code: phone
       .getByRole('list', { name: 'Mail' })
@@ -121,7 +121,7 @@ export function demoParts(page: Page) {
     mailTab: phone.getByRole('tab', { name: 'Mail' }),
     walletTab: phone.getByRole('tab', { name: 'Wallet' }),
     wallet: phone.getByRole('region', { name: 'Wallet' }),
-    records: phone.getByRole('list', { name: 'Binder' }).getByRole('listitem'),
+    records: phone.getByRole('list', { name: 'Payments' }).getByRole('listitem'),
     reset: bar.getByRole('button', { name: 'Reset', exact: true }),
     resetAll: page.getByRole('button', { name: 'Reset everything' }),
     save: bar.getByRole('button', { name: 'Save this state' }),

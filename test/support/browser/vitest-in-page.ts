@@ -10,7 +10,11 @@ function describe(name: string, body: () => void): void {
   groups.pop()
 }
 
-function test(name: string, run: () => Promise<void>): void {
+type Run = () => Promise<void>
+
+/** The page has no limits, so options are left out. */
+function test(...[name, ...rest]: [name: string, run: Run] | [name: string, options: object, run: Run]): void {
+  const run = rest.length === 1 ? rest[0] : rest[1]
   cases.push({ title: [...groups, name].join(' > '), run })
 }
 

@@ -35,7 +35,7 @@ export function contract(title: string, tests: (start: Start) => void): void {
       tests(async (options = {}) => {
         const running = await runtime.start(options)
         open.push(running)
-        return { ...running, call: caller({ ...running, runtime: runtime.name }) }
+        return { ...running, call: caller({ ...running, runtime: runtime.name, evidence: options.evidence }) }
       })
       if (runtime.holds === 'tagged' && process.env.FARTHING_TEST_ALL === undefined) keepTagged(title)
     })

@@ -1,5 +1,7 @@
-/** The operations that the documentation of the interface shows (sections 4.1 to 4.8), and those it names by path elsewhere. */
-export const documented: readonly (readonly [method: string, path: string])[] = [
+type Named = readonly (readonly [method: string, path: string])[]
+
+/** The operations that the documentation of the interface shows (sections 4.1 to 4.8), and the standard ones of section 1. */
+export const documented: Named = [
   // 4.1 Accounts and tokens
   ['POST', '/v4/account'],
   ['GET', '/v4/account'],
@@ -17,7 +19,6 @@ export const documented: readonly (readonly [method: string, path: string])[] = 
   ['GET', '/v4/twin/{hostname}'],
   ['GET', '/v4/twins'],
   ['GET', '/v4/twin/{hostname}/binder'],
-  ['GET', '/v4/twin/{hostname}/inventory'],
   // 4.5 Commodities
   ['POST', '/v4/commodity/'],
   // 4.6 Persona delegates
@@ -32,24 +33,28 @@ export const documented: readonly (readonly [method: string, path: string])[] = 
   ['POST', '/v3/user'],
   ['GET', '/v2/user/{user_id}'],
   ['POST', '/v2/user/oauth/token'],
-  ['GET', '/v2/users'],
   ['POST', '/v2/twin/'],
   ['GET', '/v2/twin/{hostname}'],
   ['GET', '/v2/twins'],
   ['GET', '/v2/twin/{hostname}/binder'],
-  ['GET', '/v2/twin/{hostname}/inventory'],
-  ['POST', '/v2/twin/nonce'],
-  ['PUT', '/v2/twin/nonce'],
-  ['GET', '/v2/twin/dq'],
   ['POST', '/v2/commodity/'],
   ['GET', '/v2/commodity/{hash}'],
   ['GET', '/v3/persona/delegates'],
   ['GET', '/v3/persona/{hash}/verify'],
-  // 1 and 4.9: named, their bodies not shown
-  ['POST', '/v4/paywall'],
+  // 1: they behave as OAuth 2.0 and OpenID Connect describe
   ['POST', '/v4/oidc/token'],
   ['GET', '/v4/oidc/jwks'],
   ['POST', '/v4/oidc/token/introspection'],
   ['POST', '/v4/oidc/reg'],
   ['GET', '/v4/oidc/.well-known/openid-configuration'],
+]
+
+/** The operations that the documentation names without their bodies and answers. No client shows them either. */
+export const onlyNamed: Named = [
+  ['GET', '/v4/twin/{hostname}/inventory'],
+  ['GET', '/v2/twin/{hostname}/inventory'],
+  ['GET', '/v2/users'],
+  ['POST', '/v2/twin/nonce'],
+  ['PUT', '/v2/twin/nonce'],
+  ['GET', '/v2/twin/dq'],
 ]

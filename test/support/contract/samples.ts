@@ -9,14 +9,20 @@ const candidates: readonly unknown[] = [
   0.5,
   true,
   [],
+  ['*'],
   {},
   null,
 ]
 
 /** A body that a schema takes, every field given. */
 export function samplesOf(body: z.ZodMiniObject): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(body.shape).map(([field, schema]) => [field, sampleOf(schema)]))
+  const samples = Object.fromEntries(Object.entries(body.shape).map(([field, schema]) => [field, sampleOf(schema)]))
+  // Some fields of a few bodies exclude each other.
+  return [samples, ...wholes].find((whole) => body.safeParse(whole).success) ?? samples
 }
+
+/** Bodies whose fields go together. */
+const wholes: readonly Record<string, unknown>[] = [{ match: {}, at: 'before', do: { drop: true } }]
 
 function sampleOf(schema: z.core.$ZodType): unknown {
   const named = (z.toJSONSchema(schema, { io: 'input' }) as Json).enum ?? []

@@ -10,8 +10,10 @@ type Place =
   | 'storage'
   | 'ledger'
   | 'caller' // finds who is calling, for the router
+  | 'journal' // records what passes the router
   | 'routes' // of a feature
   | 'page' // of a feature: JSX
+  | 'texts' // what a feature says in the OpenAPI document
   | 'noun' // the rules of a feature
   | 'client' // runs in browsers
   | 'adapter'
@@ -35,14 +37,26 @@ export const groups = [
 const composition = [
   'index',
   'core',
+  'options',
   'service',
+  'assembly-options',
   'routes',
+  'features',
   'collections',
   'timers',
-  'deliveries',
-  'sign-in',
-  'unsettled-events',
+  'composition/card-deliveries',
+  'composition/clock-moves',
+  'composition/deliveries',
+  'composition/shared-processes',
+  'composition/sweep',
+  'composition/sign-in',
+  'composition/unsettled-events',
+  'composition/webhook-deliveries',
+  'composition/client-operation',
+  'composition/client-operations',
+  'composition/known-operations',
   'background',
+  'composition/descriptions',
 ].map((name) => `src/${name}.ts`)
 /** The default ports are the one place that reads the clock, draws random bytes and reaches the network. */
 const ports = 'src/base/ports.ts'
@@ -51,6 +65,7 @@ const routeWords = [
   'context.ts',
   'stored-answer.ts',
   'route.ts',
+  'fields/graded.ts',
   'fields/schema.ts',
   'reply.ts',
   'csv/csv.ts',
@@ -69,6 +84,8 @@ const pageWords = [
 /** What the rules of a feature work with, and wire shapes and markup: they know no request. */
 const nounWords = [
   'context.ts',
+  'faults.ts',
+  'measurements.ts',
   'change-tracking.ts',
   'stored-answer.ts',
   'fields/schema.ts',
@@ -76,12 +93,20 @@ const nounWords = [
   'fields/card-data.ts',
   'pages/html.tsx',
   'pages/form-flow.ts',
+  'csv/csv-records.ts',
 ].map((name) => `src/http/${name}`)
+/** These work with the whole package, as the tests of users do. */
+const testAdapters = ['adapters/vitest', 'adapters/playwright', 'adapters/testing']
 const nodeAdapters = ['adapters/node', 'adapters/smtp', 'adapters/storage/file', 'adapters/storage/postgres']
 const owners: Record<string, readonly string[]> = {
   'itty-router': ['src/http/'],
   jose: ['src/consent/oidc/', 'src/identity/tokens/'],
   '@modelcontextprotocol/': ['src/agents/mcp/', 'src/sandbox/scripted-agent/'],
+  minisearch: ['src/sandbox/tools/'],
+}
+/** What the search of the documentation reads, alone. */
+const searched: Record<string, readonly string[]> = {
+  'src/sandbox/tools/docs-search.ts': ['docs/guides?files', 'src/http/error-pages/texts/error-texts.ts'],
 }
 const outside = ['idb', 'lowdb', 'msw', '@whatwg-node/server']
 
@@ -110,12 +135,13 @@ function importFaults(from: string, imported: Import): string[] {
   return ['rule 3: an import() names its module by a string']
 }
 
-function pathFault(from: string, path: string, { typeOnly }: Import): string | undefined {
+function pathFault(from: string, path: string, imported: Import): string | undefined {
   const place = placeOf(from)
   const to = placeOf(path)
   if (/^(sandbox|test)\//.test(path) && place !== 'sandbox') return `rule 5: nothing imports ${top(path)}/`
   if (/^adapters\//.test(path) && from.startsWith('src/')) return 'rule 3: src/ never imports adapters/'
-  if (place === 'adapter') return adapterFault(from, path)
+  if (searched[from]?.includes(path)) return undefined
+  if (place === 'adapter') return adapterFault(from, path, imported.typeOnly)
   if (place === 'sandbox' || place === 'composition') return undefined
   if (to === 'composition') return `rule 1: only the modules that compose the service import ${path}`
   const [group, other] = [groupOf(from), groupOf(path)]
@@ -124,7 +150,7 @@ function pathFault(from: string, path: string, { typeOnly }: Import): string | u
   if (place === 'client' || path.endsWith('?script')) return undefined
   if (to === 'base' || folderOf(from) === folderOf(path)) return undefined
   const allowed = allowedPlaces(place)
-  if (allowed.includes(to) || wordsOf(place, typeOnly).includes(path)) return undefined
+  if (allowed.includes(to) || wordsOf(place, imported.typeOnly).includes(path)) return undefined
   return `rule ${place === 'routes' ? 2 : 1}: ${nameOf[place]} may not import ${path}`
 }
 
@@ -135,8 +161,10 @@ const nameOf: Record<Place, string> = {
   storage: 'storage/',
   ledger: 'ledger/',
   caller: 'callers/',
+  journal: 'the journal',
   routes: 'routes',
   page: 'a page',
+  texts: 'descriptions',
   noun: 'the rules of a feature',
   client: 'browser code',
   adapter: 'an adapter',
@@ -147,20 +175,27 @@ const nameOf: Record<Place, string> = {
 function allowedPlaces(place: Place): Place[] {
   if (place === 'http') return ['storage']
   if (place === 'ledger') return ['storage']
-  if (place === 'caller') return ['storage', 'http', 'noun']
-  if (place === 'noun' || place === 'page') return ['storage', 'ledger', 'noun']
+  if (place === 'caller' || place === 'journal') return ['storage', 'http', 'noun']
+  if (place === 'noun' || place === 'page') return ['storage', 'ledger', 'journal', 'noun']
   return []
 }
 
 function wordsOf(place: Place, typeOnly: boolean): string[] {
   if (place === 'routes') return typeOnly ? [...routeWords, 'src/storage/storage.ts'] : routeWords
   if (place === 'page') return pageWords
+  if (place === 'texts') return ['src/http/openapi/texts.ts']
   return place === 'noun' ? nounWords : []
 }
 
-function adapterFault(from: string, path: string): string | undefined {
+/** The client is typed by the route table, and knows it as a table that the build writes out. */
+const clientTable = 'src/composition/client-operations.ts'
+
+function adapterFault(from: string, path: string, typeOnly: boolean): string | undefined {
+  if (adapterOf(from) === 'adapters/client' && path.startsWith('src/') && (typeOnly || path === clientTable))
+    return undefined
   if (path === 'src/core.ts' || path.startsWith('src/storage/')) return undefined
   if (adapterOf(path) === adapterOf(from)) return undefined
+  if (adapterOf(path) === 'adapters/testing' && testAdapters.includes(adapterOf(from))) return undefined
   return path.startsWith('adapters/')
     ? 'rule 4: adapters never import each other'
     : `rule 4: of src/, an adapter imports core.ts and storage/, not ${path}`
@@ -168,6 +203,8 @@ function adapterFault(from: string, path: string): string | undefined {
 
 function packageFaults(from: string, name: string, { dynamic, typeOnly }: Import): string[] {
   const builtin = isBuiltin(name)
+  if (name === 'farthing' && placeOf(from) === 'adapter' && !testAdapters.includes(adapterOf(from)))
+    return ['rule 4: only the adapters for tests import the package itself']
   if (from.startsWith('src/') && (builtin || outside.includes(name))) return [`rule 3: src/ never imports ${name}`]
   if (placeOf(from) === 'adapter' && builtin && !nodeAdapters.includes(adapterOf(from)))
     return [`rule 4: this adapter runs in browsers too; it cannot import ${name}`]
@@ -202,6 +239,16 @@ function closure(path: string, all: ReadonlyMap<string, Module>): Module[] {
   return [...paths].map((reached) => all.get(reached) ?? { path: reached, imports: [], globals: [] })
 }
 
+/** The modules that load together with these: what they import, but by `import()`. */
+export function loadedWith(paths: readonly string[], modules: readonly Module[]): string[] {
+  const all = new Map(modules.map((module) => [module.path, module]))
+  const loaded = new Set(paths)
+  for (const path of loaded)
+    for (const { path: next, typeOnly, dynamic } of all.get(path)?.imports ?? [])
+      if (next !== undefined && !typeOnly && !dynamic) loaded.add(next)
+  return [...loaded]
+}
+
 const valueImports = (module: Module | undefined): string[] =>
   (module?.imports ?? []).flatMap(({ path, typeOnly }) => (path === undefined || typeOnly ? [] : [path]))
 
@@ -209,7 +256,7 @@ const valueImports = (module: Module | undefined): string[] =>
 function adapterPackages(module: Module, _: number, modules: readonly Module[]): string[] {
   if (placeOf(module.path) !== 'adapter') return []
   const packagesOf = ({ imports }: Module) =>
-    imports.flatMap(({ package: name }) => (name === undefined || isBuiltin(name) ? [] : [name]))
+    imports.flatMap(({ package: name }) => (name === undefined || name === 'farthing' || isBuiltin(name) ? [] : [name]))
   const unit = modules.filter(({ path }) => placeOf(path) === 'adapter' && adapterOf(path) === adapterOf(module.path))
   const [own, ...others] = new Set(unit.flatMap(packagesOf))
   return module.imports
@@ -281,7 +328,7 @@ function turned(circle: readonly string[]): string[] {
 function placeOf(path: string): Place {
   const file = posix.basename(path).replace(/\?script$/, '')
   if (/\.client\.(js|tsx?)$/.test(file)) return 'client'
-  if (composition.includes(path)) return 'composition'
+  if (composition.includes(path) || path.startsWith('src/migrations/')) return 'composition'
   if (path.startsWith('adapters/')) return 'adapter'
   if (path.startsWith('sandbox/')) return 'sandbox'
   if (!path.startsWith('src/')) return 'other'
@@ -291,7 +338,9 @@ function placeOf(path: string): Place {
   if (folder === 'src/storage') return 'storage'
   if (folder === 'src/money/ledger') return 'ledger'
   if (folder === 'src/consent/callers') return 'caller'
+  if (folder === 'src/sandbox/journal') return 'journal'
   if (file === 'routes.ts') return 'routes'
+  if (file === 'descriptions.ts') return 'texts'
   return file.endsWith('.tsx') ? 'page' : 'noun'
 }
 

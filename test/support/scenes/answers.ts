@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -27,4 +27,16 @@ export function recordAnswer(answer: string, runtime = NO_RUNTIME): void {
   if (folder === undefined || seen.has(line)) return
   seen.add(line)
   appendFileSync(join(folder, `${process.pid}.txt`), line)
+}
+
+const calls = new Set<string>()
+
+/** Writes down, for the trust page, that the current test saw an answer of an operation. */
+export function recordCall(id: string): void {
+  const file = process.env.FARTHING_TRUST_CALLS
+  const { testPath = '', currentTestName = '' } = file === undefined ? {} : expect.getState()
+  const line = `${id}\t${testPath}\t${currentTestName.replace(/\s+/g, ' ')}\n`
+  if (file === undefined || calls.has(line)) return
+  calls.add(line)
+  appendFileSync(file, line)
 }

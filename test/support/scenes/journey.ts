@@ -5,6 +5,8 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { serve } from '../../../adapters/node.js'
 import { sandboxPages } from '../../../sandbox/pages/pages.js'
 import { demo } from '../../../sandbox/seed/demo.js'
+import type { Evidence } from '../../../src/base/evidence.js'
+import { PAGE_CALL } from '../../../src/base/page-call.js'
 import { createService, type Seed } from '../../../src/index.js'
 import { type Call, caller } from '../api.js'
 import { launchBrowser } from '../browser/browser.js'
@@ -22,9 +24,19 @@ export interface Site {
   close(): Promise<void>
 }
 
+export interface HostOptions {
+  /** What becomes of every answer. */
+  readonly change?: (answer: Response) => Promise<Response>
+  /** Whose pages may call, beside those of this machine. */
+  readonly allowOrigins?: readonly string[]
+  /** The mode of the service. `call` then calls like its pages, so that scenes can be set. */
+  readonly evidence?: Evidence
+  /** The unit of balances. */
+  readonly balances?: 'quantity' | 'smallest'
+}
+
 export interface Journey {
-  /** `change`: what becomes of every answer. `allowOrigins`: whose pages may call, beside those of this machine. */
-  host(seed?: Seed, change?: (answer: Response) => Promise<Response>, allowOrigins?: readonly string[]): Promise<Host>
+  host(seed?: Seed, options?: HostOptions): Promise<Host>
   site(html: string, headers?: Record<string, string>): Promise<Site>
   /** A page of a browser that knows nothing yet. Messages of its console that are errors fail the test. */
   page(options?: BrowserContextOptions): Promise<Page>
@@ -67,21 +79,28 @@ export function journey(): Journey {
 
 async function startHost(
   seed: Seed = demo.seed,
-  change = async (answer: Response) => answer,
-  allowOrigins: readonly string[] = [],
+  {
+    change = async (answer) => answer,
+    allowOrigins = [],
+    evidence = 'designed',
+    balances = 'quantity',
+  }: HostOptions = {},
 ): Promise<Host> {
   let service: ReturnType<typeof createService> | undefined
   const served = await serve(
     (baseUrl) => {
-      service = createService({ baseUrl, sandbox: true, seed, allowOrigins })
+      service = createService({ baseUrl, sandbox: true, seed, allowOrigins, evidence, balances })
       const pages = sandboxPages({ service, demo })
-      return { fetch: async (request, source) => change(await pages.fetch(request, source)) }
+      return { respond: async (request, source) => change(await pages.respond(request, source)) }
     },
     { port: 0 },
   )
+  const call = caller({ url: served.url, fetch: (request) => fetch(request) })
+  const likePage: Call = (method, path, { headers, ...sent } = {}) =>
+    call(method, path, { ...sent, headers: { [PAGE_CALL]: 'test', ...headers } })
   return {
     url: served.url,
-    call: caller({ url: served.url, fetch: (request) => fetch(request) }),
+    call: evidence === 'designed' ? call : likePage,
     async close() {
       await served.close()
       await service?.close()
@@ -89,7 +108,8 @@ async function startHost(
   }
 }
 
-async function startSite(html: string, headers: Record<string, string> = {}): Promise<Site> {
+/** A site with one page. */
+export async function startSite(html: string, headers: Record<string, string> = {}): Promise<Site> {
   const server = createServer((_, response) =>
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers }).end(html),
   )

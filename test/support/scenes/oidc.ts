@@ -20,12 +20,13 @@ export interface App {
   body: any
 }
 
-/** Registers an app; without more, a public one. */
+/** Registers an app; without more, a public one. Its id tokens are ES256, because a key for RS256 takes long to make. */
 export async function newApp(call: Call, metadata: object = {}): Promise<App> {
   const sent = {
     client_name: 'Errand Runner',
     redirect_uris: [CALLBACK],
     token_endpoint_auth_method: 'none',
+    id_token_signed_response_alg: 'ES256',
     ...metadata,
   }
   const { status, body } = await call('POST', '/v4/oidc/reg', { body: sent })

@@ -18,15 +18,21 @@ export interface SignedIn {
 export class RelyingParty {
   readonly host: Host
   readonly issuer: string
+  /** What its requests have, unless they say otherwise. */
+  readonly #challenge: Record<string, string>
+  readonly #verifier: Record<string, string>
 
-  constructor(host: Host) {
+  constructor(host: Host, { pkce = true }: { pkce?: boolean } = {}) {
     this.host = host
     this.issuer = `${host.url}/v4/oidc`
+    this.#challenge = pkce ? { code_challenge: CHALLENGE, code_challenge_method: 'S256' } : {}
+    this.#verifier = pkce ? { code_verifier: VERIFIER } : {}
   }
 
+  /** Registers with what Dynamic Client Registration sets where nothing is said: Basic and RS256. */
   register(metadata: object = {}): Promise<App> {
-    const defaults = { redirect_uris: [RP_CALLBACK], token_endpoint_auth_method: 'client_secret_basic' }
-    return newApp(this.host.call, { ...defaults, ...metadata })
+    const unsaid = { token_endpoint_auth_method: undefined, id_token_signed_response_alg: undefined }
+    return newApp(this.host.call, { redirect_uris: [RP_CALLBACK], ...unsaid, ...metadata })
   }
 
   /** The address of an authorization request; parameters that are undefined are left out. */
@@ -34,7 +40,7 @@ export class RelyingParty {
     const url = new URL(`${this.issuer}/auth`)
     const all = {
       ...{ client_id: id, redirect_uri: RP_CALLBACK, response_type: 'code', scope: 'openid', state: 'S', nonce: 'N' },
-      ...{ code_challenge: CHALLENGE, code_challenge_method: 'S256' },
+      ...this.#challenge,
       ...parameters,
     }
     for (const [name, value] of Object.entries(all)) if (value !== undefined) url.searchParams.append(name, value)
@@ -50,14 +56,16 @@ export class RelyingParty {
   }
 
   exchange(app: App, code: string, form: Record<string, string> = {}): Promise<Answer> {
-    const grant = { grant_type: 'authorization_code', code, redirect_uri: RP_CALLBACK, code_verifier: VERIFIER }
+    const grant = { grant_type: 'authorization_code', code, redirect_uri: RP_CALLBACK, ...this.#verifier }
     return asClient(this.host.call, app, 'token', { ...grant, ...form })
   }
 
   /** Checks an id token as OpenID Connect Core 1.0 section 3.1.3.7 says, by the published keys. */
   async verify(app: App, idToken: string): Promise<JWTPayload> {
     const keys = createRemoteJWKSet(new URL(`${this.issuer}/jwks`))
-    const expected = { issuer: this.issuer, audience: app.id, algorithms: ['ES256'], clockTolerance: 86_400 }
+    const algorithms = [app.body.id_token_signed_response_alg]
+    const currentDate = new Date(this.host.service.sandbox.clock().now)
+    const expected = { issuer: this.issuer, audience: app.id, algorithms, currentDate }
     return (await jwtVerify(idToken, keys, expected)).payload
   }
 

@@ -2,6 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { afterEach } from 'vitest'
 import { type Alarm, systemAlarm, systemUpstream, type Upstream } from '../../../src/base/ports.js'
+import { ServiceEnding } from '../../../src/http/ending.js'
 import { callUpstream, readWhole, type UpstreamCall, UpstreamFailure } from '../../../src/jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../../src/jobs/upstream/policy.js'
 
@@ -68,13 +69,20 @@ export interface Told extends Partial<Omit<UpstreamCall, 'url'>> {
   readonly upstream?: Upstream
   readonly alarm?: Alarm
   readonly upstreamMs?: number
+  readonly ending?: ServiceEnding
 }
 
 export function call(
   url: string,
-  { upstream = systemUpstream, alarm = systemAlarm, upstreamMs = 10_000, ...rest }: Told = {},
+  {
+    upstream = systemUpstream,
+    alarm = systemAlarm,
+    upstreamMs = 10_000,
+    ending = new ServiceEnding(systemAlarm),
+    ...rest
+  }: Told = {},
 ) {
-  const service = { upstream, alarm, limits: { upstreamMs, upstreamBytes: LIMIT }, ...policy }
+  const service = { upstream, alarm, ending, limits: { upstreamMs, upstreamBytes: LIMIT }, ...policy }
   return callUpstream(service, {
     method: 'GET',
     headers: {},

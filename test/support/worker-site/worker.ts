@@ -15,12 +15,12 @@ const service = createService({
 /** In front of the service: what it has no operation for, and tests want to see. */
 const site: Handler = {
   baseUrl: service.baseUrl,
-  async fetch(request, source) {
-    const url = source?.url ?? request.url
+  async respond(request, source) {
+    const url = source.url ?? request.url
     if (url.endsWith('/live')) return new Response(live(), { headers: { 'content-type': 'text/event-stream' } })
     if (url.endsWith('/moved')) return Response.redirect(`${service.baseUrl}/v4/dq`, 302)
     if (url.endsWith('/broken')) throw new Error('broken on purpose')
-    return service.fetch(request, source)
+    return service.respond(request, source)
   },
 }
 
@@ -38,4 +38,6 @@ function live(): ReadableStream<Uint8Array> {
   )
 }
 
-fire(site, { standsFor: 'https://pay.example.test/money/' })
+// A test names files in the query of the script.
+const precache = new URL(location.href).searchParams.getAll('precache')
+fire(site, { standsFor: 'https://pay.example.test/money/', precache })

@@ -1,0 +1,104 @@
+import { posix } from 'node:path'
+import ts from 'typescript'
+import type { AnyCollection } from '../../../src/storage/storage.js'
+
+/**
+ * The shape of each collection by its name: the type of its rows, its indexes and its sealed fields. `file` is the module
+ * whose list `collections` has the same collections in the same order.
+ */
+export function rowShapes(file: string, collections: readonly AnyCollection[]): Record<string, string> {
+  const program = programOf(file)
+  const checker = program.getTypeChecker()
+  const source = program.getSourceFile(file)
+  const listed = source ? listedIn(source) : []
+  if (listed.length !== collections.length) throw new Error(`${file} lists ${listed.length} collections`)
+  const shapes = collections.map(({ name, indexes, sealed }, at) => {
+    const row = rowOf(listed[at], checker)
+    const more = [indexes, ...(sealed ? [{ sealed }] : [])].map((part) => JSON.stringify(part))
+    return [name, [textOf(row, checker), ...more].join(' ')] as const
+  })
+  return Object.fromEntries(shapes.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** Only the project's own modules and the language: rows are made of nothing else, and packages take seconds to read. */
+function programOf(file: string): ts.Program {
+  const options: ts.CompilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es2022.d.ts'],
+    types: [],
+    jsx: ts.JsxEmit.Preserve,
+  }
+  const host = ts.createCompilerHost(options)
+  host.resolveModuleNameLiterals = (literals, from) =>
+    literals.map(({ text }) => ({ resolvedModule: text.startsWith('.') ? resolved(text, from) : undefined }))
+  return ts.createProgram([file], options, host)
+}
+
+function resolved(specifier: string, from: string): ts.ResolvedModuleFull | undefined {
+  const path = posix.join(posix.dirname(from), specifier)
+  for (const [extension, written] of [
+    [ts.Extension.Ts, path.replace(/\.js$/, '.ts')],
+    [ts.Extension.Tsx, path.replace(/\.js$/, '.tsx')],
+  ] as const)
+    if (written !== path && ts.sys.fileExists(written)) return { resolvedFileName: written, extension }
+  return undefined
+}
+
+function listedIn(source: ts.SourceFile): ts.Expression[] {
+  const found: ts.Expression[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isVariableDeclaration(node) && node.name.getText(source) === 'collections' && node.initializer)
+      found.push(...(ts.isArrayLiteralExpression(node.initializer) ? node.initializer.elements : []))
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+/** The `R` of a `Collection<R, I>`. */
+function rowOf(expression: ts.Expression | undefined, checker: ts.TypeChecker): ts.Type {
+  const type = expression && checker.getTypeAtLocation(expression)
+  const isReference = type?.symbol?.name === 'Collection'
+  const [row] = isReference ? checker.getTypeArguments(type as ts.TypeReference) : []
+  if (!row) throw new Error(`${expression?.getText()} is no Collection of rows`)
+  return row
+}
+
+/** A type as one line: properties and members of unions in order, names of types resolved. */
+function textOf(type: ts.Type, checker: ts.TypeChecker, within: readonly ts.Type[] = []): string {
+  if (within.includes(type)) return `(again ${checker.typeToString(type)})`
+  const inner = (part: ts.Type) => textOf(part, checker, [...within, type])
+  if (type.flags & ts.TypeFlags.Any)
+    throw new Error(`a row has the type any: ${within.map((each) => checker.typeToString(each)).join(', ')}`)
+  if (type.flags & ts.TypeFlags.Boolean) return 'boolean'
+  if (type.isUnion()) return unionOf(type.types.map(inner))
+  if (checker.isTupleType(type))
+    return `[${checker
+      .getTypeArguments(type as ts.TypeReference)
+      .map(inner)
+      .join(', ')}]`
+  if (checker.isArrayType(type)) {
+    const [element] = checker.getTypeArguments(type as ts.TypeReference).map(inner)
+    return element?.includes(' | ') ? `(${element})[]` : `${element}[]`
+  }
+  if (!(type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection))) return checker.typeToString(type)
+  const properties = checker.getPropertiesOfType(type).map((property) => {
+    const isOptional = (property.flags & ts.SymbolFlags.Optional) !== 0
+    const shape = inner(checker.getTypeOfSymbol(property))
+    return isOptional ? `${property.name}?: ${shape.replace(/ \| undefined$/, '')}` : `${property.name}: ${shape}`
+  })
+  const signatures = checker
+    .getIndexInfosOfType(type)
+    .map(({ keyType, type: value }) => `[${checker.typeToString(keyType)}]: ${inner(value)}`)
+  return `{ ${[...properties.sort(), ...signatures].join('; ')} }`
+}
+
+/** `undefined` comes last, and the two booleans are one member. */
+function unionOf(members: readonly string[]): string {
+  const isBoolean = members.includes('true') && members.includes('false')
+  const others = members.filter((member) => member !== 'undefined' && !(isBoolean && /^(true|false)$/.test(member)))
+  const sorted = [...new Set(isBoolean ? [...others, 'boolean'] : others)].sort()
+  return (members.includes('undefined') ? [...sorted, 'undefined'] : sorted).join(' | ')
+}
