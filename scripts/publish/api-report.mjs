@@ -35,7 +35,8 @@ export function compareApi(root, { accept = false }) {
   const kept = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.api.md')) : []
   const changed = [...new Set([...reports.keys(), ...kept])].flatMap((name) => {
     const [before, now] = [readOr(join(folder, name)), reports.get(name) ?? '']
-    return before === now ? [] : [{ name, now, lines: [`test/api/${name}:`, ...differences(before, now)] }]
+    const different = differences(before, now)
+    return different.length === 0 ? [] : [{ name, now, lines: [`test/api/${name}:`, ...different] }]
   })
   if (changed.length === 0) return { isSame: true, lines: ['The public types are those of test/api.'] }
   const shown = changed.flatMap(({ lines }) => lines)
@@ -123,7 +124,7 @@ const compilerOptions = {
   skipLibCheck: true,
 }
 
-/** Returns the lines that one text has and the other lacks, each with its sign. @param {string} before @param {string} after */
+/** Returns the lines that one text has and the other lacks, each with its sign, wherever they are: the order of members varies. @param {string} before @param {string} after */
 function differences(before, after) {
   const [old, current] = [before, after].map((text) => text.split('\n'))
   const only = (/** @type {string[]} */ lines, /** @type {string[]} */ others) => {
