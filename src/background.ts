@@ -109,7 +109,7 @@ export function runInBackground(
       if (!loops.some((loop) => loop.running())) return
     }
   }
-  const moves = new ClockMoves({ service, deliveries, feed, loops, processes })
+  const moves = new ClockMoves({ service, deliveries, feed, loops, timerJobs, processes })
   return service
 }
 

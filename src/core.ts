@@ -1,6 +1,5 @@
 /** The service without a built-in storage, for small bundles that bring their own. */
 
-export type { AssemblyOptions as ServiceOptions } from './assembly-options.js'
 export type { Evidence } from './base/evidence.js'
 export type {
   Alarm,
@@ -28,6 +27,7 @@ export { Problem, type ProblemCode, problemCodes } from './base/problem.js'
 export type { NewSpan, SpanAttributes, TraceParent, Tracer, TraceSpan } from './base/tracer.js'
 export { VERSION } from './base/version.js'
 export { collections } from './collections.js'
+export type { AssemblyOptions as ServiceOptions } from './composition/assembly-options.js'
 export type { Limits } from './http/context.js'
 export { AnswerDropped, type ArmedFault, type Fault } from './http/faults.js'
 export type { FetchSource } from './http/incoming.js'

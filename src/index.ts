@@ -1,4 +1,4 @@
-import type { AssemblyOptions } from './assembly-options.js'
+import type { AssemblyOptions } from './composition/assembly-options.js'
 import { schemaHistory } from './migrations/schema.js'
 import { checkOptions } from './options.js'
 import { assembleService, type Service } from './service.js'

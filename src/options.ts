@@ -1,7 +1,7 @@
-import type { AssemblyOptions } from './assembly-options.js'
 import { evidenceGrades } from './base/evidence.js'
 import { UPSTREAM_EXPECTED, upstreamList } from './base/ip-address.js'
 import { suggestName } from './base/text/nearest-name.js'
+import type { AssemblyOptions } from './composition/assembly-options.js'
 import type { Limits } from './http/context.js'
 import { describeFault } from './http/fields/field.js'
 import { z } from './http/fields/schema.js'

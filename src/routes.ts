@@ -10,6 +10,7 @@ import { personaRoutes } from './consent/personas/routes.js'
 import { secondFactorRoutes } from './consent/second-factor/routes.js'
 import { signInRoutes } from './consent/sign-in/routes.js'
 import { errorCodeRoutes } from './http/error-pages/read-errors.js'
+import { knownOperation } from './http/known-operation.js'
 import { openapiRoutes } from './http/openapi/read-openapi.js'
 import { probeRoutes } from './http/probes/routes.js'
 import type { Route } from './http/route.js'
@@ -100,6 +101,9 @@ export const routes = {
 
 /** The route table as a list. */
 export const routeList: readonly Route[] = Object.values(routes)
+
+/** What coverage and faults know of every operation. */
+export const knownOperations = routeList.map(knownOperation)
 
 /** An operation's id: its key in the table, its operationId and the name of its test. */
 export type OperationId = keyof typeof routes

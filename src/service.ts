@@ -1,4 +1,3 @@
-import type { AssemblyOptions } from './assembly-options.js'
 import { runInBackground } from './background.js'
 import { UPSTREAM_EXPECTED, upstreamList } from './base/ip-address.js'
 import { load } from './base/load.js'
@@ -7,6 +6,7 @@ import { consoleLog, systemAlarm, systemClock, systemRandom, systemUpstream } fr
 import { required } from './base/required.js'
 import { keyring, randomHex } from './base/secrets.js'
 import { collections } from './collections.js'
+import type { AssemblyOptions } from './composition/assembly-options.js'
 import { onDisconnect, onFirstProof, onSignIn } from './composition/sign-in.js'
 import { recordUnsettled } from './composition/unsettled-events.js'
 import { authenticate } from './consent/callers/caller.js'
@@ -238,7 +238,7 @@ function contextOf(
         collections,
         history: schemaHistory,
         loadSeed: seedLoader(options.seed ?? {}),
-        loadRoutes: () => load(async () => (await import('./routes.js')).routeList),
+        loadRoutes: async () => (await loadRoutes()).routeList,
         async openFork(past?: PastMoment) {
           const forked = await fork(service.baseUrl, past)
           await forked.ready()
@@ -345,7 +345,9 @@ const faultsOf = (
     loadOperations: async () => (await loadOperations()).flatMap(({ id, isControl }) => (isControl ? [] : [id])),
   })
 
-const loadOperations = async () => (await load(() => import('./composition/known-operations.js'))).knownOperations
+const loadRoutes = () => load(() => import('./routes.js'))
+
+const loadOperations = async () => (await loadRoutes()).knownOperations
 
 function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext['allowUpstream'] {
   if (allowed === undefined || typeof allowed === 'function') return allowed

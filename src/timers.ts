@@ -1,3 +1,4 @@
+import { collections } from './collections.js'
 import { APPROVAL_EXPIRES, expireApproval } from './consent/approvals/approval.js'
 import { PHONE_ANSWERS } from './consent/second-factor/phone.js'
 import { takeOverLate } from './jobs/flows/takeover.js'
@@ -19,5 +20,5 @@ export const timerJobs: TimerJobs = {
   [BILLING_PERIOD_ENDS]: async () => (await import('./market/billing/renewal.js')).endPeriod,
   [BILLING_RETRY]: async () => (await import('./market/billing/renewal.js')).retryInvoice,
   [APPROVAL_EXPIRES]: async () => expireApproval,
-  [SWEEP]: async () => (await import('./composition/sweep.js')).sweep,
+  [SWEEP]: async () => (await import('./jobs/retention/sweep.js')).sweepOver(collections),
 }

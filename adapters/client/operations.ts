@@ -5,16 +5,18 @@
 
 import type { ProblemCode, StatusOfCode } from '../../src/base/problem.js'
 import type { FieldsOfCode } from '../../src/base/problem-fields.js'
+import { clientOperationsOf } from '../../src/composition/client-operations.js'
 import type { probeRoutes } from '../../src/http/probes/routes.js'
-import type {
-  OperationBody,
-  OperationErrors,
-  OperationId,
-  OperationParams,
-  OperationQuery,
-  OperationResult,
-  OperationWait,
-  routes,
+import {
+  type OperationBody,
+  type OperationErrors,
+  type OperationId,
+  type OperationParams,
+  type OperationQuery,
+  type OperationResult,
+  type OperationWait,
+  routeList,
+  type routes,
 } from '../../src/routes.js'
 import type { metricsRoutes } from '../../src/sandbox/controls/metrics/routes.js'
 import type { CommonCode } from './common-codes.js'
@@ -22,7 +24,7 @@ import type { CallOptions, FollowOperation, Grade, ListOperation, Operation } fr
 import type { NameOf } from './naming.js'
 import type { RefusalOf } from './refusal.js'
 
-export { clientOperations } from '../../src/composition/client-operations.js'
+export const clientOperations = clientOperationsOf(routeList)
 
 /** Every code. `unknown`: the answer has none. */
 export type Code = ProblemCode | 'unknown'

@@ -15,7 +15,7 @@ export const optionGroups = (): OptionGroup[] => [
     from: 'farthing',
     intro:
       'Every option has a default. `createService` of `farthing/core` is the same for browsers and workers, but needs a `storage`.',
-    options: membersOf('src/assembly-options.ts', 'AssemblyOptions'),
+    options: membersOf('src/composition/assembly-options.ts', 'AssemblyOptions'),
   },
   {
     title: 'limits',

@@ -3,15 +3,13 @@ import { gradeOf } from '../http/fields/graded.js'
 import type { z } from '../http/fields/schema.js'
 import { isProbe } from '../http/probes/paths.js'
 import { isPage, type Route } from '../http/route.js'
-import { routeList } from '../routes.js'
 import type { ClientOperation } from './client-operation.js'
 
 const JSON_TYPE = 'application/json'
 
 /** The operations of a client: all but the pages that people open in a browser, and the probes of a process manager. */
-export const clientOperations: readonly ClientOperation[] = routeList
-  .filter((route) => !isPage(route) && !isProbe(route.path))
-  .map(operationOf)
+export const clientOperationsOf = (routes: readonly Route[]): readonly ClientOperation[] =>
+  routes.filter((route) => !isPage(route) && !isProbe(route.path)).map(operationOf)
 
 function operationOf(route: Route): ClientOperation {
   const {

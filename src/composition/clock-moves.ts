@@ -3,10 +3,9 @@ import type { Deliveries } from '../jobs/outbox/deliveries.js'
 import type { ControlKind } from '../jobs/processes/process-rows.js'
 import type { Loop } from '../jobs/retries/loop.js'
 import { Turns } from '../jobs/retries/turns.js'
-import { redateAllTimers, runTimerSlice } from '../jobs/schedule/run.js'
+import { redateAllTimers, runTimerSlice, type TimerJobs } from '../jobs/schedule/run.js'
 import { nextTimerDue } from '../jobs/schedule/timer.js'
 import type { WebhookFeed } from '../jobs/webhooks/feed.js'
-import { timerJobs } from '../timers.js'
 import type { SharedProcesses } from './shared-processes.js'
 
 /** How long a move of the clock waits for one delivery, in milliseconds of real time. A longer one goes on alone. */
@@ -18,6 +17,7 @@ export interface MovedWork {
   readonly deliveries: Deliveries
   readonly feed: WebhookFeed
   readonly loops: readonly Loop[]
+  readonly timerJobs: TimerJobs
   /** Undefined if no other process uses the storage. */
   readonly processes: SharedProcesses | undefined
 }
@@ -77,7 +77,7 @@ export class ClockMoves {
 
   /** Does all work that is due until then, the earliest first and each at its time. Timers run before messages. */
   async #workUntil(ms: number): Promise<void> {
-    const { deliveries, feed, service } = this.work
+    const { deliveries, feed, service, timerJobs } = this.work
     const { storage, clock, sandbox } = service
     for (;;) {
       await feed.round()

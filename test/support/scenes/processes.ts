@@ -8,7 +8,7 @@ import { type Call, caller } from '../api.js'
 
 // Loading a part takes real time, in which too much of the time of a test would pass.
 await Promise.all([
-  import('../../../src/composition/known-operations.js'),
+  import('../../../src/routes.js'),
   import('../../../src/jobs/processes/process-group.js'),
   import('../../../src/sandbox/controls/follow-state.js'),
   import('../../../src/sandbox/controls/unfinished.js'),
