@@ -16,7 +16,7 @@ const BARE = `require('node:http').createServer((req, res) => {
 
 const answered = (port, path) =>
   new Promise((resolve) => {
-    const asking = request({ host: '127.0.0.1', port, path }, (res) => {
+    const asking = request({ host: '127.0.0.1', port, path, agent: false }, (res) => {
       res.resume()
       res.once('end', () => resolve(true))
     })
@@ -42,6 +42,8 @@ async function timed({ cwd, args, port, path, env = {} }) {
     const ended = new Promise((resolve) => child.once('exit', resolve))
     process.kill(-child.pid, 'SIGTERM')
     await ended
+    // npm may end before the server that it started, which would answer for the next one.
+    while (await answered(port, path)) await new Promise((resolve) => setTimeout(resolve, 2))
   }
 }
 
