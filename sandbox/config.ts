@@ -32,6 +32,7 @@ const Config = z.strictObject({
   allowOrigins: z.optional(options.allowOrigins.schema),
   allowHosts: z.optional(options.allowHosts.schema),
   allowUpstream: z.optional(options.allowUpstream.schema),
+  trustProxy: z.optional(options.trustProxy.schema),
   journalEntries: z.optional(options.journalEntries.schema),
   journalBytes: z.optional(options.journalBytes.schema),
   json: z.optional(z.boolean()),
@@ -138,6 +139,11 @@ export const settings: Readonly<Record<SettingName, Setting>> = {
     expects: options.allowUpstream.expects,
     isList: true,
   },
+  trustProxy: {
+    flags: '--trust-proxy',
+    help: 'take the address of callers from the proxy in front (X-Forwarded-For) for the journal and traces',
+    expects: aSwitch,
+  },
   journalEntries: {
     flags: '--journal-entries <number>',
     help: 'how many requests the journal keeps; 0 keeps none (default: 10000)',
@@ -182,6 +188,7 @@ export interface Settings {
   readonly allowOrigins: readonly string[]
   readonly allowHosts: readonly string[]
   readonly allowUpstream: readonly string[]
+  readonly trustProxy: boolean
   /** Undefined: the default of the journal. */
   readonly journalEntries: number | undefined
   readonly journalBytes: number | undefined
@@ -233,6 +240,7 @@ export async function readSettings({ flags, environment, directory, apart = fals
     allowOrigins: first('allowOrigins') ?? [],
     allowHosts: first('allowHosts') ?? [],
     allowUpstream: first('allowUpstream') ?? [],
+    trustProxy: first('trustProxy') ?? false,
     journalEntries: first('journalEntries'),
     journalBytes: first('journalBytes'),
     json: first('json') ?? false,

@@ -36,7 +36,7 @@ const isCommanderError = (error: unknown): error is CommanderError =>
 const oneLine = (message: string): string => message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
 
 const stateSettings = ['data', 'database', 'import', 'exportOnExit'] as const
-const reachSettings = ['controlToken', 'allowOrigins', 'allowHosts', 'allowUpstream'] as const
+const reachSettings = ['controlToken', 'allowOrigins', 'allowHosts', 'allowUpstream', 'trustProxy'] as const
 const serviceSettings = [
   'port',
   'host',

@@ -102,6 +102,7 @@ type AssembleOptions = Pick<
   | 'allowOrigins'
   | 'allowHosts'
   | 'allowUpstream'
+  | 'trustProxy'
   | 'journalEntries'
   | 'journalBytes'
 > & {
@@ -111,10 +112,11 @@ type AssembleOptions = Pick<
 }
 
 async function assemble(storage: Storage, { clock, ...options }: AssembleOptions): Promise<Assembled> {
-  const { baseUrl, evidence, balances, seed, allowUpstream, controlToken, allowOrigins, allowHosts } = options
+  const { baseUrl, evidence, balances, seed, allowUpstream, trustProxy, controlToken, allowOrigins, allowHosts } =
+    options
   const reach = { controlToken, allowOrigins, allowHosts }
   const ports = { upstream: nodeUpstream(), fonts: nodeFonts(), limits: { closeMs: CLOSE_MS } }
-  const shown = { baseUrl, evidence, balances, allowUpstream, journal: journalOf(options) }
+  const shown = { baseUrl, evidence, balances, allowUpstream, trustProxy, journal: journalOf(options) }
   const service = createService({ storage, ...shown, seed, sandbox: true, ...ports, ...reach })
   try {
     await service.ready()

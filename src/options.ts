@@ -87,6 +87,7 @@ export const options = {
   allowOrigins: { schema: listOf(accessSettings.allowOrigins.read), expects: accessSettings.allowOrigins.expects },
   allowHosts: { schema: listOf(accessSettings.allowHosts.read), expects: accessSettings.allowHosts.expects },
   allowUpstream: { schema: upstreams, expects: UPSTREAM_EXPECTED },
+  trustProxy: flag,
   chargeOnUpstreamError: flag,
   accountCreation: flag,
   sandbox: flag,

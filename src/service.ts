@@ -294,6 +294,7 @@ function contextOf(
     balances: options.balances ?? 'quantity',
     evidence: options.evidence ?? 'designed',
     accountCreation: options.accountCreation ?? true,
+    trustsProxy: options.trustProxy ?? false,
     ending: new ServiceEnding(alarm),
     waiting: new WaitingRequests(limits.queue),
     hasStarted,

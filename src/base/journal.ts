@@ -18,6 +18,8 @@ export interface Entry {
   readonly code?: string
   /** Who called: `account:1`, `user:2`, `agent:3` and so on. Null for nobody. */
   readonly principal: string | null
+  /** The address that called. Absent if the call did not come over a network. */
+  readonly client_address?: string
   readonly request: JournalMessage
   readonly response: JournalMessage
   readonly storage: StorageCalls

@@ -84,6 +84,11 @@ export interface AssemblyOptions {
    */
   allowHosts?: readonly string[]
   /**
+   * Whether a proxy in front of the service says, at the end of `X-Forwarded-For`, which address a request comes from. The
+   * journal and traces show it. It makes no caller local. Default: false, which takes the address of the connection.
+   */
+  trustProxy?: boolean
+  /**
    * Encrypts secrets in the state: 32 bytes, or 64 hex digits. No other key can decrypt them. Default: a random key,
    * which is created once and stored with the state. The file storage puts it in a separate file, `<file>.key`.
    */

@@ -92,6 +92,8 @@ export interface ServiceContext {
   readonly balances: 'quantity' | 'smallest'
   readonly evidence: Evidence
   readonly accountCreation: boolean
+  /** Whether a proxy says which address a request comes from. */
+  readonly trustsProxy: boolean
   readonly ending: ServiceEnding
   readonly waiting: WaitingRequests
   /** Whether the start has ended, and well. */

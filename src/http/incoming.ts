@@ -45,6 +45,8 @@ export interface Incoming {
   readonly request: Request
   readonly headers: RequestHeaders
   readonly source: FetchSource
+  /** The address that called, if it is recorded. */
+  readonly clientAddress: string | undefined
   params: Record<string, string>
   query: Record<string, string | string[]>
   endpoint: Endpoint | undefined

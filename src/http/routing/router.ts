@@ -2,6 +2,7 @@ import { Router, type RouterType } from 'itty-router'
 import { load } from '../../base/load.js'
 import { milliseconds } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
+import { clientAddress } from '../client-address.js'
 import type { ServiceContext } from '../context.js'
 import { preflightHeaders } from '../cors.js'
 import { AnswerDropped } from '../faults.js'
@@ -83,14 +84,16 @@ export class RouteTable {
     ready?: () => Promise<void>,
   ): Promise<Response> {
     const { method } = request
+    const headers = source.headers ?? request.headers
     const url = belowBase(source.url ?? request.url, service.basePath)
     const incoming: Incoming = {
       method: method === 'HEAD' ? 'GET' : method,
       url,
       path: pathOf(url),
       request,
-      headers: source.headers ?? request.headers,
+      headers,
       source,
+      clientAddress: service.recorder && clientAddress(source, headers, service),
       params: {},
       query: {},
       endpoint: undefined,

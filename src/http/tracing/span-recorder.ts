@@ -47,7 +47,12 @@ export class SpanRecorder implements Recorder {
     if (isProbe(incoming.path)) return undefined
     const { tracer, basePath } = this.#options
     const name = methodOf(incoming)
-    const attributes = { 'http.request.method': name, ...originAttributes(incoming.url) }
+    const { clientAddress } = incoming
+    const attributes = {
+      'http.request.method': name,
+      ...originAttributes(incoming.url),
+      ...(clientAddress !== undefined && { 'client.address': clientAddress }),
+    }
     const parent = callerOf(incoming)
     const span = tracer.start({ name: name === '_OTHER' ? 'HTTP' : name, kind: 'server', attributes, parent })
     return new RequestSpan(span, this.#portsIn(span), basePath)

@@ -29,6 +29,7 @@ export class KeptEntry implements Entry {
   status: number | null = null
   code?: string
   principal: string | null = null
+  client_address?: string
   sent: KeptMessage | undefined
   answered: KeptMessage | undefined
   caused_by?: string
@@ -119,6 +120,7 @@ export const showEntry = (entry: Entry): Entry => ({
   status: entry.status,
   ...(entry.code !== undefined && { code: entry.code }),
   principal: entry.principal,
+  ...(entry.client_address !== undefined && { client_address: entry.client_address }),
   request: entry.request,
   response: entry.response,
   storage: { ...entry.storage },

@@ -19,6 +19,7 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     super(entry, journal)
     const { request, path, url, source, headers } = incoming
     entry.origin = originOf(incoming)
+    if (incoming.clientAddress !== undefined) entry.client_address = incoming.clientAddress
     if (source.causedBy !== undefined) entry.caused_by = source.causedBy
     entry.method = request.method
     const query = url.indexOf('?')

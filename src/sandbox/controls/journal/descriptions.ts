@@ -67,6 +67,7 @@ export const journalTexts: TextsOf<typeof journalRoutes> = {
       status: 'The status of the answer. Null while it runs, and for timers and deliveries.',
       code: 'The code of the refusal.',
       principal: 'Who called. Null for nobody.',
+      client_address: 'The address that called, if the call came over a network.',
       request: 'The request.',
       response: 'The answer.',
       storage: 'How much it asked of the storage.',

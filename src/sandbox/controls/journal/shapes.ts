@@ -17,6 +17,7 @@ export const EntryShape = component('JournalEntry', {
   status: z.nullable(z.int()),
   code: z.optional(z.string()),
   principal: z.nullable(z.string()),
+  client_address: z.optional(z.string()),
   request: MessageShape,
   response: MessageShape,
   storage: z.object({ transactions: z.int(), reads: z.int(), writes: z.int(), retries: z.int() }),

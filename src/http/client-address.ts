@@ -1,0 +1,25 @@
+import type { FetchSource, RequestHeaders } from './incoming.js'
+
+const V4 = String.raw`\d{1,3}(?:\.\d{1,3}){3}`
+/** An address, with a port or without. */
+const ADDRESS = new RegExp(String.raw`^(?:(${V4})(?::\d+)?|\[?([\da-f:]+(?::${V4})?)(?:\]:\d+|\])?)$`, 'i')
+
+/**
+ * The address that a network request comes from. A trusted proxy adds the address of its own client to the end of
+ * `X-Forwarded-For`; what stands before that is what the client says. Undefined: unknown, or not from a network.
+ */
+export function clientAddress(
+  { peerAddress }: FetchSource,
+  headers: Pick<RequestHeaders, 'get'>,
+  { trustsProxy }: { readonly trustsProxy: boolean },
+): string | undefined {
+  if (!peerAddress) return undefined
+  const added = trustsProxy ? headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined
+  return plainAddress(added) ?? plainAddress(peerAddress)
+}
+
+/** Without its port, and an IPv4 address as itself. */
+function plainAddress(text = ''): string | undefined {
+  const [, v4, v6] = ADDRESS.exec(text) ?? []
+  return v4 ?? v6?.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '')
+}
