@@ -194,6 +194,23 @@ await onPostgres('Writes that wait in a process', (database) => {
     })
   })
 
+  test('run twice if each puts a new row under a unique key, and again if they take the same one', async () => {
+    await withTwo(database, async ([storage]) => {
+      let runs = 0
+      const add = (slug: string) =>
+        storage.write(async (tx) => {
+          runs++
+          tx.put(notes, { id: await tx.nextId('notes'), slug })
+        })
+      await Promise.all(Array.from({ length: 20 }, (_, n) => add(`s${n}`)))
+      expect(runs).toBe(40)
+      const tries = await Promise.allSettled([add('t'), add('t'), add('s3'), add('u')])
+      expect(tries.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+      const found = await storage.read((tx) => tx.find(notes, { index: 'id', prefix: [], limit: 99 }))
+      expect(found).toHaveLength(22)
+    })
+  })
+
   test('fail alone if the database refuses a row of one of them', async () => {
     await withTwo(database, async ([storage]) => {
       // An index holds no key of this length, and random digits do not shrink.

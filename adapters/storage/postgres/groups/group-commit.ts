@@ -6,7 +6,7 @@ import { type Database, KeptSession } from '../connection/database.js'
 import { isUnreachable, REFUSED } from '../connection/errors.js'
 import type { Hints } from '../connection/hints.js'
 import type { Session } from '../connection/session.js'
-import { Counters, readCounters } from '../tables/counters.js'
+import { Counters, DrawnIds, readCounters } from '../tables/counters.js'
 import type { TableSet } from '../tables/tables.js'
 import type { CommitWatch } from './commit-watch.js'
 import { GatheredReads } from './gathered-reads.js'
@@ -62,6 +62,8 @@ interface Run {
   /** What they replace, if somebody watches. */
   readonly replaced: readonly ReplacedRow[]
   readonly counters: Counters
+  /** The ids that it drew from the counters. */
+  readonly drawn: DrawnIds
   readonly outcome: Outcome
 }
 
@@ -261,23 +263,24 @@ export class GroupCommit {
 
   /** Runs a body over a view. Never rejects. */
   async #run({ run, fail }: Write, view: View, counters: Counters, isCareful = false): Promise<Run> {
-    const tx = new Transaction(committed(view, counters))
+    const drawn = new DrawnIds()
+    const tx = new Transaction(committed(view, counters, drawn))
     const recording = this.#options.watch.isUsed ? new RecordingWriter(tx) : undefined
     try {
       const settle = await run(recording ?? tx)
       if (isCareful) await checkUnique(tx, view, this.#options.tables)
       const replaced = (await recording?.replaced()) ?? []
       const changes = [...tx.changes()]
-      return { changes, replaced, counters, outcome: { hasChanged: changes.length > 0, settle, fail } }
+      return { changes, replaced, counters, drawn, outcome: { hasChanged: changes.length > 0, settle, fail } }
     } catch (error) {
       const outcome = { hasChanged: false, settle: () => fail(error), fail }
-      return { changes: [], replaced: [], counters, outcome }
+      return { changes: [], replaced: [], counters, drawn, outcome }
     }
   }
 
   /** Makes a run part of a group. Throws `NeedsCare`. */
-  #add({ changes, replaced, counters }: Run, { view, changes: all, unique, commit }: Landing): void {
-    unique?.add(changes, view)
+  #add({ changes, replaced, counters, drawn }: Run, { view, changes: all, unique, commit }: Landing): void {
+    unique?.add(changes, { view, drawn })
     this.#options.watch.tell(replaced, commit)
     this.#counters = counters
     view.apply(changes)
@@ -304,12 +307,12 @@ export class GroupCommit {
   }
 }
 
-const committed = (view: View, counters: Counters): CommittedReader => ({
+const committed = (view: View, counters: Counters, drawn: DrawnIds): CommittedReader => ({
   get: (from, id) => view.get(from, id),
   getMany: (from, ids) => view.getMany(from, ids),
   find: (from, query) => view.find(from, query),
-  nextId: async (of) => counters.next([of])[0] ?? 0,
-  nextIds: async (of) => counters.next(of),
+  nextId: async (of) => drawn.note([of], counters.next([of]))[0] ?? 0,
+  nextIds: async (of) => drawn.note(of, counters.next(of)),
 })
 
 /** Whoever only read a write whose outcome is unknown has changed nothing. */

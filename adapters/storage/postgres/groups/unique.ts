@@ -3,6 +3,7 @@ import { type AnyCollection, type Key, type Row, UniqueViolation } from '../../.
 import type { Changes, Transaction } from '../../../../src/storage/transaction.js'
 import { codeOf } from '../connection/errors.js'
 import type { Statement } from '../connection/session.js'
+import type { DrawnIds } from '../tables/counters.js'
 import { type EncodedKey, encodeKey } from '../tables/encoded-key.js'
 import type { TableSet } from '../tables/tables.js'
 import type { View } from './view.js'
@@ -27,8 +28,11 @@ export class UniqueKeys {
     this.#tables = tables
   }
 
-  /** Adds those of a body that the view does not show yet. Throws `NeedsCare` if an earlier body has put one of them. */
-  add(changes: Iterable<Changes>, view: View): void {
+  /**
+   * Adds those of a body that the view does not show yet. Throws `NeedsCare` if an earlier body has put one of them, or if
+   * nobody knows which keys a row leaves.
+   */
+  add(changes: Iterable<Changes>, { view, drawn }: { readonly view: View; readonly drawn: DrawnIds }): void {
     for (const { collection, rows } of changes) {
       const { unique, collection: declared } = this.#tables.of(collection)
       for (const index of unique) {
@@ -36,8 +40,8 @@ export class UniqueKeys {
         const earlier = put.keys.size > 0 && new Set(put.keys)
         for (const [id, row] of rows) {
           const keys = changedKeys(declared, index, { before: view.known(collection, id), row })
-          if (earlier && (!view.isKnown(collection, id) || keys.some((key) => key && earlier.has(key))))
-            throw new NeedsCare()
+          const isKnown = view.isKnown(collection, id) || drawn.has(collection, id)
+          if (earlier && (!isKnown || keys.some((key) => key && earlier.has(key)))) throw new NeedsCare()
           if (keys[1] !== undefined) put.keys.add(keys[1])
         }
       }

@@ -11,13 +11,21 @@ interface Range {
   readonly rows: readonly Row[]
 }
 
+/** What was read of the rows of a collection. */
+interface KnownRows {
+  readonly collection: AnyCollection
+  readonly rows: Map<Key, Row | undefined>
+  /** The ids that were asked for. Other rows are of ranges. */
+  readonly asked: Set<Key>
+}
+
 /**
  * The stored rows as a group of writes sees them. It keeps what it has read, and shows changes that were made since over
  * it. So bodies that read the same things again, one after another, ask the database nothing.
  */
 export class View implements Reader {
   #reads: GatheredReads
-  readonly #rows = new Map<string, { readonly collection: AnyCollection; readonly rows: Map<Key, Row | undefined> }>()
+  readonly #rows = new Map<string, KnownRows>()
   readonly #ranges = new Map<string, Range>()
   readonly #reading = new Map<string, Promise<Range>>()
   readonly #changed = new Map<string, Map<Key, Row | null>>()
@@ -33,7 +41,8 @@ export class View implements Reader {
 
   async getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
     const changed = this.#changed.get(from.name)
-    const rows = this.#rowsOf(from)
+    const { rows, asked } = this.#rowsOf(from)
+    for (const id of ids) asked.add(id)
     const unread = ids.filter((id) => !changed?.has(id) && !rows.has(id))
     if (unread.length > 0) {
       const found = await this.#reads.getMany(from, unread)
@@ -87,9 +96,11 @@ export class View implements Reader {
   async refresh(): Promise<void> {
     this.#changed.clear()
     await Promise.all([
-      ...[...this.#rows.values()].map(async ({ collection, rows }) => {
-        const found = await this.#reads.getMany(collection, rows.keys())
-        for (const id of rows.keys()) rows.set(id, found.get(id))
+      ...[...this.#rows.values()].map(async ({ collection, rows, asked }) => {
+        rows.clear()
+        if (asked.size === 0) return
+        const found = await this.#reads.getMany(collection, asked)
+        for (const id of asked) rows.set(id, found.get(id))
       }),
       ...[...this.#ranges].map(([place, { collection, query }]) => this.#read(place, collection, query)),
     ])
@@ -107,16 +118,16 @@ export class View implements Reader {
   async #read(place: string, collection: AnyCollection, query: Query): Promise<Range> {
     const range = { collection, query, rows: await this.#reads.find(collection, query) }
     this.#ranges.set(place, range)
-    const rows = this.#rowsOf(collection)
+    const { rows } = this.#rowsOf(collection)
     for (const row of range.rows) if (!rows.has(row.id)) rows.set(row.id, row)
     return range
   }
 
-  #rowsOf(collection: AnyCollection): Map<Key, Row | undefined> {
+  #rowsOf(collection: AnyCollection): KnownRows {
     const known = this.#rows.get(collection.name)
-    if (known) return known.rows
-    const rows = new Map<Key, Row | undefined>()
-    this.#rows.set(collection.name, { collection, rows })
+    if (known) return known
+    const rows: KnownRows = { collection, rows: new Map(), asked: new Set() }
+    this.#rows.set(collection.name, rows)
     return rows
   }
 }

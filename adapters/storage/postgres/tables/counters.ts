@@ -1,3 +1,4 @@
+import type { AnyCollection, Key } from '../../../../src/storage/storage.js'
 import type { Session, Statement } from '../connection/session.js'
 import type { TableSet } from './tables.js'
 
@@ -36,6 +37,24 @@ export class Counters {
   /** What moved until now is stored. */
   kept(): void {
     this.#moved.clear()
+  }
+}
+
+/** The ids that a body drew. No row has one of them yet. */
+export class DrawnIds {
+  readonly #drawn = new Map<string, Set<Key>>()
+
+  /** Returns the ids, which are of these collections in turn. */
+  note(of: readonly string[], ids: number[]): number[] {
+    for (const [at, name] of of.entries()) {
+      const known = this.#drawn.get(name) ?? new Set()
+      this.#drawn.set(name, known.add(ids[at] ?? 0))
+    }
+    return ids
+  }
+
+  has({ name }: AnyCollection, id: Key): boolean {
+    return this.#drawn.get(name)?.has(id) ?? false
   }
 }
 
