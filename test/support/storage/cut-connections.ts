@@ -11,6 +11,7 @@ export class CuttingProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #cut: Cut | undefined
+  #refusesThen = false
   /** How many more pieces pass before a connection is cut at one. */
   #passing = Number.POSITIVE_INFINITY
   #isOpen = true
@@ -37,6 +38,7 @@ export class CuttingProxy {
           this.#cut = undefined
           this.#passing = Number.POSITIVE_INFINITY
           this.cuts++
+          if (this.#refusesThen) this.#isOpen = false
           isCut = true
           client.destroy()
         }
@@ -59,9 +61,10 @@ export class CuttingProxy {
     return { proxy, url: to.href }
   }
 
-  /** Cuts the connection that sends the next COMMIT. */
-  cutNext(cut: Cut): void {
+  /** Cuts the connection that sends the next COMMIT. With `thenRefuse`, takes no new ones from that moment until `restore`. */
+  cutNext(cut: Cut, { thenRefuse = false } = {}): void {
     this.#cut = cut
+    this.#refusesThen = thenRefuse
   }
 
   /** Lets some pieces pass to the database, and cuts the connection that sends the next one. That one still arrives. */
