@@ -139,3 +139,20 @@ describe('a service whose storage fails when it starts', () => {
     expect((await call('GET', '/v4/dq')).body.digital_quantities).toHaveLength(1)
   })
 })
+
+describe('a control that needs no storage', () => {
+  it('answers 500 when its clock fails', async () => {
+    let isBroken = false
+    const now = () => {
+      if (isBroken) throw new Error('the clock is broken')
+      return Date.now()
+    }
+    const service = createService({ sandbox: true, journal: false, clock: { now }, log: { error() {} } })
+    const call = caller({ url: service.baseUrl, fetch: service.fetch })
+    expect((await call('GET', '/_sandbox/health')).status).toBe(200)
+    isBroken = true
+    expectProblem(await call('GET', '/_sandbox/health'), 500, 'internal_error')
+    isBroken = false
+    await service.close()
+  })
+})
