@@ -2,7 +2,7 @@ import type { FetchSource, RequestHeaders } from './incoming.js'
 
 const V4 = String.raw`\d{1,3}(?:\.\d{1,3}){3}`
 /** An address, with a port or without. */
-const ADDRESS = new RegExp(String.raw`^(?:(${V4})(?::\d+)?|\[?([\da-f:]+(?::${V4})?)(?:\]:\d+|\])?)$`, 'i')
+const ADDRESS = new RegExp(String.raw`^(?:(${V4})(?::\d+)?|\[?([\da-f]*:[\da-f:]*(?:${V4})?)(?:\]:\d+|\])?)$`, 'i')
 
 /**
  * The address that a network request comes from. A trusted proxy adds the address of its own client to the end of

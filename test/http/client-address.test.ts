@@ -44,6 +44,8 @@ describe('the address of a caller', () => {
     ['::ffff:203.0.113.9', '203.0.113.9'],
     ['203.0.113.9, unknown', '10.0.0.7'],
     ['<script>', '10.0.0.7'],
+    ['cafe', '10.0.0.7'],
+    ['12', '10.0.0.7'],
     ['', '10.0.0.7'],
   ])('behind a trusted proxy that sends "%s" is %s', async (forwarded, shown) => {
     expect(await addressOf({ peerAddress: '10.0.0.7', forwarded }, { trustProxy: true })).toBe(shown)
