@@ -108,6 +108,7 @@ const SAYS_WHAT_TO_DO = /Everything that was confirmed is stored|Nothing was cha
 
 /** What is left if this process dies, and if the machine stops. Without `npm run test:all`, one of them. */
 async function checkEnd(disk: VirtualDisk, life: Life, fault: Fault): Promise<void> {
+  expect(disk.openFiles, 'files that are still open').toBe(0)
   // Files that could not be removed stay.
   const left = fault === 'EIO' ? LEFT_BEHIND : TEMPORARY
   const stops = disk.calls.length % 2 === 0

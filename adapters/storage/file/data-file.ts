@@ -64,7 +64,12 @@ export class DataFile implements Adapter<Snapshot> {
     // Windows cannot replace an open file.
     if (process.platform === 'win32') return
     const handle = await open(this.#file, 'r')
-    this.#held = { handle, identity: await identityOf(handle) }
+    try {
+      this.#held = { handle, identity: await identityOf(handle) }
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
   }
 
   async release(): Promise<void> {

@@ -81,12 +81,12 @@ export class Journal {
     try {
       if ((await handle.stat()).size > end) await handle.truncate(end)
       await writeAgain(handle, 0, end)
+      const watched = { file: partFile(file, part), identity: await identityOf(handle) }
+      return new Journal(options, { part, watched, end, handle })
     } catch (error) {
       await handle.close()
       throw error
     }
-    const watched = { file: partFile(file, part), identity: await identityOf(handle) }
-    return new Journal(options, { part, watched, end, handle })
   }
 
   /** The bytes of the commits that the data file does not hold. */

@@ -56,8 +56,13 @@ export async function openFiles(options: OpenFilesOptions): Promise<OpenFiles> {
   await tidy(path)
   await dataFile.hold()
   const { parts, end, size } = isRewritten ? { parts: [], end: 0, size: 0 } : stored.journal
-  const journal = await Journal.open({ file: path, store, commit, parts, end, size, partBytes, check })
-  return { tables, dataFile, journal, keyFile, long, store }
+  try {
+    const journal = await Journal.open({ file: path, store, commit, parts, end, size, partBytes, check })
+    return { tables, dataFile, journal, keyFile, long, store }
+  } catch (error) {
+    await dataFile.release()
+    throw error
+  }
 }
 
 /** Puts a copy of an older state beside it, for the release that wrote it: such as `<file>.v1`, and its key. */
