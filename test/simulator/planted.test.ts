@@ -47,12 +47,14 @@ for (const patch of tried)
         'keeps its promises',
       ]
       const env = { ...process.env, FARTHING_SIMULATOR_SEEDS: '400', FARTHING_SIMULATOR_SHRINK: '0' }
-      const { stdout } = await run(process.execPath, args, { cwd: copy, env, maxBuffer: 1 << 26 }).catch(
-        (failed: { stdout: string }) => failed,
+      const { stdout, stderr } = await run(process.execPath, args, { cwd: copy, env, maxBuffer: 1 << 26 }).catch(
+        (failed: { stdout: string; stderr: string }) => failed,
       )
-      const [found] = /PropertyBroken: [^:]+/.exec(stdout) ?? []
-      expect(found, stdout.slice(-2000)).toBeDefined()
-      process.stdout.write(`${patch}: ${found}, ${/Seed \d+ fails/.exec(stdout)?.[0]}\n`)
+      // What failed is on the error output.
+      const said = stdout + stderr
+      const [found] = /PropertyBroken: [^:]+/.exec(said) ?? []
+      expect(found, said.slice(-2000)).toBeDefined()
+      process.stdout.write(`${patch}: ${found}, ${/Seed \d+ fails/.exec(said)?.[0]}\n`)
     } finally {
       rmSync(copy, { recursive: true, force: true })
     }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { collection, type Row, type Storage, UniqueViolation } from '../../../src/storage/storage.js'
+import { deferred } from '../../support/pieces.js'
 import { onPostgres, type TestDatabase } from '../../support/storage/postgres.js'
 import { newSchema } from '../../support/storage/shared-url.js'
 import { notes } from '../../support/storage/storage-model.js'
@@ -170,6 +171,40 @@ await onPostgres('Writes that wait in a process', (database) => {
       expect(done.filter(({ status }) => status === 'rejected')).toHaveLength(40)
       expect(await storage.read((tx) => tx.get(accounts, 'a'))).toEqual({ id: 'a', balance: 80 })
       expect((await commits()) - before).toBeLessThanOrEqual(2)
+    })
+  })
+
+  test('join those that wait for another process, and see what these have changed', async () => {
+    await withTwo(database, async ([storage, other], schema) => {
+      const commits = async () => Number((await database.sql(`select commit from ${schema}._head`))[0]?.commit)
+      const before = await commits()
+      const isHeld = deferred<void>()
+      const isFree = deferred<void>()
+      let runs = 0
+      const hold = () =>
+        other.write(async (tx) => {
+          tx.put(notes, { id: await tx.nextId('notes') })
+          if (++runs < 3) return
+          isHeld.resolve()
+          await isFree.promise
+        })
+      const held = [hold(), hold()]
+      await isHeld.promise
+      const increments: Promise<void>[] = []
+      for (let n = 0; n < 10; n++) {
+        const hasRun = deferred<void>()
+        const increment = storage.write(async (tx) => {
+          const { balance } = (await tx.get(accounts, 'a')) ?? { balance: 0 }
+          tx.put(accounts, { id: 'a', balance: balance + 1 })
+          hasRun.resolve()
+        })
+        increments.push(increment)
+        await hasRun.promise
+      }
+      isFree.resolve()
+      await Promise.all([...held, ...increments])
+      expect(await storage.read((tx) => tx.get(accounts, 'a'))).toEqual({ id: 'a', balance: 10 })
+      expect((await commits()) - before).toBe(2)
     })
   })
 

@@ -44,16 +44,23 @@ interface Outcome {
   fail(error: unknown): void
 }
 
-/** Writes that land together, over one view of the stored rows. */
-interface Group {
+/** Writes whose reads were gathered together, in one view of the stored rows. */
+interface Part {
   readonly writes: readonly Write[]
   readonly view: View
   /** The last commit before anything was read. */
   readonly base: number | undefined
   /** How the only write ran. It need not run again if nobody has committed since. */
   readonly ran?: Run | undefined
+}
+
+/** What lands together. */
+interface Group {
+  readonly parts: Part[]
+  /** Whether parts that were gathered while it waited for the head join it. */
+  readonly isOpen: boolean
   /** Whether unique keys are checked body by body. */
-  readonly isCareful?: boolean
+  readonly isCareful: boolean
 }
 
 /** How a body ran, before its changes are part of a group. */
@@ -69,17 +76,21 @@ interface Run {
 
 /** A group that lands now. */
 interface Landing {
-  readonly view: View
+  readonly session: Session
   readonly changes: GroupChanges
   /** Undefined if each body checks its own. */
   readonly unique: UniqueKeys | undefined
   readonly commit: number
+  /** The first part, if nobody has committed since it was read. */
+  readonly same: Part | undefined
 }
 
 /**
  * Lands the writes of this process in groups. The bodies that wait run twice: first all at once, so that what they read
  * is gathered into few round trips, and then one after another over what was read, while the group holds the head of the
  * storage. All their changes land in one transaction. A body that throws changes nothing, and the others still land.
+ *
+ * While another process holds the head, a group waits for it and grows.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions
@@ -91,6 +102,10 @@ export class GroupCommit {
   #counters = new Counters()
   #waiting: Write[] = []
   #isGathering = false
+  /** What was gathered for the next group. */
+  readonly #gathered: Part[] = []
+  /** Whether a group of this process holds the head now. */
+  #holdsHead = false
   /** Whether somebody else committed before the last group of this process. */
   #isCrowded = false
   /** Resolves when the last group, or other use of the head, has ended. */
@@ -135,23 +150,29 @@ export class GroupCommit {
     await Promise.all([this.#reading.close(), this.#landing.close()])
   }
 
-  /** While one group lands, the next one gathers its reads. */
+  /** While one group lands, the next one gathers its reads. Those that come while a group waits for the head join it. */
   async #next(): Promise<void> {
-    if (this.#isGathering || this.#waiting.length === 0) return
+    const isFull = this.#holdsHead ? this.#gathered.length > 0 : countWrites(this.#gathered) >= MOST
+    if (this.#isGathering || this.#waiting.length === 0 || isFull) return
     this.#isGathering = true
     // Others that are called in this turn join.
     await new Promise((resolve) => setImmediate(resolve))
-    const writes = this.#waiting.splice(0, MOST)
-    const group = await this.#gather(writes)
-    const before = this.#turn
-    this.#turn = before.then(() => this.#land(group))
-    await before
+    const part = await this.#gather(this.#waiting.splice(0, MOST))
+    this.#gathered.push(part)
     this.#isGathering = false
+    this.#turn = this.#turn.then(() => this.#landGathered())
     void this.#next()
   }
 
+  async #landGathered(): Promise<void> {
+    const parts = this.#gathered.splice(0)
+    void this.#next()
+    // They may have joined the group before.
+    if (parts.length > 0) await this.#land({ parts, isOpen: true, isCareful: false })
+  }
+
   /** Runs all bodies at once, only to learn what they read. */
-  async #gather(writes: readonly Write[]): Promise<Group> {
+  async #gather(writes: readonly Write[]): Promise<Part> {
     const { tables } = this.#options
     const base = this.#known.last
     const session = await this.#reading.get().catch(() => undefined)
@@ -175,12 +196,16 @@ export class GroupCommit {
       for (const outcome of outcomes) outcome.settle()
     } catch (error) {
       this.#known.forget()
+      const { parts } = group
       if (error instanceof NeedsCare) await this.#land({ ...group, isCareful: true })
       else if (error instanceof OutcomeUnknown)
         for (const { hasChanged, fail } of outcomes) fail(hasChanged ? error : notStored(error))
-      else if (group.writes.length === 1 || isOfAll(error)) for (const { fail } of group.writes) fail(error)
+      else if (countWrites(parts) === 1 || isOfAll(error)) for (const { writes } of parts) failAll(writes, error)
       // One of them has a row that the database refuses.
-      else for (const write of group.writes) await this.#land({ ...group, writes: [write] })
+      else
+        for (const part of parts)
+          for (const write of part.writes)
+            await this.#land({ ...group, parts: [{ ...part, writes: [write] }], isOpen: false })
     }
   }
 
@@ -188,31 +213,21 @@ export class GroupCommit {
   #try(group: Group, outcomes: Outcome[]): Promise<void> {
     const { tables, hints } = this.#options
     outcomes.length = 0
-    let refreshed: Promise<void> | undefined
+    let refreshed: readonly Part[] = []
     const meanwhile = (session: Session) => {
-      group.view.readFrom(new GatheredReads(tables, session))
-      refreshed = this.#isCrowded ? this.#refresh(group, session) : undefined
-      return refreshed
+      if (!this.#isCrowded) return undefined
+      refreshed = [...group.parts]
+      return this.#refresh(refreshed, session)
     }
     return this.#withHead(meanwhile, async (session, commit) => {
-      const since = this.#known.since(group.base, commit - 1)
-      this.#isCrowded = since === undefined
-      if (since && !refreshed) for (const own of since) group.view.apply(own)
-      else {
-        await (refreshed ?? this.#refresh(group, session))
-        this.#known.learn(commit - 1)
-      }
-      const isSame = since?.length === 0
+      if (group.isOpen) this.#join(group)
+      await this.#catchUp(group, { session, commit, refreshed })
       const changes = new GroupChanges()
       const unique = group.isCareful ? undefined : new UniqueKeys(tables)
-      const landing = { view: group.view, changes, unique, commit }
-      for (const write of group.writes) {
-        const run =
-          isSame && group.ran && unique ? group.ran : await this.#run(write, group.view, this.#counters, !unique)
-        if (session.failure) throw session.failure
-        this.#add(run, landing)
-        outcomes.push(run.outcome)
-      }
+      const [first] = group.parts
+      const same = first?.base === commit - 1 ? first : undefined
+      const landing = { session, changes, unique, commit, same }
+      for (const part of group.parts) for (const outcome of await this.#runPart(part, landing)) outcomes.push(outcome)
       const counters = this.#counters
       if (changes.isEmpty && !counters.haveMoved) return undefined
       return async (own) => {
@@ -222,6 +237,61 @@ export class GroupCommit {
         this.#known.add({ commit, changes: changes.all })
       }
     })
+  }
+
+  /** Adds what was gathered while a group waited for the head. */
+  #join({ parts }: Group): void {
+    const gathered = this.#gathered.splice(0)
+    while (gathered[0] && countWrites([...parts, gathered[0]]) <= MOST) parts.push(...gathered.splice(0, 1))
+    this.#gathered.unshift(...gathered)
+    void this.#next()
+  }
+
+  /** Lets a group see what is stored now, with the head in hand. */
+  async #catchUp(
+    { parts }: Group,
+    { session, commit, refreshed }: { session: Session; commit: number; refreshed: readonly Part[] },
+  ): Promise<void> {
+    this.#isCrowded = this.#known.last !== commit - 1
+    const outdated: Part[] = []
+    for (const part of parts) {
+      if (refreshed.includes(part)) continue
+      part.view.readFrom(new GatheredReads(this.#options.tables, session))
+      const since = this.#known.since(part.base, commit - 1)
+      if (since) for (const own of since) part.view.apply(own)
+      else outdated.push(part)
+    }
+    if (outdated.length > 0) await this.#refresh(outdated, session)
+    if (this.#isCrowded) this.#known.learn(commit - 1)
+  }
+
+  /** Reads again whatever was read, and the counters. */
+  async #refresh(parts: readonly Part[], session: Session): Promise<void> {
+    const reads = new GatheredReads(this.#options.tables, session)
+    for (const { view } of parts) view.readFrom(reads)
+    const refreshing = parts.map(({ view }) => view.refresh())
+    const [counters] = await Promise.all([readCounters(this.#options.tables, session), ...refreshing])
+    this.#counters = new Counters(counters)
+  }
+
+  /** Runs the bodies of a part, after what the group has changed before. */
+  async #runPart(part: Part, landing: Landing): Promise<readonly Outcome[]> {
+    const { session, changes, unique, commit, same } = landing
+    const { writes, view } = part
+    const kept = part === same && unique ? part.ran : undefined
+    view.apply(changes.all)
+    const outcomes: Outcome[] = []
+    for (const write of writes) {
+      const run = kept ?? (await this.#run(write, view, this.#counters, !unique))
+      if (session.failure) throw session.failure
+      unique?.add(run.changes, { view, drawn: run.drawn })
+      this.#options.watch.tell(run.replaced, commit)
+      this.#counters = run.counters
+      view.apply(run.changes)
+      changes.add(run.changes)
+      outcomes.push(run.outcome)
+    }
+    return outcomes
   }
 
   /**
@@ -245,6 +315,7 @@ export class GroupCommit {
       const read = meanwhile?.(session)
       // A failure of both is one of the session.
       ;[commit] = await Promise.all([taken, read])
+      this.#holdsHead = true
       watch.notice(commit - 1)
       const land = await work(session, commit)
       isSent = land !== undefined
@@ -257,6 +328,7 @@ export class GroupCommit {
       hasLanded = isSent && isUnreachable(error) && (await this.#hasLanded(own, error))
       if (!hasLanded) throw error
     } finally {
+      this.#holdsHead = false
       watch.settle(commit, hasLanded)
     }
   }
@@ -276,21 +348,6 @@ export class GroupCommit {
       const outcome = { hasChanged: false, settle: () => fail(error), fail }
       return { changes: [], replaced: [], counters, drawn, outcome }
     }
-  }
-
-  /** Makes a run part of a group. Throws `NeedsCare`. */
-  #add({ changes, replaced, counters, drawn }: Run, { view, changes: all, unique, commit }: Landing): void {
-    unique?.add(changes, { view, drawn })
-    this.#options.watch.tell(replaced, commit)
-    this.#counters = counters
-    view.apply(changes)
-    all.add(changes)
-  }
-
-  /** Lets the view of a group show what is stored now, with the head in hand. */
-  async #refresh({ view }: Group, session: Session): Promise<void> {
-    const [counters] = await Promise.all([readCounters(this.#options.tables, session), view.refresh()])
-    this.#counters = new Counters(counters)
   }
 
   /** Asks whether a group landed whose answer was lost. Throws `OutcomeUnknown` if the database does not answer. */
@@ -314,6 +371,12 @@ const committed = (view: View, counters: Counters, drawn: DrawnIds): CommittedRe
   nextId: async (of) => drawn.note([of], counters.next([of]))[0] ?? 0,
   nextIds: async (of) => drawn.note(of, counters.next(of)),
 })
+
+const countWrites = (parts: readonly Part[]): number => parts.reduce((sum, { writes }) => sum + writes.length, 0)
+
+function failAll(writes: readonly Write[], error: unknown): void {
+  for (const { fail } of writes) fail(error)
+}
 
 /** Whoever only read a write whose outcome is unknown has changed nothing. */
 const notStored = (cause: OutcomeUnknown): StorageUnavailable =>
