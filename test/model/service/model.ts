@@ -26,6 +26,7 @@ export interface Authority {
 
 export class Model {
   now: number
+  #latest: number
   readonly balances = new Map<Who, number>()
   readonly held = new Map<Who, number>()
   readonly invitations: Invitation[] = []
@@ -36,6 +37,7 @@ export class Model {
 
   constructor(now: number, who: readonly Who[], funds: number) {
     this.now = now
+    this.#latest = now
     for (const each of who) {
       this.issue(each, funds)
       this.proven.add(each)
@@ -71,9 +73,9 @@ export class Model {
     return undefined
   }
 
-  /** Whether retention may have removed an invitation that came to nothing. */
+  /** Whether retention may have removed an invitation that came to nothing. A clock that goes back brings nothing back. */
   mayBeRemoved({ status, expiresAt }: Invitation): boolean {
-    return (status === 'cancelled' || status === 'expired') && this.now >= expiresAt + KEPT
+    return (status === 'cancelled' || status === 'expired') && this.#latest >= expiresAt + KEPT
   }
 
   /** Those that wait for an email, and have not expired. */
@@ -107,6 +109,7 @@ export class Model {
   /** Invitations end as the time passes; what has passed does not come back. */
   moveClock(ms: number): void {
     this.now += ms
+    this.#latest = Math.max(this.#latest, this.now)
     for (const each of this.invitations)
       if (each.status === 'invited' && each.expiresAt <= this.now) this.settle(each, 'expired')
   }
