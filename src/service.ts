@@ -41,11 +41,12 @@ import { ServedForks } from './sandbox/controls/forks/served-forks.js'
 import { createSandbox, type Sandbox } from './sandbox/controls/sandbox.js'
 import { seedLoader } from './sandbox/controls/seed/seed.js'
 import { type SnapshotControls, snapshotControls } from './sandbox/controls/snapshots/controls.js'
+import { armAtStart } from './sandbox/faults/controls.js'
 import { SandboxFaults } from './sandbox/faults/faults.js'
 import type { CalmPorts } from './sandbox/faults/ports.js'
 import { Journal } from './sandbox/journal/journal.js'
 import { type AgentControls, withAgents } from './sandbox/scripted-agent/controls.js'
-import { keptFaults, settings } from './sandbox/settings/settings.js'
+import { settings } from './sandbox/settings/settings.js'
 import { CommitHistory } from './storage/history/history.js'
 import { watchedStorage } from './storage/history/watched-storage.js'
 import { openingReader, sealedStorage } from './storage/sealing.js'
@@ -150,9 +151,7 @@ function assemble(options: AssemblyOptions, parent?: ServiceContext, at?: number
     const armFaults = await context.faults?.prepareReset()
     if (parent) await settleFork(context)
     else await begin(context)
-    const armed = context.storage.isShared ? await context.storage.read(keptFaults) : undefined
-    if (armed) await context.faults?.follow(armed)
-    else armFaults?.()
+    await armAtStart(armFaults, context)
     context.background.wake()
     started = true
   }
@@ -273,7 +272,7 @@ function contextOf(
     cards: options.cards ?? (sandbox && testProcessor({ alarm })),
     upstream: options.upstream ?? systemUpstream,
   }
-  const faults = sandbox && faultsOf(options, { clock, alarm, ports })
+  const faults = sandbox && faultsOf(options, { clock, alarm, instance, ports })
   const context: Omit<ServiceContext, 'storage' | 'background'> = {
     instance,
     clock,
@@ -337,12 +336,13 @@ const journalOf = (
 ) => new Journal(service, typeof given === 'object' ? given : {})
 
 const faultsOf = (
-  { seed }: AssemblyOptions,
-  { clock, alarm, ports }: Pick<ServiceContext, 'clock' | 'alarm'> & { readonly ports: CalmPorts },
+  { seed, storage }: AssemblyOptions,
+  context: Pick<ServiceContext, 'clock' | 'alarm' | 'instance'> & { readonly ports: CalmPorts },
 ) =>
   new SandboxFaults({
-    ...{ clock, alarm, ports },
+    ...context,
     seeded: seed?.faults ?? [],
+    sharedBy: storage.isShared ? storage : undefined,
     loadOperations: async () => (await loadOperations()).flatMap(({ id, isControl }) => (isControl ? [] : [id])),
   })
 

@@ -4,7 +4,7 @@ import type { Deliveries } from '../jobs/outbox/deliveries.js'
 import type { ProcessGroup, SharedWork } from '../jobs/processes/process-group.js'
 import type { ControlKind } from '../jobs/processes/process-rows.js'
 import type { Loop } from '../jobs/retries/loop.js'
-import { keepFaults } from '../sandbox/settings/settings.js'
+import { keepFaults, keptFaultCounts, withFaultCounts } from '../sandbox/settings/settings.js'
 import type { Presence, State, Storage } from '../storage/storage.js'
 import { PATIENCE_MS } from './clock-moves.js'
 
@@ -59,9 +59,10 @@ export class SharedProcesses implements Presence {
     return this.#group ? this.#group.together(kind, job) : job()
   }
 
-  /** A state to import. The processes that use the storage go on using it. */
+  /** A state to import. The processes that use the storage go on using it, and go on counting faults. */
   async withRows(state: State): Promise<State> {
-    return this.#group ? this.#group.withRows(state) : state
+    if (!this.#group) return state
+    return withFaultCounts(await this.#group.withRows(state), await this.#storage.read(keptFaultCounts))
   }
 
   async leave(): Promise<void> {

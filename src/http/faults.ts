@@ -65,6 +65,22 @@ export interface ArmedFault extends Fault {
   readonly fired: number
 }
 
+/** A fault that all processes of a shared storage arm. */
+export interface SharedFault extends Fault {
+  readonly id: string
+  /** Its place among all that were armed. Its seed, if it has none. */
+  readonly number: number
+  /** Names this arming of it: a fault that is armed anew counts anew. */
+  readonly arming: string
+}
+
+/** What all processes of a shared storage have counted of a fault. */
+export interface FaultCount {
+  readonly arming: string
+  readonly matched: number
+  readonly fired: number
+}
+
 /** An answer that a fault may change. */
 export interface FaultyAnswer {
   readonly status: number
@@ -135,9 +151,11 @@ export interface FaultEngine {
   prepare(faults: readonly Fault[], within?: string): Promise<PreparedFaults>
   /** Checks faults that are armed later in place of all others. Returns what arms them. Throws like `prepare`. */
   prepareAnew(faults: readonly Fault[], within: string): Promise<() => void>
-  list(): ArmedFault[]
-  /** Arms these faults in place of all others. Those that are armed already go on counting. */
-  follow(faults: readonly Fault[]): void
+  /** The armed faults, with what all processes have counted. */
+  list(): Promise<ArmedFault[]>
+  shared(): SharedFault[]
+  /** Arms these faults in place of all others. Those that are armed already stay as they are. */
+  follow(faults: readonly SharedFault[]): void
   /** Throws `not_found`. */
   disarm(id: string): void
   clear(): void
@@ -145,7 +163,7 @@ export interface FaultEngine {
 
 /**
  * The faults of a sandbox. They are no part of the state. Where several processes share a storage, all arm the same ones,
- * and each counts by itself.
+ * and count together.
  */
 export interface Faults {
   /** Undefined while none is armed, so that work without faults only looks here. */
@@ -154,12 +172,15 @@ export interface Faults {
   load(): Promise<FaultEngine>
   /** What the service calls, for one request, timer or delivery: `note` gets the faults that happen to it. */
   over(note: NoteFault): FaultyPorts
-  /** Checks the faults of the seed. Returns what arms them, and no others. Throws `field_invalid`, `already_exists`. */
-  prepareReset(): Promise<() => void>
+  /**
+   * Checks the faults of the seed. Returns what arms them, and no others: undefined if there is nothing to do. Throws
+   * `field_invalid`, `already_exists`.
+   */
+  prepareReset(): Promise<(() => void) | undefined>
   /** The faults that other processes are to arm too. Undefined if none has been armed here. */
-  shared(): readonly Fault[] | undefined
+  shared(): readonly SharedFault[] | undefined
   /** Arms the faults that a different process has armed, and no others. */
-  follow(faults: readonly Fault[]): Promise<void>
+  follow(faults: readonly SharedFault[]): Promise<void>
 }
 
 /** A fault has dropped the answer: its caller gets none, like from a connection that closes. */

@@ -1,9 +1,9 @@
 import { problem } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
-import type { ArmedFault, Fault, FaultPoint, PreparedFaults } from '../../http/faults.js'
+import type { ArmedFault, Fault, FaultCount, FaultPoint, PreparedFaults, SharedFault } from '../../http/faults.js'
 import { checkShape, fieldRefused } from '../../http/fields/field.js'
 import { timeOf } from '../../http/fields/schema.js'
-import { drawer } from './draw.js'
+import { isSpent, type SharedCounts, withMatch } from './fault-counts.js'
 import { FaultShape } from './fault-shape.js'
 
 /** How many faults may be armed at once. */
@@ -18,11 +18,11 @@ export interface Subject {
   readonly port?: string | undefined
 }
 
-interface Armed {
+interface Armed extends Omit<SharedFault, keyof Fault> {
   readonly id: string
   readonly fault: Fault
   readonly endsAt: number
-  readonly draw: () => number
+  /** Where processes count together: what this one knows of that. */
   matched: number
   fired: number
   /** It has its id and its place, and does not happen yet. */
@@ -31,6 +31,10 @@ interface Armed {
 
 export interface ArmedFaultsOptions {
   now(): number
+  /** The name of this process. */
+  readonly instance: string
+  /** What this process counts together with others. Undefined if it counts alone. */
+  readonly counts: SharedCounts | undefined
   /** The ids of all operations that faults may match. */
   loadOperations(): Promise<readonly string[]>
   /** Called when there is something to do, or nothing any more. */
@@ -42,6 +46,7 @@ export class ArmedFaults {
   readonly #options: ArmedFaultsOptions
   #armed: Armed[] = []
   #last = 0
+  #armings = 0
 
   constructor(options: ArmedFaultsOptions) {
     this.#options = options
@@ -54,8 +59,8 @@ export class ArmedFaults {
   async prepare(given: readonly Fault[], within?: string): Promise<PreparedFaults> {
     const faults = await this.#checked(given, within)
     const kept = this.#withRoomFor(faults.length)
-    const { added, last } = numbered(faults, kept, this.#last)
-    this.#last = last
+    const added = this.#numbered(faults, kept, this.#last)
+    this.#last = added.at(-1)?.number ?? this.#last
     this.#armed = [...kept, ...added]
     return {
       arm: () => {
@@ -76,27 +81,34 @@ export class ArmedFaults {
   async prepareAnew(given: readonly Fault[], within: string): Promise<() => void> {
     const faults = await this.#checked(given, within)
     if (faults.length > MOST_FAULTS) throw tooMany()
-    const { added, last } = numbered(faults, [], 0)
+    const added = this.#numbered(faults, [], 0)
     return () => {
       this.#armed = added.map((armed) => ({ ...armed, isHeld: false }))
-      this.#last = last
+      this.#last = added.length
       this.#changed()
     }
   }
 
-  list(): ArmedFault[] {
-    return this.#armed.filter(({ isHeld }) => !isHeld).map(shown)
+  /** The faults, with what all processes have counted. */
+  async list(): Promise<ArmedFault[]> {
+    const counts = await this.#options.counts?.read()
+    if (counts) this.#learn(counts)
+    return this.#happening().map(shown)
   }
 
-  /** Arms these faults in place of all others. Those that are armed already go on counting. */
-  follow(faults: readonly Fault[]): void {
-    const known = new Map(this.#armed.filter(({ isHeld }) => !isHeld).map((armed) => [armed.id, armed]))
-    const { added } = numbered(faults, [], 0)
-    const armed = added.map((each) => {
-      const same = known.get(each.id)
-      return same && sameFault(same, each) ? same : { ...each, isHeld: false }
+  /** The faults as other processes are to arm them. */
+  shared(): SharedFault[] {
+    return this.#happening().map(({ id, fault, number, arming }) => ({ ...fault, id, number, arming }))
+  }
+
+  /** Arms these faults in place of all others. Those that are armed already stay as they are. */
+  follow(faults: readonly SharedFault[]): void {
+    const known = new Map(this.#happening().map((armed) => [armed.arming, armed]))
+    const followed = faults.map(({ number, arming, ...fault }) => {
+      return known.get(arming) ?? { ...armedFault(fault, { id: fault.id, number, arming }), isHeld: false }
     })
-    this.#armed = [...armed, ...this.#armed.filter(({ isHeld }) => isHeld)]
+    this.#armed = [...followed, ...this.#armed.filter(({ isHeld }) => isHeld)]
+    this.#last = Math.max(0, ...this.#armed.map(({ number }) => number))
     this.#changed()
   }
 
@@ -121,30 +133,82 @@ export class ArmedFaults {
     )
   }
 
-  /** Counts a match for each fault until one happens. Returns that one. */
-  take(at: FaultPoint, subject: Subject, isPossible = (_: Fault) => true): ArmedFault | undefined {
-    const now = this.#options.now()
-    for (const armed of this.#armed) {
-      const { fault, endsAt } = armed
-      if (fault.at !== at || armed.isHeld || isSpent(armed) || now >= endsAt) continue
-      if (!matches(fault.match, subject) || !isPossible(fault)) continue
-      armed.matched++
-      if (armed.matched % (fault.every ?? 1) !== 0) continue
-      if (fault.probability !== undefined && armed.draw() >= fault.probability) continue
-      armed.fired++
-      if (isSpent(armed)) this.#changed()
-      return shown(armed)
+  /** Counts a match for each fault until one happens. Returns that one. Call it outside of transactions. */
+  async take(at: FaultPoint, subject: Subject, isPossible?: IsPossible): Promise<ArmedFault | undefined> {
+    const taken = this.takeAtOnce(at, subject, isPossible)
+    if (taken) return taken.fault
+    const { counts } = this.#options
+    for (const armed of this.#matching(at, subject, isPossible)) {
+      const counted = await counts?.match(armed)
+      if (!counted) continue
+      this.#learn([counted.after])
+      if (counted.after.fired > counted.before.fired) return { ...shown(armed), fired: counted.after.fired }
     }
     return undefined
   }
 
-  /** Undoes `take` of a fault that could not happen. */
+  /** Does what `take` does. Undefined if that needs a transaction, because processes count the match together. */
+  takeAtOnce(
+    at: FaultPoint,
+    subject: Subject,
+    isPossible?: IsPossible,
+  ): { readonly fault: ArmedFault | undefined } | undefined {
+    const matching = this.#matching(at, subject, isPossible)
+    if (this.#options.counts && matching.length > 0) return undefined
+    const happening = matching.find((armed) => {
+      const { fired } = armed
+      Object.assign(armed, withMatch(armed))
+      return armed.fired > fired
+    })
+    if (happening && isSpent(happening)) this.#changed()
+    return { fault: happening && shown(happening) }
+  }
+
+  /** Undoes `takeAtOnce` of a fault that could not happen. */
   putBack({ id }: ArmedFault): void {
     const armed = this.#armed.find((each) => each.id === id)
     if (!armed) return
     armed.matched--
     armed.fired--
     this.#changed()
+  }
+
+  #happening(): Armed[] {
+    return this.#armed.filter(({ isHeld }) => !isHeld)
+  }
+
+  #matching(at: FaultPoint, subject: Subject, isPossible: IsPossible = () => true): Armed[] {
+    const now = this.#options.now()
+    return this.#happening().filter((armed) => {
+      const { fault, endsAt } = armed
+      return fault.at === at && !isSpent(armed) && now < endsAt && matches(fault.match, subject) && isPossible(fault)
+    })
+  }
+
+  /** Counts only grow while a fault is armed, so the highest is the latest. */
+  #learn(counts: readonly FaultCount[]): void {
+    for (const armed of this.#armed) {
+      const count = counts.find(({ arming }) => arming === armed.arming)
+      if (!count || count.matched <= armed.matched) continue
+      const { matched, fired } = count
+      Object.assign(armed, { matched, fired })
+      if (isSpent(armed)) this.#changed()
+    }
+  }
+
+  /** Gives an id to each fault that has none. `last`: the number of the last one before. Throws `already_exists`. */
+  #numbered(faults: readonly Fault[], kept: readonly Armed[], last: number): Armed[] {
+    const known = new Set(kept.map(({ id }) => id))
+    let number = last
+    return faults.map((fault) => {
+      if (fault.id !== undefined && known.has(fault.id))
+        throw problem('already_exists', { detail: `A fault with the id "${fault.id}" is armed.` })
+      do number++
+      while (fault.id === undefined && known.has(`fault_${number}`))
+      const id = fault.id ?? `fault_${number}`
+      known.add(id)
+      return armedFault(fault, { id, number, arming: `${this.#options.instance}:${++this.#armings}` })
+    })
   }
 
   /** The faults that stay when so many more come: those that are over make room, the oldest first. */
@@ -176,31 +240,13 @@ export class ArmedFaults {
 const tooMany = () =>
   problem('field_invalid', { detail: `At most ${MOST_FAULTS} faults are armed at once. Disarm some first.` })
 
-/** Gives an id to each fault that has none. `last`: the number of the last one before. Throws `already_exists`. */
-function numbered(faults: readonly Fault[], kept: readonly Armed[], last: number): { added: Armed[]; last: number } {
-  const known = new Set(kept.map(({ id }) => id))
-  const added: Armed[] = []
-  let number = last
-  for (const fault of faults) {
-    if (fault.id !== undefined && known.has(fault.id))
-      throw problem('already_exists', { detail: `A fault with the id "${fault.id}" is armed.` })
-    do number++
-    while (fault.id === undefined && known.has(`fault_${number}`))
-    const id = fault.id ?? `fault_${number}`
-    known.add(id)
-    added.push({
-      ...{ id, fault, matched: 0, fired: 0, isHeld: true },
-      endsAt: timeOf('until', fault.until) ?? Number.POSITIVE_INFINITY,
-      draw: drawer(fault.seed ?? number),
-    })
-  }
-  return { added, last: number }
-}
+type IsPossible = (fault: Fault) => boolean
 
-const isSpent = ({ fault, fired }: Armed): boolean => fired >= (fault.times ?? Number.POSITIVE_INFINITY)
-
-const sameFault = (one: Armed, other: Armed): boolean =>
-  JSON.stringify({ ...one.fault, id: one.id }) === JSON.stringify({ ...other.fault, id: other.id })
+const armedFault = (fault: Fault, named: Pick<Armed, 'id' | 'number' | 'arming'>): Armed => ({
+  ...named,
+  ...{ fault, matched: 0, fired: 0, isHeld: true },
+  endsAt: timeOf('until', fault.until) ?? Number.POSITIVE_INFINITY,
+})
 
 const shown = ({ id, fault: { id: _, ...fault }, fired }: Armed): ArmedFault => ({ id, ...fault, fired })
 

@@ -2,11 +2,12 @@ import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { ArmedFault, Fault } from '../../http/faults.js'
 import { checkShape } from '../../http/fields/field.js'
+import { keptFaults } from '../settings/settings.js'
 import { FaultShape } from './fault-shape.js'
 
 /**
  * Failures on purpose. A snapshot holds none, and a reset arms those of the seed alone. Processes that share a storage have
- * the same ones armed, and each counts `times`, `every` and `fired` by itself.
+ * the same ones armed, and count `times`, `every` and `fired` together.
  */
 export interface FaultControls {
   /**
@@ -51,6 +52,25 @@ export function faultControls(
       await background.share(async () => engine.clear())
     },
   }
+}
+
+/**
+ * Arms what the other processes of a shared storage have armed. If none has armed any, arms the faults of the seed, in all of
+ * them.
+ */
+export async function armAtStart(
+  armSeed: (() => void) | undefined,
+  { faults, storage, background }: Pick<ServiceContext, 'faults' | 'storage' | 'background'>,
+): Promise<void> {
+  if (!storage.isShared) return armSeed?.()
+  const arm = async () => {
+    const kept = await storage.read(keptFaults)
+    if (kept) await faults?.follow(kept)
+    else armSeed?.()
+  }
+  // Two processes may start at once. One of them arms, and the other follows.
+  if (armSeed && !(await storage.read(keptFaults))) await background.share(arm)
+  else await arm()
 }
 
 /** Does something, and then arms faults that are checked before it. If it rejects, none is armed. */

@@ -2,22 +2,23 @@ import type { ServiceContext } from '../../http/context.js'
 import {
   AnswerDropped,
   type ArmedFault,
-  type Fault,
   type FaultEngine,
   type FaultyAnswer,
   type FaultyCall,
   type FaultyRequest,
   type NoteFault,
   type PreparedFaults,
+  type SharedFault,
 } from '../../http/faults.js'
 import { diskReasons } from '../../storage/disk-reasons.js'
 import { OutcomeUnknown, type Storage, StorageUnavailable, type Writer } from '../../storage/storage.js'
 import { TrackedTransaction } from '../../storage/tracked-transaction.js'
 import { ArmedFaults, type Subject } from './armed-faults.js'
+import { SharedCounts } from './fault-counts.js'
 import { HEADER_FAULT, readFaultHeader } from './fault-header.js'
 import { changedBody, discardBody, dripping, lengthOf, paused, truncated } from './faulty-body.js'
 
-export { ArmedFaults }
+export { ArmedFaults, SharedCounts }
 
 /** Makes armed faults happen to requests, calls of ports and writes. */
 export class ArmedEngine implements FaultEngine {
@@ -34,22 +35,22 @@ export class ArmedEngine implements FaultEngine {
     const asked: Subject = { operation_id, method, path }
     const principal = this.faults.needsPrincipal(asked) ? await request.principal() : null
     const subject = { ...asked, principal }
-    const take = (at: ArmedFault['at'], isPossible?: (fault: Pick<ArmedFault, 'do'>) => boolean) =>
+    const take = async (at: ArmedFault['at'], isPossible?: (fault: Pick<ArmedFault, 'do'>) => boolean) =>
       own?.at === at && (isPossible?.(own) ?? true)
         ? { ...own, id: HEADER_FAULT, fired: 1 }
         : this.faults.take(at, subject, isPossible)
 
-    const before = take('before')
+    const before = await take('before')
     if (before) {
       request.note(before.id, { isLost: false })
       if (before.do.status !== undefined) return answerOf(before, before.do.status)
       await this.#happen(before)
     }
     let answer = await request.run()
-    const after = take('after_commit')
+    const after = await take('after_commit')
     if (after) answer = await this.#afterCommit(after, answer, request)
     if (!request.takesBody || lengthOf(answer.body) === 0) return answer
-    const during = take('mid_body', (fault) => cuts(fault, answer))
+    const during = await take('mid_body', (fault) => cuts(fault, answer))
     if (!during) return answer
     request.note(during.id, { isLost: false })
     return this.#midBody(during, answer)
@@ -85,16 +86,18 @@ export class ArmedEngine implements FaultEngine {
 
   async call<T>({ port, method, path, note, run, answer }: FaultyCall<T>): Promise<T> {
     const subject = { port, method, path }
-    const before = noted(this.faults.take('before', subject), note)
+    const before = noted(await this.faults.take('before', subject), note)
     if (before?.do.status !== undefined && answer) return answer(answerOf(before, before.do.status))
     if (before && before.do.delay_ms === undefined) throw callFailure(before)
-    // Chosen now, so that the same run has the same faults, however fast the port answers.
-    const after = this.faults.take('after_commit', subject)
+    // Chosen now, so that the same run has the same faults, however fast the port answers. What processes count together
+    // is chosen later, because it cannot be put back.
+    const chosen = this.faults.takeAtOnce('after_commit', subject)
     if (before) await this.#happen(before)
     const result = await run().catch((error: unknown) => {
-      if (after) this.faults.putBack(after)
+      if (chosen?.fault) this.faults.putBack(chosen.fault)
       throw error
     })
+    const after = chosen ? chosen.fault : await this.faults.take('after_commit', subject)
     if (!after) return result
     note?.(after.id)
     const { duplicate, status, delay_ms } = after.do
@@ -114,23 +117,30 @@ export class ArmedEngine implements FaultEngine {
     body: (tx: Writer) => Promise<T>,
     note: NoteFault | undefined,
   ): Promise<T> {
-    const subject = { port: 'storage' }
-    const take = (at: ArmedFault['at'], isPossible?: (fault: Pick<ArmedFault, 'do'>) => boolean) =>
-      noted(this.faults.take(at, subject, isPossible), note)
-    const slow = take('before', isDelay)
+    const slow = noted(await this.faults.take('before', STORAGE, isDelay), note)
     if (slow) await this.#happen(slow)
     let hasChanged = false
     // A body may run twice, and the fault happens once.
     let decided: { readonly fault: ArmedFault | undefined } | undefined
-    const value = await storage.write(async (tx) => {
-      const watched = new TrackedTransaction(tx)
-      const result = await body(watched)
-      hasChanged = watched.puts.length > 0 || watched.removals.length > 0
-      if (hasChanged) decided ??= { fault: take('before', isError) }
-      if (hasChanged && decided?.fault) throw this.#storageFailure(decided.fault, StorageUnavailable)
-      return result
+    const attempt = () =>
+      storage.write(async (tx) => {
+        const watched = new TrackedTransaction(tx)
+        const result = await body(watched)
+        hasChanged = watched.puts.length > 0 || watched.removals.length > 0
+        if (!hasChanged) return result
+        decided ??= this.faults.takeAtOnce('before', STORAGE, isError)
+        if (!decided) throw new Undecided()
+        if (!decided.fault) return result
+        throw this.#storageFailure(decided.fault, StorageUnavailable, note)
+      })
+    const value = await attempt().catch(async (error: unknown) => {
+      if (!(error instanceof Undecided)) throw error
+      const fault = await this.faults.take('before', STORAGE, isError)
+      if (fault) throw this.#storageFailure(fault, StorageUnavailable, note)
+      decided = { fault }
+      return attempt()
     })
-    const after = hasChanged ? take('after_commit') : undefined
+    const after = hasChanged ? noted(await this.faults.take('after_commit', STORAGE), note) : undefined
     if (after?.do.error !== undefined) throw this.#storageFailure(after, OutcomeUnknown)
     if (after) await this.#happen(after)
     return value
@@ -148,11 +158,15 @@ export class ArmedEngine implements FaultEngine {
     return this.faults.prepareAnew(...given)
   }
 
-  list(): ArmedFault[] {
+  list(): Promise<ArmedFault[]> {
     return this.faults.list()
   }
 
-  follow(faults: readonly Fault[]): void {
+  shared(): SharedFault[] {
+    return this.faults.shared()
+  }
+
+  follow(faults: readonly SharedFault[]): void {
     this.faults.follow(faults)
   }
 
@@ -173,7 +187,9 @@ export class ArmedEngine implements FaultEngine {
   #storageFailure(
     { id, do: { error = '' } }: ArmedFault,
     Failure: typeof StorageUnavailable | typeof OutcomeUnknown,
+    note?: NoteFault,
   ): StorageUnavailable {
+    note?.(id)
     const failure = new Failure(`The fault "${id}" stands for ${error} of the storage.`, { reason: diskReasons[error] })
     this.#storageFailures.add(failure)
     return failure
@@ -183,6 +199,11 @@ export class ArmedEngine implements FaultEngine {
     return new Promise((resolve) => this.context.alarm.set(ms, resolve))
   }
 }
+
+const STORAGE: Subject = { port: 'storage' }
+
+/** Ends a transaction whose fault processes count together, in a transaction of its own. */
+class Undecided extends Error {}
 
 /** How a call fails whose connection closes. */
 const callFailure = ({ id, do: { error = 'ECONNRESET' } }: ArmedFault): Error =>

@@ -1,14 +1,16 @@
 import { load } from '../../base/load.js'
 import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { Fault, FaultEngine, Faults, FaultyPorts, NoteFault } from '../../http/faults.js'
+import type { Fault, FaultEngine, Faults, FaultyPorts, NoteFault, SharedFault } from '../../http/faults.js'
 import type { Storage } from '../../storage/storage.js'
 import { type CalmPorts, faultyPorts, StorageFaults } from './ports.js'
 
-export interface SandboxFaultsOptions extends Pick<ServiceContext, 'clock' | 'alarm'> {
+export interface SandboxFaultsOptions extends Pick<ServiceContext, 'clock' | 'alarm' | 'instance'> {
   readonly ports: CalmPorts
   /** The faults of the seed. */
   readonly seeded: readonly Fault[]
+  /** The storage in which several processes count together: without faults, so that to count is no match itself. */
+  readonly sharedBy: Storage | undefined
   /** The ids of all operations that faults may match. */
   loadOperations(): Promise<readonly string[]>
 }
@@ -49,25 +51,27 @@ export class SandboxFaults implements Faults {
     return this.#loading
   }
 
-  async prepareReset(): Promise<() => void> {
+  async prepareReset(): Promise<(() => void) | undefined> {
     const { seeded } = this.#options
-    if (seeded.length === 0 && !this.#loading) return () => {}
+    if (seeded.length === 0 && !this.#loading) return undefined
     return (await this.load()).prepareAnew(seeded, 'faults')
   }
 
-  shared(): readonly Fault[] | undefined {
-    return this.#loaded?.list().map(({ fired: _, ...fault }) => fault)
+  shared(): readonly SharedFault[] | undefined {
+    return this.#loaded?.shared()
   }
 
-  async follow(faults: readonly Fault[]): Promise<void> {
+  async follow(faults: readonly SharedFault[]): Promise<void> {
     if (faults.length > 0 || this.#loading) (await this.load()).follow(faults)
   }
 
   async #load(): Promise<FaultEngine> {
-    const { clock, alarm, loadOperations } = this.#options
-    const { ArmedEngine, ArmedFaults } = await load(() => import('./engine.js'))
+    const { clock, alarm, instance, sharedBy, loadOperations } = this.#options
+    const { ArmedEngine, ArmedFaults, SharedCounts } = await load(() => import('./engine.js'))
     const armed = new ArmedFaults({
       now: () => clock.now(),
+      instance,
+      counts: sharedBy && new SharedCounts(sharedBy),
       loadOperations,
       onChange: (isArmed) => {
         this.engine = isArmed ? engine : undefined

@@ -1,7 +1,7 @@
 import { digest } from '../../base/secrets.js'
 import type { ClockState } from '../../http/context.js'
-import type { Fault } from '../../http/faults.js'
-import { collection, type Reader, type State, type Writer } from '../../storage/storage.js'
+import type { FaultCount, SharedFault } from '../../http/faults.js'
+import { collection, type Reader, type Row, type State, type Writer } from '../../storage/storage.js'
 
 /** Settings that a sandbox stores. */
 export type SettingRow =
@@ -9,7 +9,9 @@ export type SettingRow =
   /** SHA-256 of the key that encrypts this state. Shows whether a key belongs to it. */
   | { readonly id: 'key_digest'; readonly value: string }
   /** The faults that are armed in all processes of a shared storage. */
-  | { readonly id: 'faults'; readonly value: readonly Fault[] }
+  | { readonly id: 'faults'; readonly value: readonly SharedFault[] }
+  /** What all processes have counted of each of these. Apart from them, because it changes often. */
+  | { readonly id: 'fault_counts'; readonly value: readonly FaultCount[] }
   /** Names of collections whose rows a migration left unencrypted, because it has no key. */
   | { readonly id: 'clear_rows'; readonly value: readonly string[] }
 
@@ -34,21 +36,46 @@ export async function keptClock(tx: Reader): Promise<ClockState | undefined> {
   return row?.id === 'clock' ? row.value : undefined
 }
 
-export async function keepFaults(tx: Writer, value: readonly Fault[]): Promise<void> {
-  if (value.length > 0 || (await tx.get(settings, 'faults'))) tx.put(settings, { id: 'faults', value })
+/** Stores which faults are armed. Those that are new count from 0, and the counts of all others end. */
+export async function keepFaults(tx: Writer, value: readonly SharedFault[]): Promise<void> {
+  const counts = await keptFaultCounts(tx)
+  if (value.length === 0 && counts.length === 0 && !(await tx.get(settings, 'faults'))) return
+  const countOf = (arming: string) => counts.find((count) => count.arming === arming)
+  tx.put(settings, { id: 'faults', value })
+  keepFaultCounts(
+    tx,
+    value.map(({ arming }) => countOf(arming) ?? { arming, matched: 0, fired: 0 }),
+  )
 }
 
-export async function keptFaults(tx: Reader): Promise<readonly Fault[] | undefined> {
+export async function keptFaults(tx: Reader): Promise<readonly SharedFault[] | undefined> {
   const row = await tx.get(settings, 'faults')
   return row?.id === 'faults' ? row.value : undefined
+}
+
+export const keepFaultCounts = (tx: Writer, value: readonly FaultCount[]): void =>
+  tx.put(settings, { id: 'fault_counts', value })
+
+export async function keptFaultCounts(tx: Reader): Promise<readonly FaultCount[]> {
+  const row = await tx.get(settings, 'fault_counts')
+  return row?.id === 'fault_counts' ? row.value : []
 }
 
 /** Returns a state without the armed faults, which belong to the processes that use it. */
 export function withoutFaults(state: State): State {
   const own = state.rows[settings.name]
-  if (!own?.some(({ id }) => id === 'faults')) return state
-  return { ...state, rows: { ...state.rows, [settings.name]: own.filter(({ id }) => id !== 'faults') } }
+  if (!own?.some(isOfFaults)) return state
+  return { ...state, rows: { ...state.rows, [settings.name]: own.filter((row) => !isOfFaults(row)) } }
 }
+
+/** A state to import, with what the processes that use the storage now have counted of their faults. */
+export function withFaultCounts(state: State, value: readonly FaultCount[]): State {
+  const { rows } = withoutFaults(state)
+  const row: SettingRow = { id: 'fault_counts', value }
+  return { ...state, rows: { ...rows, [settings.name]: [...(rows[settings.name] ?? []), row] } }
+}
+
+const isOfFaults = ({ id }: Row): boolean => id === 'faults' || id === 'fault_counts'
 
 export function keepKey(tx: Writer, value: string): void {
   tx.put(serviceKeys, { id: 'key', value })

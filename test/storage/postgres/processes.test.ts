@@ -11,7 +11,7 @@ async function newServices(database: TestDatabase, count: number) {
   const schema = newSchema()
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const service = createService({ storage: await database.open({ schema }), sandbox: true })
+      const service = createService({ storage: await database.open({ schema }), sandbox: true, log: { error() {} } })
       onTestFinished(() => service.close())
       await service.ready()
       return { service, call: caller({ url: service.baseUrl, fetch: service.fetch }) }
@@ -38,6 +38,39 @@ await onPostgres('Services over one database', (database) => {
     )
     expect(paid.map((answer) => answer?.status)).toEqual(Array(30).fill(202))
     expect(await balanceOf(a.call, payer.token, payer.hostname)).toBe(2.5)
+    await expectSoundLedger(b.call)
+  }, 60_000)
+
+  test('count a fault together, and a payment under it is made once', async () => {
+    const all = await newServices(database, 3)
+    const [a, b] = all as [(typeof all)[0], (typeof all)[0]]
+    const seller = await newSeller(a.call)
+    const { hash } = await newCommodity(a.call, seller, { cost: 1 })
+    const payer = await newPayer(a.call, seller, { balance: 50 })
+    const fault = { match: { operation_id: 'createPayment' }, at: 'before', do: { status: 503 } }
+    const refusedOf = async (count: number) => {
+      const headers = { authorization: `Bearer ${payer.token}` }
+      const paid = await Promise.all(
+        Array.from({ length: count }, (_, n) =>
+          all[n % 3]?.service.fetch(`/v4/payment/${hash}`, { method: 'POST', headers }),
+        ),
+      )
+      return paid.filter((answer) => answer?.status === 503).length
+    }
+    const fired = () =>
+      Promise.all(all.map(async ({ service }) => (await service.sandbox.faults.list()).map((armed) => armed.fired)))
+    await a.call('POST', '/_sandbox/faults', { body: { ...fault, id: 'once', times: 1 } })
+    expect([await refusedOf(15), await fired()]).toEqual([1, [[1], [1], [1]]])
+    await b.call('DELETE', '/_sandbox/faults/once')
+    await b.call('POST', '/_sandbox/faults', { body: { ...fault, id: 'once', every: 3 } })
+    expect([await refusedOf(15), await fired()]).toEqual([5, [[5], [5], [5]]])
+    await a.call('DELETE', '/_sandbox/faults')
+    await a.call('POST', '/_sandbox/faults', {
+      body: { match: { port: 'storage' }, at: 'before', do: { error: 'ENOSPC' }, every: 4, times: 3 },
+    })
+    const refused = await refusedOf(15)
+    expect(await fired()).toEqual([[3], [3], [3]])
+    expect(await balanceOf(b.call, payer.token, payer.hostname)).toBe(50 - 14 - 10 - (15 - refused))
     await expectSoundLedger(b.call)
   }, 60_000)
 

@@ -1,6 +1,6 @@
 import type { Entry } from '../../../src/base/journal.js'
 import type { Fault, Service, ServiceOptions } from '../../../src/index.js'
-import { drawer } from '../../../src/sandbox/faults/draw.js'
+import { drawn } from '../../../src/sandbox/faults/draw.js'
 
 /** How long the ports of a run take, in milliseconds. */
 export type Slowness = () => number
@@ -11,7 +11,8 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 
 /** The options of a service whose runs are all the same, with ports that take their time. */
 export function repeatable(slowness: Slowness): ServiceOptions {
-  const draw = drawer(2031)
+  let draws = 0
+  const draw = () => drawn(2031, ++draws)
   const takeTime = async () => {
     const ms = slowness()
     if (ms > 0) await sleep(ms)
