@@ -260,6 +260,7 @@ function contextOf(
   const clock = sandbox?.clock ?? real
   const instance = randomHex(random, 8)
   const keys = () => context.keys
+  const givenKeys = options.encryptionKey === undefined ? undefined : keyring(options.encryptionKey, random)
   const isRecorded = sandbox !== undefined && keepsJournal(options)
   const watched = isRecorded ? watchedStorage(options.storage) : undefined
   const bytes = typeof options.journal === 'object' ? options.journal.bytes : undefined
@@ -278,9 +279,9 @@ function contextOf(
     clock,
     alarm,
     random,
-    keys: keyring(options.encryptionKey ?? random.bytes(32), random),
+    keys: givenKeys ?? keyring(random.bytes(32), random),
     changeKeys: (keys) => Object.assign(context, { keys }),
-    storesKey: options.encryptionKey === undefined,
+    givenKeys,
     ...(faults ? faults.ports() : ports),
     faults,
     fonts: options.fonts,

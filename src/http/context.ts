@@ -69,8 +69,8 @@ export interface ServiceContext {
   readonly keys: Keyring
   /** Takes the key of a different state. Calls that are running go on with the former one. */
   changeKeys(keys: Keyring): void
-  /** Whether the key is stored with the state, because no option sets it. */
-  readonly storesKey: boolean
+  /** By the key that an option sets. Undefined if the key is stored with the state. */
+  readonly givenKeys: Keyring | undefined
   readonly mailer: Mailer
   readonly push: Push
   readonly fonts: Fonts | undefined

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { createService } from '../../src/index.js'
+import { newItem, putParameters } from '../support/scenes/catalog.js'
 import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
 import { newProcesses, type TestProcess } from '../support/scenes/processes.js'
+import { askCode, mailedCode, newGuest, verify } from '../support/scenes/sign-in.js'
 import { balanceOf, newCommodity, newPayer, newSeller, tokenFor } from '../support/scenes/world.js'
 
 const HOUR = 3_600_000
@@ -75,6 +77,64 @@ describe.each([{ hints: true }, { hints: false }])('controls of several processe
     expect([one, two]).toEqual([three, three])
     // Their names are derived from the key too.
     expect([before.length, three.length]).toEqual([1, 0])
+  })
+
+  test('a key that an option sets is forgotten by all, those that start later too', async () => {
+    const { start, time, storage } = newProcesses({ hints })
+    const encryptionKey = '0123456789abcdef'.repeat(4)
+    const [a, b] = [await start({ encryptionKey }), await start({ encryptionKey })]
+    const seller = await newSeller(a.call)
+    const item = await newItem(a.call, seller)
+    const parameters = [{ kind: 'header', name: 'x-key', value: 'secret' }]
+    await putParameters(a.call, seller, item, parameters)
+    const readAt = async ({ call }: TestProcess) => {
+      const { body } = await call('GET', `/v4/catalog/items/${item.id}/parameters`, { token: seller.token })
+      return body.parameters[0].value
+    }
+    expect([await readAt(a), await readAt(b)]).toEqual(['secret', 'secret'])
+    const forgotten = await start({ encryptionKey })
+    const resume = forgotten.hang()
+    await b.call('POST', '/_sandbox/encryption-key/forget')
+    resume()
+    await time.until(async () => (await readAt(forgotten)) === null)
+    const late = await start({ encryptionKey })
+    const all = [a, b, forgotten, late]
+    for (const each of all) expect(await readAt(each)).toBeNull()
+    // What one of them encrypts or derives from now on, all of them know.
+    await putParameters(a.call, seller, item, parameters)
+    for (const each of all) expect(await readAt(each)).toBe('secret')
+    const [guest, email] = [await newGuest(a.call), 'ada@example.test']
+    await askCode(b.call, guest, email)
+    const code = await mailedCode(late.call, email)
+    expect((await verify(a.call, guest, email, code)).status).toBe(200)
+    expect(JSON.stringify(await storage.export())).not.toContain(encryptionKey)
+  })
+
+  test('a forgotten key leaves the journal, the forks and the snapshots of each process as they are', async () => {
+    const { start, time } = newProcesses({ hints })
+    const encryptionKey = '0123456789abcdef'.repeat(4)
+    const [a, b] = [await start({ encryptionKey }), await start({ encryptionKey })]
+    const seller = await newSeller(a.call)
+    const item = await newItem(a.call, seller)
+    await putParameters(a.call, seller, item, [{ kind: 'header', name: 'x-key', value: 'secret' }])
+    const path = `/v4/catalog/items/${item.id}/parameters`
+    const readAt = async (fetch: TestProcess['service']['fetch']) => {
+      const answer = await time.during(fetch(path, { headers: { authorization: `Bearer ${seller.token}` } }))
+      return (await answer.json()).parameters[0].value
+    }
+    expect(await readAt(b.service.fetch)).toBe('secret')
+    const entry = async () =>
+      (await b.service.sandbox.requests.list({ operation_id: 'listDispatchParameters' })).requests
+    const [before, fork] = [await entry(), await time.during(b.service.sandbox.fork())]
+    await b.call('POST', '/_sandbox/snapshots', { body: { name: 'before' } })
+    await a.call('POST', '/_sandbox/encryption-key/forget')
+    expect([await readAt(b.service.fetch), await readAt(fork.fetch)]).toEqual([null, 'secret'])
+    expect((await entry()).at(-1)).toEqual(before[0])
+    expect(before).toHaveLength(1)
+    const other = createService({ sandbox: true, encryptionKey, clock: time.clock })
+    await other.sandbox.restore((await b.call('GET', '/_sandbox/snapshots/before')).body)
+    expect(await readAt(other.fetch)).toBe('secret')
+    await Promise.all([fork.close(), other.close()])
   })
 
   test('faults that one process arms or disarms are those of all, and no snapshot holds them', async () => {

@@ -1,7 +1,8 @@
 import { load } from '../../base/load.js'
 import type { OutboxRow } from '../../base/message.js'
 import type { Random } from '../../base/ports.js'
-import { type Keyring, keyring, randomHex } from '../../base/secrets.js'
+import { required } from '../../base/required.js'
+import { type Keyring, randomHex } from '../../base/secrets.js'
 import type { SandboxContext, ServiceContext } from '../../http/context.js'
 import { outbox } from '../../jobs/outbox/outbox.js'
 import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
@@ -10,7 +11,18 @@ import { createQuantity } from '../../money/twins/quantity.js'
 import { allRows } from '../../storage/page.js'
 import type { Row, State, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
-import { keepClock, keepKey, keptClock, keptKey, serviceKeys, settings, takeClearRows } from '../settings/settings.js'
+import {
+  keepClock,
+  keepKey,
+  keepKeySalt,
+  keptClock,
+  keptKey,
+  keptKeySalt,
+  serviceKeys,
+  settings,
+  takeClearRows,
+} from '../settings/settings.js'
+import { keysOf } from '../settings/take-key.js'
 import { sandboxOf } from './context.js'
 
 export const REAL_TIME = { mode: 'real', ms: 0 } as const
@@ -24,8 +36,8 @@ export async function begin(former: ServiceContext, alone = former.storage.exclu
   const drawn = randomHex(random, 32)
   const plantSeed = await sandbox?.loadSeed()
   const { keys, clock, isKeyMissing, isNew } = await storage.write(async (tx) => {
-    const { key, isMissing } = former.storesKey ? await settleKey(tx, drawn) : { isMissing: false }
-    const keys = key === undefined ? former.keys : keyring(key, random)
+    const isMissing = former.givenKeys ? false : await settleKey(tx, drawn)
+    const keys = required(await keysOf(tx, former), 'the key of the state')
     const isNew = await bootstrap(tx, { ...former, keys }, plantSeed)
     return { keys, clock: sandbox && (await keptClock(tx)), isKeyMissing: isMissing, isNew }
   })
@@ -53,11 +65,12 @@ const KEY_MISSING =
   'mails and dispatch values cannot be read. To get them back, stop and put the key file of this state in its place ' +
   '(<data file>.key).'
 
-async function settleKey(tx: Writer, drawn: string): Promise<{ key: string; isMissing: boolean }> {
+/** Stores a key if there is none. Returns whether the key that encrypted the state is missing. */
+async function settleKey(tx: Writer, drawn: string): Promise<boolean> {
   const { key = drawn, isMissing } = await keptKey(tx)
   const isSettled = (await tx.get(serviceKeys, 'key'))?.value === key && !isMissing
   if (!isSettled || (await tx.get(settings, 'key_digest')) === undefined) keepKey(tx, key)
-  return { key, isMissing }
+  return isMissing
 }
 
 /**
@@ -77,7 +90,10 @@ type PlantSeed = Awaited<ReturnType<SandboxContext['loadSeed']>>
 
 /** Resets to the seed and the real time in one step. The new state is prepared before the old one is replaced. */
 export async function reset(service: ServiceContext): Promise<void> {
-  const { key } = await service.storage.read(keptKey)
+  const { key, salt } = await service.storage.read(async (tx) => ({
+    key: (await keptKey(tx)).key,
+    salt: await keptKeySalt(tx),
+  }))
   const plantSeed = await service.sandbox?.loadSeed()
   const clock = service.sandbox?.clock
   const stopped = clock?.mode === 'manual'
@@ -87,6 +103,7 @@ export async function reset(service: ServiceContext): Promise<void> {
   const { current: schema } = sandboxOf(service).history
   const seeded = await stateOf(async (tx) => {
     if (key !== undefined) keepKey(tx, key)
+    if (salt !== undefined) keepKeySalt(tx, salt)
     await bootstrap(tx, service, plantSeed)
     await ensureSweep(tx, service.clock.now())
     if (stopped) keepClock(tx, clock.state())

@@ -1,7 +1,8 @@
-import { keyring, randomHex } from '../../base/secrets.js'
+import { randomHex } from '../../base/secrets.js'
 import { publishedKeys, rotateKeys as rotate } from '../../consent/oidc/keys.js'
 import type { ServiceContext } from '../../http/context.js'
-import { keepKey } from '../settings/settings.js'
+import { keepKey, keepKeySalt } from '../settings/settings.js'
+import { takeKey } from '../settings/take-key.js'
 
 /**
  * Rotates the key that signs OIDC tokens. The old key stays published for a day. Returns the ids of all keys, the new
@@ -16,13 +17,14 @@ export const rotateOidcKeys = (service: ServiceContext): Promise<{ kids: string[
 
 /**
  * Replaces the encryption key by a new one, as if it were lost: nothing that it encrypted can be read any more, and
- * secrets that it derived are others. A key that an option sets is back after the next start.
+ * secrets that it derived are others.
  */
 export async function forgetEncryptionKey(service: ServiceContext): Promise<void> {
-  const { background, random, storage, storesKey } = service
-  const key = randomHex(random, 32)
+  const { background, random, storage, givenKeys } = service
+  const drawn = randomHex(random, 32)
   await background.rest(async () => {
-    if (storesKey) await storage.write(async (tx) => keepKey(tx, key))
-    service.changeKeys(keyring(key, random))
+    // Whoever sets the key by an option does not want it in the state.
+    await storage.write(async (tx) => (givenKeys ? keepKeySalt(tx, drawn) : keepKey(tx, drawn)))
+    await takeKey(service)
   }, 'state')
 }

@@ -122,7 +122,7 @@ function settingFault({ rows }: State): Inconsistency | undefined {
   for (const { name } of [serviceKeys, settings])
     for (const row of rows[name] ?? []) {
       const value = 'value' in row ? row.value : undefined
-      if (row.id === 'key' && !/^[0-9a-f]{64}$/.test(String(value)))
+      if ((row.id === 'key' || row.id === 'key_salt') && !/^[0-9a-f]{64}$/.test(String(value)))
         return { collection: name, id: row.id, what: 'it is not 64 hex digits' }
       if (row.id === 'clock' && !isClock(value))
         return { collection: name, id: row.id, what: 'it is no mode and time of a clock' }

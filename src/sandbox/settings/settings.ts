@@ -8,6 +8,8 @@ export type SettingRow =
   | { readonly id: 'clock'; readonly value: ClockState }
   /** SHA-256 of the key that encrypts this state. Shows whether a key belongs to it. */
   | { readonly id: 'key_digest'; readonly value: string }
+  /** What makes another key of the one that an option sets. Stored when that is forgotten. */
+  | { readonly id: 'key_salt'; readonly value: string }
   /** The faults that are armed in all processes of a shared storage. */
   | { readonly id: 'faults'; readonly value: readonly SharedFault[] }
   /** What all processes have counted of each of these. Apart from them, because it changes often. */
@@ -87,6 +89,13 @@ export async function keptKey(tx: Reader): Promise<{ key: string | undefined; is
   const key = (await tx.get(serviceKeys, 'key'))?.value
   const sealedBy = await keptKeyDigest(tx)
   return { key, isMissing: sealedBy !== undefined && (key === undefined || digest(key) !== sealedBy) }
+}
+
+export const keepKeySalt = (tx: Writer, value: string): void => tx.put(settings, { id: 'key_salt', value })
+
+export async function keptKeySalt(tx: Reader): Promise<string | undefined> {
+  const row = await tx.get(settings, 'key_salt')
+  return row?.id === 'key_salt' ? row.value : undefined
 }
 
 /** Returns a state without its key. */
