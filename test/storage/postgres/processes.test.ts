@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createService } from '../../../src/index.js'
+import { createService, type Seed } from '../../../src/index.js'
 import { caller } from '../../support/api.js'
 import { expectProblem, expectSoundLedger } from '../../support/scenes/market.js'
 import { balanceOf, newCommodity, newPayer, newSeller } from '../../support/scenes/world.js'
@@ -7,11 +7,16 @@ import { onPostgres, type TestDatabase } from '../../support/storage/postgres.js
 import { newSchema } from '../../support/storage/shared-url.js'
 
 /** Services over one database, as if each in a process of its own. */
-async function newServices(database: TestDatabase, count: number) {
+async function newServices(database: TestDatabase, count: number, seed: Seed = {}) {
   const schema = newSchema()
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const service = createService({ storage: await database.open({ schema }), sandbox: true, log: { error() {} } })
+      const service = createService({
+        storage: await database.open({ schema }),
+        sandbox: true,
+        seed,
+        log: { error() {} },
+      })
       onTestFinished(() => service.close())
       await service.ready()
       return { service, call: caller({ url: service.baseUrl, fetch: service.fetch }) }
@@ -72,6 +77,15 @@ await onPostgres('Services over one database', (database) => {
     expect(await fired()).toEqual([[3], [3], [3]])
     expect(await balanceOf(b.call, payer.token, payer.hostname)).toBe(50 - 14 - 10 - (15 - refused))
     await expectSoundLedger(b.call)
+  }, 60_000)
+
+  test('arm the faults of their seed once, although all start at once', async () => {
+    const fault = { match: { operation_id: 'listDigitalQuantities' }, at: 'before', do: { status: 503 } } as const
+    const all = await newServices(database, 3, { faults: [{ ...fault, times: 2 }] })
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => all[n % 3]?.service.fetch('/v4/dq')))
+    expect(answers.filter((answer) => answer?.status === 503)).toHaveLength(2)
+    const listed = await Promise.all(all.map(({ service }) => service.sandbox.faults.list()))
+    expect(listed.map((faults) => faults.map(({ fired }) => fired))).toEqual([[2], [2], [2]])
   }, 60_000)
 
   test('know each other, and a service that closes leaves', async () => {
