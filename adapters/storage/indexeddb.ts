@@ -115,7 +115,7 @@ async function importState(
   database: Database,
   { collections, history }: { collections: readonly AnyCollection[]; history: SchemaHistory },
   given: State,
-  { keepsNumbers = false }: ImportOptions = {},
+  { keepsNumbers = false, check }: ImportOptions = {},
 ): Promise<void> {
   assertState(given)
   const state = await migrateState(JSON.parse(JSON.stringify(given)), history)
@@ -127,6 +127,7 @@ async function importState(
     uniqueKeys(collection, rows)
   }
   database.admit(lists.map(([name]) => name))
+  await check?.(new Rows(database))
   await database.write('all', async (tx) => {
     const counters = keepsNumbers ? latestOf(state.counters, await readCounters(tx)) : state.counters
     writeContent(tx, { ...state, counters, rows: Object.fromEntries(lists) })

@@ -16,8 +16,10 @@ import { Database, KeptSession } from './postgres/connection/database.js'
 import { Hints } from './postgres/connection/hints.js'
 import { addressIn } from './postgres/connection/refused.js'
 import { CommitWatch } from './postgres/groups/commit-watch.js'
+import { GatheredReads } from './postgres/groups/gathered-reads.js'
 import { GroupCommit } from './postgres/groups/group-commit.js'
 import { ReadGroups } from './postgres/groups/read-groups.js'
+import { View } from './postgres/groups/view.js'
 import { prepareDatabase } from './postgres/open.js'
 import { checkContent, readContent, writeContent } from './postgres/tables/content.js'
 import { readCounters } from './postgres/tables/counters.js'
@@ -110,11 +112,12 @@ export async function postgresStorage({
     }
   }
 
-  async function importState(given: State, { keepsNumbers = false }: ImportOptions = {}): Promise<void> {
+  async function importState(given: State, { keepsNumbers = false, check }: ImportOptions = {}): Promise<void> {
     checkContent(given, [])
     const state = await migrateState(copyState(given), history)
     checkContent(state, collections)
     await groups.alone(async (session, commit) => {
+      await check?.(new View(new GatheredReads(tables, session)))
       const counters = keepsNumbers ? Object.fromEntries(await readCounters(tables, session)) : {}
       // Nobody goes back in a shared storage, so the former state need not be read.
       const isNeeded = !shared && watch.isUsed

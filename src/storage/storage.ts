@@ -132,7 +132,7 @@ export interface Storage {
   export(): Promise<State>
   /**
    * Replaces the whole state in one step. Migrates a state of an older schema first. Throws `SchemaNewer` for a newer
-   * one, and a TypeError for what is not a state; then nothing changes.
+   * one, a TypeError for what is not a state, and what `check` throws; then nothing changes.
    */
   import(state: State, options?: ImportOptions): Promise<void>
   /** Lets running transactions finish, makes them durable, and refuses later ones. */
@@ -142,6 +142,8 @@ export interface Storage {
 export interface ImportOptions {
   /** Whether no counter goes back, so that numbers that were used stay used. Default: false. */
   readonly keepsNumbers?: boolean
+  /** Runs in the transaction of the import, and reads the state that it replaces. If it throws, nothing changes. */
+  readonly check?: (former: Reader) => Promise<void>
 }
 
 /** What a commit replaced. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Row, type State, StorageUnavailable, UniqueViolation } from '../../src/storage/storage.js'
+import { type Reader, type Row, type State, StorageUnavailable, UniqueViolation } from '../../src/storage/storage.js'
 import { notes } from '../support/storage/storage-model.js'
 import { type Account, accounts, fill, find, idsOf, type Law, put } from './cases.js'
 
@@ -121,6 +121,29 @@ export function stateCases(law: Law): void {
       }),
     )
     expect(seen).toEqual(Array.from({ length: 10 }, () => true))
+  })
+
+  law('only after a check of what it replaces, in the same step', async ({ storage }) => {
+    const state: State = { counters: {}, rows: { notes: [{ id: 'new' }] } }
+    await fill(storage)
+    const before = await storage.export()
+    const refused = storage.import(state, { check: () => Promise.reject(new RangeError('not now')) })
+    await expect(refused).rejects.toThrow(RangeError)
+    expect(await storage.export()).toEqual(before)
+    let seen: unknown
+    await storage.import(state, { check: async (former) => void (seen = await former.get(notes, 10)) })
+    expect(seen).toMatchObject({ id: 10, body: { z: 1, a: [null] } })
+    expect(await idsOf(storage, {})).toEqual(['new'])
+    // Of two imports that both want what is stored now, one comes first.
+    const taking = (id: string) => {
+      const check = async (former: Reader) => {
+        if (!(await former.get(notes, 'new'))) throw new RangeError('gone')
+      }
+      return storage.import({ counters: {}, rows: { notes: [{ id }] } }, { check })
+    }
+    const outcomes = await Promise.allSettled([taking('a'), taking('b')])
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(await idsOf(storage, {})).toHaveLength(1)
   })
 
   law('only valid states, and keeps its data when it refuses one', async ({ storage }) => {

@@ -129,12 +129,13 @@ class SerialStorage {
     return serialStorage({ tables, history: this.#history, rerun: this.#rerun })
   }
 
-  async import(state: State, { keepsNumbers = false }: ImportOptions = {}): Promise<void> {
+  async import(state: State, { keepsNumbers = false, check }: ImportOptions = {}): Promise<void> {
     assertState(state)
     const imported = copyState(await migrateState(state, this.#history))
     if (this.#log?.fault && !this.#closing) await this.#log.recover()
     await this.#inTurn(async () => {
       await this.#landings.durable?.catch(refuseReader)
+      await check?.(this.#tables)
       const counters = keepsNumbers ? latestOf(imported.counters, this.#tables.counters()) : imported.counters
       const { former, undo } = this.#tables.load({ ...imported, counters })
       try {
