@@ -32,14 +32,16 @@ export function runInBackground(
   const watching = storageOver(storage, {
     ...(processes && { presence: processes }),
     async import(state, options) {
-      await storage.import(processes ? await processes.withRows(state) : state, options)
+      if (processes) await storage.import(await processes.withRows(state), { ...options, check: processes.check })
+      else await storage.import(state, options)
       wake()
     },
     async write(body) {
       let watched: TrackedTransaction | undefined
       let runs = 0
-      const value = await storage.write((tx) => {
+      const value = await storage.write(async (tx) => {
         runs++
+        if (processes) await processes.check(tx)
         watched = new TrackedTransaction(tx)
         return body(watched)
       })

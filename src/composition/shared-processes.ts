@@ -5,7 +5,7 @@ import type { ProcessGroup, SharedWork } from '../jobs/processes/process-group.j
 import type { ControlKind } from '../jobs/processes/process-rows.js'
 import type { Loop } from '../jobs/retries/loop.js'
 import { keepFaults, keptFaultCounts, withFaultCounts } from '../sandbox/settings/settings.js'
-import type { Presence, State, Storage } from '../storage/storage.js'
+import type { Presence, Reader, State, Storage } from '../storage/storage.js'
 import { PATIENCE_MS } from './clock-moves.js'
 
 /** The background work of this process. */
@@ -64,6 +64,9 @@ export class SharedProcesses implements Presence {
     if (!this.#group) return state
     return withFaultCounts(await this.#group.withRows(state), await this.#storage.read(keptFaultCounts))
   }
+
+  /** Throws `StorageUnavailable` if others have ended the control of this process, and it has not followed them. */
+  readonly check = async (tx: Reader): Promise<void> => this.#group?.check(tx)
 
   async leave(): Promise<void> {
     await this.#entering?.catch(() => {})

@@ -1,5 +1,13 @@
+import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import { type Reader, type State, type Storage, StorageClosed, type Writer } from '../../storage/storage.js'
+import {
+  type Reader,
+  type State,
+  type Storage,
+  StorageClosed,
+  StorageUnavailable,
+  type Writer,
+} from '../../storage/storage.js'
 import { instanceIn, type Lease, leases } from '../leases/lease.js'
 import {
   type Control,
@@ -21,6 +29,13 @@ const DEAD_MS = 10_000
 const LOOK_MS = 250
 /** How long a control waits for a process that is alive. Later ones follow by themselves. */
 const PATIENCE_MS = 20_000
+/** Before the fence of any control. */
+const NOTHING = -1
+
+const NOT_IN_STEP = 'others took this process for dead during a control, and it has not followed them yet'
+const TAKEN_FOR_DEAD =
+  'Other processes took this one for dead during the control, and ended it. They see what it had stored by then, and ' +
+  'nothing later. Look at the sandbox, and run the control again.'
 
 /** What a process does for the others. */
 export interface SharedWork {
@@ -48,7 +63,8 @@ interface Seen {
  * is real here, whatever the service's clock says, and no two processes need the same time.
  *
  * A control that changes the clock or the state runs in one process at a time, while the background work of all others
- * rests. It ends when they have taken over the clock and the key.
+ * rests. It ends when they have taken over the clock and the key. If its process is silent for long, others end it. What
+ * that process writes then is refused until it has followed them.
  */
 export class ProcessGroup {
   readonly #member: Member
@@ -60,6 +76,8 @@ export class ProcessGroup {
   #isResting = false
   /** Whether this process runs a control, or is about to. */
   #isRunning = false
+  /** The fence of the control that this process runs. If others have ended it, until this process has followed them. */
+  #fence: number | undefined
   #hasLeft = false
   #looking: Promise<void> | undefined
   #isHinted = false
@@ -106,20 +124,35 @@ export class ProcessGroup {
     void this.#look(() => this.#member.storage.read(readSeen))
   }
 
-  /** Runs a job that all processes follow, after those of other processes. The others rest if it moves clock or state. */
+  /**
+   * Runs a job that all processes follow, after those of other processes. The others rest if it moves clock or state. Throws
+   * `outcome_unknown` if others have ended it meanwhile.
+   */
   async together<T>(kind: ControlKind, job: () => Promise<T>): Promise<T> {
+    await this.#catchUp()
     this.#isRunning = true
     try {
       const fence = await this.#take(kind)
-      try {
-        await this.#reach(fence)
-        return await job()
-      } finally {
-        await this.#end(kind, fence)
-      }
+      const [ran] = await Promise.allSettled([this.#reach(fence).then(job)])
+      const isOwn = await this.#end(kind, fence)
+      if (isOwn && ran.status === 'fulfilled') return ran.value
+      const cause = ran.status === 'rejected' ? ran.reason : undefined
+      if (isOwn) throw cause
+      this.#isRunning = false
+      await this.#catchUp()
+      throw problem('outcome_unknown', { detail: TAKEN_FOR_DEAD, cause })
     } finally {
       this.#isRunning = false
     }
+  }
+
+  /** Throws `StorageUnavailable` if others have ended the control of this process. Ask in each transaction that writes. */
+  async check(tx: Reader): Promise<void> {
+    const fence = this.#fence
+    if (fence === undefined) return
+    const control = await readControl(tx)
+    if (!this.#isOwn(control, fence) && control?.fence !== endOf(fence))
+      throw new StorageUnavailable(`This process could not store anything: ${NOT_IN_STEP}.`, { reason: NOT_IN_STEP })
   }
 
   /** A state to import, in which the processes are those that use the storage now. */
@@ -202,17 +235,19 @@ export class ProcessGroup {
   async #followIn({ control }: Seen): Promise<boolean> {
     const runBy = control?.runBy
     const fence = control?.fence ?? 0
-    if (runBy === this.#member.instance && this.#isRunning) return false
+    if (this.#isRunning && (this.#fence !== undefined || runBy === this.#member.instance)) return false
     if (control && runBy !== undefined && !this.#others.has(runBy)) {
       await this.#endLeft(control)
       return true
     }
     if (fence === this.#followed) return false
-    const kind = control?.kind ?? 'state'
+    // Nobody knows how far an own control that others have ended had got.
+    const kind = (this.#fence === undefined && control?.kind) || 'state'
     // Nothing needs to rest while faults are armed.
     if (kind !== 'faults') await this.#rest()
     if (runBy === undefined) {
       await this.#work.follow(kind)
+      this.#fence = undefined
       if (this.#isResting) this.#work.resume()
       this.#isResting = false
     }
@@ -226,13 +261,21 @@ export class ProcessGroup {
     await this.#work.pause()
   }
 
-  /** Ends a control whose process has ended, or could not say so. */
+  /** Ends a control whose process has ended, or could not say so. Its fence shows the process that it was not its own end. */
   #endLeft({ kind, fence }: Control): Promise<void> {
     return this.#member.storage.write(async (tx) => {
       const control = await readControl(tx)
       if (control?.runBy !== undefined && control.fence === fence)
-        tx.put(leases, controlRow({ kind, runBy: undefined, fence: fence + 1 }))
+        tx.put(leases, controlRow({ kind, runBy: undefined, fence: endOf(fence) + 1 }))
     })
+  }
+
+  /** Follows the others if they have ended the control of this process. */
+  async #catchUp(): Promise<void> {
+    for (let looks = PATIENCE_MS / LOOK_MS; this.#fence !== undefined && looks > 0 && !this.#hasLeft; looks--) {
+      await this.#look(() => this.#member.storage.read(readSeen))
+      if (this.#fence !== undefined) await this.#nextLook()
+    }
   }
 
   /** Takes the control for this process. Returns its fence. */
@@ -251,6 +294,7 @@ export class ProcessGroup {
       })
       if (fence !== undefined) {
         this.#followed = fence
+        this.#fence = fence
         return fence
       }
       await this.#look(() => storage.read(readSeen))
@@ -258,21 +302,21 @@ export class ProcessGroup {
     }
   }
 
-  /** If this fails, the next look ends the control. */
-  async #end(kind: ControlKind, fence: number): Promise<void> {
-    const ended = fence + 1
+  /** Returns false if others have ended it before. If this fails, the next look ends the control. */
+  async #end(kind: ControlKind, fence: number): Promise<boolean> {
+    const ended = endOf(fence)
     const isEnded = await this.#member.storage.write(async (tx: Writer) => {
-      const control = await readControl(tx)
-      // Others took this process for dead, and ended its control.
-      if (control && control.fence !== fence) return false
+      if (!this.#isOwn(await readControl(tx), fence)) return false
       await this.#work.store(tx)
       tx.put(leases, controlRow({ kind, runBy: undefined, fence: ended }))
       tx.put(leases, processRow(this.#member, ended))
       return true
     })
-    if (!isEnded) return
-    this.#followed = ended
+    this.#followed = isEnded ? ended : NOTHING
+    if (!isEnded) return false
+    this.#fence = undefined
     await this.#reach(ended)
+    return true
   }
 
   /** Waits until all others have followed a control to this step. */
@@ -314,6 +358,10 @@ export class ProcessGroup {
     for (const wake of this.#waiting) wake()
   }
 
+  #isOwn(control: Control | undefined, fence: number): boolean {
+    return control?.fence === fence && control.runBy === this.#member.instance
+  }
+
   #isOther(row: Lease): boolean {
     return nameOf(row) !== this.#member.instance
   }
@@ -322,6 +370,9 @@ export class ProcessGroup {
     if (!(cause instanceof StorageClosed)) this.#member.log.error(`the process ${this.#member.instance} ${what}`, cause)
   }
 }
+
+/** The fence of a control that has ended itself. */
+const endOf = (fence: number): number => fence + 1
 
 const nameOf = ({ holder }: Lease): string => instanceIn(holder)
 

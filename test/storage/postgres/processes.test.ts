@@ -1,7 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createService, type Seed } from '../../../src/index.js'
+import type { Storage } from '../../../src/storage/storage.js'
 import { caller } from '../../support/api.js'
 import { expectProblem, expectSoundLedger } from '../../support/scenes/market.js'
+import { newProcesses } from '../../support/scenes/processes.js'
+import { expectNothingMore, interruptedControls } from '../../support/scenes/silent-controls.js'
 import { balanceOf, newCommodity, newPayer, newSeller } from '../../support/scenes/world.js'
 import { onPostgres, type TestDatabase } from '../../support/storage/postgres.js'
 import { newSchema } from '../../support/storage/shared-url.js'
@@ -87,6 +90,22 @@ await onPostgres('Services over one database', (database) => {
     const listed = await Promise.all(all.map(({ service }) => service.sandbox.faults.list()))
     expect(listed.map((faults) => faults.map(({ fired }) => fired))).toEqual([[2], [2], [2]])
   }, 60_000)
+  test.each(interruptedControls)(
+    'stay as they are when one wakes up in a control that was ended: $name',
+    async (control) => {
+      let storage: Storage | undefined
+      onTestFinished(() => storage?.close())
+      const newWorld = async () => {
+        const schema = newSchema()
+        const reach = () => database.open({ schema })
+        await storage?.close()
+        storage = await reach()
+        return newProcesses({ hints: true, storage, reach })
+      }
+      expect(await expectNothingMore(newWorld, { control, everyNth: 4 })).toBeGreaterThan(0)
+    },
+    120_000,
+  )
 
   test('know each other, and a service that closes leaves', async () => {
     const [a, b] = await newServices(database, 2)

@@ -21,6 +21,9 @@ export class TestTime {
   readonly #rings = new Set<{ readonly at: number; readonly ring: () => void }>()
   readonly clock: Clock = { now: () => this.#now }
 
+  /** `waitMs`: how much real time 50 ms take while somebody waits for something. A database needs some. */
+  constructor(readonly waitMs = 0) {}
+
   alarmFor(isAlive: () => boolean): Alarm {
     return {
       set: (ms, ring) => {
@@ -51,7 +54,7 @@ export class TestTime {
     const settled = promise.finally(() => (isSettled = true))
     settled.catch(() => {})
     await turns()
-    while (!isSettled) await this.pass(50).then(turnOfReality)
+    while (!isSettled) await this.pass(50).then(() => this.#turnOfReality())
     return settled
   }
 
@@ -59,13 +62,15 @@ export class TestTime {
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {
     for (let tries = 0; !(await holds()); tries++) {
       if (tries > 2000) throw new Error('it never held')
-      await this.pass(50).then(turnOfReality)
+      await this.pass(50).then(() => this.#turnOfReality())
     }
   }
-}
 
-/** Encryption does its work outside of the event loop. */
-const turnOfReality = () => new Promise((resolve) => setTimeout(resolve, 0))
+  /** Encryption does its work outside of the event loop. */
+  #turnOfReality(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, this.waitMs))
+  }
+}
 
 /** Lets everything happen that needs no time. */
 export async function turns(): Promise<void> {
@@ -83,18 +88,35 @@ export interface TestProcess {
   kill(): void
   /** It hangs: nothing goes on until it is resumed. */
   hang(): () => void
+  /** It hangs before its nth call of the storage from now on. */
+  hangAt(call: number): { hasHung(): boolean; resume(): void }
 }
 
-/** Several services over one storage in memory. Without hints, they learn from each other by looking alone. */
-export function newProcesses({ hints }: { readonly hints: boolean }) {
-  const time = new TestTime()
-  const storage = memoryStorage()
+/**
+ * Several services over one storage, by default one in memory. Without hints, they learn from each other by looking alone.
+ * `reach` opens what each process reaches the storage by, if that takes real time.
+ */
+export function newProcesses({
+  hints,
+  storage = memoryStorage(),
+  reach,
+}: {
+  readonly hints: boolean
+  readonly storage?: Storage
+  readonly reach?: () => Promise<Storage>
+}) {
+  const time = new TestTime(reach ? 10 : 0)
   const watchers = new Map<object, (names: readonly string[]) => void>()
 
-  function start(options: Partial<ServiceOptions> = {}): Promise<TestProcess> {
+  async function start(options: Partial<ServiceOptions> = {}): Promise<TestProcess> {
+    const reached = (await reach?.()) ?? storage
     const logged: string[] = []
-    const life = { goesOn: Promise.resolve(), isAlive: true }
+    const life = { goesOn: Promise.resolve(), isAlive: true, callsLeft: Number.POSITIVE_INFINITY, resume: () => {} }
+    const hang = () => {
+      life.goesOn = new Promise((resolve) => (life.resume = resolve))
+    }
     const alive = async <T>(job: () => Promise<T>): Promise<T> => {
+      if (--life.callsLeft === 0) hang()
       await life.goesOn
       const value = await job()
       await life.goesOn
@@ -107,18 +129,20 @@ export function newProcesses({ hints }: { readonly hints: boolean }) {
       name: 'memory',
       exclusive: false,
       isShared: true,
-      read: (body) => alive(() => storage.read(body)),
+      read: (body) => alive(() => reached.read(body)),
       write: (body) =>
         alive(async () => {
           let tracked: TrackedTransaction | undefined
-          const value = await storage.write((tx) => body((tracked = new TrackedTransaction(tx))))
+          const value = await reached.write((tx) => body((tracked = new TrackedTransaction(tx))))
           const written = [...(tracked?.puts ?? []), ...(tracked?.removals ?? [])]
           if (written.length > 0) tell(written.map(({ name }) => name))
           return value
         }),
-      export: () => alive(() => storage.export()),
-      import: (state, given) => alive(() => storage.import(state, given)),
-      close: async () => {},
+      export: () => alive(() => reached.export()),
+      import: (state, given) => alive(() => reached.import(state, given)),
+      close: async () => {
+        if (reached !== storage) await reached.close()
+      },
       ...(hints && {
         watchOthers: async (watcher: (names: readonly string[] | undefined) => void) => {
           watchers.set(life, (names) => life.isAlive && watcher(names))
@@ -147,15 +171,21 @@ export function newProcesses({ hints }: { readonly hints: boolean }) {
         life.goesOn = new Promise(() => {})
       },
       hang() {
-        let resume = () => {}
-        life.goesOn = new Promise((resolve) => (resume = resolve))
-        return resume
+        hang()
+        return life.resume
+      },
+      hangAt(call) {
+        life.callsLeft = call
+        return { hasHung: () => life.callsLeft <= 0, resume: () => life.resume() }
       },
     }
     onTestFinished(async () => {
+      life.resume()
+      life.callsLeft = Number.POSITIVE_INFINITY
       if (life.isAlive) await time.during(service.close())
     })
-    return time.during(service.ready()).then(() => process)
+    await time.during(service.ready())
+    return process
   }
 
   /** The names in the rows of processes. */
