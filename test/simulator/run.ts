@@ -13,6 +13,7 @@ import { type Moment, Traps } from './machine/traps.js'
 import type { Plan, Step } from './plan.js'
 import { checkAtRest } from './properties/at-rest.js'
 import { PropertyBroken } from './properties/broken.js'
+import { checkEvents } from './properties/followers.js'
 import { checkLedger } from './properties/ledger.js'
 import { Records } from './properties/records.js'
 import { Sightings } from './properties/sightings.js'
@@ -84,6 +85,7 @@ class Simulation {
         const alive = this.#processes.filter((process) => process?.isAlive)
         return alive.length > 0 ? by.pick(alive) : undefined
       },
+      onBroken: (error) => (this.#failure ??= error),
     })
     for (const { name, token, clientSecret } of [...this.#world.cast.sellers, ...this.#world.cast.readers]) {
       this.#records.keepSecret(token, name, 'an access token')
@@ -231,6 +233,7 @@ class Simulation {
     if (this.#keeping.disk) this.#keeping.disk.syncFaults.length = 0
     this.#world.networkFaults.length = 0
     await this.timeline.pass(5 * 60_000)
+    await this.#check((storage) => checkEvents(storage, this.#records))
     for (const ms of [DAY / 24, DAY, 7 * DAY, 31 * DAY]) {
       this.timeline.sleep(ms)
       await this.timeline.pass(3 * 60_000)
@@ -238,9 +241,12 @@ class Simulation {
     if (this.#failure) return
     if (this.#running > 0) throw new PropertyBroken(`Every call is answered: ${this.#running} acts have not ended`)
     await this.#audit()
-    const storage = this.#storage as Storage
+    await this.#check((storage) => checkAtRest(storage, this.#records, this.#outside, this.timeline.now()))
+  }
+
+  async #check(look: (storage: Storage) => Promise<void>): Promise<void> {
     let isDone = false
-    checkAtRest(storage, this.#records, this.#outside, this.timeline.now())
+    look(this.#storage as Storage)
       .catch((error: Error) => (this.#failure ??= error))
       .finally(() => (isDone = true))
     await this.timeline.runUntil(() => isDone)

@@ -7,6 +7,7 @@ import type { Outside } from './machine/outside.js'
 import { BASE_URL, type SimulatedProcess } from './machine/process.js'
 import type { Timeline } from './machine/timeline.js'
 import { hold } from './properties/broken.js'
+import type { Follower } from './properties/followers.js'
 import type { Asked, Records } from './properties/records.js'
 import type { Sightings } from './properties/sightings.js'
 
@@ -55,6 +56,8 @@ export interface WorldParts {
   readonly sightings: Sightings
   /** A process that takes requests now. Undefined while there is none. */
   findProcess(draws: Draws): SimulatedProcess | undefined
+  /** Somebody whom nobody waits for has seen a promise broken. */
+  onBroken(error: Error): void
 }
 
 /** How a request between a person and the service gets lost. */
@@ -104,7 +107,7 @@ export class World {
   }
 
   ask(what: string): Asked {
-    return this.records.ask(`key-${++this.#keys}-${'0'.repeat(20)}`, what)
+    return this.records.ask(`key-${++this.#keys}-${'0'.repeat(20)}`, what, this.timeline.now())
   }
 
   /** Sends a request until it is answered, as a client does that never gives up early. */
@@ -114,10 +117,7 @@ export class World {
       const told = await this.#send(method, path, options)
       const isOpen = told.isLost || isUnsettled(told)
       if (asked && isOpen) asked.isUncertain = true
-      if (asked && !told.isLost && told.status < 300) {
-        if (told.headers.has('idempotent-replayed')) this.sightings.see('a retry finds its first effect')
-        this.records.succeeded(asked, told.text)
-      }
+      if (!told.isLost && told.headers.has('idempotent-replayed')) this.sightings.see('a retry finds its first effect')
       if (!isOpen || tried >= tries) return told
       await this.timeline.wait(this.#parts.draws.between(50, 400) * 2 ** tried)
     }
@@ -145,6 +145,23 @@ export class World {
     this.records.keepSecret(who.token, who.name, 'an access token')
   }
 
+  /** Follows somebody's events at one process for a while, or until that ends. */
+  async follow(by: Person, follower: Follower, ms: number): Promise<void> {
+    const process = this.#parts.findProcess(this.#parts.draws)
+    const headers = { accept: 'text/event-stream', 'last-event-id': String(follower.last) }
+    const response = await process?.respond(requestOf('GET', `${BASE_URL}/v4/events`, { token: by.token, headers }))
+    if (!process || response?.status !== 200 || !response.body) return
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    const end = Promise.race([this.timeline.wait(ms), process.ended])
+    for (;;) {
+      const read = await Promise.race([reader.read(), end])
+      if (!read || read.done) break
+      follower.hear(read.value)
+      if (follower.heard.size > 0) this.sightings.see('a follower hears of events')
+    }
+    reader.cancel().catch(() => {})
+  }
+
   async #once(method: string, path: string, options: CallBy): Promise<Told> {
     this.calls++
     const { timeline, draws } = this.#parts
@@ -152,7 +169,7 @@ export class World {
     if (fault) this.sightings.see(`network: ${fault}`)
     await timeline.wait(draws.between(1, 20))
     if (fault === 'request lost') return this.#note(method, path, options, LOST)
-    if (fault === 'sent twice') void this.#arrive(method, path, options)
+    if (fault === 'sent twice') this.#arrive(method, path, options).catch(this.#parts.onBroken)
     const told = await this.#arrive(method, path, options)
     await timeline.wait(draws.between(1, 20))
     return this.#note(method, path, options, fault === 'answer lost' ? LOST : told)
@@ -167,6 +184,8 @@ export class World {
     const isEndless = response.headers.get('content-type')?.startsWith('text/event-stream')
     const text = isEndless ? '' : await response.text()
     if (isEndless) await response.body?.cancel()
+    // It counts even if it gets lost, or if nobody waits for it.
+    if (asked && response.status < 300) this.records.succeeded(asked, text, this.timeline.now())
     return { ...answerOf(response, text), isLost: false }
   }
 

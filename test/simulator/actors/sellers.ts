@@ -1,4 +1,6 @@
 import { hold } from '../properties/broken.js'
+import { Follower, WRITTEN } from '../properties/followers.js'
+import type { Person, World } from '../world.js'
 import type { Act } from './act.js'
 
 /** Sellers look after their shops. */
@@ -30,7 +32,7 @@ const webhook: Act = {
   },
 }
 
-/** A reader reads their events in order, each once. */
+/** Somebody reads their events in order, each once. Then they write some, while they follow. */
 const events: Act = {
   weight: 4,
   async run(world, draws) {
@@ -46,7 +48,24 @@ const events: Act = {
       hold(missed.length === 0, 'No event appears behind one that was read', { missed, newest: earlier.newest })
     }
     world.records.seenEvents.set(by.name, { newest, ids: new Set([...(earlier?.ids ?? []), ...ids]) })
+    await Promise.all([follow(world, by, newest), ...[1, 2, 3, 4].map(() => write(world, by))])
   },
+}
+
+/** Follows from an event on, and connects again when the connection breaks, perhaps at a different process. */
+async function follow(world: World, by: Person, newest: number): Promise<void> {
+  const follower = new Follower(by, newest)
+  world.records.followers.push(follower)
+  const end = world.timeline.now() + 3000
+  for (let left = 3000; left > 0; left = end - world.timeline.now()) {
+    await world.follow(by, follower, left)
+    await world.timeline.wait(300)
+  }
+}
+
+async function write(world: World, by: Person): Promise<void> {
+  const asked = world.ask(`${by.name} writes an event`)
+  await world.call('POST', '/v4/events', { by, asked, body: { type: WRITTEN, data: { key: asked.key } } })
 }
 
 /** A seller pays for a plan by card, every month. */

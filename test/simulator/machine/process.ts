@@ -27,6 +27,8 @@ export class SimulatedProcess {
   readonly service: Service
   #isAlive = true
   #onEnd: (() => void)[] = []
+  /** Resolves when it dies. */
+  readonly ended = new Promise<void>((resolve) => this.#onEnd.push(resolve))
 
   constructor({ timeline, draws, outside, traps, keepsJournal, log, open, onDeath }: ProcessParts) {
     const isAlive = () => this.#isAlive

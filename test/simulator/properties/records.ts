@@ -1,11 +1,16 @@
 import { hold } from './broken.js'
+import type { Follower } from './followers.js'
+
+const DAY = 86_400_000
 
 /** One request that may be sent several times, under one Idempotency-Key. */
 export interface Asked {
   readonly key: string
   readonly what: string
-  /** The answer that it succeeded with, once it has. */
-  answer?: string
+  /** When it was sent first. A key is forgotten after a day. */
+  readonly at: number
+  /** The answer that it succeeded with, once it has, even if that got lost on its way. */
+  answer?: string | undefined
   /** Whether some try of it got no answer, or one that leaves open what happened. */
   isUncertain: boolean
 }
@@ -30,19 +35,22 @@ export class Records {
   hasForgotten = false
   /** Whether a fork has used the same card processor for a ledger of its own. */
   hasForks = false
+  /** Those who follow the events of somebody. */
+  readonly followers: Follower[] = []
   /** The events that somebody has read. */
   readonly seenEvents = new Map<string, { readonly newest: number; readonly ids: ReadonlySet<number> }>()
 
   /** A request is about to be sent for the first time. */
-  ask(key: string, what: string): Asked {
-    const asked: Asked = { key, what, isUncertain: false }
+  ask(key: string, what: string, at: number): Asked {
+    const asked: Asked = { key, what, at, isUncertain: false }
     this.asked.push(asked)
     return asked
   }
 
   /** A request has succeeded. It may have succeeded before, with the same answer. */
-  succeeded(asked: Asked, answer: string): void {
-    hold(asked.answer === undefined || asked.answer === answer, 'One key has one answer', [asked, answer])
+  succeeded(asked: Asked, answer: string, at: number): void {
+    const isKnown = asked.answer !== undefined && at - asked.at < DAY
+    hold(!isKnown || asked.answer === answer, 'One key has one answer', [asked, answer])
     asked.answer = answer
   }
 
@@ -75,7 +83,8 @@ export class Records {
     this.hasForgotten = true
     this.#used.clear()
     this.paid.clear()
-    this.asked.length = 0
+    for (const asked of this.asked) asked.answer = undefined
     this.seenEvents.clear()
+    this.followers.length = 0
   }
 }

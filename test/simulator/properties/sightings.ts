@@ -5,6 +5,7 @@ export const mustHappen = [
   'a database aborts a commit',
   'a disk pretends to sync',
   'a disk refuses a write',
+  'a follower hears of events',
   'a lease is taken over: outbox',
   // The card is charged, and the value that it pays for is not settled.
   'a process dies: a card is charged',
