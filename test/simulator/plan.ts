@@ -12,7 +12,7 @@ export type Step = {
 } & (
   | { readonly do: 'act'; readonly act: string }
   | { readonly do: 'trap'; readonly moment: Moment; readonly passes: number }
-  | { readonly do: 'kill' | 'lose power' | 'restart' | 'audit' }
+  | { readonly do: 'kill' | 'lose power' | 'restart' | 'hang' | 'audit' }
   | { readonly do: 'fail commit'; readonly how: 'aborted' | 'lost answer' | 'rerun' }
   | { readonly do: 'fail sync'; readonly how: 'refused' | 'unclear' | 'pretended' }
   | { readonly do: 'fail port'; readonly port: PortName; readonly how: PortFault }
@@ -54,7 +54,7 @@ function stepOf(draws: Draws, setting: Setting): object {
     case 1:
       return setting === 'disk' ? { do: draws.pick(['kill', 'lose power']) } : { do: 'kill' }
     case 2:
-      return { do: draws.pick(['restart', 'audit']) }
+      return { do: draws.pick(setting === 'disk' ? ['restart', 'audit'] : ['restart', 'audit', 'hang', 'hang']) }
     case 3:
       return setting === 'disk'
         ? { do: 'fail sync', how: draws.pick(['refused', 'unclear', 'pretended']) }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Storage } from '../../src/storage/storage.js'
 import { acts } from './actors/acts.js'
 import { type Beginning, STARTED } from './begin.js'
-import { type CommitFault, SimulatedDatabase } from './machine/database.js'
+import { type CommitFault, type Connecting, SimulatedDatabase } from './machine/database.js'
 import { SimulatedDisk } from './machine/disk.js'
 import { Draws } from './machine/draws.js'
 import { Outside } from './machine/outside.js'
@@ -36,6 +36,8 @@ export interface Outcome {
 }
 
 const DAY = 86_400_000
+/** Others take a process for dead that is silent for ten seconds. */
+const HANGING_MS = [4000, 15_000, 90_000]
 
 /** Runs a plan from the beginning to the end, when all faults have stopped and time has passed. */
 export async function runPlan(plan: Plan, beginning: Beginning): Promise<Outcome> {
@@ -50,7 +52,7 @@ export async function runPlan(plan: Plan, beginning: Beginning): Promise<Outcome
 
 /** Where processes keep their state, and how the next writes of it go wrong. */
 interface Keeping {
-  open(own: Parameters<SimulatedDisk['open']>[0]): Storage
+  open(own: Omit<Connecting, 'faults'>): Storage
   readonly disk?: SimulatedDisk
   readonly commitFaults: CommitFault[]
 }
@@ -68,6 +70,8 @@ class Simulation {
   readonly #processes: (SimulatedProcess | undefined)[]
   #storage: Storage | undefined
   #running = 0
+  /** How often a moment that was set has come. */
+  #moments = 0
   #failure: Error | undefined
 
   constructor(plan: Plan, { tables, cast }: Beginning) {
@@ -144,6 +148,8 @@ class Simulation {
         return this.#kill(this.#draws.below(this.#processes.length))
       case 'lose power':
         return this.#losePower()
+      case 'hang':
+        return this.#hang(this.#draws.below(this.#processes.length))
       case 'restart':
         return this.#restart(this.#draws.below(this.#processes.length))
       case 'audit':
@@ -180,6 +186,7 @@ class Simulation {
         return this.#storage
       },
       onDeath: (moment) => this.#died(place, moment),
+      hangsFor: (moment) => this.#hangsFor(place, moment),
     })
     this.#processes[place] = process
     this.#note(`process ${place} starts`)
@@ -200,6 +207,22 @@ class Simulation {
     if (!process?.isAlive) return
     process.kill()
     this.#died(place, 'killed')
+  }
+
+  #hang(place: number): void {
+    const process = this.#processes[place]
+    if (!process?.isAlive) return
+    this.#sightings.see('a process hangs')
+    this.#note(`process ${place} hangs`)
+    process.hang(this.#draws.pick(HANGING_MS))
+  }
+
+  /** A process of several hangs at every other of the moments that are set. */
+  #hangsFor(place: number, moment: Moment): number | undefined {
+    if (this.#plan.setting === 'disk' || (this.#plan.seed + ++this.#moments) % 2 === 1) return undefined
+    this.#sightings.see(`a process hangs: ${moment}`)
+    this.#note(`process ${place} hangs: ${moment}`)
+    return this.#draws.pick(HANGING_MS)
   }
 
   #losePower(): void {

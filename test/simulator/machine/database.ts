@@ -22,6 +22,8 @@ export type CommitFault = 'aborted' | 'lost answer' | 'rerun'
 
 export interface Connecting {
   isAlive(): boolean
+  /** While the process hangs. */
+  awake(): Promise<void> | undefined
   /** What happens to the next commits. */
   readonly faults: CommitFault[]
   reach: Reach
@@ -48,7 +50,7 @@ export class SimulatedDatabase {
   }
 
   /** Opens a connection of one process, which works while it lives. */
-  connect({ isAlive, faults, reach }: Connecting): Storage {
+  connect({ isAlive, awake, faults, reach }: Connecting): Storage {
     const { timeline, draws, sightings } = this
     const inner = this.#storage
     const never = () => new Promise<never>(() => {})
@@ -57,11 +59,13 @@ export class SimulatedDatabase {
     let name: string | undefined
     const arrive = async () => {
       if (isClosed) throw new StorageClosed()
+      await awake()
       await timeline.wait(draws.between(0, 3))
       if (!isAlive()) await never()
     }
     const leave = async <T>(value: T): Promise<T> => {
       await timeline.wait(draws.between(0, 3))
+      await awake()
       return isAlive() ? value : never()
     }
     return {

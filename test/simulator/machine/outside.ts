@@ -27,6 +27,8 @@ export type PortName = 'mail' | 'push' | 'cards' | 'upstream'
 /** What a process does while it waits for the outside. */
 export interface Visitor {
   isAlive(): boolean
+  /** While it hangs. */
+  awake(): Promise<void> | undefined
   reach: Reach
 }
 
@@ -84,10 +86,11 @@ export class Outside {
   /** A call of a port: on its way, there, and on its way back. A dead process waits forever. */
   async #visit<T>(
     port: PortName,
-    { isAlive, reach }: Visitor,
+    { isAlive, awake, reach }: Visitor,
     moment: Parameters<Reach>[0] | undefined,
     act: () => Promise<T>,
   ): Promise<T> {
+    await awake()
     await this.timeline.wait(this.draws.between(1, 40))
     if (!isAlive()) return new Promise<never>(() => {})
     const fault = this.faults[port].shift()
@@ -96,6 +99,7 @@ export class Outside {
     const value = await act()
     if (moment && reach(moment)) return new Promise<never>(() => {})
     await this.timeline.wait(fault === 'slow' ? this.draws.between(10_000, 120_000) : this.draws.between(1, 40))
+    await awake()
     if (!isAlive()) return new Promise<never>(() => {})
     if (fault === 'unanswered') throw new Error(`the answer of ${port} is lost`)
     return value

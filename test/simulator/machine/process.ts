@@ -17,36 +17,48 @@ export interface ProcessParts {
   /** What the service says to its operator. */
   readonly log: (message: string, cause?: unknown) => void
   /** Opens the storage that the process works with. */
-  open(own: { isAlive(): boolean; reach(moment: Moment): boolean }): Storage
+  open(own: { isAlive(): boolean; awake(): Promise<void> | undefined; reach(moment: Moment): boolean }): Storage
   /** Called when the process has died at a moment that was set for it. */
   onDeath(moment: Moment): void
+  /** How long it hangs at that moment, instead of dying. */
+  hangsFor(moment: Moment): number | undefined
 }
 
 /** A process with the real service. When it dies nothing in it goes on, and all who wait for it learn nothing. */
 export class SimulatedProcess {
   readonly service: Service
+  readonly #timeline: Timeline
   #isAlive = true
+  /** While it hangs. */
+  #awake: Promise<void> | undefined
   #onEnd: (() => void)[] = []
   /** Resolves when it dies. */
   readonly ended = new Promise<void>((resolve) => this.#onEnd.push(resolve))
 
-  constructor({ timeline, draws, outside, traps, keepsJournal, log, open, onDeath }: ProcessParts) {
+  constructor({ timeline, draws, outside, traps, keepsJournal, log, open, onDeath, hangsFor }: ProcessParts) {
+    this.#timeline = timeline
     const isAlive = () => this.#isAlive
+    const awake = () => this.#awake
     const reach = (moment: Moment) => {
       if (!this.#isAlive) return true
       if (!traps.spring(moment)) return false
+      const ms = hangsFor(moment)
+      if (ms !== undefined) {
+        this.hang(ms)
+        return false
+      }
       this.kill()
       onDeath(moment)
       return true
     }
     this.service = createService({
-      storage: open({ isAlive, reach }),
+      storage: open({ isAlive, awake, reach }),
       baseUrl: BASE_URL,
       encryptionKey: ENCRYPTION_KEY,
       clock: timeline,
-      alarm: alarmOf(timeline, isAlive),
+      alarm: alarmOf(timeline, isAlive, awake),
       random: { bytes: (count) => draws.bytes(count) },
-      ...outside.ports({ isAlive, reach }),
+      ...outside.ports({ isAlive, awake, reach }),
       allowUpstream: () => true,
       log: { error: (message, cause) => this.#isAlive && log(message, cause) },
       sandbox: true,
@@ -64,6 +76,13 @@ export class SimulatedProcess {
     return new Promise((resolve, reject) => {
       this.#onEnd.push(() => resolve(undefined))
       this.service.respond(request).then((response) => this.#isAlive && resolve(response), reject)
+    })
+  }
+
+  /** Nothing that it does goes on for so many milliseconds, as in a machine that is paused. */
+  hang(ms: number): void {
+    this.#awake ??= this.#timeline.wait(ms).then(() => {
+      this.#awake = undefined
     })
   }
 

@@ -113,12 +113,23 @@ export class Timeline implements Clock {
 const isBefore = (one: Due, other: Due): boolean =>
   one.at < other.at || (one.at === other.at && one.number < other.number)
 
-/** The alarms of one process: none rings after its end. */
-export function alarmOf(timeline: Timeline, isAlive: () => boolean): Alarm {
+/** The alarms of one process: none rings after its end. If it hangs, they ring late. */
+export function alarmOf(timeline: Timeline, isAlive: () => boolean, awake: () => Promise<void> | undefined): Alarm {
   return {
-    set: (ms, ring) =>
-      timeline.after(ms, () => {
-        if (isAlive()) ring()
-      }),
+    set: (ms, ring) => {
+      let isCancelled = false
+      const ringIfAlive = () => {
+        if (isAlive() && !isCancelled) ring()
+      }
+      const cancel = timeline.after(ms, () => {
+        const hanging = awake()
+        if (hanging) void hanging.then(ringIfAlive)
+        else ringIfAlive()
+      })
+      return () => {
+        isCancelled = true
+        cancel()
+      }
+    },
   }
 }

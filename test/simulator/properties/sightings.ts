@@ -13,6 +13,8 @@ export const mustHappen = [
   'a process dies: a mail is accepted',
   'a process dies: an endpoint has answered',
   'a process dies: before a commit',
+  'a process hangs',
+  'a process hangs: a commit has landed',
   'a receiver of webhooks took a message and says that it failed',
   'a retry finds its first effect',
   'a sync fails, and nobody knows what is kept',
