@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { copyStored } from '../../adapters/storage/file/backup.js'
 import { type Storage, StorageUnavailable } from '../../src/storage/storage.js'
-import { type DiskFault, diskFault, withFault } from '../support/storage/failing-disk.js'
+import { type DiskFault, diskFault, withFault, withoutReading } from '../support/storage/failing-disk.js'
 import { idsIn, useFileStorages } from '../support/storage/file-storages.js'
 import { notes } from '../support/storage/storage-model.js'
 import { put } from './cases.js'
@@ -220,4 +220,21 @@ describe('while the disk fails', () => {
       expect(await idsIn(await open())).toEqual([1])
     })
   })
+})
+
+test.each([
+  [DATA, 'EACCES', 'Let the user who runs farthing read it'],
+  [/data\.json\.key$/, 'EACCES', 'Let the user who runs farthing read it'],
+  [/data\.json\.key$/, 'EMFILE', 'Too many files are open'],
+  [/data\.json\.key$/, 'EIO', 'Restore a backup'],
+] as const)('a file %s that cannot be read because of %s: the error says what to do', async (file, code, advice) => {
+  const storage = await open()
+  await put(storage, { id: 1 })
+  await storage.close()
+  await withoutReading(file, code, async () => {
+    await expect(open()).rejects.toThrow(new RegExp(`${code}: no.*Nothing was changed.*${advice}`))
+  })
+  const again = await open()
+  expect(await idsIn(again)).toEqual([1])
+  await again.close()
 })

@@ -11,7 +11,10 @@ export class StorageDamaged extends Error {
     readonly reason: string,
     options?: ErrorOptions,
   ) {
-    super(`${file}${line === undefined ? '' : `, line ${line}`}: ${reason}. ${NOTHING_CHANGED}`, options)
+    super(
+      `${file}${line === undefined ? '' : `, line ${line}`}: ${reason}. Nothing was changed. ${adviceOn(options?.cause)}`,
+      options,
+    )
   }
 }
 
@@ -22,8 +25,13 @@ export const refuseDamage: OnDamage = (damage) => {
   throw damage
 }
 
-const NOTHING_CHANGED =
-  'Nothing was changed. Restore a backup, or write all that can be read into a new file with `farthing repair`'
+/** A file that may not be read is whole. */
+function adviceOn(cause: unknown): string {
+  if (hasCode(cause, 'EACCES') || hasCode(cause, 'EPERM')) return 'Let the user who runs farthing read it'
+  if (hasCode(cause, 'EMFILE') || hasCode(cause, 'ENFILE'))
+    return 'Too many files are open: close some, or raise the limit with `ulimit -n`'
+  return 'Restore a backup, or write all that can be read into a new file with `farthing repair`'
+}
 
 /** A different process, or a different part of this one, has the storage open. */
 export class StorageLocked extends Error {

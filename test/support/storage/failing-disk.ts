@@ -1,3 +1,5 @@
+import fs from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { type DiskEvent, watchDisk } from './disk.js'
 
 /** Which operations on which files fail, while `now` is true. */
@@ -37,5 +39,24 @@ export async function withFault(fault: DiskFault, body: () => Promise<void>): Pr
     await body()
   } finally {
     disk.stop()
+  }
+}
+
+/** Lets nobody in this process read some files. The code is why, such as `EACCES`. */
+export async function withoutReading(file: RegExp, code: string, body: () => Promise<void>): Promise<void> {
+  const { open, readFile } = fs
+  const refusing =
+    <Given extends readonly unknown[], T>(call: (...given: Given) => Promise<T>) =>
+    async (...given: Given) => {
+      if (file.test(String(given[0]))) throw Object.assign(new Error(`${code}: no`), { code })
+      return call(...given)
+    }
+  Object.assign(fs, { open: refusing(open), readFile: refusing(readFile) })
+  syncBuiltinESMExports()
+  try {
+    await body()
+  } finally {
+    Object.assign(fs, { open, readFile })
+    syncBuiltinESMExports()
   }
 }
