@@ -1,3 +1,4 @@
+import { StorageUnavailable } from '../../src/storage/storage.js'
 import type { Answer, CallOptions } from '../support/api.js'
 import { routeOf } from '../support/api.js'
 import { answerOf, requestOf } from '../support/scenes/requests.js'
@@ -154,7 +155,7 @@ export class World {
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     const end = Promise.race([this.timeline.wait(ms), process.ended])
     for (;;) {
-      const read = await Promise.race([reader.read(), end])
+      const read = await Promise.race([reader.read().catch(isCutOff), end])
       if (!read || read.done) break
       follower.hear(read.value)
       if (follower.heard.size > 0) this.sightings.see('a follower hears of events')
@@ -206,3 +207,8 @@ export class World {
 /** Whether an answer leaves open what has happened. Then the same request is sent again. */
 const isUnsettled = ({ status, body }: Answer): boolean =>
   status === 503 || body?.code === 'idempotency_in_progress' || body?.code === 'outcome_unknown'
+
+/** A stream breaks off when the storage fails, and its reader connects again. */
+function isCutOff(error: unknown): undefined {
+  if (!(error instanceof StorageUnavailable)) throw error
+}
