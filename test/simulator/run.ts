@@ -68,6 +68,8 @@ class Simulation {
   readonly #keeping: Keeping
   readonly #world: World
   readonly #processes: (SimulatedProcess | undefined)[]
+  /** Those that end in order, and where they were. They take no requests any more. */
+  readonly #closing = new Map<SimulatedProcess, number>()
   #storage: Storage | undefined
   #running = 0
   /** How often a moment that was set has come. */
@@ -227,6 +229,11 @@ class Simulation {
 
   #losePower(): void {
     for (const place of this.#processes.keys()) this.#kill(place)
+    for (const [process, place] of this.#closing) {
+      process.kill()
+      this.#died(place, 'killed')
+    }
+    this.#closing.clear()
     const missing = this.#keeping.disk?.losePower() ?? 0
     this.#note(`power lost, with ${missing} bytes that were promised`)
     if (missing === 0) return
@@ -238,12 +245,14 @@ class Simulation {
     const process = this.#processes[place]
     if (!process?.isAlive) return
     this.#processes[place] = undefined
+    this.#closing.set(process, place)
     this.#note(`process ${place} closes`)
     process
       .close()
       .catch(() => {})
       .then(() => {
         process.kill()
+        this.#closing.delete(process)
         if (!this.#processes[place]) this.#start(place)
       })
   }
