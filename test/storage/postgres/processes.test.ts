@@ -90,6 +90,7 @@ await onPostgres('Services over one database', (database) => {
     const listed = await Promise.all(all.map(({ service }) => service.sandbox.faults.list()))
     expect(listed.map((faults) => faults.map(({ fired }) => fired))).toEqual([[2], [2], [2]])
   }, 60_000)
+
   test.each(interruptedControls)(
     'stay as they are when one wakes up in a control that was ended: $name',
     async (control) => {

@@ -241,9 +241,11 @@ export class GroupCommit {
 
   /** Adds what was gathered while a group waited for the head. */
   #join({ parts }: Group): void {
-    const gathered = this.#gathered.splice(0)
-    while (gathered[0] && countWrites([...parts, gathered[0]]) <= MOST) parts.push(...gathered.splice(0, 1))
-    this.#gathered.unshift(...gathered)
+    for (const part of [...this.#gathered]) {
+      if (countWrites(parts) + part.writes.length > MOST) break
+      this.#gathered.shift()
+      parts.push(part)
+    }
     void this.#next()
   }
 
@@ -253,13 +255,17 @@ export class GroupCommit {
     { session, commit, refreshed }: { session: Session; commit: number; refreshed: readonly Part[] },
   ): Promise<void> {
     this.#isCrowded = this.#known.last !== commit - 1
+    const reads = new GatheredReads(this.#options.tables, session)
     const outdated: Part[] = []
     for (const part of parts) {
       if (refreshed.includes(part)) continue
-      part.view.readFrom(new GatheredReads(this.#options.tables, session))
       const since = this.#known.since(part.base, commit - 1)
-      if (since) for (const own of since) part.view.apply(own)
-      else outdated.push(part)
+      if (!since) {
+        outdated.push(part)
+        continue
+      }
+      part.view.readFrom(reads)
+      for (const own of since) part.view.apply(own)
     }
     if (outdated.length > 0) await this.#refresh(outdated, session)
     if (this.#isCrowded) this.#known.learn(commit - 1)
