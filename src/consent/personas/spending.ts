@@ -49,34 +49,66 @@ export const delegateSpendings = collection<DelegateSpendingRow>()(
   },
 )
 
-export interface AuthoritySpending {
+/** Who wants to spend by which delegate. */
+export interface AuthorityClaim {
   /** The delegate's hash. */
   readonly delegate: string
   readonly party: Party
-  readonly dq: string
-  /** Smallest units. 0 spends nothing, but still needs a valid authority. */
-  readonly amount: bigint
   readonly at: number
 }
 
-/**
- * Counts an amount against a delegate's spending authority. Returns the persona's twin, which pays in the same transaction.
- * Throws `delegate_refused`.
- */
-export async function spendAuthority(
-  tx: Writer,
-  { delegate, party, dq, amount, at }: AuthoritySpending,
-): Promise<TwinRow> {
+/** A spending authority that a party may use now. */
+export interface GrantedAuthority extends Pick<AuthorityClaim, 'delegate' | 'at'> {
+  readonly spend: SpendingAuthority
+  /** The persona's twin, which pays. */
+  readonly twin: TwinRow
+}
+
+/** What a payment costs: the amount and digital quantity that move, and that count against the limit. */
+export interface SpentAmount {
+  readonly dq: string
+  /** Smallest units. 0 spends nothing, but still needs a valid authority. */
+  readonly amount: bigint
+}
+
+/** Returns a delegate's spending authority, if the party may use it now. Throws `delegate_refused`. */
+export async function grantedAuthority(tx: Reader, { delegate, party, at }: AuthorityClaim): Promise<GrantedAuthority> {
   const row = await tx.get(delegates, delegate)
   const { spend = null } = row ?? {}
   if (!row || !spend || !(await isParty(tx, row, spend.party, party)))
     throw refused('The delegate is unknown, or does not let you spend.')
   if (row.revoked_at !== null) throw refused('The delegate was revoked.')
   if (spend.expires_at !== null && spend.expires_at <= at) throw refused('The spending authority has expired.')
-  if (spend.dq !== dq) throw refused('The spending authority is for a different digital quantity.')
-  if (amount > 0n) await countSpending(tx, row.id, spend, { amount, at })
   const { twin_id } = await personaOf(tx, row.persona)
-  return await getExisting(tx, twins, twin_id)
+  return { delegate: row.id, spend, twin: await getExisting(tx, twins, twin_id), at }
+}
+
+/** Counts an amount against a spending authority, in the transaction that pays it. Throws `delegate_refused`. */
+export async function countSpending(
+  tx: Writer,
+  { delegate, spend, at }: GrantedAuthority,
+  { dq, amount }: SpentAmount,
+): Promise<void> {
+  if (spend.dq !== dq) throw refused('The spending authority is for a different digital quantity.')
+  if (amount === 0n) return
+  const counter = await counterAt(tx, { delegate, spend, at })
+  const left = BigInt(spend.limit) - BigInt(counter.spent)
+  if (amount > left) {
+    const { decimals, shortcode } = await quantityOf(tx, spend.dq)
+    const until = spend.period === null ? '' : ` for this ${spend.period}`
+    throw refused(`The spending authority has ${toAmount(left, decimals)} ${shortcode} left${until}.`)
+  }
+  putSpent(tx, counter, BigInt(counter.spent) + amount)
+}
+
+/**
+ * Counts an amount against a delegate's spending authority. Returns the persona's twin, which pays in the same transaction.
+ * Throws `delegate_refused`.
+ */
+export async function spendAuthority(tx: Writer, claim: AuthorityClaim & SpentAmount): Promise<TwinRow> {
+  const authority = await grantedAuthority(tx, claim)
+  await countSpending(tx, authority, claim)
+  return authority.twin
 }
 
 const refused = (detail: string) => problem('delegate_refused', { detail })
@@ -94,22 +126,20 @@ async function isParty(tx: Reader, row: DelegateRow, named: NamedParty, party: P
 const isSide = async (tx: Reader, { persona_owner, twin_id }: DelegateRow, owner: Owner): Promise<boolean> =>
   persona_owner === owner || (await tx.get(twins, twin_id))?.owner === owner
 
-async function countSpending(
-  tx: Writer,
-  delegate: string,
-  spend: SpendingAuthority,
-  { amount, at }: { amount: bigint; at: number },
-) {
-  const id = counterOf(delegate, spend.period, at)
-  const period_ends_at = periodEnd(spend.period, at)
-  const spent = BigInt((await tx.get(delegateSpendings, id))?.spent ?? 0)
-  const left = BigInt(spend.limit) - spent
-  if (amount > left) {
-    const { decimals, shortcode } = await quantityOf(tx, spend.dq)
-    const until = spend.period === null ? '' : ` for this ${spend.period}`
-    throw refused(`The spending authority has ${toAmount(left, decimals)} ${shortcode} left${until}.`)
-  }
-  tx.put(delegateSpendings, { id, spent: String(spent + amount), ...(period_ends_at && { period_ends_at }) })
+/** The counter of the period that a time is in. */
+async function counterAt(
+  tx: Reader,
+  { delegate, spend: { period }, at }: Pick<GrantedAuthority, 'delegate' | 'spend' | 'at'>,
+): Promise<DelegateSpendingRow> {
+  const id = counterOf(delegate, period, at)
+  const period_ends_at = periodEnd(period, at)
+  return (await tx.get(delegateSpendings, id)) ?? { id, spent: '0', ...(period_ends_at && { period_ends_at }) }
+}
+
+/** Throws an Error for a counter below zero: more was given back than counted, and more could be spent than the limit. */
+function putSpent(tx: Writer, counter: DelegateSpendingRow, spent: bigint): void {
+  if (spent < 0n) throw new Error(`the delegate spending ${counter.id} would be ${spent}`)
+  tx.put(delegateSpendings, { ...counter, spent: String(spent) })
 }
 
 /** Days and months in ISO 8601. */
@@ -126,12 +156,19 @@ function periodEnd(period: SpendingPeriod | null, at: number): number | undefine
   return period === 'day' ? Date.UTC(year, month, time.getUTCDate() + 1) : Date.UTC(year, month + 1)
 }
 
-/** Restores an amount that was counted `at` a time and then not spent. It counts for the period of that time. */
+/**
+ * Restores an amount that was counted `at` a time and then not spent. It counts for the period of that time. Throws an
+ * Error if that much of that quantity was not counted.
+ */
 export async function restoreAuthority(
   tx: Writer,
-  { delegate, amount, at }: { delegate: string; amount: bigint; at: number },
+  { delegate, dq, amount, at }: { delegate: string; at: number } & SpentAmount,
 ): Promise<void> {
-  const row = await tx.get(delegates, delegate)
-  const counter = row?.spend && (await tx.get(delegateSpendings, counterOf(delegate, row.spend.period, at)))
-  if (counter) tx.put(delegateSpendings, { ...counter, spent: String(BigInt(counter.spent) - amount) })
+  const { spend } = await getExisting(tx, delegates, delegate)
+  if (spend?.dq !== dq) throw new Error(`the delegate ${delegate} did not spend this digital quantity`)
+  if (amount === 0n) return
+  const counter = await tx.get(delegateSpendings, counterOf(delegate, spend.period, at))
+  if (counter) putSpent(tx, counter, BigInt(counter.spent) - amount)
+  // The sweep removes the counter of a day or month that ended long ago.
+  else if (spend.period === null) throw new Error(`the delegate ${delegate} has spent nothing`)
 }

@@ -9,7 +9,7 @@ export const paywallTexts: TextsOf<typeof paywallRoutes> = {
       'For a user. A session or page waits for the second factor of its user; an agent sends an `approval_id`; accounts and embeds send a `persona_delegate`. The amount is held, the service is called, and the payment is posted if the service answers below 500, else reversed. Send an `Idempotency-Key`, so that a retry does not pay twice.',
   },
   fields: {
-    dq: 'The hash of the digital quantity. Default: the first one of the service.',
+    dq: 'The hash of the digital quantity. Default: that of the limit of the `persona_delegate`, or of the twin that pays.',
     serviceUrl: 'The URL of the service to call. Absent: farthing only takes the payment.',
     destination: "The hostname of the payee's twin. Default: the seller of the item whose endpoint is `serviceUrl`.",
     approved: 'Always true.',

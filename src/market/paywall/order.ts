@@ -43,7 +43,7 @@ export interface PaywallOrder {
   readonly actor: string
   /** In the digital quantity. */
   readonly amount: number
-  /** Default: that of the paying twin. */
+  /** Default: that of the payer. */
   readonly dq: string | undefined
   /** Hostname of the payee's twin. Default: the twin of the catalog item whose endpoint is `url`. */
   readonly destination: string | undefined
@@ -65,9 +65,18 @@ export interface PaywallQuote {
   readonly descriptor: string
 }
 
-/** Throws `dq_unknown`, `amount_invalid`, `destination_unknown`, `item_inactive`, `same_twin`. */
-export async function paywallQuote(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<PaywallQuote> {
-  const { quantity, amount } = await paywallPrice(tx, order, payer.dq)
+/**
+ * The only place where the amount and digital quantity of an order are resolved: what is counted, approved and moved is
+ * the quote. `dq` is that of an order which names none.
+ * Throws `dq_unknown`, `amount_invalid`, `destination_unknown`, `item_inactive`, `same_twin`.
+ */
+export async function paywallQuote(
+  tx: Reader,
+  order: PaywallOrder,
+  payer: TwinRow,
+  dq = payer.dq,
+): Promise<PaywallQuote> {
+  const { quantity, amount } = await paywallPrice(tx, order, order.dq ?? dq)
   const payee = await payeeOf(tx, order)
   if (payee.id === payer.id) throw problem('same_twin')
   return { payer, payee, quantity, amount, descriptor: order.url?.host ?? 'PAYWALL' }
@@ -78,8 +87,9 @@ export async function checkFunds(tx: Reader, { payer, quantity, amount }: Paywal
   if (spendable(await balanceOf(tx, payer.id, quantity.id)) < amount) throw problem('insufficient_funds')
 }
 
-export async function paywallPrice(tx: Reader, order: Pick<PaywallOrder, 'amount' | 'dq'>, defaultDq: string) {
-  const quantity = await quantityOf(tx, order.dq ?? defaultDq)
+/** Throws `dq_unknown`, `amount_invalid`. */
+export async function paywallPrice(tx: Reader, order: Pick<PaywallOrder, 'amount'>, dq: string) {
+  const quantity = await quantityOf(tx, dq)
   const amount = toUnits(order.amount, quantity.decimals)
   if (amount === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
   return { quantity, amount }

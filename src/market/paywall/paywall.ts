@@ -1,8 +1,7 @@
 import { type Problem, problem } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
 import { agentTwinOf, permittedTwin } from '../../consent/approvals/permit.js'
-import { delegates } from '../../consent/personas/delegate.js'
-import { spendAuthority } from '../../consent/personas/spending.js'
+import { countSpending, grantedAuthority } from '../../consent/personas/spending.js'
 import { awaitSecondFactor, spendAwaited } from '../../consent/second-factor/await-second-factor.js'
 import type { AuthenticationRequestRow } from '../../consent/second-factor/request.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -10,7 +9,6 @@ import type { StoreAnswer } from '../../http/stored-answer.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
-import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
 import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
 import {
   type HeldPayment,
@@ -30,7 +28,6 @@ import {
   type PaywallAuthority,
   type PaywallOrder,
   type PaywallQuote,
-  paywallPrice,
   paywallQuote,
 } from './order.js'
 import { type ServiceCall, upstreamRequest } from './service-call.js'
@@ -63,8 +60,8 @@ export interface PaywallCall {
 /**
  * Takes a payment, and calls the upstream service if one is named. An answer below status 500 posts the payment, any
  * other reverses it.
- * Throws `too_many_hops`, `upstream_refused`, and what `paywallQuote`, `awaitSecondFactor` and `spendAuthority` throw, before
- * any value moves, and `upstream_failed` afterwards.
+ * Throws `too_many_hops`, `upstream_refused`, and what `paywallQuote`, `awaitSecondFactor` and `grantedAuthority` throw,
+ * before any value moves, and `upstream_failed` afterwards.
  */
 export async function callPaywall(
   paywall: PaywallCall,
@@ -114,7 +111,7 @@ const secondFactorRequest = async (
   tx: Reader,
   order: PaywallOrder,
   quote: PaywallQuote,
-  { userId, sessionId }: PaywallAuthority & { by: 'session' },
+  { userId, sessionId }: AuthorityBy<'session'>,
 ) => ({ userId, sessionId, action: 'paywall', detail: await detailOf(tx, order, quote), asker: askerOf(order) })
 
 /** Limits for a page's requests are separate from those of the user. */
@@ -124,15 +121,34 @@ const askerOf = ({ origin, sellerId }: PaywallOrder): string | undefined =>
 /** Returns the terms of the payment and spends its authority. */
 async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaymentTerms> {
   const { authority, actor } = order
-  const payer = await payerOf(tx, order, at)
-  const quote = authority.by === 'agent' ? await paywallQuote(tx, order, payer) : await fundedQuote(tx, order, payer)
-  if (approved && authority.by === 'session')
-    await spendAwaited(tx, approved, await secondFactorRequest(tx, order, quote, authority), at)
-  if (authority.by === 'agent') await spendAgentApproval(tx, authority, quote, at)
-  const { payee, quantity, amount, descriptor } = quote
+  const { payer, payee, quantity, amount, descriptor } = await spentQuote(tx, order, approved, at)
   const delegate = authority.by === 'delegate' ? authority.hash : null
   return { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
 }
+
+/** Quotes an order and spends the authority for exactly that quote. */
+async function spentQuote(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaywallQuote> {
+  const { authority } = order
+  if (authority.by === 'agent') {
+    const quote = await paywallQuote(tx, order, await agentTwinOf(tx, authority.agent))
+    await spendAgentApproval(tx, authority, quote, at)
+    return quote
+  }
+  if (authority.by === 'delegate') {
+    const { hash: delegate, party } = authority
+    const granted = await grantedAuthority(tx, { delegate, party, at })
+    const quote = await paywallQuote(tx, order, granted.twin, granted.spend.dq)
+    await countSpending(tx, granted, { dq: quote.quantity.id, amount: quote.amount })
+    await checkFunds(tx, quote)
+    return quote
+  }
+  const quote = await fundedQuote(tx, order, await payingTwin(tx, authority.payer))
+  if (approved && authority.by === 'session')
+    await spendAwaited(tx, approved, await secondFactorRequest(tx, order, quote, authority), at)
+  return quote
+}
+
+type AuthorityBy<By extends PaywallAuthority['by']> = PaywallAuthority & { by: By }
 
 async function fundedQuote(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<PaywallQuote> {
   const quote = await paywallQuote(tx, order, payer)
@@ -142,7 +158,7 @@ async function fundedQuote(tx: Reader, order: PaywallOrder, payer: TwinRow): Pro
 
 async function spendAgentApproval(
   tx: Writer,
-  authority: PaywallAuthority & { by: 'agent' },
+  authority: AuthorityBy<'agent'>,
   quote: PaywallQuote,
   at: number,
 ): Promise<void> {
@@ -150,16 +166,6 @@ async function spendAgentApproval(
   const terms = await paywallTerms(tx, request, quote)
   const sums = new Map([[quote.quantity.id, quote.amount]])
   await permittedTwin(tx, agent, { terms, wish: { kind: 'paywall', ...request }, sums, approvalId, at })
-}
-
-async function payerOf(tx: Writer, order: PaywallOrder, at: number): Promise<TwinRow> {
-  const { authority } = order
-  if (authority.by === 'agent') return agentTwinOf(tx, authority.agent)
-  if (authority.by !== 'delegate') return payingTwin(tx, authority.payer)
-  const { hash: delegate, party } = authority
-  const limited = (await tx.get(delegates, delegate))?.spend?.dq
-  const { quantity, amount } = await paywallPrice(tx, order, limited ?? (await firstQuantity(tx)).id)
-  return spendAuthority(tx, { delegate, party, dq: quantity.id, amount, at })
 }
 
 /** Calls the upstream service. Without an answer there is a `failure`. */

@@ -141,7 +141,7 @@ export async function settlePayment(
   tx.put(payments, payment)
   const { delegate } = call
   if (status === 'reversed' && delegate !== null)
-    await restoreAuthority(tx, { delegate, amount: BigInt(held.amount), at: held.created_at })
+    await restoreAuthority(tx, { delegate, dq: held.dq, amount: BigInt(held.amount), at: held.created_at })
   return recordEvents(tx, endEventTypes(payment), payment, { actor: call.actor, at })
 }
 

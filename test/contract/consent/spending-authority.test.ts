@@ -264,12 +264,13 @@ contract('createPayment, by a spending authority', (start) => {
   })
 })
 
-test('giveBack frees an amount for the period in which it was spent', async () => {
+test('restoreAuthority frees an amount for the period in which it was spent, and never more than was counted', async () => {
   const storage = memoryStorage()
   const service = createService({ sandbox: true, storage })
   const running = { call: caller({ url: 'http://127.0.0.1:4242', fetch: service.fetch }) }
-  const { call, at, spender, allow, spend } = await withAuthority(running)
+  const { call, at, spender, dq, allow, spend } = await withAuthority(running)
   const [daily, whole] = [await allow({ limit: 0.5, period: 'day' }), await allow({ limit: 0.5 })]
+  const unspent = await allow()
   const token = async () => ({ token: await tokenFor(call, spender.clientId, spender.clientSecret) })
   const statuses = async (delegate: string, count: number) => {
     const found = []
@@ -281,12 +282,18 @@ test('giveBack frees an amount for the period in which it was spent', async () =
   const amount = 250n
   await setClock(call, at + 86_400_000)
   expect(await statuses(daily, 1)).toEqual([202])
-  await storage.write(async (tx) => {
-    for (const delegate of [daily, whole, UNKNOWN_HASH]) await restoreAuthority(tx, { delegate, amount, at })
-  })
+  const restore = (delegate: string, spent: object = {}) =>
+    storage.write((tx) => restoreAuthority(tx, { delegate, dq, amount, at, ...spent }))
+  for (const delegate of [daily, whole]) await restore(delegate)
   expect(await statuses(daily, 2)).toEqual([202, 403])
   expect(await statuses(whole, 2)).toEqual([202, 403])
   await setClock(call, at)
   expect(await statuses(daily, 2)).toEqual([202, 403])
+  for (const delegate of [daily, whole]) {
+    await expect(restore(delegate, { amount: 501n })).rejects.toThrow('would be -1')
+    await expect(restore(delegate, { dq: UNKNOWN_HASH })).rejects.toThrow('did not spend this digital quantity')
+  }
+  await expect(restore(UNKNOWN_HASH)).rejects.toThrow('has no row')
+  await expect(restore(unspent)).rejects.toThrow('has spent nothing')
   await service.close()
 })

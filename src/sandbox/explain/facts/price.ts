@@ -112,10 +112,16 @@ async function cartPrice(asked: Asked): Promise<Price> {
   return { payer: await payerIn(asked), payee: undefined, sums, what: `cart ${asked.params.id}` }
 }
 
+/** The digital quantity of the limit of the delegate that a call sent. */
+async function limitedDq(asked: Asked): Promise<string | undefined> {
+  const delegate = sentText(asked, 'persona_delegate')
+  return delegate === undefined ? undefined : (await asked.tx.get(delegates, delegate))?.spend?.dq
+}
+
 async function amountPrice(asked: Asked): Promise<Price | undefined> {
   const { tx } = asked
   const payer = await payerIn(asked)
-  const dq = sentText(asked, 'dq') ?? sentText(asked, 'paymentTypeHash') ?? payer?.dq
+  const dq = sentText(asked, 'dq') ?? sentText(asked, 'paymentTypeHash') ?? (await limitedDq(asked)) ?? payer?.dq
   const quantity = dq === undefined ? undefined : await tx.get(digitalQuantities, dq)
   if (!quantity) return undefined
   const to = sentText(asked, 'destination') ?? sentText(asked, 'address') ?? sentText(asked, 'destinationUrl')
