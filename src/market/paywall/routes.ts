@@ -81,6 +81,7 @@ export const paywallRoutes = defineRoutes('paywall', {
     result: z.object(allDesigned({ approved: z.literal(true), payment: PaymentShape })),
     relays: true,
     errors: [
+      'not_found',
       'dq_unknown',
       'amount_invalid',
       'destination_unknown',
