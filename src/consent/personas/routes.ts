@@ -13,7 +13,7 @@ import {
   z,
 } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { type AccountPrincipal, defineRoutes, type Principal, route, type UserPrincipal } from '../../http/route.js'
 import { deleteDelegate, listDelegateMapping, listDelegates, verifyPersona } from './delegate.js'
 import { createDelegate } from './new-delegate.js'
 import { createPersona, personaOf, showPersona } from './persona.js'
@@ -63,6 +63,9 @@ const Delegate = component('Delegate', {
   revoked_at: z.nullable(UnixSeconds),
   created_at: UnixSeconds,
 })
+
+const isOwner = (principal: Principal): principal is AccountPrincipal | UserPrincipal =>
+  principal.kind === 'account' || principal.kind === 'user'
 
 export const personaRoutes = defineRoutes('personas', {
   createPersona: route({
@@ -134,8 +137,9 @@ export const personaRoutes = defineRoutes('personas', {
       verifyPersona(tx, {
         persona: params.hash,
         twinId: query.twin_id,
-        // Everybody can read a publishable secret, so it proves nothing about the caller.
-        caller: principal.kind === 'embed' || query.disclosable ? undefined : principal.owner,
+        // A publishable secret is public, and whoever knows a bearer delegate spends with it without approval. So an
+        // agent, which is not its user, sees no more than a page.
+        caller: isOwner(principal) && !query.disclosable ? principal.owner : undefined,
         issueMin: query.issue_min,
         issueMax: query.issue_max,
       }),

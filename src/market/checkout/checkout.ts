@@ -27,6 +27,8 @@ const LIFETIME_MS = DAY
 
 export interface NewCheckout {
   readonly maker: Owner | null
+  /** Actor of the event, if not the maker: the client id of an app. */
+  readonly actor?: string | undefined
   readonly itemId: number
   readonly args: Readonly<Record<string, unknown>>
   /** The account whose own server creates the link. */
@@ -42,7 +44,7 @@ export interface NewCheckout {
  */
 export async function createCheckout(
   tx: Writer,
-  { maker, itemId, args, within, email, successUrl, cancelUrl, at }: NewCheckout,
+  { maker, actor = maker ?? 'guest', itemId, args, within, email, successUrl, cancelUrl, at }: NewCheckout,
   { random, baseUrl }: Pick<ServiceContext, 'random' | 'baseUrl'>,
 ): Promise<ShownCheckout> {
   const success_url = checkedUrl('success_url', successUrl)
@@ -73,7 +75,7 @@ export async function createCheckout(
   tx.put(checkouts, checkout)
   const { id, expires_at } = checkout
   await setTimer(tx, { kind: CHECKOUT_EXPIRES, subject: String(id), at: expires_at, now: at })
-  await recordCheckoutEvent(tx, 'created', checkout, { actor: maker ?? 'guest', at })
+  await recordCheckoutEvent(tx, 'created', checkout, { actor, at })
   return showCheckout(tx, checkout, { token, baseUrl, at })
 }
 

@@ -64,7 +64,9 @@ export const checkoutRoutes = defineRoutes('checkout', {
         cancel_url: cancelUrl,
       } = body
       const maker = principal.kind === 'guest' ? guestOwner(principal.user_id) : principal.owner
-      return createCheckout(tx, { maker, itemId, args, email, successUrl, cancelUrl, at: service.clock.now() }, service)
+      const actor = principal.kind === 'agent' ? principal.client_id : undefined
+      const order = { maker, actor, itemId, args, email, successUrl, cancelUrl }
+      return createCheckout(tx, { ...order, at: service.clock.now() }, service)
     },
   }),
 

@@ -76,7 +76,7 @@ const guestCheckout = tool({
     const { agent, within, service } = visit
     const order = { itemId, args, within, email, successUrl: success_url, cancelUrl: cancel_url }
     return service.storage.write((tx) =>
-      createCheckout(tx, { ...order, maker: agent.owner, at: service.clock.now() }, service),
+      createCheckout(tx, { ...order, maker: agent.owner, actor: agent.client_id, at: service.clock.now() }, service),
     )
   },
 })

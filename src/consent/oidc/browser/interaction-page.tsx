@@ -10,7 +10,7 @@ const scopeTexts: Readonly<Record<string, readonly string[]>> = {
   profile: ['See your name'],
   email: ['See your email address'],
   twin: [
-    'See your wallets and purchases',
+    'See your wallets, your purchases and what they delivered',
     'Hold the key of the wallet that your agents pay from',
     'Pay from that wallet up to the amount that you set. At first this is 0',
     'Ask you to approve everything else',
