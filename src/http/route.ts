@@ -33,6 +33,8 @@ export interface UserPrincipal {
   readonly via: 'token' | 'session'
   /** Like an account's. Absent if a session calls. */
   readonly family_id?: string
+  /** The client credentials that the access token came from. Absent if a session calls. */
+  readonly client_id?: string
 }
 /** An app that acts for the user who connected it. */
 export interface AgentPrincipal {

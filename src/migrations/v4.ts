@@ -1,8 +1,9 @@
 import type { Migration } from '../storage/tables/migration.js'
 import type { MigrationStep } from './step.js'
 import { consentSteps } from './v4-consent.js'
+import { identitySteps } from './v4-identity.js'
 
-const steps: readonly MigrationStep[] = [...consentSteps]
+const steps: readonly MigrationStep[] = [...identitySteps, ...consentSteps]
 
 /** From the third schema to the fourth, which limits what each caller may store. */
 export const toV4: readonly Migration[] = steps.map((step) => ({ to: 4, ...step }))

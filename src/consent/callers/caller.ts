@@ -164,11 +164,11 @@ async function authenticateToken(
     const detail = tokenSource(owner && auth.includes(owner) ? [owner] : auth)
     throw problem('token_invalid', { detail, ...challenged() })
   }
-  const { owner_kind, owner_id: id, family_id } = token
+  const { owner_kind, owner_id: id, family_id, client_id } = token
   const principal: Principal =
     owner_kind === 'account'
       ? { kind: 'account', owner: `account:${id}`, id, family_id }
-      : userPrincipal(id, { via: 'token', family_id })
+      : userPrincipal(id, { via: 'token', family_id, client_id })
   asked.recognized?.(principal)
   if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', challenged())
   if (!auth.includes(owner_kind)) {
@@ -220,7 +220,7 @@ async function authenticateAgent(
   return principal
 }
 
-const userPrincipal = (id: number, by: Pick<UserPrincipal, 'via' | 'family_id'>): UserPrincipal => ({
+const userPrincipal = (id: number, by: Pick<UserPrincipal, 'via' | 'family_id' | 'client_id'>): UserPrincipal => ({
   kind: 'user',
   owner: `user:${id}`,
   id,

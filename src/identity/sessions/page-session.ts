@@ -18,7 +18,7 @@ export interface PageOrder {
 
 /**
  * Creates a session for the page around an embed. It may read itself and ask the paywall for payments, and the user
- * approves each. Throws `not_found`, and `field_invalid` if `origin` is not an origin.
+ * approves each. It ends with the session that creates it, at the latest when that expires. Throws `not_found`, and `field_invalid` if `origin` is not an origin.
  */
 export async function createPageSession(
   tx: Writer,
@@ -31,7 +31,7 @@ export async function createPageSession(
   // The caller was authenticated by it.
   const own = required(await findSession(tx, sessionId, at), 'the session of the caller')
   const page = { account_id, origin, session_id: own.id }
-  return startSession(tx, { userId: own.user_id, by: 'page', page, at }, context)
+  return startSession(tx, { userId: own.user_id, by: 'page', of: { page, expiresAt: own.expires_at }, at }, context)
 }
 
 function checkOrigin(origin: string): void {

@@ -29,7 +29,8 @@ export const sessionRoutes = defineRoutes('sessions', {
     result: z.object({ session_id: z.string(), expires_at: designed(UnixSeconds) }),
     idempotent: true,
     async write(tx, { principal }, service) {
-      const value = await startSession(tx, { userId: principal.id, by: 'token', at: service.clock.now() }, service)
+      const { id: userId, client_id: clientId } = principal
+      const value = await startSession(tx, { userId, by: 'token', clientId, at: service.clock.now() }, service)
       return reply({ status: 201, value, session: value.session_id })
     },
   }),

@@ -7,6 +7,7 @@ import type { TwinContext } from '../../money/twins/twin.js'
 import { allRows, newestFirst } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { clients } from '../tokens/client.js'
 import { createUser, isProven, showUser, userByEmail, users } from '../users/user.js'
 import { type ProofContext, proveEmail } from './first-proof.js'
 
@@ -23,6 +24,8 @@ export interface SessionRow {
   readonly by: 'code' | 'token' | 'page'
   /** The page that it belongs to, if it is a page session. Null for the user's own session. */
   readonly page: PageOfSession | null
+  /** The client credentials whose access token it was made with. Null if it was made otherwise. It ends with them. */
+  readonly client_id: string | null
   /** The digest of the id that the session had before its user signed in. Null if it had none. */
   readonly previous_digest: string | null
 }
@@ -69,7 +72,17 @@ const isOfPage = (row: SessionRow): row is PageSessionRow => row.page !== null
 
 async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<SessionRow | undefined> {
   const row = await findAnySession(tx, sessionId)
-  return row && isSessionCurrent(row, at) ? row : undefined
+  return row && (await isSessionValid(tx, row, at)) ? row : undefined
+}
+
+/** Whether a session has not expired, and what it was made from has not ended: a session, or client credentials. */
+async function isSessionValid(tx: Reader, row: SessionRow, at: number): Promise<boolean> {
+  if (!isSessionCurrent(row, at)) return false
+  if (isOfPage(row)) {
+    const source = await tx.get(sessions, row.page.session_id)
+    return source !== undefined && isSessionValid(tx, source, at)
+  }
+  return row.client_id === null || (await tx.get(clients, row.client_id))?.deleted_at === null
 }
 
 const isSessionCurrent = ({ expires_at }: SessionRow, at: number): boolean => isCurrent(expires_at, LIFETIME, at)
@@ -113,7 +126,10 @@ export async function signIn(
 interface NewSession {
   readonly userId: number
   readonly by: SessionRow['by']
-  readonly page?: PageOfSession | null
+  /** Of a page session. */
+  readonly of?: { readonly page: PageOfSession; readonly expiresAt: number }
+  /** The client credentials whose access token creates it. */
+  readonly clientId?: string | null | undefined
   /** The id that this session had before its user signed in. */
   readonly previousSessionId?: string
   readonly at: number
@@ -122,26 +138,23 @@ interface NewSession {
 /** Starts a session in which the user is signed in. `expires_at` is in Unix seconds. */
 export async function startSession(
   tx: Writer,
-  { userId, by, page = null, previousSessionId, at }: NewSession,
+  { userId, by, of, clientId = null, previousSessionId, at }: NewSession,
   context: Pick<ServiceContext, 'random'>,
 ): Promise<{ session_id: string; expires_at: number }> {
   const session_id = newSessionId(context)
-  const expires_at = at + LIFETIME
+  const { page, expiresAt: expires_at } = of ?? { page: null, expiresAt: at + LIFETIME }
   const id = await tx.nextId('sessions')
   const previous_digest = previousSessionId === undefined ? null : digest(previousSessionId)
-  const made = { user_id: userId, created_at: at, expires_at, by, page, previous_digest }
+  const made = { user_id: userId, created_at: at, expires_at, by, page, client_id: clientId, previous_digest }
   const session: SessionRow = { id, digest: digest(session_id), ...made }
   tx.put(sessions, session)
   await recordSessionEvent(tx, 'sign_in', session, { at, by, ...(page && { origin: page.origin }) })
   return { session_id, expires_at: seconds(expires_at) }
 }
 
-const sessionsOf = (tx: Reader, userId: number): Promise<SessionRow[]> =>
-  tx.find(sessions, { index: 'byUser', prefix: [userId], limit: 1000, reverse: true })
-
-/** Ends a session and the page sessions created from it. Does nothing if there is none. */
+/** Ends a session, and with it the page sessions created from it. Does nothing if there is none. */
 export async function endSession(tx: Writer, sessionId: string, at: number): Promise<void> {
-  const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
+  const row = await findAnySession(tx, sessionId)
   if (row) await end(tx, row, at)
 }
 
@@ -151,7 +164,7 @@ export async function deleteSessionById(
   { userId, id, at }: { userId: number; id: number; at: number },
 ): Promise<SessionRow> {
   const row = await tx.get(sessions, id)
-  if (row?.user_id !== userId || !isSessionCurrent(row, at)) throw problem('not_found')
+  if (row?.user_id !== userId || !(await isSessionValid(tx, row, at))) throw problem('not_found')
   await end(tx, row, at)
   return row
 }
@@ -170,8 +183,6 @@ async function endSessionsOf(tx: Writer, userId: number, at: number): Promise<nu
 
 async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
   tx.remove(sessions, session.id)
-  for (const given of await sessionsOf(tx, session.user_id))
-    if (given.page?.session_id === session.id) tx.remove(sessions, given.id)
   if (isSessionCurrent(session, at)) await recordSessionEvent(tx, 'sign_out', session, { at })
 }
 
@@ -198,17 +209,20 @@ export async function listSessions(
   { userId, sessionId, at, ...page }: SessionsQuery,
 ): Promise<{ sessions: ShownSession[]; next: number | null }> {
   const { rows, next } = await newestFirst(tx, sessions, { index: 'byUser', prefix: [userId], ...page })
-  const shown = rows.filter((row) => isSessionCurrent(row, at))
+  const valid = await Promise.all(rows.map((row) => isSessionValid(tx, row, at)))
+  const last = rows.at(-1)
   return {
-    sessions: shown.map((row) => ({
-      id: row.id,
-      current: isSessionOf(row, sessionId),
-      origin: row.page?.origin ?? null,
-      created_at: seconds(row.created_at),
-      expires_at: seconds(row.expires_at),
-    })),
-    // All sessions last as long, so those before an expired one have expired too.
-    next: shown.length < rows.length ? null : next,
+    sessions: rows
+      .filter((_, index) => valid[index])
+      .map((row) => ({
+        id: row.id,
+        current: isSessionOf(row, sessionId),
+        origin: row.page?.origin ?? null,
+        created_at: seconds(row.created_at),
+        expires_at: seconds(row.expires_at),
+      })),
+    // No session lasts longer, so those from before have expired too.
+    next: last && last.created_at + LIFETIME <= at ? null : next,
   }
 }
 
