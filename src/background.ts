@@ -9,11 +9,13 @@ import { type Loop, runLoop } from './jobs/retries/loop.js'
 import { Turns } from './jobs/retries/turns.js'
 import { runDueTimers } from './jobs/schedule/run.js'
 import { timers } from './jobs/schedule/timer.js'
+import { Watches } from './jobs/watches/watches.js'
 import { WebhookFeed } from './jobs/webhooks/feed.js'
 import { webhooks } from './jobs/webhooks/webhook-row.js'
+import { settings } from './sandbox/settings/settings.js'
 import type { AnyCollection, Storage } from './storage/storage.js'
 import { storageOver } from './storage/storage-over.js'
-import { TrackedTransaction } from './storage/tracked-transaction.js'
+import { type Change, TrackedTransaction } from './storage/tracked-transaction.js'
 import { timerJobs } from './timers.js'
 
 /**
@@ -25,7 +27,7 @@ export function runInBackground(
   { base, storage, over }: BackgroundStorages,
   given: Omit<ServiceContext, 'storage' | 'background'>,
 ) {
-  const waiting = new WaitingCallers(given)
+  const watches = new Watches(given)
   const processes: SharedProcesses | undefined = base.isShared
     ? new SharedProcesses(base, (): OwnWork => ({ service, deliveries, loops, wake }))
     : undefined
@@ -35,6 +37,7 @@ export function runInBackground(
       if (processes) await storage.import(await processes.withRows(state), { ...options, check: processes.check })
       else await storage.import(state, options)
       wake()
+      watches.wakeIn(undefined)
     },
     async write(body) {
       let watched: TrackedTransaction | undefined
@@ -49,7 +52,8 @@ export function runInBackground(
       if (watched && feed.isWokenBy([...watched.puts, ...watched.removals])) feedLoop.wake()
       if (watched && isPut(watched, timers)) timerLoop.wake()
       if (watched && isPut(watched, outbox)) deliveryLoop.wake()
-      if (watched) waiting.wakeFor([...watched.puts, ...watched.removals].map(({ name }) => name))
+      if (watched?.changes.some(isClock)) watches.wakeIn(undefined)
+      else if (watched) watches.wakeFor(watched.changes)
       return value
     },
   })
@@ -62,13 +66,13 @@ export function runInBackground(
   /** A hint that other processes have written: to these collections, or nobody knows where. */
   function hear(names: readonly string[] | undefined): void {
     if (names === undefined || names.includes(leases.name)) processes?.notice()
-    waiting.wakeFor(names)
+    watches.wakeIn(names)
     if (names !== undefined && !names.includes(webhooks.name)) return
     feed.forget()
     feedLoop.wake()
   }
   async function end(): Promise<void> {
-    waiting.end()
+    watches.end()
     await Promise.race([moves.finish(), given.ending.late])
     await Promise.race([Promise.all([feedLoop.stop(), timerLoop.stop(), deliveryLoop.stop()]), given.ending.late])
     await deliveries.finishAll(given.ending.late).catch((cause: unknown) => {
@@ -87,7 +91,8 @@ export function runInBackground(
       rest: (job, kind) => moves.rest(job, kind),
       share: (job) => moves.share(job),
       processes: () => processes?.names,
-      nextWrite: (into, ms, ending) => waiting.wait(into, ms, ending),
+      watch: (options, read) => watches.watch({ storage: service.storage, ...options }, read),
+      pause: (ms, ending) => watches.pause(ms, ending),
       settling: () => (isStopped() && loops.some((loop) => loop.running() || loop.isResting) ? settle() : undefined),
     } satisfies ServiceContext['background'],
   })
@@ -128,40 +133,7 @@ export interface BackgroundStorages {
 /** How often rounds that fail are tried before a call on a stopped clock goes on. */
 const MOST_SETTLING_TRIES = 10
 
-/** Callers that wait for a write, with the collections whose writes wake them. */
-class WaitingCallers {
-  readonly #waiting = new Map<() => void, readonly string[]>()
-  #isEnded = false
-
-  constructor(readonly service: Pick<ServiceContext, 'alarm'>) {}
-
-  /** Resolves at the next write to one of these collections, or after `ms`. With false if it will wait no more. */
-  wait(into: readonly string[], ms: number, ending?: AbortSignal): Promise<boolean> {
-    const isOpen = () => !this.#isEnded && !ending?.aborted
-    if (!isOpen()) return Promise.resolve(false)
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.#waiting.delete(wake)
-        ending?.removeEventListener('abort', wake)
-        cancel()
-        resolve(isOpen())
-      }
-      const cancel = this.service.alarm.set(ms, wake)
-      ending?.addEventListener('abort', wake)
-      this.#waiting.set(wake, into)
-    })
-  }
-
-  /** Undefined stands for all collections. */
-  wakeFor(written: readonly string[] | undefined): void {
-    if (this.#waiting.size === 0) return
-    for (const [wake, names] of this.#waiting) if (!written || written.some((name) => names.includes(name))) wake()
-  }
-
-  end(): void {
-    this.#isEnded = true
-    for (const wake of this.#waiting.keys()) wake()
-  }
-}
+/** Whether a sandbox's clock was moved, on which everything may depend. */
+const isClock = ({ into, id }: Change): boolean => into.name === settings.name && id === 'clock'
 
 const isPut = ({ puts }: TrackedTransaction, { name }: AnyCollection): boolean => puts.some((put) => put.name === name)

@@ -5,6 +5,7 @@ import { LimitedMap } from './base/memo.js'
 import { consoleLog, systemAlarm, systemClock, systemRandom, systemUpstream } from './base/ports.js'
 import { required } from './base/required.js'
 import { keyring, randomHex } from './base/secrets.js'
+import { SharedPlaces } from './base/shared-places.js'
 import { collections } from './collections.js'
 import type { AssemblyOptions } from './composition/assembly-options.js'
 import { onDisconnect, onFirstProof, onSignIn } from './composition/sign-in.js'
@@ -27,6 +28,7 @@ import { webFetch } from './http/web-fetch.js'
 import { sessions } from './identity/sessions/session.js'
 import { clients } from './identity/tokens/client.js'
 import { tokens } from './identity/tokens/token.js'
+import { responsibleFor } from './identity/users/responsible.js'
 import { events } from './jobs/events/event.js'
 import { outbox } from './jobs/outbox/outbox.js'
 import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/unsettled/unsettled.js'
@@ -100,6 +102,9 @@ export interface Service {
 }
 
 const BASE_URL = 'http://127.0.0.1:4242'
+
+/** How many streams of events and MCP subscriptions a process keeps open. */
+const STREAMS = { most: 5000, mostOfOwner: 50 }
 
 const table = new RouteTable(features)
 /** The ports and settings of each service. */
@@ -297,6 +302,8 @@ function contextOf(
     trustsProxy: options.trustProxy ?? false,
     ending: new ServiceEnding(alarm),
     waiting: new WaitingRequests(limits.queue),
+    streams: new SharedPlaces(STREAMS),
+    responsibleFor,
     hasStarted,
     ongoing: new Map(),
     sandbox,

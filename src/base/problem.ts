@@ -196,6 +196,7 @@ const problems = {
     429,
     'Too many documents were fetched from this host in the last minute. Wait before you try again.',
   ],
+  too_many_streams: [429, 'Too many streams of this account or user are open. Close one first.'],
   too_many_declines: [429, 'Too many cards were declined in the last 15 minutes. This card was not charged.'],
   too_many_failures: [429, 'Too many wrong client secrets for this client id. Wait before you try again.'],
   too_many_tries: [429, 'Too many wrong codes. Request a new one.'],

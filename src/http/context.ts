@@ -5,6 +5,7 @@ import type { CardRow } from '../base/message.js'
 import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
 import type { Problem } from '../base/problem.js'
 import type { Keyring } from '../base/secrets.js'
+import type { SharedPlaces } from '../base/shared-places.js'
 import type { History } from '../storage/history/history.js'
 import { defaultRetention, type RetentionLimits } from '../storage/retention.js'
 import type { AnyCollection, Reader, Storage, Writer } from '../storage/storage.js'
@@ -110,9 +111,13 @@ export interface ServiceContext {
   /** The number of the last commit of an entry of the journal. Undefined for an unknown one. */
   readonly commitOfEntry: ((id: string) => number | undefined) | undefined
   readonly background: Background
+  /** The streams that are open in this process. */
+  readonly streams: SharedPlaces
+  /** The owner whose limits count what an owner causes. */
+  responsibleFor(tx: Reader, owner: string): Promise<string>
   /** Authenticates callers. */
   readonly findCaller: FindCaller
-  /** Names of the collections whose writes may end a credential, including that of a sandbox's clock. */
+  /** Names of the collections whose rows hold credentials, or lead to them. */
   readonly credentialsIn: readonly string[]
   /** Adds to a refusal what only later features know, such as where the user can approve the call. */
   completeRefusal(refusal: Problem, principal: Principal, service: ServiceContext): Promise<Problem>
@@ -165,6 +170,14 @@ export interface UnsettledWork {
   readonly subject: string
 }
 
+/** How long to watch what is read. */
+export interface Watching {
+  readonly ms: number
+  readonly ending?: AbortSignal | undefined
+  /** Default: the service's. */
+  readonly storage?: Pick<Storage, 'read'>
+}
+
 /** Work that runs without a request: delivering the outbox and running timers. */
 export interface Background {
   /** Checks for due work. Called at the start, and when the clock may have changed. */
@@ -189,10 +202,12 @@ export interface Background {
   /** The instance names of the processes that share the storage, this one first. Undefined if none may. */
   processes(): readonly string[] | undefined
   /**
-   * Resolves when this process writes to one of these collections, or the storage hints that another one did, or after
-   * `ms`. Resolves with false if the service closes or `ending` fires.
+   * Reads, and watches what it has read: rows, and parts of indexes. `changed` resolves when this process changes any of
+   * it, when the storage hints that another one did, or after `ms`. With false if the service closes or `ending` fires.
    */
-  nextWrite(into: readonly string[], ms: number, ending?: AbortSignal): Promise<boolean>
+  watch<T>(options: Watching, read: (tx: Reader) => Promise<T>): Promise<{ value: T; changed: Promise<boolean> }>
+  /** Resolves with true after a time, and with false if the service closes or `ending` fires. */
+  pause(ms: number, ending?: AbortSignal): Promise<boolean>
   /**
    * On a stopped clock, resolves when all work is done that is due, but for deliveries whose ports take their time.
    * Undefined if there is none, and while the clock runs.

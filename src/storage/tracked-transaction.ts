@@ -1,10 +1,20 @@
 import type { AnyCollection, Collection, Query, Row, Writer } from './storage.js'
 
-/** A transaction that records which collections were written. */
+/** A row that was put or removed. */
+export interface Change {
+  readonly into: AnyCollection
+  readonly id: Row['id']
+  /** Undefined: it was removed. */
+  readonly row?: Row
+}
+
+/** A transaction that records what was written. */
 export class TrackedTransaction implements Writer {
   /** Collections that rows were put into. One may occur several times. */
   readonly puts: AnyCollection[] = []
   readonly removals: AnyCollection[] = []
+  /** Each put and each removal, in their order. */
+  readonly changes: Change[] = []
 
   constructor(readonly tx: Writer) {}
 
@@ -35,11 +45,13 @@ export class TrackedTransaction implements Writer {
 
   remove<R extends Row>(from: Collection<R>, id: R['id']): void {
     this.removals.push(from)
+    this.changes.push({ into: from, id })
     this.tx.remove(from, id)
   }
 
   put<R extends Row>(into: Collection<R>, row: R): void {
     this.puts.push(into)
+    this.changes.push({ into, id: row.id, row })
     this.tx.put(into, row)
   }
 }

@@ -2,9 +2,7 @@ import type * as sdk from '@modelcontextprotocol/server'
 import { canonicalJson } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
-import { approvals, type ShownApproval } from '../../consent/approvals/approval.js'
-import { oidcConnections } from '../../consent/oidc/connection.js'
-import { oidcTokens } from '../../consent/oidc/token.js'
+import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { z } from '../../http/fields/schema.js'
 import type { Reader } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
@@ -117,9 +115,6 @@ export async function answeredApproval(
   return inputRequired({ requestState: await sealState(visit, { ...state, waits: waits + 1 }) })
 }
 
-/** Collections whose writes may mean that the user answered or that the agent's token ended. */
-const WATCHED = [approvals, oidcTokens, oidcConnections].map(({ name }) => name)
-
 /**
  * Waits until the user answers, or for a while. Returns whether they did. Throws `token_invalid` if the agent's token
  * ends.
@@ -140,9 +135,12 @@ export async function isDecided(
   }
   try {
     for (;;) {
-      const written = background.nextWrite(WATCHED, WAIT_MS / 10, ended.signal)
-      if ((await storage.read(look)) !== 'pending') return true
-      if (!(await written)) return false
+      const { value: status, changed } = await background.watch(
+        { ms: WAIT_MS / 10, ending: ended.signal, storage },
+        look,
+      )
+      if (status !== 'pending') return true
+      if (!(await changed)) return false
     }
   } finally {
     end()

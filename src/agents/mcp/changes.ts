@@ -1,81 +1,117 @@
 import { digest } from '../../base/secrets.js'
 import { grantedAccountId, oidcConnections } from '../../consent/oidc/connection.js'
-import { oidcTokens } from '../../consent/oidc/token.js'
-import { accounts, memberships } from '../../identity/accounts/account.js'
-import { catalogItems } from '../../market/catalog/item-row.js'
-import { purchases } from '../../market/purchases/receipt-row.js'
-import { commodities } from '../../money/commodities/commodity.js'
+import type { Background } from '../../http/context.js'
+import { LONGEST_STREAM_MS, takeStream } from '../../jobs/events/streams.js'
+import type { Watched } from '../../jobs/watches/watches.js'
+import type { Reader } from '../../storage/storage.js'
 import type { ChangeFeed } from './offer.js'
 import { CATALOG, listResources, readResource } from './resources.js'
 import { offeredTools } from './tools/tools.js'
 import type { McpVisit } from './tools/visit.js'
 
-/** Collections that the lists are made from, and those that may end the agent's token, besides `credentialsIn`. */
-const WATCHED = [
-  ...[catalogItems, commodities, accounts, memberships, oidcConnections, purchases],
-  ...[oidcTokens],
-].map(({ name }) => name)
 /** How often to check without a write here, because a different process may have written. */
 const PAUSE_MS = 2000
-/** The longest subscription. Subscribing again checks the caller again. */
-const LONGEST_MS = 10 * 60_000
+/** The same, where no other process writes. */
+const LONG_PAUSE_MS = 15_000
 
-interface Seen {
+/** Digests of the lists that only this visitor sees. */
+interface OwnLists {
   readonly tools: string
   readonly resources: string
-  readonly catalog: string
 }
 
-/** Returns digests of what a visitor sees, or undefined if the agent's token has ended. */
-const look = ({ agent, ...rest }: McpVisit): Promise<Seen | undefined> =>
-  rest.service.storage.read(async (tx) => {
-    const connection = await tx.get(oidcConnections, agent.connection_id)
-    if (!connection || !(await rest.isAuthenticated(tx))) return undefined
-    const visit = { ...rest, agent: { ...agent, account_id: await grantedAccountId(tx, connection) } }
-    return {
-      tools: digestOf(await offeredTools(tx, visit)),
-      resources: digestOf(await listResources(tx, visit, undefined)),
-      catalog: digestOf(await readResource(tx, visit, CATALOG)),
-    }
-  })
+/** Returns undefined if the agent's token has ended. */
+async function lookAtOwn(tx: Reader, { agent, ...rest }: McpVisit): Promise<OwnLists | undefined> {
+  const connection = await tx.get(oidcConnections, agent.connection_id)
+  if (!connection || !(await rest.isAuthenticated(tx))) return undefined
+  const visit = { ...rest, agent: { ...agent, account_id: await grantedAccountId(tx, connection) } }
+  return {
+    tools: digestOf(await offeredTools(tx, visit)),
+    resources: digestOf(await listResources(tx, visit, undefined)),
+  }
+}
 
 const digestOf = (value: unknown): string => digest(JSON.stringify(value))
 
-/** Reads the first state at once, so that no later change is missed. */
+const pauseOf = ({ service }: McpVisit): number => (service.storage.exclusive ? LONG_PAUSE_MS : PAUSE_MS)
+
+/** The catalog of each server, as long as it is watched. */
+const catalogs = new WeakMap<Background, Map<number | undefined, Promise<Watched<string>>>>()
+
+/** A digest of the catalog of a server. All its visitors see the same, so it is read once for all of them. */
+function lookAtCatalog(visit: McpVisit): Promise<Watched<string>> {
+  const { within, service } = visit
+  const known = catalogs.get(service.background) ?? new Map<number | undefined, Promise<Watched<string>>>()
+  catalogs.set(service.background, known)
+  const looked = known.get(within)
+  if (looked) return looked
+  const forget = () => known.delete(within)
+  const looking = service.background.watch({ ms: pauseOf(visit) }, async (tx) =>
+    digestOf(await readResource(tx, visit, CATALOG)),
+  )
+  known.set(within, looking)
+  looking.then(({ changed }) => changed.then(forget), forget)
+  return looking
+}
+
+/** Reads the first state at once, so that no later change is missed. Throws `too_many_streams`. */
 export async function watchChanges(visit: McpVisit): Promise<ChangeFeed> {
-  const first = await look(visit)
   const { alarm, log } = visit.service
+  const leave = await takeStream(visit.agent.owner, visit.service)
+  const ended = new AbortController()
+  const first = await look(visit, ended.signal).catch((cause: unknown) => {
+    leave()
+    throw cause
+  })
   return (tell, end) => {
-    const ended = new AbortController()
-    const stop = alarm.set(LONGEST_MS, () => ended.abort())
+    const stop = alarm.set(LONGEST_STREAM_MS, () => ended.abort())
     follow(visit, { first, tell, signal: ended.signal })
       .catch((error: unknown) => log.error('cannot watch for changes', error))
       .finally(() => {
         stop()
+        leave()
         end()
       })
     return () => ended.abort()
   }
 }
 
+/** What a visitor sees. */
+interface Seen {
+  readonly own: Watched<OwnLists | undefined>
+  readonly catalog: Watched<string>
+}
+
+const lookOwn = (visit: McpVisit, ending: AbortSignal): Promise<Seen['own']> =>
+  visit.service.background.watch({ ms: pauseOf(visit), ending }, (tx) => lookAtOwn(tx, visit))
+
+const look = async (visit: McpVisit, ending: AbortSignal): Promise<Seen> => ({
+  own: await lookOwn(visit, ending),
+  catalog: await lookAtCatalog(visit),
+})
+
 interface Following {
-  readonly first: Seen | undefined
+  readonly first: Seen
   readonly tell: Parameters<ChangeFeed>[0]
   readonly signal: AbortSignal
 }
 
 async function follow(visit: McpVisit, { first, tell, signal }: Following): Promise<void> {
-  const { background, credentialsIn } = visit.service
-  let seen = first
-  while (seen) {
-    // Starts before reading, so that a write during the read is not missed.
-    const written = background.nextWrite([...WATCHED, ...credentialsIn], PAUSE_MS, signal)
-    const now = await look(visit)
-    if (!now) return
-    if (now.tools !== seen.tools) tell({ kind: 'tools_list_changed' })
-    if (now.resources !== seen.resources) tell({ kind: 'resources_list_changed' })
-    if (now.catalog !== seen.catalog) tell({ kind: 'resource_updated', uri: CATALOG })
-    seen = now
-    if (!(await written)) return
+  let { own, catalog } = first
+  while (own.value) {
+    const isOwn = await Promise.race([own.changed.then(() => true), catalog.changed.then(() => false)])
+    if (signal.aborted) return
+    if (isOwn) {
+      if (!(await own.changed)) return
+      const { tools, resources } = own.value
+      own = await lookOwn(visit, signal)
+      if (own.value && own.value.tools !== tools) tell({ kind: 'tools_list_changed' })
+      if (own.value && own.value.resources !== resources) tell({ kind: 'resources_list_changed' })
+    } else {
+      if (!(await catalog.changed)) return
+      const before = catalog.value
+      catalog = await lookAtCatalog(visit)
+      if (catalog.value !== before) tell({ kind: 'resource_updated', uri: CATALOG })
+    }
   }
 }

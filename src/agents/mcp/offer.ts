@@ -55,7 +55,12 @@ export async function answerMessage(
   const offer = make(loaded)
   const watch = body.method === 'subscriptions/listen' ? await offer.watch?.() : undefined
   const end = () => void handler.close()
-  const bus = { publish() {}, subscribe: (tell: (event: sdk.ServerEvent) => void) => watch?.(tell, end) ?? (() => {}) }
+  let isWatched = watch === undefined
+  const subscribe = (tell: (event: sdk.ServerEvent) => void) => {
+    isWatched = true
+    return watch?.(tell, end) ?? (() => {})
+  }
+  const bus = { publish() {}, subscribe }
   let failure: Error | undefined
   const onerror = (error: Error) => {
     failure = error
@@ -67,6 +72,12 @@ export async function answerMessage(
     if (value !== null) sent.set(name, value)
   }
   const response = await handler.fetch(new Request(url, { method: 'POST', headers: sent }), { parsedBody: body })
+  // A message that the SDK refuses watches nothing.
+  if (!isWatched)
+    watch?.(
+      () => {},
+      () => {},
+    )()
   // The SDK also reports mistakes of clients, which get an answer.
   if (response.status >= 500) log.error('cannot answer an MCP message', failure)
   const session = response.ok && body.method === 'initialize' ? await offer.startSession?.(body.params) : undefined

@@ -4,7 +4,6 @@ import { digest } from '../../base/secrets.js'
 import { untracked } from '../../http/change-tracking.js'
 import type { ServiceContext } from '../../http/context.js'
 import { findPageSession, findSession } from '../../identity/sessions/session.js'
-import { events } from '../../jobs/events/event.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
   type AuthenticationRequestRow,
@@ -99,15 +98,19 @@ async function awaitAnswer(
   service: ServiceContext,
 ): Promise<AuthenticationRequestRow | undefined> {
   const { storage, clock, background } = service
+  let expiresAt = Number.MAX_SAFE_INTEGER
   for (;;) {
     const at = clock.now()
-    const { request, isSignedIn } = await storage.read(async (tx) => ({
+    const ms = Math.max(Math.min(POLL_MS, expiresAt - at), 0)
+    const { value, changed } = await background.watch({ ms, storage }, async (tx) => ({
       request: await tx.get(authenticationRequests, id),
       isSignedIn: await isStillSignedIn(tx, session, at),
     }))
+    const { request, isSignedIn } = value
     if (!request || requestStatus(request, at) !== 'pending') return request
     if (!isSignedIn) return withdraw(id, service)
-    if (!(await background.nextWrite([events.name], Math.min(POLL_MS, request.expires_at - at)))) return request
+    if (!(await changed)) return request
+    expiresAt = request.expires_at
   }
 }
 

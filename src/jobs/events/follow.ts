@@ -1,15 +1,14 @@
 import type { Owner } from '../../base/owner.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type Reader, StorageClosed } from '../../storage/storage.js'
-import { type EventRow, events, findEvents, findMatching, showEvent, sweptUntil } from './event.js'
+import { type EventRow, findEvents, findMatching, showEvent, sweptUntil } from './event.js'
+import { LONGEST_STREAM_MS } from './streams.js'
 
 const PIECE = 100
 /** Reads again after this time even without a write here, because another process may have written. */
 const PAUSE_MS = 2000
 /** A silent stream sends a comment this often, so that connections stay open. */
 const HEARTBEAT_MS = 15_000
-/** The stream ends after this time, and the client reconnects. */
-const LONGEST_MS = 10 * 60_000
 
 export interface FollowOptions {
   readonly owner: Owner
@@ -29,44 +28,38 @@ export interface FollowOptions {
  */
 export async function* followEvents(following: FollowOptions, service: ServiceContext): AsyncGenerator<string> {
   const { storage, background, alarm } = service
+  // Alone with its storage, a process knows of every write.
+  const pauseMs = storage.exclusive ? HEARTBEAT_MS : PAUSE_MS
   const { owner, type, isAuthenticated } = following
   const newest = { owner, type: undefined, past: undefined, limit: 1, reverse: true }
   let last = following.after ?? (await storage.read((tx) => findEvents(tx, newest)))[0]?.id ?? 0
   let silent = 0
-  let isFirst = true
   const ended = new AbortController()
   const end = () => ended.abort()
   if (following.ending?.aborted) end()
   following.ending?.addEventListener('abort', end)
-  const cancel = alarm.set(LONGEST_MS, end)
-  // Writes that bring new events or may end the client's credential.
-  const watched = [events.name, ...service.credentialsIn]
-  const nextWrite = () => background.nextWrite(watched, PAUSE_MS, ended.signal)
+  const cancel = alarm.set(LONGEST_STREAM_MS, end)
   try {
     // Shows the client that it is connected.
     yield comment('following')
-    // Waits from before each read, so that a write during the read causes another read.
-    for (let written = nextWrite(); ; ) {
+    const swept = await storage.read(sweptUntil)
+    if (last > 0 && last < swept) {
+      yield gapMessage({ after: last, until: swept })
+      last = swept
+    }
+    for (;;) {
       const past = last
-      const read = await storage.read(async (tx) => {
-        if (!(await isAuthenticated(tx))) return undefined
-        const found = await findMatching(tx, { owner, type, past, limit: PIECE })
-        return { ...found, swept: isFirst ? await sweptUntil(tx) : 0 }
-      })
+      const { value: read, changed } = await background.watch({ ms: pauseMs, ending: ended.signal }, async (tx) =>
+        (await isAuthenticated(tx)) ? findMatching(tx, { owner, type, past, limit: PIECE }) : undefined,
+      )
       if (!read) return
-      const { rows, swept } = read
-      if (past > 0 && past < swept) {
-        yield gapMessage({ after: past, until: swept })
-        last = swept
-      }
-      isFirst = false
+      const { rows } = read
       if (rows.length > 0) yield rows.map(asMessage).join('')
       else if (silent >= HEARTBEAT_MS) yield comment('nothing new')
-      silent = rows.length > 0 || silent >= HEARTBEAT_MS ? 0 : silent + PAUSE_MS
+      silent = rows.length > 0 || silent >= HEARTBEAT_MS ? 0 : silent + pauseMs
       last = Math.max(last, read.last ?? 0)
       if (rows.length === PIECE) continue
-      if (!(await written)) return
-      written = nextWrite()
+      if (!(await changed)) return
     }
   } catch (cause) {
     // A reader who was slow to read on finds the service closed.

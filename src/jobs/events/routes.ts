@@ -3,6 +3,7 @@ import { streamed } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createEvent, listEvents, readEvent } from './event.js'
 import { followEvents } from './follow.js'
+import { leaving, takeStream } from './streams.js'
 
 const Event = component('Event', {
   id: z.int(),
@@ -26,7 +27,7 @@ export const eventRoutes = defineRoutes('events', {
     query: z.object({ type: z.optional(z.string()), ...pageQuery }),
     result: pageOf('events', Event),
     produces: ['application/json', 'text/event-stream'],
-    errors: ['cursor_invalid'],
+    errors: ['cursor_invalid', 'too_many_streams'],
     async handle({ query, principal, headers, ending, isAuthenticated }, service) {
       if (!headers.get('accept')?.includes('text/event-stream'))
         return service.storage.read((tx) => listEvents(tx, principal.owner, query))
@@ -34,7 +35,8 @@ export const eventRoutes = defineRoutes('events', {
       const seen = headers.get('last-event-id')
       const after = seen !== null && /^\d+$/.test(seen) ? Number(seen) : query.after
       const following = { owner: principal.owner, type: query.type, after, isAuthenticated, ending }
-      return streamed(followEvents(following, service), 'text/event-stream; charset=utf-8')
+      const leave = await takeStream(principal.owner, service)
+      return streamed(leaving(followEvents(following, service), leave), 'text/event-stream; charset=utf-8')
     },
   }),
 

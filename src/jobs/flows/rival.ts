@@ -1,6 +1,5 @@
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { events } from '../events/event.js'
 import { type FlowClaims, isOngoing } from './takeover.js'
 
 /** How often a run shows that its process lives, and how long it may be silent before others consider it dead. */
@@ -26,7 +25,7 @@ export async function runAlone<Row, Answer>(
   let [silence, whole] = [NEVER, NEVER]
   try {
     for (;;) {
-      const row = await storage.read(look)
+      const { value: row, changed } = await background.watch({ ms: CHECK_MS }, look)
       const [token, sign] = [claims.tokenOf(row), signOf(row)]
       const longest = claims.longestMs(service)
       if (token !== seen?.token) whole = restart(whole, longest)
@@ -38,7 +37,7 @@ export async function runAlone<Row, Answer>(
       else if (token !== null && whole.isOver) return undefined
       const answer = token === null || isDead ? await run() : undefined
       if (answer !== undefined) return answer
-      if (!(await background.nextWrite([events.name], CHECK_MS))) return undefined
+      if (!(await changed)) return undefined
     }
   } finally {
     for (const { stop } of [silence, whole]) stop()

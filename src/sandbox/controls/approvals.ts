@@ -43,14 +43,15 @@ export function approvalQueue(service: ServiceContext, { approve, reject }: Answ
     })
     try {
       for (;;) {
-        const found = await service.storage.read((tx) => waitingFor(tx, { email, handed, at: service.clock.now() }))
+        const { value: found, changed } = await service.background.watch({ ms: Math.min(seconds * 1000, 250) }, (tx) =>
+          waitingFor(tx, { email, handed, at: service.clock.now() }),
+        )
         if (found) {
           handed.set(found.id, true)
           return showToUser(found, service)
         }
         if (late) throw new Error(`No agent requested an approval within ${seconds} seconds.`)
-        if (!(await service.background.nextWrite([approvals.name], Math.min(seconds * 1000, 250))))
-          throw new Error('The service was closed.')
+        if (!(await changed)) throw new Error('The service was closed.')
       }
     } finally {
       cancel()

@@ -57,8 +57,7 @@ async function* entriesOrSilence(
   signal?.addEventListener('abort', wake)
   try {
     while (!signal?.aborted) {
-      // No write wakes it, so it resolves with true after the time, and with false when the service closes.
-      const isSilent = waiting.length === 0 && (await background.nextWrite([], HEARTBEAT_MS, waking.signal))
+      const isSilent = waiting.length === 0 && (await background.pause(HEARTBEAT_MS, waking.signal))
       if (isSilent) yield undefined
       else if (waiting.length === 0) return
       waking = new AbortController()

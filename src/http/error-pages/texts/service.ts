@@ -13,6 +13,19 @@ export const serviceErrors = {
       'Give one webhook several `events`, such as `["payment.*", "purchase.*"]`.',
     ],
   },
+  too_many_streams: {
+    meaning:
+      'An account or a user has at most 50 streams open at once in one process, fewer while many others have some: streams of events, and subscriptions of its agents. No stream was opened.',
+    causes: [
+      'A program opens a new stream of `GET /v4/events` without closing the last one.',
+      'Many tabs or agents of one user follow the same events.',
+      'Users that an account created, and whose addresses are not proven, count against that account.',
+    ],
+    fixes: [
+      'Close a stream that you do not need. Each ends by itself after 10 minutes.',
+      'Follow the events once, and pass them on. Or let a webhook deliver them: `POST /v4/webhooks`.',
+    ],
+  },
   webhook_disabled: {
     meaning: 'A disabled webhook gets nothing, not even tests. Nothing was sent.',
     causes: ['It did not accept an event for three days.', 'It answered 410 Gone.', 'Its account disabled it.'],

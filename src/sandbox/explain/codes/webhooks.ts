@@ -1,9 +1,9 @@
 import { webhooks } from '../../../jobs/webhooks/webhook-row.js'
-import { callerId, callerOwner, first, sentNumber } from '../facts/asked.js'
+import { callerId, callerOwner, first, saidNumber, sentNumber } from '../facts/asked.js'
 import type { Explainers } from '../facts/explainer.js'
 import { plural } from '../facts/words.js'
 
-/** Webhooks of accounts. */
+/** Webhooks of accounts, and streams of events. */
 export const webhookExplainers = {
   async too_many_webhooks(asked) {
     const account = callerId(asked, 'account')
@@ -23,6 +23,19 @@ export const webhookExplainers = {
           path: `/v4/webhooks/${oldest.id}`,
           as: `account:${oldest.account_id}`,
         }),
+    }
+  },
+
+  async too_many_streams(asked) {
+    const owner = callerOwner(asked)
+    const most = saidNumber(asked, 'limit') ?? null
+    return {
+      sentences: [
+        `${owner ?? 'The caller'} had ${most ?? 'as many'} streams open${most === null ? ' as it may have' : ', which is as many as it may have'}.`,
+        'Close one of them. Each ends by itself after 10 minutes.',
+      ],
+      facts: { owner, most },
+      mend: undefined,
     }
   },
 

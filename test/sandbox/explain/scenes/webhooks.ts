@@ -13,6 +13,20 @@ export const webhookScenes = {
       }
     },
   },
+  too_many_streams: {
+    async provoke({ service, ask, seller }) {
+      const headers = { authorization: `Bearer ${seller.token}`, accept: 'text/event-stream' }
+      const open = () => service.fetch(new Request(`${service.baseUrl}/v4/events`, { headers }))
+      const opened = await Promise.all(Array.from({ length: 50 }, open))
+      return {
+        request: ask('GET', '/v4/events', { token: seller.token, headers: { accept: 'text/event-stream' } }),
+        facts: { owner: `account:${seller.id}`, most: 50 },
+        says: ['had 50 streams open', 'Close one'],
+        meanwhile: () => Promise.all(opened.map(({ body }) => body?.cancel())),
+        mend: 'none' as const,
+      }
+    },
+  },
   webhook_disabled: {
     async provoke({ call, ask, seller }) {
       const { id } = await newWebhook(call, seller)

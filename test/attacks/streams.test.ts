@@ -1,0 +1,104 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { memoryStorage } from '../../adapters/storage/memory.js'
+import { createService, type Service } from '../../src/index.js'
+import { caller } from '../support/api.js'
+import { newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
+import { countingStorage } from '../support/storage/counting-storage.js'
+
+const started: Service[] = []
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((service) => service.close()))
+})
+
+async function start() {
+  const storage = countingStorage(memoryStorage())
+  const service = createService({ storage, sandbox: true, limits: { closeMs: 20 } })
+  started.push(service)
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  /** Opens a stream of events, and reads until it follows. */
+  const open = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
+    const answer = await service.fetch(new Request(`${service.baseUrl}/v4/events`, { headers }))
+    if (answer.status !== 200) return { answer, cancel: async () => {} }
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+    await reader.read()
+    const next = reader.read()
+    next.catch(() => {})
+    return { answer, next, cancel: () => reader.cancel() }
+  }
+  return { service, storage, call, open }
+}
+
+/** Counts what the storage is asked until nothing asks it any more. */
+async function asked(storage: { calls: number }, job: () => Promise<unknown>): Promise<number> {
+  const quiet = async () => {
+    for (let before = -1; before !== storage.calls; ) {
+      before = storage.calls
+      await new Promise((resolve) => setTimeout(resolve, 30))
+    }
+  }
+  await quiet()
+  const before = storage.calls
+  await job()
+  await quiet()
+  return storage.calls - before
+}
+
+test('a payment between strangers asks the storage for no more while 1,000 streams of others are open', async () => {
+  const { storage, call, open } = await start()
+  const seller = await newSeller(call)
+  const payer = await newPayer(call, seller, { balance: 100 })
+  const { hash } = await newCommodity(call, seller)
+  const pay = () => call('POST', `/v4/payment/${hash}`, { token: payer.token })
+  await pay()
+  const alone = await asked(storage, pay)
+  for (let n = 0; n < 20; n++) {
+    const other = await newSeller(call)
+    await Promise.all(Array.from({ length: 50 }, () => open(other.token)))
+  }
+  expect(await asked(storage, pay)).toBe(alone)
+})
+
+test('a stream sees its own payments at once, and ends with its credential', async () => {
+  const { service, call, open } = await start()
+  const seller = await newSeller(call)
+  const payer = await newPayer(call, seller, { balance: 100 })
+  const { hash } = await newCommodity(call, seller)
+  const stream = await open(payer.token)
+  const { body } = await call('POST', `/v4/payment/${hash}`, { token: payer.token })
+  const { value } = (await stream.next) ?? {}
+  expect(new TextDecoder().decode(value)).toContain(`"payment:${body.id}"`)
+  const other = await open(payer.token)
+  await service.sandbox.advance('2h')
+  expect(await other.next).toMatchObject({ done: true })
+})
+
+test('an account opens 50 streams and no more, its unproven users count against it, and others open theirs', async () => {
+  const { call, open } = await start()
+  const seller = await newSeller(call)
+  const other = await newSeller(call)
+  const unproven = await newPayer(call, seller)
+  const opened = await Promise.all(Array.from({ length: 49 }, () => open(seller.token)))
+  opened.push(await open(unproven.token))
+  for (const token of [seller.token, unproven.token]) {
+    const { answer } = await open(token)
+    const body = await answer.json()
+    expect([answer.status, body.code]).toEqual([429, 'too_many_streams'])
+    expect([body.limit, answer.headers.get('retry-after')]).toEqual([50, '60'])
+  }
+  expect((await open(other.token)).answer.status).toBe(200)
+  await opened[0]?.cancel()
+  await vi.waitFor(async () => expect((await open(seller.token)).answer.status).toBe(200))
+})
+
+test('a stream that nobody reads, and one that is cancelled before it is read, give their places back', async () => {
+  const { service, call, open } = await start()
+  const seller = await newSeller(call)
+  const headers = { authorization: `Bearer ${seller.token}`, accept: 'text/event-stream' }
+  for (let n = 0; n < 60; n++) {
+    const { status, body } = await service.fetch(new Request(`${service.baseUrl}/v4/events`, { headers }))
+    expect(status).toBe(200)
+    await body?.cancel()
+  }
+  expect((await open(seller.token)).answer.status).toBe(200)
+})
