@@ -40,11 +40,16 @@ export interface Message<Result = unknown> {
   readonly claim?: DeliveryClaim | null
   /** It leaves before other messages of its kind, because somebody waits for it. Absent otherwise. */
   readonly lane?: 'awaited'
+  /** Whose places it takes in its lane: who caused it. Absent: those of its address. */
+  readonly owner?: string
   /** The messages of one queue are on their way a few at a time. Absent: it has no queue. */
   readonly queue?: string
   /** Its queue, while it is claimed and takes one of the queue's places. Absent otherwise. */
   readonly taken_in?: string
-  /** Its queue, while it is set aside because all places are taken. Then `due_at` is null. Absent otherwise. */
+  /**
+   * What it waits in, while it is set aside: its queue, whose places are all taken, or the turn of its owner, who may take
+   * no more places of its lane now. Then `due_at` is null. Absent otherwise.
+   */
   readonly waits_in?: string
   /** When it was due before it was set aside. Absent otherwise. */
   readonly waits_since?: number

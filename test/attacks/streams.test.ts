@@ -3,7 +3,7 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service } from '../../src/index.js'
 import { caller } from '../support/api.js'
 import { newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
-import { countingStorage } from '../support/storage/counting-storage.js'
+import { callsOf, countingStorage } from '../support/storage/counting-storage.js'
 
 const started: Service[] = []
 afterEach(async () => {
@@ -29,21 +29,6 @@ async function start() {
   return { service, storage, call, open }
 }
 
-/** Counts what the storage is asked until nothing asks it any more. */
-async function asked(storage: { calls: number }, job: () => Promise<unknown>): Promise<number> {
-  const quiet = async () => {
-    for (let before = -1; before !== storage.calls; ) {
-      before = storage.calls
-      await new Promise((resolve) => setTimeout(resolve, 30))
-    }
-  }
-  await quiet()
-  const before = storage.calls
-  await job()
-  await quiet()
-  return storage.calls - before
-}
-
 test('a payment between strangers asks the storage for no more while 1,000 streams of others are open', async () => {
   const { storage, call, open } = await start()
   const seller = await newSeller(call)
@@ -51,12 +36,12 @@ test('a payment between strangers asks the storage for no more while 1,000 strea
   const { hash } = await newCommodity(call, seller)
   const pay = () => call('POST', `/v4/payment/${hash}`, { token: payer.token })
   await pay()
-  const alone = await asked(storage, pay)
+  const alone = await callsOf(storage, pay)
   for (let n = 0; n < 20; n++) {
     const other = await newSeller(call)
     await Promise.all(Array.from({ length: 50 }, () => open(other.token)))
   }
-  expect(await asked(storage, pay)).toBe(alone)
+  expect(await callsOf(storage, pay)).toBe(alone)
 })
 
 test('a stream sees its own payments at once, and ends with its credential', async () => {

@@ -5,10 +5,14 @@ import type { ServiceContext } from '../../http/context.js'
 import { storageNoting } from '../../http/faults.js'
 import type { Reader, Storage, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
+import { isObject } from '../../storage/unknown.js'
 import { findEnded } from '../leases/lease.js'
+import { claimDue, type Sharing } from './claiming.js'
 import { type DeliveryHandlers, deliverBy, deliverMessage, type Outcome } from './delivery.js'
-import { claimDue, type DueSearch, findDue, inOrder, type Lane, lanes } from './lane.js'
+import { type DueSearch, findDue, inOrder, type Lane, lanes } from './lane.js'
 import { areMessagesAhead, outbox, redateMessages } from './outbox.js'
+import { findTurns, findWhetherTurnsWait } from './share-turns.js'
+import { type Sharer, Shares, SlowSharers, sharerOf } from './shares.js'
 
 /** A lane and how many more messages it may claim. */
 type Room = readonly [lane: Lane, most: number]
@@ -22,8 +26,11 @@ export class Deliveries {
   readonly #service: ServiceContext
   /** Called when a try has ended. */
   readonly #wake: () => void
-  /** The lanes of the tries that run or wait to be recorded, by their holders. */
-  readonly #running = new Map<string, Lane['name']>()
+  /** The tries that run or wait to be recorded, by their holders. */
+  readonly #running = new Map<string, { readonly lane: Lane['name']; readonly sharer: Sharer }>()
+  readonly #slow = new SlowSharers()
+  /** The turn of each lane that was looked at last. */
+  readonly #turns = new Map<Lane['name'], string>()
   /** The tries that rounds began and that still run. */
   readonly #sending = new Set<Promise<void>>()
   /** Tries that callers began. */
@@ -148,7 +155,10 @@ export class Deliveries {
   #begin(claimed: OutboxRow): Try {
     let onPort = () => {}
     const atPort = new Promise<void>((resolve) => (onPort = resolve))
+    const { clock } = this.#service
+    const at = clock.now()
     const ended = deliverMessage(claimed, this.#handlers, { service: this.#service, onPort }).then((outcome) => {
+      this.#slow.note(sharerOf(claimed), { ms: clock.now() - at, isLate: isLate(outcome) })
       this.#sending.delete(ended)
       this.#finished.push(outcome)
       this.#wake()
@@ -164,16 +174,30 @@ export class Deliveries {
   /** How many more messages a lane may claim once these tries are recorded. */
   #roomIn({ name, most }: Lane, finished: ReadonlySet<string>): number {
     let used = 0
-    for (const [holder, lane] of this.#running) if (lane === name && !finished.has(holder)) used++
+    for (const [holder, { lane }] of this.#running) if (lane === name && !finished.has(holder)) used++
     return Math.max(most - used, 0)
+  }
+
+  /** Who has which places of a lane. A clock that is moved delivers one message after the other, whoever caused it. */
+  #sharing(lane: Lane, finished: ReadonlySet<string>, areTurnsWaiting: boolean): Sharing | undefined {
+    if (lane === inOrder) return undefined
+    const running: Sharer[] = []
+    for (const [holder, each] of this.#running)
+      if (each.lane === lane.name && !finished.has(holder)) running.push(each.sharer)
+    const shares = new Shares(lane.most, { running, isSlow: (sharer) => this.#slow.has(sharer) })
+    return { shares, areTurnsWaiting, after: this.#turns.get(lane.name) ?? '' }
   }
 
   async #look(tx: Reader): Promise<{ isDue: boolean; next: number | undefined; holders: readonly string[] }> {
     const claims: DeliveryClaim[] = []
+    const areTurnsWaiting = await findWhetherTurnsWait(tx)
     for (const lane of lanes) {
       if (this.#roomIn(lane, NONE) === 0) continue
       const { free, held } = await findDue(tx, lane, this.#search(1), this.#service)
       if (free.length > 0) return { isDue: true, next: undefined, holders: [] }
+      const sharing = areTurnsWaiting ? this.#sharing(lane, NONE, true) : undefined
+      if (sharing && (await findTurns(tx, lane.name, sharing)).turns.length > 0)
+        return { isDue: true, next: undefined, holders: [] }
       claims.push(...held)
     }
     const after = [this.#service.clock.now(), Number.MAX_VALUE]
@@ -190,29 +214,38 @@ export class Deliveries {
     const { log } = this.#service
     const outcomes = this.#finished.toSorted((a, b) => a.message.id - b.message.id)
     const storage = this.#storageOf(outcomes)
-    const room = roomAfter(new Set(outcomes.map(holderOf)))
+    const finished = new Set(outcomes.map(holderOf))
+    const room = roomAfter(finished)
     const written = storage.write(async (tx) => ({
       failures: await recordAll(tx, outcomes),
-      ...(await this.#claimAll(tx, room, dueBy)),
+      ...(await this.#claimAll(tx, { room, finished, dueBy })),
     }))
-    const { failures, begun, unreadable } = await written.catch((cause: unknown) => this.#recordSingly(outcomes, cause))
+    const { failures, begun, unreadable, turns } = await written.catch((cause: unknown) =>
+      this.#recordSingly(outcomes, cause),
+    )
     this.#forget(outcomes)
     for (const { message, cause } of failures) log.error(notRecorded(message), cause)
     for (const { kind, id } of unreadable) log.error(`${kind} ${id} is encrypted under another key and is not sent`)
-    for (const [{ claim }, lane] of begun) if (claim) this.#running.set(claim.holder, lane)
+    for (const [message, lane] of begun)
+      if (message.claim) this.#running.set(message.claim.holder, { lane, sharer: sharerOf(message) })
+    for (const [lane, turn] of turns) this.#turns.set(lane, turn)
     return begun.map(([message]) => message)
   }
 
-  async #claimAll(tx: Writer, room: readonly Room[], dueBy = this.#service.clock.now()): Promise<Begun> {
+  async #claimAll(tx: Writer, { room, finished, dueBy = this.#service.clock.now() }: Claims): Promise<Begun> {
     const begun: [OutboxRow, Lane['name']][] = []
     const unreadable: OutboxRow[] = []
+    const turns: [Lane['name'], string][] = []
+    const areTurnsWaiting = room.some(([lane]) => lane !== inOrder) && (await findWhetherTurnsWait(tx))
     for (const [lane, most] of room) {
       if (most === 0) continue
-      const found = await claimDue(tx, lane, { ...this.#search(most), dueBy }, this.#service)
+      const sharing = this.#sharing(lane, finished, areTurnsWaiting)
+      const found = await claimDue(tx, lane, { ...this.#search(most), dueBy, sharing }, this.#service)
+      turns.push([lane.name, found.after])
       begun.push(...found.claimed.map((message): [OutboxRow, Lane['name']] => [message, lane.name]))
       unreadable.push(...found.unreadable)
     }
-    return { begun, unreadable }
+    return { begun, unreadable, turns }
   }
 
   /** Records each outcome in its own transaction, because together they failed. Throws if the storage refuses them all. */
@@ -228,7 +261,7 @@ export class Deliveries {
       }
       this.#forget([outcome])
     }
-    return { failures, begun: [], unreadable: [] }
+    return { failures, begun: [], unreadable: [], turns: [] }
   }
 
   /** The storage, whose faults happen to these outcomes. */
@@ -254,7 +287,22 @@ interface Try {
 interface Begun {
   readonly begun: readonly (readonly [message: OutboxRow, lane: Lane['name']])[]
   readonly unreadable: readonly OutboxRow[]
+  /** The turn of each lane that was looked at last. */
+  readonly turns: readonly (readonly [lane: Lane['name'], turn: string])[]
 }
+
+/** What one transaction may claim. */
+interface Claims {
+  readonly room: readonly Room[]
+  /** The holders of the tries that it records. */
+  readonly finished: ReadonlySet<string>
+  /** The latest due time. Default: now. */
+  readonly dueBy?: number | undefined
+}
+
+/** Whether the receiver of a webhook let the time pass. */
+const isLate = ({ message, answered }: Outcome): boolean =>
+  message.kind === 'webhook' && isObject(answered?.result) && answered.result.error === 'timeout'
 
 const holderOf = ({ message: { id, claim } }: Outcome): string => required(claim, `the claim of message ${id}`).holder
 

@@ -1,11 +1,8 @@
 import type { DeliveryClaim, OutboxRow } from '../../base/message.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { Key, Reader, Writer } from '../../storage/storage.js'
-import { isHeld, LONGEST_LEASE_MS } from '../leases/lease.js'
-import { claimOf } from './claim.js'
-import { deadlineOf } from './delivery.js'
-import { endMessage, outbox } from './outbox.js'
-import { QueuePlaces, setAside } from './queue.js'
+import type { Key, Reader } from '../../storage/storage.js'
+import { isHeld } from '../leases/lease.js'
+import { outbox } from './outbox.js'
 
 /**
  * Messages that leave in the order of their due times, a few at a time. A lane that is slow holds up no other one. Mails
@@ -82,50 +79,3 @@ export async function findDue(
     after = [...prefix, last.due_at, last.id]
   }
 }
-
-/** Messages that were claimed in a transaction, and those that will never be sent. */
-export interface Claimed {
-  readonly claimed: readonly OutboxRow[]
-  readonly unreadable: readonly OutboxRow[]
-}
-
-/**
- * Claims due messages, the earliest first. It counts each try before it begins. Useless and unreadable messages end here.
- * A message whose queue is full is set aside.
- */
-export async function claimDue(
-  tx: Writer,
-  lane: Pick<Lane, 'index' | 'prefix'>,
-  search: DueSearch,
-  service: ServiceContext,
-): Promise<Claimed> {
-  const { clock, limits, sandbox } = service
-  const at = clock.now()
-  const until = at + Math.min(2 * deadlineOf(limits), LONGEST_LEASE_MS)
-  const { free } = await findDue(tx, lane, search, service)
-  const places = new QueuePlaces(tx)
-  const claimed: OutboxRow[] = []
-  const unreadable: OutboxRow[] = []
-  for (const message of free) {
-    if (isLost(message)) unreadable.push(message)
-    if (isLost(message) || (message.stale_at !== null && message.stale_at <= at)) {
-      if (sandbox) tx.put(outbox, endMessage(message, 'failed'))
-      else tx.remove(outbox, message.id)
-      continue
-    }
-    if (!(await places.take(message))) {
-      tx.put(outbox, setAside(message))
-      continue
-    }
-    const mine = { ...message, attempts: message.attempts + 1, claim: claimOf(service, until), ...takenIn(message) }
-    tx.put(outbox, mine)
-    claimed.push(mine)
-  }
-  return { claimed, unreadable }
-}
-
-const takenIn = ({ queue }: OutboxRow) => (queue === undefined ? {} : { taken_in: queue })
-
-/** The encrypted text of a charge is only for people: what it charges is not encrypted. */
-const isLost = ({ is_unreadable, kind }: OutboxRow): boolean =>
-  is_unreadable === true && (kind === 'mail' || kind === 'push')

@@ -46,6 +46,8 @@ interface NewMessage {
   readonly text: string
   readonly staleAt?: number
   readonly at: number
+  /** Who caused it. Default: its address. */
+  readonly owner?: string | undefined
 }
 
 interface NewMail extends NewMessage {
@@ -121,6 +123,8 @@ export async function postRefund(
 interface NewWebhookMessage {
   readonly webhookId: number
   readonly deliveryId: number
+  /** The account of the webhook. */
+  readonly accountId: number
   readonly url: string
   /** The type of the event. */
   readonly type: string
@@ -128,8 +132,12 @@ interface NewWebhookMessage {
 }
 
 /** Writes an event's way to a webhook, with a number of the counter `outbox` that was already drawn. */
-export function postWebhook(tx: Writer, id: number, { webhookId, deliveryId, url, type, at }: NewWebhookMessage): void {
-  const message = { to: url, subject: type, text: '', at }
+export function postWebhook(
+  tx: Writer,
+  id: number,
+  { webhookId, deliveryId, accountId, url, type, at }: NewWebhookMessage,
+): void {
+  const message = { to: url, subject: type, text: '', owner: `account:${accountId}`, at }
   const queue = `webhook:${webhookId}`
   tx.put(outbox, {
     ...waitingMessage(id, message),
@@ -140,9 +148,9 @@ export function postWebhook(tx: Writer, id: number, { webhookId, deliveryId, url
 const newMessage = async (tx: Writer, message: NewMessage): Promise<Message<never>> =>
   waitingMessage(await tx.nextId('outbox'), message)
 
-function waitingMessage(id: number, { at, staleAt, ...message }: NewMessage): Message<never> {
+function waitingMessage(id: number, { at, staleAt, owner, ...message }: NewMessage): Message<never> {
   const waiting = { status: 'pending', attempts: 0, due_at: at, due_set_at: at, stale_at: staleAt ?? null } as const
-  return { id, ...message, created_at: at, ...waiting }
+  return { id, ...message, ...(owner !== undefined && { owner }), created_at: at, ...waiting }
 }
 
 /** How many messages one transaction dates anew. */

@@ -24,14 +24,19 @@ export class QueuePlaces {
   }
 }
 
-/** A message that waits until its queue has a free place. Until then no search for due messages reads it. */
-export const setAside = <M extends OutboxRow>(message: M) => ({
+/** A message that waits until a place is free. Until then no search for due messages reads it. */
+export const setAside = <M extends OutboxRow>(message: M, waits_in: string) => ({
   ...message,
   due_at: null,
   due_set_at: null,
-  ...(message.queue !== undefined && { waits_in: message.queue }),
+  waits_in,
   ...(message.due_at !== null && { waits_since: message.due_at }),
 })
+
+/** A message that was set aside and is due again. */
+export function dueAgain({ waits_in: _, waits_since, ...message }: OutboxRow, at: number): OutboxRow {
+  return { ...message, due_at: Math.min(waits_since ?? at, at), due_set_at: at }
+}
 
 /** Frees the place of a message whose try has ended. The message of its queue that waits longest is due again. */
 export async function freePlace(tx: Writer, { taken_in, ...message }: OutboxRow, at: number): Promise<OutboxRow> {
@@ -41,7 +46,5 @@ export async function freePlace(tx: Writer, { taken_in, ...message }: OutboxRow,
 
 async function callNext(tx: Writer, queue: string, at: number): Promise<void> {
   const [next] = await tx.find(outbox, { index: 'byWaiting', prefix: [queue], limit: 1 })
-  if (!next) return
-  const { waits_in, waits_since = at, ...due } = next
-  tx.put(outbox, { ...due, due_at: Math.min(waits_since, at), due_set_at: at })
+  if (next) tx.put(outbox, dueAgain(next, at))
 }

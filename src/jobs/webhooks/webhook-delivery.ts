@@ -42,7 +42,8 @@ export function postDelivery(
     created_at: at,
   }
   tx.put(webhookDeliveries, delivery)
-  postWebhook(tx, outboxId, { webhookId: webhook.id, deliveryId: id, url: webhook.url, type: event.type, at })
+  const { id: webhookId, account_id: accountId, url } = webhook
+  postWebhook(tx, outboxId, { webhookId, deliveryId: id, accountId, url, type: event.type, at })
   return delivery
 }
 
@@ -118,7 +119,14 @@ export async function redeliverWebhook(
   const outboxId = await tx.nextId('outbox')
   const again: WebhookDeliveryRow = { ...delivery, status: 'pending', term: webhook.term, outbox_id: outboxId }
   tx.put(webhookDeliveries, again)
-  postWebhook(tx, outboxId, { webhookId: id, deliveryId, url: webhook.url, type: delivery.type, at })
+  postWebhook(tx, outboxId, {
+    webhookId: id,
+    deliveryId,
+    accountId: webhook.account_id,
+    url: webhook.url,
+    type: delivery.type,
+    at,
+  })
   return showDelivery(again, webhook, await tx.get(outbox, outboxId))
 }
 

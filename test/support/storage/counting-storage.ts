@@ -32,3 +32,19 @@ export function countingStorage(inner: Storage = memoryStorage()): CountingStora
   }
   return storage
 }
+
+/** Counts what a job asks of a storage, with what follows it: until nothing has asked it for a while. */
+export async function callsOf(storage: CountingStorage, job: () => Promise<unknown>): Promise<number> {
+  await untilQuiet(storage)
+  const before = storage.calls
+  await job()
+  await untilQuiet(storage)
+  return storage.calls - before
+}
+
+async function untilQuiet(storage: CountingStorage): Promise<void> {
+  for (let before = -1; before !== storage.calls; ) {
+    before = storage.calls
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

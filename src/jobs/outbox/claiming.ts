@@ -1,0 +1,170 @@
+import type { OutboxRow } from '../../base/message.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { Writer } from '../../storage/storage.js'
+import { LONGEST_LEASE_MS } from '../leases/lease.js'
+import { claimOf } from './claim.js'
+import { deadlineOf } from './delivery.js'
+import { type DueSearch, findDue, type Lane } from './lane.js'
+import { endMessage, outbox } from './outbox.js'
+import { dueAgain, QueuePlaces, setAside } from './queue.js'
+import { findTurns, isTurnWaiting, messagesOf, turnOf } from './share-turns.js'
+import { type Shares, sharerOf } from './shares.js'
+
+/** Messages that were claimed in a transaction, and those that will never be sent. */
+export interface Claimed {
+  readonly claimed: readonly OutboxRow[]
+  readonly unreadable: readonly OutboxRow[]
+  /** The turn that was looked at last. */
+  readonly after: string
+}
+
+/** How the owners of messages share the places of a lane. */
+export interface Sharing {
+  readonly shares: Shares
+  /** Whether messages wait for a place of their owner's. */
+  readonly areTurnsWaiting: boolean
+  /** The turn that was looked at last. */
+  readonly after: string
+}
+
+/** How many due messages one search finds after the first, and how many searches there are. */
+const BATCH = 64
+const MOST_BATCHES = 8
+
+/**
+ * Claims due messages: those that wait for a place of their owner's, one of each owner in turn, then the others, the
+ * earliest first. It counts each try before it begins. Useless and unreadable messages end here. A message whose queue is
+ * full, or whose owner may take no more places, is set aside.
+ */
+export async function claimDue(
+  tx: Writer,
+  lane: Lane,
+  { sharing, ...search }: DueSearch & { readonly sharing?: Sharing | undefined },
+  service: ServiceContext,
+): Promise<Claimed> {
+  const claiming = new Claiming(tx, { lane, most: search.most, sharing }, service)
+  const after = await claiming.callTurns()
+  for (let n = 0, most = claiming.room; n < MOST_BATCHES && most > 0; n++) {
+    const { free } = await findDue(tx, lane, { ...search, most }, service)
+    const isAside = await claiming.take(free)
+    // Only what is set aside leaves room for more.
+    if (!isAside || free.length < most || claiming.room === 0) break
+    most = Math.max(claiming.room, BATCH)
+  }
+  return { claimed: claiming.claimed, unreadable: claiming.unreadable, after }
+}
+
+/** What one transaction claims of a lane. */
+class Claiming {
+  readonly claimed: OutboxRow[] = []
+  readonly unreadable: OutboxRow[] = []
+  readonly #tx: Writer
+  readonly #lane: Lane
+  readonly #most: number
+  readonly #sharing: Sharing | undefined
+  readonly #service: ServiceContext
+  readonly #places: QueuePlaces
+  /** Whether messages of these turns wait. */
+  readonly #waiting = new Map<string, boolean>()
+
+  constructor(
+    tx: Writer,
+    { lane, most, sharing }: { lane: Lane; most: number; sharing: Sharing | undefined },
+    service: ServiceContext,
+  ) {
+    this.#tx = tx
+    this.#lane = lane
+    this.#most = most
+    this.#sharing = sharing
+    this.#service = service
+    this.#places = new QueuePlaces(tx)
+  }
+
+  /** How many more messages it may claim. */
+  get room(): number {
+    return this.#most - this.claimed.length
+  }
+
+  /** Claims messages that wait for a place of their owner's, one of each owner in turn. Returns the last turn. */
+  async callTurns(): Promise<string> {
+    if (!this.#sharing?.areTurnsWaiting) return this.#sharing?.after ?? ''
+    const { shares, after } = this.#sharing
+    const { turns, last } = await findTurns(this.#tx, this.#lane.name, { shares, after })
+    let open = []
+    for (const { turn, sharer } of turns)
+      open.push({ sharer, messages: (await messagesOf(this.#tx, turn, this.room)).values() })
+    while (open.length > 0) {
+      const left = []
+      for (const each of open) {
+        if (this.room === 0 || !shares.mayTake(each.sharer)) continue
+        const { value: message } = each.messages.next()
+        if (!message) continue
+        await this.#offer(dueAgain(message, this.#service.clock.now()))
+        left.push(each)
+      }
+      open = left
+    }
+    return last
+  }
+
+  /** Claims due messages, as far as there is room. Returns whether it set any aside. */
+  async take(due: readonly OutboxRow[]): Promise<boolean> {
+    let isAside = false
+    for (const message of due) {
+      if (this.room === 0) break
+      const turn = await this.#turnOf(message)
+      if (turn === undefined) isAside = !(await this.#offer(message)) || isAside
+      else {
+        this.#tx.put(outbox, setAside(message, turn))
+        this.#waiting.set(turn, true)
+        isAside = true
+      }
+    }
+    return isAside
+  }
+
+  /** The turn that a message has to wait for. None overtakes those of its owner and host that wait already. */
+  async #turnOf(message: OutboxRow): Promise<string | undefined> {
+    // One that is taken over keeps its places.
+    if (!this.#sharing || message.claim) return undefined
+    const { shares, areTurnsWaiting } = this.#sharing
+    const sharer = sharerOf(message)
+    const turn = turnOf(this.#lane.name, sharer)
+    if (!shares.mayTake(sharer)) return turn
+    if (areTurnsWaiting && !this.#waiting.has(turn))
+      this.#waiting.set(turn, await isTurnWaiting(this.#tx, this.#lane.name, sharer))
+    return this.#waiting.get(turn) ? turn : undefined
+  }
+
+  /** Claims a message, or ends it, or sets it aside if its queue is full. Returns false if it is set aside. */
+  async #offer(message: OutboxRow): Promise<boolean> {
+    const { clock, limits, sandbox } = this.#service
+    const at = clock.now()
+    if (isLost(message)) this.unreadable.push(message)
+    if (isLost(message) || (message.stale_at !== null && message.stale_at <= at)) {
+      if (sandbox) this.#tx.put(outbox, endMessage(message, 'failed'))
+      else this.#tx.remove(outbox, message.id)
+      return true
+    }
+    const { queue } = message
+    if (queue !== undefined && !(await this.#places.take(message))) {
+      this.#tx.put(outbox, setAside(message, queue))
+      return false
+    }
+    const until = at + Math.min(2 * deadlineOf(limits), LONGEST_LEASE_MS)
+    const mine = {
+      ...message,
+      attempts: message.attempts + 1,
+      claim: claimOf(this.#service, until),
+      ...(queue !== undefined && { taken_in: queue }),
+    }
+    this.#tx.put(outbox, mine)
+    this.#sharing?.shares.take(sharerOf(message))
+    this.claimed.push(mine)
+    return true
+  }
+}
+
+/** The encrypted text of a charge is only for people: what it charges is not encrypted. */
+const isLost = ({ is_unreadable, kind }: OutboxRow): boolean =>
+  is_unreadable === true && (kind === 'mail' || kind === 'push')

@@ -1,0 +1,81 @@
+import { LimitedMap } from '../../base/memo.js'
+import type { OutboxRow } from '../../base/message.js'
+
+/** Whose places a message takes, and at which host. */
+export interface Sharer {
+  readonly owner: string
+  readonly host: string
+}
+
+/** Whose places a message takes: those of the owner who caused it, or of its address if it names none. */
+export const sharerOf = ({ owner, to }: Pick<OutboxRow, 'owner' | 'to'>): Sharer => ({
+  owner: owner ?? to,
+  host: URL.canParse(to) ? new URL(to).host : to.slice(to.lastIndexOf('@') + 1),
+})
+
+export const nameOf = ({ owner, host }: Sharer): string => `${owner} ${host}`
+
+/**
+ * The places of one lane, of which each owner takes a share. Whoever has fewer than are free may take one more, so that
+ * however many one owner would take, others begin at once. A host of an owner may hold as many as it leaves to the
+ * owner's other hosts, and a host as many as it leaves to others, but for the first message of an owner. For those who
+ * were slow, only the second half of the places counts.
+ */
+export class Shares {
+  readonly #most: number
+  readonly #isSlow: (sharer: Sharer) => boolean
+  readonly #taken = new Map<string, number>()
+  #all = 0
+
+  constructor(
+    most: number,
+    { running, isSlow }: { readonly running: Iterable<Sharer>; readonly isSlow: (sharer: Sharer) => boolean },
+  ) {
+    this.#most = most
+    this.#isSlow = isSlow
+    for (const sharer of running) this.take(sharer)
+  }
+
+  mayTake(sharer: Sharer): boolean {
+    const free = this.#most - this.#all - (this.#isSlow(sharer) ? this.#most / 2 : 0)
+    const own = this.of(sharer)
+    if (own === 0) return free >= 1
+    return own < free && this.#at(`there ${nameOf(sharer)}`) < free - own && this.#at(`host ${sharer.host}`) < free
+  }
+
+  take(sharer: Sharer): void {
+    this.#all++
+    for (const key of [`owner ${sharer.owner}`, `there ${nameOf(sharer)}`, `host ${sharer.host}`])
+      this.#taken.set(key, this.#at(key) + 1)
+  }
+
+  /** How many places its owner has. */
+  of({ owner }: Sharer): number {
+    return this.#at(`owner ${owner}`)
+  }
+
+  #at(key: string): number {
+    return this.#taken.get(key) ?? 0
+  }
+}
+
+/** How long a try may take before its owner counts as slow at that host, in ms. */
+const SLOW_MS = 5000
+/** How many slow ones are remembered. */
+const MOST_SLOW = 10_000
+
+/** Who was slow when it was tried last. */
+export class SlowSharers {
+  readonly #slow = new LimitedMap<string, true>(MOST_SLOW)
+
+  has(sharer: Sharer): boolean {
+    return this.#slow.has(nameOf(sharer))
+  }
+
+  /** A try ended. `isLate`: nobody answered in time. */
+  note(sharer: Sharer, { ms, isLate }: { readonly ms: number; readonly isLate: boolean }): void {
+    const name = nameOf(sharer)
+    this.#slow.delete(name)
+    if (isLate || ms >= SLOW_MS) this.#slow.set(name, true)
+  }
+}

@@ -1,0 +1,169 @@
+import { afterEach, expect, test } from 'vitest'
+import { memoryStorage } from '../../adapters/storage/memory.js'
+import { createService, type Service } from '../../src/index.js'
+import { storageOver } from '../../src/storage/storage-over.js'
+import { stateOf, waitingMails } from '../support/scenes/waiting-mails.js'
+import { newWebhook, type Received, startWithReceivers, until, writeEvent } from '../support/scenes/webhooks.js'
+import { newSeller, type Seller } from '../support/scenes/world.js'
+
+const started: Service[] = []
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((service) => service.close()))
+})
+
+const GOOD = 'https://good.example.test/hook'
+
+/** Receivers below `hang.` that never answer, and others that do at once. */
+function start() {
+  const hanging: Received[] = []
+  const world = startWithReceivers((got) => {
+    if (!got.url.includes('//hang')) return 204
+    hanging.push(got)
+    return new Promise<number>(() => {})
+  })
+  started.push(world.service)
+  const good = () => world.received.filter(({ url }) => url === GOOD)
+  return { ...world, hanging, good }
+}
+
+type World = ReturnType<typeof start>
+
+/** An account whose 20 webhooks hang, each for `events` events. */
+async function hangingAccount({ call }: World, { events, urlOf }: { events: number; urlOf: (n: number) => string }) {
+  const seller = await newSeller(call)
+  await Promise.all(Array.from({ length: 20 }, (_, n) => newWebhook(call, seller, { url: urlOf(n) })))
+  for (let n = 0; n < events; n++) await writeEvent(call, seller)
+  return seller
+}
+
+/** Waits until no more tries begin. */
+async function settled(received: readonly unknown[]) {
+  for (let before = -1; before !== received.length; ) {
+    before = received.length
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+async function deliversAtOnce(world: World, seller: Seller) {
+  const before = world.good().length
+  const id = await writeEvent(world.call, seller)
+  await until(() => world.good().length === before + 1)
+  expect(world.good().at(-1)?.event.id).toBe(id)
+}
+
+for (const [what, urlOf] of [
+  ['at one host each', (n: number) => `https://hang-${n}.example.test/`],
+  ['all at one host', () => 'https://hang.example.test/'],
+] as const)
+  test(`two accounts whose 20 webhooks hang ${what} hold up nobody else`, async () => {
+    const world = start()
+    const victim = await newSeller(world.call)
+    await newWebhook(world.call, victim, { url: GOOD })
+    for (let n = 0; n < 2; n++) await hangingAccount(world, { events: 30, urlOf })
+    await settled(world.hanging)
+    await deliversAtOnce(world, victim)
+    expect(world.hanging.length).toBeLessThan(512)
+    for (let n = 0; n < 20; n++) {
+      const atOne = world.hanging.filter(({ url }) => url === `https://hang-${n}.example.test/`)
+      // Each of the two has its own webhook there.
+      expect(atOne.length).toBeLessThanOrEqual(40)
+    }
+  })
+
+test('with 25 hanging accounts, the delivery of another still begins at once, also to the host that hangs for them', async () => {
+  const world = start()
+  const victim = await newSeller(world.call)
+  await newWebhook(world.call, victim, { url: GOOD })
+  const beside = await newSeller(world.call)
+  await newWebhook(world.call, beside, { url: 'https://hang.example.test/beside' })
+  for (let n = 0; n < 25; n++) await hangingAccount(world, { events: 2, urlOf: () => 'https://hang.example.test/' })
+  await settled(world.hanging)
+  await deliversAtOnce(world, victim)
+  await writeEvent(world.call, beside)
+  await until(() => world.hanging.some(({ url }) => url.endsWith('/beside')))
+})
+
+test('a webhook that hangs leaves places to those of the same account at other hosts', async () => {
+  const world = start()
+  const seller = await newSeller(world.call)
+  await newWebhook(world.call, seller, { url: GOOD, events: ['client.good'] })
+  for (let n = 0; n < 19; n++)
+    await newWebhook(world.call, seller, { url: 'https://hang.example.test/', events: ['client.done'] })
+  for (let n = 0; n < 25; n++) await writeEvent(world.call, seller)
+  await settled(world.hanging)
+  await writeEvent(world.call, seller, 'client.good')
+  await until(() => world.good().length === 1)
+})
+
+test('those who are slow get fewer places, and as many as others when they are quick again', async () => {
+  let isHanging = true
+  const waiting: (() => void)[] = []
+  // The receivers take 14 seconds, and answer in time.
+  const world = startWithReceivers(() =>
+    isHanging ? new Promise<number>((resolve) => waiting.push(() => resolve(204))) : 204,
+  )
+  started.push(world.service)
+  const { call, service, received } = world
+  await service.sandbox.setClock({ mode: 'manual' })
+  const urlOf = (n: number) => `https://hang.example.test/${n}`
+  const sellers = [await newSeller(call), await newSeller(call)]
+  for (const seller of sellers)
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        newWebhook(call, seller, { url: urlOf(n).replace('hang', `h${seller.id}`) }),
+      ),
+    )
+  const write = async (events: number) => {
+    for (const seller of sellers) for (let n = 0; n < events; n++) await writeEvent(call, seller)
+  }
+  await write(8)
+  await settled(received)
+  // Of 320, each may have as many as it leaves to its other hosts.
+  expect(waiting.length).toBe(256)
+  await service.sandbox.advance('14s')
+  for (const answer of waiting.splice(0)) answer()
+  await until(() => waiting.length === 64)
+  await write(8)
+  await settled(received)
+  expect(waiting.length).toBe(128)
+  isHanging = false
+  for (const answer of waiting.splice(0)) answer()
+  await until(() => received.length === 40 * 16)
+}, 60_000)
+
+test('every delivery that waited for a place is made in the end, in the order of its events, also by the next process', async () => {
+  const storage = storageOver(memoryStorage(), { close: async () => {} })
+  const first = startWithReceivers(() => new Promise<number>(() => {}), { storage })
+  const seller = await newSeller(first.call)
+  await Promise.all(Array.from({ length: 20 }, () => newWebhook(first.call, seller)))
+  for (let n = 0; n < 30; n++) await writeEvent(first.call, seller)
+  await settled(first.received)
+  expect(first.received.length).toBeLessThan(256)
+  await first.service.close()
+  const second = startWithReceivers(() => 204, { storage })
+  started.push(second.service)
+  await second.service.ready()
+  await until(() => second.received.length >= 20 * 30)
+  expect(new Set(second.received.map(({ id }) => id)).size).toBe(600)
+})
+
+test('mails that one address waits for leave room for those to others', async () => {
+  const storage = memoryStorage()
+  const flood = waitingMails(500).map((mail) => ({ ...mail, to: 'flooded@example.test' }))
+  await storage.import(stateOf([...flood, ...waitingMails(501).slice(500)]))
+  const sent: string[] = []
+  const service = createService({
+    storage,
+    limits: { closeMs: 20 },
+    log: { error() {} },
+    mailer: {
+      send: ({ to }) => {
+        sent.push(to)
+        return new Promise<never>(() => {})
+      },
+    },
+  })
+  started.push(service)
+  await service.ready()
+  await until(() => sent.includes('reader-501@example.test'))
+})
