@@ -50,6 +50,7 @@ const limits: Readonly<Record<keyof Limits, typeof limit>> = {
   nonceSeconds: limit,
   upstreamMs: limit,
   upstreamBytes: limit,
+  cardAmount: limit,
   cardMs: limit,
   closeMs: limit,
   queue: limit,

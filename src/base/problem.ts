@@ -198,6 +198,10 @@ const problems = {
   ],
   too_many_streams: [429, 'Too many streams of this account or user are open. Close one first.'],
   too_many_declines: [429, 'Too many cards were declined in the last 15 minutes. This card was not charged.'],
+  too_many_charges: [
+    429,
+    'Too many cards are being charged, or their charges have no outcome yet. This card was not charged.',
+  ],
   too_many_failures: [429, 'Too many wrong client secrets for this client id. Wait before you try again.'],
   too_many_tries: [429, 'Too many wrong codes. Request a new one.'],
   too_many_pending: [429, 'Too many requests are waiting for this user. Wait until one is answered or expires.'],

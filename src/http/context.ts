@@ -32,6 +32,8 @@ export interface Limits extends RetentionLimits {
   readonly upstreamMs: number
   /** The largest decoded body that an upstream service may answer with, in bytes. Default: 5 MiB. */
   readonly upstreamBytes: number
+  /** The largest amount of one charge of a card, in the digital quantity. Default: 10,000. */
+  readonly cardAmount: number
   /** How long the card processor may take for a charge, in milliseconds. Default: 20 seconds. */
   readonly cardMs: number
   /**
@@ -50,6 +52,7 @@ export const defaultLimits: Limits = {
   snapshotBytes: 1_073_741_824,
   binderBytes: 268_435_456,
   nonceSeconds: 15 * 60,
+  cardAmount: 10_000,
   cardMs: 20_000,
   upstreamMs: 30_000,
   upstreamBytes: 5_242_880,

@@ -12,6 +12,7 @@ async function prepared(played: Parameters<typeof cardService>[0] = {}) {
   const running = await cardService(played)
   const { call } = running
   const shop = await newShop(call, 'https://api.example.test/story')
+  await newSession(call, shop.payer.email)
   const topUp = ({ token, hostname }: Pick<Payer, 'token' | 'hostname'>, method = BAD) =>
     call('POST', `/v4/twin/${hostname}/topup`, { token, body: { amount: 5, payment_method_id: method } })
   const payLink = async (payer: CallOptions, method = BAD) =>
@@ -134,6 +135,7 @@ test('lets forty cards at once reach at most twice the limit', async () => {
   const refused = answers.filter(({ status }) => status === 429)
   expect(refused).toHaveLength(20)
   expect(refused[0]?.headers.get('retry-after')).toBe('5')
+  for (const answer of refused) expectProblem(answer, 429, 'too_many_charges')
   expectProblem(await topUp(shop.payer), 429, 'too_many_declines')
   expect(asked).toHaveLength(20)
 })

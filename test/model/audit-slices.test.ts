@@ -130,7 +130,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
       // A payment reserves once.
       async (tx) =>
         (await tx.get(reservations, paymentId)) ??
-        reserveSupply(tx, { paymentId, dq: 'a', issuerTwinId: 1, amount: 5n }),
+        reserveSupply(tx, { paymentId, dq: 'a', issuerTwinId: 1, amount: 5n, maker: null }),
   ),
   fc.integer({ min: 1, max: 9 }).map(
     (paymentId): Act =>

@@ -111,7 +111,7 @@ test('reserved supply cannot be issued by others, and is drawn in parts until it
   const { write, read, balance } = await issued()
   const supply = MAX_UNITS - 100n
   const reserve = (paymentId: number, amount: bigint) =>
-    write((tx) => reserveSupply(tx, { paymentId, dq: 'a', issuerTwinId: 1, amount }))
+    write((tx) => reserveSupply(tx, { paymentId, dq: 'a', issuerTwinId: 1, amount, maker: null }))
   await reserve(1, supply - 10n)
   await expect(reserve(2, 11n)).rejects.toMatchObject({ code: 'amount_invalid' })
   const issue = (amount: bigint) => write((tx) => post(tx, { ...order, payerTwinId: 1, amount, payerIsIssuer: true }))
@@ -119,12 +119,12 @@ test('reserved supply cannot be issued by others, and is drawn in parts until it
   await reserve(2, 10n)
   const rows = () => read((tx) => all(tx, reservations))
   expect(await rows()).toEqual([
-    { id: 1, dq: 'a', issuer_twin_id: 1, amount: String(supply - 10n) },
-    { id: 2, dq: 'a', issuer_twin_id: 1, amount: '10' },
+    { id: 1, dq: 'a', issuer_twin_id: 1, maker: null, amount: String(supply - 10n) },
+    { id: 2, dq: 'a', issuer_twin_id: 1, maker: null, amount: '10' },
   ])
 
   await write((tx) => drawSupply(tx, 2, 4n))
-  expect((await rows())[1]).toEqual({ id: 2, dq: 'a', issuer_twin_id: 1, amount: '6' })
+  expect((await rows())[1]).toEqual({ id: 2, dq: 'a', issuer_twin_id: 1, maker: null, amount: '6' })
   expect(await balance(1)).toMatchObject({ reserved: String(supply - 4n) })
   await issue(4n)
   await expect(issue(1n)).rejects.toMatchObject({ code: 'amount_invalid' })

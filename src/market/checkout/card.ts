@@ -1,7 +1,9 @@
 import type { CardRow, CardSubject } from '../../base/message.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
+import { responsibleFor } from '../../identity/users/responsible.js'
 import { emailOf } from '../../identity/users/user.js'
+import { isChargeable } from '../../money/cards/card-amount.js'
 import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
 import { checkProcessor } from '../../money/cards/charge-now.js'
 import type { DigitalQuantityRow } from '../../money/digital-quantities/digital-quantity.js'
@@ -14,13 +16,6 @@ import { endAttempt } from './attempt.js'
 import { checkoutCharges, putCharge } from './charge.js'
 import { recordCheckoutEvent } from './checkout.js'
 import { type CheckoutRow, checkoutSeller, checkouts, isUser, type Payer, sellerIdOf } from './checkout-row.js'
-
-/** Whether a card can be charged this amount: whole cents, and at least half a unit of the digital quantity. */
-export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRow, 'decimals'>): boolean {
-  const one = 10n ** BigInt(decimals)
-  const cent = decimals > 2 ? 10n ** BigInt(decimals - 2) : 1n
-  return units * 2n >= one && units % cent === 0n
-}
 
 /** Throws `card_minimum`. */
 function checkChargeable(units: bigint, quantity: DigitalQuantityRow): void {
@@ -39,7 +34,7 @@ export interface CardOrder {
 
 /**
  * Writes the charge that pays for a checkout. The caller charges it.
- * Throws `card_minimum`, `too_many_declines`, and `processor_failed` if there is no card processor.
+ * Throws `card_minimum`, `amount_invalid`, `too_many_declines`, `too_many_charges`, and `processor_failed` if there is no card processor.
  */
 export async function beginCharge(
   tx: Writer,
@@ -51,13 +46,13 @@ export async function beginCharge(
   checkChargeable(amount, quantity)
   const at = service.clock.now()
   const sellerId = await sellerIdOf(tx, checkout)
-  const who: CardSubject = isUser(payer) ? payer : `guests:account:${sellerId}`
-  const subjects = [`checkout:${checkout.id}`, who] as const
+  const maker: CardSubject = isUser(payer) ? await responsibleFor(tx, payer) : `guests:account:${sellerId}`
+  const subjects = [`checkout:${checkout.id}`, maker] as const
   const twin = await twinOf(tx, checkout, quantity, service)
   const to = await addressOf(tx, checkout, payer, twin)
   const { payment, message } = await createPendingPayment(
     tx,
-    { twin, quantity, units: amount, paymentMethodId, description, to, purpose: 'checkout', subjects, at },
+    { twin, quantity, units: amount, paymentMethodId, description, to, purpose: 'checkout', subjects, maker, at },
     service,
   )
   const charge = {

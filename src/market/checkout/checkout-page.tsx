@@ -14,6 +14,7 @@ const sentences: Partial<Record<ProblemCode, string>> = {
   arguments_refused: 'The seller no longer accepts this order. Nothing was charged.',
   not_found: 'This payment link is incomplete or wrong. Open the whole link that you were given.',
   checkout_paid: 'This is already paid. The payer sees the receipt here when signed in, or in the same browser.',
+  too_many_charges: 'Too many cards are being charged now. Nothing was charged. Try again in a minute.',
   too_many_declines: 'Too many cards were declined. Nothing was charged. Try again in 15 minutes.',
   rejected: 'You rejected the sign-in on your device. Nothing was charged.',
   sign_in_required: 'Your session has ended. Sign in again.',

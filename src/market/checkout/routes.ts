@@ -28,6 +28,7 @@ const refusals = [
   'insufficient_funds',
   'card_minimum',
   'too_many_declines',
+  'too_many_charges',
   'card_declined',
   'processor_failed',
   'parameter_unreadable',

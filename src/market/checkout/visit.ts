@@ -5,6 +5,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession, type SessionRow } from '../../identity/sessions/session.js'
 import { users } from '../../identity/users/user.js'
+import { isChargeable, isWithinCardMost } from '../../money/cards/card-amount.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
@@ -12,7 +13,6 @@ import { primaryTwin } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader } from '../../storage/storage.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
-import { isChargeable } from './card.js'
 import { chargedFor } from './charge.js'
 import { checkoutByToken, checkoutStatus, receiptIdOf } from './checkout.js'
 import type { CheckoutRow, Payer } from './checkout-row.js'
@@ -64,7 +64,7 @@ export type CheckoutStep =
 /** A visit with the secret of the link. */
 export type CheckoutVisit = Visit<{ readonly token: string }>
 
-type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys' | 'cards'>
+type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys' | 'cards' | 'limits'>
 
 /**
  * Returns the current step of a checkout page. Throws `not_found`, `checkout_expired`, and `checkout_paid` if somebody
@@ -124,7 +124,8 @@ async function unpaid(tx: Reader, state: CheckoutState, context: Context): Promi
     descriptor: quote.commodity.descriptor,
     arguments: Object.entries(checkout.arguments).map(([name, value]) => [name, textOf(value)]),
     canCancel,
-    byCard: isChargeable(quote.amount, quote.quantity),
+    byCard:
+      isChargeable(quote.amount, quote.quantity) && isWithinCardMost(quote.amount, quote.quantity, context.limits),
     sandbox: context.sandbox !== undefined,
     testMethods: (context.sandbox && context.cards?.testMethods) ?? [],
   }

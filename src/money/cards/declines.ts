@@ -2,10 +2,11 @@ import type { CardSubject } from '../../base/message.js'
 import { problem } from '../../base/problem.js'
 import { attemptsOf, checkRate, countRate, type RateLimit, uncountRate } from '../../jobs/rates/rate.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import { hasReserved } from '../ledger/reservation.js'
 
 const WINDOW = 15 * 60_000
 const code = 'too_many_declines'
-/** Declines of one user, account or link. */
+/** Declines of one user, account or link. Unproven users count as the account that made them. */
 const DECLINES: RateLimit = { kind: 'card_declines', most: 10, windowMs: WINDOW, code }
 /**
  * Declines of all guests of a seller together. Sessions cost an attacker nothing, and a few declines must not block
@@ -17,12 +18,15 @@ const PENDING_MS = 60_000
 
 const declinesOf = (subject: CardSubject): RateLimit => (subject.startsWith('guests:') ? GUEST_DECLINES : DECLINES)
 
-/** Tries without a known outcome. Declines and pending tries together may be at most twice the limit. */
+/**
+ * Tries without a known outcome. Declines and pending tries together may be at most twice the limit, and so may the
+ * charges for which supply is reserved, however old they are.
+ */
 const pendingOf = (subject: CardSubject): RateLimit => ({
   kind: 'card_pending',
   most: declinesOf(subject).most * 2,
   windowMs: PENDING_MS,
-  code,
+  code: 'too_many_charges',
 })
 
 /** A try of a card. */
@@ -31,7 +35,7 @@ export interface CardTry {
   readonly at: number
 }
 
-/** Checks that a card may be tried, and counts the try as pending until `endCardTry`. Throws `too_many_declines`. */
+/** Checks that a card may be tried, and counts the try as pending until `endCardTry`. Throws `too_many_declines`, `too_many_charges`. */
 export async function beginCardTry(tx: Writer, { subjects, at }: CardTry): Promise<void> {
   for (const subject of subjects) await checkDeclines(tx, subject, at)
   for (const subject of subjects) await countRate(tx, pendingOf(subject), { subject, at })
@@ -41,8 +45,9 @@ async function checkDeclines(tx: Reader, subject: CardSubject, at: number): Prom
   await checkRate(tx, declinesOf(subject), { subject, at })
   const pending = pendingOf(subject)
   const declined = await attemptsOf(tx, declinesOf(subject), { subject, at })
-  if (declined + (await attemptsOf(tx, pending, { subject, at })) < pending.most) return
-  throw problem(code, {
+  const isCrowded = declined + (await attemptsOf(tx, pending, { subject, at })) >= pending.most
+  if (!isCrowded && !(await hasReserved(tx, subject, pending.most))) return
+  throw problem(pending.code, {
     detail: 'Other cards are being charged now. Try again in 5 seconds.',
     headers: { 'retry-after': '5' },
   })

@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
 import { getExisting } from '../../storage/existing.js'
-import { collection, type Writer } from '../../storage/storage.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { MAX_UNITS } from './amount.js'
 import { type BalanceRow, balanceOf, balances, reserved, spendable } from './balance.js'
 
@@ -15,11 +15,13 @@ export interface ReservationRow {
   readonly issuer_twin_id: number
   /** Smallest units, above zero. */
   readonly amount: string
+  /** Whose limits the charge counts against. Null for an import. */
+  readonly maker: string | null
 }
 
 export const reservations = collection<ReservationRow>()(
   'reservations',
-  {},
+  { byMaker: { fields: ['maker'] } },
   { retention: { until: 'the card was charged or declined, or the binder is imported' } },
 )
 
@@ -28,14 +30,22 @@ export interface Reserving {
   readonly dq: string
   readonly issuerTwinId: number
   readonly amount: bigint
+  readonly maker: string | null
 }
 
+/** Whether somebody's charges that have no outcome yet hold at least this many reservations. */
+export const hasReserved = async (tx: Reader, maker: string, many: number): Promise<boolean> =>
+  (await tx.find(reservations, { index: 'byMaker', prefix: [maker], limit: many })).length >= many
+
 /** Reserves supply. Throws `amount_invalid` if that much cannot be issued in addition to what is reserved already. */
-export async function reserveSupply(tx: Writer, { paymentId, dq, issuerTwinId, amount }: Reserving): Promise<void> {
+export async function reserveSupply(
+  tx: Writer,
+  { paymentId, dq, issuerTwinId, amount, maker }: Reserving,
+): Promise<void> {
   const issuer = await balanceOf(tx, issuerTwinId, dq)
   checkIssuable(issuer, amount)
   tx.put(balances, { ...issuer, reserved: String(reserved(issuer) + amount) })
-  tx.put(reservations, { id: paymentId, dq, issuer_twin_id: issuerTwinId, amount: String(amount) })
+  tx.put(reservations, { id: paymentId, dq, issuer_twin_id: issuerTwinId, amount: String(amount), maker })
 }
 
 /** Ends a payment's reservation, if it has one. */
@@ -49,10 +59,10 @@ export async function releaseSupply(tx: Writer, paymentId: number): Promise<void
 
 /** Takes an amount out of a reservation, to issue it in the same transaction. The last one ends the reservation. */
 export async function drawSupply(tx: Writer, id: number, amount: bigint): Promise<void> {
-  const { dq, issuer_twin_id: issuerTwinId, amount: left } = await getExisting(tx, reservations, id)
+  const { dq, issuer_twin_id: issuerTwinId, amount: left, maker } = await getExisting(tx, reservations, id)
   await releaseSupply(tx, id)
   const rest = BigInt(left) - amount
-  if (rest > 0n) await reserveSupply(tx, { paymentId: id, dq, issuerTwinId, amount: rest })
+  if (rest > 0n) await reserveSupply(tx, { paymentId: id, dq, issuerTwinId, amount: rest, maker })
 }
 
 /**

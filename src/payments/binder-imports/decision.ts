@@ -47,7 +47,7 @@ async function prepare(tx: Writer, twinId: number, tally: QuantityTally, service
   const reservation_id = await tx.nextId('payments')
   try {
     const amount = unitsIn(received + opening, decimals)
-    await reserveSupply(tx, { paymentId: reservation_id, dq, issuerTwinId, amount })
+    await reserveSupply(tx, { paymentId: reservation_id, dq, issuerTwinId, amount, maker: null })
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     throw binderFault(largest.line, 'amount', 'less: the issuer cannot issue all that is received')

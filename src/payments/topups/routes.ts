@@ -20,6 +20,7 @@ export const topupRoutes = defineRoutes('top-ups', {
       'dq_unknown',
       'amount_invalid',
       'too_many_declines',
+      'too_many_charges',
       'card_declined',
       'processor_failed',
     ],

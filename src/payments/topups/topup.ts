@@ -5,11 +5,13 @@ import { type Problem, problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { StoreAnswer } from '../../http/stored-answer.js'
+import { responsibleFor } from '../../identity/users/responsible.js'
 import { emailOf } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
+import { isWithinCardMost } from '../../money/cards/card-amount.js'
 import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
 import { chargeLease, chargeNow, checkProcessor, unchargedProblem } from '../../money/cards/charge-now.js'
 import { beginCardTry } from '../../money/cards/declines.js'
@@ -39,7 +41,8 @@ export interface PendingTopup {
 
 /**
  * Charges a card and issues the value to one of the owner's twins. Returns the payment and the twin's balances.
- * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `too_many_declines`, `card_declined`, and `processor_failed` if
+ * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `too_many_declines`, `too_many_charges`,
+ * `card_declined`, and `processor_failed` if
  * nothing was charged or that is not known yet. In the second case the outbox settles the payment later.
  */
 export async function createTopup(
@@ -67,8 +70,9 @@ async function beginTopup(tx: Writer, order: TopupOrder, service: ServiceContext
   const description = `Top-up of ${twin.hostname}`
   const to = await payerAddress(tx, twin)
   const at = service.clock.now()
-  const subjects = [order.owner]
-  const charge = { twin, quantity, units, paymentMethodId, description, to, purpose: 'topup', subjects, at } as const
+  const maker = await responsibleFor(tx, order.owner)
+  const paid = { paymentMethodId, description, to, purpose: 'topup', subjects: [maker], maker } as const
+  const charge = { twin, quantity, units, ...paid, at }
   return createPendingPayment(tx, charge, service)
 }
 
@@ -86,20 +90,23 @@ export interface ChargeOrder {
   readonly purpose: CardRow['purpose']
   /** Whose limit a declined card counts against. */
   readonly subjects: readonly CardSubject[]
+  /** Whose limit counts the reserved supply. */
+  readonly maker: CardSubject
   readonly at: number
 }
 
 /**
  * Stores a pending payment and the charge that settles it, which the caller must make. Reserves supply of the issuer, so that
- * the charged amount can always be issued. Throws `amount_invalid`, `too_many_declines`.
+ * the charged amount can always be issued. Throws `amount_invalid`, `too_many_declines`, `too_many_charges`.
  */
 export async function createPendingPayment(
   tx: Writer,
-  { twin, quantity, units, paymentMethodId, description, to, purpose, subjects, at }: ChargeOrder,
+  { twin, quantity, units, paymentMethodId, description, to, purpose, subjects, maker, at }: ChargeOrder,
   service: Pick<ServiceContext, 'instance' | 'random' | 'limits'>,
 ): Promise<PendingTopup> {
+  checkCardMost(units, quantity, service)
   await beginCardTry(tx, { subjects, at })
-  const payment = await recordPending(tx, { twin, quantity, units, at })
+  const payment = await recordPending(tx, { twin, quantity, units, maker, at })
   const { decimals, shortcode: currency } = quantity
   const shown = `${formatAmount(units, decimals)} ${currency}`
   const message = await postCharge(
@@ -129,6 +136,13 @@ export async function createPendingPayment(
 }
 
 /** Throws `amount_invalid`. */
+function checkCardMost(units: bigint, quantity: DigitalQuantityRow, { limits }: Pick<ServiceContext, 'limits'>): void {
+  if (isWithinCardMost(units, quantity, limits)) return
+  const most = `${limits.cardAmount} ${quantity.shortcode}`
+  throw problem('amount_invalid', { detail: `One charge of a card may be at most ${most}. Use a smaller amount.` })
+}
+
+/** Throws `amount_invalid`. */
 function chargeableUnits(amount: number, { decimals }: DigitalQuantityRow): bigint {
   const units = toUnits(amount, decimals)
   if (units === 0n) throw problem('amount_invalid', { detail: '`amount` must be above zero.' })
@@ -141,7 +155,7 @@ function chargeableUnits(amount: number, { decimals }: DigitalQuantityRow): bigi
 
 async function recordPending(
   tx: Writer,
-  { twin, quantity, units, at }: { twin: TwinRow; quantity: DigitalQuantityRow; units: bigint; at: number },
+  { twin, quantity, units, maker, at }: Pick<ChargeOrder, 'twin' | 'quantity' | 'units' | 'maker' | 'at'>,
 ): Promise<PaymentRow> {
   const { id: dq, issuer_twin_id } = quantity
   const payment = await recordPayment(tx, {
@@ -158,7 +172,7 @@ async function recordPending(
     status: 'pending',
     created_at: at,
   })
-  await reserveSupply(tx, { paymentId: payment.id, dq, issuerTwinId: issuer_twin_id, amount: units })
+  await reserveSupply(tx, { paymentId: payment.id, dq, issuerTwinId: issuer_twin_id, amount: units, maker })
   return payment
 }
 

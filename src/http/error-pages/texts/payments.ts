@@ -208,8 +208,20 @@ export const paymentErrors = {
     causes: [
       'A form retries a declined card.',
       'Somebody tries card numbers.',
-      'Many cards are being charged at this moment.',
+      'An account lets users that it made, and whose address nobody has proven, try cards. They count together.',
     ],
     fixes: ['Wait as long as `Retry-After` says. Pay from a wallet meanwhile.'],
+  },
+  too_many_charges: {
+    meaning:
+      'Twenty charges of one user, account or link have no outcome yet, or 200 of the guests of one seller. This card was not tried. Each charge reserves what it will issue, so nobody may have more of them.',
+    causes: [
+      'Many cards are being charged at this moment.',
+      'The card processor does not say whether it charged the cards. farthing asks again for up to three days.',
+    ],
+    fixes: [
+      'Wait as long as `Retry-After` says, and send the same call again.',
+      'Read what is open with `GET /v4/payments` or `GET /v4/events`. Do not top up again for a payment that is pending.',
+    ],
   },
 } satisfies ErrorTexts

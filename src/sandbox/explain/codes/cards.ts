@@ -3,6 +3,7 @@ import { type InvoiceRow, invoices } from '../../../market/billing/invoice-row.j
 import { plans } from '../../../market/plans/plan.js'
 import { subscriptionOf } from '../../../market/plans/subscription.js'
 import { testMethods } from '../../../money/cards/test-values.js'
+import { reservations } from '../../../money/ledger/reservation.js'
 import {
   type Asked,
   askedWait,
@@ -84,6 +85,21 @@ export const cardExplainers = {
         declined,
         retry_after: wait,
       },
+      mend: later(asked, wait),
+    }
+  },
+
+  async too_many_charges(asked) {
+    const wait = askedWait(asked, 5)
+    const open = await asked.tx.find(reservations, { index: 'id', prefix: [], limit: 1000 })
+    const who = asked.entry.principal
+    const own = open.filter(({ maker }) => maker === who).length
+    return {
+      sentences: [
+        `${plural(open.length, 'charge')} have no outcome yet, ${own} of them of ${who ?? 'this link'}. At most 20 of one user, account or link may be open, or 200 of the guests of one seller. This card was not tried.`,
+        `Send the same call again after ${wait} seconds.`,
+      ],
+      facts: { principal: who, open: open.length, own, retry_after: wait },
       mend: later(asked, wait),
     }
   },

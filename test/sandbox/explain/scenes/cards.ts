@@ -48,6 +48,28 @@ export const cardScenes = {
       }
     },
   },
+  too_many_charges: {
+    async provoke(shop) {
+      const charging = gate()
+      let asked = 0
+      shop.cards.charge = async ({ id }) => {
+        asked++
+        await charging.opened
+        return { status: 'succeeded', charge_id: `ch_${id}` }
+      }
+      const open = Promise.all(Array.from({ length: 20 }, () => topup(shop, VISA)))
+      await expect.poll(() => asked, { timeout: 20_000 }).toBe(20)
+      return {
+        request: topup(shop, VISA),
+        facts: { principal: `user:${shop.reader.id}`, open: 20, own: 20, retry_after: 5 },
+        says: ['20 charges have no outcome yet', 'after 5 seconds'],
+        async meanwhile() {
+          charging.open()
+          await open
+        },
+      }
+    },
+  },
   card_minimum: {
     async provoke(shop) {
       const link = await newCheckout(
