@@ -142,6 +142,8 @@ export interface Cards {
 export interface UpstreamRequest {
   /** http or https, without user name, password and fragment. */
   readonly url: string
+  /** `url` as logs may show it: without its query, and with `{secret.NAME}` in place of a seller's secret values. */
+  readonly shownUrl: string
   readonly method: 'GET' | 'POST' | 'PUT'
   /** In lower case. */
   readonly headers: Readonly<Record<string, string>>

@@ -73,7 +73,8 @@ const failureOf = async (work: Promise<unknown>): Promise<UpstreamFailure> => {
 }
 /** What the port itself is asked. */
 const asking = (url: string, changes: Partial<UpstreamRequest> = {}): UpstreamRequest => ({
-  ...{ url, method: 'GET', headers: {}, body: null, signal: new AbortController().signal, mayConnect: () => true },
+  ...{ url, shownUrl: url, method: 'GET', headers: {}, body: null },
+  ...{ signal: new AbortController().signal, mayConnect: () => true },
   ...changes,
 })
 const refusal = { reason: 'unreachable', cause: { message: 'the address of the upstream service is refused' } }

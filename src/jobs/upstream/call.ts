@@ -6,6 +6,8 @@ import { addressRule, checkHeaders, type UpstreamPolicy } from './policy.js'
 export interface UpstreamCall {
   /** As `checkUpstreamUrl` gave it. */
   readonly url: URL
+  /** Without query and secret values, for logs. Default: `url` without its query, if nothing in it is secret. */
+  readonly shownUrl?: string | undefined
   readonly method: UpstreamRequest['method']
   /** All headers of the request. Never pass the caller's own headers on. */
   readonly headers: Readonly<Record<string, string>>
@@ -75,8 +77,13 @@ export async function readWhole({ body }: UpstreamAnswer): Promise<Uint8Array<Ar
   return whole
 }
 
-const requestOf = (service: Caller, { url, method, headers, body, hops }: UpstreamCall, signal: AbortSignal) => ({
+const requestOf = (
+  service: Caller,
+  { url, shownUrl = url.href, method, headers, body, hops }: UpstreamCall,
+  signal: AbortSignal,
+): UpstreamRequest => ({
   url: url.href,
+  shownUrl: shownUrl.replace(/[?#].*$/s, ''),
   method,
   headers: {
     ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),

@@ -68,12 +68,15 @@ export const inputsIn = (endpoint: string): Set<string> =>
   new Set(placeholdersIn(endpoint).flatMap(({ source, name }) => (source === 'input' ? [name] : [])))
 
 /**
- * Fills an endpoint's placeholders with percent-encoded values. Throws `PlaceholderFault` for a value such as `..`,
- * because URLs read a segment of dots as a step up, even when it is encoded.
+ * Fills an endpoint's placeholders with percent-encoded values. One without a value stays. Throws `PlaceholderFault` for a
+ * value such as `..`, because URLs read a segment of dots as a step up, even when it is encoded.
  */
-export function fillEndpoint(endpoint: string, valueFor: (source: Source, name: string) => string): string {
+export function fillEndpoint(endpoint: string, valueFor: (source: Source, name: string) => string | undefined): string {
   const fill = (text: string) =>
-    text.replace(PLACEHOLDER, (_, source: Source, name: string) => encodeURIComponent(valueFor(source, name)))
+    text.replace(PLACEHOLDER, (placeholder, source: Source, name: string) => {
+      const value = valueFor(source, name)
+      return value === undefined ? placeholder : encodeURIComponent(value)
+    })
   const { head, path, query } = partsOf(endpoint)
   if (head === undefined) return endpoint
   const parts = path.split(/([/\\])/).map((part) => {

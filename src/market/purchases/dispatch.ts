@@ -7,7 +7,7 @@ import type { ParameterValues } from '../catalog/parameter.js'
 import { type Arguments, argumentsRefused } from '../catalog/schema.js'
 
 /** A request to an item's endpoint. It contains secret values of dispatch parameters, so it is never stored. */
-export interface EndpointRequest extends Pick<UpstreamRequest, 'url' | 'method' | 'headers' | 'body'> {
+export interface EndpointRequest extends Pick<UpstreamRequest, 'url' | 'shownUrl' | 'method' | 'headers' | 'body'> {
   /** Values to remove from the answer. */
   readonly sensitive: readonly string[]
 }
@@ -35,14 +35,17 @@ export function endpointRequest(
   const isJson = method !== 'GET'
   const own: Record<string, string> = { accept: '*/*', ...(isJson && { 'content-type': 'application/json' }) }
   for (const [name, value] of headers) own[name.toLowerCase()] = value
-  return { url: target.href, method, headers: own, body: isJson ? JSON.stringify(sent) : null, sensitive }
+  const shownUrl = filledEndpoint(endpoint, args)
+  return { url: target.href, shownUrl, method, headers: own, body: isJson ? JSON.stringify(sent) : null, sensitive }
 }
 
-function filledEndpoint(endpoint: string, args: Arguments, secrets: ParameterValues['url']): string {
+/** Without `secrets`, their placeholders stay. */
+function filledEndpoint(endpoint: string, args: Arguments, secrets?: ParameterValues['url']): string {
   try {
     return fillEndpoint(endpoint, (source, name) => {
-      const secret = secrets.get(name)
       if (source === 'input') return queryText(args[name])
+      if (!secrets) return undefined
+      const secret = secrets.get(name)
       if (secret === undefined) throw problem('parameter_unreadable')
       return secret
     })

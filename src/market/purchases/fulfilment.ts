@@ -58,8 +58,9 @@ export async function callEndpoint(
   service: ServiceContext,
 ): Promise<ServiceAnswer> {
   try {
-    const { url, method, headers, body } = request
-    const answer = await callUpstream(service, { url: checkUpstreamUrl(url, service), method, headers, body, hops })
+    const { url, shownUrl, method, headers, body } = request
+    const to = checkUpstreamUrl(url, service)
+    const answer = await callUpstream(service, { url: to, shownUrl, method, headers, body, hops })
     const { status, contentType } = answer
     const [bytes, type] = redacted(await readWhole(answer), contentType, request.sensitive)
     const delivered = { status, content_type: type, ...encodedBody(bytes) }

@@ -132,7 +132,7 @@ class RecordedUpstream implements Upstream {
   ) {}
 
   fetch(request: UpstreamRequest): Promise<Response> {
-    this.recording.cause({ kind: 'upstream', id: `${request.method} ${request.url.replace(/[?#].*/, '')}` })
+    this.recording.cause({ kind: 'upstream', id: `${request.method} ${request.shownUrl}` })
     return this.upstream.fetch(request)
   }
 }

@@ -82,8 +82,8 @@ const upstreamSource = (answers: readonly UpstreamAnswer[]): Source =>
   new Source(
     answers.length === 0
       ? 'async () => new Response(null, { status: 204 })'
-      : `async ({ method, url }) =>
-      answers.get(\`\${method} \${url.replace(/[?#].*/, '')}\`)?.shift() ?? new Response(null, { status: 204 })`,
+      : `async ({ method, shownUrl }) =>
+      answers.get(\`\${method} \${shownUrl}\`)?.shift() ?? new Response(null, { status: 204 })`,
   )
 
 function answersSource(answers: readonly UpstreamAnswer[]): string[] {
