@@ -4,9 +4,12 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import {
   attackedFrame,
   expectEnabled,
+  holdClock,
   isEnabled,
   middleOf,
+  moveClock,
   press,
+  releaseClock,
   SETTLED_MS,
   signInAs,
   slowly,
@@ -67,6 +70,7 @@ describe('a page that hides the frame', () => {
     const pay = await middleOf(slow)
     await slow.act(`place.style.opacity = '0.01'`)
     await expectEnabled(slow, false)
+    await holdClock(slow)
     await slow.act(`place.style.opacity = ''`)
     for (let clicks = 0; clicks < 3; clicks++) await press(slow, pay)
     await wait(SETTLED_MS)
@@ -106,10 +110,11 @@ describe('a page that lets its reader press something else', () => {
     await visited.shown.open.click()
     await visited.shown.pay.waitFor()
     const pay = await middleOf(visited)
+    await holdClock(visited)
     // Longer than the button would wait if nobody pressed it.
     for (let clicks = 0; clicks < 30; clicks++) {
       await press(visited, pay)
-      await wait(100)
+      await moveClock(visited, 100)
     }
     await wait(SETTLED_MS)
     expect(await paidNow()).toBe(0)
@@ -125,7 +130,8 @@ describe('a page that lets its reader press something else', () => {
     await visited.page.mouse.move(x, y - distance)
     await wait(SETTLED_MS)
     await expectEnabled(visited)
-    await wait(2400)
+    await holdClock(visited)
+    await moveClock(visited, 600)
     await visited.act(`frame.style.top = '${60 - distance}px'`)
     await wait(50)
     await visited.page.mouse.down()
@@ -140,10 +146,40 @@ describe('a page that lets its reader press something else', () => {
     await expectEnabled(visited)
     const [x, y] = await middleOf(visited)
     await visited.page.mouse.move(x - 300, y)
+    await holdClock(visited)
     await visited.act(`frame.style.left = '460px'`)
     await press(visited, [x, y])
     await wait(SETTLED_MS)
     expect(await paidNow()).toBe(0)
+  })
+
+  it("cannot win by keeping the reader's machine busy: a press counts when it was made", async () => {
+    const visited = await opened({ box: 'position:fixed;left:480px;top:60px;width:400px;height:600px' })
+    const { page } = visited
+    await page.mouse.move(100, 100)
+    await expectEnabled(visited)
+    const [x, y] = await middleOf(visited)
+    // The frame handles the press a second after the pointer came, but it was made at once.
+    await page
+      .frames()
+      .at(-1)
+      ?.evaluate(() => {
+        const busy = () => {
+          for (const until = performance.now() + 1000; performance.now() < until; );
+        }
+        document.addEventListener('pointerover', busy, { once: true })
+      })
+    const input = await page.context().newCDPSession(page)
+    const at = Date.now() / 1000
+    const mouse = (type: 'mouseMoved' | 'mousePressed' | 'mouseReleased', ms: number) =>
+      input.send('Input.dispatchMouseEvent', {
+        ...{ type, x, y, timestamp: at + ms / 1000 },
+        ...(type !== 'mouseMoved' && { button: 'left', clickCount: 1 }),
+      })
+    await Promise.all([mouse('mouseMoved', 0), mouse('mousePressed', 20), mouse('mouseReleased', 40)])
+    await wait(SETTLED_MS)
+    expect(await paidNow()).toBe(0)
+    await expectEnabled(visited)
   })
 
   it('cannot remove the frame and put it back under the pointer', async () => {
@@ -155,9 +191,11 @@ describe('a page that lets its reader press something else', () => {
     )
     await visited.shown.open.waitFor()
     await visited.act(`frame.contentWindow.postMessage('_TQMToggle', '*')`)
+    await visited.shown.pay.waitFor()
+    await holdClock(visited)
     for (let clicks = 0; clicks < 8; clicks++) {
       await press(visited, pay)
-      await wait(100)
+      await moveClock(visited, 100)
     }
     await wait(SETTLED_MS)
     expect(await paidNow()).toBe(0)
@@ -169,11 +207,13 @@ describe('a page that lets its reader press something else', () => {
     await page.getByLabel('Chat').focus()
     await visited.act(`frame.contentWindow.postMessage('_TQMToggle', '*'); frame.focus()`)
     await shown.pay.waitFor()
+    await holdClock(visited)
     for (const key of ['Hello', ' ', 'you', 'Enter', ' ', 'x', 'Enter', 'y', ' ', 'Enter']) {
       if (key.length > 1 && key !== 'Enter') await page.keyboard.type(key, { delay: 60 })
       else await page.keyboard.press(key)
-      await wait(100)
+      await moveClock(visited, 40)
     }
+    await releaseClock(visited)
     // The page opened the dialog: the button has no focus even for a slow typist.
     await expectEnabled(visited)
     await page.keyboard.press('Enter')
@@ -182,12 +222,14 @@ describe('a page that lets its reader press something else', () => {
     await page.keyboard.press('Tab')
     await shown.pay.focus()
     await page.getByLabel('Chat').focus()
+    await holdClock(visited)
     await visited.act('frame.focus()')
     await page.keyboard.press('Enter')
     await wait(SETTLED_MS)
     expect(await paidNow()).toBe(0)
+    await moveClock(visited, 600)
+    await releaseClock(visited)
     await expectEnabled(visited)
-    await wait(2400)
     await shown.pay.press('Enter')
     await shown.open.waitFor()
     expect(await paidNow()).toBe(1)

@@ -70,7 +70,7 @@ async function openHostileShop(): Promise<HostileShop> {
   const origin = `http://localhost:${(pages.address() as AddressInfo).port}`
   const browser: Browser = await launchBrowser()
   const context = await browser.newContext({ viewport: { width: 900, height: 700 } })
-  context.setDefaultTimeout(8000)
+  context.setDefaultTimeout(60_000)
   const payments = async () => (await service.call('GET', '/_sandbox/ledger')).body.movements as number
   const seeded = await payments()
 
@@ -158,10 +158,10 @@ export function attackedFrame({ keepOpen }: { keepOpen?: () => Page | undefined 
   }
 }
 
-export const isEnabled = (visited: Visited) => visited.shown.pay.isEnabled({ timeout: 2000 })
+export const isEnabled = (visited: Visited) => visited.shown.pay.isEnabled()
 
 export async function expectEnabled(visited: Visited, enabled = true): Promise<void> {
-  await expect.poll(() => isEnabled(visited), { timeout: 10_000 }).toBe(enabled)
+  await expect.poll(() => isEnabled(visited)).toBe(enabled)
 }
 
 /** The middle of the pay button in the window. */
@@ -177,12 +177,46 @@ export async function press({ page }: Pick<Visited, 'page'>, [x, y]: [number, nu
   await page.mouse.up()
 }
 
-/** Makes the frame's half second last two seconds, so that tests are in time on a busy machine too. */
+/**
+ * Makes the frame's half second last two seconds, and lets a test stop the frame's clock with `holdClock`: however long a busy
+ * machine takes for what comes next, it all happens at one moment.
+ */
 export const slowly = {
-  init: `{ const [now, later] = [performance.now.bind(performance), setTimeout]
-    performance.now = () => now() / 4
-    window.setTimeout = (then, ms = 0, ...rest) => later(then, ms * 4, ...rest) }`,
+  init: `{
+    const now = performance.now.bind(performance), later = setTimeout, cancel = clearTimeout, waiting = new Map()
+    const { get: stamp } = Object.getOwnPropertyDescriptor(Event.prototype, 'timeStamp')
+    let skipped = 0, held = Infinity
+    const shown = (time) => Math.min(time / 4 - skipped, held)
+    performance.now = () => shown(now())
+    Object.defineProperty(Event.prototype, 'timeStamp', { get() { return shown(stamp.call(this)) } })
+    window.setTimeout = (then, ms = 0, ...rest) => {
+      const due = performance.now() + ms, id = waiting.size + 1
+      const look = () => performance.now() < due ? waiting.set(id, later(look, 20)) : then(...rest)
+      waiting.set(id, later(look, ms))
+      return id
+    }
+    window.clearTimeout = (id) => cancel(waiting.get(id))
+    window.holdClock = () => { held = performance.now() }
+    window.moveClock = (ms) => { held += ms }
+    window.releaseClock = () => { skipped = now() / 4 - held; held = Infinity }
+  }`,
 }
+
+/** The clock of a frame that was opened `slowly`. */
+async function clockOf({ page }: Pick<Visited, 'page'>, script: string): Promise<void> {
+  const [frame] = page.mainFrame().childFrames()
+  if (!frame) throw new Error('The page has no frame.')
+  await frame.evaluate(script)
+}
+
+/** Stops the clock of the frame. */
+export const holdClock = (visited: Pick<Visited, 'page'>) => clockOf(visited, 'holdClock()')
+
+/** Moves the clock that stands still. */
+export const moveClock = (visited: Pick<Visited, 'page'>, ms: number) => clockOf(visited, `moveClock(${ms})`)
+
+/** Lets the clock run on from the time that it shows. */
+export const releaseClock = (visited: Pick<Visited, 'page'>) => clockOf(visited, 'releaseClock()')
 
 /** Long enough for a payment. */
 export const SETTLED_MS = 300

@@ -14,7 +14,7 @@ const MIN_SIZE = { width: 200, height: 150, zoom: 0.5 }
 
 const tracksVisibility = embedder !== undefined && 'isVisible' in IntersectionObserverEntry.prototype
 
-/** `lib.dom` does not declare this property yet, so entries are cast to this type. */
+/** `lib.dom` does not declare this property yet. */
 interface VisibilityEntry extends IntersectionObserverEntry {
   readonly isVisible?: boolean
 }
@@ -27,6 +27,8 @@ interface Watched {
 }
 
 let observer: IntersectionObserver | undefined
+/** The dialog that is watched. */
+let uncovered: Element | undefined
 let changed = () => {}
 /** Parts that are not visible now. */
 const unseen = new Set<Element>()
@@ -36,30 +38,23 @@ let since = 0
 let timer: ReturnType<typeof setTimeout> | undefined
 
 const now = (): number => performance.now()
-const hasLasted = (ms: number): boolean => now() - since >= ms
 
 /** True once the user has had time to see everything. */
-export const isSeen = (): boolean => isVisibleNow && hasLasted(SEEN_MS)
+export const isSeen = (): boolean => isSeenAt(now())
+const isSeenAt = (time: number): boolean => isVisibleNow && time - since >= SEEN_MS
 
 /** True if the page prevents the user from seeing it. */
-export const isDoubtful = (): boolean => observer !== undefined && !isVisibleNow && hasLasted(DOUBT_MS)
+export const isDoubtful = (): boolean => observer !== undefined && !isVisibleNow && now() - since >= DOUBT_MS
 
 /** Watches a dialog until `ignore`. Calls `then` whenever `isSeen` or `isDoubtful` may have changed. */
 export function watchVisibility({ dialog, parts }: Watched, then: () => void): void {
   stopWatching()
   changed = then
-  observer = new IntersectionObserver(
-    (entries) => {
-      for (const { target, intersectionRatio, isVisible } of entries as VisibilityEntry[]) {
-        // lib.dom lacks isVisible.
-        // Rounding may cut off a fraction of a pixel. A disabled button is pale, which counts as distorted.
-        const whole = intersectionRatio >= 0.98 && (!tracksVisibility || target !== dialog || isVisible)
-        unseen[whole ? 'delete' : 'add'](target)
-      }
-      checkVisibility()
-    },
-    { threshold: [0, 0.98], ...(tracksVisibility && { trackVisibility: true, delay: 100 }) },
-  )
+  uncovered = dialog
+  observer = new IntersectionObserver(readEntries, {
+    threshold: [0, 0.98],
+    ...(tracksVisibility && { trackVisibility: true, delay: 100 }),
+  })
   for (const each of [dialog, ...parts]) {
     unseen.add(each)
     observer.observe(each)
@@ -73,6 +68,16 @@ export function stopWatching(): void {
   unseen.clear()
   isVisibleNow = false
   clearTimeout(timer)
+}
+
+function readEntries(entries: readonly VisibilityEntry[]): void {
+  for (const { target, intersectionRatio, isVisible } of entries) {
+    // Rounding may cut off a fraction of a pixel. A disabled button is pale, which counts as distorted.
+    const whole = intersectionRatio >= 0.98 && (!tracksVisibility || target !== uncovered || isVisible)
+    unseen[whole ? 'delete' : 'add'](target)
+    // After each: what was hidden and is shown again by now was hidden.
+    checkVisibility()
+  }
 }
 
 function checkVisibility(): void {
@@ -107,7 +112,16 @@ document.addEventListener('visibilitychange', checkVisibility)
 let press: { readonly seen: boolean; readonly pointer: boolean } | undefined
 /** When this window got the focus. A page can focus a frame while its user types. */
 let focusedAt = 0
-const isFocusOld = (): boolean => now() - focusedAt >= SEEN_MS
+const isFocusOldAt = (time: number): boolean => time - focusedAt >= SEEN_MS
+
+/**
+ * Whether the user could see everything when they did this. A busy machine handles it later than it happened, and what was
+ * seen until then says nothing. What is known of the frame and has not been read yet counts too.
+ */
+function isSeenIn({ timeStamp }: Event): boolean {
+  readEntries(observer?.takeRecords() ?? [])
+  return isSeenAt(timeStamp)
+}
 
 addEventListener('focus', () => {
   focusedAt = now()
@@ -115,8 +129,10 @@ addEventListener('focus', () => {
 
 document.addEventListener(
   'keydown',
-  ({ key, repeat }) => {
-    if (key === 'Enter' || key === ' ') press = { seen: isSeen() && !repeat && isFocusOld(), pointer: false }
+  (event) => {
+    const { key, repeat, timeStamp } = event
+    if (key === 'Enter' || key === ' ')
+      press = { seen: isSeenIn(event) && !repeat && isFocusOldAt(timeStamp), pointer: false }
     // Somebody who types is looking elsewhere.
     else if (key.length === 1) restartTime()
   },
@@ -144,8 +160,8 @@ for (const name of ['pointerover', 'pointermove', 'pointerdown'] as const)
   document.addEventListener(name, trackPointer, true)
 document.addEventListener(
   'pointerdown',
-  () => {
-    press = { seen: isSeen(), pointer: true }
+  (event) => {
+    press = { seen: isSeenIn(event), pointer: true }
   },
   true,
 )
@@ -155,12 +171,12 @@ document.documentElement.addEventListener('pointerleave', ({ pointerType }) => {
 })
 
 /** Whether a user could see what a click does, from press to release. A rejected click starts the time again. */
-export function isSeenPress({ isTrusted }: Event): boolean {
+export function isSeenPress(event: Event): boolean {
   const { seen = true, pointer = false } = press ?? {}
   press = undefined
   // A new window can open under a double click.
-  const attentive = isFocusOld() || (pointer && embedder !== undefined)
-  const accepted = isTrusted && seen && attentive && isSeen()
+  const attentive = isFocusOldAt(event.timeStamp) || (pointer && embedder !== undefined)
+  const accepted = event.isTrusted && seen && attentive && isSeenIn(event)
   if (!accepted) restartTime()
   return accepted
 }
