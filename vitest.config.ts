@@ -17,11 +17,11 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
   test: {
     name,
     environment: 'node',
-    testTimeout: 15_000,
-    // On a machine that has much else to do a moment is longer than the default second.
-    expect: { poll: { timeout: 5000 } },
-    hookTimeout: 30_000,
-    setupFiles: ['test/support/same-cases.ts'],
+    // A limit ends what hangs. On a machine that has much else to do, what takes a second takes a minute.
+    testTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
+    hookTimeout: 180_000,
+    setupFiles: ['test/support/same-cases.ts', 'test/support/patience.ts'],
     ...files,
   },
 })

@@ -368,4 +368,4 @@ test('does not keep the process alive', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'run.mjs')], { timeout: 20_000 })
   expect(stdout).toBe('201\n'.repeat(20))
   await rm(folder, { recursive: true })
-}, 120_000)
+})

@@ -10,7 +10,7 @@ import { purchase } from '../support/scenes/catalog.js'
 import { balanceOf, newPayer, newSeller } from '../support/scenes/world.js'
 
 /** Waits longer than a busy machine takes. */
-const until = (check: () => unknown) => vi.waitUntil(check, { timeout: 10_000 })
+const until = (check: () => unknown) => vi.waitUntil(check)
 
 const open: { close(): unknown }[] = []
 afterEach(async () => {

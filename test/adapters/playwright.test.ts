@@ -38,7 +38,7 @@ beforeAll(async () => {
   const { suites } = JSON.parse(await readFile(env.REPORT, 'utf8'))
   results = new Map(suites[0].specs.map(({ title, tests }: Spec) => [title, tests[0]?.results[0]]))
   await rm(folder, { recursive: true })
-}, 120_000)
+})
 
 interface Spec {
   readonly title: string

@@ -28,7 +28,7 @@ beforeAll(async () => {
   printed = stripVTControlCharacters(stdout + stderr)
   report = JSON.parse(await readFile(file, 'utf8'))
   await rm(folder, { recursive: true })
-}, 120_000)
+})
 
 const named = (part: string): ReportedTest[] => report.tests.filter(({ name }) => name.includes(part))
 const statesOf = (part: string): string[] => named(part).map(({ state }) => state)

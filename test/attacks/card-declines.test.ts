@@ -70,7 +70,7 @@ test('lets guests try at most 100 cards with one seller, over all sessions and l
   expect((await withCard(call, await newCheckout(call, other), await guest(call))).status).toBe(200)
   await advance(call, '15m')
   expect((await withCard(call, await newCheckout(call, await renewed(call, shop)), await guest(call))).status).toBe(200)
-}, 60_000)
+})
 
 const renewed = async (call: Parameters<typeof again>[0], { seller, item }: Awaited<ReturnType<typeof newShop>>) => ({
   seller: await again(call, seller),
@@ -128,7 +128,7 @@ test('lets forty cards at once reach at most twice the limit', async () => {
     },
   })
   const tries = Promise.all(Array.from({ length: 40 }, () => topUp(shop.payer)))
-  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(20)
+  await expect.poll(() => asked.length).toBe(20)
   let_.open()
   const answers = await tries
   expect(answers.filter(({ status }) => status === 402)).toHaveLength(20)

@@ -40,7 +40,7 @@ test('charges no card for supply that is reserved for a different charge', async
   const running = await prepared(7, { charge })
   const { call, payer, asked } = running
   const first = topUp(running, payer, 5)
-  await vi.waitUntil(() => asked.length === 1, { timeout: 20_000 })
+  await vi.waitUntil(() => asked.length === 1)
   expectProblem(await topUp(running, payer, 5), 400, 'amount_invalid')
   open()
   expect((await first).status).toBe(201)
@@ -55,7 +55,7 @@ test('issues to nobody the supply that a pending charge has reserved', async () 
   const running = await prepared(7, { charge })
   const { call, payer, full, asked } = running
   const first = topUp(running, payer, 5)
-  await vi.waitUntil(() => asked.length === 1, { timeout: 20_000 })
+  await vi.waitUntil(() => asked.length === 1)
   expectProblem(await fund(call, full.hostname, 2.001), 400, 'amount_invalid')
   expect((await fund(call, full.hostname, 2)).status).toBe(200)
   // It is not issued before the card is charged.
@@ -73,7 +73,7 @@ test('reserves the value of a charge for a checkout too', async () => {
   const item = await newItem(call, seller, 'https://api.example.test/story', { price: 3 })
   const link = await newCheckout(call, { seller, item })
   const paying = withCard(call, link, await guest(call))
-  await vi.waitUntil(() => asked.length === 1, { timeout: 20_000 })
+  await vi.waitUntil(() => asked.length === 1)
   expectProblem(await fund(call, full.hostname, 1), 400, 'amount_invalid')
   expectProblem(await topUp(running, payer, 1), 400, 'amount_invalid')
   open()

@@ -102,7 +102,7 @@ test('neither loses nor repeats the charge if the guest signs in during it', asy
   })
   const { call, link, shop, reader, asked } = running
   const paying = withCard(call, link, reader)
-  await vi.waitUntil(() => asked.length === 1, { timeout: 20_000 })
+  await vi.waitUntil(() => asked.length === 1)
   const user = await signIn(running, reader)
   let_.open()
   const paid = await paying
@@ -126,7 +126,7 @@ test('neither loses nor refunds the charge if the guest signs in during the deli
   })
   const { call, link, reader, asked } = running
   const paying = withCard(call, link, reader)
-  await vi.waitUntil(() => fetched.mock.calls.length === 1, { timeout: 20_000 })
+  await vi.waitUntil(() => fetched.mock.calls.length === 1)
   const user = await signIn(running, reader)
   let_.open()
   const paid = await paying

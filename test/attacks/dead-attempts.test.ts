@@ -7,7 +7,7 @@ import { complete, guest, newCheckout, newShop, settled, statusOf, withCard } fr
 import { expectProblem } from '../support/scenes/market.js'
 
 const never = () => new Promise<never>(() => {})
-const until = (isSo: () => boolean | Promise<boolean>) => vi.waitUntil(isSo, { timeout: 20_000 })
+const until = (isSo: () => boolean | Promise<boolean>) => vi.waitUntil(isSo)
 const encryptionKey = '7'.repeat(64)
 
 async function prepared(played: Parameters<typeof cardService>[0] = {}) {

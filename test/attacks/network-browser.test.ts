@@ -30,7 +30,7 @@ async function startSite(html = '<!doctype html><title>A page</title><link rel="
 
 async function newPage(): Promise<Page> {
   const page = await (await browser.newContext()).newPage()
-  page.setDefaultTimeout(10_000)
+  page.setDefaultTimeout(60_000)
   return page
 }
 

@@ -259,9 +259,7 @@ describe('start', () => {
     }
     const env = { PATH: `${inDirectory('bin')}:${process.env.PATH}` }
     const sandbox = await start(['--memory', '--open'], { env })
-    await expect
-      .poll(() => readFile(inDirectory('opened'), 'utf8').catch(() => ''), { timeout: 10_000 })
-      .toBe(`${sandbox.dashboard}\n`)
+    await expect.poll(() => readFile(inDirectory('opened'), 'utf8').catch(() => '')).toBe(`${sandbox.dashboard}\n`)
   })
 })
 

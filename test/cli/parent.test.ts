@@ -49,13 +49,13 @@ test.each([
   const { parent, isUp } = await startedBy(script, npm)
   expect(await isUp()).toBe(true)
   parent.kill('SIGKILL')
-  await vi.waitUntil(async () => !(await isUp()), { timeout: 10_000 })
+  await vi.waitUntil(async () => !(await isUp()))
 })
 
 test('a sandbox that npm started ends when the shell between them is killed', async () => {
   const { isUp } = await startedBy(`${serving} & sleep 2; kill -KILL $$`, npm)
   expect(await isUp()).toBe(true)
-  await vi.waitUntil(async () => !(await isUp()), { timeout: 10_000 })
+  await vi.waitUntil(async () => !(await isUp()))
 })
 
 test.each([
@@ -73,5 +73,5 @@ test('farthing exec that npm started ends its command when npm is killed', async
   const { parent, isUp } = await startedBy(script, npm)
   expect(await isUp()).toBe(true)
   parent.kill('SIGKILL')
-  await vi.waitUntil(async () => !(await isUp()), { timeout: 10_000 })
+  await vi.waitUntil(async () => !(await isUp()))
 })

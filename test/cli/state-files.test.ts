@@ -170,9 +170,7 @@ describe('repair', () => {
 })
 
 describe('backup', () => {
-  test('of a sandbox that goes on holds every payment that was confirmed, and its key', {
-    timeout: 60_000,
-  }, async () => {
+  test('of a sandbox that goes on holds every payment that was confirmed, and its key', async () => {
     const { sandbox, pay } = await startPaid()
     let confirmed = 3
     let isPaying = true
@@ -212,7 +210,7 @@ describe('backup', () => {
   })
 })
 
-test('the drill of the guide restores every payment from before the backup', { timeout: 60_000 }, async () => {
+test('the drill of the guide restores every payment from before the backup', async () => {
   const drill = fileURLToPath(new URL('../../scripts/drill-restore.mjs', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [drill])
   expect(stdout).toBe('All 50 payments from before the backup are there, and the ledger is correct.\n')

@@ -42,9 +42,7 @@ function run(args: string[], onOutput: (output: string) => void) {
   )
 }
 
-test('the service passes authorization-server-metadata-endpoint and authorization-code-grant', {
-  timeout: 60_000,
-}, async () => {
+test('the service passes authorization-server-metadata-endpoint and authorization-code-grant', async () => {
   const port = await freePort()
   const redirect = `http://127.0.0.1:${port}/callback`
   const { body: client } = await host.call('POST', '/v4/oidc/reg', {

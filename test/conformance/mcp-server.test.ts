@@ -125,14 +125,14 @@ async function run(url: string, revision: Revision, expected: readonly string[])
 }
 
 describe.each(revisions)('the server scenarios of %s', (revision) => {
-  test("pass at /mcp, except those that call the suite's own tools", { timeout: 120_000 }, async () => {
+  test("pass at /mcp, except those that call the suite's own tools", async () => {
     const own = await startOwn()
     open.push(own)
     const { code, output } = await run(`${own.url}/mcp`, revision, failing[revision].own)
     expect(code, output).toBe(0)
   })
 
-  test("pass at a server with the same wiring and the suite's own tools", { timeout: 120_000 }, async () => {
+  test("pass at a server with the same wiring and the suite's own tools", async () => {
     const fixtures = await startFixtures()
     open.push(fixtures)
     const { code, output } = await run(`${fixtures.url}/mcp`, revision, failing[revision].fixtures)

@@ -183,7 +183,7 @@ describe('Blocks of the documentation', () => {
     const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', folder, '--reporter', 'json']
     const { stdout } = await run(process.execPath, [...vitest, '--passWithNoTests'], { cwd: folder, timeout: 60_000 })
     expect(JSON.parse(stdout)).toMatchObject({ success: true, numPassedTestSuites: expect.any(Number) })
-  }, 60_000)
+  })
 
   it('are what the files hold that they are copies of', () => {
     const wrong = blocks

@@ -55,5 +55,5 @@ describe('In a browser, the documentation', () => {
       site.closeAllConnections()
       site.close()
     }
-  }, 60_000)
+  })
 })

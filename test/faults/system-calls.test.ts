@@ -29,7 +29,7 @@ beforeAll(async () => {
   child = join(directory, 'child.mjs')
   await bundleForNode(fileURLToPath(new URL('../support/faults/shop-child.ts', import.meta.url)), child)
   shop = await newStoredShop(join(directory, 'begin', 'data.json'))
-}, 120_000)
+})
 afterAll(() => rm(directory, { recursive: true }))
 
 /** Uses a copy of the shop in a process of its own, and returns all that its client knew at the end. */

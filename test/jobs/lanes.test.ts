@@ -9,7 +9,7 @@ import { countingWrites, stateOf, waitingMails } from '../support/scenes/waiting
 import { newPayer, newSeller } from '../support/scenes/world.js'
 
 /** Waits longer than a busy machine takes. */
-const until = (check: () => unknown) => vi.waitUntil(check, { timeout: 10_000 })
+const until = (check: () => unknown) => vi.waitUntil(check)
 
 const started: Service[] = []
 afterEach(async () => {

@@ -139,7 +139,7 @@ test('a thousand timers that are due run in their order, 64 in a transaction', a
   job = async (_tx, subject) => void ran.push(subject)
   const { service, counted, left } = await overdue(1000)
   await service.ready()
-  await vi.waitUntil(async () => (await left()).length === 0, { timeout: 10_000 })
+  await vi.waitUntil(async () => (await left()).length === 0)
   expect(ran).toEqual(Array.from({ length: 1000 }, (_, n) => `${n + 1}`))
   // One more plans the sweep.
   expect(counted.timers).toBe(16 + 1)
@@ -154,7 +154,7 @@ test('a request gets its turn between two slices of timers', async () => {
     ran.push(subject)
   }
   await service.ready()
-  await vi.waitUntil(async () => (await left()).length === 0, { timeout: 10_000 })
+  await vi.waitUntil(async () => (await left()).length === 0)
   await asked
   expect(ran.indexOf('request')).toBe(64)
   await service.close()
@@ -202,7 +202,7 @@ test('a timer whose writes the storage refuses stops no other of its slice', asy
   }
   const { service, left } = await overdue(6)
   await service.ready()
-  await vi.waitUntil(async () => (await left()).length === 1, { timeout: 10_000 })
+  await vi.waitUntil(async () => (await left()).length === 1)
   expect(await left()).toMatchObject([{ id: 5, failures: 1 }])
   expect(ran.filter((line) => line.startsWith('the timer'))).toEqual(['the timer 5 failed and is set again'])
   await service.close()
@@ -215,7 +215,7 @@ test('a timer that an earlier job of its slice removes does not run', async () =
   }
   const { service, left } = await overdue(3)
   await service.ready()
-  await vi.waitUntil(async () => (await left()).length === 0, { timeout: 10_000 })
+  await vi.waitUntil(async () => (await left()).length === 0)
   expect(ran).toEqual(['1', '3'])
   await service.close()
 })

@@ -45,7 +45,7 @@ const parts = (page: Page) => ({
 
 /** A page that is visible may not have set its focus yet. */
 const untilFocused = (field: Locator) =>
-  expect.poll(() => field.evaluate((element) => element === document.activeElement), { timeout: 10_000 }).toBe(true)
+  expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true)
 
 /** By keyboard alone: the field has the focus, Enter goes on. */
 async function signIn(page: Page, call: Call, email = OWNER, onDevice = async () => {}): Promise<void> {

@@ -42,9 +42,7 @@ test('the sandbox says what to do if the demo is not built', async () => {
   await service.close()
 })
 
-test('the welcome page links to the demo, which does not disturb the sandbox on the same origin', {
-  timeout: 30_000,
-}, async () => {
+test('the welcome page links to the demo, which does not disturb the sandbox on the same origin', async () => {
   const hosted = await offline.sandbox()
   const page = await newPage()
   await page.goto(new URL('/', hosted.url).href)
@@ -70,7 +68,7 @@ test('the welcome page links to the demo, which does not disturb the sandbox on 
   expect(await again.song.balance.textContent()).toBe('BALANCE 19.75 USD')
 })
 
-test('the demo works below any path of a plain file server', { timeout: 30_000 }, async () => {
+test('the demo works below any path of a plain file server', async () => {
   const page = await newPage()
   const hosted = await offline.files('/some/where/')
   const shown = await visitDemo(page, hosted)
@@ -85,9 +83,7 @@ test('the demo works below any path of a plain file server', { timeout: 30_000 }
   await page.getByText(rest).waitFor()
 })
 
-test('a newer release takes over from an open page, and shows its own files at the next visit', {
-  timeout: 30_000,
-}, async () => {
+test('a newer release takes over from an open page, and shows its own files at the next visit', async () => {
   const page = await newPage()
   let release = ''
   const hosted = await offline.files('/demo/', (name, text) =>

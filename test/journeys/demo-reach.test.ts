@@ -82,7 +82,7 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
   throw new Error(`Tab does not lead to ${name}`)
 }
 
-test('the demo works without a mouse', { timeout: 30_000 }, async () => {
+test('the demo works without a mouse', async () => {
   const page = await newPage()
   const shown = await visitDemo(page, await offline.sandbox())
   const press = (key: string) => page.keyboard.press(key)

@@ -30,9 +30,7 @@ async function stopWorkers(context: BrowserContext, page: Page): Promise<void> {
   await devtools.detach()
 }
 
-test('without network and server, a first visitor signs in, pays and reads on, also after a reload', {
-  timeout: 60_000,
-}, async () => {
+test('without network and server, a first visitor signs in, pays and reads on, also after a reload', async () => {
   const hosted = await offline.sandbox()
   const page = await newPage()
   const shown = await visitDemo(page, hosted)
@@ -79,7 +77,7 @@ test('without network and server, a first visitor signs in, pays and reads on, a
   expect((JSON.parse(await snapshotOf(page)).rows.payments as unknown[]).length).toBe(4)
 })
 
-test('the worker may stop at any time without a loss', { timeout: 30_000 }, async () => {
+test('the worker may stop at any time without a loss', async () => {
   const page = await newPage()
   const context = page.context()
   const shown = await visitDemo(page, await offline.sandbox())
@@ -93,7 +91,7 @@ test('the worker may stop at any time without a loss', { timeout: 30_000 }, asyn
   await shown.wallet.getByText('19.75 USD').waitFor()
 })
 
-test('reset asks first, and then resets every tab', { timeout: 30_000 }, async () => {
+test('reset asks first, and then resets every tab', async () => {
   const page = await newPage()
   const hosted = await offline.sandbox()
   const shown = await visitDemo(page, hosted)
@@ -123,7 +121,7 @@ test('reset asks first, and then resets every tab', { timeout: 30_000 }, async (
   expect(await shown.article.balance.textContent()).toBe('BALANCE 20.00 USD')
 })
 
-test('a saved state opens again, byte for byte, with its purchases', { timeout: 30_000 }, async () => {
+test('a saved state opens again, byte for byte, with its purchases', async () => {
   const page = await newPage()
   const shown = await visitDemo(page, await offline.sandbox())
   await signInByPhone(shown, shown.article)

@@ -45,10 +45,10 @@ const call = <N extends keyof IndexedDbPage>(
 describe('in Chromium,', async () => {
   const page = await open(await browser.newContext())
   const titles = await page.evaluate<string[]>('page.titles')
-  for (const [at, title] of titles.entries()) test(title, { timeout: 60_000 }, () => call(page, 'runCase', at))
+  for (const [at, title] of titles.entries()) test(title, () => call(page, 'runCase', at))
 })
 
-test('two tabs and a worker together spend each of 200 vouchers once', { timeout: 60_000 }, async () => {
+test('two tabs and a worker together spend each of 200 vouchers once', async () => {
   const context = await browser.newContext()
   const [one, two] = [await open(context), await open(context)]
   await call(one, 'issue', 200)
@@ -99,9 +99,7 @@ test('a tab continues after the data of its site is cleared', async () => {
 })
 
 describe('with a quota of 2 MB', () => {
-  test('a write that does not fit is undone with an error, and the storage continues', {
-    timeout: 60_000,
-  }, async () => {
+  test('a write that does not fit is undone with an error, and the storage continues', async () => {
     const context = await browser.newContext()
     const page = await open(context)
     const devtools = await context.newCDPSession(page)
@@ -150,7 +148,7 @@ describe('a tab that is killed', () => {
     },
   )
 
-  test.each(Object.entries(kill))('leaves all or none if %s while rows land', { timeout: 60_000 }, async (_, end) => {
+  test.each(Object.entries(kill))('leaves all or none if %s while rows land', async (_, end) => {
     const context = await browser.newContext()
     const other = await open(context)
     const wholeMs = await call(other, 'timeLanding', 2000)

@@ -6,9 +6,7 @@ import { CHALLENGE } from '../support/scenes/oidc.js'
 const { page: newPage } = journey()
 const offline = offlineDemo()
 
-test('a service worker connects an app without a server: it serves redirects, cookies and pages', {
-  timeout: 60_000,
-}, async () => {
+test('a service worker connects an app without a server: it serves redirects, cookies and pages', async () => {
   const page = await newPage()
   const hosted = await offline.sandbox()
   await visitDemo(page, hosted)

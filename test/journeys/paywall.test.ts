@@ -52,7 +52,7 @@ test('an authorized page requests payments and gets 200 if approved, 403 if reje
   await phone('ignore')
   const waiting = ask(0.5)
   const pushes = async () => (await call('GET', '/_sandbox/outbox?kind=push')).body.messages.length
-  await expect.poll(pushes, { timeout: 5000 }).toBe(3)
+  await expect.poll(pushes).toBe(3)
   await call('POST', '/_sandbox/clock', { body: { advance: '30s' } })
   expect((await waiting).status).toBe(408)
 

@@ -196,21 +196,16 @@ async function inDirectory(body: (directory: string) => Promise<void>): Promise<
 
 const CLOSED = Number.POSITIVE_INFINITY
 
-test(
-  'after a crash at any point, every promised commit is there, and none is there in part',
-  { timeout: 120_000 },
-  () =>
-    inDirectory(async (directory) => {
-      expect(await crashEverywhere(directory, [CLOSED])).toBeGreaterThan(60)
-      await rm(directory, { recursive: true })
-      await mkdir(directory)
-      expect(await crashEverywhere(directory, [CLOSED, CLOSED])).toBeGreaterThan(60)
-    }),
-)
+test('after a crash at any point, every promised commit is there, and none is there in part', () =>
+  inDirectory(async (directory) => {
+    expect(await crashEverywhere(directory, [CLOSED])).toBeGreaterThan(60)
+    await rm(directory, { recursive: true })
+    await mkdir(directory)
+    expect(await crashEverywhere(directory, [CLOSED, CLOSED])).toBeGreaterThan(60)
+  }))
 
 test.for([1, 2, 3, 5, 8, 13, 16, 19, 27, 34, 41, 47])(
   'a process that starts after a crash before sync %i may itself crash at any point and lose no promised commit',
-  { timeout: 120_000 },
   (syncs) =>
     inDirectory(async (directory) => {
       expect(await crashEverywhere(directory, [syncs, 9])).toBeGreaterThan(5)

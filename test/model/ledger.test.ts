@@ -228,7 +228,7 @@ test('the ledger agrees with a plain model, and its audit finds nothing, after a
     }),
     { numRuns: 300 },
   )
-}, 60_000)
+})
 
 test('a hold posts or reverses once, however many try at once', async () => {
   const storage = memoryStorage({ rerun: true })

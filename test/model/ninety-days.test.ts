@@ -247,4 +247,4 @@ test('90 days of traffic leave only what the rules of retention allow, and in th
   expect(Math.max(...watch.sweeps.map(({ removed }) => removed))).toBeLessThan(2 * SWEEP_ROWS)
   await expectSoundLedger(call)
   await service.close()
-}, 120_000)
+})

@@ -85,7 +85,7 @@ test('with hints, an event that one process writes is in the stream of another a
     expect((await a.service.fetch(`${a.service.baseUrl}/v4/events`, { method: 'POST', headers, body })).status).toBe(
       201,
     )
-    await vi.waitUntil(() => ids.length === n, { timeout: 10_000 })
+    await vi.waitUntil(() => ids.length === n)
   }
   end()
 })

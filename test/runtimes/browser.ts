@@ -61,7 +61,7 @@ async function openPage(path: string, gone: () => void): Promise<Commands> {
   const { browserContextId } = await browser.send('Target.createBrowserContext')
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
   await once(server, 'listening')
-  const connected = once(server, 'connection', { signal: AbortSignal.timeout(12_000) })
+  const connected = once(server, 'connection', { signal: AbortSignal.timeout(60_000) })
   const { port } = server.address() as AddressInfo
   await browser.send('Target.createTarget', { url: `${host}${path}#${port}`, browserContextId })
   const [socket] = await connected.catch((cause) => {

@@ -293,7 +293,7 @@ beforeAll(async () => {
     const failures = assertionResults.flatMap(({ failureMessages }) => failureMessages)
     outcomes.set(name.replace(/^.*[\\/]/, ''), [status, message, ...failures].filter(Boolean).join('\n'))
   }
-}, 120_000)
+})
 
 afterAll(() => rm(folder, { recursive: true }))
 

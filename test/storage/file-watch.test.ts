@@ -113,7 +113,7 @@ test.runIf(process.platform === 'linux')(
       const [said] = (await once(parent.stdout, 'data')) as [Buffer]
       const pid = Number(said.toString())
       const stateOf = async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.[0]
-      await expect.poll(stateOf, { timeout: 10_000 }).toBe('Z')
+      await expect.poll(stateOf).toBe('Z')
       await writeFile(`${storages.file}.lock`, JSON.stringify({ pid, host: hostname(), started: null, id: 'ended' }))
       await put(await open(), { id: 1 })
     } finally {

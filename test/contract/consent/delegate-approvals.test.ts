@@ -28,8 +28,7 @@ async function asking(call: Call, phone: string) {
   return { give, payer, persona, requests, seller, holder }
 }
 
-const asked = async (requests: () => Promise<unknown[]>) =>
-  expect.poll(async () => (await requests()).length, { timeout: 5000 }).toBe(1)
+const asked = async (requests: () => Promise<unknown[]>) => expect.poll(async () => (await requests()).length).toBe(1)
 
 contract('createDelegate by a session', (start) => {
   it('lets a party spend once the user has approved that on their phone', async () => {

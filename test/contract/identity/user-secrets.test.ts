@@ -15,13 +15,10 @@ async function asking(call: Call, phone: string) {
   const make = (headers: Record<string, string> = {}) => call('POST', '/v4/user/secrets', { session, headers })
   const asked = () =>
     expect
-      .poll(
-        async () => {
-          const { body } = await call('GET', '/v4/events?type=second_factor.requested', { token: payer.token })
-          return body.events.length
-        },
-        { timeout: 5000 },
-      )
+      .poll(async () => {
+        const { body } = await call('GET', '/v4/events?type=second_factor.requested', { token: payer.token })
+        return body.events.length
+      })
       .toBe(1)
   return { payer, make, asked }
 }

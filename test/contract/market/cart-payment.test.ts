@@ -309,7 +309,7 @@ contract('payCart', (start) => {
     const cart = await filledCart(call, user, [await sell('gate', { external_endpoint: gate.url }), await sell()])
     const keyed = { ...user, headers: { 'idempotency-key': 'once' } }
     const paying = payCart(call, keyed, cart)
-    await expect.poll(async () => (await readCart(call, user, cart)).body.status, { timeout: 10_000 }).toBe('paying')
+    await expect.poll(async () => (await readCart(call, user, cart)).body.status).toBe('paying')
     expectProblem(await payCart(call, keyed, cart), 409, 'idempotency_in_progress')
     gate.open()
     const paid = await paying

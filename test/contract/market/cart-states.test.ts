@@ -46,7 +46,7 @@ contract('The states of a cart', (start) => {
     expect((await readCart(call, user, cart)).body.status).toBe('open')
     const paying = payCart(call, user, cart)
     if (paths[0] === 'gate') {
-      await expect.poll(async () => (await readCart(call, user, cart)).body.status, { timeout: 10_000 }).toBe('paying')
+      await expect.poll(async () => (await readCart(call, user, cart)).body.status).toBe('paying')
       for (const change of changes(call, user, cart, items[0] as CartItem))
         expectProblem(await change(), 409, 'cart_closed')
       expectProblem(await payCart(call, user, cart), 409, 'cart_paying')

@@ -23,9 +23,7 @@ const requestsOf = async (call: Call, token: string) => (await secondFactorEvent
 
 /** Resolves once the user was asked, however they are reached. */
 const asked = (call: Call, token: string, times = 1) =>
-  expect
-    .poll(async () => (await requestsOf(call, token)).filter((type) => type === 'requested'), { timeout: 5000 })
-    .toHaveLength(times)
+  expect.poll(async () => (await requestsOf(call, token)).filter((type) => type === 'requested')).toHaveLength(times)
 
 contract("a session's transfer", (start) => {
   it('happens after the approval, exactly as the user saw it', async () => {

@@ -45,7 +45,7 @@ await onPostgres('An answer at another process', (database) => {
     const begin = async <T>(call: () => Promise<T>): Promise<{ readonly answer: Promise<T> }> => {
       const before = waits
       const answer = call()
-      await vi.waitUntil(() => waits > before, { timeout: 10_000 })
+      await vi.waitUntil(() => waits > before)
       return { answer }
     }
     return { a, b, begin }

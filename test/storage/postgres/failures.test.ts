@@ -79,9 +79,7 @@ await onPostgres('A connection that is lost', (database) => {
     })
   })
 
-  test('at any moment of writes, reads and an export: each is answered, and every write is stored once', {
-    timeout: 60_000,
-  }, async () => {
+  test('at any moment of writes, reads and an export: each is answered, and every write is stored once', async () => {
     await behindProxy(database, { patience: 10_000 }, async (storage, proxy) => {
       let pieces = 0
       // Until nothing is left to cut.

@@ -47,7 +47,7 @@ await onPostgres('Services over one database', (database) => {
     expect(paid.map((answer) => answer?.status)).toEqual(Array(30).fill(202))
     expect(await balanceOf(a.call, payer.token, payer.hostname)).toBe(2.5)
     await expectSoundLedger(b.call)
-  }, 60_000)
+  })
 
   test('count a fault together, and a payment under it is made once', async () => {
     const all = await newServices(database, 3)
@@ -80,7 +80,7 @@ await onPostgres('Services over one database', (database) => {
     expect(await fired()).toEqual([[3], [3], [3]])
     expect(await balanceOf(b.call, payer.token, payer.hostname)).toBe(50 - 14 - 10 - (15 - refused))
     await expectSoundLedger(b.call)
-  }, 60_000)
+  })
 
   test('arm the faults of their seed once, although all start at once', async () => {
     const fault = { match: { operation_id: 'listDigitalQuantities' }, at: 'before', do: { status: 503 } } as const
@@ -89,7 +89,7 @@ await onPostgres('Services over one database', (database) => {
     expect(answers.filter((answer) => answer?.status === 503)).toHaveLength(2)
     const listed = await Promise.all(all.map(({ service }) => service.sandbox.faults.list()))
     expect(listed.map((faults) => faults.map(({ fired }) => fired))).toEqual([[2], [2], [2]])
-  }, 60_000)
+  })
 
   test.each(interruptedControls)(
     'stay as they are when one wakes up in a control that was ended: $name',
@@ -111,9 +111,9 @@ await onPostgres('Services over one database', (database) => {
   test('know each other, and a service that closes leaves', async () => {
     const [a, b] = await newServices(database, 2)
     const names = () => a?.service.sandbox.health().processes ?? []
-    await vi.waitUntil(() => names().length === 2, { timeout: 10_000 })
+    await vi.waitUntil(() => names().length === 2)
     await b?.service.close()
-    await vi.waitUntil(() => names().length === 1, { timeout: 10_000 })
+    await vi.waitUntil(() => names().length === 1)
     expect(names()).toHaveLength(1)
   })
 })

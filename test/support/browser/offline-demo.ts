@@ -43,7 +43,7 @@ export function offlineDemo(): OfflineDemo {
     await promisify(execFile)(process.execPath, [tsdown, '--config-loader', 'unrun', ...only, '--out-dir', path], {
       cwd: root,
     })
-  }, 60_000)
+  })
   afterAll(async () => {
     for (const each of open) await each.close()
     await rm(folder, { recursive: true })

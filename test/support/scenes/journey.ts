@@ -65,7 +65,7 @@ export function journey(): Journey {
     async page(options) {
       const context = kept(await browser.newContext(options))
       const page = await context.newPage()
-      page.setDefaultTimeout(5000)
+      page.setDefaultTimeout(60_000)
       page.on('pageerror', (error) => faults.push(error.message))
       page.on('console', (message) => {
         // That an answer is a refusal, or does not come, is part of many journeys.

@@ -61,4 +61,4 @@ export const verify = (secret: string, { body, headers }: Pick<Received, 'body' 
   new Webhook(secret).verify(body, { ...headers })
 
 /** Waits longer than a busy machine takes. */
-export const until = (check: () => unknown) => vi.waitUntil(check, { timeout: 10_000, interval: 5 })
+export const until = (check: () => unknown) => vi.waitUntil(check, { interval: 5 })
