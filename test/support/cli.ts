@@ -45,12 +45,13 @@ export interface RunOptions {
   readonly largestFileKiB?: number
 }
 
+/** What listens takes a free port unless told. */
 export interface Cli {
   /** The test's own directory, empty at first. */
   readonly directory: string
   spawn(args: readonly string[], options?: RunOptions): Process
   run(args: readonly string[], options?: RunOptions): Promise<Ended>
-  /** Starts on a free port unless told, and waits until it listens. */
+  /** Starts, and waits until it listens. */
   start(args?: readonly string[], options?: RunOptions): Promise<Sandbox>
 }
 
@@ -73,7 +74,8 @@ export function cli(): Cli {
     const [file = '', ...rest] = largestFileKiB === undefined ? node : ['bash', '-c', limit, 'bash', ...node]
     const child = spawn(file, rest, {
       cwd: cwd ?? cliOfTest.directory,
-      env: { ...outerEnvironment(), ...env },
+      // The lowest of the settings: without a port of its own, a command listens on a free one.
+      env: { ...outerEnvironment(), PORT: '0', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     running.add(child)
@@ -99,8 +101,7 @@ export function cli(): Cli {
     spawn: spawnCli,
     run: (args, options) => spawnCli(args, options).ended,
     async start(args = [], options) {
-      const port = args.includes('--port') || options?.env?.FARTHING_PORT ? [] : ['--port', '0']
-      const started = spawnCli(['start', '--json', ...port, ...args], options)
+      const started = spawnCli(['start', '--json', ...args], options)
       const said = JSON.parse(await started.firstLine()) as Omit<Sandbox, keyof Process | 'stop'>
       const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
         started.child.kill(signal)
