@@ -1,6 +1,7 @@
 import { expireApprovalsOf } from '../consent/approvals/approval.js'
 import { removeThresholds } from '../consent/approvals/settings.js'
 import { removeAllDevices } from '../consent/devices/device.js'
+import { retireAgentTwin } from '../consent/oidc/connection.js'
 import { endConnectionsOf } from '../consent/oidc/disconnect.js'
 import { revokeDelegatesOf } from '../consent/personas/delegate.js'
 import { rejectRequestsOf } from '../consent/second-factor/request.js'
@@ -24,6 +25,11 @@ export const onFirstProof: readonly OnFirstProof[] = [
     count: await endConnectionsOf(tx, { userId, at }, { onDisconnect }),
     one: 'connected app',
     many: 'connected apps',
+  }),
+  async (tx, { userId }) => ({
+    count: await retireAgentTwin(tx, userId),
+    one: 'wallet that apps paid from (what it holds stays yours)',
+    many: 'wallets that apps paid from',
   }),
   async (tx, { userId, at }) => ({
     count: await revokeDelegatesOf(tx, `user:${userId}`, at),

@@ -1,6 +1,6 @@
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { isProven, users } from '../../identity/users/user.js'
+import { isProven, subjectOf, users } from '../../identity/users/user.js'
 import { primaryTwin, twinKey } from '../../money/twins/twin.js'
 import type { Reader } from '../../storage/storage.js'
 import { findAgentTwin } from './connection.js'
@@ -25,10 +25,10 @@ export async function claimsOf(
   keys?: ServiceContext['keys'],
 ): Promise<Claims> {
   const user = await tx.get(users, userId)
-  const claims: Claims = { sub: String(userId) }
-  if (!user) return claims
+  if (!user) return { sub: String(userId) }
+  const claims: Claims = { sub: subjectOf(user) }
   // A user has no name but the address, which only `email` shows.
-  const name = scopes.includes('email') ? user.email : `User ${userId}`
+  const name = scopes.includes('email') ? user.email : `User ${claims.sub}`
   if (scopes.includes('profile')) Object.assign(claims, { name, updated_at: seconds(user.updated_at) })
   if (scopes.includes('email')) Object.assign(claims, { email: user.email, email_verified: isProven(user) })
   return scopes.includes('twin') ? { ...claims, ...(await twinClaims(tx, userId, keys)) } : claims

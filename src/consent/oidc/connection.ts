@@ -90,6 +90,13 @@ async function createAgentTwin(tx: Writer, userId: number, at: number, context: 
   tx.put(agentTwins, { id: userId, twin_id: twin.id })
 }
 
+/** Makes the next connection create a new agent twin. The user keeps the present one. Returns how many there were. */
+export async function retireAgentTwin(tx: Writer, userId: number): Promise<number> {
+  if (!(await tx.get(agentTwins, userId))) return 0
+  tx.remove(agentTwins, userId)
+  return 1
+}
+
 export async function findAgentTwin(tx: Reader, userId: number): Promise<TwinRow | undefined> {
   const row = await tx.get(agentTwins, userId)
   return row && tx.get(twins, row.twin_id)

@@ -1,6 +1,8 @@
 import { digest, randomHex } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { subjectOf, users } from '../../identity/users/user.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { issuerOf } from './issuer.js'
 import { sign } from './keys.js'
@@ -23,11 +25,9 @@ export async function issueTokens(
 ): Promise<{ access_token: string; refresh_token?: string }> {
   const id = randomHex(context.random, 16)
   const issued_at = seconds(at) * 1000
-  const access_token = await sign(
-    tx,
-    { claims: accessClaims(id, { ...grant, scopes }, issued_at, context), type: 'at+jwt', algorithm: 'ES256', at },
-    context,
-  )
+  const sub = subjectOf(await getExisting(tx, users, grant.user_id))
+  const claims = { ...accessClaims(id, { ...grant, scopes }, issued_at, context), sub }
+  const access_token = await sign(tx, { claims, type: 'at+jwt', algorithm: 'ES256', at }, context)
   const refresh_token = grant.scopes.includes('offline_access') ? `tqmt_${randomHex(context.random, 16)}` : undefined
   tx.put(oidcTokens, {
     id,
@@ -45,7 +45,6 @@ export async function issueTokens(
 
 const accessClaims = (jti: string, grant: Grant, at: number, context: Context) => ({
   iss: issuerOf(context),
-  sub: String(grant.user_id),
   aud: grant.audience,
   client_id: grant.client_id,
   scope: grant.scopes.join(' '),

@@ -7,7 +7,7 @@ import type { Writer } from '../../storage/storage.js'
 import { ownedAccountIds } from '../accounts/account.js'
 import { clientsOf } from '../tokens/client.js'
 import { revokeClient } from '../tokens/token.js'
-import { type UserRow, users } from '../users/user.js'
+import { provenSubject, type UserRow, users } from '../users/user.js'
 
 export interface Proof {
   /** Ends every session of the user. Returns how many. */
@@ -19,8 +19,8 @@ export type ProofContext = Pick<ServiceContext, 'baseUrl' | 'sandbox' | 'onFirst
 
 /**
  * Records that a user has proven their email for the first time. Somebody else may have used the user until now, so
- * everything with which they could act or spend ends, and the user gets a mail. A sandbox ends nothing, because tests
- * create users through the interface and then sign them in.
+ * everything with which they could act or spend ends, apps know the user by a new subject, and the user gets a mail. A
+ * sandbox ends nothing, because tests create users through the interface and then sign them in.
  */
 export async function proveEmail(
   tx: Writer,
@@ -29,7 +29,10 @@ export async function proveEmail(
   context: ProofContext,
 ): Promise<UserRow> {
   const { baseUrl, sandbox } = context
-  const proven: UserRow = { ...user, email_verified_at: at, updated_at: at }
+  const proven: UserRow = {
+    ...{ ...user, email_verified_at: at, updated_at: at },
+    ...(!sandbox && { subject: provenSubject(user) }),
+  }
   tx.put(users, proven)
   const owner: Owner = `user:${user.id}`
   const ended = sandbox ? [] : await endWhatOthersMade(tx, user.id, { endSessions, at }, context)

@@ -248,9 +248,11 @@ interface ShownSession {
 export async function readSession(tx: Reader, sessionId: string, at: number) {
   const row = await sessionOf(tx, sessionId, at)
   const user = row && (await tx.get(users, row.user_id))
+  // A site keys its visitors by what it reads here, and anybody can make a user for any address.
+  const isShown = user && (row.page === null || isProven(user))
   return {
     session_id: sessionId,
-    user: user ? showUser(user) : null,
+    user: isShown ? showUser(user) : null,
     expires_at: seconds(row?.expires_at ?? at + LIFETIME),
   }
 }

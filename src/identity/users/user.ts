@@ -19,6 +19,8 @@ export interface UserRow {
   readonly made_by: number | null
   /** When a code that was mailed to the email was first entered; null until then. */
   readonly email_verified_at: number | null
+  /** The subject of OpenID Connect, if it is not the id. See `subjectOf`. */
+  readonly subject?: string
   readonly is_android: boolean
   readonly is_ios: boolean
   readonly created_at: number
@@ -37,6 +39,21 @@ export const users = collection<UserRow>()(
 
 /** Whether the user has proven their email. */
 export const isProven = ({ email_verified_at }: UserRow): boolean => email_verified_at !== null
+
+/**
+ * What identifies the user to apps (`sub`). The first proof of the email gives the user a new one, so that an app which knew
+ * whoever used the user before does not take the owner for them.
+ */
+export const subjectOf = ({ id, subject = String(id) }: UserRow): string => subject
+
+/** The subject of a user from their first proof on. */
+export const provenSubject = ({ id }: UserRow): string => `${id}.1`
+
+/** Returns the user that apps know by this subject now. */
+export async function userBySubject(tx: Reader, subject: string): Promise<UserRow | undefined> {
+  const user = await tx.get(users, Number.parseInt(subject, 10))
+  return user && subjectOf(user) === subject ? user : undefined
+}
 
 export interface NewUser {
   readonly email: string

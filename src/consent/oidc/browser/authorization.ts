@@ -3,7 +3,7 @@ import { required } from '../../../base/required.js'
 import { randomHex } from '../../../base/secrets.js'
 import { isPlainLine } from '../../../base/text/invisible-characters.js'
 import type { ServiceContext } from '../../../http/context.js'
-import { users } from '../../../identity/users/user.js'
+import { userBySubject } from '../../../identity/users/user.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { clientById, type OidcClientRow } from '../clients/client.js'
 import { sameRedirectUri, withParameters } from '../clients/redirect-uri.js'
@@ -184,5 +184,5 @@ export async function hintedUser(
 ): Promise<number | undefined> {
   const claims = await signedClaims(tx, idToken, 'JWT')
   if (!claims || claims.iss !== issuerOf(context) || claims.aud !== id) return undefined
-  return (await tx.get(users, Number(claims.sub)))?.id
+  return (await userBySubject(tx, String(claims.sub)))?.id
 }
