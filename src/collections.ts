@@ -19,7 +19,7 @@ import { idempotency } from './http/idempotency/idempotency.js'
 import { accounts, memberships, sellerWords } from './identity/accounts/account.js'
 import { sessions } from './identity/sessions/session.js'
 import { signInCodes } from './identity/sessions/sign-in-code.js'
-import { clientFailures, clients } from './identity/tokens/client.js'
+import { clients } from './identity/tokens/client.js'
 import { tokens } from './identity/tokens/token.js'
 import { users } from './identity/users/user.js'
 import { events } from './jobs/events/event.js'
@@ -61,7 +61,6 @@ export const collections: readonly AnyCollection[] = [
   memberships,
   sellerWords,
   clients,
-  clientFailures,
   tokens,
   users,
   sessions,

@@ -202,8 +202,8 @@ const problems = {
     429,
     'Too many cards are being charged, or their charges have no outcome yet. This card was not charged.',
   ],
-  too_many_failures: [429, 'Too many wrong client secrets for this client id. Wait before you try again.'],
-  too_many_tries: [429, 'Too many wrong codes. Request a new one.'],
+  too_many_failures: [429, 'This client secret is wrong, like too many others for this client id. Send the right one.'],
+  too_many_tries: [429, 'Too many wrong codes were entered.'],
   too_many_pending: [429, 'Too many requests are waiting for this user. Wait until one is answered or expires.'],
   slow_down: [429, 'You poll too often. Wait `interval` seconds between requests.'],
   // 500 and 501

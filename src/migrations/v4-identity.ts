@@ -1,12 +1,20 @@
+import { allRows } from '../storage/page.js'
 import type { Writer } from '../storage/storage.js'
 import { changeRows, olderRows, withMissing } from '../storage/tables/migration.js'
 import type { MigrationStep } from './step.js'
 
 export const identitySteps: readonly MigrationStep[] = [
   { what: 'Says of each session which client credentials it was made with.', migrate: fillSessions },
+  { what: 'Removes the counts of wrong client secrets, which lasted a minute.', migrate: removeFailures },
 ]
 
 /** Nobody knows with which. The sessions expire within a day. */
 function fillSessions(tx: Writer): Promise<void> {
   return changeRows(tx, olderRows('sessions'), (session) => withMissing(session, { client_id: null }))
+}
+
+/** They are counted like everything else that is limited over time. */
+async function removeFailures(tx: Writer): Promise<void> {
+  const failures = olderRows('client_failures')
+  for await (const { id } of allRows(tx, failures, { index: 'id', prefix: [] })) tx.remove(failures, String(id))
 }

@@ -33,7 +33,6 @@ import {
  * kept after that, and a day until the sweep comes.
  */
 const longestDays: Readonly<Record<string, number>> = {
-  client_failures: 2,
   tokens: 2,
   sessions: 32,
   sign_in_codes: 2,

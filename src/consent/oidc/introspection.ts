@@ -31,7 +31,7 @@ export interface Introspection extends Partial<Claims> {
 
 /**
  * Describes a token to the confidential client that owns it. Any other token, and an expired one, is just not active.
- * Returns `invalid_client` and `too_many_failures`, so that a wrong secret counts. Throws `invalid_client` for a public client.
+ * Returns `invalid_client`, so that a wrong secret counts. Throws it for a public client, and `too_many_failures`.
  */
 export async function introspectOidcToken(
   tx: Writer,

@@ -4,7 +4,6 @@ import { problem } from '../../base/problem.js'
 import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { clientFailures } from '../../identity/tokens/client.js'
 import { allRows } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
@@ -109,12 +108,7 @@ export async function deleteOidcClient(
   const at = context.clock.now()
   for await (const connection of allRows(tx, oidcConnections, { index: 'byClient', prefix: [id] }))
     await endConnection(tx, connection, { actor: id, at }, context)
-  removeClient(tx, id)
-}
-
-function removeClient(tx: Writer, id: string): void {
   tx.remove(oidcClients, id)
-  tx.remove(clientFailures, id)
 }
 
 const clientSecret = (id: string, { keys }: Pick<Context, 'keys'>): string =>

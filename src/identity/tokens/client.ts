@@ -2,6 +2,7 @@ import { hexOf } from '../../base/encoding.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
+import { type RateLimit, spendRate } from '../../jobs/rates/rate.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
@@ -66,30 +67,17 @@ export const userClientSecret = (clientId: string, { keys }: Pick<ServiceContext
 export const clientsOf = (tx: Reader, kind: 'account' | 'user', id: number): Promise<ClientRow[]> =>
   tx.find(clients, { index: 'byOwner', prefix: [kind, id], limit: 100 })
 
-/** Counts the wrong secrets for one client id since a time. */
-export interface ClientFailuresRow {
-  /** The client id. */
-  readonly id: string
-  readonly count: number
-  readonly since: number
+/** Wrong secrets for one client id. Client ids are public, so this stops only callers whose secret is wrong. */
+export const clientFailures: RateLimit = {
+  kind: 'client_failures',
+  most: 20,
+  windowMs: 60_000,
+  code: 'too_many_failures',
 }
 
-const FAILURES = 20
-const FAILURE_WINDOW = 60_000
-
-export const clientFailures = collection<ClientFailuresRow>()(
-  'client_failures',
-  { byStart: { fields: ['since'] } },
-  {
-    isTally: true,
-    retention: { after: 'the first failure that is counted', keepMs: FAILURE_WINDOW, index: 'byStart' },
-  },
-)
-
 /**
- * Returns the client of these credentials, or a problem. It does not throw the problem, because a wrong secret must count.
- * `client_unknown`: the client id is unknown or revoked, or the secret is wrong. `too_many_failures`: the secret was wrong 20
- * times in a minute. Then even the right secret is refused.
+ * Returns the client of these credentials, or `client_unknown`: the client id is unknown or revoked, or the secret is wrong.
+ * It does not throw the problem, because a wrong secret must count. Throws `too_many_failures`.
  */
 export async function checkClient(
   tx: Writer,
@@ -99,28 +87,14 @@ export async function checkClient(
   const client = await tx.get(clients, sent.client_id)
   const matches = sameSecret(digest(sent.client_secret), client?.secret_digest ?? '')
   if (!client) return problem('client_unknown')
-  return (await countAttempt(tx, client.id, matches && client.deleted_at === null, at)) ?? client
-}
-
-/**
- * Counts a wrong secret for an existing client id. Returns `client_unknown`, or `too_many_failures` above the limit
- * even for a right one.
- */
-export async function countAttempt(
-  tx: Writer,
-  clientId: string,
-  isRight: boolean,
-  at: number,
-): Promise<Problem | undefined> {
-  const counted = await tx.get(clientFailures, clientId)
-  const recent = counted && counted.since > at - FAILURE_WINDOW ? counted : { id: clientId, count: 0, since: at }
-  if (recent.count >= FAILURES) return tooManyFailures(recent, at)
-  if (isRight) return undefined
-  tx.put(clientFailures, { ...recent, count: recent.count + 1 })
+  if (matches && client.deleted_at === null) return client
+  await countFailure(tx, client.id, at)
   return problem('client_unknown')
 }
 
-const tooManyFailures = ({ since }: ClientFailuresRow, at: number): Problem =>
-  problem('too_many_failures', {
-    headers: { 'retry-after': String(Math.max(1, Math.ceil((since + FAILURE_WINDOW - at) / 1000))) },
-  })
+/**
+ * Counts a wrong secret for an existing client id. Throws `too_many_failures`. A right secret is never refused: it has 128
+ * random bits, so the limit need not keep anybody from guessing it, and only saves work.
+ */
+export const countFailure = (tx: Writer, clientId: string, at: number): Promise<void> =>
+  spendRate(tx, clientFailures, { subject: clientId, at })

@@ -1,7 +1,7 @@
 import { type Problem, problem } from '../../../base/problem.js'
 import { digest, sameSecret } from '../../../base/secrets.js'
 import { revealInvisible } from '../../../base/text/invisible-characters.js'
-import { clientFailures, countAttempt } from '../../../identity/tokens/client.js'
+import { countFailure } from '../../../identity/tokens/client.js'
 import { DAY } from '../../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
 import { isDocumentId } from './document-id.js'
@@ -60,13 +60,6 @@ export const oidcClients = collection<OidcClientRow>()(
       after: 'it was registered, or the last user disconnected it',
       keepMs: 30 * DAY,
       index: 'unused',
-      belongings: {
-        are: 'its count of failures',
-        most: 1,
-        async remove(tx, { id }) {
-          tx.remove(clientFailures, id)
-        },
-      },
     },
   },
 )
@@ -90,8 +83,8 @@ export interface SentClient {
 
 /**
  * Authenticates a client (RFC 6749 section 2.3). A secret may come in the `Authorization` header or in the body, whatever the
- * client registered, because many libraries choose by themselves. Returns `invalid_client` and `too_many_failures`, so that a
- * wrong secret counts. Throws `invalid_request`.
+ * client registered, because many libraries choose by themselves. Returns `invalid_client`, so that a wrong secret counts. Throws
+ * `too_many_failures`, `invalid_request`.
  */
 export async function authenticateClient(tx: Writer, sent: SentClient, at: number): Promise<OidcClientRow | Problem> {
   const { id, secret } = readClientCredentials(sent)
@@ -101,8 +94,9 @@ export async function authenticateClient(tx: Writer, sent: SentClient, at: numbe
   if (!client) return refused
   // A public client has no secret to guess, so nothing is counted. Some send an empty one.
   if (client.secret_digest === null) return secret === '' ? client : refused
-  const tried = await countAttempt(tx, client.id, matches, at)
-  return tried?.code === 'client_unknown' ? refused : (tried ?? client)
+  if (matches) return client
+  await countFailure(tx, client.id, at)
+  return refused
 }
 
 const BASIC = { headers: { 'www-authenticate': 'Basic realm="farthing"' } }

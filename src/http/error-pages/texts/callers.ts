@@ -189,10 +189,10 @@ export const callerErrors = {
   },
   too_many_failures: {
     meaning:
-      'The secret for this client id was wrong 20 times within a minute. Until the minute ends, even the right secret is refused.',
+      'The secret is wrong, and so were 20 others for this client id within a minute. The right secret is accepted all the same.',
     causes: ['A program retries with an old secret without a pause.', 'Somebody tries secrets.'],
     fixes: [
-      'Correct the secret, wait as long as `Retry-After` says, and reuse access tokens instead of making one for each call.',
+      'Correct the secret. The right one is accepted at once, and a wrong one is checked again after `Retry-After`.',
     ],
   },
 } satisfies ErrorTexts

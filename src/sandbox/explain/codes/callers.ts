@@ -2,6 +2,7 @@ import { accounts } from '../../../identity/accounts/account.js'
 import { sessions } from '../../../identity/sessions/session.js'
 import { clientFailures, clients } from '../../../identity/tokens/client.js'
 import { tokens } from '../../../identity/tokens/token.js'
+import { attemptsOf } from '../../../jobs/rates/rate.js'
 import { type Asked, again, callerId, corrected, first, later, saidText, schemeOf, sentText } from '../facts/asked.js'
 import {
   clientIdOf,
@@ -250,21 +251,18 @@ export const callerExplainers = {
     const wait = Number(asked.entry.response.headers['retry-after'] ?? 60)
     const [, id] = /^client:(.+)$/.exec(asked.entry.principal ?? '') ?? []
     const clientId = sentText(asked, 'client_id') ?? id
-    const counted = clientId === undefined ? undefined : await asked.tx.get(clientFailures, clientId)
+    const counted = { subject: clientId ?? '', at: asked.at }
+    const wrong = await attemptsOf(asked.tx, clientFailures, counted)
     const client = clientId === undefined ? undefined : await asked.tx.get(clients, clientId)
-    const owner = client && `${client.owner_kind}:${client.owner_id}`
     return {
       sentences: [
-        ...(counted ? [`${counted.count} wrong secrets came for ${clientId} since ${timeText(counted.since)}.`] : []),
-        `After ${wait} seconds, the right secret is accepted again.`,
+        `${plural(wrong, 'wrong secret')} came for ${clientId ?? 'the client id'} within a minute, and this one was wrong too.`,
+        `The right secret is accepted at once. Another wrong one is checked after ${wait} seconds.`,
       ],
-      facts: {
-        client_id: clientId ?? null,
-        wrong: counted?.count ?? null,
-        since: counted ? timeText(counted.since) : null,
-        retry_after: wait,
-      },
-      mend: later(asked, wait, owner === undefined ? undefined : again(asked, { as: owner })),
+      facts: { client_id: clientId ?? null, wrong, retry_after: wait },
+      mend: client
+        ? { ...(await tokenFirst(asked, client.owner_kind, client.owner_id)), next: null }
+        : later(asked, wait),
     }
   },
 } satisfies Explainers
