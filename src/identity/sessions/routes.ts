@@ -61,7 +61,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     body: z.object({ email: Email }),
     status: 202,
     result: z.object({ expires_at: UnixSeconds }),
-    errors: ['too_many_codes'],
+    errors: ['too_many_codes', 'too_many_tries'],
     idempotent: true,
     write: (tx, { body, session }, service) =>
       sendSessionCode(tx, { email: body.email, sessionId: session.id, at: service.clock.now() }, service),

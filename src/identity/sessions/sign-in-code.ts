@@ -6,7 +6,7 @@ import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
-import { type RateLimit, refundRate, spendRate } from '../../jobs/rates/rate.js'
+import { checkRate, countRate, type RateLimit, refundRate, spendRate } from '../../jobs/rates/rate.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { userByEmail } from '../users/user.js'
@@ -46,7 +46,10 @@ export const signInCodes = collection<SignInCodeRow>()(
 
 type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>
 
-/** Mails a code to an email, whether or not a user has it. `expires_at` is in Unix seconds. Throws `too_many_codes`. */
+/**
+ * Mails a code to an email, whether or not a user has it. `expires_at` is in Unix seconds. Throws `too_many_codes`, and
+ * `too_many_tries` while no code of this address can be entered.
+ */
 export async function sendSessionCode(
   tx: Writer,
   { email, sessionId, at }: { email: string; sessionId: string; at: number },
@@ -54,7 +57,10 @@ export async function sendSessionCode(
 ): Promise<{ expires_at: number }> {
   const to = normalEmail(email)
   const counted = await countedFor(tx, { email: to, sessionId })
-  if (fixedCode(to, context) === undefined) await spendRate(tx, unusedCodes(context), { subject: counted, at })
+  if (fixedCode(to, context) === undefined) {
+    await checkRate(tx, wrongCodes, { subject: counted, at })
+    await spendRate(tx, unusedCodes(context), { subject: counted, at })
+  }
   const id = await tx.nextId('sign_in_codes')
   const code = newCode(to, context)
   const expires_at = at + LIFETIME
@@ -65,6 +71,12 @@ export async function sendSessionCode(
   return { expires_at: seconds(expires_at) }
 }
 
+/**
+ * Limits the guesses at the codes of one address in a day. Twenty of a million codes: a year of guessing every day succeeds
+ * in one case of 140.
+ */
+export const wrongCodes: RateLimit = { kind: 'wrong_codes', most: 20, windowMs: DAY, code: 'too_many_tries' }
+
 /** Limits the unused codes of one address. */
 const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
   kind: 'sign_in_code',
@@ -74,12 +86,13 @@ const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
 })
 
 /**
- * Returns whose limit a new code counts against. All sessions share the limit of an address. A session in which its user was
- * signed in has its own limit, so that others who request codes cannot lock the user out.
+ * Returns whose limits a new code counts against. All sessions share the limits of an address. A session in which its user
+ * signed in by a code has its own, so that others who request or guess codes cannot lock the user out.
  */
 async function countedFor(tx: Reader, { email, sessionId }: { email: string; sessionId: string }): Promise<string> {
   const session = await findAnySession(tx, sessionId)
-  if (session === undefined || session.page !== null) return email
+  // Whoever holds a token of a user can make any number of sessions, and may not read the user's mail.
+  if (session?.by !== 'code') return email
   const user = await userByEmail(tx, email)
   return user?.id === session.user_id ? `${email} in session ${session.id}` : email
 }
@@ -87,7 +100,7 @@ async function countedFor(tx: Reader, { email, sessionId }: { email: string; ses
 /**
  * Returns the last code sent to the email in this session, if it matches `code` and can still be used. Otherwise returns a
  * problem: `session_required` if no code was sent, `code_wrong`, `code_expired` or `too_many_tries`. It does not throw the
- * problem, because a wrong try must count.
+ * problem, because a wrong try must count. Throws `too_many_tries` if there were too many in a day, even for a right code.
  */
 export async function checkCode(
   tx: Writer,
@@ -100,8 +113,13 @@ export async function checkCode(
   // A code that was entered in time stays valid while its user answers on a device.
   if (last.used || (!isCodeCurrent(last, at) && last.request_id === undefined)) return problem('code_expired')
   if (last.tries >= TRIES) return tooManyTries(last, at)
+  const counted = { subject: last.counted, at }
+  const isGuessable = fixedCode(last.email, context) === undefined
+  // A code that was entered waits for its user, whatever others guess.
+  if (isGuessable && last.request_id === undefined) await checkRate(tx, wrongCodes, counted)
   if (sameSecret(mac(last.id, code, context), last.code_mac)) return last
   tx.put(signInCodes, { ...last, tries: last.tries + 1 })
+  if (isGuessable) await countRate(tx, wrongCodes, counted)
   await recordFailure(tx, last.email, at)
   return problem('code_wrong')
 }
@@ -150,7 +168,10 @@ async function recordFailure(tx: Writer, email: string, at: number): Promise<voi
 }
 
 const tooManyTries = ({ expires_at }: SignInCodeRow, at: number) =>
-  problem('too_many_tries', { headers: { 'retry-after': String(Math.max(1, Math.ceil((expires_at - at) / 1000))) } })
+  problem('too_many_tries', {
+    detail: 'Request a new one.',
+    headers: { 'retry-after': String(Math.max(1, Math.ceil((expires_at - at) / 1000))) },
+  })
 
 const mac = (id: number, code: string, { keys }: CodeContext): string =>
   hexOf(keys.derive('sign-in code', `${id}:${code.trim()}`))

@@ -48,9 +48,13 @@ export const identityErrors = {
     ],
   },
   too_many_tries: {
-    meaning: 'Five wrong codes were entered for one mailed code. It is refused from now on, even if it is right.',
+    meaning:
+      'Five wrong codes were entered for one mailed code, or twenty for one address within a day. From then on, right codes are refused too. A session in which the user signed in before is not counted with others.',
     causes: ['Somebody guesses.', 'A program retries the same wrong code.'],
-    fixes: ['Request a new code with `POST /v4/session/code`.'],
+    fixes: [
+      'After five, request a new code with `POST /v4/session/code`.',
+      'After twenty, wait as long as `Retry-After` says, or sign in where you signed in before.',
+    ],
   },
   too_many_mails: {
     meaning:

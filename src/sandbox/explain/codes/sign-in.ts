@@ -1,8 +1,8 @@
 import { normalEmail } from '../../../base/text/email.js'
-import { signInCodes } from '../../../identity/sessions/sign-in-code.js'
+import { signInCodes, wrongCodes } from '../../../identity/sessions/sign-in-code.js'
 import { userByEmail, users } from '../../../identity/users/user.js'
 import { outbox } from '../../../jobs/outbox/outbox.js'
-import { rates } from '../../../jobs/rates/rate.js'
+import { attemptsOf, rates } from '../../../jobs/rates/rate.js'
 import { type Asked, again, askedWait, callerId, corrected, first, later, sentText } from '../facts/asked.js'
 import { likelyUser, signInFirst } from '../facts/credentials.js'
 import type { Explainers } from '../facts/explainer.js'
@@ -73,6 +73,18 @@ export const signInExplainers = {
   async too_many_tries(asked) {
     const { email, codes } = await codesOf(asked)
     const [last] = codes
+    const wrong = await attemptsOf(asked.tx, wrongCodes, { subject: email, at: asked.at })
+    if ((last?.tries ?? 0) < TRIES && wrong >= wrongCodes.most) {
+      const wait = askedWait(asked, wrongCodes.windowMs / 1000)
+      return {
+        sentences: [
+          `${wrong} wrong codes were entered for ${email} within a day. More are not checked, and no more codes are mailed, except in a session in which its user signed in before.`,
+          `The next one is possible after ${wait} seconds. Addresses such as \`ada+code123456@example.test\` have no limit.`,
+        ],
+        facts: { email, wrong, most: wrongCodes.most, retry_after: wait },
+        mend: later(asked, wait),
+      }
+    }
     return {
       sentences: [
         `${last?.tries ?? TRIES} wrong codes were entered for the last code of ${email || 'the address'}. At most ${TRIES} may be. Ask for a new one.`,

@@ -67,6 +67,20 @@ export const signInScenes = {
       }
     },
   },
+  'too_many_tries (in a day)': {
+    async provoke(shop) {
+      for (let n = 0; n < 4; n++) {
+        const { session, code } = await asked(shop)
+        for (let tries = 0; tries < 5; tries++) await verify(shop.call, session, EMAIL, wrongCode(code))
+      }
+      const session = await newGuest(shop.call)
+      return {
+        request: shop.ask('POST', '/v4/session/code', { session, body: { email: EMAIL } }),
+        facts: { email: EMAIL, wrong: 20, most: 20, retry_after: 86_400 },
+        says: [`20 wrong codes were entered for ${EMAIL} within a day`, '86400 seconds'],
+      }
+    },
+  },
   too_many_codes: {
     async provoke({ call, ask }) {
       const session = await newGuest(call)
