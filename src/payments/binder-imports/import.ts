@@ -1,7 +1,6 @@
 import { isAccountOrUser } from '../../base/owner.js'
 import { letOthersRun } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
-import { type DelegateRow, delegates } from '../../consent/personas/delegate.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { CsvSource } from '../../http/csv/csv-records.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
@@ -116,13 +115,15 @@ async function beginImport(tx: Writer, hostname: string, token: string): Promise
   return twin
 }
 
-/** Checks that the binder of a twin is empty. Throws `binder_refused`. */
+/**
+ * Checks that no value was moved and nothing imported in the binder of a twin. A delegate says nothing about its holder,
+ * because any persona may give one to any twin. Throws `binder_refused`.
+ */
 async function checkEmpty(tx: Reader, { id }: TwinRow): Promise<void> {
   const first = { index: 'byTwin', prefix: [id], limit: 1 } as const
   const [entry] = await tx.find(entries, first)
-  const [delegate]: DelegateRow[] = await tx.find(delegates, first)
   const [imported] = await tx.find(importedDelegates, first)
-  if (entry ?? delegate ?? imported)
+  if (entry ?? imported)
     throw problem('binder_refused', {
       detail:
         'It has a history already. If you repeat an import, its rows are there. Otherwise create a twin for them.',

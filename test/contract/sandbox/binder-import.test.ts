@@ -272,10 +272,6 @@ contract('importBinder', (start) => {
     const { hostname } = await emptyTwin(call)
     await fund(call, hostname, 1)
     expectProblem(await sendBinder(call, hostname, csv), 409, 'binder_refused')
-    const seller = await newSeller(call)
-    const delegated = await newPersona(call, seller)
-    await newDelegate(call, seller, { persona: delegated.hash, hostname: delegated.hostname })
-    expectProblem(await sendBinder(call, delegated.hostname, csv), 409, 'binder_refused')
     const twice = await emptyTwin(call)
     const onlyDelegate = binderCsv([{ at, identity: file(1), other: ada }])
     for (const text of [onlyDelegate, csv]) {
@@ -286,6 +282,18 @@ contract('importBinder', (start) => {
       ({ owner }) => owner.startsWith('issuer:'),
     ) ?? { hostname: '' }
     expectProblem(await sendBinder(call, issuer, csv), 409, 'binder_refused')
+  })
+
+  test('imports into a twin to which a stranger gave delegates, and lists both', async () => {
+    const { call } = await start()
+    const { hostname, token } = await emptyTwin(call)
+    const stranger = await newSeller(call)
+    const persona = await newPersona(call, stranger)
+    const { hash } = await newDelegate(call, stranger, { persona: persona.hash, hostname })
+    expect((await sendBinder(call, hostname, binderCsv(history))).status).toBe(201)
+    const listed = await binderOf(call, token, hostname)
+    for (const identity of [hash, file(1)]) expect(listed).toContain(identity)
+    expectProblem(await sendBinder(call, hostname, binderCsv(history)), 409, 'binder_refused')
   })
 
   test('refuses a second import into the same twin, and one that is broken off or overtaken', async () => {
