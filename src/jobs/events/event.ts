@@ -94,9 +94,11 @@ export async function listEvents(tx: Reader, owner: Owner, { type, limit = 20, a
     if (after > 0 && after <= (await sweptUntil(tx))) return { events: [], next: null }
     throw problem('cursor_invalid')
   }
-  const { rows } = await findMatching(tx, { owner, type, past: after, limit: limit + 1, reverse: true })
+  const { rows, last, isMore } = await findMatching(tx, { owner, type, past: after, limit: limit + 1, reverse: true })
   const shown = rows.slice(0, limit)
-  return { events: shown.map(showEvent), next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
+  // What was read without a match is not read again.
+  const next = rows.length > limit ? shown.at(-1)?.id : isMore ? last : undefined
+  return { events: shown.map(showEvent), next: next ?? null }
 }
 
 /**
@@ -133,29 +135,39 @@ export async function findEvents(
   return rows.sort((a, b) => (reverse ? b.id - a.id : a.id - b.id)).slice(0, limit)
 }
 
-/** How many events of an owner one read of a group takes. */
+/** How many events of an owner one read of a group takes, and how many reads there are in a transaction. */
 const SCANNED = 1000
+const MOST_SCANS = 2
 
 /**
  * `findEvents` that also takes a group of types, such as `payment.*`. No index has groups, so it reads the owner's events
- * until it has found enough. `last` is the id of the last event that it has read, matching or not.
+ * until it has found enough, or has read 2,000. `last` is the id of the last event that it has read, matching or not, and
+ * `isMore` says whether others may match behind it.
  */
-export async function findMatching(tx: Reader, search: EventSearch): Promise<{ rows: EventRow[]; last?: number }> {
+export async function findMatching(tx: Reader, search: EventSearch): Promise<MatchingEvents> {
   const { type, limit } = search
   if (!type?.endsWith('*')) {
     const rows = await findEvents(tx, search)
-    return { rows, ...lastOf(rows) }
+    return { rows, ...lastOf(rows), isMore: rows.length === limit }
   }
   const found: EventRow[] = []
   let { past } = search
-  for (;;) {
+  for (let scans = 1; ; scans++) {
     const read = await findEvents(tx, { ...search, type: undefined, past, limit: SCANNED })
     const rows = read.filter((row) => matchesPattern([type], row.type)).slice(0, limit - found.length)
     found.push(...rows)
-    if (found.length === limit) return { rows: found, ...lastOf(found) }
+    if (found.length === limit) return { rows: found, ...lastOf(found), isMore: true }
     past = read.at(-1)?.id ?? past
-    if (read.length < SCANNED) return { rows: found, ...(past !== undefined && { last: past }) }
+    const isMore = read.length === SCANNED
+    if (!isMore || scans === MOST_SCANS) return { rows: found, ...(past !== undefined && { last: past }), isMore }
   }
+}
+
+/** Events that match, and how far they were looked for. */
+interface MatchingEvents {
+  readonly rows: EventRow[]
+  readonly last?: number
+  readonly isMore: boolean
 }
 
 const lastOf = (rows: readonly EventRow[]) => {

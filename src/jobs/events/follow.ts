@@ -58,7 +58,7 @@ export async function* followEvents(following: FollowOptions, service: ServiceCo
       else if (silent >= HEARTBEAT_MS) yield comment('nothing new')
       silent = rows.length > 0 || silent >= HEARTBEAT_MS ? 0 : silent + pauseMs
       last = Math.max(last, read.last ?? 0)
-      if (rows.length === PIECE) continue
+      if (read.isMore) continue
       if (!(await changed)) return
     }
   } catch (cause) {

@@ -26,7 +26,7 @@ import {
   updateCatalogItem,
 } from './item.js'
 import { listDispatchParameters, replaceDispatchParameters } from './parameter.js'
-import { listCatalogItems } from './search.js'
+import { listCatalogItems, MOST_OFFSET } from './search.js'
 
 const terms = {
   dq: z.optional(ContentHash),
@@ -70,7 +70,7 @@ export const catalogRoutes = defineRoutes('catalog', {
     query: z.object({
       query: designed(z.optional(z.string().check(z.maxLength(256)))),
       limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
-      offset: z.optional(z.int().check(z.minimum(0))),
+      offset: z.optional(z.int().check(z.minimum(0), z.maximum(MOST_OFFSET))),
       created_after: designed(z.optional(Time)),
     }),
     result: z.object({ items: z.array(ItemShape), total: designed(z.int()) }),

@@ -1,7 +1,6 @@
 import { problem } from '../../base/problem.js'
 import { sellerOf, sellerWords } from '../../identity/accounts/account.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
-import { allRows } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
 import { idsWithWord, wordsOf } from '../../storage/word-index.js'
 import { readItemsTogether, type ShownItem, showItem } from './item.js'
@@ -21,6 +20,9 @@ export interface CatalogQuery {
   readonly within?: number | undefined
 }
 
+/** How far a page may begin behind the first match. Each match before it is read. */
+export const MOST_OFFSET = 1000
+
 /** How many matches are looked at one by one. `total` counts no more of them. */
 const MOST_COMPARED = 1000
 /** How many words of a query are looked up in the index, and how many parts of a word with signs in it. */
@@ -35,12 +37,17 @@ interface Found {
 
 /**
  * Returns one page of the listed items that match, newest first, and how many match in all. The number of rows that it
- * reads does not grow with the catalog.
+ * reads does not grow with the catalog. Throws `field_invalid` for an offset above 1,000.
  */
 export async function listCatalogItems(
   tx: Reader,
   { query = '', limit = 20, offset = 0, createdAfter, within }: CatalogQuery,
 ): Promise<{ items: ShownItem[]; total: number }> {
+  if (offset > MOST_OFFSET)
+    throw problem('field_invalid', {
+      detail: `"offset" must be at most ${MOST_OFFSET}. Search for words instead.`,
+      fields: { field: 'offset' },
+    })
   const words = [...new Set(query.toLowerCase().split(/\s+/).filter(Boolean))]
   const wanted = { words, createdAfter, end: offset + limit }
   const listed = words.length > 0 ? await findByWords(tx, wanted) : await newestListed(tx, wanted)
@@ -123,12 +130,15 @@ async function idsOfPart(tx: Reader, part: string): Promise<Set<number>> {
   return found
 }
 
-/** The private items of an account that are for sale and match. */
+/** The private items of an account that are for sale and match, of its newest ones. */
 async function privateMatches(tx: Reader, accountId: number, wanted: Wanted): Promise<CatalogItemRow[]> {
-  const found: CatalogItemRow[] = []
-  for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] }))
-    if (row.private && row.active && !row.archived) found.push(row)
-  return matching(tx, found, wanted)
+  const newest = { index: 'byAccount', prefix: [accountId], limit: MOST_COMPARED, reverse: true } as const
+  const rows = await tx.find(catalogItems, newest)
+  return matching(
+    tx,
+    rows.filter((row) => row.private && row.active && !row.archived),
+    wanted,
+  )
 }
 
 const isNewer = (a: CatalogItemRow, b: CatalogItemRow): boolean =>

@@ -7,7 +7,6 @@ import { createPurchase } from '../../../market/purchases/buy.js'
 import type { PriceQuote } from '../../../money/commodities/price-quote.js'
 import { type DigitalQuantityRow, quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../../money/ledger/amount.js'
-import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
 import { givenApproval } from './given-approval.js'
@@ -17,11 +16,13 @@ import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
 
 const isFeatured = ({ active, featured, archived }: CatalogItemRow): boolean => active && featured && !archived
 
+/** How many of an account's items are looked at for its tools, from the newest on. */
+const MOST_LOOKED_AT = 1000
+
 /** Returns an account's featured items as tools, oldest first. */
 export async function featuredTools(tx: Reader, accountId: number): Promise<Tool[]> {
-  const featured: CatalogItemRow[] = []
-  for await (const row of allRows(tx, catalogItems, { index: 'byAccount', prefix: [accountId] }))
-    if (isFeatured(row)) featured.push(row)
+  const newest = { index: 'byAccount', prefix: [accountId], limit: MOST_LOOKED_AT, reverse: true } as const
+  const featured = (await tx.find(catalogItems, newest)).filter(isFeatured).reverse()
   const page = await readItemsTogether(tx, featured)
   const tools: Tool[] = []
   for (const row of featured) tools.push(await itemTool(page, row))
