@@ -124,6 +124,7 @@ const fieldsByCode = {
   snapshot_refused: ['collection', 'id'],
   not_replayable: ['field', 'id'],
   overloaded: ['waiting', 'queue'],
+  too_many_calls: ['limit'],
   too_many_streams: ['limit'],
   not_ready: ['waiting', 'queue'],
   storage_unavailable: ['schema', 'ok', 'fault', 'name', 'version', 'storage', 'clock', 'evidence'],

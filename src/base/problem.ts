@@ -196,6 +196,10 @@ const problems = {
     429,
     'Too many documents were fetched from this host in the last minute. Wait before you try again.',
   ],
+  too_many_calls: [
+    429,
+    'Too many calls of endpoints: one payment makes at most 500, and free ones are limited to 300 in 15 minutes at each host. Nothing was held, and nothing was called.',
+  ],
   too_many_streams: [429, 'Too many streams of this account or user are open. Close one first.'],
   too_many_declines: [429, 'Too many cards were declined in the last 15 minutes. This card was not charged.'],
   too_many_charges: [

@@ -32,6 +32,8 @@ export interface RateLimit {
 export interface CountedAttempt {
   readonly subject: string
   readonly at: number
+  /** How many tries it is. Default: 1. */
+  readonly times?: number | undefined
 }
 
 /** Throws the limit's problem, with `Retry-After` in seconds, if the subject has reached the limit. Counts nothing. */
@@ -50,17 +52,27 @@ export const isRateReached = async (tx: Reader, limit: RateLimit, counted: Count
   (await freeAt(tx, limit, counted)) !== undefined
 
 /** When the subject may try again. Undefined if it may try now. */
-async function freeAt(tx: Reader, limit: RateLimit, { subject, at }: CountedAttempt): Promise<number | undefined> {
+async function freeAt(
+  tx: Reader,
+  limit: RateLimit,
+  { subject, at, times = 1 }: CountedAttempt,
+): Promise<number | undefined> {
   const recent = recentTimes(await tx.get(rates, idOf(limit, subject)), limit, at)
-  const first = recent[recent.length - limit.most]
+  // So many at once are more than the limit ever allows.
+  if (times > limit.most) return at + limit.windowMs
+  const first = recent[recent.length - limit.most + times - 1]
   return first === undefined ? undefined : first + limit.windowMs
 }
 
 /** Counts a try. A transaction that throws counts nothing, so return a failure that must count. */
-export async function countRate(tx: Writer, limit: RateLimit, { subject, at }: CountedAttempt): Promise<void> {
+export async function countRate(
+  tx: Writer,
+  limit: RateLimit,
+  { subject, at, times: tries = 1 }: CountedAttempt,
+): Promise<void> {
   const id = idOf(limit, subject)
   const recent = recentTimes(await tx.get(rates, id), limit, at)
-  const times = [...recent, at].slice(-limit.most)
+  const times = [...recent, ...Array<number>(tries).fill(at)].slice(-limit.most)
   tx.put(rates, { id, times, until: at + limit.windowMs })
 }
 

@@ -13,6 +13,7 @@ import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
 import { isPaymentHeld, reversePayment } from '../../payments/payments/held-payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { buyerOf } from '../purchases/buy.js'
+import { spendCalls } from '../purchases/call-limits.js'
 import { callInFlow, settlePurchase } from '../purchases/fulfilment.js'
 import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
 import { cartTerms } from './approval.js'
@@ -57,7 +58,7 @@ const CONCURRENT_CALLS = 4
 /**
  * Holds all purchases of a cart in one transaction, or none. Then fulfils each one separately, which posts or reverses
  * it. A cart that was paid before is returned as it is.
- * Throws `too_many_hops`, `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`,
+ * Throws `too_many_hops`, `too_many_calls`, `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`,
  * `approval_required`, `delegate_required`, and what `quoteItem`, `beginPurchase`, `ownTwin`, `permittedTwin` and
  * `spendAuthority` throw.
  */
@@ -101,6 +102,8 @@ async function holdPrices(
     lines.map(({ quote }) => quote),
   )
   const at = service.clock.now()
+  const called = lines.map(({ row, quote }) => ({ quote, calls: row.quantity }))
+  await spendCalls(tx, called, { buyer: buyerOf(party), at })
   const payer = await fundedTwin(tx, { ...order, party, lines }, { sums: sumsOf(lines), at })
   const terms = {
     payer,

@@ -141,6 +141,7 @@ export const cartRoutes = defineRoutes('carts', {
       'cart_empty',
       'price_changed',
       'too_many_hops',
+      'too_many_calls',
       'item_inactive',
       'arguments_refused',
       'schema_refused',

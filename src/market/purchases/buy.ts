@@ -12,6 +12,7 @@ import { type HeldPayment, reversePayment } from '../../payments/payments/held-p
 import type { Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
 import { purchaseTerms } from './approval.js'
+import { spendCalls } from './call-limits.js'
 import { callInFlow, settlePurchase } from './fulfilment.js'
 import { type Admission, beginPurchase, checkPrice, type Quote, quoteItem } from './purchase.js'
 import type { ShownReceipt } from './receipt.js'
@@ -37,7 +38,7 @@ export interface PurchaseOrder {
 
 /**
  * Buys an item and returns its receipt.
- * Throws `too_many_hops` and what `quoteItem`, `checkPrice`, `payerOf` and `beginPurchase` throw, before anything is
+ * Throws `too_many_hops`, `too_many_calls` and what `quoteItem`, `checkPrice`, `payerOf` and `beginPurchase` throw, before anything is
  * held. Throws `upstream_failed` afterwards.
  */
 export async function createPurchase(
@@ -74,6 +75,7 @@ async function holdPrice(tx: Writer, order: PurchaseOrder, { token }: FlowRun, s
   const quote = await quoteItem(tx, { itemId, args, within })
   checkPrice(quote, seen)
   await admit?.(tx, [quote])
+  await spendCalls(tx, [{ quote, calls: 1 }], { buyer: buyerOf(party), at })
   const payer = await payerOf(tx, order, quote, at)
   const by = { payer, buyer: buyerOf(party), actor: actorOf(party), delegate, hops }
   return beginPurchase(tx, { quote, args, ...by, at, token }, service)

@@ -30,6 +30,7 @@ export const purchaseRoutes = defineRoutes('purchases', {
       'item_inactive',
       'price_changed',
       'too_many_hops',
+      'too_many_calls',
       'arguments_refused',
       'schema_refused',
       'approval_required',

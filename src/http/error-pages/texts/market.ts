@@ -95,6 +95,18 @@ export const marketErrors = {
     ],
     fixes: ['Let the endpoint of the item fulfil the purchase itself.'],
   },
+  too_many_calls: {
+    meaning:
+      'One payment calls at most 500 endpoints, and a payer makes at most 300 free calls at one host within 15 minutes. Nothing was held, and nothing was called.',
+    causes: [
+      'A cart has 500 purchases or more: the quantities of its lines together.',
+      'The items are free, and the payer has called them many times. Users whose addresses are not proven count against the account that created them.',
+    ],
+    fixes: [
+      'Put the lines into several carts, and pay for one after the other.',
+      'Wait as many seconds as `Retry-After` says, if the answer has it.',
+    ],
+  },
   plan_limit_reached: {
     meaning:
       "The account's plan allows no more of this. `of` says what: `active_items` or `mcp_calls`. `limit` and `used` have the numbers.",

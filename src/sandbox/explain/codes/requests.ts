@@ -8,6 +8,7 @@ import {
   isPathOf,
   later,
   type Operation,
+  saidNumber,
   saidText,
 } from '../facts/asked.js'
 import type { Explainers } from '../facts/explainer.js'
@@ -146,6 +147,27 @@ export const requestExplainers = {
       ],
       facts: { via, hops, most: 3 },
       mend: corrected(asked, {}),
+    }
+  },
+
+  async too_many_calls(asked) {
+    const most = saidNumber(asked, 'limit') ?? null
+    const wait = askedWait(asked, 900)
+    if (most !== null)
+      return {
+        sentences: [
+          `One payment makes at most ${most} calls. Take lines out of the cart, and pay for them in another one.`,
+        ],
+        facts: { most },
+        mend: undefined,
+      }
+    return {
+      sentences: [
+        'At most 300 free calls of one payer reach a host within 15 minutes. Nothing was called.',
+        `The next one is possible after ${plural(wait, 'second')}.`,
+      ],
+      facts: { most: 300, retry_after: wait },
+      mend: later(asked, wait),
     }
   },
 

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { createService } from '../../../../src/index.js'
 import { caller } from '../../../support/api.js'
+import { newItem } from '../../../support/scenes/catalog.js'
 import { newSession } from '../../../support/scenes/world.js'
 import { gate, type Scenes } from './scene.js'
 
@@ -114,6 +115,19 @@ export const requestScenes = {
       facts: { hops: 3, most: 3, via: '1.1 farthing, 1.1 farthing, 1.1 farthing' },
       says: ['names 3 services', 'Three are allowed'],
     }),
+  },
+  too_many_calls: {
+    async provoke({ call, ask, reader, seller }) {
+      const free = await newItem(call, seller, { price: 0 })
+      const pay = async (quantity: number) => {
+        const { id } = (await call('POST', '/v4/carts', { token: reader.token })).body
+        const body = { catalog_item_id: free.id, arguments: { city: 'Rome' }, quantity }
+        await call('POST', `/v4/carts/${id}/items`, { token: reader.token, body })
+        return ask('POST', `/v4/carts/${id}/pay`, { token: reader.token })
+      }
+      for (let n = 0; n < 3; n++) await pay(99)
+      return { request: pay(4), facts: { most: 300 }, says: ['At most 300 free calls', 'possible after'] }
+    },
   },
   slow_down: {
     async provoke({ call, ask, reader }) {

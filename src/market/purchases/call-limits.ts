@@ -1,0 +1,44 @@
+import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
+import { responsibleFor } from '../../identity/users/responsible.js'
+import { type RateLimit, spendRate } from '../../jobs/rates/rate.js'
+import type { Writer } from '../../storage/storage.js'
+import type { Quote } from './purchase.js'
+
+/** How many calls of endpoints one request causes. */
+export const MOST_CALLS = 500
+
+/** Calls that cost their payer nothing, to one host. A host pays for them, and need not belong to the seller. */
+const FREE_CALLS: RateLimit = { kind: 'free_call', most: 300, windowMs: 15 * 60_000, code: 'too_many_calls' }
+
+/** A purchase of an item, `calls` times. */
+export interface CalledItem {
+  readonly quote: Pick<Quote, 'item' | 'amount'>
+  readonly calls: number
+}
+
+/** Counts the calls that a request will cause, before it holds anything. Throws `too_many_calls`. */
+export async function spendCalls(
+  tx: Writer,
+  called: readonly CalledItem[],
+  { buyer, at }: { readonly buyer: Owner; readonly at: number },
+): Promise<void> {
+  const all = called.reduce((sum, { calls }) => sum + calls, 0)
+  if (all > MOST_CALLS)
+    throw problem('too_many_calls', {
+      detail: `This makes ${all} calls, and one payment makes at most ${MOST_CALLS}. Pay for a part of it first.`,
+      fields: { limit: MOST_CALLS },
+    })
+  const free = new Map<string, number>()
+  for (const { quote, calls } of called) {
+    if (quote.amount > 0n) continue
+    const host = hostOf(quote.item.external_endpoint)
+    free.set(host, (free.get(host) ?? 0) + calls)
+  }
+  if (free.size === 0) return
+  const responsible = await responsibleFor(tx, buyer)
+  for (const [host, times] of free) await spendRate(tx, FREE_CALLS, { subject: `${responsible}>${host}`, at, times })
+}
+
+/** A placeholder is never in the host. */
+const hostOf = (endpoint: string): string => new URL(endpoint).host

@@ -1,0 +1,86 @@
+import { afterEach, expect, test } from 'vitest'
+import { createService, type Service } from '../../src/index.js'
+import { caller } from '../support/api.js'
+import { addItem, newCart, newItem, payCart } from '../support/scenes/carts.js'
+import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
+import { newPayer, newReader, newSeller, type Payer, type Seller } from '../support/scenes/world.js'
+
+const started: Service[] = []
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((service) => service.close()))
+})
+
+const VICTIM = 'https://victim.example.test/'
+
+async function start() {
+  const called: string[] = []
+  const upstream = {
+    async fetch({ url }: { url: string }) {
+      called.push(url)
+      return new Response('ok')
+    },
+  }
+  const service = createService({ sandbox: true, upstream, limits: { closeMs: 20 } })
+  started.push(service)
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  const seller = await newSeller(call)
+  const payer = await newReader(call, seller, { balance: 1000 })
+  const item = (by: Seller, price: number, host = VICTIM) => newItem(call, by, { price, external_endpoint: host })
+  /** A paid cart with these quantities of an item, one in each line. */
+  const pay = async ({ token }: Payer, { id }: { id: number }, quantities: readonly number[]) => {
+    const cart = await newCart(call, { token })
+    for (const quantity of quantities)
+      expect((await addItem(call, { token }, cart, { catalog_item_id: id, quantity })).status).toBe(201)
+    return payCart(call, { token }, cart)
+  }
+  return { service, call, called, seller, payer, item, pay }
+}
+
+const FULL = Array<number>(50).fill(99)
+
+test('one payment of a free cart of 50 lines of 99 makes no call to the server of somebody else', async () => {
+  const { called, seller, payer, item, pay } = await start()
+  const answer = await pay(payer, await item(seller, 0), FULL)
+  expectProblem(answer, 429, 'too_many_calls')
+  expect([answer.body.limit, called.length]).toEqual([500, 0])
+})
+
+test('a cart that costs next to nothing makes 500 calls and no more, and what it refuses costs nothing', async () => {
+  const { service, called, seller, payer, item, pay, call } = await start()
+  const cheap = await item(seller, 0.01)
+  expectProblem(await pay(payer, cheap, FULL), 429, 'too_many_calls')
+  expect(called).toEqual([])
+  const { status, body } = await pay(payer, cheap, [99])
+  expect([status, body.status, called.length]).toEqual([200, 'paid', 99])
+  await expectSoundLedger(call)
+  expect(service).toBeDefined()
+})
+
+test('free calls of one payer to one host are limited, whoever sells them, and by whichever user of an account', async () => {
+  const { call, called, seller, payer, item, pay } = await start()
+  const items = [await item(seller, 0), await item(await newSeller(call), 0), await item(await newSeller(call), 0)]
+  for (const each of items) expect((await pay(payer, each, [99])).status).toBe(200)
+  const refused = await pay(payer, await item(seller, 0), [4])
+  expectProblem(refused, 429, 'too_many_calls')
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800)
+  expect(called.length).toBe(297)
+  // Another payer is not refused, nor is the payer at another host, or for what costs something.
+  const other = await newPayer(call, await newSeller(call), { balance: 1 })
+  expect((await pay(other, items[0] ?? { id: 0 }, [3])).status).toBe(200)
+  expect((await pay(payer, await item(seller, 0, 'https://other.example.test/'), [4])).status).toBe(200)
+  expect((await pay(payer, await item(seller, 0.01), [4])).status).toBe(200)
+  // Single purchases count too.
+  const buy = (id: number) =>
+    call('POST', `/v4/catalog/items/${id}/purchases`, { token: payer.token, body: { arguments: {} } })
+  const statuses = []
+  for (let n = 0; n < 4; n++) statuses.push((await buy(items[0]?.id ?? 0)).status)
+  expect(statuses).toEqual([201, 201, 201, 429])
+})
+
+test('unproven users of one account share its free calls', async () => {
+  const { call, called, seller, item, pay } = await start()
+  const free = await item(seller, 0)
+  const statuses = []
+  for (let n = 0; n < 4; n++) statuses.push((await pay(await newPayer(call, seller), free, [99])).status)
+  expect([statuses, called.length]).toEqual([[200, 200, 200, 429], 297])
+})
