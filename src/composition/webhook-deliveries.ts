@@ -1,5 +1,4 @@
-import { spendLetter } from '../jobs/outbox/mail-limit.js'
-import { postMail } from '../jobs/outbox/outbox.js'
+import { sendMail } from '../identity/mail/send-mail.js'
 import { type OnDisabled, webhookDeliveryHandlerWith } from '../jobs/webhooks/send.js'
 import { billingEmails } from '../market/billing/profile.js'
 
@@ -16,9 +15,12 @@ const mailDisabled: OnDisabled = async (tx, { id, account_id, url }, { reason, b
     `We disabled your webhook ${id} at ${host}, because ${reasons[reason]}. Its deliveries have ended.`,
     `To see what happened: GET ${baseUrl}/v4/webhooks/${id}/deliveries. To enable it again: PUT ${baseUrl}/v4/webhooks/${id}. Then send again what you missed, or read it with GET ${baseUrl}/v4/events.`,
   ].join('\n\n')
-  for (const to of await billingEmails(tx, account_id))
-    if (await spendLetter(tx, { accountId: account_id, to, at }))
-      await postMail(tx, { to, subject: `Your webhook at ${host} is disabled`, text, at })
+  const mail = {
+    kind: 'webhook_disabled',
+    owner: `account:${account_id}`,
+    subject: `Your webhook ${id} is disabled`,
+  } as const
+  for (const to of await billingEmails(tx, account_id)) await sendMail(tx, { ...mail, to, text, ownLinks: baseUrl, at })
 }
 
 /** Delivers events to webhooks. */

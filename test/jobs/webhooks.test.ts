@@ -124,7 +124,7 @@ test('a failed delivery is tried again for three days under one id, holds nothin
     disabled_reason: 'failing',
   })
   const mails = (await service.sandbox.outbox({ to: 'owner@example.test' })).messages
-  expect(mails).toMatchObject([{ subject: 'Your webhook at shop.example.test is disabled' }])
+  expect(mails).toMatchObject([{ subject: expect.stringMatching(/^Your webhook \d+ is disabled$/) }])
   expect((await call('GET', '/v4/events?type=webhook.disabled', { token: seller.token })).body.events).toHaveLength(1)
 })
 

@@ -1,9 +1,9 @@
 import type { ServiceContext } from '../../http/context.js'
+import { sendMail } from '../../identity/mail/send-mail.js'
 import { clients, clientsOf, createClient } from '../../identity/tokens/client.js'
 import { revokeClient } from '../../identity/tokens/token.js'
 import { isProven, showSecrets, users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { postMail } from '../../jobs/outbox/outbox.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import {
@@ -72,5 +72,6 @@ async function notifyUser(tx: Writer, { userId, clientId, ended, at }: CreatedSe
     `New client credentials were created for your wallet: ${clientId}. Programs that have them can pay from it.`,
     'If this was not you, sign in and create new ones twice. Then these and all earlier ones stop working.',
   ].join('\n\n')
-  await postMail(tx, { to: user.email, subject: 'New client credentials for your wallet', text, at })
+  const mail = { to: user.email, owner, subject: 'New client credentials for your wallet', text }
+  await sendMail(tx, { kind: 'client_credentials', ...mail, at })
 }

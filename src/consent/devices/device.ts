@@ -2,9 +2,9 @@ import { problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { sendMail } from '../../identity/mail/send-mail.js'
 import { users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { postMail } from '../../jobs/outbox/outbox.js'
 import { getExisting } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -247,10 +247,12 @@ const recordDeviceEvent = (
     at,
   })
 
-/** Security mails are sent without a limit. */
+/** Whoever has proven the address gets every mail about their security. */
 async function mailUser(tx: Writer, device: DeviceRow, letter: DeviceMail, at: number): Promise<void> {
   const { email: to } = await getExisting(tx, users, device.user_id)
-  await postMail(tx, { to, ...deviceMail(device, letter), at })
+  const ownLinks = 'link' in letter ? { ownLinks: letter.link } : {}
+  const owner = `user:${device.user_id}` as const
+  await sendMail(tx, { kind: 'device', to, owner, ...deviceMail(device, letter), ...ownLinks, at })
 }
 
 export const showDevice = ({ id, platform, name, created_at }: DeviceRow) => ({

@@ -5,10 +5,11 @@ import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
 import { isAhead, isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { refundMail, sendMail } from '../../identity/mail/send-mail.js'
 import { users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { refundRequest, spendRequest } from '../../jobs/outbox/mail-limit.js'
-import { postMail, postPush } from '../../jobs/outbox/outbox.js'
+import { postPush } from '../../jobs/outbox/outbox.js'
 import { getExisting } from '../../storage/existing.js'
 import { allRows } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
@@ -146,9 +147,15 @@ export async function requireSecondFactor(
   const { email } = await getExisting(tx, users, userId)
   const message = { to: email, at, staleAt: expires_at }
   for (const deviceId of request.device_ids) await postPush(tx, { ...message, ...requestPush(request), deviceId })
-  if (link !== undefined) await postMail(tx, { ...message, ...requestMail(request, link, service), isAwaited: true })
+  if (link !== undefined) {
+    const mail = { ...mailOf(userId, email), ...requestMail(request, link, service), ownLinks: service.baseUrl }
+    await sendMail(tx, { ...message, ...mail, isAwaited: true })
+  }
   return request
 }
+
+const mailOf = (userId: number, to: string) =>
+  ({ kind: 'authentication_request', to, owner: `user:${userId}` }) as const
 
 /** Throws `too_many_pending`. */
 async function checkPending(tx: Reader, userId: number, at: number): Promise<void> {
@@ -238,11 +245,19 @@ export async function recordAnswer(
   const answered: AuthenticationRequestRow = { ...request, status, pending_until: null, answered_at: at }
   tx.put(authenticationRequests, answered)
   const { asker, user_id: userId, created_at } = request
-  if (status === 'approved') await refundRequest(tx, { asker, userId, at: created_at })
+  if (status === 'approved') {
+    await refundRequest(tx, { asker, userId, at: created_at })
+    if (request.link_digest !== null) await refundRequestMail(tx, request)
+  }
   await recordRequestEvent(tx, answered, status, { at, by })
   const device = answered.device_id === undefined ? undefined : await tx.get(devices, answered.device_id)
   if (device) await settleChange(tx, device, { confirmed: status === 'approved', at })
   return answered
+}
+
+async function refundRequestMail(tx: Writer, { user_id, created_at }: AuthenticationRequestRow): Promise<void> {
+  const { email } = await getExisting(tx, users, user_id)
+  await refundMail(tx, { ...mailOf(user_id, email), at: created_at })
 }
 
 /** Rejects every request of a user that is pending, or approved and not spent. Returns how many there were. */

@@ -1,10 +1,10 @@
 import type { Owner } from '../../base/owner.js'
 import type { EndedCount, ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { postMail } from '../../jobs/outbox/outbox.js'
 import { forgetTwinNonces } from '../../money/twins/twin-nonce.js'
 import type { Writer } from '../../storage/storage.js'
 import { ownedAccountIds } from '../accounts/account.js'
+import { sendMail } from '../mail/send-mail.js'
 import { clientsOf } from '../tokens/client.js'
 import { revokeClient } from '../tokens/token.js'
 import { provenSubject, type UserRow, users } from '../users/user.js'
@@ -42,7 +42,10 @@ export async function proveEmail(
   // Devices change the user's own row as they go.
   const now = (await tx.get(users, user.id)) ?? proven
   const isWorthTelling = !sandbox && (ended.length > 0 || accounts.length > 0)
-  if (isWorthTelling) await postMail(tx, { to: now.email, ...provenMail({ ended, accounts, baseUrl }), at })
+  if (isWorthTelling) {
+    const mail = provenMail({ ended, accounts, baseUrl })
+    await sendMail(tx, { kind: 'email_proven', to: now.email, owner, ...mail, ownLinks: baseUrl, at })
+  }
   return now
 }
 

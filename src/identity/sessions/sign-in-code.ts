@@ -5,10 +5,10 @@ import { normalEmail } from '../../base/text/email.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { postMail } from '../../jobs/outbox/outbox.js'
 import { checkRate, countRate, type RateLimit, refundRate, spendRate } from '../../jobs/rates/rate.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { sendMail } from '../mail/send-mail.js'
 import { userByEmail } from '../users/user.js'
 import { findAnySession } from './session.js'
 
@@ -67,7 +67,8 @@ export async function sendSessionCode(
   const fresh = { tries: 0, used: false, counted, created_at: at, expires_at }
   tx.put(signInCodes, { id, email: to, session_digest: digest(sessionId), code_mac: mac(id, code, context), ...fresh })
   const text = `Your code is ${code}. It works once, within ten minutes.\n\nIf you did not ask for it, do nothing.`
-  await postMail(tx, { to, subject: `${code} is your sign-in code`, text, at, isAwaited: true })
+  const mail = { subject: `${code} is your sign-in code`, text, isAwaited: true }
+  await sendMail(tx, { kind: 'sign_in_code', to, owner: null, ...mail, at })
   return { expires_at: seconds(expires_at) }
 }
 

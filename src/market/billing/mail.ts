@@ -1,7 +1,6 @@
 import type { ChargeResult } from '../../base/ports.js'
 import { required } from '../../base/required.js'
-import { spendLetter } from '../../jobs/outbox/mail-limit.js'
-import { postMail } from '../../jobs/outbox/outbox.js'
+import { sendMail } from '../../identity/mail/send-mail.js'
 import type { Writer } from '../../storage/storage.js'
 import { dayOf } from '../plans/period.js'
 import { plans } from '../plans/plan.js'
@@ -14,10 +13,14 @@ interface BillingMail {
   readonly paragraphs: readonly string[]
 }
 
-async function mailTo(tx: Writer, accountId: number, { subject, paragraphs }: BillingMail, at: number): Promise<void> {
-  for (const to of await billingEmails(tx, accountId))
-    if (await spendLetter(tx, { accountId, to, at }))
-      await postMail(tx, { to, subject, text: paragraphs.join('\n\n'), at })
+async function mailTo(
+  tx: Writer,
+  accountId: number,
+  { subject, paragraphs }: BillingMail,
+  { baseUrl, at }: Mailing,
+): Promise<void> {
+  const mail = { kind: 'billing', owner: `account:${accountId}`, subject, text: paragraphs.join('\n\n') } as const
+  for (const to of await billingEmails(tx, accountId)) await sendMail(tx, { ...mail, to, ownLinks: baseUrl, at })
 }
 
 const invoiceLink = ({ id }: InvoiceRow, baseUrl: string): string =>
@@ -31,7 +34,12 @@ export function mailReceipt(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: Ma
     ? `We charged ${formatDollars(total)} to your card, ${cardName(card)}.`
     : `There was nothing to charge: ${formatDollars(total)}.`
   const paragraphs = [`Thank you. ${paid}`, lines.join('\n'), invoiceLink(invoice, baseUrl)]
-  return mailTo(tx, invoice.account_id, { subject: `Receipt for invoice ${invoiceName(invoice)}`, paragraphs }, at)
+  return mailTo(
+    tx,
+    invoice.account_id,
+    { subject: `Receipt for invoice ${invoiceName(invoice)}`, paragraphs },
+    { baseUrl, at },
+  )
 }
 
 interface Mailing {
@@ -74,7 +82,7 @@ export function mailFailure(
         invoiceLink(invoice, baseUrl),
       ],
     },
-    at,
+    { baseUrl, at },
   )
 }
 
@@ -93,6 +101,6 @@ export function mailCancelled(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: 
         invoiceLink(invoice, baseUrl),
       ],
     },
-    at,
+    { baseUrl, at },
   )
 }

@@ -6,7 +6,7 @@ import {
   type UserSession,
 } from '../../consent/second-factor/await-second-factor.js'
 import type { ServiceContext } from '../../http/context.js'
-import { checkInvitation } from '../../jobs/outbox/mail-limit.js'
+import { checkMail } from '../../identity/mail/send-mail.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { post } from '../../money/ledger/movement.js'
@@ -30,7 +30,8 @@ export async function awaitTransferApproval(
     const planned = await planTransfer(tx, order)
     const balance = await balanceOf(tx, planned.sender.id, planned.quantity.id)
     if (spendable(balance) < planned.amount) throw problem('insufficient_funds')
-    if (!planned.payee) await checkInvitation(tx, { to: planned.address, at: service.clock.now() })
+    if (!planned.payee)
+      await checkMail(tx, { kind: 'invitation', to: planned.address, owner: null, at: service.clock.now() })
     return planned
   })
   return { ...session, request: await awaitSecondFactor(service, secondFactorOrder(plan, session)) }

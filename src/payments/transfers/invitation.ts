@@ -5,9 +5,8 @@ import { digest } from '../../base/secrets.js'
 import { isAhead } from '../../base/time.js'
 import type { OnSignIn, ServiceContext } from '../../http/context.js'
 import { memberships } from '../../identity/accounts/account.js'
+import { checkMail, sendMail } from '../../identity/mail/send-mail.js'
 import { emailOf, isProven, type UserRow, users } from '../../identity/users/user.js'
-import { spendInvitation, spendNotice } from '../../jobs/outbox/mail-limit.js'
-import { postMail } from '../../jobs/outbox/outbox.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { firstTwinOf, type TwinRow } from '../../money/twins/twin.js'
@@ -46,7 +45,7 @@ export async function createInvitation(
   { sender, email, dq, amount, memo, actor, at }: NewInvitation,
   { random, baseUrl }: InvitationContext,
 ): Promise<TransferRow> {
-  await spendInvitation(tx, { to: email, at })
+  await checkMail(tx, { kind: 'invitation', to: email, owner: null, at })
   const held = await hold(tx, { kind: 'transfer', dq, amount, payerTwinId: sender.id, payeeTwinId: null, at })
   const token = base64url(random.bytes(32))
   const expires_at = at + LIFETIME
@@ -69,7 +68,15 @@ export async function createInvitation(
   tx.put(transfers, transfer)
   await setTimer(tx, { kind: TRANSFER_EXPIRES, subject: String(transfer.id), at: expires_at, now: at })
   const mail = invitationMail(await invitationOf(tx, transfer), `${baseUrl}/transfers/${token}`)
-  await postMail(tx, { to: email, ...mail, at, staleAt: expires_at })
+  await sendMail(tx, {
+    kind: 'invitation',
+    to: email,
+    owner: null,
+    ...mail,
+    ownLinks: baseUrl,
+    at,
+    staleAt: expires_at,
+  })
   await recordTransferEvent(tx, 'invited', transfer, { actor, at })
   return transfer
 }
@@ -146,7 +153,7 @@ export const expireTransfer: TimerJob = async (tx, subject, { clock }) => {
   await recordTransferEvent(tx, 'expired', expired, { actor: 'service', at })
   const mail = expiredMail(await invitationOf(tx, expired))
   for (const to of await emailsOf(tx, expired.sender_owner))
-    if (await spendNotice(tx, { to, at })) await postMail(tx, { to, ...mail, at })
+    await sendMail(tx, { kind: 'invitation_expired', to, owner: expired.sender_owner, ...mail, at })
 }
 
 function closeInvitation(tx: Writer, transfer: TransferRow, status: TransferStatus): TransferRow {

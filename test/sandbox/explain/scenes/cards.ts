@@ -50,7 +50,7 @@ export const cardScenes = {
   },
   too_many_charges: {
     async provoke(shop) {
-      const charging = gate()
+      const charging = gate<void>()
       let asked = 0
       shop.cards.charge = async ({ id }) => {
         asked++

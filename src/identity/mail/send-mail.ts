@@ -1,0 +1,99 @@
+import { accountIdOf, type Owner, userIdOf } from '../../base/owner.js'
+import { normalEmail } from '../../base/text/email.js'
+import { revealInvisible, revealInvisibleLine } from '../../base/text/invisible-characters.js'
+import { unlinked } from '../../base/text/quotation.js'
+import { postMail } from '../../jobs/outbox/outbox.js'
+import { checkRate, countRate, isRateReached, type RateLimit, refundRate } from '../../jobs/rates/rate.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { isOwner } from '../accounts/account.js'
+import { provenUserByEmail } from '../users/user.js'
+import { type MailKind, type MailKindName, mailKinds } from './mail-kinds.js'
+
+/** The one way to mail somebody. Nothing else writes mails, so no feature can go around its limits. */
+
+const most = { most: 5, windowMs: 15 * 60_000, code: 'too_many_mails' } as const
+
+/** Mails of one class to an address that is not proven to be their owner's, from anybody. */
+const toAddress = (mailClass: MailKind['class']): RateLimit => ({ kind: `mail_${mailClass}`, ...most })
+
+/** Mails of one class to an owner, at an address that is. */
+const toOwner = (mailClass: MailKind['class']): RateLimit => ({ kind: `own_mail_${mailClass}`, ...most })
+
+export interface NewMail {
+  readonly kind: MailKindName
+  readonly to: string
+  /**
+   * Whose address it is, if it is proven: that of the user, or of an owner of the account. Null: whoever causes the mail
+   * named the address, and it may be anybody's.
+   */
+  readonly owner: Owner | null
+  readonly subject: string
+  readonly text: string
+  /** How links of the service begin: its base URL, or one whole link. All others are written so that they are none. */
+  readonly ownLinks?: string
+  readonly isAwaited?: boolean
+  readonly staleAt?: number
+  readonly at: number
+}
+
+/**
+ * Writes a mail, unless too many of its class went to its address. Returns whether it was written. Throws
+ * `too_many_mails` for kinds whose callers must know.
+ */
+export async function sendMail(tx: Writer, { kind, owner, ownLinks, ...mail }: NewMail): Promise<boolean> {
+  const { to, at } = mail
+  const { above } = mailKinds[kind]
+  const counted = above === 'counted' ? undefined : await countedFor(tx, { kind, to, owner })
+  if (counted) {
+    const { limit, subject } = counted
+    if (above === 'refuse') await checkRate(tx, limit, { subject, at })
+    else if (await isRateReached(tx, limit, { subject, at })) return false
+    await countRate(tx, limit, { subject, at })
+  }
+  const subject = unlinked(revealInvisibleLine(mail.subject))
+  await postMail(tx, { ...mail, subject, text: withoutForeignLinks(revealInvisible(mail.text), ownLinks) })
+  return true
+}
+
+type Recipient = Pick<NewMail, 'kind' | 'to' | 'owner'>
+
+/** The limit of a mail, and whom it counts. Undefined if there is none. */
+async function countedFor(
+  tx: Reader,
+  { kind, to, owner }: Recipient,
+): Promise<{ limit: RateLimit; subject: string } | undefined> {
+  const { class: mailClass, isLimitedForOwner } = mailKinds[kind]
+  const address = normalEmail(to)
+  if (owner === null || !(await isProvenAddressOf(tx, owner, address)))
+    return { limit: toAddress(mailClass), subject: address }
+  return isLimitedForOwner ? { limit: toOwner(mailClass), subject: `${owner}>${address}` } : undefined
+}
+
+/** Whether the address is the proven one of a user, or of an owner of an account. */
+async function isProvenAddressOf(tx: Reader, owner: Owner, address: string): Promise<boolean> {
+  const reader = await provenUserByEmail(tx, address)
+  const accountId = accountIdOf(owner)
+  if (!reader) return false
+  return accountId === undefined ? reader.id === userIdOf(owner) : isOwner(tx, accountId, reader.id)
+}
+
+/** Checks that one more mail of this kind may be sent. Throws `too_many_mails`. */
+export async function checkMail(tx: Reader, { at, ...recipient }: Recipient & { readonly at: number }): Promise<void> {
+  const counted = await countedFor(tx, recipient)
+  if (counted) await checkRate(tx, counted.limit, { subject: counted.subject, at })
+}
+
+/** Stops counting a mail of the time `at`, because its reader did what it asked for. */
+export async function refundMail(tx: Writer, { at, ...recipient }: Recipient & { readonly at: number }): Promise<void> {
+  const counted = await countedFor(tx, recipient)
+  if (counted) await refundRate(tx, counted.limit, { subject: counted.subject, at })
+}
+
+/** The text, in which mail programs find only links that begin with `own`. */
+function withoutForeignLinks(text: string, own: string | undefined): string {
+  if (own === undefined) return unlinked(text)
+  const start = own.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  // The address of another host may begin like ours.
+  const parts = text.split(new RegExp(`(${start}(?:/\\S*)?(?=[.,;:]?(?:\\s|$)))`))
+  return parts.map((part, i) => (i % 2 === 1 ? part : unlinked(part))).join('')
+}
