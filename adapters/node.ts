@@ -4,7 +4,14 @@ import { type Socket, Server as TcpServer } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { Response as LightResponse, sendNodeResponse } from '@whatwg-node/server'
-import { AnswerDropped, checkOptions, type FetchSource, Problem, type WaitingRequests } from '../src/core.js'
+import {
+  AnswerDropped,
+  checkOptions,
+  consoleLog,
+  type FetchSource,
+  Problem,
+  type WaitingRequests,
+} from '../src/core.js'
 import { Arrivals } from './node/arrivals.js'
 import { NodeHeaders, requestOf } from './node/request.js'
 import { checkHost } from './node/target.js'
@@ -247,9 +254,7 @@ function dropIfUnread(res: ServerResponse, unreadMs: number): void {
   })
 }
 
-function logFailure(error: unknown): void {
-  process.stderr.write(`farthing: a request failed: ${error instanceof Error ? error.stack : error}\n`)
-}
+const logFailure = (error: unknown): void => consoleLog.error('a request failed', error)
 
 const sourceOf = (req: IncomingMessage, ending: AbortSignal): FetchSource => ({
   // The service calls only its constructor, with arguments that it accepts, and no static method.

@@ -1,4 +1,4 @@
-import { AnswerDropped, checkOptions, type FetchSource } from '../src/core.js'
+import { AnswerDropped, checkOptions, consoleLog, type FetchSource } from '../src/core.js'
 import { isBelow, Precache } from './service-worker/precache.js'
 import { CLAIM } from './service-worker/register.js'
 import { headersOf } from './service-worker/request-headers.js'
@@ -84,7 +84,7 @@ async function answer(service: Handler, request: Request, { url, jar }: { url: s
     return response
   } catch (error) {
     if (error instanceof AnswerDropped) return Response.error()
-    console.error('farthing: a request failed', error)
+    consoleLog.error('a request failed', error)
     return Response.json({ error: 'The service failed.', status: 500, code: 'internal_error' }, { status: 500 })
   }
 }
@@ -131,7 +131,7 @@ async function install(scope: WorkerScope, files: Precache | undefined): Promise
   try {
     await files?.store()
   } catch (error) {
-    console.error('farthing: the worker is not installed.', error instanceof Error ? error.message : error)
+    consoleLog.error('the worker is not installed', error)
     throw error
   }
   await scope.skipWaiting()

@@ -1,40 +1,43 @@
 import { relative } from 'node:path'
 import picocolors from 'picocolors'
 import { isLoopbackAddress, isLoopbackHost } from '../src/base/loopback.js'
+import { visibleLine } from '../src/base/text/visible.js'
 import { VERSION } from '../src/base/version.js'
 import type { Credentials } from '../src/index.js'
 import type { Settings } from './config.js'
 import type { RunningSandbox } from './sandbox.js'
 
-/** Describes a running sandbox as one line of JSON: its address and the seeded credentials. */
+/** Describes a running sandbox as JSON: its address and the seeded credentials. */
 export function asJson({ url, credentials, controlToken }: RunningSandbox, { data }: Settings): string {
   const dashboard = `${url}/`
   const fields = { url, dashboard, version: VERSION, pid: process.pid, data: data ?? null, control_token: controlToken }
-  return `${JSON.stringify({ ...fields, ...credentials })}\n`
+  return JSON.stringify({ ...fields, ...credentials })
 }
 
-/** Describes a running sandbox for people, in colour on a terminal. */
+/** Describes a running sandbox for people, in colour on a terminal. Only the colours are unseen characters. */
 export function asText(
   { url, credentials, controlToken }: RunningSandbox,
   { data, database, seed, host }: Settings,
   isTerminal: boolean | undefined,
 ): string {
   // Without a terminal `isTTY` is undefined, not false, and picocolors would add colours in CI.
-  const { bold, cyan, dim } = picocolors.createColors(isTerminal === true && picocolors.isColorSupported)
-  const rows = (fields: object) =>
-    Object.entries(fields).map(([name, value]) => `  ${dim(name.padEnd(LABEL))}${String(value)}`)
+  const colours = picocolors.createColors(isTerminal === true && picocolors.isColorSupported)
+  const visibly = (paint: (text: string) => string) => (text: string) => paint(visibleLine(text))
+  const { bold, cyan, dim } = { bold: visibly(colours.bold), cyan: visibly(colours.cyan), dim: visibly(colours.dim) }
+  const rows = (fields: Readonly<Record<string, string>>) =>
+    Object.entries(fields).map(([name, value]) => `  ${dim(name.padEnd(LABEL))}${value}`)
   const addresses = {
     address: cyan(url),
     // From another machine the dashboard needs the token.
     dashboard: cyan(isLoopback(host) ? `${url}/` : `${url}/?control_token=${encodeURIComponent(controlToken)}`),
     mcp: cyan(`${url}/mcp`),
-    data: data !== undefined ? displayPath(data) : database === undefined ? 'in memory' : 'in PostgreSQL',
-    control_token: controlToken,
+    data: data !== undefined ? visibleLine(displayPath(data)) : database === undefined ? 'in memory' : 'in PostgreSQL',
+    control_token: visibleLine(controlToken),
   }
   const people = peopleOf(credentials)
   const blocks = [
     [`${bold('farthing')} ${VERSION} is listening`, ...rows(addresses)],
-    ...people.map(({ title, ...fields }) => [bold(title), ...rows(fields)]),
+    ...people.map(({ title, fields }) => [bold(title), ...rows(fields)]),
     ...(people.length === 0 && seed !== 'none'
       ? [['The stored state began with another seed, so these are not its credentials.']]
       : []),
@@ -47,14 +50,16 @@ const isLoopback = (host: string): boolean => isLoopbackHost(host) || isLoopback
 
 const LABEL = 'client_secret  '.length
 
-const peopleOf = ({ accounts, users }: Credentials): { title: string }[] => [
-  ...accounts.map(({ name, ...fields }) => ({ title: `Account ${name}`, ...fields })),
+const peopleOf = ({ accounts, users }: Credentials) => [
+  ...accounts.map(({ name, ...fields }) => ({ title: `Account ${name}`, fields: visible(fields) })),
   ...users.map(({ email, code, ...fields }) => ({
     title: `User ${email}`,
-    ...(code !== undefined && { 'sign-in code': code }),
-    ...fields,
+    fields: visible({ ...(code !== undefined && { 'sign-in code': code }), ...fields }),
   })),
 ]
+
+const visible = (fields: object): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, visibleLine(String(value))]))
 
 /** Relative if the file is below the working directory. */
 function displayPath(file: string): string {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { runProgram } from './program.js'
-import { printToStderr } from './stderr.js'
+import { printFailure } from './terminal.js'
 
 // A reader such as `head` may close the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -8,7 +8,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 await runProgram(process.argv.slice(2)).catch((error: unknown) => {
-  printToStderr(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  printFailure(error)
   process.exit(1)
 })
 // A client may still hold a connection to a sandbox that could not start.

@@ -7,7 +7,7 @@ import type { ReplayFlags } from './commands/journal/replay.js'
 import type { RequestsFlags } from './commands/journal/requests.js'
 import { readSettings, type SettingName, type Settings, type Sources, settings, valuesOf } from './config.js'
 import { Refusal } from './refusal.js'
-import { printToStderr } from './stderr.js'
+import { printLine, printText, printToStderr } from './terminal.js'
 
 /**
  * Runs the command line. If it refuses, it prints one line to stderr and exits with code 2. If the disk fails while it
@@ -264,7 +264,8 @@ const withAccount = (command: Command): Command =>
 const outside = () => ({
   fetch,
   environment: process.env,
-  print: (line: string) => void process.stdout.write(`${line}\n`),
+  print: printLine,
+  printText,
 })
 
 function addMcp(root: Command): void {

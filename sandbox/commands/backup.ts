@@ -5,6 +5,7 @@ import { StorageDamaged } from '../../adapters/storage/file/errors.js'
 import { partsBeside } from '../../adapters/storage/file/journal-part.js'
 import { StorageUnavailable } from '../../src/storage/storage.js'
 import { Refusal, refuseFile } from '../refusal.js'
+import { printLine } from '../terminal.js'
 
 /** Copies the state of a data file, which a sandbox may use, into a new file with its key file. Throws `Refusal`. */
 export async function backup(file: string, to: string): Promise<void> {
@@ -13,7 +14,7 @@ export async function backup(file: string, to: string): Promise<void> {
   const target = await newFile(to)
   try {
     const { commit, rows } = await copyStored(path, target)
-    process.stdout.write(`Wrote ${rows} rows, up to commit ${commit}, to ${target}.\n`)
+    printLine(`Wrote ${rows} rows, up to commit ${commit}, to ${target}.`)
   } catch (error) {
     if (error instanceof StorageDamaged || error instanceof StorageUnavailable)
       throw new Refusal(error.message, { cause: error })

@@ -6,7 +6,7 @@ import type { ImportedBinder, ImportProgress } from '../../src/payments/binder-i
 import { Progress, shownRows } from '../progress.js'
 import { Refusal, refuseFile } from '../refusal.js'
 import { openData } from '../state.js'
-import { printToStderr } from '../stderr.js'
+import { printLines, printToStderr } from '../terminal.js'
 
 export interface BinderFile {
   /** The CSV of a binder. */
@@ -35,7 +35,7 @@ export async function importBinderFile({ file, twin, data, json }: BinderFile): 
     const csv = counted(createReadStream(file), (length) => (bytes.read += length))
     const imported = await service.sandbox.importBinder({ hostname: twin, csv, onProgress })
     progress.end()
-    process.stdout.write(json ? `${JSON.stringify(imported)}\n` : shown(imported))
+    printLines(json ? [JSON.stringify(imported)] : shown(imported))
   } catch (error) {
     progress.end()
     if (error instanceof Problem) throw new Refusal(`cannot import ${file}: ${error.message}`, { cause: error })
@@ -55,12 +55,12 @@ async function* counted(
   }
 }
 
-function shown({ hostname, rows, delegates, stand_ins, digital_quantities }: ImportedBinder): string {
+function shown({ hostname, rows, delegates, stand_ins, digital_quantities }: ImportedBinder): string[] {
   const quantities = digital_quantities.map(
     ({ dq, opening, balance, is_new }) =>
       `  ${dq}: balance ${balance}${opening > 0 ? `, after an opening balance of ${opening}` : ''}${is_new ? ' (a new digital quantity)' : ''}`,
   )
   const counts = [delegates > 0 && `${delegates} of them delegates`, stand_ins > 0 && `${stand_ins} new counterparts`]
   const [more] = [counts.filter(Boolean).join(', ')]
-  return `${[`Imported ${shownRows(rows)} into ${hostname}${more && `: ${more}`}.`, ...quantities].join('\n')}\n`
+  return [`Imported ${shownRows(rows)} into ${hostname}${more && `: ${more}`}.`, ...quantities]
 }

@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander'
+import { printText } from '../terminal.js'
 
 type Shell = 'bash' | 'zsh' | 'fish'
 
@@ -8,7 +9,7 @@ export type ValuesOf = (option: string) => readonly string[] | undefined
 /** Prints a script that completes the commands and options of `program` in a shell. */
 export function completion(shell: Shell, program: Command, valuesOf: ValuesOf): void {
   const scripts: Readonly<Record<Shell, (commands: readonly KnownCommand[]) => string>> = { bash, zsh, fish }
-  process.stdout.write(scripts[shell](program.commands.map((command) => known(command, valuesOf))))
+  printText(scripts[shell](program.commands.map((command) => known(command, valuesOf))))
 }
 
 /** What a shell suggests after an option, or as an argument. */

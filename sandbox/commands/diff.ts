@@ -3,10 +3,11 @@ import { texts } from '../../src/composition/descriptions.js'
 import { openapi } from '../../src/http/openapi/document.js'
 import { routeList } from '../../src/routes.js'
 import { Refusal } from '../refusal.js'
+import { printLines } from '../terminal.js'
 import { type Comparison, compare } from './diff/compare.js'
 import { basePathOf, type DescribedOperation, keyOf, operationsIn } from './diff/described.js'
 import { operationsOfSession } from './diff/recorded.js'
-import { type ComparedSource, reportText } from './diff/report.js'
+import { type ComparedSource, reportLines } from './diff/report.js'
 import { readSource, type Source } from './diff/source.js'
 
 interface DiffOrder {
@@ -23,9 +24,7 @@ interface DiffOrder {
 export async function diff({ place, evidence, json }: DiffOrder): Promise<void> {
   const { comparison, source } = compareSource(await readSource(place), evidence)
   const { missing, extra, different } = comparison
-  process.stdout.write(
-    json ? `${JSON.stringify({ evidence, ...source, ...comparison })}\n` : reportText(comparison, source),
-  )
+  printLines(json ? [JSON.stringify({ evidence, ...source, ...comparison })] : reportLines(comparison, source))
   if (missing.length + extra.length + different.length > 0) process.exitCode = 1
 }
 

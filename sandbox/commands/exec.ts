@@ -5,7 +5,7 @@ import type { Settings } from '../config.js'
 import { packageManagerEnded } from '../parent.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { codeOf } from '../signals.js'
-import { printToStderr } from '../stderr.js'
+import { printToStderr } from '../terminal.js'
 
 const forwardedSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 

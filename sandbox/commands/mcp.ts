@@ -1,13 +1,14 @@
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { visibleLine } from '../../src/base/text/visible.js'
 import { isObject } from '../../src/storage/unknown.js'
 import type { Settings } from '../config.js'
 import { packageManagerEnded } from '../parent.js'
 import { Refusal } from '../refusal.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { stopSignal } from '../signals.js'
-import { printToStderr } from '../stderr.js'
+import { printToStderr } from '../terminal.js'
 
 /** Where the tools are. */
 export interface ToolSource {
@@ -73,7 +74,8 @@ export async function forwardMessages(
   const unanswered = new Set<unknown>()
   let idle = () => {}
   const answer = (message: object) => {
-    output.write(`${JSON.stringify(message)}\n`)
+    // An escape in JSON stands for the same character.
+    output.write(`${visibleLine(JSON.stringify(message))}\n`)
     if ('id' in message && !('method' in message)) unanswered.delete(message.id)
     if (unanswered.size === 0) idle()
   }

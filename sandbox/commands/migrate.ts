@@ -1,5 +1,6 @@
 import { SCHEMA } from '../../src/migrations/schema.js'
 import { planMigration } from '../state.js'
+import { printLines } from '../terminal.js'
 
 /** Prints which migrations a data file or an exported state needs. Changes nothing. Throws `Refusal` if it would not open. */
 export async function checkMigration(file: string): Promise<void> {
@@ -10,5 +11,5 @@ export async function checkMigration(file: string): Promise<void> {
     lines.push(...migrations.map(({ to, what }) => `- schema ${to}: ${what}`))
   }
   lines.push('It would open: its rows are consistent, and its ledger is correct.')
-  process.stdout.write(`${lines.join('\n')}\n`)
+  printLines(lines)
 }

@@ -9,6 +9,7 @@ import { inconsistencies } from '../../src/storage/consistency.js'
 import type { State } from '../../src/storage/storage.js'
 import { migrateTables, pendingMigrations } from '../../src/storage/tables/migration.js'
 import { Refusal, refuseFile } from '../refusal.js'
+import { printLines } from '../terminal.js'
 import { newFile } from './backup.js'
 import { damageLine, findingsIn } from './verify.js'
 
@@ -24,7 +25,7 @@ export async function repair(file: string, to: string): Promise<void> {
     if (error instanceof StorageDamaged) throw new Refusal(`${damageLine(error)}. Restore a backup`, { cause: error })
     return refuseFile('write', to, error)
   })
-  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+  printLines(lines)
   if (!isSound) process.exitCode = 2
 }
 

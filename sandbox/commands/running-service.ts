@@ -15,6 +15,8 @@ export interface Outside {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Prints one line of a result. */
   print(line: string): void
+  /** Prints a document, whose line breaks are its own. */
+  printText(text: string): void
 }
 
 /** A service that runs elsewhere, perhaps. */

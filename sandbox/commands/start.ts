@@ -3,13 +3,14 @@ import type { Settings } from '../config.js'
 import { packageManagerEnded } from '../parent.js'
 import { startSandbox } from '../sandbox.js'
 import { stopSignal } from '../signals.js'
-import { printToStderr } from '../stderr.js'
+import { printLine, printStyled, printToStderr } from '../terminal.js'
 
 /** Serves until a signal to stop, or until the package manager that started it has ended. */
 export async function start(settings: Settings): Promise<void> {
   const stopped = Promise.race([stopSignal(), packageManagerEnded()])
   const sandbox = await startSandbox(settings, { warn: printToStderr })
-  process.stdout.write(settings.json ? asJson(sandbox, settings) : asText(sandbox, settings, process.stdout.isTTY))
+  if (settings.json) printLine(asJson(sandbox, settings))
+  else printStyled(asText(sandbox, settings, process.stdout.isTTY))
   if (settings.open) await openInBrowser(`${sandbox.url}/`)
   await stopped
   await sandbox.close()

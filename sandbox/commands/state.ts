@@ -5,6 +5,7 @@ import type { Settings } from '../config.js'
 import { Progress, shownBytes, shownRows } from '../progress.js'
 import { Refusal, refuseFile } from '../refusal.js'
 import { openStorage, readState, writeState } from '../state.js'
+import { printLine } from '../terminal.js'
 
 interface Moved extends Partial<Pick<Settings, 'data' | 'database'>> {
   /** The exported state. */
@@ -47,5 +48,5 @@ const countRows = ({ rows }: State): number => Object.values(rows).reduce((sum, 
 
 function printCounts(names: { file: string; data: string | undefined }, state: State): void {
   const counts = { rows: countRows(state), collections: Object.keys(state.rows).length }
-  process.stdout.write(`${JSON.stringify({ ...names, ...counts })}\n`)
+  printLine(JSON.stringify({ ...names, ...counts }))
 }

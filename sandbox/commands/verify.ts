@@ -11,6 +11,7 @@ import type { State } from '../../src/storage/storage.js'
 import { migrateTables } from '../../src/storage/tables/migration.js'
 import { messageOf } from '../../src/storage/unknown.js'
 import { Refusal } from '../refusal.js'
+import { printLines } from '../terminal.js'
 
 /** How many faults of rows are shown. A state whose collection is lost may have as many as rows. */
 const SHOWN = 100
@@ -23,7 +24,7 @@ export async function verify(file: string): Promise<void> {
   const path = resolve(file)
   if (!(await exists(path)) && !(await exists(`${path}.previous`))) throw new Refusal(`no data file at ${file}`)
   const { lines, isSound } = await findingsIn(path)
-  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+  printLines(lines)
   if (!isSound) process.exitCode = 2
 }
 

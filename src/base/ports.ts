@@ -1,5 +1,7 @@
 /** Ports: what the service needs from outside. Each has a default, so `createService()` works. */
 
+import { visibleFailure, visibleLine } from './text/visible.js'
+
 export interface Clock {
   /** Unix time in milliseconds. */
   now(): number
@@ -246,6 +248,10 @@ function pooledRandom(): Random {
 
 export const systemRandom: Random = pooledRandom()
 
+/** Writes to the console, where texts of others show every character. */
 export const consoleLog: Log = {
-  error: (message, cause) => globalThis.console.error(`farthing: ${message}`, ...(cause === undefined ? [] : [cause])),
+  error: (message, cause) => {
+    const reason = cause === undefined ? '' : `: ${visibleFailure(cause)}`
+    globalThis.console.error(`farthing: ${visibleLine(message)}${reason}`)
+  },
 }

@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Difference } from '../../sandbox/commands/diff/compare.js'
-import { reportText } from '../../sandbox/commands/diff/report.js'
 import { readSource, type Source } from '../../sandbox/commands/diff/source.js'
 import { compareSource } from '../../sandbox/commands/diff.js'
 import { texts } from '../../src/composition/descriptions.js'
@@ -140,15 +139,6 @@ describe('another OpenAPI document', () => {
     const schema = { $ref: '#/components/schemas/Level0' }
     document.paths['/v4/account'].put.requestBody.content = { 'application/json': { schema } }
     expect(compared(document).different.map(({ id }) => id)).toEqual(['updateAccount'])
-  })
-
-  test('cannot move the cursor of the terminal', () => {
-    const document = own()
-    document.paths['/v4/\u001b[2Jgone\u202e'] = { get: {} }
-    const { comparison, source } = compareSource({ kind: 'openapi', name: 'their.json', document }, 'designed')
-    const text = reportText(comparison, source)
-    expect(text).toContain('gone')
-    expect(['\u001b', '\u202e'].filter((character) => text.includes(character))).toEqual([])
   })
 })
 

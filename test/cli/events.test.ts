@@ -40,6 +40,7 @@ async function start(answer: () => Response = () => new Response(null, { status:
     fetch: fetchOfWorld as typeof fetch,
     environment: {},
     print: (line: string) => void lines.push(line),
+    printText: (text: string) => void lines.push(text),
   }
   const stopped = new AbortController()
   const running: Promise<unknown>[] = []

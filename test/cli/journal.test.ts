@@ -24,6 +24,7 @@ async function start(options: ServiceOptions = {}, environment: Outside['environ
     fetch: (async (input: string, init: RequestInit) => service.fetch(input, init)) as typeof fetch,
     environment,
     print: (line) => void lines.push(...line.split('\n')),
+    printText: (text) => void lines.push(...text.trimEnd().split('\n')),
   }
   const payer = await service.sandbox.actAs('user:1')
   const pay = async (hash: string, cost: number) => {
@@ -116,8 +117,8 @@ describe('farthing requests', () => {
     await requests(paid)
     expect(lines).toEqual([
       expect.stringContaining(paid),
-      'Sent: {"cost":0.25}',
-      expect.stringMatching(/^Answered: .*"nonce":"\[redacted\]"/),
+      'Sent, as data: {"cost":0.25}',
+      expect.stringMatching(/^Answered, as data: .*"nonce":"\[redacted\]"/),
       expect.stringMatching(/^Caused: movement \d+, /),
     ])
     lines.length = 0

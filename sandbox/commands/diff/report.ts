@@ -1,4 +1,3 @@
-import { revealInvisible } from '../../../src/base/text/invisible-characters.js'
 import type { Comparison, Difference } from './compare.js'
 
 /** What was compared with farthing. */
@@ -11,9 +10,9 @@ export interface ComparedSource {
 }
 
 /** The comparison as a table for people. */
-export function reportText(comparison: Comparison, { name, kind, skipped = 0 }: ComparedSource): string {
+export function reportLines(comparison: Comparison, { name, kind, skipped = 0 }: ComparedSource): string[] {
   const { same, missing, extra, different } = comparison
-  const lines = [
+  return [
     `Operations that are the same: ${same}. Different: ${different.length}. Only in ${name}: ${missing.length}. Only in farthing: ${extra.length}.`,
     ...(kind === 'har'
       ? ['A recorded session shows only what happened, so nothing that farthing has besides is listed.']
@@ -26,8 +25,6 @@ export function reportText(comparison: Comparison, { name, kind, skipped = 0 }: 
     ),
     ...section('Only in farthing', extra.map(operationLine)),
   ]
-  // The document is somebody else's: nothing in it moves the cursor or hides a line.
-  return lines.map((line) => `${revealInvisible(line)}\n`).join('')
 }
 
 const section = (heading: string, lines: readonly string[]): string[] =>

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { exists } from '../../../adapters/storage/file/disk.js'
 import { configFiles } from '../../config.js'
 import { Refusal, refuseFile } from '../../refusal.js'
+import { printLine } from '../../terminal.js'
 
 const [fileName] = configFiles
 
@@ -14,5 +15,5 @@ export async function writeConfig(directory: string): Promise<void> {
   await writeFile(join(directory, fileName), `${JSON.stringify(given, null, 2)}\n`, { flag: 'wx' }).catch((error) =>
     refuseFile('write', fileName, error),
   )
-  process.stdout.write(`Wrote ${fileName}. \`farthing\` reads it when it starts.\n`)
+  printLine(`Wrote ${fileName}. \`farthing\` reads it when it starts.`)
 }

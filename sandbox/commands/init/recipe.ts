@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import * as z from 'zod/mini'
 import { readOptionalText } from '../../document.js'
 import { Refusal, refuseFile } from '../../refusal.js'
+import { printLines } from '../../terminal.js'
 import type { Recipe } from './recipes.js'
 
 /** A project has these already, and they are its own. */
@@ -34,8 +35,7 @@ export async function writeRecipe(recipe: Recipe, directory: string): Promise<vo
   for (const [path, text] of written)
     await writeFile(join(directory, path), text, { flag: 'wx' }).catch((error) => refuseFile('write', path, error))
   const given = Manifest.parse(JSON.parse(files['package.json'] ?? '{}'))
-  const lines = [...written.map(([path]) => `Wrote ${path}`), '', ...nextCommands(given, own)]
-  process.stdout.write(`${lines.join('\n')}\n`)
+  printLines([...written.map(([path]) => `Wrote ${path}`), '', ...nextCommands(given, own)])
 }
 
 /** Whether something has this name, even a symbolic link to nothing. */

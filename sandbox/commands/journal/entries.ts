@@ -1,4 +1,5 @@
 import type { Entry } from '../../../src/base/journal.js'
+import { isOfForeignPage } from '../../../src/sandbox/journal/foreign-page.js'
 import { Refusal } from '../../refusal.js'
 import { callControls, type RunningService, type ServiceFlags } from '../running-service.js'
 
@@ -57,7 +58,8 @@ export async function lastEntries(running: RunningService, query: EntryQuery, mo
   return found.reverse()
 }
 
-const isRequest = ({ origin }: Entry): boolean => origin !== 'timer' && origin !== 'delivery'
+const isRequest = (entry: Entry): boolean =>
+  entry.origin !== 'timer' && entry.origin !== 'delivery' && !isOfForeignPage(entry)
 
 /** What stands for an id. Calls of the controls, such as those of the dashboard, are not what a user asks for. */
 const named: Readonly<Record<string, (entry: Entry) => boolean>> = {

@@ -91,7 +91,7 @@ async function printExport(
     const { error = `It answered ${answer.status}.` }: { error?: string } = JSON.parse(body)
     throw new Refusal(`${url} cannot export this: ${error}`)
   })
-  outside.print(text.replace(/\n$/, ''))
+  outside.printText(text)
 }
 
 async function followEntries(
