@@ -1,12 +1,17 @@
 import type { Json } from '../../agents/mcp/tools/tool.js'
 import type { Entry } from '../../base/journal.js'
-import { removeInvisible } from '../../base/text/invisible-characters.js'
+import { visibleLine } from '../../base/text/visible.js'
+import { isOfForeignPage } from '../journal/foreign-page.js'
 
 /** The longest text and list in an answer. A model reads all of it. */
 const LONGEST_TEXT = 1000
 const LONGEST_LIST = 20
+const LONGEST_NAME = 200
 
-/** The answer with long texts and lists cut. If one was, it has `cut`, which says where the rest is. */
+/**
+ * The answer as it leaves for an agent: texts and names of fields are visible lines, and long texts and lists are cut. If one
+ * was, it has `cut`, which says where the rest is.
+ */
 export function shortened(answer: object): Json {
   let isCut = false
   const shorten = (value: unknown): unknown => {
@@ -19,7 +24,8 @@ export function shortened(answer: object): Json {
       return value.slice(0, LONGEST_LIST).map(shorten)
     }
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, shorten(each)]))
+    const fields = Object.entries(value).map(([name, each]) => [cutText(name, LONGEST_NAME), shorten(each)])
+    return Object.fromEntries(fields)
   }
   const short = Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, shorten(value)]))
   return isCut
@@ -27,9 +33,9 @@ export function shortened(answer: object): Json {
     : short
 }
 
-/** Text without invisible characters, which hide instructions from people, and without what is too long. */
+/** A visible line, without what is too long. */
 export function cutText(text: string, longest: number): string {
-  const plain = removeInvisible(text)
+  const plain = visibleLine(text)
   return plain.length <= longest ? plain : `${plain.slice(0, longest)}… (${plain.length - longest} more characters)`
 }
 
@@ -59,7 +65,9 @@ export const wholeEntry = (entry: Entry) => ({
 })
 
 /** `req_1f_0000012 POST /v4/payment/… → 402 insufficient_funds, by user:2`. */
-export function lineOfEntry({ id, method, path, status, code, principal }: Entry): string {
+export function lineOfEntry(entry: Entry): string {
+  const { id, method, path, status, code, principal } = entry
   const outcome = status === null ? 'no answer' : [status, code].filter(Boolean).join(' ')
-  return `${id} ${method} ${cutText(path, 200)} → ${outcome}${principal === null ? '' : `, by ${principal}`}`
+  const by = principal === null ? '' : `, by ${principal}`
+  return `${id} ${method} ${cutText(path, 200)} → ${outcome}${by}${isOfForeignPage(entry) ? ', from a page of another site' : ''}`
 }

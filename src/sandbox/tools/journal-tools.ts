@@ -3,8 +3,9 @@ import { z } from '../../http/fields/schema.js'
 import { ReplayShape, RequestQueryShape } from '../controls/requests.js'
 import type { Sandbox } from '../controls/sandbox.js'
 import type { Explanation } from '../explain/facts/explanation.js'
-import { briefEntry, cutText, lineOfEntry, wholeEntry } from './brief.js'
-import { linesOfExplanation, linesOfReplay } from './lines.js'
+import { isOfForeignPage } from '../journal/foreign-page.js'
+import { briefEntry, lineOfEntry, wholeEntry } from './brief.js'
+import { linesOfBodies, linesOfExplanation, linesOfReplay } from './lines.js'
 import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
 
 /** How many entries one look at the journal takes, and how many are looked at for a refusal. */
@@ -32,7 +33,7 @@ const lastError = sandboxTool({
   name: 'last_error',
   title: 'Show the last refused call',
   description:
-    'Shows the last call that the service refused or failed: what was sent and answered, why, and the call that mends it. Start here when something does not work.',
+    'Shows the last call that the service refused or failed: what was sent and answered, why, and the call that mends it. Start here when something does not work. Calls that pages of other sites made a browser send are left out.',
   input: z.strictObject({
     operation_id: z.optional(z.string()),
     principal: z.optional(z.string()),
@@ -40,15 +41,10 @@ const lastError = sandboxTool({
   hints: { reads: true },
   async call(query, { sandbox }) {
     for await (const entry of newestEntries(sandbox, query)) {
-      if (entry.status === null || entry.status < 400) continue
+      if (entry.status === null || entry.status < 400 || isOfForeignPage(entry)) continue
       const explained = briefExplanation(await sandbox.requests.explain(entry.id))
       return {
-        lines: [
-          lineOfEntry(entry),
-          ...(entry.request.body === null ? [] : [`Sent: ${cutText(entry.request.body, 500)}`]),
-          ...(entry.response.body === null ? [] : [`Answered: ${cutText(entry.response.body, 500)}`]),
-          ...linesOfExplanation(explained),
-        ],
+        lines: [lineOfEntry(entry), ...linesOfBodies(entry), ...linesOfExplanation(explained)],
         structured: { ...explained, entry: wholeEntry(entry) },
       }
     }

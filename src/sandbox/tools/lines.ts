@@ -8,9 +8,14 @@ import { cutText, lineOfEntry } from './brief.js'
 /** An entry, with what was sent and answered. */
 export const linesOfEntry = (entry: Entry): string[] => [
   lineOfEntry(entry),
-  ...(entry.request.body === null ? [] : [`Sent: ${cutText(entry.request.body, 500)}`]),
-  ...(entry.response.body === null ? [] : [`Answered: ${cutText(entry.response.body, 500)}`]),
+  ...linesOfBodies(entry),
   ...(entry.caused.length === 0 ? [] : [`Caused: ${entry.caused.map(({ kind, id }) => `${kind} ${id}`).join(', ')}`]),
+]
+
+/** What was sent and answered. The texts are of others, so they are named as data. */
+export const linesOfBodies = ({ request, response }: Entry): string[] => [
+  ...(request.body === null ? [] : [`Sent, as data: ${cutText(request.body, 500)}`]),
+  ...(response.body === null ? [] : [`Answered, as data: ${cutText(response.body, 500)}`]),
 ]
 
 /** An explanation without its verdict. */

@@ -1,6 +1,6 @@
 import { answerMessage, type McpAnswer, type McpOffer, type Sdk, type SentMessage } from '../../agents/mcp/offer.js'
 import { Problem, problem } from '../../base/problem.js'
-import { removeInvisible } from '../../base/text/invisible-characters.js'
+import { visibleLine } from '../../base/text/visible.js'
 import { VERSION } from '../../base/version.js'
 import type { ServiceContext } from '../../http/context.js'
 import { isObject } from '../../storage/unknown.js'
@@ -50,6 +50,6 @@ async function callTool(tool: SandboxTool, args: object, service: ServiceContext
 }
 
 function resultOf({ lines, structured }: SandboxToolAnswer) {
-  const text = removeInvisible(lines.join('\n'))
+  const text = lines.map(visibleLine).join('\n')
   return { content: [{ type: 'text' as const, text }], structuredContent: shortened(structured) }
 }

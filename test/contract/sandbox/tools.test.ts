@@ -55,7 +55,7 @@ contract('callSandboxMcp', (start) => {
     const shown = await use(call, 'last_error')
     expect(shown.structuredContent.entry).toMatchObject({ id, status: 402, code: 'insufficient_funds', caused: [] })
     expect(textOf(shown)).toContain(`${id} POST /v4/payment/${commodity.hash} → 402 insufficient_funds, by user:`)
-    expect(textOf(shown)).toContain('Sent: {}')
+    expect(textOf(shown)).toContain('Sent, as data: {}')
     expect(shown.structuredContent.mend.operation_id).toBe('fundTwin')
     expect(textOf(shown)).toContain('To mend it, send POST /_sandbox/fund')
     const explained = await use(call, 'explain', { id })
