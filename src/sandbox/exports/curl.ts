@@ -1,4 +1,4 @@
-import { shown, titleOf } from '../journal/entry-title.js'
+import { titleOf } from '../journal/entry-title.js'
 import type { Template } from '../replay/call-draft.js'
 import type { ExportedCall, Variable } from './named-secrets.js'
 
@@ -9,7 +9,7 @@ export function curlExport(calls: readonly ExportedCall[], { baseUrl }: { readon
 }
 
 function command(call: ExportedCall): string {
-  if (!call.draft) return `# ${titleOf(call.entry)}\n# Left out. ${shown(call.reason)}`
+  if (!call.draft) return `# ${titleOf(call.entry)}\n# Left out. ${call.reason}`
   const { draft, credential, variableOf } = call
   const text = (template: Template) =>
     template.map((part) => (typeof part === 'string' ? quoted(part) : variable(variableOf(part)))).join('')
@@ -23,8 +23,8 @@ function command(call: ExportedCall): string {
     ...headers,
     ...(draft.body ? [`--data-raw ${text(draft.body)}`] : []),
   ]
-  const hints = call.variables.map(({ name, hint }) => `# ${name}: ${shown(hint).replaceAll('{url}', '$FARTHING_URL')}`)
-  return [`# ${titleOf(draft.entry)}`, ...hints, parts.join(' \\\n  ')].join('\n')
+  const hints = call.variables.map(({ name, hint }) => `# ${name}: ${hint.replaceAll('{url}', '$FARTHING_URL')}`)
+  return [`# ${titleOf(call.entry)}`, ...hints, parts.join(' \\\n  ')].join('\n')
 }
 
 /** A shell takes every character in single quotes as it is. */

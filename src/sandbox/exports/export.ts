@@ -1,7 +1,9 @@
 import { load } from '../../base/load.js'
 import { problem } from '../../base/problem.js'
+import { visibleText } from '../../base/text/visible.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type EntryFilter, matcher } from '../journal/journal.js'
+import type { KeptEntry } from '../journal/kept-entry.js'
 import { entryOf, journalOf } from '../journal/requests.js'
 import { curlExport } from './curl.js'
 import { harExport } from './har.js'
@@ -17,13 +19,20 @@ export interface EntryRange extends EntryFilter {
   readonly to: string
 }
 
-/** Writes an entry or a range for another tool. Throws `not_found`, and for a test `not_replayable`. */
+/**
+ * Writes an entry or a range for another tool. Every character of it can be seen. Throws `not_found`, and for a test
+ * `not_replayable`.
+ */
 export async function exportEntries(
   which: string | EntryRange,
   format: ExportFormat,
   service: ServiceContext,
 ): Promise<string> {
-  const entries = entriesOf(which, service)
+  // In JSON and JavaScript an escape means its character. Calls for which that is not so are left out.
+  return visibleText(await written(entriesOf(which, service), format, service))
+}
+
+async function written(entries: readonly KeptEntry[], format: ExportFormat, service: ServiceContext): Promise<string> {
   if (format === 'vitest') {
     const { vitestExport } = await load(() => import('./vitest/test-file.js'))
     return vitestExport(entries, service)

@@ -1,6 +1,6 @@
-import { shown, titleOf } from '../journal/entry-title.js'
+import { titleOf } from '../journal/entry-title.js'
 import type { Template } from '../replay/call-draft.js'
-import type { ExportedCall } from './named-secrets.js'
+import type { ExportedCall, WrittenCall } from './named-secrets.js'
 
 /** Writes calls as a file of the REST clients of VS Code and JetBrains. Secrets are variables at its beginning. */
 export function httpExport(calls: readonly ExportedCall[], { baseUrl }: { readonly baseUrl: string }): string {
@@ -8,26 +8,45 @@ export function httpExport(calls: readonly ExportedCall[], { baseUrl }: { readon
     calls.flatMap((call) => (call.draft ? call.variables : [])).map((each) => [each.name, each]),
   )
   const head = [...variables.values()].flatMap(({ name, hint }) => [
-    `# ${shown(hint).replaceAll('{url}', baseUrl)}`,
+    comment(hint.replaceAll('{url}', baseUrl)),
     `@${name} =`,
   ])
   return `${[[`@url = ${baseUrl}`, ...head].join('\n'), ...calls.map(request)].join('\n\n')}\n`
 }
 
 function request(call: ExportedCall): string {
-  if (!call.draft) return `### ${titleOf(call.entry)}\n# Left out. ${shown(call.reason)}`
+  const title = `##${comment(titleOf(call.entry))}`
+  const reason = call.draft ? whyUnwritable(call) : call.reason
+  if (!call.draft || reason !== undefined) return [title, comment(`Left out. ${reason}`)].join('\n')
   const { draft, credential, variableOf } = call
   const text = (template: Template) =>
-    template.map((part) => (typeof part === 'string' ? part : `{{${variableOf(part).name}}}`)).join('')
-  const body = draft.body && text(draft.body)
-  // These lines begin the next request, or name a file to send.
-  if (body && /^\s*(###|<|@)/m.test(body))
-    return `### ${titleOf(draft.entry)}\n# Left out. Its body has no form in such a file.`
+    template
+      .map((part, at) =>
+        typeof part === 'string' ? withoutTemplates(part, at, template) : `{{${variableOf(part).name}}}`,
+      )
+      .join('')
   return [
-    `### ${titleOf(draft.entry)}`,
+    title,
     `${draft.method} {{url}}${text(draft.path)}`,
     ...(credential ? [`${credential.header}: ${credential.before}{{${credential.variable.name}}}`] : []),
     ...Object.entries(draft.headers).map(([name, value]) => `${name}: ${value}`),
-    ...(body ? ['', body] : []),
+    ...(draft.body ? ['', text(draft.body)] : []),
   ].join('\n')
 }
+
+/** These clients run what is in `{{}}`, and lines of a body that begin with `<` or `>` name a file or a script. */
+function whyUnwritable({ draft, credential }: WrittenCall): string | undefined {
+  const values = [...Object.values(draft.headers), credential?.before ?? '']
+  if (values.some((value) => value.includes('{{'))) return 'One of its headers has no form in such a file.'
+  const [first = ''] = draft.body ?? []
+  const isWritable = typeof first !== 'string' || first === '' || /^[\w%{["-]/.test(first)
+  const hasTemplate = draft.body?.some((part) => typeof part === 'string' && part.includes('{{')) ?? false
+  return isWritable && (draft.isJson || !hasTemplate) ? undefined : 'Its body has no form in such a file.'
+}
+
+/** In JSON, two braces stand together only within a text, where one can be an escape. */
+const withoutTemplates = (text: string, at: number, { length }: Template): string =>
+  text.replace(at + 1 < length ? /\{(?=\{|$)/g : /\{(?=\{)/g, '\\u007b')
+
+/** A line that no client obeys. */
+const comment = (text: string): string => `# ${text.replace(/\{(?=\{)/g, '{ ')}`

@@ -1,26 +1,29 @@
 import type { Entry } from '../../base/journal.js'
 import { Problem } from '../../base/problem.js'
-import { shown } from '../journal/entry-title.js'
-import { type CallDraft, draftOf, type Secret, secretsIn } from '../replay/call-draft.js'
+import { visibleLine } from '../../base/text/visible.js'
+import { draftOf, type Secret, secretsIn } from '../replay/call-draft.js'
 import type { EntryCaller } from '../replay/entry-caller.js'
+import { type WritableCall, writableCall } from './writable-call.js'
 
 /** A variable of an export, in place of a secret. */
 export interface Variable {
   readonly name: string
-  /** How to get its value. One line. */
+  /** How to get its value: a visible line. */
   readonly hint: string
 }
 
-/** A call of an export, or the reason why it is left out. */
-export type ExportedCall =
-  | {
-      readonly draft: CallDraft
-      /** The headers that identify the caller. Undefined stands for the place of a variable. */
-      readonly credential: { readonly header: string; readonly before: string; readonly variable: Variable } | undefined
-      variableOf(secret: Secret): Variable
-      readonly variables: readonly Variable[]
-    }
-  | { readonly draft: undefined; readonly entry: Entry; readonly reason: string }
+/** A call that an export can hold. */
+export interface WrittenCall {
+  readonly entry: Entry
+  readonly draft: WritableCall
+  /** The headers that identify the caller. Undefined stands for the place of a variable. */
+  readonly credential: { readonly header: string; readonly before: string; readonly variable: Variable } | undefined
+  variableOf(secret: Secret): Variable
+  readonly variables: readonly Variable[]
+}
+
+/** A call of an export, or the reason why it is left out: a visible line. */
+export type ExportedCall = WrittenCall | { readonly draft: undefined; readonly entry: Entry; readonly reason: string }
 
 /** Prepares entries for an export. Timers and deliveries are left out. */
 export function exportedCalls(entries: readonly Entry[]): ExportedCall[] {
@@ -29,18 +32,20 @@ export function exportedCalls(entries: readonly Entry[]): ExportedCall[] {
 
 function exportedCall(entry: Entry): ExportedCall {
   try {
-    const draft = draftOf(entry)
-    const credential = credentialOf(draft.caller)
+    const whole = draftOf(entry)
+    const draft = writableCall(whole)
+    if (typeof draft === 'string') return { draft: undefined, entry, reason: draft }
+    const credential = credentialOf(whole.caller)
     const number = entry.id.replace(/^.*_0*/, '')
     const variableOf = ({ name, field }: Secret): Variable => ({
       name: `${name.toUpperCase().replace(/\W+/g, '_') || 'SECRET'}_${number}`,
-      hint: `the value of \`${field}\`, which the journal does not keep`,
+      hint: visibleLine(`the value of \`${field}\`, which the journal does not keep`),
     })
-    const variables = [...(credential ? [credential.variable] : []), ...secretsIn(draft).map(variableOf)]
-    return { draft, credential, variableOf, variables }
+    const variables = [...(credential ? [credential.variable] : []), ...secretsIn(whole).map(variableOf)]
+    return { entry, draft, credential, variableOf, variables }
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'not_replayable') throw error
-    return { draft: undefined, entry, reason: error.message }
+    return { draft: undefined, entry, reason: visibleLine(error.message) }
   }
 }
 
@@ -65,7 +70,7 @@ function credentialOf(caller: EntryCaller) {
     }
     case 'client': {
       const name = `BASIC_${caller.clientId.toUpperCase().replace(/\W+/g, '_')}`
-      const variable = { name, hint: `base64 of ${shown(caller.clientId)}:<client secret>` }
+      const variable = { name, hint: `base64 of ${visibleLine(caller.clientId)}:<client secret>` }
       return { header: 'authorization', before: 'Basic ', variable }
     }
     case 'refresh':

@@ -1,3 +1,5 @@
+import { visibleLine } from '../../base/text/visible.js'
+
 export type Labels = Readonly<Record<string, string>>
 
 /** One number of a metric family. */
@@ -37,7 +39,7 @@ function shownLabels(labels: Labels): string {
   return shown.length > 0 ? `{${shown.join(',')}}` : ''
 }
 
-const escaped = (text: string): string => text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')
+const escaped = (text: string): string => visibleLine(text).replace(/[\\"]/g, '\\$&')
 
 /** A bound of a bucket, for the label `le`: it always has a fraction, such as 1.0. */
 export const shownBound = (bound: number): string => (Number.isInteger(bound) ? bound.toFixed(1) : String(bound))

@@ -1,8 +1,8 @@
 import type { Entry } from '../../../base/journal.js'
 import { problem } from '../../../base/problem.js'
+import { visibleLine } from '../../../base/text/visible.js'
 import type { ServiceContext } from '../../../http/context.js'
 import type { State } from '../../../storage/storage.js'
-import { shown } from '../../journal/entry-title.js'
 import type { KeptEntry } from '../../journal/kept-entry.js'
 import { notReplayable } from '../../replay/not-replayable.js'
 import { PreparedState } from './prepared-state.js'
@@ -77,6 +77,8 @@ function nameOf([first, ...others]: readonly Entry[]): string {
   if (!first) return ''
   const name = first.operation_id ?? `${first.method} ${first.path}`
   const outcome = [first.status, first.code].filter(Boolean).join(' ')
-  if (others.length === 0) return shown(`${name} answers ${outcome}`)
-  return shown(`${name} and ${others.length} more ${others.length === 1 ? 'request' : 'requests'} answer as they did`)
+  if (others.length === 0) return visibleLine(`${name} answers ${outcome}`)
+  return visibleLine(
+    `${name} and ${others.length} more ${others.length === 1 ? 'request' : 'requests'} answer as they did`,
+  )
 }
