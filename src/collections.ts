@@ -25,6 +25,7 @@ import { users } from './identity/users/user.js'
 import { events } from './jobs/events/event.js'
 import { leases } from './jobs/leases/lease.js'
 import { outbox } from './jobs/outbox/outbox.js'
+import { dailyCounts } from './jobs/rates/daily-count.js'
 import { rates } from './jobs/rates/rate.js'
 import { timers } from './jobs/schedule/timer.js'
 import { webhookDeliveries, webhookProgress, webhooks } from './jobs/webhooks/webhook-row.js'
@@ -115,6 +116,7 @@ export const collections: readonly AnyCollection[] = [
   reservations,
   idempotency,
   rates,
+  dailyCounts,
   leases,
   outbox,
   events,

@@ -59,6 +59,7 @@ const limits: Readonly<Record<keyof Limits, typeof limit>> = {
   answerDays: limit,
   outboxDays: limit,
   outboxMessages: limit,
+  newPerDay: limit,
 }
 
 /** Every option that a user can give, in JavaScript or to the command line. */

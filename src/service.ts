@@ -28,6 +28,7 @@ import { webFetch } from './http/web-fetch.js'
 import { sessions } from './identity/sessions/session.js'
 import { clients } from './identity/tokens/client.js'
 import { tokens } from './identity/tokens/token.js'
+import { countNew } from './identity/users/new-per-day.js'
 import { responsibleFor } from './identity/users/responsible.js'
 import { events } from './jobs/events/event.js'
 import { outbox } from './jobs/outbox/outbox.js'
@@ -311,6 +312,7 @@ function contextOf(
     history,
     commitOfEntry: journal && ((id) => journal.entry(id)?.after),
     findCaller: authenticate,
+    countNew,
     credentialsIn: [sessions, tokens, clients, settings].map(({ name }) => name),
     completeRefusal: async (refusal, principal, service) =>
       principal.kind === 'agent'

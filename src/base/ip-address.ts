@@ -73,6 +73,12 @@ export function isAlwaysRefused(ip: string): boolean {
   return !address || isRefused(address)
 }
 
+/** The network whose addresses one caller may have: an IPv4 address itself, and 64 bits of an IPv6 address. */
+export function networkOf(ip: string): string {
+  const address = parse(ip)
+  return address?.bits === 128 ? (address.value >> 64n).toString(16) : ip
+}
+
 /** Whether an address is public: not loopback, private, shared, reserved or for documentation. */
 export function isPublicAddress(ip: string): boolean {
   const address = parse(ip)

@@ -209,6 +209,7 @@ const problems = {
   too_many_failures: [429, 'This client secret is wrong, like too many others for this client id. Send the right one.'],
   too_many_tries: [429, 'Too many wrong codes were entered.'],
   too_many_pending: [429, 'Too many requests are waiting for this user. Wait until one is answered or expires.'],
+  too_many_new: [429, 'This owner has created as many of these within a day as it may. Nothing was created.'],
   slow_down: [429, 'You poll too often. Wait `interval` seconds between requests.'],
   // 500 and 501
   internal_error: [500, 'The service failed. Nothing was changed.'],

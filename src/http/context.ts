@@ -6,6 +6,7 @@ import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Rando
 import type { Problem } from '../base/problem.js'
 import type { Keyring } from '../base/secrets.js'
 import type { SharedPlaces } from '../base/shared-places.js'
+import { defaultGrowth, type GrowthLimits } from '../storage/growth.js'
 import type { History } from '../storage/history/history.js'
 import { defaultRetention, type RetentionLimits } from '../storage/retention.js'
 import type { AnyCollection, Reader, Storage, Writer } from '../storage/storage.js'
@@ -19,7 +20,7 @@ import type { Recorder } from './recording.js'
 import type { Principal, Route } from './route.js'
 import type { WaitingRequests } from './waiting-requests.js'
 
-export interface Limits extends RetentionLimits {
+export interface Limits extends RetentionLimits, GrowthLimits {
   /** The largest request body, in bytes. Default: 1 MiB. */
   readonly bodyBytes: number
   /** The largest snapshot that a sandbox accepts, in bytes. Default: 1 GiB. */
@@ -60,6 +61,7 @@ export const defaultLimits: Limits = {
   codes: 5,
   closeMs: 10_000,
   ...defaultRetention,
+  ...defaultGrowth,
 }
 
 /** The ports and settings of one service. Handlers get it together with their transaction. */
@@ -120,6 +122,11 @@ export interface ServiceContext {
   responsibleFor(tx: Reader, owner: string): Promise<string>
   /** Authenticates callers. */
   readonly findCaller: FindCaller
+  /**
+   * Counts a new row of the collection `kind` for its maker. Throws `too_many_new`. A maker without an owner counts by a
+   * public client address, or not at all.
+   */
+  countNew(tx: Writer, kind: string, maker: Maker, service: Pick<ServiceContext, 'limits' | 'clock'>): Promise<void>
   /** Names of the collections whose rows hold credentials, or lead to them. */
   readonly credentialsIn: readonly string[]
   /** Adds to a refusal what only later features know, such as where the user can approve the call. */
@@ -136,6 +143,13 @@ export interface ServiceContext {
   readonly onDisconnect: readonly OnDisconnect[]
   /** Writes an event for the owners of work that failed too often and waits for an operator. Never rejects. */
   recordUnsettled(tx: Writer, parked: UnsettledWork): Promise<void>
+}
+
+/** Who creates something. */
+export interface Maker {
+  /** `account:1` or `user:2`. */
+  readonly owner?: string | undefined
+  readonly address?: string | undefined
 }
 
 /** A user who has just signed in with a mailed code. */

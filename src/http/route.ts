@@ -205,6 +205,11 @@ interface RouteFacts<
   readonly deviceToken?: 'required' | 'optional'
   /** Refuses bodies with a card number in any field. Card numbers never pass through this service. */
   readonly refusesCardData?: boolean
+  /**
+   * The collection that grows with each call, if its new rows count towards `limits.newPerDay`. A `write` counts before it
+   * runs. A `handle` calls `service.countNew` in the transaction that adds the row.
+   */
+  readonly adds?: string
   /** Accepts `Idempotency-Key`. */
   readonly idempotent?: boolean
   /** Its URL is a resource (RFC 8707), so agents' tokens for only this resource are valid too. */

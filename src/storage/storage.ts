@@ -1,3 +1,4 @@
+import type { Growth } from './growth.js'
 import type { Retention } from './retention.js'
 
 /**
@@ -28,6 +29,8 @@ export interface Collection<R extends Row, I extends string = string> {
   readonly isTally?: true
   /** How long it keeps its rows. Every collection of the service has a rule. */
   readonly retention?: Retention<R, I>
+  /** Who adds rows, and what ends its growth. Every collection of the service says so. */
+  readonly growth?: Growth
 }
 
 /**
@@ -187,7 +190,7 @@ export const collection =
   <I extends string>(
     name: string,
     indexes: Record<I, Index<R>>,
-    options: Pick<Collection<R, NoInfer<I>>, 'sealed' | 'isTally' | 'retention'> = {},
+    options: Pick<Collection<R, NoInfer<I>>, 'sealed' | 'isTally' | 'retention' | 'growth'> = {},
   ): Collection<R, I> => ({ name, indexes, ...options })
 
 /** Two rows would share one key of a unique index. Features check before they put, so this is a defect. */

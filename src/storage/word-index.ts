@@ -19,7 +19,17 @@ export type WordIndex = Collection<WordRow, 'byWord'>
 /** Declares an index of words by which rows with numeric ids are found. */
 export const wordIndex = (name: string, until: string): WordIndex => {
   const retention: Retention<WordRow> = { until }
-  return collection<WordRow>()(name, { byWord: { fields: ['word', 'block'] } }, { retention })
+  return collection<WordRow>()(
+    name,
+    { byWord: { fields: ['word', 'block'] } },
+    {
+      retention,
+      growth: {
+        by: 'whoever writes what is listed',
+        bound: 'One for each word and 128 listed rows that have it. A listed text is short.',
+      },
+    },
+  )
 }
 
 /** Longer words are cut, so that a text cannot fill the index. */

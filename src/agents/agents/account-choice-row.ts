@@ -1,3 +1,4 @@
+import { countedDaily } from '../../storage/growth.js'
 import { DAY } from '../../storage/retention.js'
 import { collection } from '../../storage/storage.js'
 
@@ -21,5 +22,8 @@ export const accountChoices = collection<AccountChoiceRow>()(
     byToken: { fields: ['token_digest'], unique: true },
     byExpiry: { fields: ['expires_at'] },
   },
-  { retention: { after: 'the link expires', keepMs: DAY, index: 'byExpiry' } },
+  {
+    growth: countedDaily('an agent, by createAccountChoice'),
+    retention: { after: 'the link expires', keepMs: DAY, index: 'byExpiry' },
+  },
 )

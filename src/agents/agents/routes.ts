@@ -37,6 +37,7 @@ export const agentRoutes = defineRoutes('agents', {
     status: 201,
     result: z.object({ url: z.string(), expires_at: UnixSeconds }),
     errors: ['not_choosable'],
+    adds: 'account_choices',
     idempotent: true,
     write: (tx, { principal }, service) => offerAccountChoice(tx, principal, service),
   }),

@@ -126,6 +126,7 @@ export const mcpRoutes = defineRoutes('mcp', {
     status: 201,
     result: Tool,
     errors: [...refusals],
+    adds: 'catalog_items',
     idempotent: true,
     write: async (tx, { body, principal }, service) => ({
       tool: await createTool(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),

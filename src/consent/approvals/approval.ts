@@ -116,7 +116,15 @@ export const approvals = collection<ApprovalRow>()(
     byStatus: { fields: ['status', 'number'] },
     byConnection: { fields: ['connection_id', 'status'] },
   },
-  { retention: { after: 'the time to answer or spend it is over', keepMs: APPROVAL_STORED_FOR, index: 'byExpiry' } },
+  {
+    growth: {
+      by: 'an agent, by createApproval or a call that needs one',
+      most: 20,
+      per: 'connection',
+      beyond: 'too_many_pending',
+    },
+    retention: { after: 'the time to answer or spend it is over', keepMs: APPROVAL_STORED_FOR, index: 'byExpiry' },
+  },
 )
 
 /** Hashes who may do what. The order of fields does not matter. */

@@ -13,7 +13,7 @@ export interface AgentSettingsRow {
 export const agentSettings = collection<AgentSettingsRow>()(
   'agent_settings',
   {},
-  { retention: { forever: 'One for each user.' } },
+  { growth: { by: 'a user', bound: 'One for each user.' }, retention: { forever: 'One for each user.' } },
 )
 
 /** The user's threshold in smallest units. Default: 0. */

@@ -51,7 +51,10 @@ export interface DeviceChange {
 export const devices = collection<DeviceRow>()(
   'devices',
   { byUser: { fields: ['user_id'] } },
-  { retention: { until: 'the user removes the device, or it is not confirmed in time' } },
+  {
+    growth: { by: 'a user, by createRegistration', most: 20, per: 'user', beyond: 'too_many_devices' },
+    retention: { until: 'the user removes the device, or it is not confirmed in time' },
+  },
 )
 
 export interface NewDevice {

@@ -33,7 +33,13 @@ export const oidcCodes = collection<OidcCodeRow>()(
     byExpiry: { fields: ['expires_at'] },
     byConnection: { fields: ['connection_id'] },
   },
-  { retention: { after: 'the code expires', keepMs: STORED_FOR, index: 'byExpiry' } },
+  {
+    growth: {
+      by: 'a user, by connecting an app',
+      bound: 'One for each answer to a page that asks. It ends after 25 hours.',
+    },
+    retention: { after: 'the code expires', keepMs: STORED_FOR, index: 'byExpiry' },
+  },
 )
 
 /** Issues a code that works once, within a minute. */

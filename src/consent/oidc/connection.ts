@@ -28,7 +28,10 @@ export const oidcConnections = collection<ConnectionRow>()(
     byParties: { fields: ['user_id', 'client_id'], unique: true },
     byClient: { fields: ['client_id'] },
   },
-  { retention: { until: 'the user disconnects the app' } },
+  {
+    growth: { by: 'a user, by connecting an app', bound: 'One for each user and app.' },
+    retention: { until: 'the user disconnects the app' },
+  },
 )
 
 /** The twin that a user's agents pay from. The first connection creates it. The id is the user's. */
@@ -40,7 +43,10 @@ export interface AgentTwinRow {
 export const agentTwins = collection<AgentTwinRow>()(
   'agent_twins',
   {},
-  { retention: { forever: 'One for each user.' } },
+  {
+    growth: { by: 'a user, by connecting an app', bound: 'One for each user.' },
+    retention: { forever: 'One for each user.' },
+  },
 )
 
 export async function connectionOf(tx: Reader, userId: number, clientId: string): Promise<ConnectionRow | undefined> {

@@ -22,5 +22,8 @@ export interface OidcKeyRow {
 export const oidcKeys = collection<OidcKeyRow>()(
   'oidc_keys',
   { byRetirement: { fields: ['retired_at'] }, byAge: { fields: ['created_at'] } },
-  { retention: { after: 'a new key replaces it', keepMs: PUBLISHED_FOR, index: 'byRetirement' } },
+  {
+    growth: { by: 'the service', most: 1000, per: 'the service', beyond: 'oldest ends' },
+    retention: { after: 'a new key replaces it', keepMs: PUBLISHED_FOR, index: 'byRetirement' },
+  },
 )

@@ -126,6 +126,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     result: shape.Registration,
     errors: metadataErrors,
     refused: registrationRefusal,
+    adds: 'oidc_clients',
     idempotent: true,
     // If the client was deleted since, it is registered again.
     isStillValid: async (tx, _call, stored) =>

@@ -47,7 +47,10 @@ export const oidcTokens = collection<OidcTokenRow>()(
     byFamily: { fields: ['family_id'] },
     byConnection: { fields: ['connection_id', 'issued_at'] },
   },
-  { retention: { after: 'the refresh token expires', keepMs: 0, index: 'byEnd' } },
+  {
+    growth: { by: 'an app', bound: 'One for each code, and one for each refresh token, which works once.' },
+    retention: { after: 'the refresh token expires', keepMs: 0, index: 'byEnd' },
+  },
 )
 
 /** An agent sends the same access token many times. */

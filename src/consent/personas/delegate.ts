@@ -7,6 +7,7 @@ import type { EventType } from '../../jobs/events/event-types.js'
 import { readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
+import { countedDaily } from '../../storage/growth.js'
 import { allRows, newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -43,7 +44,10 @@ export const delegates = collection<DelegateRow>()(
     byHolding: { fields: ['persona', 'twin_id', 'issue'] },
     byTwin: { fields: ['twin_id', 'created_at', 'number'] },
   },
-  { retention: { forever: 'A binder lists it, and it is verified by its hash.' } },
+  {
+    growth: countedDaily('an account or user, by createDelegate'),
+    retention: { forever: 'A binder lists it, and it is verified by its hash.' },
+  },
 )
 
 type DelegateIdentity = Pick<DelegateRow, 'persona' | 'issue' | 'salt' | 'spend' | 'created_at'>

@@ -19,16 +19,17 @@ export async function createDelegate(
     at,
     ...order
   }: NewDelegate & { readonly approved?: ApprovedSecondFactor | undefined; readonly at: number },
-  { random }: Pick<ServiceContext, 'random'>,
+  service: Pick<ServiceContext, 'random' | 'countNew' | 'limits' | 'clock'>,
 ) {
   const plan = await planDelegate(tx, order, at)
   if (approved) await spendAwaited(tx, approved.request, await secondFactorOrder(tx, plan, approved), at)
+  await service.countNew(tx, delegates.name, { owner: order.owner }, service)
   const { persona, twin, spend } = plan
   const { name, email } = order
   const identity = {
     persona: persona.id,
     issue: persona.issued + 1,
-    salt: randomHex(random, 16),
+    salt: randomHex(service.random, 16),
     spend,
     created_at: at,
   }

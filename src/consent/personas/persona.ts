@@ -5,6 +5,7 @@ import { randomHex } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { twins } from '../../money/twins/twin.js'
+import { countedDaily } from '../../storage/growth.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 /** An identity, anchored to a twin, that gives delegates to others. The id is its hash. */
@@ -27,7 +28,7 @@ export interface PersonaRow {
 export const personas = collection<PersonaRow>()(
   'personas',
   { byOwner: { fields: ['owner', 'number'] } },
-  { retention: { forever: 'Delegates name it.' } },
+  { growth: countedDaily('an account or user, by createPersona'), retention: { forever: 'Delegates name it.' } },
 )
 
 export interface NewPersona {

@@ -83,6 +83,7 @@ export const personaRoutes = defineRoutes('personas', {
     status: 201,
     result: Persona,
     errors: ['twin_unknown'],
+    adds: 'personas',
     idempotent: true,
     write: (tx, { body: { twin_id, ...body }, principal }, service) =>
       createPersona(tx, { ...body, twinId: twin_id, owner: principal.owner, at: service.clock.now() }, service),
@@ -180,6 +181,7 @@ export const personaRoutes = defineRoutes('personas', {
       'too_many_pending',
       'too_many_mails',
     ],
+    adds: 'delegates',
     idempotent: true,
     async handle({ params, body, principal, session, storeAnswer }, service) {
       const spend = body.spend && { ...body.spend, expiresAt: timeOf('spend.expires_at', body.spend.expires_at) }

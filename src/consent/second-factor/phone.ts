@@ -16,7 +16,10 @@ export interface PhoneRow {
 export const phones = collection<PhoneRow>()(
   'phones',
   {},
-  { retention: { forever: 'One for each user, and only in a sandbox.' } },
+  {
+    growth: { by: 'whoever controls the sandbox', bound: 'One for each user.' },
+    retention: { forever: 'One for each user, and only in a sandbox.' },
+  },
 )
 
 /** Kind of the timer with which a phone answers. Its subject is `approved:ID` or `rejected:ID`, with the id of the request. */

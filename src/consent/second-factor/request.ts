@@ -70,7 +70,10 @@ export const authenticationRequests = collection<AuthenticationRequestRow>()(
     byUser: { fields: ['user_id', 'action'] },
     pending: { fields: ['user_id', 'pending_until'] },
   },
-  { retention: { after: 'the time to answer is over', keepMs: 30 * DAY, index: 'byExpiry' } },
+  {
+    growth: { by: 'whoever asks a user for approval', most: 5, per: 'user', beyond: 'too_many_pending' },
+    retention: { after: 'the time to answer is over', keepMs: 30 * DAY, index: 'byExpiry' },
+  },
 )
 
 export interface SecondFactorOrder {

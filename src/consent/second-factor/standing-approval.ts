@@ -22,7 +22,10 @@ export interface StandingApprovalRow extends StandingTerms {
 export const standingApprovals = collection<StandingApprovalRow>()(
   'standing_approvals',
   { byUser: { fields: ['user_id'] }, byExpiry: { fields: ['expires_at'] } },
-  { retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' } },
+  {
+    growth: { by: 'a user', bound: 'One for each app and kind of approval that the user answers with “for 30 days”.' },
+    retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' },
+  },
 )
 
 const idOf = (userId: number, { payee_twin_id, dq }: Omit<StandingTerms, 'amount'>) =>

@@ -34,6 +34,7 @@ export const idempotency = collection<IdempotencyRow>()(
   'idempotency',
   { byExpiry: { fields: ['expires_at'] } },
   {
+    growth: { by: 'whoever sends an Idempotency-Key', bound: 'One for each call. It ends after a day.' },
     retention: {
       after: 'it expires, a day after the call',
       keepMs: 0,

@@ -4,6 +4,7 @@ import { TrackedTransaction } from '../../storage/tracked-transaction.js'
 import { trackChanges } from '../change-tracking.js'
 import type { ServiceContext } from '../context.js'
 import type { Endpoint, Incoming } from '../incoming.js'
+import { makerOf } from '../maker.js'
 import { isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, render, renderProblem, unknownOutcome } from '../rendered-answer.js'
 import type { Call, Route } from '../route.js'
@@ -44,6 +45,7 @@ export function writeOnce({ endpoint, incoming, service, prepare, keyed }: Keyed
       const found = request && (await findStoredAnswer(tx, request, service, isDead))
       if (found && 'status' in found) return found
       const watched = found ? new TrackedTransaction(tx) : undefined
+      if (route.adds) await service.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
       const handled = await route.write?.(watched ?? tx, call, service)
       const outcome = answerTo(handled, { endpoint, incoming, service })
       if (found && watched?.hasChanged) await storeAtOnce(tx, found, outcome, service)

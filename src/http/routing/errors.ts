@@ -17,6 +17,7 @@ export function errorsOf(route: Route): ProblemCode[] {
   for (const code of route.auth.flatMap(errorsOfAuth(route))) codes.add(code)
   // A session may be signed out before the first write of a handler that opens its own transactions.
   add(route.handle && route.auth.includes('guest'), 'sign_in_required')
+  add(route.adds, 'too_many_new')
   add(route.scope === 'sandbox', 'no_such_path')
   add(route.scope === 'sandbox' && !route.isOpen, 'sandbox_refused')
   add(route.scope !== 'sandbox' && route.method !== 'GET', 'origin_refused')

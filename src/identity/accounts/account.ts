@@ -8,6 +8,7 @@ import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { createTwin, type ShownTwin, showTwin, type TwinContext } from '../../money/twins/twin.js'
+import { countedDaily } from '../../storage/growth.js'
 import { allRows } from '../../storage/page.js'
 import type { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -31,7 +32,10 @@ export const accounts = collection<AccountRow>()(
   {
     byPublicSecret: { fields: ['public_secret'], unique: true },
   },
-  { retention: { forever: 'An account owns what it sells.' } },
+  {
+    growth: countedDaily('anybody, unless `accountCreation` is false', 'client address'),
+    retention: { forever: 'An account owns what it sells.' },
+  },
 )
 
 /** Users who may act for an account, once they have proven their email (`isOwner`). */
@@ -48,7 +52,10 @@ export const memberships = collection<MembershipRow>()(
     byUser: { fields: ['user_id'] },
     byAccount: { fields: ['account_id'] },
   },
-  { retention: { forever: 'They say who owns an account.' } },
+  {
+    growth: { by: 'the user who registers an account', bound: 'One for each account.' },
+    retention: { forever: 'They say who owns an account.' },
+  },
 )
 
 export interface NewAccount {

@@ -38,6 +38,7 @@ export const accountRoutes = defineRoutes('accounts', {
     result: Account,
     errors: ['account_creation_refused', 'account_creation_failed'],
     failure: 'account_creation_failed',
+    adds: 'accounts',
     idempotent: true,
     async write(tx, _call, service) {
       if (!service.accountCreation) throw problem('account_creation_refused')
@@ -93,6 +94,7 @@ export const accountRoutes = defineRoutes('accounts', {
     result: z.object({ account: Account, twin: TwinShape, user: UserShape }),
     errors: ['account_creation_refused', 'dq_unknown', 'email_taken', 'provisioning_failed'],
     failure: 'provisioning_failed',
+    adds: 'accounts',
     idempotent: true,
     async write(tx, { body }, service) {
       if (!service.accountCreation) throw problem('account_creation_refused')

@@ -51,7 +51,13 @@ export const sessions = collection<SessionRow>()(
     byPrevious: { fields: ['previous_digest'] },
   },
   // Until then its browser has a limit of its own for sign-in codes.
-  { retention: { after: 'it expires, a day after the sign-in', keepMs: 30 * DAY, index: 'byExpiry' } },
+  {
+    growth: {
+      by: 'anybody, by signing in',
+      bound: 'One for each sign-in, and for each guest whom a cart, a code or a page needs. It ends after a day.',
+    },
+    retention: { after: 'it expires, a day after the sign-in', keepMs: 30 * DAY, index: 'byExpiry' },
+  },
 )
 
 export const newSessionId = ({ random }: Pick<ServiceContext, 'random'>): string => `ms_${randomHex(random, 16)}`

@@ -41,7 +41,16 @@ export const signInCodes = collection<SignInCodeRow>()(
     latestOfSession: { fields: ['session_digest'] },
     byAge: { fields: ['created_at'] },
   },
-  { retention: { after: 'the code was mailed', keepMs: DAY, index: 'byAge' } },
+  {
+    growth: {
+      by: 'anybody, for an address',
+      most: 'limits.codes',
+      withinMs: 15 * 60_000,
+      per: 'email address',
+      beyond: 'too_many_codes',
+    },
+    retention: { after: 'the code was mailed', keepMs: DAY, index: 'byAge' },
+  },
 )
 
 type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>

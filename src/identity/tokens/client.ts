@@ -23,7 +23,10 @@ export const clients = collection<ClientRow>()(
     byRevocation: { fields: ['deleted_at'] },
     byOwner: { fields: ['owner_kind', 'owner_id', 'created_at'] },
   },
-  { retention: { after: 'the credentials are revoked', keepMs: 90 * DAY, index: 'byRevocation' } },
+  {
+    growth: { by: 'an account or user, by createUserSecrets', bound: 'At most three for each account and user.' },
+    retention: { after: 'the credentials are revoked', keepMs: 90 * DAY, index: 'byRevocation' },
+  },
 )
 
 export interface NewClient {

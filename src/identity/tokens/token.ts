@@ -40,7 +40,13 @@ export const tokens = collection<TokenRow>()(
     // Contains only rows with an unused refresh token: only those may be returned again.
     unused: { fields: ['client_id', 'access_expires_at', 'refresh_digest'] },
   },
-  { retention: { after: 'the refresh token expires', keepMs: 0, index: 'byEnd' } },
+  {
+    growth: {
+      by: 'a client, by its secret or a refresh token',
+      bound: 'An unused pair is returned again, so there is a new one only after a refresh or half of its time.',
+    },
+    retention: { after: 'the refresh token expires', keepMs: 0, index: 'byEnd' },
+  },
 )
 
 /** A token pair, with times in Unix seconds (Micro Payment Service Interface, section 2). */

@@ -14,6 +14,7 @@ export const userRoutes = defineRoutes('users', {
     status: 201,
     result: z.object({ ...userShape, secrets: SecretsShape }),
     errors: ['email_taken'],
+    adds: 'users',
     idempotent: true,
     async write(tx, { body, principal }, service) {
       const user = await createUser(tx, { email: body.email, at: service.clock.now(), madeBy: principal.id }, service)

@@ -6,6 +6,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
 import { createTwin, type TwinContext } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
+import { countedDaily } from '../../storage/growth.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type ClientRow, clientsOf, createClient, userClientSecret } from '../tokens/client.js'
@@ -34,7 +35,7 @@ export const users = collection<UserRow>()(
     byEmail: { fields: ['email'], unique: true },
     byMaker: { fields: ['made_by'] },
   },
-  { retention: { forever: 'A user owns value.' } },
+  { growth: countedDaily('an account, by createUser'), retention: { forever: 'A user owns value.' } },
 )
 
 /** Whether the user has proven their email. */

@@ -1,6 +1,7 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
+import { countedDaily } from '../../storage/growth.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { matchesPattern } from './event-pattern.js'
 import type { EventType } from './event-types.js'
@@ -32,6 +33,7 @@ export const events = collection<EventRow>()(
     byOtherType: { fields: ['other', 'type'] },
   },
   {
+    growth: countedDaily('an account or user, by createEvent; the service, for each change of theirs'),
     retention: {
       after: 'it happened',
       keepMs: 'eventDays',

@@ -67,6 +67,7 @@ export const eventRoutes = defineRoutes('events', {
     status: 201,
     result: Event,
     errors: ['field_invalid'],
+    adds: 'events',
     idempotent: true,
     write: (tx, { body, principal }, { clock }) =>
       createEvent(tx, principal.owner, { type: body.type, data: body.data ?? {}, at: clock.now() }),

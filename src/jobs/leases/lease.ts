@@ -20,7 +20,10 @@ export interface Lease {
 export const leases = collection<Lease>()(
   'leases',
   { byEnd: { fields: ['until'] } },
-  { retention: { after: 'it ends, if nobody released it', keepMs: DAY, index: 'byEnd' } },
+  {
+    growth: { by: 'the service', bound: 'One for each process and lane.' },
+    retention: { after: 'it ends, if nobody released it', keepMs: DAY, index: 'byEnd' },
+  },
 )
 
 /** The longest lease. A lease that ends later was taken before the clock was moved back, and counts as ended. */

@@ -29,6 +29,11 @@ export const outbox = collection<OutboxRow>()(
       data: {},
       is_unreadable: true,
     },
+    growth: {
+      by: 'the service',
+      bound:
+        'One for each mail, push message or charge. Each has a limit of its own, and pending ones of the others wait in their lane.',
+    },
     retention: {
       after: 'the message was written',
       keepMs: 'outboxDays',

@@ -15,7 +15,14 @@ export interface RateRow {
 export const rates = collection<RateRow>()(
   'rates',
   { byEnd: { fields: ['until'] } },
-  { isTally: true, retention: { after: 'its last try no longer counts', keepMs: 0, index: 'byEnd' } },
+  {
+    isTally: true,
+    growth: {
+      by: 'whoever does what a rate limits',
+      bound: 'One for each limit and each subject that it counts. It goes when its window is over.',
+    },
+    retention: { after: 'its last try no longer counts', keepMs: 0, index: 'byEnd' },
+  },
 )
 
 /** At most `most` tries in any `windowMs` milliseconds, counted for each subject. */

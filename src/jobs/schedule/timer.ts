@@ -27,7 +27,10 @@ export const timers = collection<TimerRow>()(
     byKind: { fields: ['kind'] },
     byParked: { fields: ['parked_at'] },
   },
-  { retention: { until: 'its work is done. Work that failed too often waits for an operator' } },
+  {
+    growth: { by: 'the service', bound: 'One for each row that waits for a time.' },
+    retention: { until: 'its work is done. Work that failed too often waits for an operator' },
+  },
 )
 
 /** Runs once, in the transaction that removes its timer. `service.clock` is at the time it was due, or later. */

@@ -161,6 +161,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     status: 201,
     result: WebhookDelivery,
     errors: ['not_found', 'webhook_disabled'],
+    adds: 'webhook_deliveries',
     idempotent: true,
     write: (tx, { params, principal }, service) =>
       testWebhook(tx, params.id, { accountId: principal.id, at: service.clock.now() }, service),

@@ -1,4 +1,5 @@
 import type { WebhookTry } from '../../base/message.js'
+import { countedDaily } from '../../storage/growth.js'
 import { collection } from '../../storage/storage.js'
 
 /** Why a webhook is disabled: its owner disabled it, it failed for three days, or it answered 410. */
@@ -34,6 +35,7 @@ export const webhooks = collection<WebhookRow>()(
   { byAccount: { fields: ['account_id'] }, byStatus: { fields: ['status'] } },
   {
     sealed: { secret: '', former_secret: null },
+    growth: { by: 'an account, by createWebhook', most: 20, per: 'account', beyond: 'too_many_webhooks' },
     retention: { until: 'its account deletes it' },
   },
 )
@@ -63,7 +65,10 @@ export interface WebhookDeliveryRow {
 export const webhookDeliveries = collection<WebhookDeliveryRow>()(
   'webhook_deliveries',
   { byWebhook: { fields: ['webhook_id'] }, byEventTime: { fields: ['event_at'] } },
-  { retention: { after: 'its event happened', keepMs: 'eventDays', index: 'byEventTime' } },
+  {
+    growth: countedDaily('an account, by testWebhook; the service, at most 20 for each event of an account'),
+    retention: { after: 'its event happened', keepMs: 'eventDays', index: 'byEventTime' },
+  },
 )
 
 /** How far the event log was handed to webhooks. One row, `events`. */
@@ -80,7 +85,7 @@ export interface WebhookProgressRow {
 export const webhookProgress = collection<WebhookProgressRow>()(
   'webhook_progress',
   {},
-  { retention: { forever: 'It is one row.' } },
+  { growth: { by: 'the service', bound: 'It is one row.' }, retention: { forever: 'It is one row.' } },
 )
 
 export const PROGRESS = 'events'

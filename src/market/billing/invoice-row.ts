@@ -57,7 +57,10 @@ export interface InvoiceRow {
 export const invoices = collection<InvoiceRow>()(
   'invoices',
   { byAccount: { fields: ['account_id'] } },
-  { retention: { forever: 'It is a record of value.' } },
+  {
+    growth: { by: 'the service', bound: 'One for each month and change of plan of an account, and each is charged.' },
+    retention: { forever: 'It is a record of value.' },
+  },
 )
 
 /** Kind of the timer that ends a paid period. Its subject is the account's id. */

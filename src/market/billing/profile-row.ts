@@ -9,7 +9,7 @@ export interface ProfileRow extends Omit<Profile, 'business_name'> {
 export const billingProfiles = collection<ProfileRow>()(
   'billing_profiles',
   {},
-  { retention: { forever: 'One for each account.' } },
+  { growth: { by: 'an account', bound: 'One for each account.' }, retention: { forever: 'One for each account.' } },
 )
 
 /** The name and addresses on an account's invoices. */

@@ -1,6 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import type { OnSignIn } from '../../http/context.js'
+import { countedDaily } from '../../storage/growth.js'
 import { allRows } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -24,6 +25,7 @@ export const carts = collection<CartRow>()(
   'carts',
   { byHolder: { fields: ['holder'] }, byExpiry: { fields: ['expires_at'] } },
   {
+    growth: countedDaily('anybody, by createCart', 'owner or client address'),
     retention: {
       after: 'a day without a change; 30 days for an agent or account; 90 days after it was paid',
       keepMs: 0,
@@ -66,7 +68,10 @@ export interface CartLineRow {
 export const cartLines = collection<CartLineRow>()(
   'cart_lines',
   { byCart: { fields: ['cart_id', 'line'] } },
-  { retention: { until: 'its cart is removed' } },
+  {
+    growth: { by: 'the holder of a cart', most: 50, per: 'cart', beyond: 'cart_full' },
+    retention: { until: 'its cart is removed' },
+  },
 )
 
 /** How many lines a cart has at most. */

@@ -37,6 +37,7 @@ export const cartRoutes = defineRoutes('carts', {
     path: '/carts',
     status: 201,
     result: CartShape,
+    adds: 'carts',
     idempotent: true,
     async write(tx, { principal, session }, service) {
       const holder = holderOf(principal, session?.id ?? '')

@@ -1,3 +1,4 @@
+import { countedDaily } from '../../storage/growth.js'
 import { collection } from '../../storage/storage.js'
 import type { SellerSchema } from './schema.js'
 
@@ -45,5 +46,8 @@ export const catalogItems = collection<CatalogItemRow>()(
     idleByEndpoint: { fields: ['idle_at', 'account_id'] },
     activeByAccount: { fields: ['active_of'] },
   },
-  { retention: { forever: 'Receipts name it, and its owner can restore it.' } },
+  {
+    growth: countedDaily('an account, by createCatalogItem or createTool. Its plan limits the active ones'),
+    retention: { forever: 'Receipts name it, and its owner can restore it.' },
+  },
 )

@@ -15,7 +15,7 @@ export interface CatalogCountRow {
 export const catalogCounts = collection<CatalogCountRow>()(
   'catalog_counts',
   {},
-  { retention: { forever: 'It is one number.' } },
+  { growth: { by: 'the service', bound: 'It is one row.' }, retention: { forever: 'It is one number.' } },
 )
 
 export const countListed = async (tx: Reader): Promise<number> => (await tx.get(catalogCounts, 'listed'))?.items ?? 0

@@ -18,5 +18,8 @@ export const dispatchParameters = collection<DispatchParameterRow>()(
   {
     byItem: { fields: ['item_id'] },
   },
-  { retention: { until: 'the owner of the item replaces it' } },
+  {
+    growth: { by: 'an account, by replaceDispatchParameters', most: 32, per: 'item', beyond: 'field_invalid' },
+    retention: { until: 'the owner of the item replaces it' },
+  },
 )

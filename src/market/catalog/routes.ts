@@ -94,6 +94,7 @@ export const catalogRoutes = defineRoutes('catalog', {
     status: 201,
     result: ItemShape,
     errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
+    adds: 'catalog_items',
     idempotent: true,
     write: (tx, { body, principal }, service) =>
       createCatalogItem(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),

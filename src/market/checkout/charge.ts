@@ -52,7 +52,13 @@ export const checkoutCharges = collection<CheckoutChargeRow>()(
     byPayer: { fields: ['payer', 'status'] },
     byStatus: { fields: ['status'] },
   },
-  { retention: { until: 'its checkout is removed' } },
+  {
+    growth: {
+      by: 'whoever pays a link by card',
+      bound: 'One for each charge that its payer or guest attempts. Declines are limited.',
+    },
+    retention: { until: 'its checkout is removed' },
+  },
 )
 
 export function putCharge(tx: Writer, charge: Omit<CheckoutChargeRow, 'open_of'>): void {

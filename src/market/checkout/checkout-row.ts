@@ -1,6 +1,7 @@
 import type { Owner } from '../../base/owner.js'
 import { digest } from '../../base/secrets.js'
 import { getExisting } from '../../storage/existing.js'
+import { countedDaily } from '../../storage/growth.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader } from '../../storage/storage.js'
 import { catalogItems } from '../catalog/item-row.js'
@@ -72,6 +73,7 @@ export const checkouts = collection<CheckoutRow>()(
     byEnd: { fields: ['status', 'expires_at'] },
   },
   {
+    growth: countedDaily('anybody, by createCheckout', 'owner or client address'),
     retention: {
       after: 'it expires unpaid, a day after it was made; 90 days if a card was used',
       keepMs: UNPAID_FOR,

@@ -55,6 +55,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
     status: 201,
     result: CheckoutShape,
     errors: ['not_found', 'item_inactive', 'arguments_refused', 'schema_refused'],
+    adds: 'checkouts',
     idempotent: true,
     write(tx, { body, principal }, service) {
       const {

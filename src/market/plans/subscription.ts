@@ -44,7 +44,7 @@ export interface SubscriptionRow {
 export const subscriptions = collection<SubscriptionRow>()(
   'subscriptions',
   {},
-  { retention: { forever: 'One for each account.' } },
+  { growth: { by: 'an account', bound: 'One for each account.' }, retention: { forever: 'One for each account.' } },
 )
 
 /** Returns the card on file. Throws an Error if there is none. */

@@ -15,7 +15,7 @@ export interface McpUsageRow {
 export const mcpUsages = collection<McpUsageRow>()(
   'mcp_usages',
   {},
-  { retention: { forever: 'One for each account.' } },
+  { growth: { by: 'an agent', bound: 'One for each account.' }, retention: { forever: 'One for each account.' } },
 )
 
 /**

@@ -25,7 +25,10 @@ export const purchases = collection<PurchaseRow>()(
     byBuyer: { fields: ['buyer'] },
     bySeller: { fields: ['seller_owner'] },
   },
-  { retention: { forever: 'It is a receipt.' } },
+  {
+    growth: { by: 'whoever pays', bound: 'One for each payment of an item.' },
+    retention: { forever: 'It is a receipt.' },
+  },
 )
 
 /** The answer of an endpoint. */
@@ -52,6 +55,7 @@ export const purchaseResponses = collection<PurchaseResponseRow>()(
   'purchase_responses',
   {},
   {
+    growth: { by: 'whoever pays', bound: 'One for each purchase, of at most `limits.upstreamBytes`.' },
     retention: {
       after: 'the purchase',
       keepMs: 'answerDays',

@@ -3,6 +3,7 @@ import { problem } from '../../base/problem.js'
 import { uuidFrom } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import { countedDaily } from '../../storage/growth.js'
 import { newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -31,7 +32,7 @@ export interface CommodityRow {
 export const commodities = collection<CommodityRow>()(
   'commodities',
   { byOwner: { fields: ['owner', 'number'] } },
-  { retention: { forever: 'Payments name it.' } },
+  { growth: countedDaily('an account, by createCommodity'), retention: { forever: 'Payments name it.' } },
 )
 
 export interface NewCommodity {

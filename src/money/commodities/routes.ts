@@ -36,6 +36,7 @@ export const commodityRoutes = defineRoutes('commodities', {
     status: 201,
     result: Commodity,
     errors: ['twin_unknown', 'dq_unknown', 'amount_invalid'],
+    adds: 'commodities',
     idempotent: true,
     write: (tx, { body: { twin_id, ...body }, principal }, service) =>
       createCommodity(tx, { ...body, twinId: twin_id, owner: principal.owner, at: service.clock.now() }, service),

@@ -21,7 +21,10 @@ export const digitalQuantities = collection<DigitalQuantityRow>()(
   {
     byNumber: { fields: ['number'] },
   },
-  { retention: { forever: 'Balances are counted in it.' } },
+  {
+    growth: { by: 'the seed of a service', bound: 'The interface adds none.' },
+    retention: { forever: 'Balances are counted in it.' },
+  },
 )
 
 /** The fields that a digital quantity's hash covers. */

@@ -18,7 +18,10 @@ export interface BalanceRow {
 export const balances = collection<BalanceRow>()(
   'balances',
   { byTwin: { fields: ['twin_id', 'dq'] } },
-  { retention: { forever: 'It is value.' } },
+  {
+    growth: { by: 'the service', bound: 'One for each twin and digital quantity in which it has received value.' },
+    retention: { forever: 'It is value.' },
+  },
 )
 
 export const balanceId = (twinId: number, dq: string): string => `${twinId}:${dq}`

@@ -39,7 +39,10 @@ export interface EntryRow {
 export const movements = collection<MovementRow>()(
   'movements',
   { openHolds: { fields: ['held_at'] } },
-  { retention: { forever: 'It is a record of value.' } },
+  {
+    growth: { by: 'whoever pays', bound: 'At most three for each payment. Each one is a record of value.' },
+    retention: { forever: 'It is a record of value.' },
+  },
 )
 
 export const entries = collection<EntryRow>()(
@@ -48,7 +51,10 @@ export const entries = collection<EntryRow>()(
     byTwin: { fields: ['twin_id', 'at'] },
     byMovement: { fields: ['movement_id'] },
   },
-  { retention: { forever: 'It is a record of value.' } },
+  {
+    growth: { by: 'whoever pays', bound: 'Two for each movement.' },
+    retention: { forever: 'It is a record of value.' },
+  },
 )
 
 /** The parties and the amount of a new movement. */

@@ -22,7 +22,10 @@ export interface ReservationRow {
 export const reservations = collection<ReservationRow>()(
   'reservations',
   { byMaker: { fields: ['maker'] } },
-  { retention: { until: 'the card was charged or declined, or the binder is imported' } },
+  {
+    growth: { by: 'the service', bound: 'One for each card charge or import in progress.' },
+    retention: { until: 'the card was charged or declined, or the binder is imported' },
+  },
 )
 
 export interface Reserving {

@@ -16,6 +16,7 @@ export const twinRoutes = defineRoutes('twins', {
     status: 201,
     result: TwinShape,
     errors: ['dq_unknown'],
+    adds: 'twins',
     idempotent: true,
     write: (tx, { body, principal }, service) =>
       createOwnTwin(tx, { owner: principal.owner, dq: body.dq, at: service.clock.now() }, service),
@@ -32,6 +33,7 @@ export const twinRoutes = defineRoutes('twins', {
     status: 201,
     result: z.object({ nonce: z.string(), hostname: z.string(), expires_at: UnixSeconds }),
     errors: ['not_found', 'not_owner'],
+    adds: 'twin_nonces',
     idempotent: true,
     write: (tx, { body, principal }, service) =>
       createTwinNonce(tx, { owner: principal.owner, hostname: body.hostname, at: service.clock.now() }, service),

@@ -12,7 +12,11 @@ export interface TwinNameRow {
   readonly name: string
 }
 
-export const twinNames = collection<TwinNameRow>()('twin_names', {}, { retention: { forever: 'One for each twin.' } })
+export const twinNames = collection<TwinNameRow>()(
+  'twin_names',
+  {},
+  { growth: { by: 'the owner of a twin', bound: 'One for each twin.' }, retention: { forever: 'One for each twin.' } },
+)
 
 /** One line without control or invisible characters. */
 export const TWIN_NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,64}$/u

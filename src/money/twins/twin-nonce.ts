@@ -4,6 +4,7 @@ import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { countedDaily } from '../../storage/growth.js'
 import { allRows } from '../../storage/page.js'
 import { collection, type Writer } from '../../storage/storage.js'
 import { ownTwin, twinByHostname, twins } from './twin.js'
@@ -20,7 +21,10 @@ export interface TwinNonceRow {
 export const twinNonces = collection<TwinNonceRow>()(
   'twin_nonces',
   { byExpiry: { fields: ['expires_at'] }, byTwin: { fields: ['twin_id', 'expires_at'] } },
-  { retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' } },
+  {
+    growth: countedDaily('an account or user, by createTwinNonce'),
+    retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' },
+  },
 )
 
 /** Creates a nonce for one of the owner's twins. Throws `not_found`, `not_owner`. */

@@ -4,6 +4,7 @@ import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
+import { countedDaily } from '../../storage/growth.js'
 import { newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -30,7 +31,10 @@ export const twins = collection<TwinRow>()(
     byAddress: { fields: ['address'] },
     byOwner: { fields: ['owner'] },
   },
-  { retention: { forever: 'A twin has value and a history.' } },
+  {
+    growth: countedDaily('an account or user, by createTwin; one with each user and digital quantity that they use'),
+    retention: { forever: 'A twin has value and a history.' },
+  },
 )
 
 export type TwinContext = Pick<ServiceContext, 'random' | 'keys' | 'twinDomain'>

@@ -33,7 +33,10 @@ export interface HeldCallRow {
 export const heldCalls = collection<HeldCallRow>()(
   'held_calls',
   {},
-  { retention: { until: 'the payment is posted or reversed' } },
+  {
+    growth: { by: 'whoever pays', bound: 'One for each payment that waits for an answer.' },
+    retention: { until: 'the payment is posted or reversed' },
+  },
 )
 
 /** What one twin pays a second for the answer of an upstream service. */

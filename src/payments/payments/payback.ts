@@ -21,7 +21,13 @@ export interface PaybackRow {
 export const paybacks = collection<PaybackRow>()(
   'paybacks',
   {},
-  { retention: { forever: 'Nobody gets the same payback twice.' } },
+  {
+    growth: {
+      by: 'a user, by createPayback',
+      bound: 'One for each user and commodity. Each costs its seller a payment.',
+    },
+    retention: { forever: 'Nobody gets the same payback twice.' },
+  },
 )
 
 export interface PaybackOrder {

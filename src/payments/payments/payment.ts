@@ -67,7 +67,10 @@ export const payments = collection<PaymentRow>()(
     byPayee: { fields: ['payee_owner'] },
     byCommodity: { fields: ['hash'] },
   },
-  { retention: { forever: 'It is a record of value.' } },
+  {
+    growth: { by: 'whoever pays', bound: 'One for each call that pays. It is a record of value.' },
+    retention: { forever: 'It is a record of value.' },
+  },
 )
 
 /** Stores a payment that no nonce proves. The caller moves the value. */

@@ -29,7 +29,10 @@ export interface ImportedQuantity {
 export const binderImports = collection<BinderImportRow>()(
   'binder_imports',
   {},
-  { retention: { until: 'all of the binder is imported, or nothing' } },
+  {
+    growth: { by: 'whoever controls the sandbox', bound: 'One for each twin.' },
+    retention: { until: 'all of the binder is imported, or nothing' },
+  },
 )
 
 /** Rows of a binder that wait to be posted. */
@@ -46,7 +49,10 @@ export interface BinderPieceRow {
 export const binderPieces = collection<BinderPieceRow>()(
   'binder_pieces',
   { byTwin: { fields: ['twin_id', 'number'] } },
-  { retention: { until: 'its rows are posted, or the import is given up' } },
+  {
+    growth: { by: 'whoever controls the sandbox', bound: 'The rows of a file, which `limits.binderBytes` limits.' },
+    retention: { until: 'its rows are posted, or the import is given up' },
+  },
 )
 
 export const pieceId = (twinId: number, number: number): string => `${twinId}:${number}`
@@ -65,7 +71,10 @@ export interface ImportedDelegateRow {
 export const importedDelegates = collection<ImportedDelegateRow>()(
   'imported_delegates',
   { byTwin: { fields: ['twin_id', 'at'] } },
-  { retention: { forever: 'A binder lists it.' } },
+  {
+    growth: { by: 'whoever controls the sandbox', bound: 'The rows of a file, which `limits.binderBytes` limits.' },
+    retention: { forever: 'A binder lists it.' },
+  },
 )
 
 /** Whether rows are being imported into a twin, which show all at once when the last is there. */

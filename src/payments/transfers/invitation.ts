@@ -26,7 +26,7 @@ import { expiredMail, invitationMail, invitationOf } from './wording.js'
 
 const LIFETIME = 30 * 86_400_000
 
-export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl'>
+export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl' | 'countNew' | 'limits' | 'clock'>
 
 export interface NewInvitation {
   readonly sender: TwinRow
@@ -43,8 +43,10 @@ export interface NewInvitation {
 export async function createInvitation(
   tx: Writer,
   { sender, email, dq, amount, memo, actor, at }: NewInvitation,
-  { random, baseUrl }: InvitationContext,
+  service: InvitationContext,
 ): Promise<TransferRow> {
+  const { random, baseUrl } = service
+  await service.countNew(tx, transfers.name, { owner: sender.owner }, service)
   await checkMail(tx, { kind: 'invitation', to: email, owner: null, at })
   const held = await hold(tx, { kind: 'transfer', dq, amount, payerTwinId: sender.id, payeeTwinId: null, at })
   const token = base64url(random.bytes(32))

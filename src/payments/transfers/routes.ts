@@ -41,6 +41,7 @@ export const transferRoutes = defineRoutes('transfers', {
       'too_many_pending',
       'too_many_mails',
     ],
+    adds: 'transfers',
     idempotent: true,
     async handle({ body, principal, session, storeAnswer }, service) {
       const { approval_id: approvalId, ...wanted } = body

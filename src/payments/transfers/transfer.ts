@@ -7,6 +7,7 @@ import { quantityOf, readQuantities } from '../../money/digital-quantities/digit
 import { toAmount } from '../../money/ledger/amount.js'
 import { twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
+import { countedDaily } from '../../storage/growth.js'
 import { newestOfAll } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { DAY } from '../../storage/retention.js'
@@ -53,6 +54,7 @@ export const transfers = collection<TransferRow>()(
     byLink: { fields: ['link_digest'], unique: true },
   },
   {
+    growth: countedDaily('an account or user, by createTransfer to an email address. One to a twin is a payment'),
     retention: {
       after: 'the last day of an invitation that was cancelled or has expired',
       keepMs: 90 * DAY,

@@ -17,7 +17,11 @@ export type SettingRow =
   /** Names of collections whose rows a migration left unencrypted, because it has no key. */
   | { readonly id: 'clear_rows'; readonly value: readonly string[] }
 
-export const settings = collection<SettingRow>()('settings', {}, { retention: { forever: 'One for each setting.' } })
+export const settings = collection<SettingRow>()(
+  'settings',
+  {},
+  { growth: { by: 'the service', bound: 'One for each setting.' }, retention: { forever: 'One for each setting.' } },
+)
 
 /** The key that encrypts a sandbox's state: 64 hex digits. */
 export interface ServiceKeyRow {
@@ -28,7 +32,7 @@ export interface ServiceKeyRow {
 export const serviceKeys = collection<ServiceKeyRow>()(
   'service_keys',
   {},
-  { retention: { forever: 'It decrypts the state.' } },
+  { growth: { by: 'the service', bound: 'It is one row.' }, retention: { forever: 'It decrypts the state.' } },
 )
 
 export const keepClock = (tx: Writer, value: ClockState): void => tx.put(settings, { id: 'clock', value })

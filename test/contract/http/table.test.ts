@@ -144,6 +144,7 @@ const properties: Record<keyof Required<Route>, true> = {
   body: true,
   queryInBody: true,
   bodyOptional: true,
+  adds: true,
   bodyLimit: true,
   text: true,
   status: true,

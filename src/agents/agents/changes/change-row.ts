@@ -18,5 +18,8 @@ export interface AccountChangeRow {
 export const accountChanges = collection<AccountChangeRow>()(
   'account_changes',
   { byLastStep: { fields: ['taken_until'] } },
-  { retention: { after: 'its last step', keepMs: APPROVAL_STORED_FOR, index: 'byLastStep' } },
+  {
+    growth: { by: 'an agent, by applyAccountChange', bound: 'One for each approval that its user gave.' },
+    retention: { after: 'its last step', keepMs: APPROVAL_STORED_FOR, index: 'byLastStep' },
+  },
 )

@@ -1,5 +1,5 @@
 import { CartShape, QuotedLines, z } from '../../../http/fields/schema.js'
-import { type CartPlace, createCart, holderOf, ownCart } from '../../../market/carts/cart.js'
+import { type CartPlace, carts, createCart, holderOf, ownCart } from '../../../market/carts/cart.js'
 import { addCartItem, deleteCartItem } from '../../../market/carts/line.js'
 import { payCart } from '../../../market/carts/pay.js'
 import { showCart } from '../../../market/carts/shown-cart.js'
@@ -29,6 +29,7 @@ const cartAdd = tool({
   call: ({ cart_id, catalog_item_id: itemId, arguments: args = {}, quantity = 1 }, call) =>
     call.service.storage.write(async (tx) => {
       const holder = holderOf(call.agent, '')
+      if (cart_id === undefined) await call.service.countNew(tx, carts.name, { owner: call.agent.owner }, call.service)
       const id = cart_id ?? (await createCart(tx, { holder, at: call.service.clock.now() })).id
       return showCart(tx, await addCartItem(tx, placeOf(id, call), { itemId, args, quantity }), call.service)
     }),

@@ -1,6 +1,7 @@
 import { Amount, CheckoutShape, Email, ItemShape, ReceiptShape, Time, timeOf, z } from '../../../http/fields/schema.js'
 import { listCatalogItems } from '../../../market/catalog/search.js'
 import { createCheckout } from '../../../market/checkout/checkout.js'
+import { checkouts } from '../../../market/checkout/checkout-row.js'
 import { createPurchase } from '../../../market/purchases/buy.js'
 import { listPurchases, readPurchase } from '../../../market/purchases/receipt.js'
 import { givenApproval } from './given-approval.js'
@@ -75,9 +76,11 @@ const guestCheckout = tool({
   call: ({ catalog_item_id: itemId, arguments: args = {}, email, success_url, cancel_url }, visit) => {
     const { agent, within, service } = visit
     const order = { itemId, args, within, email, successUrl: success_url, cancelUrl: cancel_url }
-    return service.storage.write((tx) =>
-      createCheckout(tx, { ...order, maker: agent.owner, actor: agent.client_id, at: service.clock.now() }, service),
-    )
+    return service.storage.write(async (tx) => {
+      await service.countNew(tx, checkouts.name, { owner: agent.owner }, service)
+      const at = service.clock.now()
+      return createCheckout(tx, { ...order, maker: agent.owner, actor: agent.client_id, at }, service)
+    })
   },
 })
 

@@ -41,7 +41,13 @@ export const oidcInteractions = collection<InteractionRow>()(
   {
     byExpiry: { fields: ['expires_at'] },
   },
-  { retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' } },
+  {
+    growth: {
+      by: 'anybody, by authorizeOidc',
+      bound: 'One for each page that an app opens. It ends after an hour, and holds the parameters of one request.',
+    },
+    retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' },
+  },
 )
 
 /** The parameters of an authorization response: an error, or a code. */

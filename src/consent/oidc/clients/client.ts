@@ -2,6 +2,7 @@ import { type Problem, problem } from '../../../base/problem.js'
 import { digest, sameSecret } from '../../../base/secrets.js'
 import { revealInvisible } from '../../../base/text/invisible-characters.js'
 import { countFailure } from '../../../identity/tokens/client.js'
+import { countedDaily } from '../../../storage/growth.js'
 import { DAY } from '../../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
 import { isDocumentId } from './document-id.js'
@@ -56,6 +57,10 @@ export const oidcClients = collection<OidcClientRow>()(
   'oidc_clients',
   { unused: { fields: ['unused_since'] } },
   {
+    growth: countedDaily(
+      'anybody, by registerOidcClient; and one for each document that names a client',
+      'client address',
+    ),
     retention: {
       after: 'it was registered, or the last user disconnected it',
       keepMs: 30 * DAY,

@@ -217,6 +217,18 @@ export const serviceErrors = {
       'Make the state with a seed instead of editing a snapshot.',
     ],
   },
+  too_many_new: {
+    meaning:
+      'One owner may create only so many things of a kind within a day, 20,000 unless `limits.newPerDay` says otherwise, so that no account fills the storage of all. What an unproven user creates counts for the account that created the user.',
+    causes: [
+      'A test creates things in a loop that does not end.',
+      'A load test creates more than a service lets one owner create.',
+    ],
+    fixes: [
+      'Wait as long as `Retry-After` says, or move the clock of the sandbox.',
+      'In your own service, set the limit: `createService({ limits: { newPerDay: 1_000_000 } })`.',
+    ],
+  },
   binder_invalid: {
     meaning:
       'A line of the CSV is not a line of a binder. Nothing was imported. `line`, `column` and `expected` say where and what.',

@@ -2,7 +2,7 @@ import { catalogItems } from '../../../market/catalog/item-row.js'
 import { plans } from '../../../market/plans/plan.js'
 import { subscriptionOf } from '../../../market/plans/subscription.js'
 import { twinByHostname } from '../../../money/twins/twin.js'
-import { type Asked, callerOwner, corrected, first, saidNumber, saidText, sentText } from '../facts/asked.js'
+import { type Asked, askedWait, callerOwner, corrected, first, saidNumber, saidText, sentText } from '../facts/asked.js'
 import { likelyAccount } from '../facts/credentials.js'
 import type { Explainers } from '../facts/explainer.js'
 import type { Mend } from '../facts/explanation.js'
@@ -94,6 +94,20 @@ export const ownerExplainers = {
         as: `account:${account}`,
         body: { plan: next.id, payment_method_id: 'pm_card_visa' },
       }),
+    }
+  },
+
+  async too_many_new(asked) {
+    const wait = askedWait(asked, 86_400)
+    const of = (saidText(asked, 'of') ?? 'things').replaceAll('_', ' ')
+    const most = saidNumber(asked, 'limit') ?? asked.service.limits.newPerDay
+    const owner = callerOwner(asked)
+    return {
+      sentences: [
+        `${owner === null ? 'The address of the caller' : await ownerText(asked.tx, owner)} has reached the limit of ${most} new ${of} a day, \`limits.newPerDay\`. What an unproven user creates counts for the account that created the user.`,
+        `The next one is possible after ${wait} seconds.`,
+      ],
+      facts: { of, most, option: 'limits.newPerDay', retry_after: wait },
     }
   },
 

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { newItem } from '../../../support/scenes/catalog.js'
 import { pay } from '../../../support/scenes/market.js'
+import { newPersona } from '../../../support/scenes/personas.js'
 import { anotherPayer, anotherSeller, type Scenes } from './scene.js'
 
 /** Things that are absent, or that belong to others. */
@@ -24,6 +25,20 @@ export const ownerScenes = {
         request: ask('GET', `/v4/payments/999`, { token: reader.token }),
         facts: { named: [{ kind: 'payment', value: '999', exists: false }], callers: [`${id}`] },
         says: ['No payment had the id 999', `user:${reader.id} had the payment ${id}`],
+      }
+    },
+  },
+  too_many_new: {
+    options: { limits: { newPerDay: 5 } },
+    async provoke({ call, ask, reader }) {
+      const { token } = reader
+      for (let n = 0; n < 5; n++) await newPersona(call, { token })
+      const { twins } = (await call('GET', '/v4/twins', { token })).body
+      return {
+        request: ask('POST', '/v4/persona', { token, body: { name: 'One more', twin_id: twins[0].id } }),
+        facts: { of: 'personas', most: 5, option: 'limits.newPerDay', retry_after: 86_400 },
+        mend: 'none',
+        says: ['the limit of 5 new personas a day', '`limits.newPerDay`', 'after 86400 seconds'],
       }
     },
   },
