@@ -47,9 +47,9 @@ function callers({ auth, scope }: Route): string {
   return named.join(', ')
 }
 
-function body({ body: schema, queryInBody, bodyLimit = 'bodyBytes', text }: Route): string {
+function body({ body: schema, queryInBody, bodyLimit, text }: Route): string {
   if (text) return `\`limits.${text.limit}\`, in pieces`
-  return schema || queryInBody ? `\`limits.${bodyLimit}\`` : 'none'
+  return schema || queryInBody ? `\`limits.${bodyLimit ?? 'bodyBytes'}\`` : 'none'
 }
 
 /** The rows of the table under a heading. */

@@ -6,6 +6,7 @@ import { memberships } from '../../src/identity/accounts/account.js'
 import { type MailKindName, mailKinds } from '../../src/identity/mail/mail-kinds.js'
 import { sendMail } from '../../src/identity/mail/send-mail.js'
 import { users } from '../../src/identity/users/user.js'
+import type { OutboxRow } from '../../src/base/message.js'
 import { outbox } from '../../src/jobs/outbox/outbox.js'
 import { allRows } from '../../src/storage/page.js'
 import type { Storage } from '../../src/storage/storage.js'
@@ -21,7 +22,7 @@ const user = (id: number, email: string, email_verified_at: number | null) => ({
 })
 
 async function mailsIn(storage: Storage) {
-  const found = []
+  const found: OutboxRow[] = []
   const all = storage.read(async (tx) => {
     for await (const row of allRows(tx, outbox, { index: 'id', prefix: [] })) found.push(row)
     return found

@@ -3,7 +3,7 @@ import { sessions } from '../../../identity/sessions/session.js'
 import { clientFailures, clients } from '../../../identity/tokens/client.js'
 import { tokens } from '../../../identity/tokens/token.js'
 import { attemptsOf } from '../../../jobs/rates/rate.js'
-import { type Asked, again, callerId, corrected, first, later, saidText, schemeOf, sentText } from '../facts/asked.js'
+import { type Asked, callerId, corrected, first, later, saidText, schemeOf, sentText } from '../facts/asked.js'
 import {
   clientIdOf,
   credentialFirst,
