@@ -60,7 +60,7 @@ export function cli(): Cli {
   const running = new Set<ChildProcess>()
   let directory = ''
 
-  beforeAll(setUp, 120_000)
+  beforeAll(setUp)
   afterEach(async () => {
     for (const child of running) child.kill('SIGKILL')
     await Promise.all([...running].map((child) => new Promise((resolve) => child.once('close', resolve))))

@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 
 /** As long as `expect.poll` waits (vitest.config.ts): a fact may come late on a machine that has much else to do. */
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 60_000
 
 const { waitUntil, waitFor } = vi
 const patient = (options?: number | object) =>
