@@ -78,7 +78,6 @@ export default defineConfig({
         include: ['test/**/*.test.ts'],
         exclude: ['test/contract/**', 'test/conformance/**', ...together, ...foreign, ...faults],
       }),
-      // Installing a client takes its time, once.
       ...(process.env.FARTHING_TEST_ALL
         ? [
             project('foreign', { include: foreign }),
