@@ -1,4 +1,5 @@
-// Prepares a checkout: installs the dependencies of the lock file, and builds the command from the current sources.
+// Prepares a checkout: installs the dependencies of the lock file, and builds from the current sources. `--again` builds what
+// is up to date too, as `npm run build` does.
 // This is plain JavaScript without dependencies, because it runs before they are installed.
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,24 +30,24 @@ const sources = [
 ]
 
 /**
- * Installs and builds what is missing or out of date. If that fails, it prints one line and ends the process.
+ * Installs and builds what is missing or out of date, or builds again. If that fails, it prints one line and ends the process.
  *
  * @param {keyof typeof parts} part
  */
-export async function setUp(part) {
+export async function setUp(part, again = false) {
   try {
     checkNode(process.versions.node)
-    if (existsSync(parts[part].shownBy) && readStamp(part) === currentStamp()) return
+    if (!again && existsSync(parts[part].shownBy) && readStamp(part) === currentStamp()) return
     const waiting = () => tell('waiting for another setup of this folder')
-    await withLock(join(root, '.setup.lock'), waiting, () => bringUpToDate(part))
+    await withLock(join(root, '.setup.lock'), waiting, () => bringUpToDate(part, again))
   } catch (error) {
     process.stderr.write(`farthing: ${error.message}\n`)
     process.exit(1)
   }
 }
 
-/** @param {keyof typeof parts} part */
-async function bringUpToDate(part) {
+/** @param {keyof typeof parts} part @param {boolean} again */
+async function bringUpToDate(part, again) {
   const stamp = readStamp(part)
   const [installed, built] = [stamp.split('\n')[0], stamp.slice(stamp.indexOf('\n'))]
   const installs = installed !== installation() && !(samePlatform(installed) && isInstalled())
@@ -55,7 +56,7 @@ async function bringUpToDate(part) {
     await install()
   }
   const now = currentStamp()
-  if (installs || !existsSync(parts[part].shownBy) || built !== now.slice(now.indexOf('\n'))) {
+  if (again || installs || !existsSync(parts[part].shownBy) || built !== now.slice(now.indexOf('\n'))) {
     tell('building')
     rmSync(stampOf(part), { force: true })
     await build(parts[part].options)
@@ -160,4 +161,5 @@ async function run([file, ...first], args) {
 /** Prints progress to stderr, because stdout belongs to the command. @param {string} step */
 const tell = (step) => process.stderr.write(`farthing: ${step}\n`)
 
-if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await setUp('all')
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
+  await setUp('all', process.argv.includes('--again'))

@@ -172,3 +172,10 @@ test('a build for the tests serves a start too, but not the other way round', as
   await run('start.mjs')
   expect(await steps()).toEqual(['npm ci', 'build cli', 'build'])
 })
+
+test('a build by hand builds again, and is the build that the tests use', async () => {
+  await setUp()
+  expect(await run('setup.mjs', { args: ['--again'] })).toMatchObject({ code: 0 })
+  await setUp()
+  expect(await steps()).toEqual(['npm ci', 'build', 'build'])
+})
