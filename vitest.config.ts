@@ -79,10 +79,7 @@ export default defineConfig({
         exclude: ['test/contract/**', 'test/conformance/**', ...together, ...foreign, ...faults],
       }),
       ...(process.env.FARTHING_TEST_ALL
-        ? [
-            project('foreign', { include: foreign }),
-            project('postgres', { include: onPostgres, isolate: false }),
-          ]
+        ? [project('foreign', { include: foreign }), project('postgres', { include: onPostgres, isolate: false })]
         : []),
       ...(process.env.FARTHING_TEST_ALL || process.env.FARTHING_FAULTS ? [project('faults', { include: faults })] : []),
       // Needs a tool that runs on no Node below 22: .ci/run installs it apart, and says where.
