@@ -60,7 +60,7 @@ async function askedOnPhone() {
   await page.getByRole('heading', { name: 'Approve on your device' }).waitFor()
   await onPhone(phone).status('A request arrived').waitFor()
   const asked = await onPhone(phone).push.innerText()
-  for (const told of ['Sign-in', 'App: Errand Runner', 'Answer goes to: this computer']) expect(asked).toContain(told)
+  for (const told of ['Sign-in', 'App: “Errand Runner”', 'Answer goes to: this computer']) expect(asked).toContain(told)
   return { ...service, app, callback, phone, page }
 }
 

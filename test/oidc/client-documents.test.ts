@@ -49,7 +49,9 @@ describe('a client whose id is the address of a document', () => {
     const resource = `${host.url}/mcp`
     const browser = new UserAgent(host)
     await browser.open(rp.address({ id: ID }, { resource, scope: 'openid twin offline_access' }))
-    expect(browser.html).toContain('To connect Errand Runner (agent.example.test), at rp.example.test')
+    expect(browser.html).toMatch(
+      /To connect <bdi>“Errand Runner”<\/bdi> of <strong class="host" dir="ltr">agent\.example\.test<\/strong>, at rp\.example\.test/,
+    )
     await browser.signIn()
     const back = (await browser.press('allow')) as URL
     const grant = { grant_type: 'authorization_code', redirect_uri: RP_CALLBACK, code_verifier: VERIFIER }

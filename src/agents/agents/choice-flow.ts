@@ -1,6 +1,7 @@
 import { type Problem, problem } from '../../base/problem.js'
 import { hasDevice } from '../../consent/devices/device.js'
-import { appName, clientById } from '../../consent/oidc/clients/client.js'
+import { clientById } from '../../consent/oidc/clients/client.js'
+import { appFields, type ShownApp, shownApp } from '../../consent/oidc/clients/shown-app.js'
 import { oidcConnections } from '../../consent/oidc/connection.js'
 import { findLastRequest } from '../../consent/second-factor/last-request.js'
 import { requireSecondFactor, spendSecondFactor } from '../../consent/second-factor/request.js'
@@ -22,7 +23,7 @@ import type { AccountChoiceRow } from './account-choice-row.js'
 import { choicePages, choiceSentence } from './choice-page.js'
 
 /** What the page of an account choice shows. */
-export type ShownChoice = { readonly app: string } & (
+export type ShownChoice = { readonly app: ShownApp } & (
   | SignInStep
   /** Signed in as a user who did not connect the app. */
   | { readonly step: 'another'; readonly email: string }
@@ -61,19 +62,19 @@ async function look(tx: Writer, visit: ChoiceVisit, service: ServiceContext): Pr
   return { app, step: 'choose', email, accounts, accountId: connection?.account_id ?? null }
 }
 
-async function appOf(tx: Reader, { client_id }: AccountChoiceRow): Promise<string> {
+async function appOf(tx: Reader, { client_id }: AccountChoiceRow): Promise<ShownApp> {
   const client = await clientById(tx, client_id)
-  return client ? appName(client) : 'An app'
+  return client ? shownApp(client) : { title: 'An app', host: null }
 }
 
-async function done(tx: Reader, { user_id, account_id }: AccountChoiceRow, app: string): Promise<ShownChoice> {
+async function done(tx: Reader, { user_id, account_id }: AccountChoiceRow, app: ShownApp): Promise<ShownChoice> {
   const chosen = (await choosableAccounts(tx, user_id)).find(({ id }) => id === account_id)
   return { app, step: 'done', account: chosen?.name ?? null }
 }
 
 interface Asking {
   readonly row: AccountChoiceRow
-  readonly app: string
+  readonly app: ShownApp
   readonly sessionId: string
 }
 
@@ -81,7 +82,7 @@ const orderOf = ({ row, app, sessionId }: Asking) => ({
   userId: row.user_id,
   action: 'account_choice',
   // The link's id keeps an answer for one link from counting for a different one.
-  detail: { app, request: 'Choose the business account that the app may look after', link: row.id },
+  detail: { ...appFields(app), request: 'Choose the business account that the app may look after', link: row.id },
   sessionId,
 })
 

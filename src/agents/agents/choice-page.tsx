@@ -1,5 +1,6 @@
 import type { Problem } from '../../base/problem.js'
 import { accountChoiceFields } from '../../consent/oidc/pages/account-choice-fields.js'
+import { AppTitle } from '../../consent/oidc/pages/app-title.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
 import { Choices, Form, GoOn } from '../../http/pages/parts.js'
@@ -8,7 +9,7 @@ import type { ShownChoice } from './choice-flow.js'
 
 const ForApp = ({ app }: ShownChoice) => (
   <p class="muted">
-    For the app <bdi>{app}</bdi>
+    For the app <AppTitle {...app} />
   </p>
 )
 

@@ -8,6 +8,7 @@ import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { hasDevice } from '../devices/device.js'
+import type { ShownApp } from '../oidc/clients/shown-app.js'
 import { findLastRequest } from '../second-factor/last-request.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import {
@@ -21,11 +22,11 @@ import {
 import { type ApprovalRow, type ApprovalStatus, approvalStatus, approvals, decideApproval } from './approval.js'
 import { approvalPages, approvalSentence } from './approval-page.js'
 import { approvedPrice, checkApprovedPrice } from './approved-price.js'
-import { appNameOf, secondFactorDetail } from './second-factor.js'
+import { appOf, secondFactorDetail } from './second-factor.js'
 
 /** What an agent wants to do, as the page shows it. */
 export interface AskedApproval {
-  readonly app: string
+  readonly app: ShownApp
   readonly kind: ApprovalRow['kind']
   readonly summary: string
   readonly detail: Readonly<Record<string, unknown>>
@@ -86,7 +87,7 @@ async function describeApproval(tx: Reader, row: ApprovalRow, email: string): Pr
   const price = await approvedPrice(tx, row)
   const quote = price && { price: toAmount(price.amount, price.quantity.decimals), dq: price.quantity.id }
   return {
-    ...{ app: await appNameOf(tx, row), kind, summary, detail, now, email, quote },
+    ...{ app: await appOf(tx, row), kind, summary, detail, now, email, quote },
     until: minuteText(expires_at),
   }
 }

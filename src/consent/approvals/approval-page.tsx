@@ -6,6 +6,7 @@ import type { FormPage } from '../../http/pages/form-page.js'
 import { Actions, AmountText, Button, Form, QuoteFields } from '../../http/pages/parts.js'
 import { SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/sign-in-forms.js'
 import { isObject } from '../../storage/unknown.js'
+import { AppTitle } from '../oidc/pages/app-title.js'
 import type { ApprovalStep, AskedApproval } from './approval-flow.js'
 import { AllFields, Change } from './facts.js'
 
@@ -39,7 +40,7 @@ const signInPage = (shown: At<ApprovalStep, 'email' | 'code' | 'device'>, { poll
 const head = ({ app, summary }: AskedApproval) => ({
   kicker: (
     <>
-      <bdi>{app}</bdi> asks you
+      <AppTitle {...app} /> asks you
     </>
   ),
   about: <p dir="auto">{revealInvisible(summary)}</p>,

@@ -1,7 +1,8 @@
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
-import { appName, oidcClients } from '../oidc/clients/client.js'
+import { oidcClients } from '../oidc/clients/client.js'
+import { appFields, type ShownApp, shownApp } from '../oidc/clients/shown-app.js'
 import type { Detail } from '../second-factor/detail.js'
 import type { ApprovalRow, CartDetail, ChangeDetail } from './approval.js'
 import { approvalAmountText } from './price-detail.js'
@@ -9,16 +10,16 @@ import type { NewThresholds } from './settings.js'
 
 /** What the second factor shows of an approval: everything that it allows, payee and amount first. */
 export const secondFactorDetail = async (tx: Reader, row: ApprovalRow): Promise<Detail> => ({
-  app: await appNameOf(tx, row),
+  ...appFields(await appOf(tx, row)),
   request: row.summary,
   ...describeTerms(row),
   approval: row.id,
 })
 
-/** The name of the app that requested the approval. */
-export async function appNameOf(tx: Reader, { client_id }: ApprovalRow): Promise<string> {
+/** The app that requested the approval. */
+export async function appOf(tx: Reader, { client_id }: ApprovalRow): Promise<ShownApp> {
   const client = await tx.get(oidcClients, client_id)
-  return client ? appName(client) : client_id
+  return client ? shownApp(client) : { title: client_id, host: null }
 }
 
 function describeTerms({ kind, detail }: ApprovalRow): Detail {

@@ -6,7 +6,8 @@ import { firstQuantity } from '../../money/digital-quantities/digital-quantity.j
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { appName, type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
+import { type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
+import { appHost, appName } from './clients/shown-app.js'
 
 /** What a user allows an app. There is one row per user and app, until the user disconnects it. */
 export interface ConnectionRow {
@@ -129,6 +130,7 @@ const showConnection = (row: ConnectionRow, client: OidcClientRow) => ({
   id: row.id,
   client_id: row.client_id,
   client_name: appName(client),
+  client_host: appHost(client),
   account_id: row.account_id,
   scope: row.scopes.join(' '),
   created_at: seconds(row.created_at),

@@ -79,6 +79,8 @@ export const oidcTexts: TextsOf<typeof oidcRoutes> = {
     name: 'The name of the user.',
     email: 'The email address of the user.',
     connections: 'The connections, newest first.',
+    client_host:
+      "The host of the app's metadata document, which nobody else can choose. Null: the app registered itself under this name.",
     id: 'The id of the connection.',
   },
   components: {

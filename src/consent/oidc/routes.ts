@@ -261,6 +261,7 @@ export const oidcRoutes = defineRoutes('oidc', {
         id: z.int(),
         client_id: z.string(),
         client_name: z.string(),
+        client_host: z.nullable(z.string()),
         account_id: z.nullable(z.int()),
         scope: z.string(),
         created_at: UnixSeconds,

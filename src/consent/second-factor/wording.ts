@@ -45,6 +45,7 @@ const linesOf = (detail: Detail): string =>
     .join('\n')
 
 const labels = new Map([
+  ['app_host', 'Host of the app'],
   ['dq', 'Digital quantity'],
   ['catalog_item_id', 'Item'],
   ['cart_id', 'Cart'],

@@ -77,7 +77,7 @@ export const commonFields: Readonly<Record<string, string>> = {
   resource: 'The URL of the resource that the token is for (RFC 8707).',
   redirect_uri: 'The address of the app to return to. It must match a registered one exactly.',
   jwks_uri: 'The address of the public keys.',
-  client_name: 'The name of the app, as users see it.',
+  client_name: 'The name that the app chose. Users see it in quotation marks, because nobody has checked it.',
 
   // Cards
   card: 'The card.',

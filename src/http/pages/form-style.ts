@@ -8,6 +8,7 @@ h1 + .muted { margin-top: 4px; }
 .kicker + h1 { margin-top: 2px; }
 .good h1 { color: var(--good); }
 .bad h1 { color: var(--bad); }
+.host { color: var(--text); overflow-wrap: anywhere; }
 h2, legend { padding: 0; font-size: 14px; font-weight: 600; }
 main > h2 { margin-top: 24px; }
 form { display: grid; gap: 16px; }

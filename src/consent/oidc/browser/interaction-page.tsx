@@ -3,6 +3,7 @@ import { ANY_SITE, type FormPage } from '../../../http/pages/form-page.js'
 import { Actions, Button, Choices, Form, GoOn, Onward } from '../../../http/pages/parts.js'
 import { SignedInAs, SignInForms } from '../../../http/pages/sign-in-forms.js'
 import { accountChoiceFields } from '../pages/account-choice-fields.js'
+import { AppOrigin, AppTitle } from '../pages/app-title.js'
 import type { ShownInteraction } from './interaction.js'
 
 const scopeTexts: Readonly<Record<string, readonly string[]>> = {
@@ -22,7 +23,7 @@ const scopeTexts: Readonly<Record<string, readonly string[]>> = {
 const frame = ({ app, origin, scheme }: ShownInteraction): Pick<FormPage, 'about' | 'leadsTo'> => ({
   about: (
     <p class="muted">
-      To connect {app}, at {origin}
+      To connect <AppTitle {...app} />, at {origin}
     </p>
   ),
   leadsTo: [...ANY_SITE, scheme],
@@ -65,9 +66,14 @@ export const interactionPages: Pages<ShownInteraction> = {
   }),
   consent: (shown) => ({
     title: 'Connect an app',
-    heading: `Connect ${shown.app}`,
+    heading: `Connect ${shown.app.title}`,
     ...frame(shown),
-    about: <p class="muted">The answer goes to {shown.origin}</p>,
+    about: (
+      <>
+        <AppOrigin {...shown.app} />
+        <p class="muted">The answer goes to {shown.origin}</p>
+      </>
+    ),
     body: <Consent {...shown} />,
   }),
   turned_back: ({ app, origin, why, location }) => ({
@@ -78,8 +84,8 @@ export const interactionPages: Pages<ShownInteraction> = {
     body: (
       <>
         <p>
-          {app} sent you here. You have not connected it as the user who is signed in now. Nothing was changed: you can
-          close this page.
+          <AppTitle {...app} /> sent you here. You have not connected it as the user who is signed in now. Nothing was
+          changed: you can close this page.
         </p>
         <Onward to={location}>Continue to {origin}</Onward>
       </>

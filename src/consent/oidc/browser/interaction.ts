@@ -10,8 +10,9 @@ import type { Writer } from '../../../storage/storage.js'
 import { hasDevice } from '../../devices/device.js'
 import { requireSecondFactor, spendSecondFactor } from '../../second-factor/request.js'
 import { type FilledSignIn, mailCode, resumeCodeSignIn, verifyCode } from '../../sign-in/sign-in-flow.js'
-import { appName, clientById, type OidcClientRow } from '../clients/client.js'
+import { clientById, type OidcClientRow } from '../clients/client.js'
 import { redirectOrigin } from '../clients/redirect-uri.js'
+import { appFields, type ShownApp, shownApp } from '../clients/shown-app.js'
 import { issueCode } from '../code.js'
 import { type ConnectionRow, connectApp, connectionOf, grantableAccounts } from '../connection.js'
 import { answerAddress, INTERACTION_LIFETIME } from './authorization.js'
@@ -39,7 +40,7 @@ interface Consent {
 
 /** What every page of an interaction shows. */
 interface InteractionFrame {
-  readonly app: string
+  readonly app: ShownApp
   /** Where the answer goes, in text for people. */
   readonly origin: string
   /** The scheme of the redirect URI. */
@@ -145,7 +146,7 @@ const show = (interaction: Interaction, next: Step | Next, refused?: Problem): S
   next instanceof Next ? next : { ...frameOf(interaction), ...next, refused }
 
 const frameOf = ({ client, row }: Interaction): InteractionFrame => ({
-  app: appName(client),
+  app: shownApp(client),
   origin: redirectOrigin(row.request.redirect_uri),
   scheme: new URL(row.request.redirect_uri).protocol,
 })
@@ -248,7 +249,7 @@ async function proceedSignedIn(
 
 /** The app, as the user's device shows it. */
 const appDetail = ({ row, client }: Pick<Interaction, 'row' | 'client'>) => ({
-  app: appName(client),
+  ...appFields(shownApp(client)),
   answer_goes_to: redirectOrigin(row.request.redirect_uri),
 })
 

@@ -1,11 +1,9 @@
 import { type Problem, problem } from '../../../base/problem.js'
 import { digest, sameSecret } from '../../../base/secrets.js'
-import { revealInvisible } from '../../../base/text/invisible-characters.js'
 import { countFailure } from '../../../identity/tokens/client.js'
 import { countedDaily } from '../../../storage/growth.js'
 import { DAY } from '../../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
-import { isDocumentId } from './document-id.js'
 
 export const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const
 export type AuthMethod = (typeof authMethods)[number]
@@ -136,16 +134,5 @@ function basicPair(authorization: string): [id: string, secret: string] {
 
 export const idTokenAlgorithm = ({ metadata }: OidcClientRow): SigningAlgorithm =>
   metadata.id_token_signed_response_alg ?? 'ES256'
-
-/**
- * The name of a client for people. Anybody may have chosen it, so invisible characters are made visible, and the name in a
- * document stands beside the document's host, which nobody else can choose.
- */
-export function appName({ id, metadata: { client_name } }: OidcClientRow): string {
-  const name = client_name === undefined ? undefined : revealInvisible(client_name)
-  if (!isDocumentId(id)) return name ?? `The app ${id.slice(0, 12)}…`
-  const { host } = new URL(id)
-  return name === undefined ? `The app of ${host}` : `${name} (${host})`
-}
 
 export const clientById = (tx: Reader, id: string): Promise<OidcClientRow | undefined> => tx.get(oidcClients, id)

@@ -37,11 +37,24 @@ contract('the connections of a user', (start) => {
     expect(body).toEqual({
       connections: [
         {
-          ...{ id: expect.any(Number), client_id: second.app.id, client_name: 'Other', account_id: null, ...times },
+          ...{
+            id: expect.any(Number),
+            client_id: second.app.id,
+            client_name: 'Other',
+            client_host: null,
+            account_id: null,
+            ...times,
+          },
           scope: 'openid profile email twin offline_access',
         },
         {
-          ...{ id: expect.any(Number), client_id: first.app.id, client_name: 'Errand Runner', account_id: null },
+          ...{
+            id: expect.any(Number),
+            client_id: first.app.id,
+            client_name: 'Errand Runner',
+            client_host: null,
+            account_id: null,
+          },
           ...{ scope: 'openid', ...times },
         },
       ],

@@ -72,7 +72,7 @@ contract('an interaction', (start) => {
       return [...text.matchAll(/<li>([^<]*)<\/li>/g)].map(([, said]) => said)
     }
     const wallets = [
-      'See your wallets and purchases',
+      'See your wallets, your purchases and what they delivered',
       'Hold the key of the wallet that your agents pay from',
       'Pay from that wallet up to the amount that you set. At first this is 0',
       'Ask you to approve everything else',
@@ -88,7 +88,7 @@ contract('an interaction', (start) => {
     const path = await startInteraction(call, await newApp(call, { client_name: 'Errand rennur' }))
     await putIntoState(call, 'Errand rennur', 'Errand\u202erennur')
     const { text } = await call('GET', path, { session, headers: html })
-    expect(text).toContain('Connect Errand⟨U+202E⟩rennur')
+    expect(text).toContain('Connect “Errand⟨U+202E⟩rennur”')
   })
 
   it.each(['cancel', 'deny'])('%s goes back with access_denied, at any step', async (answer) => {
