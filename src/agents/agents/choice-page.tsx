@@ -1,9 +1,8 @@
 import type { Problem } from '../../base/problem.js'
 import { accountChoiceFields } from '../../consent/oidc/pages/account-choice-fields.js'
-import { AppTitle } from '../../consent/oidc/pages/app-title.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
-import { Choices, Form, GoOn } from '../../http/pages/parts.js'
+import { AppTitle, Choices, Form, GoOn } from '../../http/pages/parts.js'
 import { SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/sign-in-forms.js'
 import type { ShownChoice } from './choice-flow.js'
 

@@ -105,3 +105,32 @@ export const Onward = ({ to, go, children }: { to: string; go?: boolean; childre
     </a>
   </p>
 )
+
+/** An app in a sentence: its name in quotation marks, and the host of its metadata document apart from it. */
+export const AppTitle = ({ title, host }: { title: string; host: string | null }) => (
+  <>
+    <bdi>{title}</bdi>
+    {host !== null && (
+      <>
+        {' of '}
+        <Host host={host} />
+      </>
+    )}
+  </>
+)
+
+/** Who vouches for the name of an app. */
+export const AppOrigin = ({ host }: { host: string | null }) =>
+  host === null ? (
+    <p class="muted">The app registered itself. Nobody has checked its name.</p>
+  ) : (
+    <p>
+      This is the app of <Host host={host} />
+    </p>
+  )
+
+const Host = ({ host }: { host: string }) => (
+  <strong class="host" dir="ltr">
+    {host}
+  </strong>
+)
