@@ -12,6 +12,8 @@ export interface SentCredentials {
   readonly takesBareCookie?: boolean | undefined
   /** `public_secret` from the body or the query. */
   readonly publicSecret: unknown
+  /** What a retry of a caller without a session sends again, and nobody else can guess. Undefined if there is nothing. */
+  readonly retrySecret: string | undefined
   /** `access_token` from the body, for routes that accept it there (RFC 6750 section 2.2). */
   readonly formToken: unknown
   /** The URL of the call, if its route is a resource (RFC 8707). */
@@ -32,7 +34,7 @@ export type FindCaller = (
   tx: Reader,
   auth: readonly Auth[],
   sent: SentCredentials,
-  context: Pick<ServiceContext, 'clock' | 'random' | 'baseUrl'>,
+  context: Pick<ServiceContext, 'clock' | 'random' | 'keys' | 'baseUrl'>,
 ) => Promise<Caller>
 
 export const isSessionId = (text: string): boolean => /^ms_[0-9a-f]{32}$/.test(text)

@@ -16,7 +16,7 @@ import type { Reader } from '../../storage/storage.js'
 import { findAgentToken } from '../oidc/agent.js'
 import { metadataAddress } from '../oidc/issuer.js'
 
-type Context = Pick<ServiceContext, 'clock' | 'random' | 'baseUrl'>
+type Context = Pick<ServiceContext, 'clock' | 'random' | 'keys' | 'baseUrl'>
 
 /**
  * Finds the caller of a route by the first credential in this order: `Authorization`, `X-Session-ID`, `public_secret`,
@@ -256,7 +256,10 @@ function pagePrincipal(
   return { kind: 'page', owner: `user:${user_id}`, user_id, account_id, origin }
 }
 
-/** Issues a new session if the request sends none, or something that is not a session id. */
+/**
+ * Issues a new session if the request sends none, or something that is not a session id. The same session again to a retry:
+ * an answer that got lost named it, and it owns what the first request bought and its Idempotency-Key.
+ */
 async function authenticateGuest(
   tx: Reader,
   auth: readonly Auth[],
@@ -265,7 +268,7 @@ async function authenticateGuest(
 ): Promise<Caller> {
   const presented = presentedSession(sent, context.baseUrl)
   const known = presented !== undefined && isSessionId(presented)
-  const id = known ? presented : newSessionId(context)
+  const id = known ? presented : newSessionId(context, sent.retrySecret)
   const row = known ? await findSession(tx, id, context.clock.now()) : undefined
   const canBeRefused = auth.includes('page') || auth.some(usesToken)
   const pageSession = known && canBeRefused ? await findPageSession(tx, id, context.clock.now()) : undefined

@@ -1,4 +1,6 @@
+import { canonicalJson } from '../../base/hash.js'
 import { isObject } from '../../storage/unknown.js'
+import type { Incoming } from '../incoming.js'
 import type { Call, Principal, Route } from '../route.js'
 
 /**
@@ -41,3 +43,17 @@ const delegateOf = (body: unknown): unknown => (isObject(body) ? body.persona_de
 
 /** How many printable characters hold 128 bits. */
 export const HARD_TO_GUESS = 20
+
+/**
+ * What only the caller of a request with an Idempotency-Key knows, if they send no credentials: its path and the key. Of two
+ * parts, one must be hard to guess: the key, or the secret of a link in the path. Undefined if neither is.
+ */
+export function retrySecretOf(
+  { idempotent }: Pick<Route, 'idempotent'>,
+  { method, path, headers }: Pick<Incoming, 'method' | 'path' | 'headers'>,
+  linkToken: unknown,
+): string | undefined {
+  const key = idempotent ? headers.get('idempotency-key') : null
+  if (key === null || (key.length < HARD_TO_GUESS && linkToken === undefined)) return undefined
+  return canonicalJson([method, path.replace(/\/+$/, ''), key])
+}

@@ -81,8 +81,8 @@ const idempotencyKey = ({ auth, presented }: Route) => ({
   schema: { type: 'string', minLength: 1, maxLength: 255 },
   description:
     'If you repeat a request with the same key and body within 24 hours, it changes nothing and gets the first answer.' +
-    (auth.includes('none') && !presented
-      ? ` Without credentials, keys shorter than ${HARD_TO_GUESS} characters are ignored, because others could guess them. Send a UUID.`
+    (auth.some((kind) => kind === 'none' || kind === 'guest') && !presented
+      ? ` Without credentials or a session, keys shorter than ${HARD_TO_GUESS} characters are ignored, because others could guess them. Send a UUID.`
       : ''),
 })
 

@@ -9,7 +9,7 @@ import { checkFields, readFields, TextValue, textFields } from '../fields/body.j
 import { checkNoCardData } from '../fields/card-data.js'
 import { weakField } from '../fields/graded.js'
 import { readText } from '../fields/text-body.js'
-import { callerKey } from '../idempotency/caller-key.js'
+import { callerKey, retrySecretOf } from '../idempotency/caller-key.js'
 import { checkKey, type KeyedRequest } from '../idempotency/idempotency.js'
 import { handleOnce, writeOnce } from '../idempotency/once.js'
 import type { Endpoint, Incoming } from '../incoming.js'
@@ -175,24 +175,23 @@ function decodePart(text: string): string {
   }
 }
 
-const sentBy = (
-  { body: schema, isResource, agentScope = 'twin', takesBareCookie }: Route,
-  incoming: Incoming,
-  { query, body }: Fields,
-  { baseUrl }: ServiceContext,
-) => ({
-  method: incoming.method,
-  url: incoming.url,
-  headers: incoming.headers,
-  takesBareCookie,
-  publicSecret: textOf(body.public_secret ?? query.public_secret),
-  formToken: schema && 'access_token' in schema.shape ? textOf(body.access_token) : undefined,
-  resource: isResource ? baseUrl + incoming.path.replace(/\/+$/, '') : undefined,
-  agentScope,
-  recognized(principal: Principal) {
-    incoming.principal = principal
-  },
-})
+const sentBy = (route: Route, incoming: Incoming, { params, query, body }: Fields, { baseUrl }: ServiceContext) => {
+  const { body: schema, isResource, agentScope = 'twin', takesBareCookie } = route
+  return {
+    method: incoming.method,
+    url: incoming.url,
+    headers: incoming.headers,
+    takesBareCookie,
+    publicSecret: textOf(body.public_secret ?? query.public_secret),
+    retrySecret: retrySecretOf(route, incoming, textOf(params.token)),
+    formToken: schema && 'access_token' in schema.shape ? textOf(body.access_token) : undefined,
+    resource: isResource ? baseUrl + incoming.path.replace(/\/+$/, '') : undefined,
+    agentScope,
+    recognized(principal: Principal) {
+      incoming.principal = principal
+    },
+  }
+}
 
 const textOf = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
 

@@ -23,7 +23,7 @@ export interface PageOrder {
 export async function createPageSession(
   tx: Writer,
   { sessionId, hash, origin, at }: PageOrder,
-  context: Pick<ServiceContext, 'random'>,
+  context: Pick<ServiceContext, 'random' | 'keys'>,
 ): Promise<{ session_id: string; expires_at: number }> {
   checkOrigin(origin)
   const account_id = accountIdOf((await commodityOf(tx, hash)).owner)

@@ -1,3 +1,4 @@
+import { hexOf } from '../../base/encoding.js'
 import { problem } from '../../base/problem.js'
 import { digest, randomHex } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
@@ -60,7 +61,9 @@ export const sessions = collection<SessionRow>()(
   },
 )
 
-export const newSessionId = ({ random }: Pick<ServiceContext, 'random'>): string => `ms_${randomHex(random, 16)}`
+/** A session id. `secret` always gives the same one. */
+export const newSessionId = ({ random, keys }: Pick<ServiceContext, 'random' | 'keys'>, secret?: string): string =>
+  `ms_${secret === undefined ? randomHex(random, 16) : hexOf(keys.derive('guest session', secret)).slice(0, 32)}`
 
 /** Returns the user's own session with this id. Undefined if nobody is signed in, if it has expired, or if it is a page session. */
 export async function findSession(tx: Reader, sessionId: string, at: number): Promise<SessionRow | undefined> {
@@ -145,7 +148,7 @@ interface NewSession {
 export async function startSession(
   tx: Writer,
   { userId, by, of, clientId = null, previousSessionId, at }: NewSession,
-  context: Pick<ServiceContext, 'random'>,
+  context: Pick<ServiceContext, 'random' | 'keys'>,
 ): Promise<{ session_id: string; expires_at: number }> {
   const session_id = newSessionId(context)
   const { page, expiresAt: expires_at } = of ?? { page: null, expiresAt: at + LIFETIME }
