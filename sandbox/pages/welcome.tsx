@@ -75,8 +75,8 @@ const WelcomePage = (options: Welcome) => {
         <h2 id="outbox-title">Outbox</h2>
         <p class="muted">A sandbox sends no mail. These are the latest messages, with their codes:</p>
         <p id="outbox-closed" hidden>
-          To see them from another machine, add <code>?control_token=</code> and the token to the address of this page.
-          The sandbox prints the token when it starts.
+          This sandbox asks for its control token. Open the link to the dashboard that it prints when it starts, or add{' '}
+          <code>?control_token=</code> and the token to the address of this page.
         </p>
         <ul class="outbox" aria-live="polite" />
       </section>

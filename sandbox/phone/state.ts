@@ -54,7 +54,7 @@ async function call(method: string, path: string, body?: object): Promise<any> {
   const read = await answer.json()
   if (read.code === 'sandbox_refused')
     throw new Error(
-      'To open this page from another machine, add ?control_token= and the token that the sandbox prints when it starts.',
+      'This sandbox asks for its control token. Open the link to the dashboard that it prints when it starts, or add ?control_token= and the token to the address of this page.',
     )
   if (!answer.ok) throw new Error(read.error)
   return read

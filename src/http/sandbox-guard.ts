@@ -2,6 +2,7 @@ import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../base/loo
 import { type Problem, problem } from '../base/problem.js'
 import { sameSecret } from '../base/secrets.js'
 import type { SandboxAccess } from './context.js'
+import { forwardedHeaders } from './forwarded-headers.js'
 import type { FetchSource, RequestHeaders } from './incoming.js'
 import { isForeign } from './origin.js'
 
@@ -124,20 +125,22 @@ const hasCredentials = (headers: RequestHeaders): boolean =>
 
 function isLocal(request: GuardedRequest, guarded: GuardedService): boolean {
   const { peerAddress } = request.source
-  const isPeerLocal = peerAddress === undefined || isLoopbackAddress(peerAddress)
+  const isPeerLocal = peerAddress === undefined || (isLoopbackAddress(peerAddress) && isOnlyLocal(guarded))
   return (
     isPeerLocal &&
     isKnownHost(request.url, guarded) &&
-    !isPassedOn(request.headers) &&
+    forwardedHeaders(request.headers.keys()).length === 0 &&
     isOfTrustedPage(request, guarded)
   )
 }
 
-/** Whether a proxy, tunnel or other service forwarded the request for somebody who may be anywhere. */
-function isPassedOn(headers: RequestHeaders): boolean {
-  for (const name of headers.keys()) if (/^(forwarded|x-forwarded-.*|x-real-ip|via)$/i.test(name)) return true
-  return false
-}
+/**
+ * Whether a sandbox has no name but those of this machine. If it has another, a tunnel or proxy may lead to it that adds no
+ * header, and everybody who comes through that looks local. Then all need the control token, whatever `Host` they send.
+ */
+export const isOnlyLocal = ({ baseUrl, sandbox }: GuardedService): boolean =>
+  isLoopbackHost(new URL(baseUrl).hostname) &&
+  (sandbox?.allowHosts ?? []).every((host) => isLoopbackHost(host.replace(/:\d+$/, '')))
 
 function holdsControlToken(request: GuardedRequest, guarded: GuardedService): boolean {
   const { headers, method, url } = request

@@ -114,7 +114,7 @@ test('the pages of a sandbox in a container work with the control token', async 
   const url = `http://sandbox.example.test:${proxy.port}`
   const page = await newPage()
   await page.goto(`${url}/`)
-  await page.getByText('To see them from another machine').waitFor()
+  await page.getByText('This sandbox asks for its control token').waitFor()
   await page.goto(`${url}/phone`)
   await page.getByText('add ?control_token=').first().waitFor()
 

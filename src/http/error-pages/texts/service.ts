@@ -130,6 +130,7 @@ export const serviceErrors = {
     meaning: 'The controls below `/_sandbox/` move value and read mail, so only this machine may use them.',
     causes: [
       'The call comes from another machine, a container, or through a proxy or tunnel.',
+      'The base URL or an allowed host is not a name of this machine. Then a tunnel may lead here, and everybody needs the token.',
       'A page of another origin calls a control.',
       'The request has the header `X-Sandbox-Fault`, which only who may use the controls may send.',
     ],

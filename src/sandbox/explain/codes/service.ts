@@ -1,4 +1,6 @@
+import { isLoopbackHost } from '../../../base/loopback.js'
 import { problemSentence } from '../../../base/problem.js'
+import { forwardedHeaders } from '../../../http/forwarded-headers.js'
 import { twinByHostname } from '../../../money/twins/twin.js'
 import { binderImports } from '../../../payments/statements/binder-import-row.js'
 import { type Asked, again, corrected, first, saidNumber, saidText, sentText } from '../facts/asked.js'
@@ -74,14 +76,17 @@ export const serviceExplainers = {
 
   async sandbox_refused(asked) {
     const { headers } = asked.entry.request
-    const forwarded = Object.keys(headers).filter((name) => /^(forwarded|x-forwarded-.*|x-real-ip|via)$/i.test(name))
+    const forwarded = forwardedHeaders(Object.keys(headers))
+    const { hostname } = new URL(asked.service.baseUrl)
     const token = 'x-control-token' in headers
     return {
       sentences: [
         forwarded.length > 0
           ? `The request has ${forwarded.join(', ')}, so it was passed on for somebody who may be anywhere.`
           : headers.origin === undefined
-            ? 'The request came from another machine.'
+            ? isLoopbackHost(hostname)
+              ? 'The request came from another machine, or the sandbox allows a host that is not this machine.'
+              : `The sandbox has the public name ${hostname}, so a tunnel may lead to it, and a caller on this machine needs the token too.`
             : `The request came from a page of ${headers.origin}, or from another machine.`,
         token
           ? 'It had a control token, which is not that of this sandbox.'
