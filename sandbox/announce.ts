@@ -8,18 +8,20 @@ import type { Settings } from './config.js'
 import type { RunningSandbox } from './sandbox.js'
 
 /** Describes a running sandbox as JSON: its address and the seeded credentials. */
-export function asJson({ url, credentials, controlToken }: RunningSandbox, { data }: Settings): string {
-  const dashboard = `${url}/`
+export function asJson(sandbox: RunningSandbox, { data, host }: Settings): string {
+  const { url, credentials, controlToken } = sandbox
+  const dashboard = dashboardOf(sandbox, { host })
   const fields = { url, dashboard, version: VERSION, pid: process.pid, data: data ?? null, control_token: controlToken }
   return JSON.stringify({ ...fields, ...credentials })
 }
 
 /** Describes a running sandbox for people, in colour on a terminal. Only the colours are unseen characters. */
 export function asText(
-  { url, credentials, controlToken }: RunningSandbox,
+  sandbox: RunningSandbox,
   { data, database, seed, host }: Settings,
   isTerminal: boolean | undefined,
 ): string {
+  const { url, credentials, controlToken } = sandbox
   // Without a terminal `isTTY` is undefined, not false, and picocolors would add colours in CI.
   const colours = picocolors.createColors(isTerminal === true && picocolors.isColorSupported)
   const visibly = (paint: (text: string) => string) => (text: string) => paint(visibleLine(text))
@@ -28,8 +30,7 @@ export function asText(
     Object.entries(fields).map(([name, value]) => `  ${dim(name.padEnd(LABEL))}${value}`)
   const addresses = {
     address: cyan(url),
-    // From another machine the dashboard needs the token.
-    dashboard: cyan(isLoopback(host) ? `${url}/` : `${url}/?control_token=${encodeURIComponent(controlToken)}`),
+    dashboard: cyan(dashboardOf(sandbox, { host })),
     mcp: cyan(`${url}/mcp`),
     data: data !== undefined ? visibleLine(displayPath(data)) : database === undefined ? 'in memory' : 'in PostgreSQL',
     control_token: visibleLine(controlToken),
@@ -45,6 +46,12 @@ export function asText(
   ]
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`
 }
+
+/** The dashboard's address, with the control token if it needs that. The page keeps it in a cookie of its own. */
+export const dashboardOf = (
+  { url, controlToken, isGuarded }: RunningSandbox,
+  { host }: Pick<Settings, 'host'>,
+): string => (isGuarded || !isLoopback(host) ? `${url}/?control_token=${encodeURIComponent(controlToken)}` : `${url}/`)
 
 const isLoopback = (host: string): boolean => isLoopbackHost(host) || isLoopbackAddress(host)
 

@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { type Handler, nodeFonts, nodeUpstream, type Served, serve } from '../adapters/node.js'
 import { isLoopbackAddress, isLoopbackHost } from '../src/base/loopback.js'
 import { sandboxAccess } from '../src/http/sandbox-access.js'
+import { isOnlyLocal } from '../src/http/sandbox-guard.js'
 import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'
 import type { State, Storage } from '../src/storage/storage.js'
 import { hasCode } from '../src/storage/unknown.js'
 import type { Settings } from './config.js'
 import { sandboxPages } from './pages/pages.js'
 import { Refusal } from './refusal.js'
+import { writeRunFile } from './run-file.js'
 import { demo } from './seed/demo.js'
 import { loadSeed } from './seed/load.js'
 import { checkTarget, openStorage, readState, writeState } from './state.js'
@@ -19,6 +21,8 @@ export interface RunningSandbox {
   readonly credentials: Credentials
   /** Opens the controls to callers that are not on this machine. */
   readonly controlToken: string
+  /** Whether callers on this machine need the control token too. */
+  readonly isGuarded: boolean
   /** Finishes running requests, writes the export, and closes the storage. Throws `Refusal`, `StorageUnavailable`. */
   close(): Promise<void>
 }
@@ -33,7 +37,7 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
   const { data, database, exportOnExit } = settings
   if (exportOnExit !== undefined) await checkTarget(exportOnExit, data)
   const seed = await loadSeed(settings.seed)
-  const { controlToken = randomBytes(16).toString('hex') } = settings
+  const { controlToken = randomBytes(16).toString('hex'), allowOrigins, allowHosts } = settings
   const replaceBy = await readInitialState(settings)
   let opened: Opened | undefined
   // Listens first, so that no file changes if the port is taken.
@@ -45,17 +49,23 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
   })
   warnOfExposure(settings, warn)
   const { storage, service, credentials } = known(opened)
+  const { baseUrl: url } = service
+  const isGuarded = !isOnlyLocal({ baseUrl: url, sandbox: { controlToken, allowOrigins, allowHosts } })
+  const address = reachableUrl(served.url)
+  const removeRunFile = isGuarded ? await writeRunFile({ url, address, controlToken }, process.env) : undefined
   // Closing ends it.
   if (data !== undefined || database !== undefined) auditOpened(service, warn).catch(() => {})
   return {
-    url: service.baseUrl,
+    url,
     credentials,
     controlToken,
+    isGuarded,
     async close() {
       // What the service waits for may not keep the process alive.
       const staying = setInterval(() => {}, 60_000)
       const began = performance.now()
       try {
+        await removeRunFile?.()
         await served.close()
         if (exportOnExit !== undefined) await writeState(exportOnExit, storage)
       } finally {

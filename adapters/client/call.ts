@@ -3,6 +3,7 @@ import { pause, unlessAborted, waitAfter } from './attempts.js'
 import type { Signature, Signer } from './credentials.js'
 import type { Endpoint } from './grades.js'
 import type { Grade } from './interface.js'
+import { refuseRedirect } from './redirect.js'
 import { Refusal } from './refusal.js'
 import { type Prepared, prepare, type Sent } from './request.js'
 import type { Target } from './target.js'
@@ -35,11 +36,14 @@ export async function perform(
     try {
       const response = await target.fetch(prepared.url, {
         method: endpoint.method,
+        // A redirect would take credentials along to wherever it leads.
+        redirect: 'manual',
         headers: { ...prepared.headers, ...control, ...signed, ...headers },
         ...(prepared.body !== undefined && { body: prepared.body }),
         ...(signal && { signal }),
       })
       signer.learn?.(response.headers)
+      refuseRedirect(prepared.url, response)
       const answer = await readAnswer(endpoint, response)
       if (endpoint.idempotent && prepared.key === undefined) learned.takesKeys = false
       return answer

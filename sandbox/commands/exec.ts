@@ -33,7 +33,11 @@ function run(command: string, args: readonly string[], sandbox: RunningSandbox):
   const isWindows = process.platform === 'win32'
   const child = spawn(command, isWindows ? args.map(quoted) : args, {
     stdio: 'inherit',
-    env: { ...process.env, ...environmentOf(sandbox.url, sandbox.credentials) },
+    env: {
+      ...process.env,
+      ...environmentOf(sandbox.url, sandbox.credentials),
+      FARTHING_CONTROL_TOKEN: sandbox.controlToken,
+    },
     // On Windows many commands are scripts, which only the shell finds.
     shell: isWindows,
   })

@@ -6,6 +6,7 @@ import { isObject } from '../../src/storage/unknown.js'
 import type { Settings } from '../config.js'
 import { packageManagerEnded } from '../parent.js'
 import { Refusal } from '../refusal.js'
+import { findControlToken } from '../run-file.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { stopSignal } from '../signals.js'
 import { printToStderr } from '../terminal.js'
@@ -30,14 +31,14 @@ export interface Streams {
  */
 export async function mcp(named: string | undefined, settings: Settings): Promise<void> {
   const stopped = Promise.race([stopSignal(), packageManagerEnded()])
-  const { controlToken } = settings
   const running = await findSandbox(named ?? `http://127.0.0.1:${settings.port}`)
   let started: RunningSandbox | undefined
   if (running === undefined) {
     if (named !== undefined) throw new Refusal(`no sandbox answers at ${named}: start it, or leave out --url`)
     started = await startSandbox({ ...settings, data: undefined, database: undefined }, { warn: printToStderr })
   }
-  const source = started ?? { url: running ?? '', controlToken }
+  const url = running ?? ''
+  const source = started ?? { url, controlToken: settings.controlToken ?? findControlToken(url, process.env) }
   const origin = started ? 'no sandbox was running: started one in memory at' : 'using the running sandbox at'
   printToStderr(`${origin} ${source.url}`)
   try {
@@ -52,7 +53,7 @@ export async function mcp(named: string | undefined, settings: Settings): Promis
 async function findSandbox(named: string): Promise<string | undefined> {
   const url = named.replace(/\/+$/, '')
   try {
-    const health: unknown = await (await fetch(`${url}/_sandbox/health`)).json()
+    const health: unknown = await (await fetch(`${url}/_sandbox/health`, { redirect: 'error' })).json()
     return isObject(health) && health.name === 'farthing' ? url : undefined
   } catch {
     return undefined
@@ -70,7 +71,9 @@ export async function forwardMessages(
 ): Promise<void> {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   const headers = controlToken === undefined ? {} : { 'x-control-token': controlToken }
-  const sandbox = new StreamableHTTPClientTransport(new URL(`${url}/_sandbox/mcp`), { requestInit: { headers } })
+  const sandbox = new StreamableHTTPClientTransport(new URL(`${url}/_sandbox/mcp`), {
+    requestInit: { headers, redirect: 'error' },
+  })
   const unanswered = new Set<unknown>()
   let idle = () => {}
   const answer = (message: object) => {

@@ -1,11 +1,12 @@
 import { type Client, client, isRefusal } from '../../adapters/client.js'
 import { Refusal } from '../refusal.js'
+import { findControlToken } from '../run-file.js'
 
 /** The flags that name a running service. Variables are those that `farthing exec` sets. */
 export interface ServiceFlags {
   /** Default: `FARTHING_URL`, or a sandbox on this machine. */
   readonly url?: string | undefined
-  /** Default: `FARTHING_CONTROL_TOKEN`. */
+  /** Default: `FARTHING_CONTROL_TOKEN`, or that of the user's sandbox on this machine. */
   readonly controlToken?: string | undefined
 }
 
@@ -36,7 +37,7 @@ export function runningService(
   const at = url ?? (environment.FARTHING_URL || 'http://127.0.0.1:4242')
   if (!/^https?:\/\//.test(at) || !URL.canParse(at))
     throw new Refusal(`--url must begin with http:// or https://, unlike "${at}"`)
-  const token = controlToken ?? (environment.FARTHING_CONTROL_TOKEN || undefined)
+  const token = controlToken ?? (environment.FARTHING_CONTROL_TOKEN || findControlToken(at, environment))
   const service = client(at, { fetch, ...(token !== undefined && { controlToken: token }) })
   return { url: at.replace(/\/+$/, ''), controlToken: token, service }
 }
@@ -52,6 +53,7 @@ export async function callControls<T>({ url }: RunningService, call: () => Promi
 
 function controlRefusal(url: string, cause: unknown): unknown {
   if (cause instanceof Refusal) return cause
+  if (isRedirect(cause)) return new Refusal(cause.message, { cause })
   if (!isRefusal(cause)) return unreachable(url, cause)
   if (cause.code === 'sandbox_refused')
     return new Refusal(`${url} guards its controls: send the token that it printed at its start with --control-token`, {
@@ -61,6 +63,10 @@ function controlRefusal(url: string, cause: unknown): unknown {
     return new Refusal(`${url} has no controls: it is no sandbox of farthing`, { cause })
   return new Refusal(`${url} refused ${cause.operation}: ${cause.message}`, { cause })
 }
+
+/** The client follows no redirect, and says where it leads. */
+const isRedirect = (cause: unknown): cause is Error =>
+  cause instanceof TypeError && / redirects to /.test(cause.message)
 
 /** Nobody answers there, or somebody else does. */
 export const unreachable = (url: string, cause: unknown): Refusal =>

@@ -1,4 +1,4 @@
-import { asJson, asText } from '../announce.js'
+import { asJson, asText, dashboardOf } from '../announce.js'
 import type { Settings } from '../config.js'
 import { packageManagerEnded } from '../parent.js'
 import { startSandbox } from '../sandbox.js'
@@ -11,7 +11,7 @@ export async function start(settings: Settings): Promise<void> {
   const sandbox = await startSandbox(settings, { warn: printToStderr })
   if (settings.json) printLine(asJson(sandbox, settings))
   else printStyled(asText(sandbox, settings, process.stdout.isTTY))
-  if (settings.open) await openInBrowser(`${sandbox.url}/`)
+  if (settings.open) await openInBrowser(dashboardOf(sandbox, settings))
   await stopped
   await sandbox.close()
 }

@@ -1,3 +1,4 @@
+import { refuseRedirect } from '../../../adapters/client/redirect.js'
 import type { Entry } from '../../../src/base/journal.js'
 import { lineOfEntry } from '../../../src/sandbox/tools/brief.js'
 import { linesOfEntry } from '../../../src/sandbox/tools/lines.js'
@@ -85,7 +86,8 @@ async function printExport(
   const address = `${url}/_sandbox/requests${await path()}`
   const headers: Record<string, string> = controlToken === undefined ? {} : { 'x-control-token': controlToken }
   const text = await callControls(running, async () => {
-    const answer = await outside.fetch(address, { headers })
+    const answer = await outside.fetch(address, { headers, redirect: 'manual' })
+    refuseRedirect(address, answer)
     const body = await answer.text()
     if (answer.ok) return body
     const { error = `It answered ${answer.status}.` }: { error?: string } = JSON.parse(body)

@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { isLoopbackHost } from '../src/base/loopback.js'
+import { isObject } from '../src/storage/unknown.js'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** A sandbox that runs on this machine. */
+export interface RunningHere {
+  /** The base URL. */
+  readonly url: string
+  /** The address that it listens at. */
+  readonly address: string
+  readonly controlToken: string
+}
+
+/**
+ * Tells the commands of the same user the control token of a sandbox, in a file that only they can read. Returns a function
+ * that removes it. Does nothing where the user has no folder to write to: then the commands need `--control-token`.
+ */
+export async function writeRunFile(
+  { url, address, controlToken }: RunningHere,
+  environment: Environment,
+): Promise<() => Promise<void>> {
+  const file = fileOf(address, environment)
+  const content = { url, address, control_token: controlToken, pid: process.pid }
+  try {
+    await mkdir(folderIn(environment), { recursive: true, mode: 0o700 })
+    // A file that is there already keeps its mode, so it goes first.
+    await rm(file, { force: true })
+    await writeFile(file, `${JSON.stringify(content)}\n`, { mode: 0o600, flag: 'wx' })
+  } catch {
+    return async () => {}
+  }
+  return () => rm(file, { force: true }).catch(() => {})
+}
+
+/**
+ * The control token of the sandbox that runs on this machine at a URL: at its address, or at its base URL. Undefined if none
+ * does. The token goes nowhere else.
+ */
+export function findControlToken(url: string, environment: Environment): string | undefined {
+  if (!URL.canParse(url)) return undefined
+  const isMeant = ({ url: base, address }: RunningHere) => sameService(url, base) || sameAddress(url, address)
+  return runFiles(environment)
+    .map(read)
+    .find((running) => running && isMeant(running))?.controlToken
+}
+
+function runFiles(environment: Environment): string[] {
+  const folder = folderIn(environment)
+  try {
+    return readdirSync(folder).map((name) => join(folder, name))
+  } catch {
+    return []
+  }
+}
+
+function read(file: string): RunningHere | undefined {
+  try {
+    const content: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (!isObject(content)) return undefined
+    const { url, address, control_token: controlToken, pid } = content
+    if (typeof url !== 'string' || typeof address !== 'string' || typeof controlToken !== 'string') return undefined
+    // After a crash, another program may listen there.
+    if (typeof pid !== 'number' || !isAlive(pid)) return undefined
+    return { url, address, controlToken }
+  } catch {
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+const sameService = (url: string, base: string): boolean =>
+  `${url.replace(/\/+$/, '')}/`.startsWith(`${base.replace(/\/+$/, '')}/`) &&
+  new URL(url).origin === new URL(base).origin
+
+/** Whether both are the same port of this machine, by whatever name. */
+function sameAddress(url: string, address: string): boolean {
+  const [one, other] = [new URL(url), new URL(address)]
+  const isHere = isLoopbackHost(one.hostname) || one.hostname === other.hostname
+  return isHere && one.protocol === other.protocol && portOf(one) === portOf(other)
+}
+
+const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')
+
+const folderIn = ({ XDG_RUNTIME_DIR }: Environment): string =>
+  XDG_RUNTIME_DIR ? join(XDG_RUNTIME_DIR, 'farthing') : join(homedir(), '.farthing', 'run')
+
+const fileOf = (address: string, environment: Environment): string =>
+  join(folderIn(environment), `${portOf(new URL(address))}.json`)
