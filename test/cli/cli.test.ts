@@ -248,7 +248,7 @@ describe('start', () => {
     expect(await ask(['Host: box', 'X-Forwarded-For: 10.0.0.7', token])).toBe(200)
     expect(sandbox.control_token).toBe('mine-alone')
     // A command of the same user finds the token.
-    const listed = await farthing.run(['requests', '--url', sandbox.url, '--limit', '1'])
+    const listed = await run(['requests', '--url', sandbox.url, '--limit', '1'])
     expect([listed.code, listed.stderr]).toEqual([0, ''])
     const [one, other] = await Promise.all([start(['--memory']), start(['--memory'])])
     expect(one.control_token).toMatch(/^[0-9a-f]{32}$/)
