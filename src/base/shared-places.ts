@@ -1,6 +1,6 @@
 /**
- * Places that owners share. Whoever has fewer places than are free may take one more, so some stay free however many
- * one owner would take: alone it gets half of them, and of n owners each gets a part of n + 1.
+ * Places that owners share. The first half is for any: whoever has fewer than are free of it may take one more. The second
+ * half is for owners who have none. So some stay free, however many one owner would take.
  */
 export class SharedPlaces {
   /** How many there are. */
@@ -27,7 +27,8 @@ export class SharedPlaces {
   /** Takes a place. Returns what frees it, which may be called twice. Undefined: the owner may have no more. */
   take(owner: string): (() => void) | undefined {
     const own = this.of(owner)
-    if (own >= this.mostOfOwner || own >= this.free) return undefined
+    const free = own === 0 ? this.free : this.free - this.most / 2
+    if (own >= this.mostOfOwner || own >= free) return undefined
     this.#byOwner.set(owner, own + 1)
     this.#taken++
     let isTaken = true

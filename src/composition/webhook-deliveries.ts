@@ -15,11 +15,8 @@ const mailDisabled: OnDisabled = async (tx, { id, account_id, url }, { reason, b
     `We disabled your webhook ${id} at ${host}, because ${reasons[reason]}. Its deliveries have ended.`,
     `To see what happened: GET ${baseUrl}/v4/webhooks/${id}/deliveries. To enable it again: PUT ${baseUrl}/v4/webhooks/${id}. Then send again what you missed, or read it with GET ${baseUrl}/v4/events.`,
   ].join('\n\n')
-  const mail = {
-    kind: 'webhook_disabled',
-    owner: `account:${account_id}`,
-    subject: `Your webhook ${id} is disabled`,
-  } as const
+  const owner = `account:${account_id}` as const
+  const mail = { kind: 'webhook_disabled', owner, causer: owner, subject: `Your webhook ${id} is disabled` } as const
   for (const to of await billingEmails(tx, account_id)) await sendMail(tx, { ...mail, to, text, ownLinks: baseUrl, at })
 }
 

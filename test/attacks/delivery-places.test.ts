@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service } from '../../src/index.js'
 import { storageOver } from '../../src/storage/storage-over.js'
@@ -65,18 +65,21 @@ for (const [what, urlOf] of [
     expect(world.hanging.length).toBeLessThan(512)
   }, 60_000)
 
-test('with 25 hanging accounts, the delivery of another still begins at once, also to the host that hangs for them', async () => {
+test('with 26 hanging accounts, the delivery of another still begins at once, also to the host that hangs for them', async () => {
   const world = start()
   const victim = await newSeller(world.call)
   await newWebhook(world.call, victim, { url: GOOD })
   const beside = await newSeller(world.call)
   await newWebhook(world.call, beside, { url: 'https://hang.example.test/beside' })
-  for (let n = 0; n < 25; n++) await hangingAccount(world, { events: 2, urlOf: () => 'https://hang.example.test/' })
+  for (let n = 0; n < 26; n++) {
+    const url = n % 2 === 0 ? 'https://hang.example.test/' : `https://hang-${n}.example.test/`
+    await hangingAccount(world, { events: 1, urlOf: () => url })
+  }
   await settled(world.hanging)
   await deliversAtOnce(world, victim)
   await writeEvent(world.call, beside)
   await until(() => world.hanging.some(({ url }) => url.endsWith('/beside')))
-})
+}, 60_000)
 
 test('a webhook that hangs leaves places to those of the same account at other hosts', async () => {
   const world = start()
@@ -88,48 +91,6 @@ test('a webhook that hangs leaves places to those of the same account at other h
   await settled(world.hanging)
   await writeEvent(world.call, seller, 'client.good')
   await until(() => world.good().length === 1)
-})
-
-test('those who are slow get fewer places, and as many as others when they are quick again', async () => {
-  let isHanging = true
-  const waiting: (() => void)[] = []
-  // The receivers take 14 seconds, and answer in time.
-  const world = startWithReceivers(() =>
-    isHanging ? new Promise<number>((resolve) => waiting.push(() => resolve(204))) : 204,
-  )
-  started.push(world.service)
-  const { call, service, received } = world
-  await service.sandbox.setClock({ mode: 'manual' })
-  const urlOf = (n: number) => `https://hang.example.test/${n}`
-  const sellers = [await newSeller(call), await newSeller(call)]
-  for (const seller of sellers)
-    await Promise.all(
-      Array.from({ length: 20 }, (_, n) =>
-        newWebhook(call, seller, { url: urlOf(n).replace('hang', `h${seller.id}`) }),
-      ),
-    )
-  const write = async (events: number) => {
-    for (const seller of sellers) for (let n = 0; n < events; n++) await writeEvent(call, seller)
-  }
-  await write(8)
-  await settled(received)
-  expect(waiting.length).toBeGreaterThan(200)
-  await service.sandbox.advance('14s')
-  await vi.waitFor(
-    () => {
-      for (const answer of waiting.splice(0)) answer()
-      expect(received.length).toBe(40 * 8)
-    },
-    { timeout: 30_000 },
-  )
-  for (const answer of waiting.splice(0)) answer()
-  await write(8)
-  await settled(received)
-  expect(waiting.length).toBeGreaterThan(100)
-  expect(waiting.length).toBeLessThanOrEqual(171)
-  isHanging = false
-  for (const answer of waiting.splice(0)) answer()
-  await until(() => received.length === 40 * 16)
 }, 60_000)
 
 test('every delivery that waited for a place is made in the end, in the order of its events, also by the next process', async () => {
@@ -146,7 +107,7 @@ test('every delivery that waited for a place is made in the end, in the order of
   await second.service.ready()
   await until(() => second.received.length >= 20 * 30)
   expect(new Set(second.received.map(({ id }) => id)).size).toBe(600)
-})
+}, 60_000)
 
 test('mails that one address waits for leave room for those to others', async () => {
   const storage = memoryStorage()

@@ -6,6 +6,7 @@ import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
 import { answerApproval } from '../support/scenes/approvals.js'
 import { changeItem, newItem } from '../support/scenes/catalog.js'
 import { newAgent } from '../support/scenes/oidc.js'
+import { callsOf } from '../support/storage/counting-storage.js'
 
 let shop: McpShop
 let client: Client
@@ -70,6 +71,45 @@ test('the stream ends once the user has disconnected the app', async () => {
   await shop.call('DELETE', `/v4/connections/${connections[0].id}`, { token: shop.payer.token })
   expect(await closed).toBe('graceful')
 })
+
+test('a user opens 50 subscriptions, and a message that subscribes to nothing takes no place', async () => {
+  shop = await newMcpShop()
+  client = await shop.client('2026-07-28')
+  const { token } = shop.agent
+  const send = (body: object) => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+    }
+    const request = { method: 'POST', headers, body: JSON.stringify(body) }
+    return shop.service.fetch(new Request(`${shop.service.baseUrl}/mcp`, request))
+  }
+  const message = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: {} }
+  for (let n = 0; n < 60; n++) await (await send(message)).body?.cancel()
+  const heard = await Promise.all(Array.from({ length: 50 }, () => client.listen({ toolsListChanged: true })))
+  const refused = await send(message)
+  expect([refused.status, (await refused.json()).code]).toEqual([429, 'too_many_streams'])
+  await heard[0]?.close()
+  await expect.poll(async () => (await send(message)).status).not.toBe(429)
+}, 60_000)
+
+test('a change of the catalog reads it once for all who follow it', async () => {
+  const reads = async (listeners: number) => {
+    shop = await newMcpShop()
+    client = await shop.client('2026-07-28')
+    const { count } = shop
+    for (let n = 0; n < listeners; n++)
+      await client.listen({ resourceSubscriptions: ['farthing://catalog'], resourcesListChanged: true })
+    return callsOf(count, () => changeItem(shop.call, shop.seller, shop.item, { price: 0.5 }))
+  }
+  const one = await reads(1)
+  await client.close()
+  await shop.service.close()
+  expect(await reads(30)).toBe(one)
+}, 60_000)
 
 test('a closing server ends the streams first', async () => {
   const host = await startHost()

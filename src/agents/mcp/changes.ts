@@ -1,6 +1,6 @@
 import { digest } from '../../base/secrets.js'
+import type { SharedPlaces } from '../../base/shared-places.js'
 import { grantedAccountId, oidcConnections } from '../../consent/oidc/connection.js'
-import type { Background } from '../../http/context.js'
 import { LONGEST_STREAM_MS, takeStream } from '../../jobs/events/streams.js'
 import type { Watched } from '../../jobs/watches/watches.js'
 import type { Reader } from '../../storage/storage.js'
@@ -35,14 +35,14 @@ const digestOf = (value: unknown): string => digest(JSON.stringify(value))
 
 const pauseOf = ({ service }: McpVisit): number => (service.storage.exclusive ? LONG_PAUSE_MS : PAUSE_MS)
 
-/** The catalog of each server, as long as it is watched. */
-const catalogs = new WeakMap<Background, Map<number | undefined, Promise<Watched<string>>>>()
+/** The catalog of each server, as long as it is watched, by the streams of its process. */
+const catalogs = new WeakMap<SharedPlaces, Map<number | undefined, Promise<Watched<string>>>>()
 
 /** A digest of the catalog of a server. All its visitors see the same, so it is read once for all of them. */
 function lookAtCatalog(visit: McpVisit): Promise<Watched<string>> {
   const { within, service } = visit
-  const known = catalogs.get(service.background) ?? new Map<number | undefined, Promise<Watched<string>>>()
-  catalogs.set(service.background, known)
+  const known = catalogs.get(service.streams) ?? new Map<number | undefined, Promise<Watched<string>>>()
+  catalogs.set(service.streams, known)
   const looked = known.get(within)
   if (looked) return looked
   const forget = () => known.delete(within)

@@ -27,6 +27,8 @@ export interface NewMail {
    * named the address, and it may be anybody's.
    */
   readonly owner: Owner | null
+  /** Whose share of the places for deliveries it takes. Default: that of its address. */
+  readonly causer?: Owner
   readonly subject: string
   readonly text: string
   /** How links of the service begin: its base URL, or one whole link. All others are written so that they are none. */
@@ -40,7 +42,7 @@ export interface NewMail {
  * Writes a mail, unless too many of its class went to its address. Returns whether it was written. Throws
  * `too_many_mails` for kinds whose callers must know.
  */
-export async function sendMail(tx: Writer, { kind, owner, ownLinks, ...mail }: NewMail): Promise<boolean> {
+export async function sendMail(tx: Writer, { kind, owner, causer, ownLinks, ...mail }: NewMail): Promise<boolean> {
   const { to, at } = mail
   const { above } = mailKinds[kind]
   const counted = above === 'counted' ? undefined : await countedFor(tx, { kind, to, owner })
@@ -51,7 +53,8 @@ export async function sendMail(tx: Writer, { kind, owner, ownLinks, ...mail }: N
     await countRate(tx, limit, { subject, at })
   }
   const subject = unlinked(revealInvisibleLine(mail.subject))
-  await postMail(tx, { ...mail, subject, text: withoutForeignLinks(revealInvisible(mail.text), ownLinks) })
+  const text = withoutForeignLinks(revealInvisible(mail.text), ownLinks)
+  await postMail(tx, { ...mail, owner: causer, subject, text })
   return true
 }
 

@@ -16,10 +16,11 @@ export const sharerOf = ({ owner, to }: Pick<OutboxRow, 'owner' | 'to'>): Sharer
 export const nameOf = ({ owner, host }: Sharer): string => `${owner} ${host}`
 
 /**
- * The places of one lane, of which each owner takes a share. Whoever has fewer than are free may take one more, so that
- * however many one owner would take, others begin at once. A host of an owner may hold as many as it leaves to the
- * owner's other hosts, and a host as many as it leaves to others, but for the first message of an owner. For those who
- * were slow, only the second half of the places counts.
+ * The places of one lane, of which each owner takes a share. One message of an owner may begin while any place is free.
+ * For its others only half of the places counts, and the owner may take one more while it has fewer than are free of
+ * those. So others begin at once, however many one owner would take. A host of an owner leaves as many to the owner's
+ * other hosts, and a host as many to other hosts. For those who were slow, it is half for the first message, and a
+ * quarter for others.
  */
 export class Shares {
   readonly #most: number
@@ -37,8 +38,9 @@ export class Shares {
   }
 
   mayTake(sharer: Sharer): boolean {
-    const free = this.#most - this.#all - (this.#isSlow(sharer) ? this.#most / 2 : 0)
     const own = this.of(sharer)
+    const counted = (own === 0 ? 1 : 1 / 2) - (this.#isSlow(sharer) ? (own === 0 ? 1 / 2 : 1 / 4) : 0)
+    const free = Math.floor(this.#most * counted) - this.#all
     if (own === 0) return free >= 1
     return own < free && this.#at(`there ${nameOf(sharer)}`) < free - own && this.#at(`host ${sharer.host}`) < free
   }

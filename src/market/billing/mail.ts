@@ -19,7 +19,8 @@ async function mailTo(
   { subject, paragraphs }: BillingMail,
   { baseUrl, at }: Mailing,
 ): Promise<void> {
-  const mail = { kind: 'billing', owner: `account:${accountId}`, subject, text: paragraphs.join('\n\n') } as const
+  const owner = `account:${accountId}` as const
+  const mail = { kind: 'billing', owner, causer: owner, subject, text: paragraphs.join('\n\n') } as const
   for (const to of await billingEmails(tx, accountId)) await sendMail(tx, { ...mail, to, ownLinks: baseUrl, at })
 }
 

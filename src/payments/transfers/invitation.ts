@@ -6,6 +6,7 @@ import { isAhead } from '../../base/time.js'
 import type { OnSignIn, ServiceContext } from '../../http/context.js'
 import { memberships } from '../../identity/accounts/account.js'
 import { checkMail, sendMail } from '../../identity/mail/send-mail.js'
+import { responsibleFor } from '../../identity/users/responsible.js'
 import { emailOf, isProven, type UserRow, users } from '../../identity/users/user.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
@@ -74,6 +75,7 @@ export async function createInvitation(
     kind: 'invitation',
     to: email,
     owner: null,
+    causer: await responsibleFor(tx, sender.owner),
     ...mail,
     ownLinks: baseUrl,
     at,

@@ -130,22 +130,29 @@ export async function deleteTool(tx: Writer, { accountId, at, id }: Seller & { i
   await setArchived(tx, { accountId, id, archived: true, at })
 }
 
-/** Returns an account's tools, newest first. Throws `cursor_invalid`. */
+/** How many of an account's items one page looks at. */
+const MOST_READ = 1000
+
+/** Returns an account's tools, newest first. A page may have fewer before the last. Throws `cursor_invalid`. */
 export async function listTools(
   tx: Reader,
   accountId: number,
   { limit = 20, after }: { limit?: number | undefined; after?: number | undefined },
 ): Promise<{ tools: ShownTool[]; next: number | null }> {
   const found: CatalogItemRow[] = []
+  let [read, last]: [number, number | null] = [0, null]
   for await (const row of newestOwn(tx, accountId, after)) {
     if (isTool(row)) found.push(row)
-    if (found.length > limit) break
+    if (found.length > limit || read++ === MOST_READ) break
+    last = row.id
   }
   const rows = found.slice(0, limit)
   const page = await readItemsTogether(tx, rows)
   const tools: ShownTool[] = []
   for (const row of rows) tools.push(await showOwnTool(page, row))
-  return { tools, next: found.length > limit ? (tools.at(-1)?.id ?? null) : null }
+  if (found.length > limit) return { tools, next: tools.at(-1)?.id ?? null }
+  // The next page goes on where this one has read to.
+  return { tools, next: read > MOST_READ ? last : null }
 }
 
 /** Throws `cursor_invalid`. */
