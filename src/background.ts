@@ -15,7 +15,7 @@ import { webhooks } from './jobs/webhooks/webhook-row.js'
 import { settings } from './sandbox/settings/settings.js'
 import type { AnyCollection, Storage } from './storage/storage.js'
 import { storageOver } from './storage/storage-over.js'
-import { type Change, TrackedTransaction } from './storage/tracked-transaction.js'
+import { type RowChange, TrackedTransaction } from './storage/tracked-transaction.js'
 import { timerJobs } from './timers.js'
 
 /**
@@ -134,6 +134,6 @@ export interface BackgroundStorages {
 const MOST_SETTLING_TRIES = 10
 
 /** Whether a sandbox's clock was moved, on which everything may depend. */
-const isClock = ({ into, id }: Change): boolean => into.name === settings.name && id === 'clock'
+const isClock = ({ into, id }: RowChange): boolean => into.name === settings.name && id === 'clock'
 
 const isPut = ({ puts }: TrackedTransaction, { name }: AnyCollection): boolean => puts.some((put) => put.name === name)

@@ -1,7 +1,7 @@
 import type { AnyCollection, Collection, Query, Row, Writer } from './storage.js'
 
 /** A row that was put or removed. */
-export interface Change {
+export interface RowChange {
   readonly into: AnyCollection
   readonly id: Row['id']
   /** Undefined: it was removed. */
@@ -14,7 +14,7 @@ export class TrackedTransaction implements Writer {
   readonly puts: AnyCollection[] = []
   readonly removals: AnyCollection[] = []
   /** Each put and each removal, in their order. */
-  readonly changes: Change[] = []
+  readonly changes: RowChange[] = []
 
   constructor(readonly tx: Writer) {}
 

@@ -4,7 +4,7 @@ import type { eventRoutes } from './routes.js'
 export const eventTexts: TextsOf<typeof eventRoutes> = {
   operations: {
     listEvents:
-      'For an account or a user, who sees their own. A stream continues after the event that `Last-Event-ID` or `after` names.',
+      'For an account or a user, who sees their own. A stream continues after the event that `Last-Event-ID` or `after` names. One caller keeps up to 50 streams open, fewer while many others have some. With a group of types, a page may have fewer events before the last.',
     readEvent: 'For the owner of the event. Anybody else gets `not_found`.',
     createEvent:
       'For an account or a user. Others never see it. Send an `Idempotency-Key`, so that a retry writes no second one.',

@@ -1,6 +1,6 @@
 import { indexNamed, keyOf } from '../../storage/key.js'
 import type { AnyCollection, Collection, Key, Query, Reader, Row } from '../../storage/storage.js'
-import type { Change } from '../../storage/tracked-transaction.js'
+import type { RowChange } from '../../storage/tracked-transaction.js'
 
 /** The first fields of an index that a search fixed. The index `id` with one field is a row. */
 interface Part {
@@ -72,7 +72,7 @@ export class WatchedParts {
   }
 
   /** The texts under which a reader may have read what changed. */
-  *touchedBy(changes: readonly Change[]): Generator<string> {
+  *touchedBy(changes: readonly RowChange[]): Generator<string> {
     for (const { into, id, row } of changes)
       for (const { index, depth } of this.#parts.get(into.name)?.values() ?? []) {
         if (depth === 0) yield textOf(into, index, [])

@@ -1,6 +1,6 @@
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Storage } from '../../storage/storage.js'
-import type { Change } from '../../storage/tracked-transaction.js'
+import type { RowChange } from '../../storage/tracked-transaction.js'
 import { WatchedParts, WatchedReads } from './watched-reads.js'
 
 /** What was read, and what comes after it. */
@@ -23,7 +23,7 @@ type Keys = WatchedReads['keys']
 interface Watch {
   readonly keys: Keys
   /** What was written while it read. Undefined once it has read. */
-  meanwhile: (readonly Change[] | undefined)[] | undefined
+  meanwhile: (readonly RowChange[] | undefined)[] | undefined
   wake(): void
 }
 
@@ -76,7 +76,7 @@ export class Watches {
   }
 
   /** These changes were written here. */
-  wakeFor(changes: readonly Change[]): void {
+  wakeFor(changes: readonly RowChange[]): void {
     for (const watch of this.#reading) watch.meanwhile?.push(changes)
     if (this.#byKey.size === 0) return
     for (const key of new Set(this.#parts.touchedBy(changes)))
@@ -106,7 +106,8 @@ export class Watches {
       const sharing = this.#byKey.get(key) ?? new Set()
       this.#byKey.set(key, sharing.add(watch))
     }
-    const isTouched = (changes: readonly Change[]) => [...this.#parts.touchedBy(changes)].some((key) => keys.has(key))
+    const isTouched = (changes: readonly RowChange[]) =>
+      [...this.#parts.touchedBy(changes)].some((key) => keys.has(key))
     if (meanwhile.some((changes) => changes === undefined || isTouched(changes))) watch.wake()
   }
 

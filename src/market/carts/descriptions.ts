@@ -11,7 +11,7 @@ export const cartTexts: TextsOf<typeof cartRoutes> = {
     updateCartItem: 'For the owner of the cart. Omitted fields stay unchanged.',
     deleteCartItem: 'For the owner of the cart.',
     payCart:
-      'For the owner of the cart, signed in. It holds the whole sum or nothing. Send an `Idempotency-Key`, or just repeat the call: a cart is never paid twice.',
+      'For the owner of the cart, signed in. It holds the whole sum or nothing. Send an `Idempotency-Key`, or just repeat the call: a cart is never paid twice. It makes up to 500 purchases; free ones count against 300 calls of a payer at one host in 15 minutes.',
   },
   fields: {
     id: 'The id of the cart.',

@@ -119,14 +119,11 @@ export const requestScenes = {
   too_many_calls: {
     async provoke({ call, ask, reader, seller }) {
       const free = await newItem(call, seller, { price: 0 })
-      const pay = async (quantity: number) => {
-        const { id } = (await call('POST', '/v4/carts', { token: reader.token })).body
-        const body = { catalog_item_id: free.id, arguments: { city: 'Rome' }, quantity }
-        await call('POST', `/v4/carts/${id}/items`, { token: reader.token, body })
-        return ask('POST', `/v4/carts/${id}/pay`, { token: reader.token })
-      }
-      for (let n = 0; n < 3; n++) await pay(99)
-      return { request: pay(4), facts: { most: 300 }, says: ['At most 300 free calls', 'possible after'] }
+      const { id } = (await call('POST', '/v4/carts', { token: reader.token })).body
+      const body = { catalog_item_id: free.id, arguments: { city: 'Rome' }, quantity: 99 }
+      for (let n = 0; n < 6; n++) await call('POST', `/v4/carts/${id}/items`, { token: reader.token, body })
+      const request = ask('POST', `/v4/carts/${id}/pay`, { token: reader.token })
+      return { request, facts: { most: 500 }, says: ['at most 500 calls'], mend: 'none' as const }
     },
   },
   slow_down: {
