@@ -19,7 +19,7 @@ export const catalogTexts: TextsOf<typeof catalogRoutes> = {
   fields: {
     id: 'The id of the item.',
     query: 'Beginnings of words in name, description or seller.',
-    offset: 'How many items to skip.',
+    offset: 'How many items to skip, up to 1,000. Search for words to find others.',
     created_after: 'Only items created after this time, in Unix seconds or ISO 8601.',
     items: 'The items, newest first.',
     total: 'How many items match.',
