@@ -29,7 +29,7 @@ async function start() {
   return { service, storage, call, open }
 }
 
-test('a payment between strangers asks the storage for no more while 1,000 streams of others are open', async () => {
+test('a payment between strangers asks the storage for no more while 500 streams of others are open', async () => {
   const { storage, call, open } = await start()
   const seller = await newSeller(call)
   const payer = await newPayer(call, seller, { balance: 100 })
@@ -37,12 +37,12 @@ test('a payment between strangers asks the storage for no more while 1,000 strea
   const pay = () => call('POST', `/v4/payment/${hash}`, { token: payer.token })
   await pay()
   const alone = await callsOf(storage, pay)
-  for (let n = 0; n < 20; n++) {
+  for (let n = 0; n < 10; n++) {
     const other = await newSeller(call)
     await Promise.all(Array.from({ length: 50 }, () => open(other.token)))
   }
   expect(await callsOf(storage, pay)).toBe(alone)
-})
+}, 60_000)
 
 test('a stream sees its own payments at once, and ends with its credential', async () => {
   const { service, call, open } = await start()
